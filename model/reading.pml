@@ -3,7 +3,7 @@
  * agree: small enough to visit every state.
  *
  * Read README.md beside this file first. It says what is checked, how to run it, and which
- * rule each NO_… removes. The rules are W1, W2 and W3 of docs/requirements.md, in parts.
+ * rule each NO_… removes. The rules are W1, W2, W3 and W14 of docs/requirements.md, in parts.
  *
  * THE CHAIN has two branches from a common block 0. The surviving one, M, grows to TOP
  * blocks, and is all that counts in the end. The dead one, D, has DEAD blocks at most, and
@@ -183,7 +183,7 @@ active [2] proctype branch() {
 	od
 }
 
-/* ---- conch: machine_proof.go and machine_slot.go of pending, chain/evm/confirm.go ----- */
+/* ---- conch: machine_proof.go, machine_vacant.go and machine_slot.go of pending, chain/evm/confirm.go ----- */
 
 /* Where endpoint e has backends. The first has them on both branches. */
 #if !defined(TWO)
@@ -513,7 +513,7 @@ active [BACKENDS] proctype backend() {
 #define COUNT_LIES \
 	:: d_step { LYING && FINDS && c.line == b && br[b].height > 0 && c.slot == 0 && \
 		(c.tx == 0 && br[b].tx != A || c.tx == A && c.counts < ENOUGH && br[b].tx == 0) -> \
-		lies = lies + 1; if :: c.tx == 0 -> c.tx = A :: else fi; counted(); printf("a lie, about the count or the transactions in a block: as of %c%d nonce 0 is used, and conch sees by nothing\n", NAME(b), c.at) } \
+		lies = lies + 1; if :: c.tx == 0 -> c.tx = A :: else fi; counted(); printf("a lie, about the count or the transactions in a block: as of %c%d nonce 0 is used, and conch does not see by what\n", NAME(b), c.at) } \
 	:: d_step { b == M && LYING && c.tx == A && c.first != 0 && (REACHES(M) || REACHES(D)) -> \
 		lies = lies + 1; printf("a lie: the second search finds nothing\n"); ends() }
 #else

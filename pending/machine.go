@@ -211,6 +211,12 @@ func (m *machine) noteCount(count uint64) {
 // noteBest takes the account's next nonce at the head.
 func (m *machine) noteBest(count uint64) {
 	m.best = min(count, m.next)
+	for _, s := range m.slots.all() {
+		if s.uncounted {
+			m.best = min(m.best, s.Index)
+			break
+		}
+	}
 	m.bestEver = max(m.bestEver, m.best)
 	if m.best < m.finalBelow || m.best >= m.bestEver {
 		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.finalBelow)

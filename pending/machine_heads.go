@@ -51,20 +51,20 @@ func (m *machine) applied(in turned) {
 	}
 	m.noteCount(count)
 	m.noteBest(count)
-	if m.best < m.loadedFrom {
+	if min(count, m.next) < m.loadedFrom {
 		m.phase = blank // final slots may have to be sent again
 		return
 	}
 	m.endPastAlarms()
 	for _, s := range m.slots.all() {
-		m.notePassed(s)
+		m.notePassed(s, count)
 	}
 }
 
 // notePassed notes whether the chain counts the slot's nonce as used although no block is known to have it:
 // it was missed, or another sender's transaction is there. That is no proof (W14).
-func (m *machine) notePassed(s *slot) {
-	if s.in != nil || m.best <= s.Index {
+func (m *machine) notePassed(s *slot, count uint64) {
+	if s.in != nil || count <= s.Index {
 		s.passed = 0
 		return
 	}

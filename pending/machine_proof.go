@@ -72,7 +72,7 @@ func (m *machine) confirm() {
 		}
 		if m.wantsCount(s) {
 			s.countAt = m.head
-			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.countedIn, Counts: true})
+			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.finalAtCount, Counts: true})
 		} else if m.wantsOpinion(s) {
 			s.asked = m.finals
 			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own() && !s.vacant()})
@@ -101,13 +101,16 @@ func (m *machine) confirmed(in confirmed) {
 		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
 			continue
 		}
-		by := s.firstBy
+		by, what := s.firstBy, "its transaction"
+		if s.vacant() {
+			what = "the block as of which its nonce was counted"
+		}
 		if said.Stand == chain.Differs && !s.own() || said.Unproven != "" {
 			m.retract(s)
 			s.doubt = true
 		}
 		m.alarm(Alarm{Cause: Unproven, Index: s.Index, Why: said.Unproven}, said.Unproven != "")
-		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: by + " calls its transaction final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
+		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: by + " calls " + what + " final; " + said.By + ": " + said.Why}, said.Stand == chain.Differs)
 		switch {
 		case s.in == nil:
 		case said.Stand == chain.Differs: // look again, and believe of its block only what is linked anew

@@ -71,11 +71,11 @@ func (m *machine) submit(now fence.Instant) {
 		return
 	}
 	var batch []Attempt
-	for _, s := range m.slots.all() {
-		if len(batch) == m.set.MaxBatch || s.Index >= m.best+uint64(m.set.MaxInFlight) {
+	for _, s := range m.slots.from(m.best) { // lower nonces are in a block
+		if len(batch) == m.set.MaxBatch || s.Index-m.best >= uint64(m.set.MaxInFlight) {
 			break
 		}
-		if s.Index < m.best && !s.uncounted || !s.unsent() { // lower nonces are in a block
+		if !s.unsent() {
 			continue
 		}
 		attempt, delivery := s.last()

@@ -25,9 +25,9 @@ type slot struct {
 	witnesses    [2]string   // their names
 	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
 
-	countAt   chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
-	countedIn chain.Block // the final block when the first witness counted
-	uncounted bool        // a witness has counted the nonce as not used, whatever the counts of heads say
+	countAt      chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
+	finalAtCount chain.Block // the final block when the first witness counted
+	uncounted    bool        // a witness has counted the nonce as not used, whatever the counts of heads say
 
 	passed   uint64 // the height at which the chain first counted the nonce as used, and in was not known; 0: it does not
 	spent    bool   // search for the transaction that used the nonce
@@ -75,7 +75,7 @@ func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
 	s.in, s.streamed, s.first, s.asked, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, 0, false, false, chain.Outcome{}
-	s.countAt, s.countedIn, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
+	s.countAt, s.finalAtCount, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
 	s.doubt, s.spent, s.payMore, s.passed, s.searchAt = false, false, false, 0, 0
 }
 

@@ -5,7 +5,8 @@ import "github.com/conchhq/conch/chain"
 // A nonce is vacant if the chain counts it as used and no block has a transaction with it: an authorization
 // (EIP-7702) or a contract at the account's address has used it. The counts that come with heads are no proof,
 // since all may be those of a dead branch, while an attempt can still be included. So it is given up only after
-// these steps (W14), which a transaction with the nonce ends wherever it turns up:
+// these steps (W14). A transaction with the nonce that turns up meanwhile, in a new head, by a lookup that was
+// under way or in the second search, ends them:
 //
 //  1. A search finds no transaction (suspect).
 //  2. Two witnesses count the nonce as used in the state after a block, by its hash (counted).
@@ -22,8 +23,8 @@ func (m *machine) suspect(s *slot) {
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, true)
 }
 
-// wantsCount reports whether a witness is to be asked, as of each new head until it says something. A head that
-// has left the chain is none.
+// wantsCount reports whether a witness is to be asked, as of each new head until it says something. After a block
+// has left the chain it waits for the next head.
 func (m *machine) wantsCount(s *slot) bool {
 	return s.vacant() && s.witnesses[1] == "" && !m.unwound && m.head.Number > s.countAt.Number
 }
@@ -38,11 +39,12 @@ func (m *machine) counted(s *slot, said confirmation) {
 		first := s.witnesses[0]
 		m.retract(s)
 		s.uncounted, s.doubt = true, true
+		m.best = min(m.best, s.Index)
 		m.alarm(Alarm{Cause: Disagree, Index: s.Index, Why: first + " counts its nonce as used; " + said.By + ": " + said.Why}, first != "")
 	case chain.Agrees:
 		s.in, s.first = &inclusion{Block: said.Block}, chain.Block{}
 		if s.witnesses[0] == "" {
-			s.witnesses[0], s.countedIn = said.By, m.final
+			s.witnesses[0], s.finalAtCount = said.By, m.final
 		} else {
 			s.witnesses[1] = said.By
 		}

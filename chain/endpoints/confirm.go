@@ -11,8 +11,8 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// Confirm implements chain.Chain. It asks other endpoints than the one that a claim came from, until a
-// majority of all agrees or differs; of two, the other one decides. It errs if nobody has answered at all: a
+// Confirm implements chain.Chain. It asks other endpoints than the one that a claim came from, until one
+// agrees and none differs; else it asks all, and a majority decides. It errs if nobody has answered at all: a
 // silent endpoint does not hold up the claims that others can judge.
 func (s *Set) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	opinions := make([]chain.Opinion, len(claims))

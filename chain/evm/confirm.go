@@ -33,6 +33,9 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 		opinions[i].By = c.cfg.URL
 		if !is || !claim.Counts && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
 			opinions[i].Why = fmt.Sprintf("its final block is %d", height)
+			if !is {
+				opinions[i].Why = "it has no final block yet"
+			}
 			continue
 		}
 		if claim.Counts {
@@ -65,9 +68,9 @@ func (c *Chain) judgeCounts(ctx context.Context, claims []chain.Claim, opinions 
 		var count hexutil.Uint64
 		switch {
 		case err != nil:
-			opinions[i].Why = "it does not count as of a block's hash: " + err.Error()
+			opinions[i].Why = "it gave no count as of the block's hash: " + err.Error()
 		case calls[n].Error != nil:
-			opinions[i].Why = "it does not count as of a block's hash: " + c.endpoint.fail(calls[n].Method, calls[n].Error).Error()
+			opinions[i].Why = "it gave no count as of the block's hash: " + c.endpoint.fail(calls[n].Method, calls[n].Error).Error()
 		case json.Unmarshal(counts[n], &count) != nil:
 			opinions[i].Why = "its count as of a block's hash is no number"
 		case uint64(count) > claims[i].Index:

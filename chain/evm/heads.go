@@ -95,6 +95,11 @@ func (c *Chain) toHead(ctx context.Context, f facts, p *path, head *header) (tur
 	if p.doubt.Passes(last, head.block()) {
 		return nil, true, nil
 	}
+	if !following { // nothing links it yet: a false height would be stored as that from which a search begins
+		if err := c.askAgain(ctx, head.block()); err != nil {
+			return nil, false, err
+		}
+	}
 	c.quotes.notice(head)
 	if following && uint64(head.Number) > last.Number+1 {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
@@ -112,6 +117,20 @@ func (c *Chain) toHead(ctx context.Context, f facts, p *path, head *header) (tur
 		c.memory.Add(turn.Block)
 	}
 	return turns, false, nil
+}
+
+// askAgain asks for a block by its hash, and returns an error unless it is the same.
+func (c *Chain) askAgain(ctx context.Context, b chain.Block) error {
+	for try := 1; ; try++ {
+		again, err := c.askBlock(ctx, b.Hash)
+		if errors.Is(err, chain.ErrThread) && try < askedFor {
+			continue // a backend that is behind
+		}
+		if err == nil && again != b {
+			err = fmt.Errorf("%w: %s calls block %v once number %d and once %d", chain.ErrAnswer, c.cfg.URL, b.Hash, b.Number, again.Number)
+		}
+		return err
+	}
 }
 
 // toFinal returns the turn to the last final block.

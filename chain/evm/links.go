@@ -112,7 +112,7 @@ func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block
 	return err
 }
 
-// lacks takes that nobody has the parent of a block: the endpoint's backends may lack it, or the hash that the
+// lacks handles that no backend has the parent of a block: the endpoint's backends may lack it, or the hash that the
 // block names may be wrong. So that block is asked for anew, and all others are kept.
 func (l *links) lacks(child chain.Hash) {
 	if _, has := l.found[child]; has {
@@ -154,7 +154,6 @@ func (c *Chain) ancestor(ctx context.Context, f facts, l *links, d *descent, h c
 }
 
 // seek returns a block that is known, or that the endpoint shows.
-
 func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain.Hash) (chain.Block, error) {
 	if b, has := l.find(h); has {
 		return b, nil

@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -102,4 +103,26 @@ func TestAWrongParentIsAskedAnew(t *testing.T) {
 		t.Errorf("%d blocks were asked for, to link %d", asked, head-low)
 	}
 	mu.Unlock()
+}
+
+// W2: the first head of a stream is linked by nothing, so its block is asked for by its hash, and has to agree. A false
+// height would be stored as that from which a search for a nonce begins.
+func TestTheFirstHeadIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for _, lies := range []bool{false, true} {
+		w := &twoBranches{head: 9}
+		c := open(t, evm.Config{ChainID: 1337, Depth: 2, URL: serve(t, func(method string, params []json.RawMessage) any {
+			says := w.say(method, params)
+			if b, is := says.(map[string]any); is && lies && method == "eth_getBlockByNumber" && string(params[0]) == `"latest"` {
+				b["number"] = hexutil.Uint64(9_000_009)
+			}
+			return says
+		})})
+		for turn, err := range c.Heads(t.Context(), chain.Block{}) {
+			if lies && !errors.Is(err, chain.ErrAnswer) || !lies && (err != nil || turn.Block.Number != 9) {
+				t.Errorf("lies: %v: got %+v, %v", lies, turn, err)
+			}
+			break
+		}
+	}
 }

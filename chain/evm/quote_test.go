@@ -27,7 +27,7 @@ func (n *node) say(method string, params []json.RawMessage) any {
 	defer n.mu.Unlock()
 	n.asked[method]++
 	switch {
-	case method == "eth_getHeaderByNumber" && n.headersOnly, method == "eth_getBlockByNumber":
+	case method == "eth_getHeaderByNumber" && n.headersOnly, method == "eth_getBlockByNumber", method == "eth_getBlockByHash":
 		hash := func(height uint64) hexutil.Bytes { return big.NewInt(int64(height) + 1).FillBytes(make([]byte, 32)) }
 		return map[string]any{
 			"number": hexutil.Uint64(n.height), "hash": hash(n.height), "parentHash": hash(n.height - 1),

@@ -100,7 +100,7 @@ func (c *Chain) fillFailed(ctx context.Context, block chain.Hash, found []chain.
 }
 
 // receiptsOf asks for the receipt of each transaction, and again for those that are missing: where a third of the
-// backends lacks a block, dozens of receipts would never come at once.
+// backends lacks a block, dozens of receipts never all come in one request.
 func (c *Chain) receiptsOf(ctx context.Context, found []chain.Inclusion) ([]*receipt, error) {
 	receipts := make([]*receipt, len(found))
 	for try := range maxTries {

@@ -87,7 +87,7 @@ func healthy(method string, params []json.RawMessage) any {
 	switch method {
 	case "eth_chainId":
 		return "0x539"
-	case "eth_getBlockByNumber":
+	case "eth_getBlockByNumber", "eth_getBlockByHash":
 		if len(params) > 0 && string(params[0]) == `"finalized"` {
 			return nil // no block is final yet
 		}

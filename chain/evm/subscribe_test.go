@@ -26,6 +26,8 @@ func (*socket) ChainId() hexutil.Uint64 { return 1337 } //nolint:staticcheck // 
 
 func (*socket) GetBlockByNumber(string, bool) any { return healthy("eth_getBlockByNumber", nil) }
 
+func (*socket) GetBlockByHash(string, bool) any { return healthy("eth_getBlockByHash", nil) }
+
 // NewHeads serves eth_subscribe.
 func (s *socket) NewHeads(ctx context.Context) (*rpc.Subscription, error) {
 	if s.ignore != nil {
