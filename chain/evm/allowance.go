@@ -12,17 +12,17 @@ import (
 // allowance is how many calls a second an endpoint takes, as learned from what it refuses. There is no limit
 // before it first refuses something for its number. Then the rate is a part of what it took, falls with each
 // refusal and grows slowly, so that a limit is met once in a while; an endpoint that says when to come again is
-// asked no sooner. It is safe for concurrent use.
+// asked no sooner (W9). It is safe for concurrent use.
 type allowance struct {
 	mu     sync.Mutex
-	rate   float64   // calls a second; 0: there is no limit
-	tokens float64   // calls that may be made at once; below 0 while some wait for theirs
-	at     time.Time // as of then
-	fell   time.Time // when the rate last fell
-	until  time.Time // no request is made before
-	pause  time.Duration
-	taken  float64 // calls a second that were taken of late
-	heard  time.Time
+	rate   float64       // calls a second; 0: there is no limit
+	tokens float64       // calls that may be made at once; below 0 while some wait for theirs
+	at     time.Time     // as of then
+	fell   time.Time     // when the rate last fell
+	until  time.Time     // no request is made before
+	pause  time.Duration // the last one whose length the endpoint did not say
+	taken  float64       // calls a second that were answered of late
+	heard  time.Time     // when the last ones were
 }
 
 const (
@@ -39,10 +39,18 @@ const (
 func (a *allowance) wait(ctx context.Context, calls int) error {
 	for d := a.reserve(time.Now(), calls); d > 0; d = a.blocked(time.Now()) {
 		if err := pause(ctx, d); err != nil {
+			a.giveBack(calls)
 			return err
 		}
 	}
 	return nil
+}
+
+// giveBack returns the calls of a request that is not made.
+func (a *allowance) giveBack(calls int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tokens += float64(calls)
 }
 
 // reserve takes the calls of a request, and returns for how long it has to wait.

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"context"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -41,3 +42,15 @@ func Denials(pause func()) (dropped [3]bool) {
 	}
 	return dropped
 }
+
+// Allowance is an endpoint's allowance.
+type Allowance struct{ a allowance }
+
+func (a *Allowance) Wait(ctx context.Context, calls int) error   { return a.a.wait(ctx, calls) }
+func (a *Allowance) Took(now time.Time, calls int)               { a.a.took(now, calls) }
+func (a *Allowance) Refused(now time.Time, after time.Duration)  { a.a.refused(now, after) }
+func (a *Allowance) Most(configured int) int                     { return a.a.most(configured) }
+func (a *Allowance) Busy(now time.Time, calls int) time.Duration { return a.a.busy(now, calls) }
+
+// TakesNoMore lets the endpoint refuse calls for some time.
+func TakesNoMore(c *Chain, after time.Duration) { c.endpoint.budget.refused(time.Now(), after) }

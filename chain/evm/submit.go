@@ -23,6 +23,10 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	if len(attempts) == 0 {
 		return outcomes
 	}
+	if text, busy := c.busy(8); busy { // known may have to ask as much
+		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
+		return outcomes
+	}
 	if _, err := c.known(ctx); err != nil {
 		verdict := chain.Unknown
 		if errors.Is(err, chain.ErrForeign) {
@@ -33,9 +37,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	}
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
-		// The caller holds a gate's door, and a leader that leaves waits for it.
-		if wait := c.endpoint.budget.busy(time.Now(), to-from); wait > mostWaited {
-			text := fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Millisecond))
+		if text, busy := c.busy(to - from); busy {
 			fill(outcomes[from:], chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 			break
 		}
@@ -58,6 +60,13 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 
 // mostWaited is for how long a send waits for the endpoint's allowance.
 const mostWaited = time.Second
+
+// busy reports whether so many calls would have to wait for longer, and what to say then. The caller holds a gate's
+// door, and a leader that leaves waits for it.
+func (c *Chain) busy(calls int) (text string, busy bool) {
+	wait := c.endpoint.budget.busy(time.Now(), calls)
+	return fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Second)), wait > mostWaited
+}
 
 // fit returns the end of the request that begins at from.
 func (c *Chain) fit(attempts []chain.Signed, from int) int {

@@ -18,13 +18,6 @@
 // that it belongs to. [Profiles] has them all. Most behave the same all the time; the others have a
 // fault with a switch, Provider.Fault, and Profile.Fault says when a test has to turn it.
 //
-// A profile whose field Red is set is one that today's code fails. Its test is skipped, and with
-// CONCH_RED=1 it runs:
-//
-//	CONCH_RED=1 go test -run 'TestProviders/allow-list' ./cmd/conch/internal/service/transactions
-//
-// A change that mends the code empties the field.
-//
 // # Behaviours
 //
 // A profile is made of small functions. A [Behaviour] answers one call: by itself, by passing it on, or by

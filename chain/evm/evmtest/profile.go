@@ -1,18 +1,12 @@
 package evmtest
 
-import (
-	"os"
-	"testing"
-	"time"
-)
+import "time"
 
 // Profile is the behaviour of one real kind of provider.
 type Profile struct {
 	Name    string // a word for -run
 	Who     string // which real provider does this
 	Finding string // the finding that it belongs to
-	// Red says why today's code fails here, with the name of the finding. Empty: the code passes.
-	Red string
 	// Install gives a provider its behaviours, before it serves. Nil: it answers as the node does.
 	Install func(p *Provider)
 
@@ -28,14 +22,6 @@ type Profile struct {
 	// Says are words for what is wrong. While what a Lasting fault stops waits, a reason with one of them has
 	// to be told, and it has to name the endpoint.
 	Says []string
-}
-
-// SkipRed skips a test of a profile that today's code fails, unless CONCH_RED is set.
-func (p Profile) SkipRed(t testing.TB) {
-	t.Helper()
-	if p.Red != "" && os.Getenv("CONCH_RED") == "" {
-		t.Skipf("today's code fails here: %s; to see it, set CONCH_RED=1", p.Red)
-	}
 }
 
 // Time says when a fault is on.

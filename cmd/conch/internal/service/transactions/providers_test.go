@@ -38,7 +38,6 @@ func TestProviders(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.Run(p.Name, func(t *testing.T) {
-				p.SkipRed(t)
 				node := shared
 				if p.Own != nil {
 					node = evmtest.StartNode(t, program, p.Own...)

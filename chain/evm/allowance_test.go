@@ -1,0 +1,115 @@
+package evm_test
+
+import (
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+)
+
+// W9: there is no limit before the endpoint refuses something for the number of calls. Then requests wait for
+// their part of what it took; it is asked no sooner than it says, and more again as time goes by.
+func TestAllowance(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var a evm.Allowance
+		waits := func(calls int) time.Duration {
+			before := time.Now()
+			if err := a.Wait(t.Context(), calls); err != nil {
+				t.Fatal(err)
+			}
+			return time.Since(before)
+		}
+		for range 10 { // a hundred calls in a second
+			if got := waits(10); got > 0 {
+				t.Errorf("nothing was refused, and it waits for %v", got)
+			}
+			a.Took(time.Now(), 10)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if got := a.Most(100); got != 100 {
+			t.Errorf("nothing was refused: a request has at most %d calls, want as configured", got)
+		}
+		a.Refused(time.Now(), 3*time.Second)
+		a.Refused(time.Now(), 0) // of a request that was under way
+		if got := waits(1); got < 3*time.Second || got > 4*time.Second {
+			t.Errorf("the endpoint said three seconds: waited for %v", got)
+		}
+		if got := a.Most(100); got < 10 || got > 25 {
+			t.Errorf("it took about a hundred calls a second: a request has at most %d, want a quarter of a part of them", got)
+		}
+		sent, since := 0, time.Now()
+		for time.Since(since) < 5*time.Second {
+			waits(10)
+			a.Took(time.Now(), 10)
+			sent += 10
+		}
+		if sent < 300 || sent > 600 {
+			t.Errorf("%d calls in five seconds, want a part of five hundred", sent)
+		}
+		for range 60 { // nothing is refused any more
+			time.Sleep(time.Second)
+			waits(10)
+			a.Took(time.Now(), 10)
+		}
+		if got := a.Most(1000); got < 100 {
+			t.Errorf("after a minute without a refusal a request has at most %d calls, want many", got)
+		}
+		if busy := a.Busy(time.Now(), 1); busy > 0 {
+			t.Errorf("nothing is under way, and one call would wait for %v", busy)
+		}
+	})
+}
+
+// W9: an endpoint that refuses everything is asked less and less often, every ten seconds or so in the end.
+func TestAllowanceOfAnEndpointThatTakesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var a evm.Allowance
+		asked, since := 0, time.Now()
+		for time.Since(since) < 5*time.Minute {
+			if err := a.Wait(t.Context(), 100); err != nil {
+				t.Fatal(err)
+			}
+			asked++
+			a.Refused(time.Now(), 0)
+		}
+		if asked < 10 || asked > 40 {
+			t.Errorf("asked %d times in five minutes, want about every ten seconds", asked)
+		}
+		a.Refused(time.Now(), 24*time.Hour)
+		if busy := a.Busy(time.Now(), 1); busy > 2*time.Minute {
+			t.Errorf("it says a day: waits for %v, want to look each minute", busy)
+		}
+	})
+}
+
+// W9, S15: a send does not wait for long, since its caller holds the gate's door: it is not sent.
+func TestASendDoesNotWaitForTheAllowance(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int64
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if method == "eth_sendRawTransaction" {
+			sent.Add(1)
+		}
+		return healthy(method, params)
+	})})
+	if _, err := c.Describe(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	evm.TakesNoMore(c, time.Minute)
+	got := c.Submit(t.Context(), []chain.Signed{{Hash: "h"}, {Hash: "i"}})
+	for _, o := range got {
+		if o.Verdict != chain.Refused || !strings.Contains(o.Text, "not sent") || o.By == "" {
+			t.Errorf("got %+v, want that it is not sent", o)
+		}
+	}
+	if len(got) != 2 || sent.Load() > 0 {
+		t.Errorf("got %d outcomes, and %d were sent; want 2 and none", len(got), sent.Load())
+	}
+}
