@@ -56,17 +56,21 @@ func limitProfiles(bool) []Profile {
 // rateProfiles limit calls by time.
 func rateProfiles(full bool) []Profile {
 	carries := func(t Transport) func(*Provider) { return func(p *Provider) { p.Carries(t) } }
+	seldom := []string{"--block-time", "500ms"} // ten blocks a second use up most of the allowance
 	return []Profile{
 		{
 			Name: "rate-429", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, false)),
+			Own: seldom,
 			Who: "public endpoints: HTTP 429 for a whole request above an allowance, without more words",
 		},
 		{
 			Name: "rate-429-retry-after", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, true)),
+			Own: seldom,
 			Who: "Alchemy and Infura: HTTP 429 with Retry-After",
 		},
 		{
 			Name: "rate-items", Finding: "F3", Intents: many, Install: func(p *Provider) { p.Does(CallLimit(100, 100)) },
+			Own: seldom,
 			Who: "Infura: the calls of a batch above the allowance have the error -32005, the others an answer",
 		},
 		{
