@@ -233,8 +233,7 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	if in.Inclusions, err = l.Chain.Inclusions(ctx, turn.Block, []chain.Account{l.Account}); err != nil {
 		return in, err
 	}
-	// Only now, since a false height of the first head would be stored as that from which a search begins: what
-	// returns the block by its hash has to agree with it.
+	// Only now, when the block could be read: the height is stored with slots, as that from which a search begins.
 	l.height.Store(turn.Block.Number)
 	l.first.Do(func() { close(l.headed) })
 	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {

@@ -23,7 +23,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	if len(attempts) == 0 {
 		return outcomes
 	}
-	if text, busy := c.busy(8); busy { // known may have to ask as much
+	if text, busy := c.busy(1); busy {
 		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 		return outcomes
 	}
