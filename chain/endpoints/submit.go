@@ -19,7 +19,7 @@ type answer struct {
 
 // Submit implements chain.Chain. It sends to all endpoints at once, and returns when one has taken all
 // attempts, or all have answered, or a while after the first answer. A send that is still under way goes
-// on; an endpoint with one under way is left out.
+// on; an endpoint with one under way is left out. Nothing is sent once ctx is over.
 func (s *Set) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
 	answers := make(chan answer, len(s.writers))
 	own := slices.Clone(attempts) // a late send still reads it
@@ -35,6 +35,10 @@ func (s *Set) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outco
 				}
 				m.writing.Lock() // all have a send under way, which the drivers bound
 			}
+			if ctx.Err() != nil { // nothing is sent for a caller that is over, not even once its turn has come
+				m.writing.Unlock()
+				return givenUp(len(attempts), ctx.Err())
+			}
 			begun++
 			s.late.Go(func() {
 				defer m.writing.Unlock()
@@ -43,6 +47,11 @@ func (s *Set) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outco
 		}
 	}
 	return s.collect(ctx, len(attempts), begun, answers)
+}
+
+// givenUp returns outcomes for attempts whose sending was given up: an endpoint may have them, or none.
+func givenUp(attempts int, err error) []chain.Outcome {
+	return slices.Repeat([]chain.Outcome{{Text: err.Error()}}, attempts)
 }
 
 // collect merges answers.
