@@ -22,3 +22,10 @@ func (s *Memory) Attempts(account chain.Account) (all []Attempt) {
 	}
 	return all
 }
+
+// Status returns the last stored status of a slot.
+func (s *Memory) Status(account chain.Account, index uint64) Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slots[account][index].last.Status
+}

@@ -52,12 +52,12 @@ type (
 		Action action
 		Unsure bool // of a write: it may have happened, and only the rows tell
 	}
-	// found answers search. In is the transaction that used the nonce, nil if it is in none of the
-	// blocks below Next.
+	// found answers search with the account's transactions in the blocks below Next.
 	found struct {
-		Index uint64
-		In    *inclusion
-		Next  uint64 // the height at which the search goes on
+		Recall bool // as in search
+		Index  uint64
+		Placed []chain.Placed
+		Next   uint64 // the height at which the search goes on
 	}
 	// turned reports a turn of the chain.
 	turned struct {
@@ -163,12 +163,12 @@ type (
 	probe struct {
 		Hashes []lookup
 	}
-	// search looks for the transaction that used a nonce, in some blocks from a height on that are
-	// ancestors of Of.
+	// search reads the account's transactions in some blocks from a height on that are ancestors of Of.
 	search struct {
-		Index uint64
-		Of    chain.Block
-		From  uint64
+		Recall bool   // it is for the slots of an earlier term; else for the one with the nonce Index
+		Index  uint64 // whose nonce was used
+		Of     chain.Block
+		From   uint64
 	}
 	// link asks whether the blocks of some slots' transactions are the block Of or ancestors of it.
 	link struct {

@@ -39,6 +39,7 @@ type Slot struct {
 	Since    uint64    // the chain's height at signing; searches begin some blocks below it, for reorganisations
 	Final    bool      // from Load: it was stored as final
 	Cancel   bool      // from Load: the cancellation of its intent was requested
+	Last     Change    // from Load: the state last stored, without Intent, Why and Witnesses
 }
 
 // Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20).

@@ -34,9 +34,11 @@ type machine struct {
 	strangeUntil fence.Instant // it does not end before this instant
 	strangeEnds  int           // turns that named a final block not below strangeAt
 
-	ahead ahead // what is known of nonces that the chain has used and the store does not know
+	ahead  ahead  // what is known of nonces that the chain has used and the store does not know
+	recall recall // the reading of blocks for slots of an earlier term
 
 	retry  fence.Instant // no action before this instant; 0 if there is no limit
+	reread fence.Instant // the same for actions that only read the chain, since one has failed
 	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	paused uint64        // sign and send nothing until the head has this height, or until resume
 	resume fence.Instant // see paused
@@ -151,10 +153,10 @@ func (m *machine) Next() fence.Instant {
 	if m.paused > m.head.Number {
 		next = sooner(next, m.resume)
 	}
-	if !m.looking {
+	if !m.looking && m.reread == 0 {
 		next = sooner(next, m.lookBy)
 	}
-	return next
+	return sooner(next, m.reread)
 }
 
 // sooner returns the earlier of two instants, where 0 means never.
@@ -167,9 +169,10 @@ func sooner(a, b fence.Instant) fence.Instant {
 
 func (m *machine) do(a action) { m.out = append(m.out, a) }
 
-// loaded starts over from the stored rows. Every slot is in doubt: a predecessor may have sent its
-// attempts, and blocks have passed (S20). The answer is dropped if the phase has changed since,
-// because it lacks rows stored meanwhile.
+// loaded starts over from the stored rows (S20). Blocks have passed, and a predecessor may have sent any
+// attempt. So a slot that the chain does not count as used is sent again as it is, and one that it counts is
+// in the block that was last stored, until that proves wrong, or in doubt. The answer is dropped if the phase
+// has changed since, because it lacks rows stored meanwhile.
 func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.loads = false
 	if m.phase != loading {
@@ -179,7 +182,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.slots.clear()
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
 	for _, s := range in.Snapshot.Slots {
-		m.slots.add(&slot{Slot: s, doubt: true, deliveries: make([]delivery, len(s.Attempts))})
+		m.slots.add(restored(s, in.Best))
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 		if !s.Final {
 			lowest = min(lowest, s.Index)
@@ -198,6 +201,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.endPastAlarms()
 	m.queued, m.savedHold = in.Snapshot.Queued, in.Snapshot.Hold
 	m.paused, m.cursor, m.lookedAt = 0, 0, 0
+	m.recall = recall{below: m.best}
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
 
@@ -237,9 +241,15 @@ func (m *machine) woken(in woken) {
 	}
 }
 
-// broke takes the failure of an action. After a write that may have happened it loads the rows.
+// broke takes the failure of an action. After a write that may have happened it loads the rows. After a read
+// nothing waits but reads: a node that fails to look something up may take what is sent.
 func (m *machine) broke(now fence.Instant, in broke) {
-	m.retry = now.Add(m.set.Retry)
+	switch in.Action.(type) {
+	case probe, search, link, confirm, survey:
+		m.reread = now.Add(m.set.Retry)
+	default:
+		m.retry = now.Add(m.set.Retry)
+	}
 	switch a := in.Action.(type) {
 	case load:
 		m.loads, m.phase = false, blank
@@ -260,6 +270,7 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.looking = false
 	case search:
 		m.searching = false
+		m.recall.broke(a)
 	case link:
 		m.linking = false
 	case confirm:

@@ -20,16 +20,26 @@ func (m *machine) pump(now fence.Instant) {
 	if now >= m.resume {
 		m.paused = 0 // else Next would return the past instant again and again
 	}
+	m.beginRecall()
 	m.takeCensus()
 	m.markStuck()
 	m.save(now)
+	m.read(now)
+	m.sign(now)
+	m.submit(now)
+}
+
+// read starts the actions that only read the chain.
+func (m *machine) read(now fence.Instant) {
+	if now < m.reread {
+		return
+	}
+	m.reread = 0
 	m.look(now)
 	m.link()
 	m.confirm()
 	m.search()
 	m.survey()
-	m.sign(now)
-	m.submit(now)
 }
 
 // census is what one pass over all slots has found.
@@ -50,7 +60,9 @@ func (m *machine) takeCensus() {
 	c := &m.census
 	for _, s := range m.slots.all() {
 		if s.in == nil {
-			c.inFlight++
+			if s.Index >= m.best { // below, a block has its nonce
+				c.inFlight++
+			}
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
 		}
@@ -125,7 +137,7 @@ func (m *machine) look(now fence.Instant) {
 		if !m.census.doubts || len(hashes) >= m.set.MaxBatch {
 			break
 		}
-		if s.doubt {
+		if s.doubt && !m.recalls(s) {
 			add(s)
 		}
 	}
@@ -158,9 +170,6 @@ func (m *machine) rounds(visit func(*slot) bool) {
 	}
 }
 
-// reach is how far below Since to search: a reorganisation may have moved a transaction down.
-const reach = 64
-
 // save stores changed states: at once, or, while busy, at most once a block and once every Pace,
 // since many slots are final a few blocks later. While busy it also leaves out attempts that were
 // sent a moment ago, since the next block changes them.
@@ -181,7 +190,7 @@ func (m *machine) save(now fence.Instant) {
 	for _, s := range m.slots.all() {
 		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
 		c := s.change(timedOut)
-		if c == s.saved || s.doubt && s.saved == (Change{}) { // in doubt, a slot just loaded has no state yet
+		if c == s.saved || s.unheard() {
 			continue
 		}
 		if _, delivery := s.last(); busy && s.in == nil && !s.retracted && now < delivery.after.Add(m.set.Patience) {

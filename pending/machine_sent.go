@@ -53,6 +53,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 			}
 		case chain.Full, chain.Refused:
 			m.pause(now)
+			delivery.notTaken()
 			s.notTaken(got.Outcome)
 		case chain.Invalid:
 			m.invalid(now, s, attempt, delivery, got.Said(), 0)
@@ -65,7 +66,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 // same has to come again some blocks and some time later, and no attempt of the slot may be in a pool (W7).
 func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string, wait time.Duration) {
 	if !attempt.Filler {
-		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled }) {
+		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == left || d.reached == taken || d.reached == pooled }) {
 			at.reached, s.doubt = maybe, true
 			return
 		}
@@ -108,7 +109,7 @@ func (m *machine) pausing(now fence.Instant) bool {
 // maybeSent notes that a node may have an attempt.
 func (m *machine) maybeSent(index uint64, hash chain.Hash) {
 	if s := m.slots.get(index); s != nil {
-		if _, delivery := s.find(hash); delivery != nil && (delivery.reached == kept || delivery.reached == gone) {
+		if _, delivery := s.find(hash); delivery != nil && (delivery.reached == kept || delivery.reached == left || delivery.reached == gone) {
 			delivery.reached = maybe
 		}
 		s.doubt = true
@@ -167,58 +168,4 @@ func (m *machine) weigh(s *slot, where chain.Where) {
 		s.payMore = true // an older attempt is in the pool, and the node wants more to replace it
 	}
 	s.outbid = false
-}
-
-// searches is how many blocks one action searches.
-const searches = 50
-
-// searchTo returns the last block that a search reads: the head, or the final one of a vacant nonce.
-func (m *machine) searchTo(s *slot) chain.Block {
-	if s.vacant() {
-		return s.first
-	}
-	return m.head
-}
-
-// search asks which transaction used the nonce of a slot.
-func (m *machine) search() {
-	if m.searching || !m.census.spent || m.head.Hash == "" {
-		return
-	}
-	for _, s := range m.slots.all() {
-		if !s.spent {
-			continue
-		}
-		to := m.searchTo(s)
-		if s.searchAt == 0 {
-			since := min(s.Since, to.Number)
-			s.searchAt = max(1, since-min(since, reach)) // block 0 has no transactions
-		}
-		m.searching = true
-		m.do(search{Index: s.Index, Of: to, From: s.searchAt})
-		return
-	}
-}
-
-// found takes the transaction that used the nonce of a slot, or how far the search for it has got.
-func (m *machine) found(in found) {
-	m.searching = false
-	s := m.slots.get(in.Index)
-	if s == nil || !s.spent {
-		return
-	}
-	if in.In != nil {
-		m.place(s, in.In, false)
-		return
-	}
-	if s.searchAt = max(s.searchAt, in.Next); s.searchAt <= m.searchTo(s).Number {
-		return // go on
-	}
-	s.spent, s.searchAt = false, 0
-	if s.vacant() {
-		s.inFinal = true
-		return
-	}
-	s.Since -= min(s.Since, reach) // after a rewind it may have been included lower down
-	m.suspect(s)
 }

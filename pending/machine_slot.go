@@ -55,16 +55,45 @@ type delivery struct {
 	after   fence.Instant // not to be sent again before
 }
 
+// notTaken notes that a node does not have the attempt. An older one of an earlier term may still be in its pool.
+func (d *delivery) notTaken() {
+	if d.reached == left {
+		d.reached = gone
+	}
+}
+
 type level uint8
 
 const (
 	kept    level = iota // stored, not sent
+	left                 // stored by an earlier term, which may have sent it
 	maybe                // sent, and the answer is missing or leaves it open
 	taken                // accepted by a node
 	pooled               // found in a pool
 	gone                 // looked up and not found, or its block has left the chain
 	refused              // the chain will never include it
 )
+
+// restored returns a slot of an earlier term, given the account's next nonce at the head.
+func restored(stored Slot, best uint64) *slot {
+	s := &slot{Slot: stored, deliveries: slices.Repeat([]delivery{{reached: left}}, len(stored.Attempts))}
+	if !s.Final {
+		s.saved = s.Last
+	}
+	if s.Index >= best { // a count that is behind: the node's answer to the attempt asks for a look
+		return s
+	}
+	if s.doubt = true; s.Last.Block.Hash != "" && !s.Final {
+		s.found(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+	}
+	return s
+}
+
+// unheard reports whether nothing is known of a slot of an earlier term but what is stored.
+func (s *slot) unheard() bool {
+	_, delivery := s.last()
+	return s.in == nil && !s.retracted && delivery.reached == left
+}
 
 // place notes the transaction with the slot's nonce in the best chain.
 func (m *machine) place(s *slot, in *inclusion, streamed bool) {
@@ -129,7 +158,7 @@ func above(a, b *big.Int, times int64) bool {
 // since a node may have dropped it, or may accept a filler after all.
 func (s *slot) keepLast() {
 	s.payMore = false
-	if _, delivery := s.last(); s.lastIsFiller() && delivery.reached == refused {
+	if _, delivery := s.last(); s.lastIsFiller() && delivery.reached == refused || delivery.reached == left {
 		delivery.reached = gone
 	}
 }
@@ -164,7 +193,17 @@ func (s *slot) handingOn() bool {
 // unsent reports whether the last attempt is to be sent.
 func (s *slot) unsent() bool {
 	_, delivery := s.last()
-	return s.in == nil && !s.doubt && !s.payMore && !s.handedOn() && !s.handingOn() && (delivery.reached == kept || delivery.reached == gone || s.again)
+	if s.in != nil || s.doubt || s.payMore || s.handedOn() || s.handingOn() {
+		return false
+	}
+	switch delivery.reached {
+	case kept, gone:
+		return true
+	case left: // perhaps no node has the call, which is to be replaced
+		return !s.needsFiller()
+	default:
+		return s.again
+	}
 }
 
 // own reports whether the transaction in the chain is one of the slot's attempts.

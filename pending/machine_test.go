@@ -58,6 +58,9 @@ func TestNextIsNotPast(t *testing.T) {
 	step(stored{}) // and the intent is cancelled
 	now = now.Add(time.Second)
 	step(tick{})
+	step(broke{Action: probe{}}) // just before the next look through the pool
+	m.lookBy = now
+	step(tick{})
 	step(lost{})
 	for range 2 { // the load is slow again
 		now = now.Add(5 * time.Second)

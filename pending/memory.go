@@ -156,7 +156,8 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 		if index < from && slot.Final {
 			continue
 		}
-		slot.Attempts = slices.Clone(slot.Attempts)
+		slot.Attempts, slot.Last = slices.Clone(slot.Attempts), one.last
+		slot.Last.Intent, slot.Last.Why, slot.Last.Witnesses = Open, "", [2]string{}
 		slot.Cancel = slot.Intent != nil && s.byID[*slot.Intent].Cancel
 		snap.Slots = append(snap.Slots, slot)
 	}

@@ -90,12 +90,7 @@ func (l *loop) search(ctx context.Context, a search) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, one := range placed {
-		if one.Index == a.Index {
-			return found{Index: a.Index, In: &inclusion{Hash: one.Hash, Block: one.Block, Failed: one.Failed}}, nil
-		}
-	}
-	return found{Index: a.Index, Next: next}, nil
+	return found{Recall: a.Recall, Index: a.Index, Placed: placed, Next: next}, nil
 }
 
 // survey reads transactions of which the store knows nothing. It comes no further than to the first one

@@ -108,9 +108,10 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "found":
-		in := found{Index: args.number("index"), Next: args.number("next")}
-		if args.has("hash") {
-			in.In = &inclusion{Hash: chain.Hash(args.word("hash")), Block: blockNamed(args.word("block"))}
+		in := found{Recall: args.has("recall"), Index: args.number("index"), Next: args.number("next")}
+		for _, pair := range args.rest {
+			name, block, _ := strings.Cut(pair, "=")
+			in.Placed = append(in.Placed, chain.Placed{Inclusion: chain.Inclusion{Index: index(name), Hash: chain.Hash(name)}, Block: blockNamed(block)})
 		}
 		return in
 	case "linked":
@@ -147,7 +148,7 @@ func parse(t *testing.T, words []string) input {
 		return tick{}
 	case "broke":
 		return broke{Action: map[string]action{
-			"load": load{}, "assign": assign{}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{},
+			"load": load{}, "assign": assign{}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{}, "recall": search{Recall: true},
 			"link": link{}, "confirm": confirm{}, "survey": survey{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}
@@ -214,8 +215,9 @@ func blockNamed(name string) chain.Block {
 }
 
 // slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
-// cancelled), 5a^ (its intent has another slot).
+// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7).
 func slotNamed(name string) Slot {
+	name, block, _ := strings.Cut(name, "@")
 	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
 	name = strings.TrimRight(name, "~^")
 	digits := strings.TrimRight(name, "abcdefgA!")
@@ -236,6 +238,9 @@ func slotNamed(name string) Slot {
 	}
 	if gone {
 		s.Intent = nil
+	}
+	if block != "" {
+		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block)}
 	}
 	return s
 }
@@ -293,6 +298,10 @@ func say(a action) string {
 		}
 	case search:
 		fmt.Fprintf(&w, "search %d from %d of %s", a.Index, a.From, string(a.Of.Hash))
+		if a.Recall {
+			w.Reset()
+			fmt.Fprintf(&w, "recall from %d of %s", a.From, string(a.Of.Hash))
+		}
 	case survey:
 		fmt.Fprintf(&w, "survey %d from %d of %s", a.First, a.From, string(a.Of.Hash))
 	case link:

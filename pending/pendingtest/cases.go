@@ -36,6 +36,21 @@ func slotsAreLoadedBack(t *testing.T, f Fixture) {
 	}
 }
 
+// S20: a new leader finds in which block its predecessor saw a transaction, and need not ask for it again.
+func theLastStateIsLoaded(t *testing.T, f Fixture) {
+	in, other := f.accept(t, "k", 1), f.accept(t, "other", 2)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, &other.ID)}})
+	placed := pending.Change{
+		Index: 0, Status: pending.InBlock, Hash: "0a", Block: chain.Block{Number: 3, Hash: "b3"}, Failed: true, Why: "a reason", Waits: "for something",
+	}
+	f.write(t, pending.Batch{Changes: []pending.Change{placed, {Index: 1, Status: pending.Ready, Hash: "1a"}}})
+	placed.Why = ""
+	slots := f.load(t, 0).Slots
+	if len(slots) != 2 || slots[0].Last != placed || slots[1].Last != (pending.Change{Index: 1, Status: pending.Ready, Hash: "1a"}) {
+		t.Errorf("loaded %+v, want %+v as the last state of the first, and ready for the second", slots, placed)
+	}
+}
+
 // A call may be larger than a notification (D5).
 func bigCalls(t *testing.T, f Fixture) {
 	data := bytes.Repeat([]byte{7}, 64<<10)

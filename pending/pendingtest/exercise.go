@@ -61,6 +61,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"WitnessesAreKept":            witnessesAreKept,
 		"WaitsAreTold":                waitsAreTold,
 		"HoldsAreTold":                holdsAreTold,
+		"TheLastStateIsLoaded":        theLastStateIsLoaded,
 		"TheHeightOfTheNewest":        theHeightOfTheNewestIsLoaded,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -31,11 +31,12 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 	})
 	batch.Queue(`
 		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
+		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits,
 		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
-		  FROM (SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+		  FROM (SELECT * FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 AND NOT final
 		         UNION ALL
-		        SELECT nonce, intent, since_block, final FROM conch.pending_transactions
+		        SELECT * FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
 		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
 		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
@@ -59,14 +60,25 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 
 // slots reads rows of attempts, ordered by nonce, into slots.
 func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error) {
-	var nonce, since, gas int64
+	var nonce, since, number, gas int64
 	var intent pgtype.UUID
-	var final, cancel, filler bool
-	var hash, signed []byte
+	var final, cancel, failed, filler bool
+	var last, block, hash, signed []byte
+	var state, waits string
 	var most, tip pgtype.Numeric
-	_, err = pgx.ForEachRow(rows, []any{&nonce, &intent, &since, &final, &cancel, &hash, &signed, &most, &tip, &gas, &filler}, func() error {
+	columns := []any{
+		&nonce, &intent, &since, &final, &cancel, &last, &state, &block, &number, &failed, &waits,
+		&hash, &signed, &most, &tip, &gas, &filler,
+	}
+	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
 			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel}
+			one.Last = pending.Change{
+				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
+			}
+			if err := one.Last.Status.UnmarshalText([]byte(state)); err != nil {
+				return err
+			}
 			if intent.Valid {
 				id := pending.ID(intent.Bytes)
 				one.Intent = &id
