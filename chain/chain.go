@@ -51,9 +51,25 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
 }
 
-// Warmer is a Chain that can fetch in advance what Prepare needs. It is optional.
-type Warmer interface {
-	Warm(ctx context.Context, account Account)
+// Counter is a Chain that can ask for the next nonces of many accounts at once. It is optional.
+type Counter interface {
+	// Counts returns what Next returns for each of the accounts.
+	Counts(ctx context.Context, accounts []Account) ([]uint64, error)
+}
+
+// Counts asks for the next nonce of each account, at once if the chain can do that.
+func Counts(ctx context.Context, c Chain, accounts []Account) ([]uint64, error) {
+	if counter, can := c.(Counter); can {
+		return counter.Counts(ctx, accounts)
+	}
+	counts := make([]uint64, len(accounts))
+	for i, a := range accounts {
+		var err error
+		if counts[i], err = c.Next(ctx, a); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
 }
 
 // Pooler is a Chain that can count what waits in a pool. It is optional.

@@ -50,9 +50,6 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	var fault error
 	var asking sync.WaitGroup
 	asking.Go(func() { out.Best, fault = l.Chain.Next(ctx, l.Account) })
-	if w, can := l.Chain.(chain.Warmer); can {
-		asking.Go(func() { w.Warm(ctx, l.Account) })
-	}
 	err := l.settle(ctx)
 	if err == nil {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)

@@ -99,6 +99,11 @@ func (s *Set) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return read(ctx, s, func(c chain.Chain) (uint64, error) { return c.Next(ctx, a) })
 }
 
+// Counts implements chain.Counter.
+func (s *Set) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
+	return read(ctx, s, func(c chain.Chain) ([]uint64, error) { return chain.Counts(ctx, c, accounts) })
+}
+
 // Prepare implements chain.Chain.
 func (s *Set) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
 	return read(ctx, s, func(c chain.Chain) ([]chain.Prepared, error) { return c.Prepare(ctx, drafts) })
@@ -132,13 +137,6 @@ func (s *Set) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) 
 // Inclusions implements chain.Chain.
 func (s *Set) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
 	return read(ctx, s, func(c chain.Chain) ([]chain.Inclusion, error) { return c.Inclusions(ctx, block, accounts) })
-}
-
-// Warm implements chain.Warmer.
-func (s *Set) Warm(ctx context.Context, a chain.Account) {
-	if w, can := s.order()[0].Chain.(chain.Warmer); can {
-		w.Warm(ctx, a)
-	}
 }
 
 // Pooled implements chain.Pooler. It returns the highest answer: one pool may have what others lack.

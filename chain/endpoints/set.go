@@ -46,21 +46,21 @@ type Set struct {
 }
 
 var (
-	_ chain.Chain  = (*Set)(nil)
-	_ chain.Warmer = (*Set)(nil)
-	_ chain.Pooler = (*Set)(nil)
+	_ chain.Chain   = (*Set)(nil)
+	_ chain.Counter = (*Set)(nil)
+	_ chain.Pooler  = (*Set)(nil)
 )
 
 // member is an endpoint with what is known of it.
 type member struct {
 	Endpoint
-	writing sync.Mutex // one send at a time
 
-	mu     sync.Mutex
-	aside  error     // it serves another chain
-	faults int       // errors in a row
-	rests  time.Time // not chosen before, if another one is there
-	silent time.Time // since when it has given no opinion; zero: it has, when last asked
+	mu      sync.Mutex
+	writing map[chain.Account]chan struct{} // accounts with a send under way, one at a time; closed at its end
+	aside   error                           // it serves another chain
+	faults  int                             // errors in a row
+	rests   time.Time                       // not chosen before, if another one is there
+	silent  time.Time                       // since when it has given no opinion; zero: it has, when last asked
 }
 
 // New returns a Set, and does not connect. The error lists every fault of the configuration.
@@ -79,7 +79,7 @@ func New(cfg Config) (*Set, error) {
 			faults = append(faults, fmt.Errorf("two endpoints are named %q: keep one", e.Name))
 		}
 		names[e.Name] = true
-		s.members = append(s.members, &member{Endpoint: e})
+		s.members = append(s.members, &member{Endpoint: e, writing: map[chain.Account]chan struct{}{}})
 	}
 	if len(s.members) == 0 {
 		faults = append(faults, errors.New("there is no endpoint"))

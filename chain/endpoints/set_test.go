@@ -358,3 +358,33 @@ func TestFaultsOfTheConfiguration(t *testing.T) {
 		t.Error("got no error for no endpoint")
 	}
 }
+
+// stuck is an endpoint that does not answer a send of one account.
+type stuck struct {
+	chain.Chain
+	account chain.Account
+	until   chan struct{}
+}
+
+func (s stuck) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
+	if attempts[0].Account == s.account {
+		<-s.until
+	}
+	return s.Chain.Submit(ctx, attempts)
+}
+
+// A send of one account that has no answer does not hold up those of another.
+func TestAccountsSendSideBySide(t *testing.T) {
+	t.Parallel()
+	node := chaintest.New(chaintest.Config{Seed: 1})
+	one, other := node.Account("one", 1<<60), node.Account("other", 1<<60)
+	until := make(chan struct{})
+	s := set(t, endpoints.Endpoint{Name: "a", Chain: stuck{node.Line(), one, until}})
+	var waiting sync.WaitGroup
+	waiting.Go(func() { s.Submit(t.Context(), []chain.Signed{node.Foreign(one, 0)}) })
+	defer waiting.Wait()
+	defer close(until)
+	if got := s.Submit(t.Context(), []chain.Signed{node.Foreign(other, 0)}); got[0].Verdict != chain.Accepted {
+		t.Errorf("got %+v, want it accepted", got)
+	}
+}

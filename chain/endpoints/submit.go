@@ -2,6 +2,7 @@ package endpoints
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -19,34 +20,70 @@ type answer struct {
 
 // Submit implements chain.Chain. It sends to all endpoints at once, and returns when one has taken all
 // attempts, or all have answered, or a while after the first answer. A send that is still under way goes
-// on; an endpoint with one under way is left out. Nothing is sent once ctx is over.
+// on; an endpoint with one of the same account under way is left out. Nothing is sent once ctx is over.
 func (s *Set) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
-	answers := make(chan answer, len(s.writers))
+	if len(attempts) == 0 {
+		return nil
+	}
 	own := slices.Clone(attempts) // a late send still reads it
-	begun := 0
-	for wait := false; begun == 0; wait = true {
-		for _, m := range s.writers {
-			if aside, _ := m.state(); aside && len(s.writers) > 1 {
-				continue
-			}
-			if !m.writing.TryLock() {
-				if !wait || begun > 0 {
-					continue
-				}
-				m.writing.Lock() // all have a send under way, which the drivers bound
-			}
-			if ctx.Err() != nil { // nothing is sent for a caller that is over, not even once its turn has come
-				m.writing.Unlock()
-				return givenUp(len(attempts), ctx.Err())
-			}
-			begun++
-			s.late.Go(func() {
-				defer m.writing.Unlock()
-				answers <- answer{m, m.Chain.Submit(context.WithoutCancel(ctx), own)}
-			})
+	answers := make(chan answer, len(s.writers))
+	begun, busy := s.send(ctx, own, answers)
+	for begun == 0 {
+		if busy == nil {
+			return givenUp(len(attempts), errors.New("every endpoint serves another chain"))
 		}
+		if ctx.Err() != nil {
+			return givenUp(len(attempts), ctx.Err())
+		}
+		select { // all have a send under way, which the drivers bound
+		case <-busy:
+		case <-ctx.Done():
+		}
+		begun, busy = s.send(ctx, own, answers)
 	}
 	return s.collect(ctx, len(attempts), begun, answers)
+}
+
+// send begins to send to each endpoint that has no send of the account under way. It returns how many sends it
+// began, and what is closed at the end of another one. Nothing is sent for a caller that is over, not even once its
+// turn has come.
+func (s *Set) send(ctx context.Context, attempts []chain.Signed, answers chan<- answer) (begun int, busy <-chan struct{}) {
+	if ctx.Err() != nil {
+		return 0, ctx.Done()
+	}
+	for _, m := range s.writers {
+		if aside, _ := m.state(); aside && len(s.writers) > 1 {
+			continue
+		}
+		end, under := m.begin(attempts[0].Account)
+		if under != nil {
+			busy = under
+			continue
+		}
+		begun++
+		s.late.Go(func() {
+			defer end()
+			answers <- answer{m, m.Chain.Submit(context.WithoutCancel(ctx), attempts)}
+		})
+	}
+	return begun, busy
+}
+
+// begin begins a send of an account, or returns what is closed at the end of the one under way.
+func (m *member) begin(a chain.Account) (end func(), under <-chan struct{}) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if under, is := m.writing[a]; is {
+		return nil, under
+	}
+	over := make(chan struct{})
+	m.writing[a] = over
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.writing, a)
+		close(over)
+	}, nil
 }
 
 // givenUp returns outcomes for attempts whose sending was given up: an endpoint may have them, or none.

@@ -29,6 +29,8 @@ type Config struct {
 	ChainID uint64
 	// Signers sign, each for one account.
 	Signers []Signer
+	// Keys has the signers of accounts that come and go; several Chains may share one. It is optional.
+	Keys *Keys
 	// Depth is how many blocks below the head a block is final, below 4096; 0 takes the chain's tag
 	// "finalized". A chain without that tag needs a Depth, or Instant.
 	Depth uint64
@@ -96,6 +98,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MinDepth == 0 {
 		c.MinDepth = defaultMinDepth
+	}
+	if c.Keys == nil {
+		c.Keys = new(Keys)
 	}
 	if c.MaxBatch == 0 {
 		c.MaxBatch = defaultBatch

@@ -20,7 +20,7 @@ const remembered = 4096
 type Chain struct {
 	cfg       Config
 	endpoint  *endpoint
-	signers   map[chain.Account]Signer
+	keys      *Keys
 	memory    *chain.Memory
 	submitted submitted
 	binary    binaryReceipts
@@ -36,10 +36,7 @@ type Chain struct {
 	genesis chain.Hash // of the first answer about block 0; empty until there is one
 }
 
-var (
-	_ chain.Chain  = (*Chain)(nil)
-	_ chain.Warmer = (*Chain)(nil)
-)
+var _ chain.Chain = (*Chain)(nil)
 
 // facts are the properties of an endpoint, constant while it serves the same chain.
 type facts struct {
@@ -56,10 +53,10 @@ func New(cfg Config) (*Chain, error) {
 	cfg = cfg.withDefaults()
 	ep := newEndpoint(cfg)
 	cfg.URL, cfg.Header = ep.shown, nil // only the endpoint keeps the secrets
-	c := &Chain{cfg: cfg, endpoint: ep, signers: map[chain.Account]Signer{}, memory: chain.NewMemory(remembered)}
+	c := &Chain{cfg: cfg, endpoint: ep, keys: cfg.Keys, memory: chain.NewMemory(remembered)}
 	c.followed.memory = c.memory
 	for _, s := range cfg.Signers {
-		c.signers[s.Account()] = s
+		c.keys.Add(s)
 	}
 	ep.listens, ep.silence = c.patience, c.pace.fellSilent
 	return c, nil
@@ -216,14 +213,34 @@ func (c *Chain) forget() {
 
 // Next implements chain.Chain.
 func (c *Chain) Next(ctx context.Context, a chain.Account) (uint64, error) {
+	counts, err := c.Counts(ctx, []chain.Account{a})
+	if err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
+// Counts implements chain.Counter.
+func (c *Chain) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
 	if _, err := c.known(ctx); err != nil {
-		return 0, err
+		return nil, err
 	}
-	var next hexutil.Uint64
-	if err := c.all(ctx, []rpc.BatchElem{{Method: "eth_getTransactionCount", Args: []any{a, "latest"}, Result: &next}}); err != nil {
-		return 0, err
+	next := make([]hexutil.Uint64, len(accounts))
+	calls := make([]rpc.BatchElem, len(accounts))
+	for i, a := range accounts {
+		calls[i] = rpc.BatchElem{Method: "eth_getTransactionCount", Args: []any{a, "latest"}, Result: &next[i]}
 	}
-	return c.checkNumber("next nonce", next)
+	if err := c.all(ctx, calls); err != nil {
+		return nil, err
+	}
+	counts := make([]uint64, len(accounts))
+	for i, n := range next {
+		var err error
+		if counts[i], err = c.checkNumber("next nonce", n); err != nil {
+			return nil, err
+		}
+	}
+	return counts, nil
 }
 
 // Pooled implements chain.Pooler.

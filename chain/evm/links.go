@@ -14,10 +14,12 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// links is a line of blocks that the endpoint linked by their parent hashes.
+// links is a line of blocks that the endpoint linked by their parent hashes. Several goroutines may lengthen it at
+// once, each a copy of its own: none waits for another's headers. What one has been shown serves all.
 type links struct {
 	mu     sync.Mutex
 	thread chain.Thread
+	walks  int           // under way
 	memory *chain.Memory // what Heads has seen, which does not count for a minute after a denial; nil: never
 	// found are blocks that the endpoint showed since the line last grew. Where a backend lacks blocks, a line
 	// is found in pieces, by several tries.
@@ -28,6 +30,12 @@ type links struct {
 // denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
 // does so once a minute at most, since there may be many headers, and a dead branch's blocks are denied rightly.
 func (l *links) denied() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.drop()
+}
+
+func (l *links) drop() {
 	if l.mayDrop() {
 		l.thread, l.found, l.droppedAt = chain.Thread{}, nil, time.Now()
 	}
@@ -37,6 +45,8 @@ func (l *links) mayDrop() bool { return time.Since(l.droppedAt) >= time.Minute }
 
 // find returns a block that the endpoint has shown.
 func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if b, has = l.found[h]; !has && l.memory != nil && l.mayDrop() {
 		b, has = l.memory.Get(h)
 	}
@@ -58,10 +68,7 @@ func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block
 
 // top returns the block from which a line goes down, as find does.
 func (c *Chain) top(ctx context.Context, hash chain.Hash) (chain.Block, error) {
-	c.followed.mu.Lock()
-	b, has := c.followed.find(hash)
-	c.followed.mu.Unlock()
-	if has {
+	if b, has := c.followed.find(hash); has {
 		return b, nil
 	}
 	return c.askBlock(ctx, hash)
@@ -69,18 +76,17 @@ func (c *Chain) top(ctx context.Context, hash chain.Hash) (chain.Block, error) {
 
 // link reports which of some blocks are the block top or ancestors of it.
 func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, blocks []chain.Block) ([]bool, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	to := top.Number
 	for _, b := range blocks {
 		to = min(to, b.Number)
 	}
-	if err := c.lengthen(ctx, f, l, top, to); err != nil {
+	thread, err := c.lengthen(ctx, f, l, top, to)
+	if err != nil {
 		return nil, err
 	}
 	linked := make([]bool, len(blocks))
 	for i, b := range blocks {
-		linked[i] = b.Number <= top.Number && l.thread.Has(b)
+		linked[i] = b.Number <= top.Number && thread.Has(b)
 	}
 	if slices.Contains(linked, false) {
 		l.denied()
@@ -88,28 +94,60 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, bl
 	return linked, nil
 }
 
-// lengthen makes the line reach from a block down to a height. It believes of what the endpoint shows only
-// what the parent hashes prove.
-func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) error {
+// lengthen makes the line reach from a block down to a height, and returns it. It believes of what the endpoint
+// shows only what the parent hashes prove.
+func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) (chain.Thread, error) {
+	thread := l.begin(to)
+	down := descent{at: top.Number, floor: thread.Newest().Number}
+	err := thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
+	if err == nil {
+		down = descent{at: thread.Oldest().Number, floor: to} // the lowest is mostly known
+		err = thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
+	}
+	l.end(thread, err, down.child)
+	return thread, err
+}
+
+// begin returns a copy of the line, to be made to reach down to a height.
+func (l *links) begin(to uint64) chain.Thread {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.walks++
 	if l.found == nil || len(l.found) > mostFound {
 		l.found = map[chain.Hash]chain.Block{}
 	}
 	if l.thread.Newest().Number < to { // nothing of it is needed, and the way up from there may be long
 		l.thread = chain.Thread{}
 	}
-	down := descent{at: top.Number, floor: l.thread.Newest().Number}
-	err := l.thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
-	if err == nil {
-		down = descent{at: l.thread.Oldest().Number, floor: to} // the lowest is mostly known
-		err = l.thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
+	return l.thread
+}
+
+// end keeps a line that was lengthened, or notes why it could not be.
+func (l *links) end(thread chain.Thread, err error, child chain.Hash) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.walks--
+	switch covered := l.thread.Has(thread.Newest()) && l.thread.Oldest().Number <= thread.Oldest().Number; {
+	case errors.Is(err, chain.ErrThread):
+		l.lacks(child)
+	case err == nil && !covered:
+		l.thread = thread
 	}
-	if err == nil {
+	if err == nil && l.walks == 0 {
 		l.found = nil
 	}
-	if errors.Is(err, chain.ErrThread) {
-		l.lacks(down.child)
+}
+
+// keep keeps blocks that the endpoint has shown.
+func (l *links) keep(blocks ...chain.Block) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.found == nil { // dropped meanwhile
+		l.found = map[chain.Hash]chain.Block{}
 	}
-	return err
+	for _, b := range blocks {
+		l.found[b.Hash] = b
+	}
 }
 
 // lacks handles that no backend has the parent of a block: the endpoint's backends may lack it, or the hash that the
@@ -119,7 +157,7 @@ func (l *links) lacks(child chain.Hash) {
 		delete(l.found, child)
 		return
 	}
-	l.denied() // the line itself names it, or what Heads has seen
+	l.drop() // the line itself names it, or what Heads has seen
 }
 
 // mostFound bounds links.found: more than a line has are of other branches.
@@ -159,10 +197,11 @@ func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain
 		return b, nil
 	}
 	if d.at > d.floor+1 && d.vain < mostVain {
-		if !c.fetch(ctx, f, max(d.floor+1, d.at-min(d.at, fetchAt-1)), d.at+1, l.found) {
+		shown, answered := c.fetch(ctx, f, max(d.floor+1, d.at-min(d.at, fetchAt-1)), d.at+1)
+		if l.keep(shown...); !answered {
 			d.vain = mostVain // what refuses a hundred calls may take one
 		}
-		if b, has := l.found[h]; has {
+		if b, has := l.find(h); has {
 			d.vain = 0
 			return b, nil
 		}
@@ -171,7 +210,7 @@ func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain
 	for try := 1; ; try++ {
 		b, err := c.askBlock(ctx, h)
 		if err == nil {
-			l.found[h] = b
+			l.keep(b)
 		}
 		if err == nil || try == askedFor || !errors.Is(err, chain.ErrThread) {
 			return b, err
@@ -184,19 +223,19 @@ const fetchAt = 100
 
 // fetch reads the blocks from one height up to another, which is left out, and reports whether the endpoint has
 // answered. One that is missing is looked up by its hash.
-func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64, into map[chain.Hash]chain.Block) bool {
+func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64) (shown []chain.Block, answered bool) {
 	between := make([]*header, to-from)
 	calls := make([]rpc.BatchElem, to-from)
 	for i := range between {
 		calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
 	}
 	if err := c.batch(ctx, calls); err != nil {
-		return false
+		return nil, false
 	}
 	for _, h := range between {
 		if h.valid() {
-			into[h.block().Hash] = h.block()
+			shown = append(shown, h.block())
 		}
 	}
-	return true
+	return shown, true
 }

@@ -33,7 +33,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	balances := map[chain.Account]*hexutil.Big{}
 	gas := map[string]int{} // positions in calls
 	for _, d := range drafts {
-		if c.signers[d.Account] == nil {
+		if c.keys.of(d.Account) == nil {
 			continue
 		}
 		if q.balances[d.Account] == nil && balances[d.Account] == nil {

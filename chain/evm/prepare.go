@@ -51,7 +51,7 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 
 // draft makes the transaction to sign.
 func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, error) {
-	if c.signers[d.Account] == nil {
+	if c.keys.of(d.Account) == nil {
 		return nil, fmt.Errorf("%w %v: it has no configured signer", chain.ErrKey, d.Account)
 	}
 	call := callOf(d)
@@ -89,11 +89,15 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 // sign asks the signer for a signature, and checks the answer.
 func (c *Chain) sign(ctx context.Context, d chain.Draft, unsigned *types.DynamicFeeTx) (chain.Signed, error) {
 	tx := types.NewTx(unsigned)
-	signed, err := c.signers[d.Account].Sign(ctx, tx)
+	signer := c.keys.of(d.Account)
+	if signer == nil { // it has gone since the draft was made
+		return chain.Signed{}, fmt.Errorf("%w %v: it has no signer any more", chain.ErrKey, d.Account)
+	}
+	signed, err := signer.Sign(ctx, tx)
 	if err != nil {
 		return chain.Signed{}, err
 	}
-	if _, own := c.signers[d.Account].(*Keystore); !own && !faithful(tx, signed, d.Account) {
+	if _, own := signer.(*Keystore); !own && !faithful(tx, signed, d.Account) {
 		return chain.Signed{}, errors.Join(chain.ErrKey, fmt.Errorf("the signer for %v returned another transaction or another account's signature: do not trust it", d.Account))
 	}
 	raw, err := signed.MarshalBinary()

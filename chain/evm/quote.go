@@ -1,7 +1,6 @@
 package evm
 
 import (
-	"context"
 	"math/big"
 	"sync"
 	"time"
@@ -53,31 +52,6 @@ func (q *quotes) fresh(maxAge time.Duration) quote {
 		out.balances[a] = new(big.Int).Set(b)
 	}
 	return out
-}
-
-// Warm implements chain.Warmer. It fetches the quote that Prepare needs once for each head.
-func (c *Chain) Warm(ctx context.Context, a chain.Account) {
-	f, err := c.known(ctx)
-	if err != nil || c.signers[a] == nil {
-		return
-	}
-	var head *header
-	var tip, balance hexutil.Big
-	calls := []rpc.BatchElem{
-		f.blockCall("latest", &head),
-		f.tipCall(&tip),
-		{Method: "eth_getBalance", Args: []any{a, "latest"}, Result: &balance},
-	}
-	if err := c.endpoint.batch(ctx, calls); err != nil || head == nil || !head.complete() {
-		return
-	}
-	for _, call := range calls {
-		if call.Error != nil {
-			return
-		}
-	}
-	c.quotes.notice(head)
-	c.quotes.add(quote{head: chain.Hash(head.Hash), tip: f.tip(&tip, head.BaseFee.ToInt()), balances: map[chain.Account]*big.Int{a: balance.ToInt()}})
 }
 
 const tipMethod = "eth_maxPriorityFeePerGas"

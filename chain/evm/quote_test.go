@@ -136,31 +136,6 @@ func TestHeadersAlone(t *testing.T) {
 	}
 }
 
-// After Warm nothing is asked for to prepare the first transaction of a term.
-func TestWarm(t *testing.T) {
-	t.Parallel()
-	n := &node{height: 5, asked: map[string]int{}}
-	own := evm.NewKeystore(newKey(t))
-	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Minute})
-	// It asks which methods there are.
-	if _, err := c.Tip(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	n.since("eth_maxPriorityFeePerGas")
-	c.Warm(t.Context(), own.Account())
-	c.Warm(t.Context(), "somebody else")
-	if b, tip := n.since("eth_getBalance"), n.since("eth_maxPriorityFeePerGas"); b != 1 || tip != 1 {
-		t.Errorf("Warm: got %d calls for the balance and %d for the tip, want 1 each", b, tip)
-	}
-	n.since("eth_getBlockByNumber")
-	if got, want := bid(t, c, own.Account()), big.NewInt(2*1000*6+1); got.Cmp(want) != 0 {
-		t.Errorf("got price %v, want %v", got, want)
-	}
-	if n.since("eth_getBalance")+n.since("eth_maxPriorityFeePerGas")+n.since("eth_getBlockByNumber") != 0 {
-		t.Error("got calls after Warm, want none")
-	}
-}
-
 // If the node loses eth_getHeaderByNumber, Heads ends once, and then asks for blocks.
 func TestANodeThatCanLess(t *testing.T) {
 	t.Parallel()

@@ -54,13 +54,12 @@ func (c *Chain) line(ctx context.Context, of chain.Block, from uint64, most int)
 	if err != nil {
 		return nil, err
 	}
-	c.followed.mu.Lock()
-	defer c.followed.mu.Unlock()
-	if err := c.lengthen(ctx, f, &c.followed, top, from); err != nil {
+	thread, err := c.lengthen(ctx, f, &c.followed, top, from)
+	if err != nil {
 		return nil, err
 	}
 	for n := from; n < from+uint64(most) && n <= of.Number; n++ {
-		b, has := c.followed.thread.At(n)
+		b, has := thread.At(n)
 		if !has {
 			return nil, fmt.Errorf("%w: block %d is not known", chain.ErrThread, n)
 		}

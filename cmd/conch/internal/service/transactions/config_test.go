@@ -89,7 +89,7 @@ func TestFinality(t *testing.T) {
 		if got.Finality != want.Finality || got.Instant != want.Instant || got.MinDepth != want.MinDepth {
 			t.Errorf("%q: got %+v, want %+v", text, got, want)
 		}
-		driver := evmConfig(got, got.Endpoints[0])
+		driver := evmConfig(got, got.Endpoints[0], nil)
 		if driver.Depth != uint64(want.Finality) || driver.Instant != want.Instant || driver.MinDepth != uint64(want.MinDepth) {
 			t.Errorf("%q: the driver got depth %d, instant %v, least depth %d; want %+v", text, driver.Depth, driver.Instant, driver.MinDepth, want)
 		}
@@ -113,7 +113,7 @@ func TestEndpoints(t *testing.T) {
 	if names[0] != "https://a.example" || names[1] != "https://a.example (2)" || strings.Contains(fmt.Sprint(names), "key") {
 		t.Errorf("got names %q, want host and number, and no secret", names)
 	}
-	driver, err := connect(got, nil)
+	driver, err := connect(got, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type countedConn struct {
 	of *countingDialer
 }
 
-func (t *countingDialer) dial(Account) (chain.Chain, error) {
+func (t *countingDialer) dial(Chain) (chain.Chain, error) {
 	t.opened.Add(1)
 	return countedConn{t.testChain.Line(), t}, nil
 }

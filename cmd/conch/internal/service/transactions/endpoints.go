@@ -110,11 +110,11 @@ func validateEndpoints(d *config.Decoder, place string, c Chain) {
 }
 
 // connect makes the driver of a chain: of its endpoint, or of all of them.
-func connect(c Chain, trouble func(error), signers ...evm.Signer) (chain.Chain, error) {
+func connect(c Chain, trouble func(error), keys *evm.Keys) (chain.Chain, error) {
 	var members []endpoints.Endpoint
 	for i, name := range c.names() {
 		e := c.places()[i]
-		one, err := evm.New(evmConfig(c, e, signers...))
+		one, err := evm.New(evmConfig(c, e, keys))
 		if err != nil {
 			for _, m := range members {
 				disconnect(m.Chain)
@@ -129,9 +129,9 @@ func connect(c Chain, trouble func(error), signers ...evm.Signer) (chain.Chain, 
 	return endpoints.New(endpoints.Config{Endpoints: members, Trouble: trouble})
 }
 
-func evmConfig(c Chain, e Endpoint, signers ...evm.Signer) evm.Config {
+func evmConfig(c Chain, e Endpoint, keys *evm.Keys) evm.Config {
 	return evm.Config{
-		URL: e.URL, ChainID: uint64(c.ChainID), Signers: signers,
+		URL: e.URL, ChainID: uint64(c.ChainID), Keys: keys,
 		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth),
 	}
 }

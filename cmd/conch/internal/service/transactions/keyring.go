@@ -80,23 +80,6 @@ func (k *keyring) openAll(c config.Config, accounts []Account) error {
 	return c.Faults(faults)
 }
 
-// driver connects to an account's chain. The caller closes it by the returned function.
-func (s *service) driver(a Account) (chain.Chain, func(), error) {
-	if s.dial != nil {
-		c, err := s.dial(a)
-		return c, func() { disconnect(c) }, err
-	}
-	signer, err := s.accounts.keyring.open(a)
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := connect(a.Chain, s.aboutEndpoints(a.Chain), signer)
-	if err != nil {
-		return nil, nil, err
-	}
-	return c, func() { disconnect(c); disconnect(signer) }, nil
-}
-
 // disconnect calls Close if there is such a method.
 func disconnect(one any) {
 	if closer, ok := one.(interface{ Close() }); ok {
@@ -126,7 +109,7 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	var asking sync.WaitGroup
 	for i, c := range chains {
 		asking.Go(func() {
-			driver, err := connect(c, s.aboutEndpoints(c))
+			driver, err := connect(c, s.aboutEndpoints(c), nil)
 			if err != nil {
 				faults[i] = err
 				return

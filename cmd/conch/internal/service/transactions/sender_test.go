@@ -45,7 +45,7 @@ func TestALifeOfAnAccount(t *testing.T) {
 	go func() {
 		ended <- node.Run(ctx, node.Options{
 			Config: cfg, Log: slog.New(slog.NewTextHandler(log, nil)),
-			Kinds: []node.Kind{kindOf(func(Account) (chain.Chain, error) { connections.Add(1); return testChain.Line(), nil })},
+			Kinds: []node.Kind{kindOf(func(Chain) (chain.Chain, error) { connections.Add(1); return testChain.Line(), nil })},
 		})
 	}()
 	log.Says(t, "msg=sending", "account=poor", "address="+poor.String(), "epoch=1")

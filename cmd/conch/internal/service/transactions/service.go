@@ -20,8 +20,8 @@ var openAPI string
 // Kind is the service of [[chains]] and [[accounts]].
 func Kind() node.Kind { return kindOf(nil) }
 
-// kindOf reaches the chains of accounts by dial, or as configured if dial is nil.
-func kindOf(dial func(a Account) (chain.Chain, error)) node.Kind {
+// kindOf reaches chains by dial, or as configured if dial is nil.
+func kindOf(dial func(Chain) (chain.Chain, error)) node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
@@ -46,7 +46,8 @@ func check(c config.Config, fault func(key string, err error)) {
 type service struct {
 	frame    node.Frame
 	accounts *accounts
-	dial     func(a Account) (chain.Chain, error)
+	chains   chains
+	dial     func(Chain) (chain.Chain, error)
 }
 
 // Prepare implements node.Service.

@@ -65,7 +65,7 @@ func (s *Section) endpoints() (all []endpoint) {
 }
 
 func describe(ctx context.Context, e endpoint) (chain.Description, error) {
-	driver, err := evm.New(evmConfig(e.Chain, e.at))
+	driver, err := evm.New(evmConfig(e.Chain, e.at, nil))
 	if err != nil {
 		return chain.Description{}, err
 	}
@@ -76,7 +76,7 @@ func describe(ctx context.Context, e endpoint) (chain.Description, error) {
 }
 
 func balance(ctx context.Context, a Account) (*big.Int, error) {
-	driver, err := evm.New(evmConfig(a.Chain, a.Chain.Endpoints[0]))
+	driver, err := evm.New(evmConfig(a.Chain, a.Chain.Endpoints[0], nil))
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,84 @@
+package transactions
+
+import (
+	"sync"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/chain/feed"
+)
+
+// chains has the connections to chains. All accounts of a chain share one, which is closed with its last user.
+type chains struct {
+	mu   sync.Mutex
+	open map[Chain]*connection
+}
+
+// connection is a chain with the keys of those accounts that use it.
+type connection struct {
+	users  int
+	driver chain.Chain
+	keys   *evm.Keys
+	feed   *feed.Feed
+}
+
+// acquire returns the connection to a chain until release is called, and connects if there is none.
+func (c *chains) acquire(to Chain, dial func(Chain, *evm.Keys) (chain.Chain, error)) (shared *connection, release func(), err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	shared = c.open[to]
+	if shared == nil {
+		shared = &connection{keys: new(evm.Keys)}
+		if shared.driver, err = dial(to, shared.keys); err != nil {
+			return nil, nil, err
+		}
+		shared.feed = feed.New(shared.driver)
+		if c.open == nil {
+			c.open = map[Chain]*connection{}
+		}
+		c.open[to] = shared
+	}
+	shared.users++
+	return shared, func() { c.release(to, shared) }, nil
+}
+
+func (c *chains) release(to Chain, shared *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if shared.users--; shared.users > 0 {
+		return
+	}
+	delete(c.open, to)
+	shared.feed.Close()
+	disconnect(shared.driver)
+}
+
+// driver connects to an account's chain. The caller closes it by the returned function.
+func (s *service) driver(a Account) (chain.Chain, func(), error) {
+	shared, release, err := s.chains.acquire(a.Chain, s.connect)
+	if err != nil || s.dial != nil {
+		return shared.of(a), release, err
+	}
+	signer, err := s.accounts.keyring.open(a)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	remove := shared.keys.Add(signer)
+	return shared.of(a), func() { remove(); release(); disconnect(signer) }, nil
+}
+
+// of returns the chain for one account, nil if there is no connection.
+func (c *connection) of(a Account) chain.Chain {
+	if c == nil {
+		return nil
+	}
+	return c.feed.Of(a.Address)
+}
+
+func (s *service) connect(c Chain, keys *evm.Keys) (chain.Chain, error) {
+	if s.dial != nil {
+		return s.dial(c)
+	}
+	return connect(c, s.aboutEndpoints(c), keys)
+}
