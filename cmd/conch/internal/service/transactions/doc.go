@@ -9,7 +9,7 @@
 //	transactions.go  what callers ask of the registry; api.go asks it over HTTP
 //	waiting.go       what a transaction waits for
 //	counts.go        backlog and alarms, for metrics.go
-//	doctor.go        judges what survey.go finds out for conch doctor
+//	doctor.go        judges what facts.go finds out for conch doctor
 //	command.go       conch tx; show.go prints
 //
 // # What can fail, and what happens
