@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -127,16 +127,14 @@ func (reg *accounts) show(id string, r pending.Record) Transaction {
 	return t
 }
 
-func idText(id pending.ID) string {
-	h := hex.EncodeToString(id[:])
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
-}
+// idText writes an ID as a UUID, as a term is written.
+func idText(id pending.ID) string { return fence.Term(id).String() }
 
 // parseID reads a UUID. Any other text is the ID of no transaction.
-func parseID(text string) (id pending.ID, err error) {
-	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
-	if err != nil || len(raw) != len(id) || idText(pending.ID(raw)) != strings.ToLower(text) {
-		return id, errUnknown
+func parseID(text string) (pending.ID, error) {
+	id, err := fence.ParseTerm(text)
+	if err != nil {
+		return pending.ID{}, errUnknown
 	}
-	return pending.ID(raw), nil
+	return pending.ID(id), nil
 }
