@@ -86,7 +86,7 @@ func (s *service) driver(a Account) (chain.Chain, func(), error) {
 		c, err := s.dial(a)
 		return c, func() { disconnect(c) }, err
 	}
-	signer, err := s.accounts.keyring.open(a)
+	signer, err := s.keyring.open(a)
 	if err != nil {
 		return nil, nil, err
 	}
