@@ -43,8 +43,9 @@
 //     transactions, which fences every write.
 //   - [github.com/conchhq/conch/chain]: the interface between pending and a chain, and
 //     a chain in memory for tests.
+//   - [github.com/conchhq/conch/chain/endpoints]: one chain of several endpoints,
+//     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
-//   - [github.com/conchhq/conch/chain/endpoints]: one chain of several endpoints, none of which is believed alone.
 //     It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/conchhq/conch/fence"
 )
 
 // Identity returns a new, unique name for this process: the parts (such as network and account),
@@ -14,11 +16,10 @@ func Identity(parts ...string) string {
 	if err != nil {
 		host = "host"
 	}
-	var u [16]byte
+	var u fence.Term       // no term, but written as one
 	_, _ = rand.Read(u[:]) // never fails since Go 1.24
 	u[6] = u[6]&0x0f | 0x40
 	u[8] = u[8]&0x3f | 0x80
-	parts = append(parts, host, fmt.Sprint(os.Getpid()),
-		fmt.Sprintf("%x-%x-%x-%x-%x", u[0:4], u[4:6], u[6:8], u[8:10], u[10:16]))
+	parts = append(parts, host, fmt.Sprint(os.Getpid()), u.String())
 	return strings.ReplaceAll(strings.Join(parts, "-"), ":", "_")
 }

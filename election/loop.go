@@ -101,7 +101,9 @@ func whyStopped(ctx context.Context) error {
 	return ErrStepDown
 }
 
-// step feeds the machine and performs its actions; it returns true when the loop is done.
+// step feeds the machine and performs its actions; it returns true when the loop is done. The process of
+// internal/sim is the twin of this loop in the simulated world, which has no goroutines and no contexts:
+// a change of step, perform or call is made there too.
 func (e *Elector) step(in Input) (done bool) {
 	switch v := in.(type) {
 	case stepDownCall:
@@ -152,9 +154,9 @@ func (e *Elector) perform(a Action) (done bool) {
 	case Shut:
 		e.runner(a.Token.Scope).shut(a.Why, a.By)
 	case Prolong:
-		e.runner(a.Scope).term.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
+		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
 	case Hurry:
-		e.runner(a.Scope).term.notice.change(func(is *Notice) { is.By = a.By })
+		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.By = a.By })
 	case Watch:
 		e.watch(a.Processes)
 	case Report:

@@ -70,7 +70,8 @@ func (n *notice) change(to func(*Notice)) {
 	n.moved = make(chan struct{})
 }
 
-// runner runs one scope's role behind its gate.
+// runner runs one scope's role behind its gate. The runner of internal/sim is its twin in the simulated
+// world, where roles are played: a change here is made there too.
 type runner struct {
 	role        Role            // of the next term; guarded by Elector.mu
 	retired     bool            // guarded by Elector.mu
@@ -79,17 +80,17 @@ type runner struct {
 	gate        *fence.Gate // the view of the role
 	outside     *fence.Gate // the view of all other callers
 	latch       *fence.Latch
-	term        *term
+	running     *running
 }
 
-// term is a role that runs in one term.
-type term struct {
-	role    Role
-	ctx     context.Context
-	end     context.CancelCauseFunc
-	lead    Leadership
-	notice  *notice
-	running sync.WaitGroup
+// running is a role that runs in one term.
+type running struct {
+	role   Role
+	ctx    context.Context
+	end    context.CancelCauseFunc
+	lead   Leadership
+	notice *notice
+	calls  sync.WaitGroup
 }
 
 func newRunner(e *Elector, role Role) *runner {
@@ -107,23 +108,23 @@ func (r *runner) latest() Role {
 }
 
 func (r *runner) open(a Open) {
-	t := &term{role: r.latest(), lead: Leadership{Token: a.Token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
+	t := &running{role: r.latest(), lead: Leadership{Token: a.Token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
 	t.notice = t.lead.notice
 	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(r.elector.ctx))
-	r.term = t
+	r.running = t
 	r.latch.Open(a.Token, a.ActFrom, a.Deadline)
 	r.start(t.role.Fenced)
 }
 
-func (r *runner) enter() { r.start(r.term.role.Lead) }
+func (r *runner) enter() { r.start(r.running.role.Lead) }
 
 func (r *runner) start(role func(context.Context, Leadership) error) {
 	if role == nil {
 		return
 	}
-	t := r.term
+	t := r.running
 	t.lead.Progress()
-	t.running.Go(func() {
+	t.calls.Go(func() {
 		err := role(t.ctx, t.lead)
 		if t.ctx.Err() != nil {
 			return // it was asked to end
@@ -135,7 +136,7 @@ func (r *runner) start(role func(context.Context, Leadership) error) {
 		r.stepDown(ErrResigned, EndedByRequest)
 	})
 	if t.role.StallAfter > 0 {
-		t.running.Go(func() { r.endIfStalled(t) })
+		t.calls.Go(func() { r.endIfStalled(t) })
 	}
 }
 
@@ -145,7 +146,7 @@ func (r *runner) stepDown(why error, how Ending) {
 }
 
 // endIfStalled gives the scope up when the role reports no progress for too long.
-func (r *runner) endIfStalled(t *term) {
+func (r *runner) endIfStalled(t *running) {
 	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -166,11 +167,11 @@ func (r *runner) endIfStalled(t *term) {
 // has returned, its acts have ended and the answers to other callers have expired.
 func (r *runner) shut(why error, by fence.Instant) {
 	r.latch.Shut(why)
-	t := r.term
+	t := r.running
 	t.notice.change(func(is *Notice) { is.By = by })
 	t.end(why)
 	go func() {
-		t.running.Wait()
+		t.calls.Wait()
 		_ = r.latch.Drain(context.Background())
 		r.elector.post(Ended{Scope: r.gate.Scope()})
 	}()

@@ -103,16 +103,16 @@ func (c Config) settings() settings {
 func (c Config) Validate() error {
 	var faults []error
 	if c.Account == "" {
-		faults = append(faults, errors.New("no account is named"))
+		faults = append(faults, errors.New("pending: no account is named"))
 	}
 	if c.Chain == nil {
-		faults = append(faults, errors.New("no chain is given"))
+		faults = append(faults, errors.New("pending: no chain is given"))
 	}
 	if c.Store == nil {
-		faults = append(faults, errors.New("no store is given"))
+		faults = append(faults, errors.New("pending: no store is given"))
 	}
 	if c.MaxInFlight < 0 || c.MaxBatch < 0 || c.Retry < 0 || c.Patience < 0 || c.Pace < 0 || c.Longest < 0 || c.Repair < 0 || c.RejectAfter < 0 || c.ArchiveAfter < 0 {
-		faults = append(faults, errors.New("counts and durations cannot be negative"))
+		faults = append(faults, errors.New("pending: counts and durations cannot be negative"))
 	}
 	return errors.Join(faults...)
 }

@@ -264,7 +264,7 @@ func TestAdvance(t *testing.T) {
 		t.Errorf("advance prints %v, want scope payments and epoch 5000", got)
 	}
 	deposed.says(`"lost"`)
-	advance("5000").refused(t, 1, "payments", "never goes down")
+	advance("5000").refused(t, 1, `conch: scope "payments"`, "never goes down")
 	advance("7").refused(t, 1, "payments")
 	advance("9223372036854775807").refused(t, 2, "4611686018427387904")
 	all := func() string {

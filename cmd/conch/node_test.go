@@ -115,7 +115,7 @@ func TestDrainAndTransfer(t *testing.T) {
 	if len(actors) != 2 || !strings.HasPrefix(actors[0], "transferred ") || !strings.Contains(actors[1], "@") {
 		t.Errorf("the history shows %v, want a transfer and a drain with their actors", actors)
 	}
-	conch(t, "--db", db.URL, "drain", "--scope", "nobody's").refused(t, 1, "nobody leads")
+	conch(t, "--db", db.URL, "drain", "--scope", "nobody's").refused(t, 1, "conch: nobody leads")
 }
 
 // A drain waits for an act of five seconds. The successor begins after that.

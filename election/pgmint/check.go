@@ -2,7 +2,6 @@ package pgmint
 
 import (
 	"context"
-	"errors"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
@@ -22,20 +21,4 @@ func Check(ctx context.Context, cfg Config) error {
 		return err
 	}
 	return checkVersion(version)
-}
-
-// Sentence returns an error of this package as one sentence that says what to do. It has no password.
-func Sentence(err error) string {
-	var schema *SchemaError
-	var held *HeldError
-	var inUse *BlockedError
-	switch {
-	case errors.As(err, &schema):
-		return schema.Error()
-	case errors.As(err, &held):
-		return held.Error()
-	case errors.As(err, &inUse):
-		return inUse.Error()
-	}
-	return pg.Sentence(err)
 }

@@ -29,7 +29,7 @@ func Do(ctx context.Context, mint election.Mint, scope string, f func(ctx contex
 func TryDo(ctx context.Context, mint election.Mint, scope string, f func(ctx context.Context, l election.Leadership) error) error {
 	return once(ctx, mint, scope, f, func(told election.Fact) error {
 		if told.Kind == election.Following {
-			return fmt.Errorf("%w: %q is led by %s", ErrHeld, scope, told.Holder)
+			return fmt.Errorf("pgmint: %w: %q is led by %s", ErrHeld, scope, told.Holder)
 		}
 		return nil
 	})

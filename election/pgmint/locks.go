@@ -43,12 +43,6 @@ func (e *LockBudgetError) Error() string {
 // Unwrap returns election.ErrBarred, since trying again does not help.
 func (*LockBudgetError) Unwrap() error { return election.ErrBarred }
 
-// tableSQL reads how many locks the server's table has room for, without the few more places for
-// its own processes. It also sets the channel of conch.announce for the session.
-const tableSQL = `SELECT current_setting('max_locks_per_transaction')::int
-     * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)
-  FROM set_config('conch.listen_channel', $1, false)`
-
 // reserve counts the locks of a new session against the budget, until unreserve.
 func (m *Mint) reserve(scopes, table int) (locks int, err error) {
 	m.mu.Lock()

@@ -94,6 +94,13 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 	return s, nil
 }
 
+// channelAndTableSQL does two things in one round trip. It sets the channel of conch.announce for the
+// session, and reads how many locks the server's table has room for, without the few more places for its
+// own processes.
+const channelAndTableSQL = `SELECT current_setting('max_locks_per_transaction')::int
+     * (current_setting('max_connections')::int + current_setting('max_prepared_transactions')::int)
+  FROM set_config('conch.listen_channel', $1, false)`
+
 // admit checks the schema, the names and the lock budget before the session takes any lock.
 func (s *session) admit(ctx context.Context) error {
 	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
@@ -104,7 +111,7 @@ func (s *session) admit(ctx context.Context) error {
 		return err
 	}
 	var table int
-	if err := s.pg.Conn().QueryRow(ctx, tableSQL, s.mint.cfg.Channel()).Scan(&table); err != nil {
+	if err := s.pg.Conn().QueryRow(ctx, channelAndTableSQL, s.mint.cfg.Channel()).Scan(&table); err != nil {
 		return err
 	}
 	if err := s.checkNames(ctx); err != nil {

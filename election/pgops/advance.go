@@ -34,9 +34,9 @@ func Advance(ctx context.Context, cfg pgmint.Config, scope string, epoch int64, 
 	case pg.Code(err) == pg.CodeLockTimeout:
 		return blocked(ctx, s.Conn(), scope)
 	case errors.As(err, &unconfirmed):
-		return fmt.Errorf("scope %q: %w: see that a standby confirms commits again, and advance to an epoch above %d", scope, err, epoch)
+		return fmt.Errorf("pgops: scope %q: %w: see that a standby confirms commits again, and advance to an epoch above %d", scope, err, epoch)
 	case err == nil && was[0] >= epoch:
-		return fmt.Errorf("scope %q is at epoch %d already, an epoch never goes down: name one above it", scope, was[0])
+		return fmt.Errorf("pgops: scope %q is at epoch %d already, an epoch never goes down: name one above it", scope, was[0])
 	}
 	return err
 }

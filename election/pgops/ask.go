@@ -64,9 +64,9 @@ func (s *sentRequest) send(ctx context.Context, cfg pgmint.Config) (err error) {
 	}
 	switch {
 	case len(found) != 1:
-		return fmt.Errorf("%w %q: nobody has ever led it", ErrNobodyLeads, s.Scope)
+		return fmt.Errorf("pgops: %w %q: nobody has ever led it", ErrNobodyLeads, s.Scope)
 	case !found[0].Held:
-		return fmt.Errorf("%w %q", ErrNobodyLeads, s.Scope)
+		return fmt.Errorf("pgops: %w %q", ErrNobodyLeads, s.Scope)
 	}
 	s.before = found[0]
 	verb := "drain"

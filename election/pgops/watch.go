@@ -18,7 +18,7 @@ const (
 // Watch calls fn with each event of a scope, or of all scopes if scope is empty, that is
 // recorded from now on, until ctx ends or fn fails. It survives a restart of the database.
 func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error) error {
-	w := watcher{observer: o, scope: scope, tail: tail{seen: map[int64]bool{}}}
+	w := watcher{observer: o, scope: scope, cursor: cursor{seen: map[int64]bool{}}}
 	if err := w.begin(ctx); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error
 type watcher struct {
 	observer *Observer
 	scope    string
-	tail     tail
+	cursor   cursor
 }
 
 // begin marks what is in the history as seen, so that fn is not called with it. An event whose
@@ -65,13 +65,13 @@ func (w *watcher) begin(ctx context.Context) error {
 		return err
 	}
 	rows, err := w.observer.conn.Query(ctx,
-		`SELECT id FROM conch.leadership_history WHERE ($1 = '' OR scope = $1) AND id > $2`, w.scope, w.tail.from)
+		`SELECT id FROM conch.leadership_history WHERE ($1 = '' OR scope = $1) AND id > $2`, w.scope, w.cursor.from)
 	if err != nil {
 		return err
 	}
 	var id int64
 	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
-		w.tail.isNew(id)
+		w.cursor.isNew(id)
 		return nil
 	})
 	return err
@@ -83,7 +83,7 @@ func (w *watcher) look(ctx context.Context) error {
 	err := w.observer.conn.QueryRow(ctx, `SELECT pg_snapshot_xmin(s)::text::bigint, pg_snapshot_xmax(s)::text::bigint,
 		(SELECT coalesce(max(id), 0) FROM conch.leadership_history) FROM pg_current_snapshot() AS s`).Scan(&oldest, &next, &top)
 	if err == nil {
-		w.tail.look(oldest, next, top)
+		w.cursor.look(oldest, next, top)
 	}
 	return err
 }
@@ -95,28 +95,28 @@ func (w *watcher) pass(ctx context.Context, fn func(Event) error) error {
 		if o.connect(ctx) != nil {
 			return nil // still down: the next tick tries again
 		}
-		w.tail.moved()
+		w.cursor.moved()
 	}
 	patient, cancel := context.WithTimeout(ctx, watchPatience)
 	defer cancel()
 	var events []Event
 	err := w.look(patient)
 	if err == nil {
-		events, err = o.events(patient, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, w.tail.from)
+		events, err = o.events(patient, `WHERE ($1 = '' OR scope = $1) AND id > $2 ORDER BY id`, w.scope, w.cursor.from)
 	}
 	if err != nil && patient.Err() == nil && !pg.IsLost(err) {
 		return err
 	}
 	if err == nil { // or the next tick tries again
 		for _, e := range events {
-			if !w.tail.isNew(e.ID) {
+			if !w.cursor.isNew(e.ID) {
 				continue
 			}
 			if err := fn(e); err != nil {
 				return err
 			}
 		}
-		w.tail.advance()
+		w.cursor.advance()
 	}
 	return nil
 }

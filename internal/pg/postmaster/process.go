@@ -34,7 +34,7 @@ type process struct {
 // because the parent-death signal comes when that thread ends. The goroutine ends at the
 // end of the server's log: every backend holds the other side of that pipe, so this is
 // the one portable sign that all of them are gone.
-func launch(bin, data string, acc account, env []string, log *tail) (*process, error) {
+func launch(bin, data string, acc account, env []string, log *logTail) (*process, error) {
 	// No context: the server outlives the call that starts it, until Stop.
 	cmd := exec.CommandContext(context.Background(), filepath.Join(bin, "postgres"), "-D", data)
 	cmd.Dir, cmd.Env = "/", append(environment(), env...)

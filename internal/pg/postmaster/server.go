@@ -57,7 +57,7 @@ type Server struct {
 	folders   []string
 	owner     *os.File
 	templated bool
-	log       *tail
+	log       *logTail
 	proc      *process
 }
 
@@ -75,7 +75,7 @@ func start(ctx context.Context, cfg Config, prepare func(context.Context, *Serve
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, bin: bin, acc: acc, port: socketPort, log: &tail{to: cfg.Log}}
+	s := &Server{cfg: cfg, bin: bin, acc: acc, port: socketPort, log: &logTail{to: cfg.Log}}
 	if cfg.TCP {
 		if s.port, err = freePort(); err != nil {
 			return nil, err

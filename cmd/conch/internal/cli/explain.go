@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,12 +63,15 @@ func explain(err error) (text string, code int) {
 	}
 }
 
+// packages are those whose errors begin with their name, for programs that use them.
+var packages = regexp.MustCompile(`^(election|pending|pgmint|pgops|sim): `)
+
 // Sentence puts a text on one line, without the package names that begin its lines.
 func Sentence(text string) string {
 	var parts []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
-			parts = append(parts, strings.TrimPrefix(strings.TrimPrefix(line, "election: "), "sim: "))
+			parts = append(parts, packages.ReplaceAllString(line, ""))
 		}
 	}
 	return strings.Join(parts, "; ")

@@ -92,13 +92,13 @@ sleep (state D). Only a fence refuses those.`,
 	flags.DurationVar(&f.killGrace, "kill-grace", 0, "how long before the deadline CMD gets SIGTERM, and at half of it SIGKILL; default a quarter of the lease, less if the gate shuts soon after a heartbeat")
 	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return Does(func(ctx context.Context) error { return a.lead(ctx, cmd, f, args) })(cmd, nil)
+		return Does(func(ctx context.Context) error { return a.conduct(ctx, cmd, f, args) })(cmd, nil)
 	}
 	return cmd
 }
 
-// lead checks all that can be checked before the campaign, then runs a node with one role and no API.
-func (a *app) lead(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
+// conduct checks all that can be checked before the campaign, then runs a node with one role and no API.
+func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
 	campaign, err := a.candidate(cmd, f)
 	cfg := config.Config{
 		Node: config.Node{Listen: config.Off}, Election: campaign,

@@ -19,7 +19,7 @@ type Config struct {
 	Election election.Config
 	// Sections are those of the services, as read.
 	Sections []Section
-	places   places
+	origins  origins
 }
 
 // Section is a service's part of the file, made anew for each reading and not changed after it.

@@ -14,7 +14,7 @@ type Setter func(place string, value any)
 
 // Decoder stores the values of a file and collects faults. It is not for concurrent use.
 type Decoder struct {
-	places
+	origins
 	dir    string // relative paths start here
 	faults []Fault
 	told   []string // keys of [election] that have a fault already

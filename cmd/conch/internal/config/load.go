@@ -41,7 +41,7 @@ func Load(s Source) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
-	d := &Decoder{dir: filepath.Dir(s.Path), places: places{
+	d := &Decoder{dir: filepath.Dir(s.Path), origins: origins{
 		file: filepath.Base(s.Path), lines: linesOf(text), last: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), said: map[string]string{},
 	}}
 	var c Config
@@ -72,7 +72,7 @@ func parse(text []byte) (map[string]any, *Fault) {
 
 // config decodes the file, and lets the environment and the flags override it.
 func (d *Decoder) config(values map[string]any, s Source) Config {
-	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, places: d.places}
+	c := Config{Node: Node{Listen: DefaultListen}, Election: election.Config{Takeover: election.Strict}, origins: d.origins}
 	for _, section := range s.Sections {
 		c.Sections = append(c.Sections, section())
 	}

@@ -20,12 +20,12 @@ type Collector struct {
 	acquire, beat                                               *prometheus.HistogramVec
 
 	mu     sync.Mutex
-	scopes map[string]*seat
+	scopes map[string]*state
 	order  []string
 }
 
-// seat is what the gauges of one scope are computed from.
-type seat struct {
+// state is what the gauges of one scope are computed from.
+type state struct {
 	leads    bool
 	epoch    int64
 	since    fence.Instant // when the token arrived
@@ -45,7 +45,7 @@ func New(scopes []string, gate func(scope string) *fence.Gate, clock fence.Clock
 	if clock == nil {
 		clock = fence.Boottime
 	}
-	c := &Collector{gate: gate, clock: clock, scopes: map[string]*seat{}}
+	c := &Collector{gate: gate, clock: clock, scopes: map[string]*state{}}
 	c.make()
 	c.Add(scopes...)
 	return c
@@ -60,7 +60,7 @@ func (c *Collector) Add(scopes ...string) {
 		if c.scopes[name] != nil {
 			continue
 		}
-		c.scopes[name] = &seat{}
+		c.scopes[name] = &state{}
 		c.order = append(c.order, name)
 		for _, v := range []*prometheus.CounterVec{c.acquired, c.attempts, c.blocked, c.begun, c.failovers} {
 			v.WithLabelValues(name)
@@ -89,20 +89,20 @@ func (c *Collector) Events() election.Events {
 
 // Blocked counts a transmission that a shut gate refused (S17).
 func (c *Collector) Blocked(scope string) {
-	if c.at(scope, func(*seat) {}) {
+	if c.at(scope, func(*state) {}) {
 		c.blocked.WithLabelValues(scope).Inc()
 	}
 }
 
 // Failed counts a failure of the scope's role that is not reported as a fact of an elector.
 func (c *Collector) Failed(scope string, why error) {
-	if c.at(scope, func(*seat) {}) {
+	if c.at(scope, func(*state) {}) {
 		c.failed.WithLabelValues(scope, failure(why)).Inc()
 	}
 }
 
-// at runs f on the seat of a known scope. It reports whether the scope is known.
-func (c *Collector) at(name string, f func(*seat)) bool {
+// at runs f on the state of a known scope. It reports whether the scope is known.
+func (c *Collector) at(name string, f func(*state)) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.scopes[name]
@@ -116,7 +116,7 @@ func (c *Collector) fact(f election.Fact) {
 	now := c.clock()
 	switch f.Kind {
 	case election.Unled:
-		c.at(f.Scope, func(s *seat) { s.unledAt, s.unled = now.Add(-f.Took), true })
+		c.at(f.Scope, func(s *state) { s.unledAt, s.unled = now.Add(-f.Took), true })
 	case election.Retrying:
 		if f.Scope == "" { // the session is over, so this process no longer knows who leads
 			c.mu.Lock()
@@ -128,7 +128,7 @@ func (c *Collector) fact(f election.Fact) {
 	case election.Failing:
 		c.Failed(f.Scope, f.Err)
 	case election.Acquired:
-		if !c.at(f.Scope, func(s *seat) { s.leads, s.epoch, s.since, s.unled = true, f.Token.Epoch, now, false }) {
+		if !c.at(f.Scope, func(s *state) { s.leads, s.epoch, s.since, s.unled = true, f.Token.Epoch, now, false }) {
 			return
 		}
 		c.acquired.WithLabelValues(f.Scope).Inc()
@@ -140,7 +140,7 @@ func (c *Collector) fact(f election.Fact) {
 		// A leadership is over when its gate shuts, so Released and Abandoned do not count.
 		// Lost can follow Draining, and the leadership is counted once.
 		led := false
-		c.at(f.Scope, func(s *seat) { led, s.leads = s.leads, false })
+		c.at(f.Scope, func(s *state) { led, s.leads = s.leads, false })
 		if led {
 			c.lost.WithLabelValues(f.Scope, reason(f)).Inc()
 		}
@@ -149,7 +149,7 @@ func (c *Collector) fact(f election.Fact) {
 
 func (c *Collector) beaten(h election.Heartbeat) {
 	for i, ok := range h.Renewed {
-		if ok && c.at(h.Scopes[i], func(s *seat) { s.beaten, s.anyBeats = h.Sent, true }) {
+		if ok && c.at(h.Scopes[i], func(s *state) { s.beaten, s.anyBeats = h.Sent, true }) {
 			c.beat.WithLabelValues(h.Scopes[i]).Observe(ms(h.Took))
 		}
 	}
@@ -157,7 +157,7 @@ func (c *Collector) beaten(h election.Heartbeat) {
 
 func (c *Collector) attempted(b election.Bidding) {
 	for _, name := range b.Scopes {
-		if c.at(name, func(*seat) {}) {
+		if c.at(name, func(*state) {}) {
 			c.attempts.WithLabelValues(name).Inc()
 		}
 	}
@@ -165,7 +165,7 @@ func (c *Collector) attempted(b election.Bidding) {
 		name := b.Scopes[i]
 		var took time.Duration
 		won := false
-		c.at(name, func(s *seat) {
+		c.at(name, func(s *state) {
 			took, won = s.result(b, r)
 		})
 		if won {
@@ -175,7 +175,7 @@ func (c *Collector) attempted(b election.Bidding) {
 }
 
 // result takes the answer to one bid. If the bid won, it returns how long that took.
-func (s *seat) result(b election.Bidding, r election.Result) (took time.Duration, won bool) {
+func (s *state) result(b election.Bidding, r election.Result) (took time.Duration, won bool) {
 	switch r.Outcome {
 	case election.Won:
 		from := b.Sent

@@ -68,8 +68,8 @@ func (c *Collector) Collect(to chan<- prometheus.Metric) {
 		m.Collect(to)
 	}
 	for _, name := range c.known() {
-		var s seat
-		c.at(name, func(now *seat) { s = *now })
+		var s state
+		c.at(name, func(now *state) { s = *now })
 		now := c.clock()
 		value := func(d *prometheus.Desc, v float64) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, name)

@@ -94,7 +94,9 @@ func (s *standalone) forget(one *standaloneRole) {
 	}
 }
 
-// supervise restarts a role whenever it ends, since no other node could take over.
+// supervise restarts a role whenever it ends, since no other node could take over. It runs the work of
+// any service again. keeper.Supervise runs inside one such work: it starts a command again within a
+// term, and judges by the reports of the command's keeper whether to.
 func (s *standalone) supervise(ctx context.Context, one *standaloneRole, w Work) {
 	pauses := backoff.Pauses{First: firstRest, Most: longestRest}
 	for ctx.Err() == nil {

@@ -1,18 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"mime"
 	"net/http"
-	"os"
 	"time"
-	"unicode/utf8"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgops"
@@ -141,45 +135,4 @@ func (s *Site) nobodyLeads(ctx context.Context, scope string) error {
 		}
 	}
 	return Failf(http.StatusConflict, "nobody leads %q now: there is nothing to give up", scope).Named("nobody-leads", "Nobody leads")
-}
-
-// ReadJSON reads the body into v; an empty body leaves v as it is. An unknown member is an
-// error: a misspelt timeout would otherwise become the default.
-func ReadJSON(r *http.Request, v any) error {
-	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return err
-		}
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return Failf(http.StatusRequestTimeout, "the body did not come in time")
-		}
-		return Failf(http.StatusBadRequest, "the body could not be read")
-	}
-	if len(body) == 0 {
-		return nil
-	}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return Failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
-	}
-	// The decoder replaces each invalid byte by U+FFFD: two names would become equal.
-	if !utf8.Valid(body) {
-		return Failf(http.StatusBadRequest, "the body is not UTF-8")
-	}
-	if err := decode(body, v); err != nil {
-		return Failf(http.StatusBadRequest, "the body is not what is documented: %v", err)
-	}
-	return nil
-}
-
-func decode(body []byte, v any) error {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(v); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the JSON document")
-	}
-	return nil
 }

@@ -23,33 +23,33 @@ const (
 // Run runs the demo and judges it. If ctx ends first, it stops early and judges what has
 // happened so far. The error is about the demo itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
-	p := &place{}
-	defer func() { err = errors.Join(err, p.clear()) }()
+	backing := &servers{}
+	defer func() { err = errors.Join(err, backing.clear()) }()
 	view := newView(cfg)
-	if err := p.prepare(ctx, cfg, view.say); err != nil {
+	if err := backing.prepare(ctx, cfg, view.say); err != nil {
 		return v, err
 	}
-	observer, err := pgops.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+	observer, err := pgops.Observe(ctx, pgmint.Config{URL: backing.url, AppName: "conch demo"})
 	if err != nil {
 		return v, err
 	}
 	defer observer.Close()
 
-	shut, err := p.open(ctx, cfg.Listen, view.say)
+	shut, err := backing.open(ctx, cfg.Listen, view.say)
 	if err != nil {
 		return v, err
 	}
 	defer shut()
 
-	s := &supervisor{cfg: cfg, processes: newProcesses(cfg, p), view: view, observer: observer}
+	s := &supervisor{cfg: cfg, processes: newProcesses(cfg, backing), view: view, observer: observer}
 	defer s.processes.endAll(0)
-	if p.payer != nil {
-		s.traffic = newTraffic(p, s.processes)
+	if backing.payer != nil {
+		s.traffic = newTraffic(backing, s.processes)
 		defer s.traffic.customers.close()
 	}
 	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
 	view.open()
-	err = s.supervise(ctx, p)
+	err = s.supervise(ctx, backing)
 	view.close()
 	if err != nil {
 		return v, err
@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 		s.traffic.customers.close()
 	}
 	s.processes.endAll(teardown)
-	record, err := p.collect(ctx)
+	record, err := backing.collect(ctx)
 	if err != nil {
 		return v, fmt.Errorf("reading the evidence: %w", err)
 	}

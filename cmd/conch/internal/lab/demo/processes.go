@@ -16,7 +16,7 @@ import (
 // processes are the node processes of a demo.
 type processes struct {
 	cfg      Config
-	place    *place
+	servers  *servers
 	launcher *fleet.Launcher
 	news     chan fleet.News
 	over     chan struct{} // closed when news is no longer read
@@ -40,8 +40,8 @@ type member struct {
 	words      string // last line on stderr
 }
 
-func newProcesses(cfg Config, p *place) *processes {
-	ps := &processes{cfg: cfg, place: p, launcher: fleet.NewLauncher(), news: make(chan fleet.News, 256), over: make(chan struct{})}
+func newProcesses(cfg Config, backing *servers) *processes {
+	ps := &processes{cfg: cfg, servers: backing, launcher: fleet.NewLauncher(), news: make(chan fleet.News, 256), over: make(chan struct{})}
 	for i := range cfg.Nodes {
 		ps.nodes = append(ps.nodes, &member{id: fmt.Sprintf("node-%d", i+1), number: i + 1})
 	}
@@ -53,12 +53,12 @@ func newProcesses(cfg Config, p *place) *processes {
 func (ps *processes) start(m *member) error {
 	args := []string{
 		NodeCommand, "--id", m.id, "--scope", Scope, "--lease", ps.cfg.Lease.String(),
-		"--dir", ps.place.dir, "--log-level", "warn",
+		"--dir", ps.servers.dir, "--log-level", "warn",
 	}
-	if ps.place.payer != nil {
-		args = append(args, "--config", ps.place.payer.config, "--listen", "unix:"+ps.place.socket(m.number))
+	if ps.servers.payer != nil {
+		args = append(args, "--config", ps.servers.payer.config, "--listen", "unix:"+ps.servers.socket(m.number))
 	}
-	p, err := ps.launcher.Launch(ps.cfg.Program, args, []string{"CONCH_DB_URL=" + ps.place.url}, func(n fleet.News) {
+	p, err := ps.launcher.Launch(ps.cfg.Program, args, []string{"CONCH_DB_URL=" + ps.servers.url}, func(n fleet.News) {
 		select {
 		case ps.news <- n:
 		case <-ps.over:

@@ -25,7 +25,7 @@ func (spectator) StepDown(context.Context, election.StepDown) error {
 
 // open serves the HTTP API over the demo's database and returns a function that ends it. If
 // the port is taken, the demo continues without the API.
-func (p *place) open(ctx context.Context, addr string, say func(string, ...any)) (shut func(), err error) {
+func (s *servers) open(ctx context.Context, addr string, say func(string, ...any)) (shut func(), err error) {
 	nothing := func() {}
 	if addr == "" {
 		return nothing, nil
@@ -36,7 +36,7 @@ func (p *place) open(ctx context.Context, addr string, say func(string, ...any))
 	site, err := web.New(web.Config{
 		ID: "demo", Electors: spectator{}, Metrics: http.NotFoundHandler(), Logger: slog.New(slog.DiscardHandler),
 		Observe: func(ctx context.Context) (web.Observer, error) {
-			return pgops.Observe(ctx, pgmint.Config{URL: p.url, AppName: "conch demo"})
+			return pgops.Observe(ctx, pgmint.Config{URL: s.url, AppName: "conch demo"})
 		},
 	})
 	if err != nil {

@@ -37,7 +37,7 @@ type supervisor struct {
 
 // supervise runs and kills nodes until the duration is over or asked ends. It returns when
 // every transaction has ended, or when the wait for that takes too long.
-func (s *supervisor) supervise(asked context.Context, p *place) error {
+func (s *supervisor) supervise(asked context.Context, backing *servers) error {
 	ctx := context.WithoutCancel(asked)
 	for _, m := range s.processes.nodes {
 		if err := s.processes.start(m); err != nil {
@@ -50,10 +50,10 @@ func (s *supervisor) supervise(asked context.Context, p *place) error {
 	defer tick.Stop()
 	for {
 		select {
-		case <-p.server.Gone():
+		case <-backing.postgres.Gone():
 			return errors.New("the private Postgres ended unexpectedly")
-		case <-p.chainGone():
-			return fmt.Errorf("the private chain ended unexpectedly: %s", p.devnode.LastWords())
+		case <-backing.chainGone():
+			return fmt.Errorf("the private chain ended unexpectedly: %s", backing.devnode.LastWords())
 		case <-begin.C:
 			if s.begun.IsZero() {
 				return fmt.Errorf("nobody acted within %s%s", warmup, s.lastWords())

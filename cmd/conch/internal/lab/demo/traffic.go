@@ -29,12 +29,12 @@ type traffic struct {
 	failover time.Duration
 }
 
-func newTraffic(p *place, ps *processes) *traffic {
+func newTraffic(backing *servers, ps *processes) *traffic {
 	var sockets []string
 	for _, m := range ps.nodes {
-		sockets = append(sockets, p.socket(m.number))
+		sockets = append(sockets, backing.socket(m.number))
 	}
-	return &traffic{customers: newCustomers(sockets), account: p.account}
+	return &traffic{customers: newCustomers(sockets), account: backing.account}
 }
 
 func (t *traffic) begin(ctx context.Context) {

@@ -33,7 +33,8 @@ type node struct {
 	rows, acts atomic.Int64
 }
 
-// Run runs one worker until ctx ends, and then gives up the leadership in order.
+// Run runs one worker until ctx ends, and then gives up the leadership in order. It joins mint, elector
+// and Obey itself and is no node, since a role of a node has one door, and a worker works behind both.
 func Run(ctx context.Context, cfg Config) error {
 	if err := cfg.Validate(); err != nil {
 		return err

@@ -53,11 +53,12 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 // Work implements node.Service.
 func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
 	f, _ := r.Does.(Files)
-	return s.lead(f), nil
+	return s.pushing(f), nil
 }
 
-// lead takes writes and pushes them to the followers while this node leads (S19, S22).
-func (s *service) lead(f Files) node.Work {
+// pushing returns the work of a role of files: it takes writes and pushes them to the followers while
+// this node leads (S19, S22).
+func (s *service) pushing(f Files) node.Work {
 	return func(ctx context.Context, l election.Leadership) error {
 		m, err := s.cabinet.begin(f)
 		if err != nil {

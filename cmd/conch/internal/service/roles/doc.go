@@ -4,6 +4,7 @@
 //
 //	config.go        the table [[roles]]: keys and faults
 //	service.go       the work of each kind of role
+//	commandline.go   splits a command that is written as one string
 //	command_unix.go  a process tree under a keeper
 //	callback.go      POST …/start and …/stop
 //

@@ -13,24 +13,20 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// accounts is the registry of a node's accounts. The node accepts and shows transactions
-// through it, whichever node leads their account. It is safe for concurrent use.
+// accounts is the registry of the configured accounts and of the stores of their transactions. It is safe
+// for concurrent use.
 type accounts struct {
 	id       string // of the node
 	log      *slog.Logger
 	database *pgmint.Config // nil in standalone mode: transactions are kept in memory
-	keyring  *keyring
+	managers *managers      // woken by the database
 	beside   func(f func()) // runs f in a goroutine that the node waits for
 	over     context.Context
-	sequence *pending.Sequence // of all managers: after a reload a standalone role goes on in the same term
 
 	mu         sync.Mutex
 	configured []Account
-	stores     map[string]store               // by chain ID
-	db         *pgstore.Database              // nil until an account is configured
-	managers   map[accountID]*pending.Manager // of the accounts that this node leads
-	counted    map[accountID]map[string]int   // transactions by state, as last read
-	raised     map[accountID]map[pending.Cause]int
+	stores     map[string]store  // by chain ID
+	db         *pgstore.Database // nil until an account is configured
 }
 
 // accountID tells accounts apart: one address on one chain.
@@ -41,26 +37,13 @@ type accountID struct {
 
 func (a Account) id() accountID { return accountID{a.Chain.ID(), a.Address} }
 
-// store keeps the transactions of one chain, in Postgres or in memory.
-type store interface { //nolint:interfacebloat // the manager and the API each use a part
-	pending.Store
-	Accept(ctx context.Context, in pending.Intent) (pending.Intent, error)
-	Get(ctx context.Context, id pending.ID) (pending.Record, error)
-	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
-	Cancel(ctx context.Context, id pending.ID) error
-	Counts(ctx context.Context) ([]pending.Count, error)
-}
-
 // connections is the most database connections of a node that write transactions. The
 // leader's writes follow one another; the others serve callers.
 const connections = 8
 
-// newAccounts makes an empty registry.
-func newAccounts(f node.Frame) *accounts {
+func newAccounts(f node.Frame, m *managers) *accounts {
 	return &accounts{
-		id: f.ID, log: f.Log, database: f.Database, keyring: newKeyring(), beside: f.Go, over: f.Over, sequence: new(pending.Sequence),
-		stores: map[string]store{}, managers: map[accountID]*pending.Manager{}, counted: map[accountID]map[string]int{},
-		raised: map[accountID]map[pending.Cause]int{},
+		id: f.ID, log: f.Log, database: f.Database, managers: m, beside: f.Go, over: f.Over, stores: map[string]store{},
 	}
 }
 
@@ -75,7 +58,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		}
 		reg.db = db
 		reg.beside(func() {
-			_ = db.Listen(reg.over, reg.wake, reg.wakeAll) // ends with the node
+			_ = db.Listen(reg.over, reg.managers.wake, reg.managers.wakeAll) // ends with the node
 		})
 		reg.beside(func() {
 			reg.checkTables(db)
@@ -118,38 +101,6 @@ func (reg *accounts) close() {
 	}
 }
 
-// wake tells an account's manager, if this node leads it, that a transaction waits.
-func (reg *accounts) wake(id string, account chain.Account) {
-	reg.mu.Lock()
-	defer reg.mu.Unlock()
-	if m := reg.managers[accountID{id, account}]; m != nil {
-		m.Wake()
-	}
-}
-
-func (reg *accounts) wakeAll() {
-	reg.mu.Lock()
-	defer reg.mu.Unlock()
-	for _, m := range reg.managers {
-		m.Wake()
-	}
-}
-
-// register notes the manager that sends an account's transactions, until leave is called.
-func (reg *accounts) register(id accountID, m *pending.Manager) (leave func()) {
-	reg.mu.Lock()
-	defer reg.mu.Unlock()
-	reg.managers[id] = m
-	return func() {
-		reg.mu.Lock()
-		defer reg.mu.Unlock()
-		if reg.managers[id] == m {
-			delete(reg.managers, id)
-			delete(reg.raised, id) // the next leader raises them again
-		}
-	}
-}
-
 // store returns the store of a chain, or nil if no account was ever configured on it.
 func (reg *accounts) store(c Chain) store {
 	reg.mu.Lock()
@@ -174,12 +125,6 @@ func (reg *accounts) find(name string) (found Account, kept store, known bool) {
 	return found, reg.stores[found.Chain.ID()], hits == 1
 }
 
-// chainStore is the store of one chain.
-type chainStore struct {
-	id string // of the chain
-	store
-}
-
 // chainStores returns the stores of the chains that have an account.
 func (reg *accounts) chainStores() (all []chainStore) {
 	reg.mu.Lock()
@@ -191,6 +136,13 @@ func (reg *accounts) chainStores() (all []chainStore) {
 		}
 	}
 	return all
+}
+
+// all returns the configured accounts.
+func (reg *accounts) all() []Account {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	return slices.Clone(reg.configured)
 }
 
 // nameOf returns an account's configured name, or else its address.

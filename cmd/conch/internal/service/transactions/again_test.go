@@ -25,7 +25,7 @@ func TestANewManagerInTheSameTerm(t *testing.T) {
 		a := Account{Name: "main", Scope: "pending:main", Address: ledger.Account("main", 1<<60), Chain: Chain{Kind: KindEVM, ChainID: 1}}
 		var beside sync.WaitGroup
 		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
-		s := &service{frame: frame, accounts: newAccounts(frame), dial: func(Chain) (chain.Chain, error) { return ledger.Line(), nil }}
+		s := newService(frame, func(Chain) (chain.Chain, error) { return ledger.Line(), nil })
 		use, err := s.accounts.prepare([]Account{a})
 		if err != nil {
 			t.Fatal(err)

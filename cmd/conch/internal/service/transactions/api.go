@@ -34,15 +34,15 @@ const (
 
 // api serves transactions over HTTP.
 type api struct {
-	accounts registry
-	log      *slog.Logger
-	lists    chan struct{} // has an element for each list being answered
-	looks    chan struct{} // has an element for each transaction being looked up
-	patience time.Duration // how long one request waits for the database
+	transactions *transactions
+	log          *slog.Logger
+	lists        chan struct{} // has an element for each list being answered
+	looks        chan struct{} // has an element for each transaction being looked up
+	patience     time.Duration // how long one request waits for the database
 }
 
-func newAPI(all registry, log *slog.Logger) *api {
-	return &api{accounts: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
+func newAPI(all *transactions, log *slog.Logger) *api {
+	return &api{transactions: all, log: log, lists: make(chan struct{}, mostLists), looks: make(chan struct{}, mostLooks), patience: webPatience}
 }
 
 func (a *api) routes() []web.Route {
@@ -80,7 +80,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	id, err := a.accounts.Accept(ctx, request)
+	id, err := a.transactions.accept(ctx, request)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -163,7 +163,7 @@ func (a *api) look(r *http.Request) (t Transaction, err error) {
 	defer leave()
 	ctx, cancel := a.patient(r)
 	defer cancel()
-	if t, err = a.accounts.Transaction(ctx, r.PathValue("id")); err != nil {
+	if t, err = a.transactions.get(ctx, r.PathValue("id")); err != nil {
 		err = notAccepted(err)
 	}
 	return t, err
@@ -193,7 +193,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	at := time.Now()
-	found, err := a.accounts.Transactions(ctx, wanted)
+	found, err := a.transactions.list(ctx, wanted)
 	if err != nil {
 		return notAccepted(err)
 	}
@@ -224,11 +224,11 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := a.patient(r)
 	defer cancel()
 	id := r.PathValue("id")
-	if err := a.accounts.Cancel(ctx, id); err != nil {
+	if err := a.transactions.cancel(ctx, id); err != nil {
 		return notAccepted(err)
 	}
 	at := time.Now()
-	t, err := a.accounts.Transaction(ctx, id)
+	t, err := a.transactions.get(ctx, id)
 	if err != nil {
 		return notAccepted(err)
 	}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -25,27 +27,46 @@ const (
 	to20     = `"to":"0x00000000000000000000000000000000000000aa"`
 )
 
-// fakeAccounts keeps transactions in a map.
-type fakeAccounts struct {
+// payerAccount is the account of the tests.
+var payerAccount = Account{Name: "payer", Address: chain.Account(strings.Repeat("\x01", 20)), Chain: Chain{Kind: KindEVM, ChainID: 1}}
+
+// fakeStore is the store of a chain with two transactions.
+type fakeStore struct {
+	pending.Store // of no use to callers
+	kept          map[pending.ID]pending.Record
+	err           error
+	hangs         bool
+	hung          chan struct{} // gets an element for each call that hangs; nil: none
+
 	mu    sync.Mutex
-	kept  map[string]Transaction
-	err   error
-	hangs bool
-	hung  chan struct{} // gets an element for each call that hangs; nil: none
-	asked []Request
-	most  []Selection
+	asked []pending.Intent
+	lists []pending.Filter
 }
 
-func newFakeAccounts() *fakeAccounts {
-	state, nonce, hash, since := "finalized", uint64(3), "0xab", time.Unix(3, 0).UTC()
-	return &fakeAccounts{kept: map[string]Transaction{firstID: {
-		ID: firstID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "5", Data: "0x", Key: "k", State: &state, Fate: "done",
-		Nonce: &nonce, Hash: &hash, Block: &BlockName{Number: 9, Hash: "0xcd"}, Witnesses: []string{"https://a", "https://b"}, Creator: "node-1", CreatedAt: time.Unix(1, 0).UTC(),
-	}, secondID: {ID: secondID, Account: "payer", Chain: "evm:1", Address: "0x01", Value: "0", Data: "0x", Fate: "queued",
-		WaitingFor: &Waiting{Reason: "behind transaction " + firstID + ": it cannot pay", Intent: firstID, Since: &since}, CreatedAt: time.Unix(2, 0).UTC()}}}
+func newFakeStore() *fakeStore {
+	first, second, nonce := testID(firstID), testID(secondID), uint64(3)
+	return &fakeStore{kept: map[pending.ID]pending.Record{
+		first: {
+			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Created: time.Unix(1, 0)},
+			Fate:   pending.Done, Index: &nonce,
+			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Witnesses: [2]string{"https://a", "https://b"}},
+		},
+		second: {
+			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)},
+			Hold:   pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
+		},
+	}}
 }
 
-func (f *fakeAccounts) ready(ctx context.Context) error {
+func testID(text string) pending.ID {
+	id, err := parseID(text)
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+func (f *fakeStore) ready(ctx context.Context) error {
 	if f.hangs {
 		if f.hung != nil {
 			f.hung <- struct{}{}
@@ -56,55 +77,54 @@ func (f *fakeAccounts) ready(ctx context.Context) error {
 	return f.err
 }
 
-func (f *fakeAccounts) Accept(ctx context.Context, r Request) (string, error) {
+func (f *fakeStore) Accept(ctx context.Context, in pending.Intent) (pending.Intent, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	switch {
-	case r.Account != "payer":
-		return "", errUnknownAccount
-	case r.Key == "k" && r.Value.Cmp(big.NewInt(5)) != 0:
-		return "", errKeyTaken
-	case len(r.To) != 20:
-		return "", &web.FieldError{Field: "to", Text: "is no address"}
+	in.ID = testID(firstID)
+	if known := f.kept[in.ID]; in.Key == known.Key && in.Call.Value.Cmp(known.Call.Value) != 0 {
+		return in, pending.ErrConflict
 	}
-	f.asked = append(f.asked, r)
-	return firstID, f.ready(ctx)
+	f.asked = append(f.asked, in)
+	return in, f.ready(ctx)
 }
 
-func (f *fakeAccounts) Transaction(ctx context.Context, id string) (Transaction, error) {
-	t, known := f.kept[id]
+func (f *fakeStore) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
+	r, known := f.kept[id]
 	if !known {
-		return t, errUnknown
+		return r, pending.ErrNotFound
 	}
-	return t, f.ready(ctx)
+	return r, f.ready(ctx)
 }
 
-func (f *fakeAccounts) Transactions(ctx context.Context, s Selection) ([]Transaction, error) {
-	f.most = append(f.most, s)
-	if s.Account == "nobody" {
-		return nil, errUnknownAccount
-	}
-	return []Transaction{f.kept[firstID]}, f.ready(ctx)
+func (f *fakeStore) List(ctx context.Context, filter pending.Filter) ([]pending.Record, error) {
+	f.lists = append(f.lists, filter)
+	return []pending.Record{f.kept[testID(firstID)]}, f.ready(ctx)
 }
 
-func (f *fakeAccounts) Cancel(ctx context.Context, id string) error {
+func (f *fakeStore) Cancel(ctx context.Context, id pending.ID) error {
 	if _, known := f.kept[id]; !known {
-		return errUnknown
+		return pending.ErrNotFound
 	}
 	return f.ready(ctx)
 }
 
-// world is an API over fake accounts.
+func (*fakeStore) Counts(context.Context) ([]pending.Count, error) { return nil, nil }
+
+// world is an API over a fake store.
 type world struct {
-	accounts *fakeAccounts
-	api      *api
-	logs     *webtest.Log
-	more     func(*web.Config)
+	store *fakeStore
+	api   *api
+	logs  *webtest.Log
+	more  func(*web.Config)
 }
 
 func newWorld() *world {
-	w := &world{accounts: newFakeAccounts(), logs: &webtest.Log{}}
-	w.api = newAPI(w.accounts, slog.New(slog.NewTextHandler(w.logs, nil)))
+	w := &world{store: newFakeStore(), logs: &webtest.Log{}}
+	log := slog.New(slog.NewTextHandler(w.logs, nil))
+	s := newService(node.Frame{ID: "node-1", Log: log}, nil)
+	s.accounts.stores[payerAccount.Chain.ID()] = w.store
+	s.accounts.configured = []Account{payerAccount}
+	w.api = newAPI(s.transactions, log)
 	return w
 }
 
@@ -121,13 +141,13 @@ func TestAnswers(t *testing.T) {
 	webtest.Answers(t, webtest.Read(t, openAPI), transactionAnswers, ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
 }
 
-func databaseAway(w *world)   { w.accounts.err = webtest.ErrAway }
-func busy(w *world)           { w.accounts.err = errBusy }
-func databaseHangs(w *world)  { w.accounts.hangs, w.api.patience = true, 50*time.Millisecond }
+func databaseAway(w *world)   { w.store.err = webtest.ErrAway }
+func busy(w *world)           { w.store.err = pending.ErrBusy }
+func databaseHangs(w *world)  { w.store.hangs, w.api.patience = true, 50*time.Millisecond }
 func body(more string) string { return `{"account":"payer",` + to20 + more + `}` }
 
 var transactionAnswers = []exchange{
-	{Name: "accepted", Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x01","idempotency_key":"k","gas":21000`), Status: 202, Want: `{"id":"` + firstID + `"}`, Sends: "Location: " + toTX + "/" + firstID},
+	{Name: "accepted", Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x01","idempotency_key":"k","gas":21016`), Status: 202, Want: `{"id":"` + firstID + `"}`, Sends: "Location: " + toTX + "/" + firstID},
 	{Name: "without a value", Ask: "POST " + toTX, Body: body(""), Status: 202, Want: firstID},
 	{Name: "a call of 64 kB", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 64<<10) + `"`), Status: 202, Want: firstID},
 	{Name: "too large", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 200<<10) + `"`), Status: 413, Want: "is not read"},
@@ -140,6 +160,7 @@ var transactionAnswers = []exchange{
 	{Name: "bad hex", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0xzz"}`, Status: 422, Want: `"field":"to"`},
 	{Name: "odd hex", Ask: "POST " + toTX, Body: body(`,"data":"0x1"`), Status: 422, Want: `"field":"data"`},
 	{Name: "a short address", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x01"}`, Status: 422, Want: `"field":"to"`},
+	{Name: "too little gas", Ask: "POST " + toTX, Body: body(`,"data":"0x01","gas":21015`), Status: 422, Want: `"field":"gas"`},
 	{Name: "a negative value", Ask: "POST " + toTX, Body: body(`,"value":"-1"`), Status: 422, Want: `"field":"value"`},
 	{Name: "a value with a point", Ask: "POST " + toTX, Body: body(`,"value":"1.5"`), Status: 422, Want: `"field":"value"`},
 	{Name: "no value at all", Ask: "POST " + toTX, Body: body(`,"value":""`), Status: 422, Want: `"field":"value"`},
@@ -155,7 +176,7 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"0x01","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
@@ -202,8 +223,8 @@ func TestTransactionsNeedTokens(t *testing.T) {
 			t.Errorf("%s with token %q: got %d %s, want %d", c.ask, c.secret, out.Code, out.Body, c.status)
 		}
 	}
-	if len(w.accounts.asked) != 1 {
-		t.Errorf("got %+v accepted, want one request", w.accounts.asked)
+	if len(w.store.asked) != 1 {
+		t.Errorf("got %+v accepted, want one request", w.store.asked)
 	}
 	if logs := w.logs.String(); !strings.Contains(logs, "actor=ops") || strings.Contains(logs, webtest.OperateSecret) {
 		t.Errorf("got the log %s, want the actor and no token", logs)
@@ -217,7 +238,7 @@ func TestLookingIsBounded(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			w := newWorld()
 			w.api.lists, w.api.looks, w.api.patience = make(chan struct{}, 1), make(chan struct{}, 1), time.Minute
-			w.accounts.hangs, w.accounts.hung = true, make(chan struct{}, 2)
+			w.store.hangs, w.store.hung = true, make(chan struct{}, 2)
 			api := w.handler(t)
 			ctx, giveUp := context.WithCancel(t.Context())
 			defer giveUp()
@@ -226,7 +247,7 @@ func TestLookingIsBounded(t *testing.T) {
 				defer close(ended)
 				api.ServeHTTP(httptest.NewRecorder(), exchange{Ask: "GET " + path}.Request().WithContext(ctx))
 			}()
-			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.accounts.hung })
+			pgtest.Within(t, time.Minute, "the first looks", func() { <-w.store.hung })
 			ask := func(x exchange) *httptest.ResponseRecorder {
 				out := httptest.NewRecorder()
 				brief, cancel := context.WithCancel(t.Context())
@@ -237,7 +258,7 @@ func TestLookingIsBounded(t *testing.T) {
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 503 || out.Header().Get("Retry-After") != "1" || !strings.Contains(out.Body.String(), "problem:busy") {
 				t.Errorf("a second caller: got %d %s, want 503 and to retry after a second", out.Code, out.Body)
 			}
-			w.accounts.hung = nil
+			w.store.hung = nil
 			for _, x := range []exchange{{Ask: "POST " + toTX, Body: body("")}, {Ask: "POST " + toTX + "/" + secondID + "/cancel"}} {
 				if out := ask(x); strings.Contains(out.Body.String(), "problem:busy") {
 					t.Errorf("%s: got %d %s, want an answer other than busy", x.Ask, out.Code, out.Body)
@@ -245,7 +266,7 @@ func TestLookingIsBounded(t *testing.T) {
 			}
 			giveUp()
 			pgtest.Within(t, time.Minute, "the first goes", func() { <-ended })
-			w.accounts.hangs = false
+			w.store.hangs = false
 			if out := ask(exchange{Ask: "GET " + path}); out.Code != 200 {
 				t.Errorf("after the first caller has left: got %d %s, want 200", out.Code, out.Body)
 			}
@@ -253,22 +274,22 @@ func TestLookingIsBounded(t *testing.T) {
 	}
 }
 
-// A request and a selection reach the accounts unchanged.
+// A request and a selection reach the store unchanged.
 func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 	w := newWorld()
 	api := w.handler(t)
 	for _, x := range []exchange{
-		{Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x0102","gas":7,"idempotency_key":"k"`)},
+		{Ask: "POST " + toTX, Body: body(`,"value":"5","data":"0x0102","gas":70000,"idempotency_key":"k"`)},
 		{Ask: "GET " + toTX + "?account=payer&state=in_block&fate=open&limit=7"},
 	} {
 		api.ServeHTTP(httptest.NewRecorder(), x.Request())
 	}
-	got := w.accounts.asked[0]
-	if fmt.Sprintf("%d %d %v %d %s", got.To[19], got.Value.Int64(), got.Data, got.Gas, got.Key) != "170 5 [1 2] 7 k" {
-		t.Errorf("got the request %+v, want its last byte of to 170, value 5, data 1 2, gas 7, key k", got)
+	got := w.store.asked[0]
+	if fmt.Sprintf("%d %d %v %d %s", got.Call.To[19], got.Call.Value.Int64(), got.Call.Data, got.Call.Gas, got.Key) != "170 5 [1 2] 70000 k" {
+		t.Errorf("got the request %+v, want its last byte of to 170, value 5, data 1 2, gas 70000, key k", got)
 	}
-	if w.accounts.most[0] != (Selection{Account: "payer", State: "in_block", Fate: "open", Most: 7}) {
-		t.Errorf("got the selections %+v, want those of the query", w.accounts.most)
+	if w.store.lists[0] != (pending.Filter{Account: payerAccount.Address, State: "in_block", Standing: "open", Most: 7, Bytes: listed}) {
+		t.Errorf("got the selections %+v, want those of the query", w.store.lists)
 	}
 }
 

@@ -59,7 +59,7 @@ func (s *service) driver(a Account) (chain.Chain, func(), error) {
 	if err != nil || s.dial != nil {
 		return shared.of(a), release, err
 	}
-	signer, err := s.accounts.keyring.open(a)
+	signer, err := s.keyring.open(a)
 	if err != nil {
 		release()
 		return nil, nil, err

@@ -4,12 +4,13 @@
 //	config.go        the tables [[chains]] and [[accounts]]: keys and faults; config_chain.go: of finality
 //	service.go       the service
 //	keyring.go       keystores, external signers, connections to chains
-//	accounts.go      the registry of accounts: their stores and managers
+//	accounts.go      the configured accounts and their stores
+//	managers.go      the managers of those that this node leads
 //	sender.go        the work of an account's role; its alarms
-//	transactions.go  what callers ask of the registry; api.go asks it over HTTP
+//	transactions.go  what callers ask for; api.go asks it over HTTP
 //	waiting.go       what a transaction waits for
 //	counts.go        backlog and alarms, for metrics.go
-//	doctor.go        judges what survey.go finds out for conch doctor
+//	doctor.go        judges what facts.go finds out for conch doctor
 //	command.go       conch tx; show.go prints
 //
 // # What can fail, and what happens

@@ -27,7 +27,7 @@ func TestANameThatMovesToAnotherChain(t *testing.T) {
 		is.Scope, is.Chain.ChainID = "pending:is", 2
 		var beside sync.WaitGroup
 		frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: ctx, Go: beside.Go}
-		s := &service{frame: frame, accounts: newAccounts(frame), dial: func(Chain) (chain.Chain, error) { return testChain.Line(), nil }}
+		s := newService(frame, func(Chain) (chain.Chain, error) { return testChain.Line(), nil })
 		for _, a := range []Account{was, is} {
 			use, err := s.accounts.prepare([]Account{a})
 			if err != nil {

@@ -59,7 +59,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: a.Repair, Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.accounts.sequence,
+		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.managers.sequence,
 		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
 	})
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 		return err
 	}
 	defer release()
-	leave := s.service.accounts.register(a.id(), m)
+	leave := s.service.managers.register(a.id(), m, func() { s.service.counts.forget(a.id()) })
 	defer leave()
 	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.Int64("epoch", l.Token.Epoch))
@@ -125,7 +125,7 @@ func (s *service) reports(a Account) pending.Events {
 
 // alarm counts an alarm, and logs its beginning as an error and its end as a warning.
 func (s *service) alarm(a Account, alarm pending.Alarm) {
-	s.accounts.countAlarm(a.id(), alarm)
+	s.counts.alarm(a.id(), alarm)
 	attrs := []any{
 		slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.String("cause", alarm.Cause.String()),

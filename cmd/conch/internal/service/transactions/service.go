@@ -29,7 +29,7 @@ func kindOf(dial func(Chain) (chain.Chain, error)) node.Kind {
 		Tables:  &node.Tables{Wing: "pending", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
 		Open: func(f node.Frame) node.Service {
-			return &service{frame: f, accounts: newAccounts(f), dial: dial}
+			return newService(f, dial)
 		},
 	}
 }
@@ -44,17 +44,29 @@ func check(c config.Config, fault func(key string, err error)) {
 }
 
 type service struct {
-	frame    node.Frame
-	accounts *accounts
-	chains   chains
-	dial     func(Chain) (chain.Chain, error)
+	frame        node.Frame
+	dial         func(Chain) (chain.Chain, error)
+	chains       chains
+	keyring      *keyring
+	managers     *managers
+	accounts     *accounts
+	transactions *transactions
+	counts       *counts
+}
+
+func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
+	s := &service{frame: f, dial: dial, keyring: newKeyring(), managers: newManagers()}
+	s.accounts = newAccounts(f, s.managers)
+	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers}
+	s.counts = newCounts(s.accounts)
+	return s
 }
 
 // Prepare implements node.Service.
 func (s *service) Prepare(ctx context.Context, c config.Config) (apply func(), err error) {
 	accounts := config.Of[*Section](c).accounts
 	if s.dial == nil {
-		if err := s.accounts.keyring.openAll(c, accounts); err != nil {
+		if err := s.keyring.openAll(c, accounts); err != nil {
 			return nil, err
 		}
 	}
@@ -72,11 +84,11 @@ func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Co
 }
 
 // Routes implements node.Service.
-func (s *service) Routes() []web.Route { return newAPI(s.accounts, s.frame.Log).routes() }
+func (s *service) Routes() []web.Route { return newAPI(s.transactions, s.frame.Log).routes() }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector {
-	return []prometheus.Collector{&collector{s.accounts.backlogs, s.accounts.alarms}}
+	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}}
 }
 
 // Close implements node.Service.

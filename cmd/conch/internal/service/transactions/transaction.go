@@ -1,25 +1,12 @@
 package transactions
 
 import (
-	"context"
 	"errors"
 	"math/big"
 	"time"
 )
 
-// registry accepts transactions and looks them up. Its methods are safe for concurrent use;
-// errors other than those below come from the database.
-type registry interface { //nolint:interfacebloat // one method for each route
-	// Accept stores a request and returns its ID. The same request with the same key again
-	// returns the ID of the first. Any node accepts; the leader of the account sends.
-	Accept(ctx context.Context, r Request) (id string, err error)
-	Transaction(ctx context.Context, id string) (Transaction, error)
-	Transactions(ctx context.Context, s Selection) ([]Transaction, error)
-	// Cancel asks to cancel a transaction, which may be too late.
-	Cancel(ctx context.Context, id string) error
-}
-
-// Errors of the registry.
+// What transactions says to callers.
 var (
 	errUnknownAccount = errors.New("this node has no account with that name or address")
 	errUnknown        = errors.New("this node knows no transaction with this id")

@@ -6,17 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/pending"
 )
 
-// Accept implements registry.
-func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
-	a, store, known := reg.find(r.Account)
+// transactions accepts, shows and cancels the transactions of a node's accounts, whichever node leads
+// their account. Errors other than those of transaction.go come from the database.
+type transactions struct {
+	node     string // its ID
+	accounts *accounts
+	managers *managers
+}
+
+// accept stores a request and returns its ID. The same request with the same key again returns the
+// ID of the first.
+func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
+	a, store, known := ts.accounts.find(r.Account)
 	if !known {
 		return "", errUnknownAccount
 	}
@@ -30,7 +39,7 @@ func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
 	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
 		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
-	in, err := store.Accept(ctx, pending.Intent{Account: a.Address, Key: r.Key, Creator: reg.id, Call: call})
+	in, err := store.Accept(ctx, pending.Intent{Account: a.Address, Key: r.Key, Creator: ts.node, Call: call})
 	switch {
 	case errors.Is(err, pending.ErrConflict):
 		return "", errKeyTaken
@@ -39,22 +48,21 @@ func (reg *accounts) Accept(ctx context.Context, r Request) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	reg.wake(a.Chain.ID(), a.Address)
+	ts.managers.wake(a.Chain.ID(), a.Address)
 	return idText(in.ID), nil
 }
 
-// Transaction implements registry.
-func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction, error) {
+func (ts *transactions) get(ctx context.Context, text string) (Transaction, error) {
 	id, err := parseID(text)
 	if err != nil {
 		return Transaction{}, err
 	}
-	for _, b := range reg.chainStores() {
+	for _, b := range ts.accounts.chainStores() {
 		r, err := b.Get(ctx, id)
 		if errors.Is(err, pending.ErrNotFound) {
 			continue
 		}
-		return reg.show(b.id, r), err
+		return ts.show(b.id, r), err
 	}
 	return Transaction{}, errUnknown
 }
@@ -62,12 +70,11 @@ func (reg *accounts) Transaction(ctx context.Context, text string) (Transaction,
 // listed bounds the bytes of all calls in one list; the answer takes several times as many.
 const listed = 4 << 20
 
-// Transactions implements registry.
-func (reg *accounts) Transactions(ctx context.Context, s Selection) (all []Transaction, err error) {
+func (ts *transactions) list(ctx context.Context, s Selection) (all []Transaction, err error) {
 	f := pending.Filter{State: s.State, Standing: s.Fate, Most: s.Most, Bytes: listed}
-	stores := reg.chainStores()
+	stores := ts.accounts.chainStores()
 	if s.Account != "" {
-		a, kept, known := reg.find(s.Account)
+		a, kept, known := ts.accounts.find(s.Account)
 		if !known {
 			return nil, errUnknownAccount
 		}
@@ -79,31 +86,31 @@ func (reg *accounts) Transactions(ctx context.Context, s Selection) (all []Trans
 			return nil, err
 		}
 		for _, r := range found {
-			all = append(all, reg.show(b.id, r))
+			all = append(all, ts.show(b.id, r))
 		}
 	}
 	slices.SortStableFunc(all, func(a, b Transaction) int { return b.CreatedAt.Compare(a.CreatedAt) })
 	return all[:min(len(all), s.Most)], nil
 }
 
-// Cancel implements registry.
-func (reg *accounts) Cancel(ctx context.Context, text string) error {
+// cancel asks to cancel a transaction, which may be too late.
+func (ts *transactions) cancel(ctx context.Context, text string) error {
 	id, err := parseID(text)
 	if err != nil {
 		return err
 	}
-	for _, b := range reg.chainStores() {
+	for _, b := range ts.accounts.chainStores() {
 		if err := b.Cancel(ctx, id); !errors.Is(err, pending.ErrNotFound) {
-			reg.wakeAll()
+			ts.managers.wakeAll()
 			return err
 		}
 	}
 	return errUnknown
 }
 
-func (reg *accounts) show(id string, r pending.Record) Transaction {
+func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
-		ID: idText(r.ID), Account: reg.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
+		ID: idText(r.ID), Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
 		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
 	}
@@ -127,16 +134,14 @@ func (reg *accounts) show(id string, r pending.Record) Transaction {
 	return t
 }
 
-func idText(id pending.ID) string {
-	h := hex.EncodeToString(id[:])
-	return strings.Join([]string{h[:8], h[8:12], h[12:16], h[16:20], h[20:]}, "-")
-}
+// idText writes an ID as a UUID, as a term is written.
+func idText(id pending.ID) string { return fence.Term(id).String() }
 
 // parseID reads a UUID. Any other text is the ID of no transaction.
-func parseID(text string) (id pending.ID, err error) {
-	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
-	if err != nil || len(raw) != len(id) || idText(pending.ID(raw)) != strings.ToLower(text) {
-		return id, errUnknown
+func parseID(text string) (pending.ID, error) {
+	id, err := fence.ParseTerm(text)
+	if err != nil {
+		return pending.ID{}, errUnknown
 	}
-	return pending.ID(raw), nil
+	return pending.ID(id), nil
 }

@@ -84,14 +84,14 @@ func TestTheQueueSaysWhatHoldsItUp(t *testing.T) {
 	t.Parallel()
 	var beside sync.WaitGroup
 	frame := node.Frame{ID: "n1", Log: slog.New(slog.DiscardHandler), Over: t.Context(), Go: beside.Go}
-	reg := newAccounts(frame)
+	s := newService(frame, nil)
 	account := Account{Name: "payer", Address: "an account of 20 byt", Chain: Chain{Name: "dev", Kind: KindEVM, ChainID: 1}}
-	use, err := reg.prepare([]Account{account})
+	use, err := s.accounts.prepare([]Account{account})
 	if err != nil {
 		t.Fatal(err)
 	}
 	use()
-	store := reg.store(account.Chain)
+	store := s.accounts.store(account.Chain)
 	var ids []pending.ID
 	for _, key := range []string{"poor", "next"} {
 		in, err := store.Accept(t.Context(), pending.Intent{Account: account.Address, Key: key, Call: chain.Call{To: []byte("somebody")}})
@@ -104,11 +104,11 @@ func TestTheQueueSaysWhatHoldsItUp(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, err := reg.Transaction(t.Context(), idText(ids[1]))
+	next, err := s.transactions.get(t.Context(), idText(ids[1]))
 	if err != nil || next.WaitingFor == nil || next.WaitingFor.Intent != idText(ids[0]) || !strings.HasPrefix(next.WaitingFor.Reason, "behind transaction") {
 		t.Errorf("got %+v, error %v; want it behind the first transaction", next, err)
 	}
-	all, err := reg.Transactions(t.Context(), Selection{Most: 9})
+	all, err := s.transactions.list(t.Context(), Selection{Most: 9})
 	if err != nil || len(all) != 2 {
 		t.Fatalf("got %+v, error %v; want both transactions", all, err)
 	}

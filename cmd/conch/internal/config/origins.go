@@ -7,8 +7,8 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// places records where each value comes from, for messages.
-type places struct {
+// origins records where each value comes from, for messages.
+type origins struct {
 	file  string
 	lines map[string]int    // by the full name of a key, such as roles[1].lease
 	last  int               // the last line of the file, for faults about missing keys
@@ -17,14 +17,14 @@ type places struct {
 
 // fault returns a fault with the flag or variable that set the key, or else with the line of
 // the key or of the table around it.
-func (p places) fault(place, text string) Fault {
-	if name := p.said[place]; name != "" {
+func (o origins) fault(place, text string) Fault {
+	if name := o.said[place]; name != "" {
 		return Fault{Key: name, Text: text}
 	}
-	line := p.last
+	line := o.last
 	for at := place; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if p.lines[at] > 0 {
-			line = p.lines[at]
+		if o.lines[at] > 0 {
+			line = o.lines[at]
 			break
 		}
 	}
@@ -32,17 +32,17 @@ func (p places) fault(place, text string) Fault {
 }
 
 // Read reports whether the file could be read, with or without faults.
-func (c Config) Read() bool { return c.places.lines != nil }
+func (c Config) Read() bool { return c.origins.lines != nil }
 
 // Fault returns a fault, found after Load, with the place of its key.
-func (c Config) Fault(key, text string) Fault { return c.places.fault(key, text) }
+func (c Config) Fault(key, text string) Fault { return c.origins.fault(key, text) }
 
 // Faults returns faults as an error; nil if there are none.
 func (c Config) Faults(list []Fault) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return &FaultsError{File: c.places.file, List: InOrder(list)}
+	return &FaultsError{File: c.origins.file, List: InOrder(list)}
 }
 
 // linesOf returns the line of each key, up to the first one that it cannot parse.

@@ -2,14 +2,14 @@ package pgops
 
 import "maps"
 
-// tailMost limits how many ids a tail reads again while a transaction does not end. It is more than a
+// mostReread limits how many ids a cursor reads again while a transaction does not end. It is more than a
 // process with ten thousand scopes writes at once.
-const tailMost = 16384
+const mostReread = 16384
 
-// tail keeps the position of a reader in a history whose ids become visible out of order: one bid for
+// cursor keeps the position of a reader in a history whose ids become visible out of order: one bid for
 // five hundred scopes draws a thousand ids, and other transactions commit before it. Ids above from
 // are read again until every transaction that was under way at the time of their look has ended.
-type tail struct {
+type cursor struct {
 	from     int64          // every event up to this id has been read
 	top      int64          // the highest id at the last look; 0: before the first
 	seen     map[int64]bool // the ids above from that have been read
@@ -20,32 +20,32 @@ type tail struct {
 
 // look takes the oldest transaction under way, the next one to begin, and the highest id.
 // The events must be read after it.
-func (t *tail) look(oldest, next, top int64) {
-	if t.top == 0 {
-		t.from = max(top-tailMost, 0)
+func (c *cursor) look(oldest, next, top int64) {
+	if c.top == 0 {
+		c.from = max(top-mostReread, 0)
 	}
-	if t.until > 0 && oldest >= t.until {
-		t.nextFrom, t.until = t.mark, 0
+	if c.until > 0 && oldest >= c.until {
+		c.nextFrom, c.until = c.mark, 0
 	}
 	// Use the top of the previous look: an id is drawn a moment before its transaction has a number.
-	if t.until == 0 && t.top > 0 {
-		t.mark, t.until = t.top, next
+	if c.until == 0 && c.top > 0 {
+		c.mark, c.until = c.top, next
 	}
-	t.top = top
+	c.top = top
 }
 
 // isNew reports whether an event was not read before, and marks it as read.
-func (t *tail) isNew(id int64) bool {
-	seen := t.seen[id]
-	t.seen[id] = true
+func (c *cursor) isNew(id int64) bool {
+	seen := c.seen[id]
+	c.seen[id] = true
 	return !seen
 }
 
 // advance forgets the ids that need not be read again, once all events were read.
-func (t *tail) advance() {
-	t.from = max(t.from, t.nextFrom, t.top-tailMost)
-	maps.DeleteFunc(t.seen, func(id int64, _ bool) bool { return id <= t.from })
+func (c *cursor) advance() {
+	c.from = max(c.from, c.nextFrom, c.top-mostReread)
+	maps.DeleteFunc(c.seen, func(id int64, _ bool) bool { return id <= c.from })
 }
 
 // moved drops the mark, since the history may now come from a server with other transaction numbers.
-func (t *tail) moved() { t.until = 0 }
+func (c *cursor) moved() { c.until = 0 }

@@ -8,20 +8,20 @@ import (
 	"sync"
 )
 
-const tailSize = 16 << 10
+const logTailSize = 16 << 10
 
-// tail passes the server's log on to a writer and keeps its end.
-type tail struct {
+// logTail passes the server's log on to a writer and keeps its end.
+type logTail struct {
 	mu   sync.Mutex
 	kept []byte
 	to   io.Writer
 }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *logTail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, p...)
-	if over := len(t.kept) - tailSize; over > 0 {
+	if over := len(t.kept) - logTailSize; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	if t.to != nil {
@@ -32,7 +32,7 @@ func (t *tail) Write(p []byte) (int, error) {
 }
 
 // reason returns the last line of the log that says why the server gave up.
-func (t *tail) reason() string {
+func (t *logTail) reason() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	lines := bytes.Split(bytes.TrimSpace(t.kept), []byte("\n"))

@@ -17,8 +17,8 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// surveyPatience bounds the answer of an endpoint, a signer or the database.
-const surveyPatience = 5 * time.Second
+// factPatience bounds the answer of an endpoint, a signer or the database.
+const factPatience = 5 * time.Second
 
 // examine checks chains and accounts. It opens keys, but signs and sends nothing.
 func examine(ctx context.Context, c config.Config) []doctor.Finding {
@@ -27,7 +27,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		section = &Section{} // there is no configuration
 	}
 	chains, accounts := section.endpoints(), make([]paying, len(section.accounts))
-	ctx, cancel := context.WithTimeout(ctx, 2*surveyPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*factPatience)
 	defer cancel()
 	var asking sync.WaitGroup
 	for i, one := range chains {
@@ -70,7 +70,7 @@ func describe(ctx context.Context, e endpoint) (chain.Description, error) {
 		return chain.Description{}, err
 	}
 	defer driver.Close()
-	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	ctx, cancel := context.WithTimeout(ctx, factPatience)
 	defer cancel()
 	return driver.Describe(ctx)
 }
@@ -81,7 +81,7 @@ func balance(ctx context.Context, a Account) (*big.Int, error) {
 		return nil, err
 	}
 	defer driver.Close()
-	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	ctx, cancel := context.WithTimeout(ctx, factPatience)
 	defer cancel()
 	return driver.Balance(ctx, a.Address)
 }
@@ -104,7 +104,7 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	if port == "" {
 		port = map[bool]string{true: "443", false: "80"}[at.Scheme == "https"]
 	}
-	connection, err := (&net.Dialer{Timeout: surveyPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
+	connection, err := (&net.Dialer{Timeout: factPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
 	if err != nil {
 		return fmt.Errorf("its external signer does not answer: %w", err)
 	}
@@ -122,7 +122,7 @@ func claims(ctx context.Context, cfg config.Config) map[accountID]string {
 		return found
 	}
 	defer db.Close()
-	ctx, cancel := context.WithTimeout(ctx, surveyPatience)
+	ctx, cancel := context.WithTimeout(ctx, factPatience)
 	defer cancel()
 	_ = db.Claims(ctx, func(id string, account chain.Account, scope string) { found[accountID{id, account}] = scope })
 	return found

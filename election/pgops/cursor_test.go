@@ -2,10 +2,10 @@ package pgops
 
 import "testing"
 
-// A tail reads ids again while a transaction may commit what it has not seen, and no longer.
-func TestTailForgetsWhatIsSettled(t *testing.T) {
+// A cursor reads ids again while a transaction may commit what it has not seen, and no longer.
+func TestCursorForgetsWhatIsSettled(t *testing.T) {
 	t.Parallel()
-	w := tail{seen: map[int64]bool{}}
+	w := cursor{seen: map[int64]bool{}}
 	pass := func(oldest, next, top, from int64, ids ...int64) {
 		t.Helper()
 		w.look(oldest, next, top)
@@ -14,7 +14,7 @@ func TestTailForgetsWhatIsSettled(t *testing.T) {
 		}
 		w.advance()
 		if w.from != from {
-			t.Errorf("the tail reads from %d on, want %d", w.from, from)
+			t.Errorf("the cursor reads from %d on, want %d", w.from, from)
 		}
 	}
 	pass(10, 20, 5, 0, 1, 2, 5) // transaction 10 is under way, and drew 3 and 4
@@ -23,8 +23,8 @@ func TestTailForgetsWhatIsSettled(t *testing.T) {
 	pass(21, 26, 8, 5, 3, 4) // transactions before 21 have ended
 	pass(25, 26, 8, 5)
 	if !w.seen[8] || w.seen[4] || w.isNew(8) {
-		t.Errorf("the tail remembers %v, want 8 and not 4", w.seen)
+		t.Errorf("the cursor remembers %v, want 8 and not 4", w.seen)
 	}
 	pass(26, 27, 8, 8)
-	pass(26, 28, 3*tailMost, 2*tailMost) // a transaction does not end
+	pass(26, 28, 3*mostReread, 2*mostReread) // a transaction does not end
 }

@@ -1,0 +1,53 @@
+package transactions
+
+import (
+	"sync"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/pending"
+)
+
+// managers knows the manager of each account that this node leads. It is safe for concurrent use.
+type managers struct {
+	sequence *pending.Sequence // of all: after a reload a standalone role goes on in the same term
+
+	mu      sync.Mutex
+	leading map[accountID]*pending.Manager
+}
+
+func newManagers() *managers {
+	return &managers{sequence: new(pending.Sequence), leading: map[accountID]*pending.Manager{}}
+}
+
+// register notes the manager that sends an account's transactions, until leave is called. leave calls
+// last first, unless another manager of the account has registered meanwhile.
+func (ms *managers) register(id accountID, m *pending.Manager, last func()) (leave func()) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	ms.leading[id] = m
+	return func() {
+		ms.mu.Lock()
+		defer ms.mu.Unlock()
+		if ms.leading[id] == m {
+			last() // no other manager registers before it has returned
+			delete(ms.leading, id)
+		}
+	}
+}
+
+// wake tells an account's manager, if this node leads it, that a transaction waits.
+func (ms *managers) wake(id string, account chain.Account) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m := ms.leading[accountID{id, account}]; m != nil {
+		m.Wake()
+	}
+}
+
+func (ms *managers) wakeAll() {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for _, m := range ms.leading {
+		m.Wake()
+	}
+}
