@@ -47,6 +47,8 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
+//   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
+//     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

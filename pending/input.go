@@ -71,6 +71,8 @@ type (
 		Cancels []uint64 // nonces of slots whose intent is to be cancelled
 		Counted bool     // Queued is a count of rows; else it is a hint, and a count follows soon
 	}
+	// rested reports that the heads are no longer followed, since nothing was open.
+	rested struct{}
 	// lost reports that the stream of heads broke off: turns may have been missed.
 	lost struct{}
 	// tick reports that the instant named by Next has come.
@@ -138,6 +140,7 @@ func (broke) input()     {}
 func (turned) input()    {}
 func (woken) input()     {}
 func (lost) input()      {}
+func (rested) input()    {}
 func (tick) input()      {}
 
 // action is an order of the machine.

@@ -75,13 +75,19 @@ type loop struct {
 
 	best     atomic.Uint64 // the account's next nonce at the head
 	refusals refusals      // used by assign alone, of which one runs at a time
+
+	stream uint64             // the number of the stream of heads that is followed
+	rest   context.CancelFunc // ends it; nil while the loop rests
+	restAt fence.Instant      // when to rest, unless something comes; 0: something is open
 }
+
+// restAfter is for how long nothing has to be open before the chain is no longer followed.
+const restAfter = 10 * time.Second
 
 // lull delays the count after a wake-up, so that a burst is counted once.
 const lull = 20 * time.Millisecond
 
 func (l *loop) run(ctx context.Context) {
-	l.work.Go(func() { l.follow(ctx) })
 	l.work.Go(func() { l.listen(ctx) })
 	l.work.Go(func() { l.archive(ctx) })
 	timer := time.NewTimer(0)
@@ -95,12 +101,51 @@ func (l *loop) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, a := range l.machine.Step(l.Clock(), in) {
+		if head, is := in.(streamed); is {
+			if in = head.what; head.stream != l.stream {
+				continue // the loop has rested since
+			}
+		}
+		actions := l.machine.Step(l.Clock(), in)
+		l.followOrRest(ctx)
+		for _, a := range actions {
 			l.begin(ctx, a)
 		}
-		if at := l.machine.Next(); at != 0 {
+		if at := sooner(l.machine.Next(), l.restAt); at != 0 {
 			timer.Reset(max(at.Sub(l.Clock()), time.Millisecond))
 		}
+	}
+}
+
+// streamed is an input from a stream of heads.
+type streamed struct {
+	what   input
+	stream uint64
+}
+
+func (streamed) input() {}
+
+// followOrRest follows the chain while something is open, and for a while after. An account at rest costs the chain
+// nothing.
+func (l *loop) followOrRest(ctx context.Context) {
+	now := l.Clock()
+	switch {
+	case !l.machine.idle():
+		l.restAt = 0
+		if l.rest == nil {
+			following, rest := context.WithCancel(ctx)
+			l.rest = rest
+			stream := l.stream
+			l.work.Go(func() { l.follow(following, stream) })
+		}
+	case l.rest == nil:
+	case l.restAt == 0:
+		l.restAt = now.Add(restAfter)
+	case now >= l.restAt:
+		l.rest()
+		l.rest, l.restAt = nil, 0
+		l.stream++
+		l.machine.Step(now, rested{}) // idle: it has no actions
 	}
 }
 
@@ -178,7 +223,8 @@ func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err e
 
 // follow passes the turns of the chain to the machine. After an error it goes on where it was; only if
 // the driver no longer knows the blocks between is the thread lost.
-func (l *loop) follow(ctx context.Context) {
+func (l *loop) follow(ctx context.Context, stream uint64) {
+	tell := func(in input) { l.tell(ctx, streamed{in, stream}) }
 	var last chain.Block // the head as of the last turn that the machine was told
 	for ctx.Err() == nil {
 		for turn, err := range l.Chain.Heads(ctx, last) {
@@ -190,10 +236,12 @@ func (l *loop) follow(ctx context.Context) {
 				if errors.Is(err, chain.ErrThread) || errors.Is(err, chain.ErrForeign) {
 					last = chain.Block{}
 				}
-				l.trouble(err)
+				if ctx.Err() == nil {
+					l.trouble(err)
+				}
 				break
 			}
-			l.tell(ctx, in)
+			tell(in)
 			switch turn.Kind {
 			case chain.Applied:
 				last = turn.Block
@@ -203,7 +251,7 @@ func (l *loop) follow(ctx context.Context) {
 			}
 		}
 		if last.Hash == "" {
-			l.tell(ctx, lost{})
+			tell(lost{})
 		}
 		_ = pause(ctx, l.Retry)
 	}

@@ -138,6 +138,8 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case lost:
 		m.phase = blank
 		m.retry = now.Add(m.set.Retry)
+	case rested:
+		m.head, m.final = chain.Block{}, chain.Block{} // waiting times begin with the next head
 	case tick:
 	}
 	m.pump(now)
@@ -157,6 +159,13 @@ func (m *machine) Next() fence.Instant {
 		next = sooner(next, m.lookBy)
 	}
 	return sooner(next, m.reread)
+}
+
+// idle reports whether there is nothing for which the chain has to be followed.
+func (m *machine) idle() bool {
+	busy := m.loads || m.signing || m.saving || m.looking || m.sending || m.searching || m.linking || m.confirming || m.surveying
+	return m.phase == working && !busy && m.retry == 0 && len(m.slots.all()) == 0 && m.queued == 0 && m.savedHold == m.hold() &&
+		!m.strange && m.ahead.count <= m.next
 }
 
 // sooner returns the earlier of two instants, where 0 means never.

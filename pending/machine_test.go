@@ -139,3 +139,36 @@ func TestEveryErrorOfSigningIsReported(t *testing.T) {
 		t.Errorf("reported %v, want %v", heard, chain.ErrAnswer)
 	}
 }
+
+// Whatever is open or under way keeps the chain followed.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	if m := newMachine(settings{}); m.idle() {
+		t.Error("idle before the rows are loaded")
+	}
+	for name, open := range map[string]func(*machine){
+		"nothing":                         func(*machine) {},
+		"a slot":                          func(m *machine) { m.slots.add(&slot{}) },
+		"an intent waits":                 func(m *machine) { m.queued = 1; m.savedHold = m.hold() },
+		"rows may be lost":                func(m *machine) { m.strange = true },
+		"the chain counts unknown nonces": func(m *machine) { m.ahead.count = 1 },
+		"the stored hold is over":         func(m *machine) { m.savedHold = Hold{Why: "funds"} },
+		"a failure is to be tried again":  func(m *machine) { m.retry = 1 },
+		"a save is under way":             func(m *machine) { m.saving = true },
+		"an attempt is being signed":      func(m *machine) { m.signing = true },
+		"the rows are being loaded":       func(m *machine) { m.loads = true },
+		"an attempt is being sent":        func(m *machine) { m.sending = true },
+		"an attempt is being looked up":   func(m *machine) { m.looking = true },
+		"blocks are being read":           func(m *machine) { m.searching = true },
+		"blocks are being linked":         func(m *machine) { m.linking = true },
+		"a second opinion is asked for":   func(m *machine) { m.confirming = true },
+		"unknown transactions are read":   func(m *machine) { m.surveying = true },
+		"what is stored is not known":     func(m *machine) { m.phase = blank },
+	} {
+		m := newMachine(settings{})
+		m.phase = working
+		if open(m); m.idle() != (name == "nothing") {
+			t.Errorf("%s: idle %v", name, m.idle())
+		}
+	}
+}

@@ -285,3 +285,26 @@ func TestAHeightThatNothingConfirms(t *testing.T) {
 		}
 	}
 }
+
+// A turn that was under way when the loop began to rest is not taken for the head: the waiting times of the next
+// transaction would begin there.
+func TestATurnThatComesAfterTheRest(t *testing.T) {
+	t.Parallel()
+	l := &loop{
+		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), inputs: make(chan input), headed: make(chan struct{}), stream: 1,
+	}
+	l.machine = newMachine(l.settings())
+	l.machine.phase = working // idle, and so nothing is followed
+	ctx, end := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); l.run(ctx) }()
+	head := turned{Turn: chain.Turn{Block: chain.Block{Number: 5, Hash: "5"}}}
+	l.tell(ctx, streamed{head, 0})
+	l.tell(ctx, tick{}) // the one before has been taken
+	end()
+	<-over
+	l.work.Wait()
+	if got := l.machine.head; got != (chain.Block{}) {
+		t.Errorf("the head is %+v, want none", got)
+	}
+}

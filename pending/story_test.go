@@ -144,6 +144,8 @@ func parse(t *testing.T, words []string) input {
 		return saved{}
 	case "lost":
 		return lost{}
+	case "rested":
+		return rested{}
 	case "tick":
 		return tick{}
 	case "broke":

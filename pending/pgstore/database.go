@@ -131,6 +131,35 @@ func (d *Database) Listen(ctx context.Context, waits func(id string, account cha
 	})
 }
 
+// Account names one account on one chain.
+type Account struct {
+	Chain   string // its ID
+	Account chain.Account
+}
+
+// Waiting returns those of the accounts that have an intent without a slot, or one to be cancelled. It makes up for
+// lost notifications: one statement serves all accounts of a process.
+func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []Account, err error) {
+	ids, names := make([]string, len(accounts)), make([][]byte, len(accounts))
+	for i, a := range accounts {
+		ids[i], names[i] = a.Chain, []byte(a.Account)
+	}
+	rows, err := d.pool.Query(ctx, `
+		SELECT a.chain, a.account FROM unnest($1::text[], $2::bytea[]) AS a(chain, account)
+		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
+		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling LIMIT 1) w`, ids, names)
+	if err != nil {
+		return nil, err
+	}
+	var id string
+	var name []byte
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		waiting = append(waiting, Account{id, chain.Account(name)})
+		return nil
+	})
+	return waiting, err
+}
+
 // Claims calls told with the scope of each account.
 func (d *Database) Claims(ctx context.Context, told func(id string, account chain.Account, scope string)) error {
 	rows, err := d.pool.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)

@@ -1,10 +1,12 @@
 package transactions
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -60,6 +62,7 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		reg.beside(func() {
 			_ = db.Listen(reg.over, reg.managers.wake, reg.managers.wakeAll) // ends with the node
 		})
+		reg.beside(func() { reg.repair(db) })
 		reg.beside(func() {
 			reg.checkTables(db)
 			db.KeepWarm(reg.over)
@@ -82,6 +85,54 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		defer reg.mu.Unlock()
 		reg.configured = slices.Clone(accounts)
 	}, nil
+}
+
+// repairEvery is the default of an account's Repair.
+const repairEvery = time.Second
+
+// repair wakes managers for which a notification was lost. It ends with the node.
+func (reg *accounts) repair(db *pgstore.Database) {
+	for {
+		select {
+		case <-reg.over.Done():
+			return
+		case <-time.After(reg.repairIn()):
+		}
+		accounts := reg.managers.accounts()
+		if len(accounts) == 0 {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(reg.over, checkPatience)
+		waiting, err := db.Waiting(ctx, accounts)
+		cancel()
+		if err != nil {
+			continue // the leaders' own statements fail too, and say so
+		}
+		for _, a := range waiting {
+			reg.managers.wake(a.Chain, a.Account)
+		}
+	}
+}
+
+// ownRepair returns how often an account's manager looks for itself: in a database one statement looks for all.
+func (reg *accounts) ownRepair(a Account) time.Duration {
+	if reg.database != nil {
+		return time.Hour
+	}
+	return a.Repair
+}
+
+// repairIn returns the shortest interval of the accounts.
+func (reg *accounts) repairIn() time.Duration {
+	reg.mu.Lock()
+	defer reg.mu.Unlock()
+	every := time.Duration(0)
+	for _, a := range reg.configured {
+		if own := cmp.Or(a.Repair, repairEvery); every == 0 || own < every {
+			every = own
+		}
+	}
+	return cmp.Or(every, repairEvery)
 }
 
 // checkTables logs at the start a fault of the tables, which every transaction would meet.

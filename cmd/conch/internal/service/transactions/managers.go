@@ -5,6 +5,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // managers knows the manager of each account that this node leads. It is safe for concurrent use.
@@ -42,6 +43,16 @@ func (ms *managers) wake(id string, account chain.Account) {
 	if m := ms.leading[accountID{id, account}]; m != nil {
 		m.Wake()
 	}
+}
+
+// accounts returns those that this node leads.
+func (ms *managers) accounts() (all []pgstore.Account) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	for id := range ms.leading {
+		all = append(all, pgstore.Account{Chain: id.chain, Account: id.account})
+	}
+	return all
 }
 
 func (ms *managers) wakeAll() {
