@@ -84,7 +84,7 @@ func TestDemo(t *testing.T) {
 	case v.Failover.Max <= 0 || v.ActDoor.P50 < 900: // no act door opens before the lease of the killed leader is over
 		t.Errorf("the verdict has impossible times: %s", out)
 	}
-	for _, part := range []string{"kill -9 node-", "its first transaction was stored"} {
+	for _, part := range []string{"kill -9 node-", `leads "demo" (epoch `, `leads "payer" (epoch `, "its first transaction was stored"} {
 		if !strings.Contains(r.err, part) {
 			t.Errorf("%q is not in the progress %q", part, r.err)
 		}

@@ -5,7 +5,6 @@ package main_test
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -234,16 +233,7 @@ func TestAlerts(t *testing.T) {
 		t.Fatal(err)
 	}
 	list, _ := at(rules, "groups", 0, "rules").([]any)
-	d := prepareDaemon(t, "one", "", "")
-	d.write(fileOf(migrated(t).URL, "ops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
-		"[[files]]\nscope = \"data\"\ndir = \"files\"\npeers = { two = \"http://127.0.0.1:1\" }\n"))
-	d.start().says("serving health and metrics")
-	url, text := "http://"+d.value("serving health and metrics", "address")+"/metrics", ""
-	pgtest.Eventually(t, patience, "it leads its files", func() bool {
-		_, text = page(t, url)
-		return strings.Contains(text, "conch_files_behind")
-	})
-	documented(t, text)
+	text = pageOfEverything(t)
 	for i, rule := range list {
 		expr, _ := at(rule, "expr").(string)
 		for _, metric := range regexp.MustCompile(`conch_\w+`).FindAllString(expr, -1) {
@@ -259,31 +249,6 @@ func TestAlerts(t *testing.T) {
 		t.Errorf("%d rules, want 4 or more", len(list))
 	}
 	judgeAbsence(t, list)
-}
-
-// documented checks the table of docs/metrics.md against the page of a node with every service.
-func documented(t *testing.T, page string) {
-	t.Helper()
-	var table strings.Builder
-	help := ""
-	for line := range strings.Lines(page) {
-		if text, ok := strings.CutPrefix(line, "# HELP conch_"); ok {
-			_, help, _ = strings.Cut(strings.TrimSpace(text), " ")
-		}
-		if text, ok := strings.CutPrefix(line, "# TYPE conch_"); ok {
-			name, kind, _ := strings.Cut(strings.TrimSpace(text), " ")
-			fmt.Fprintf(&table, "| `conch_%s` | %s | %s |\n", name, kind, strings.ReplaceAll(help, "|", "\\|"))
-		}
-	}
-	doc, err := os.ReadFile("../../docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rows, _ := strings.Cut(string(doc), "|---|---|---|\n")
-	rows, _, _ = strings.Cut(rows, "\n\n")
-	if strings.TrimSpace(rows) != strings.TrimSpace(table.String()) {
-		t.Errorf("the table of docs/metrics.md differs from what a node exports, want:\n%s", table.String())
-	}
 }
 
 // judgeAbsence wants a page for the absence of all series, which no comparison notices, and no

@@ -68,7 +68,7 @@ command = 3
 	r := conch(t, "config", "check", "--config", d.file)
 	want := []string{
 		"line 2, node.token_file: ", "line 3, node.listen: ", "line 4, node.ops_listen: ", "line 6, election.lease: ",
-		"line 9, roles[0].command: ", "line 12, roles[1].command: ", "line 12, database.url: no database",
+		"line 9, roles[0].command: ", "line 12, roles[1].command: ", "database.url: no database",
 	}
 	lines := strings.Split(strings.TrimSpace(r.out), "\n")
 	if r.code != 2 || len(lines) != len(want) {

@@ -9,5 +9,6 @@
 // each of them, since a guard that cannot fail is no guard.
 //
 // To add a room, add it to its floor in floors_test.go; to use a new library, give it
-// a room in libraries_test.go. Both tables already name the planned wings.
+// a room in libraries_test.go. Both tables already name the planned wings, which have no
+// folder yet.
 package arch

@@ -301,7 +301,7 @@ func TestWhereFaultsAre(t *testing.T) {
 		{"late threshold", one + "late_threshold = \"10ms\"\n", config.Source{}, nil, []string{"line 5, roles[0].late_threshold"}},
 		{"lock timeout", one + "[election]\nlock_timeout = \"10s\"\n", config.Source{}, nil, []string{"line 6, election.lock_timeout"}},
 		{"never", one + "never = [\"n1\", \"a:b\"]\n", config.Source{}, nil, []string{"line 5, roles[0].never[1]"}},
-		{"nothing to lead", "[database]\nurl = \"postgres://db\"\n\n", config.Source{}, nil, []string{"line 2, roles: there is nothing to lead"}},
+		{"nothing to lead", "[database]\nurl = \"postgres://db\"\n\n", config.Source{}, nil, []string{"roles: there is nothing to lead"}},
 		{"id of a flag", one + "[node]\ninstance_id = \"n1\"\n", config.Source{ID: "a:b"}, nil, []string{"--id: the instance id"}},
 		{"id of the environment", one, config.Source{}, map[string]string{"CONCH_INSTANCE_ID": "a:b"}, []string{"CONCH_INSTANCE_ID: the instance id"}},
 		{"url of a flag", one, config.Source{DB: "mysql://h"}, nil, []string{"--db: the database"}},

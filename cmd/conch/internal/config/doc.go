@@ -15,8 +15,9 @@
 // # Faults
 //
 // Load lists every fault at once, each with its line and key, so that one correction is enough.
-// An unknown key is a fault, since an ignored typo would silently leave a default. Sections of
-// wings that this version does not have are refused by name.
+// What the file lacks has the line of its table, or none. An unknown key is a fault, since an
+// ignored typo would silently leave a default. Sections of wings that this version does not have
+// are refused by name.
 //
 // It opens no socket and no database. Relative paths start at the file's folder.
 // docs/configuration.md lists every key.

@@ -8,7 +8,7 @@ import (
 
 // Fault is a fault of a configuration, and its place.
 type Fault struct {
-	Line int    `json:"line,omitempty"` // for a missing key the last line; 0: not set by the file
+	Line int    `json:"line,omitempty"` // 0: the file has neither the key nor its table
 	Key  string `json:"key,omitempty"`  // such as roles[1].lease, or the flag or variable that set it
 	Text string `json:"text"`
 }

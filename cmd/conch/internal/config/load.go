@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -42,7 +41,7 @@ func Load(s Source) (Config, error) {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
 	d := &Decoder{dir: filepath.Dir(s.Path), origins: origins{
-		file: filepath.Base(s.Path), lines: linesOf(text), last: 1 + bytes.Count(bytes.TrimSpace(text), []byte("\n")), said: map[string]string{},
+		file: filepath.Base(s.Path), lines: linesOf(text), said: map[string]string{},
 	}}
 	var c Config
 	if values, err := parse(text); err != nil {

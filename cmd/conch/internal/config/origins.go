@@ -11,17 +11,16 @@ import (
 type origins struct {
 	file  string
 	lines map[string]int    // by the full name of a key, such as roles[1].lease
-	last  int               // the last line of the file, for faults about missing keys
 	said  map[string]string // by key: the flag or variable that set it
 }
 
 // fault returns a fault with the flag or variable that set the key, or else with the line of
-// the key or of the table around it.
+// the key or of the table around it. What the file lacks altogether has no line.
 func (o origins) fault(place, text string) Fault {
 	if name := o.said[place]; name != "" {
 		return Fault{Key: name, Text: text}
 	}
-	line := o.last
+	line := 0
 	for at := place; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
 		if o.lines[at] > 0 {
 			line = o.lines[at]

@@ -104,7 +104,7 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 	rows := []string{
 		fmt.Sprintf("acts\t%d", v.Acts),
 		fmt.Sprintf("leaders killed\t%d", v.Kills),
-		fmt.Sprintf("leaders that acted\t%d", v.Leaders),
+		fmt.Sprintf("leaders that acted\t%d\t%s", v.Leaders, counted(v)),
 		fmt.Sprintf("failover\t%s\tms from the kill to the successor's first commit", v.Failover),
 		fmt.Sprintf("act door\t%s\tms from the kill until the successor may act outside", v.ActDoor),
 		fmt.Sprintf("overlapping\t%d", v.Overlapping),
@@ -130,6 +130,14 @@ func (l lab) printVerdict(v evidence.Verdict, fault error) error {
 	default:
 		return l.Line("%d transactions were asked for at any node: each is in the chain once, with no gap, and nothing is there that the database does not know.", v.Chain.Done)
 	}
+}
+
+// counted says why more leaders acted than were killed.
+func counted(v evidence.Verdict) string {
+	if v.Chain == nil {
+		return "each epoch counts"
+	}
+	return "each epoch of both scopes counts; one kill may end a leadership of each"
 }
 
 // forgetDatabase hides the caller's settings from the private server and from the nodes,

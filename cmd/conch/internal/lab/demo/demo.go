@@ -47,6 +47,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 		s.traffic = newTraffic(backing, s.processes)
 		defer s.traffic.customers.close()
 	}
+	view.introduce(s.traffic != nil)
 	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
 	view.open()
 	err = s.supervise(ctx, backing)

@@ -5,6 +5,7 @@ package demo
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
@@ -24,13 +25,13 @@ func (s *supervisor) strike() error {
 	if err != nil {
 		return err
 	}
-	kill, text := evidence.Kill{At: at, Node: victim.id}, ""
+	kill, led := evidence.Kill{At: at, Node: victim.id}, []string(nil)
 	if victim == worker {
 		kill.Epoch = victim.epoch
-		text = fmt.Sprintf(", the leader of epoch %d", victim.epoch)
+		led = append(led, fmt.Sprintf("%q (epoch %d)", Scope, victim.epoch))
 	}
 	if victim == sender {
-		text += fmt.Sprintf(", who sends (epoch %d)", s.traffic.row.Epoch)
+		led = append(led, fmt.Sprintf("%q (epoch %d)", PayerScope, s.traffic.row.Epoch))
 		s.traffic.struck(wall)
 	}
 	s.kills = append(s.kills, kill)
@@ -38,7 +39,7 @@ func (s *supervisor) strike() error {
 	for !s.killAt.After(time.Now()) {
 		s.killAt = s.killAt.Add(s.cfg.KillEvery)
 	}
-	s.view.note("kill -9 %s, pid %d%s", victim.id, victim.process.PID(), text)
+	s.view.note("kill -9 %s, pid %d, which led %s", victim.id, victim.process.PID(), strings.Join(led, " and "))
 	return nil
 }
 

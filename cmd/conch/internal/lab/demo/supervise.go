@@ -103,7 +103,7 @@ func (s *supervisor) hear(ctx context.Context, n fleet.News) {
 		s.entries = append(s.entries, evidence.Entry{At: n.Report.At, Epoch: n.Report.Epoch})
 		if k := s.lastKill(); k.Epoch != 0 && n.Report.Epoch > k.Epoch {
 			s.actDoor = n.Report.At.Sub(k.At)
-			s.view.note("%s may act outside as well, %s after the kill", m.id, s.actDoor.Round(time.Millisecond))
+			s.view.note("%s may act outside for %q as well, %s after the kill", m.id, Scope, s.actDoor.Round(time.Millisecond))
 		}
 	default:
 	}
@@ -118,12 +118,12 @@ func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
 		if s.cfg.KillEvery > 0 && s.ending.IsZero() {
 			s.killAt = s.begun.Add(s.cfg.KillEvery)
 		}
-		s.view.note("%s leads (epoch %d)", m.id, r.Epoch)
+		s.view.note("%s leads %q (epoch %d)", m.id, Scope, r.Epoch)
 		return
 	}
 	if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
 		s.failover = r.At.Sub(k.At)
-		s.view.note("%s leads (epoch %d) and has committed, %s after the kill", m.id, r.Epoch, s.failover.Round(100*time.Microsecond))
+		s.view.note("%s leads %q (epoch %d) and has committed, %s after the kill", m.id, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
 	}
 }
 

@@ -4,13 +4,22 @@ package demo
 
 import "fmt"
 
+// introduce names the scopes, before lines and columns show epochs of both.
+func (v *view) introduce(traffic bool) {
+	v.say("scope %q: its leader commits rows and acts outside", Scope)
+	if traffic {
+		v.say("scope %q: its leader sends the transactions of one account", PayerScope)
+		v.say("each scope has its own leader and its own epochs; one kill may end a leadership of each")
+	}
+}
+
 // The parts of the view about transactions are empty if there are none.
 
 func (t *traffic) head() string {
 	if t == nil {
 		return ""
 	}
-	return "\tSENDS"
+	return "\tPAYER"
 }
 
 func (t *traffic) cell(m *member) string {

@@ -82,10 +82,23 @@ func TestTheTableShowsTransactions(t *testing.T) {
 	s.processes.nodes[1].process = nil
 	s.view.open()
 	s.view.draw(s, time.Now())
-	for _, part := range []string{"SENDS", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
+	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table does not show %q:\n%s", part, out)
 		}
+	}
+}
+
+// Epochs of two scopes are shown, so both are named first.
+func TestTheScopesAreIntroduced(t *testing.T) {
+	s, out := shown(false, 0)
+	s.view.introduce(false)
+	if text := out.String(); !strings.Contains(text, `scope "demo"`) || strings.Contains(text, "payer") {
+		t.Errorf("without transactions it says %q, want the scope demo alone", text)
+	}
+	s.view.introduce(true)
+	if text := out.String(); !strings.Contains(text, `scope "payer"`) || !strings.Contains(text, "its own epochs") {
+		t.Errorf("with transactions it says %q, want the scope payer and its own epochs", text)
 	}
 }
 
