@@ -43,6 +43,7 @@ type amounts struct {
 	intents, sendings       int           // per run of an account, and runs
 	singles, failovers      int           // intents at rest, and kills of the leading node
 	finished                int           // transactions of a long history
+	accounts                int           // of a node at rest
 	scopes                  []int
 }
 
@@ -51,13 +52,13 @@ func (c Config) amounts() amounts {
 		return amounts{
 			kills: 2, handoffs: 2, stalls: 1, rounds: 2,
 			slice: 200 * time.Millisecond, loop: 10 * time.Millisecond, rest: c.Lease, scopes: []int{1, 100},
-			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000,
+			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000, accounts: 50,
 		}
 	}
 	return amounts{
 		kills: 200, handoffs: 200, stalls: 5, rounds: 8,
 		slice: 2 * time.Second, loop: 300 * time.Millisecond, rest: 10 * c.Lease, scopes: []int{1, 100, 1000, 10000},
-		intents: 20_000, sendings: 4, singles: 200, failovers: 10, finished: 1_000_000,
+		intents: 20_000, sendings: 4, singles: 200, failovers: 10, finished: 1_000_000, accounts: 1000,
 	}
 }
 

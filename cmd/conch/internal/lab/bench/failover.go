@@ -57,11 +57,17 @@ func (a *account) failovers(ctx context.Context, r *Report) error {
 
 func (s *senders) start(id string) error {
 	a := s.account
+	return s.launch(id, a.payer.Node.WS, fmt.Sprintf("[[accounts]]\nname = \"payer\"\nchain = \"dev\"\nkeystore = %q\npassword_file = %q\n",
+		a.payer.Keystore, a.payer.PasswordFile))
+}
+
+// launch starts a node with accounts on the chain behind a URL.
+func (s *senders) launch(id, url, accounts string) error {
+	a := s.account
 	file := filepath.Join(a.site.dir, id+".toml")
 	text := fmt.Sprintf("[node]\ndata_dir = %q\nlisten = \"off\"\n[election]\nlease = %q\n"+
-		"[[chains]]\nname = \"dev\"\nkind = \"evm\"\nurl = %q\nchain_id = %d\n"+
-		"[[accounts]]\nname = \"payer\"\nchain = \"dev\"\nkeystore = %q\npassword_file = %q\n",
-		filepath.Join(a.site.dir, id), a.cfg.Lease.String(), a.payer.Node.WS, a.payer.Node.ChainID, a.payer.Keystore, a.payer.PasswordFile)
+		"[[chains]]\nname = \"dev\"\nkind = \"evm\"\nurl = %q\nchain_id = %d\n%s",
+		filepath.Join(a.site.dir, id), a.cfg.Lease.String(), url, a.payer.Node.ChainID, accounts)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}

@@ -47,7 +47,10 @@ func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	if err := a.whileLeading(ctx, &r); err != nil {
 		return r, err
 	}
-	return r, a.failovers(ctx, &r)
+	if err := a.failovers(ctx, &r); err != nil {
+		return r, err
+	}
+	return r, a.crowd(ctx, &r)
 }
 
 // whileLeading runs the parts in which this process leads.
