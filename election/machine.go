@@ -20,6 +20,7 @@ import (
 //     gate is shut and the last act has ended;
 //   - nothing begins while the session is lost or a previous role still runs.
 type Machine struct {
+	*chance
 	set                Settings
 	seats              []*seat // sorted by scope
 	link               link
@@ -40,7 +41,6 @@ type Machine struct {
 	fullUntil          fence.Instant // no bids before this: the mint has no room
 	fulls              int           // consecutive Full answers
 	draws              draws
-	random             uint64
 	stop               bool
 	stopBy             fence.Instant // when the time to drain is up; set with stop
 	leaveAt            fence.Instant // until when a stopped machine keeps its session
@@ -101,7 +101,7 @@ func NewMachine(s Settings) *Machine {
 	s.LockTimeout = cmp.Or(s.LockTimeout, DefaultLockTimeout(s.Lease))
 	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
 	s.Batch = cmp.Or(s.Batch, 500)
-	m := &Machine{set: s, random: s.Seed}
+	m := &Machine{set: s, chance: &chance{state: s.Seed, shortest: s.BackoffMin, longest: s.RetryMax}}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
 	}
@@ -209,24 +209,6 @@ func (m *Machine) pass(now fence.Instant) {
 		m.adopt(s)
 	}
 	m.forget()
-}
-
-// jitter spreads d by ±20 % (S10), so that processes do not fall into step.
-func (m *Machine) jitter(d time.Duration) time.Duration {
-	return m.between(d-d/5, d+d/5)
-}
-
-func (m *Machine) between(lo, hi time.Duration) time.Duration {
-	if hi <= lo {
-		return lo
-	}
-	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough for jitter.
-	m.random += 0x9e3779b97f4a7c15
-	z := m.random
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return lo + time.Duration(z%uint64(hi-lo))
 }
 
 // leads reports whether this process leads the scope, and with that epoch unless it is 0.

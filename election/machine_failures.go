@@ -124,15 +124,6 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.watch()
 }
 
-// maxDoublings limits the exponent of a back-off.
-const maxDoublings = 10
-
-// backoff returns an exponential pause with jitter and a cap (S5). failures is at least 1.
-func (m *Machine) backoff(failures int) time.Duration {
-	d := m.set.BackoffMin << min(failures-1, maxDoublings)
-	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
-}
-
 // lookupDelay is the pause after a wake before a bid for a scope that was just taken, so that it
 // does not slow the first act of the new leader.
 const lookupDelay = 50 * time.Millisecond
