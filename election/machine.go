@@ -35,12 +35,7 @@ type Machine struct {
 	nextSay            int           // place of the seat that comes first in the next batch of farewells
 	watched            []int64
 	roll               roll
-	pollAt             fence.Instant // when the next poll is due
-	nextBid            int           // place of the seat that comes first in the next batch of bids
-	tryFailures        int           // consecutive failed Try requests
-	fullUntil          fence.Instant // no bids before this: the mint has no room
-	fulls              int           // consecutive Full answers
-	draws              draws
+	pace               pace
 	stop               bool
 	stopBy             fence.Instant // when the time to drain is up; set with stop
 	leaveAt            fence.Instant // until when a stopped machine keeps its session
@@ -102,6 +97,7 @@ func NewMachine(s Settings) *Machine {
 	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
 	s.Batch = cmp.Or(s.Batch, 500)
 	m := &Machine{set: s, chance: &chance{state: s.Seed, shortest: s.BackoffMin, longest: s.RetryMax}}
+	m.pace = pace{chance: m.chance, set: &m.set}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
 	}

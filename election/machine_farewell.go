@@ -92,7 +92,7 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 		m.report(Fact{Kind: Released, Scope: s.Scope, Token: f.Token, Handoff: f.Released})
 	}
 	if tried { // sayAgain began to yield when the first try failed
-		s.try(max(now, s.yieldUntil))
+		s.tryAt = max(now, s.yieldUntil)
 		return
 	}
 	m.yield(s, now)
@@ -100,10 +100,10 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 
 // yield lets others bid first, if they should, for a scope that was just given up.
 func (m *Machine) yield(s *seat, now fence.Instant) {
-	s.try(now)
+	s.tryAt = now
 	if s.yielding {
-		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
-		s.yielding, s.yieldUntil = false, s.tryAt
+		s.yielding = false
+		m.pace.yield(&s.turn, now)
 	}
 }
 
@@ -116,7 +116,7 @@ func (m *Machine) sayAgain(s *seat, now fence.Instant, why error) {
 		if s.state == waiting {
 			// After errors, failed has ended a session without other terms by then.
 			m.yield(s, now) // for yieldUntil only
-			s.try(now.Add(m.set.YieldAfterStep * 3 / 2))
+			s.tryAt = now.Add(m.set.YieldAfterStep * 3 / 2)
 		}
 	}
 	s.sayFailures++
@@ -181,5 +181,5 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
 	s.state, s.ledAt, s.ending = waiting, now, ending{}
 	s.farewell, s.sayFailures = &f, 0 // unheard, sayBatch and unsaid tell of tries for this term
-	s.try(now)
+	s.tryAt = now
 }

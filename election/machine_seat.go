@@ -22,13 +22,13 @@ type seat struct {
 	place      int           // index in Machine.seats
 	next       *SeatSettings // settings of the next term, if they change
 	state      phase
-	owesAnswer bool          // report how the drain ends: a caller may wait for it
-	yielding   bool          // others go first once the scope is given up
-	retired    bool          // no longer campaigned for
-	listedNext bool          // value of listed if the request under way succeeds
-	listed     bool          // the mint's roll has the scope
-	restUntil  fence.Instant // no bid before this, because of a Rest
+	owesAnswer bool // report how the drain ends: a caller may wait for it
+	yielding   bool // others go first once the scope is given up
+	retired    bool // no longer campaigned for
+	listedNext bool // value of listed if the request under way succeeds
 	news
+	session
+	turn
 	bidding
 	tenure
 	ending
@@ -44,20 +44,16 @@ type news struct {
 	unledWhy     string        // the reported cause
 }
 
-// bidding is when to bid next, and what the bids have found so far. Each term clears it.
+// session is what the seat knows of the present session with the mint.
+type session struct {
+	listed bool // the mint's roll has the scope
+	stuck  bool // Blocked was reported with its Blockers
+}
+
+// bidding is what the reports need to know of the bids for the next term.
 type bidding struct {
-	tryAt      fence.Instant
-	polled     bool  // bids at the next poll and not at tryAt
-	failures   int   // consecutive failed bids that were not split
-	bidBatch   int   // largest batch that this seat may join after a failed bid; 0: no limit
-	quickTries int   // quick tries left after a wake
-	wokenFrom  int64 // the holder's process key at that wake; 0 if unknown
-	process    int64 // the holder's process key, while it may be alive
-	stale      bool  // Stale was reported
-	busySince  fence.Instant
-	stuck      bool // Blocked was reported with its Blockers
-	firstBid   fence.Instant
-	yieldUntil fence.Instant // others go first until then; 0 once one has led
+	firstBid fence.Instant
+	stale    bool // Stale was reported
 }
 
 // tenure is the current term, or the last one.
