@@ -181,32 +181,6 @@ func (m *Machine) find(scope string) (int, bool) {
 	return slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int { return strings.Compare(s.Scope, scope) })
 }
 
-// pass does what is due by time alone: act doors open, gates become late, drains time out.
-func (m *Machine) pass(now fence.Instant) {
-	for _, s := range m.seats {
-		switch s.state {
-		case leading:
-			if !s.entered && !s.late && now >= s.actFrom && now < s.deadline {
-				s.entered = true
-				m.do(Enter{Token: s.token})
-				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
-			}
-			if !s.late && now >= s.deadline {
-				m.markLate(now, s, cmp.Or(s.unsure, fence.ErrLate))
-			}
-		case closing:
-			if s.drainBy != 0 && now >= s.drainBy {
-				s.drainBy = 0
-				m.abandon(s)
-			}
-		case waiting:
-		}
-		m.giveUpSaying(now, s)
-		m.adopt(s)
-	}
-	m.forget()
-}
-
 // leads reports whether this process leads the scope, and with that epoch unless it is 0.
 func (m *Machine) leads(scope string, epoch int64) bool {
 	s := m.seat(scope)

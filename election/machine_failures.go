@@ -21,7 +21,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 	case beating:
 		for _, s := range m.asked {
 			// Perhaps no term was renewed: all gates shut at once, until a heartbeat succeeds.
-			if s.state == leading && !s.late {
+			if s.state == leading && !s.late() {
 				m.do(Suspend{Scope: s.Scope})
 				m.markLate(now, s, in.Err)
 			}
@@ -45,7 +45,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 var errBeatLocked = fmt.Errorf("%w: something else has locked the row of its heartbeat", fence.ErrLate)
 
 func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
-	s.late, s.lateFrom = true, now
+	s.lateFrom = now
 	m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
 }
 
@@ -53,7 +53,7 @@ func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
 // come late renew the term and never open the gate: the scope is held, and nobody acts. Not under
 // Keep, where a holder keeps its scope as long as its connection lives.
 func (m *Machine) giveUpIfOverdue(now fence.Instant, s *seat) {
-	if s.late && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
+	if s.late() && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
 	}
 }

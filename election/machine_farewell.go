@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -161,11 +162,20 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 	}
 }
 
-// giveUpSaying drops a farewell that has failed once the time of a stopping machine is up. The end
-// of the session frees the scope, and the successor waits its hold.
-func (m *Machine) giveUpSaying(now fence.Instant, s *seat) {
-	if m.stop && now >= m.stopBy && s.sayFailures > 0 && m.asking != parting {
-		s.untold = untold{}
+// giveUpDue returns when a stopping machine drops the farewells that have failed. The end of the
+// session frees their scopes, and the successors wait their holds.
+func (m *Machine) giveUpDue() fence.Instant {
+	if !m.stop || m.asking == parting || !slices.ContainsFunc(m.seats, func(s *seat) bool { return s.sayFailures > 0 }) {
+		return never
+	}
+	return m.stopBy
+}
+
+func (m *Machine) giveUp() {
+	for _, s := range m.seats {
+		if s.sayFailures > 0 {
+			s.untold = untold{}
+		}
 	}
 }
 

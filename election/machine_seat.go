@@ -62,12 +62,11 @@ type tenure struct {
 	actFrom  fence.Instant
 	holdEnds fence.Instant // by then every predecessor's gate is shut
 	deadline fence.Instant
-	entered  bool // the act door has opened
-	settling bool // the heartbeat under way settles the term
-	settled  bool // the mint knows that the hold is over
-	late     bool
-	lateFrom fence.Instant
-	unsure   error // why the last heartbeat neither renewed nor ended the term
+	entered  bool          // the act door has opened
+	settling bool          // the heartbeat under way settles the term
+	settled  bool          // the mint knows that the hold is over
+	lateFrom fence.Instant // since when the gate is late; 0: it is not
+	unsure   error         // why the last heartbeat neither renewed nor ended the term
 }
 
 // ending describes how a term ends while its role is still running.
@@ -93,6 +92,9 @@ type untold struct {
 
 // window returns how long a heartbeat keeps the gate open, counted from its sending.
 func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
+
+// late reports whether the gate is shut for now, since no heartbeat succeeded in time.
+func (s *seat) late() bool { return s.lateFrom != 0 }
 
 // alone reports whether this term's act door has opened and every predecessor's gate is shut.
 // Until then nothing is said that lets a successor act earlier. Fast opens the act door before
@@ -129,7 +131,7 @@ func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
 }
 
 // abandon gives a scope up before its acts have ended, and so without the promise.
-func (m *Machine) abandon(s *seat) {
+func (m *Machine) abandon(_ fence.Instant, s *seat) {
 	s.abandoned, s.owesAnswer, s.draining = true, false, false
 	if m.link.up {
 		f := s.plannedFarewell
