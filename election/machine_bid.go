@@ -9,7 +9,7 @@ import (
 // bidDue returns when the first seat that may bid is due; see pace.
 func (m *Machine) bidDue() fence.Instant {
 	due := never
-	if !m.link.up || m.stop {
+	if m.stop {
 		return due
 	}
 	for _, s := range m.seats {

@@ -13,12 +13,9 @@ import (
 // A farewell on its way: the role ends, and ended makes the farewell; part says it; parted takes the
 // answers, partFailed an error; said or sayAgain ends or repeats it. Its state is in untold.
 
-// partDue returns when the first farewell is due; never without a session.
+// partDue returns when the first farewell is due.
 func (m *Machine) partDue() fence.Instant {
 	due := never
-	if !m.link.up {
-		return due
-	}
 	for _, s := range m.seats {
 		if s.farewell != nil {
 			due = min(due, s.sayAt)

@@ -43,12 +43,14 @@ func (m *Machine) pump(now fence.Instant) {
 // everything but keepAlive goes first.
 func (m *Machine) chores(now fence.Instant) []chore {
 	switch {
+	case !m.link.up:
+		return []chore{leave, connect}
 	case m.last == beating:
-		return []chore{leave, connect, part, renew, enlist, bid, keepAlive}
+		return []chore{leave, part, renew, enlist, bid, keepAlive}
 	case m.releaseFailures > 0 && m.releaseFailedAt == now:
-		return []chore{leave, connect, renew, enlist, bid, part, keepAlive}
+		return []chore{leave, renew, enlist, bid, part, keepAlive}
 	}
-	return []chore{leave, connect, renew, part, enlist, bid, keepAlive}
+	return []chore{leave, renew, part, enlist, bid, keepAlive}
 }
 
 // leaveDue returns when a stopped machine ends. It keeps its session until leaveAt (Linger), but
@@ -80,7 +82,7 @@ func (m *Machine) leave(fence.Instant) {
 }
 
 func (m *Machine) connectDue() fence.Instant {
-	if m.link.up || m.stop || !slices.ContainsFunc(m.seats, (*seat).campaigns) {
+	if m.stop || !slices.ContainsFunc(m.seats, (*seat).campaigns) {
 		return never
 	}
 	return m.link.retryAt
@@ -93,7 +95,7 @@ func (m *Machine) anyToRenew() bool { return slices.ContainsFunc(m.seats, (*seat
 func (s *seat) toRenew() bool { return s.state == leading || s.draining }
 
 func (m *Machine) beatDue() fence.Instant {
-	if !m.link.up || !m.anyToRenew() {
+	if !m.anyToRenew() {
 		return never
 	}
 	return m.beatAt
@@ -115,7 +117,7 @@ func (m *Machine) beat(now fence.Instant) {
 }
 
 func (m *Machine) keepAliveDue() fence.Instant {
-	if !m.link.up || m.anyToRenew() {
+	if m.anyToRenew() {
 		return never
 	}
 	return m.usedAt.Add(m.set.Lease / 3) // the server ends a session that is idle for a lease

@@ -81,7 +81,7 @@ func (m *Machine) registeredAll() {
 }
 
 func (m *Machine) enlistDue() fence.Instant {
-	if !m.link.up || m.stop || !m.rollDiffers() {
+	if m.stop || !m.rollDiffers() {
 		return never
 	}
 	return m.roll.at
