@@ -18,9 +18,6 @@ func (m *Machine) opened(now fence.Instant) {
 			m.led(s, now)
 		}
 		s.tryAt = m.pace.ranked(now, s.Rank)
-		if s.state == waiting && s.farewell == nil && s.yielding {
-			m.yield(s, now)
-		}
 	}
 }
 
