@@ -35,7 +35,7 @@ type Machine struct {
 	nextSay            int           // place of the seat that comes first in the next batch of farewells
 	watched            []int64
 	roll               roll
-	pace               pace
+	pace               pace // when each seat bids
 	stop               bool
 	stopBy             fence.Instant // when the time to drain is up; set with stop
 	leaveAt            fence.Instant // until when a stopped machine keeps its session

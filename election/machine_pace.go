@@ -15,9 +15,11 @@ import (
 //   - A scope that is free is bid for quickly. Bids that lose are repeated after 1, 2, 4, 8, 16 and
 //     then 32 ms: ten times if the holder's process has ended, and seven times, from 8 ms on, if
 //     the holder gave the scope up. Once a rival has won, one such bid is left.
-//   - A seat without quick bids that lost waits for the next poll, which these seats share. If there
-//     is no process whose end would wake it earlier, it waits for a short random pause.
-//   - A refused seat waits for RetryMax, a failed one for a back-off that doubles with each failure.
+//   - A seat that lost, and has no quick bid left, waits for the next poll, which all such seats
+//     share. If there is no process whose end would wake it earlier, it waits only from BackoffMin
+//     to BackoffMax.
+//   - A refused seat waits for about RetryMax. A failed one waits for a back-off that doubles with
+//     each failure, up to RetryMax.
 //   - A failed batch is sent again in halves, since the error does not name the scope that caused it.
 //   - A mint that is full gets no bid of any seat until a back-off is over.
 //   - A seat that rests cannot bid. A seat that lets others go first waits for them, unless a wake

@@ -16,7 +16,7 @@ const (
 )
 
 // seat is the state of one scope. A part that belongs to a phase is replaced as a whole when the
-// phase begins.
+// phase begins, and a part that belongs to the session (session, found) when it is lost.
 type seat struct {
 	SeatSettings
 	place      int           // index in Machine.seats
