@@ -20,6 +20,7 @@ import (
 //     gate is shut and the last act has ended;
 //   - nothing begins while the session is lost or a previous role still runs.
 type Machine struct {
+	*chance
 	set                Settings
 	seats              []*seat // sorted by scope
 	link               link
@@ -34,13 +35,7 @@ type Machine struct {
 	nextSay            int           // place of the seat that comes first in the next batch of farewells
 	watched            []int64
 	roll               roll
-	pollAt             fence.Instant // when the next poll is due
-	nextBid            int           // place of the seat that comes first in the next batch of bids
-	tryFailures        int           // consecutive failed Try requests
-	fullUntil          fence.Instant // no bids before this: the mint has no room
-	fulls              int           // consecutive Full answers
-	draws              draws
-	random             uint64
+	pace               pace // when each seat bids
 	stop               bool
 	stopBy             fence.Instant // when the time to drain is up; set with stop
 	leaveAt            fence.Instant // until when a stopped machine keeps its session
@@ -101,7 +96,8 @@ func NewMachine(s Settings) *Machine {
 	s.LockTimeout = cmp.Or(s.LockTimeout, DefaultLockTimeout(s.Lease))
 	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
 	s.Batch = cmp.Or(s.Batch, 500)
-	m := &Machine{set: s, random: s.Seed}
+	m := &Machine{set: s, chance: &chance{state: s.Seed, shortest: s.BackoffMin, longest: s.RetryMax}}
+	m.pace = pace{chance: m.chance, set: &m.set}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})
 	}
@@ -183,50 +179,6 @@ func (m *Machine) seat(scope string) *seat {
 // find returns the place of a scope's seat, or the place where it belongs.
 func (m *Machine) find(scope string) (int, bool) {
 	return slices.BinarySearchFunc(m.seats, scope, func(s *seat, scope string) int { return strings.Compare(s.Scope, scope) })
-}
-
-// pass does what is due by time alone: act doors open, gates become late, drains time out.
-func (m *Machine) pass(now fence.Instant) {
-	for _, s := range m.seats {
-		switch s.state {
-		case leading:
-			if !s.entered && !s.late && now >= s.actFrom && now < s.deadline {
-				s.entered = true
-				m.do(Enter{Token: s.token})
-				m.report(Fact{Kind: Entered, Scope: s.Scope, Token: s.token})
-			}
-			if !s.late && now >= s.deadline {
-				m.markLate(now, s, cmp.Or(s.unsure, fence.ErrLate))
-			}
-		case closing:
-			if s.drainBy != 0 && now >= s.drainBy {
-				s.drainBy = 0
-				m.abandon(s)
-			}
-		case waiting:
-		}
-		m.giveUpSaying(now, s)
-		m.adopt(s)
-	}
-	m.forget()
-}
-
-// jitter spreads d by ±20 % (S10), so that processes do not fall into step.
-func (m *Machine) jitter(d time.Duration) time.Duration {
-	return m.between(d-d/5, d+d/5)
-}
-
-func (m *Machine) between(lo, hi time.Duration) time.Duration {
-	if hi <= lo {
-		return lo
-	}
-	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough for jitter.
-	m.random += 0x9e3779b97f4a7c15
-	z := m.random
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return lo + time.Duration(z%uint64(hi-lo))
 }
 
 // leads reports whether this process leads the scope, and with that epoch unless it is 0.

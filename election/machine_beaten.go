@@ -28,8 +28,8 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 		s.settled = s.settled || s.settling
 		s.deadline = max(s.deadline, in.Sent.Add(s.window()))
 		m.do(Extend{Scope: s.Scope, Deadline: s.deadline})
-		if s.late && now < s.deadline {
-			s.late = false
+		if s.late() && now < s.deadline {
+			s.lateFrom = 0
 			m.report(Fact{Kind: Resumed, Scope: s.Scope, Token: s.token})
 		}
 		m.giveUpIfOverdue(now, s) // still late: the answer came after the deadline that it brought

@@ -3,7 +3,6 @@ package election
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -16,14 +15,13 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 		m.lost(now, in)
 		return
 	}
-	m.draws = draws{} // seats share a pause only within one answer
 	switch what {
 	case trying:
 		m.bidFailed(now, in.Err)
 	case beating:
 		for _, s := range m.asked {
 			// Perhaps no term was renewed: all gates shut at once, until a heartbeat succeeds.
-			if s.state == leading && !s.late {
+			if s.state == leading && !s.late() {
 				m.do(Suspend{Scope: s.Scope})
 				m.markLate(now, s, in.Err)
 			}
@@ -47,7 +45,7 @@ func (m *Machine) failed(now fence.Instant, in Failed) {
 var errBeatLocked = fmt.Errorf("%w: something else has locked the row of its heartbeat", fence.ErrLate)
 
 func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
-	s.late, s.lateFrom = true, now
+	s.lateFrom = now
 	m.report(Fact{Kind: Late, Scope: s.Scope, Token: s.token, Err: why})
 }
 
@@ -55,36 +53,8 @@ func (m *Machine) markLate(now fence.Instant, s *seat, why error) {
 // come late renew the term and never open the gate: the scope is held, and nobody acts. Not under
 // Keep, where a holder keeps its scope as long as its connection lives.
 func (m *Machine) giveUpIfOverdue(now fence.Instant, s *seat) {
-	if s.late && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
+	if s.late() && m.set.Takeover != Keep && now.Sub(s.lateFrom) > 2*s.Lease {
 		m.stepDown(now, StepDown{Scope: s.Scope, Why: ErrOverdue, Timeout: m.set.DrainTimeout})
-	}
-}
-
-// splits is how many consecutive failed batches are halved. Nine halvings find one bad row in a batch
-// of 500. After more failures in a row the cause is not a row, and one bid per scope would turn one
-// error into a thousand.
-const splits = 10
-
-// bidFailed tries the scopes of a failed batch again after a pause, in batches of at most half its
-// size, since the error does not name the scope that caused it. In the end that scope fails alone
-// and no longer holds up the others. Scopes with equally many failures share a pause and so a statement.
-func (m *Machine) bidFailed(now fence.Instant, why error) {
-	m.tryFailures++
-	n := len(m.asked)
-	split := n > 1 && m.tryFailures <= splits
-	for _, s := range m.asked {
-		if split || n == 1 {
-			s.bidBatch = max(1, n/2)
-		}
-		if !split { // otherwise another scope may be the cause
-			s.failures++
-		}
-		s.try(now.Add(drawn(&m.draws.failed[min(s.failures, maxDoublings)], func() time.Duration { return m.backoff(max(1, s.failures)) })))
-		if n > 1 { // the database may be in trouble: no poll before that; not for one bad scope
-			m.pollAt = max(m.pollAt, s.tryAt)
-		}
-		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
-		m.unled(s, now, why)
 	}
 }
 
@@ -103,8 +73,7 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 		kind, m.link.retryAt = Barred, now.Add(m.jitter(m.set.RetryMax))
 	}
 	for _, s := range m.seats {
-		s.busySince, s.stuck, s.process, s.quickTries = 0, false, 0, 0 // learned in this session
-		s.listed = false
+		s.session, s.found = session{}, found{}
 		if s.saying != nil { // the mint may have recorded it
 			s.saying, s.unheard = nil, true
 		}
@@ -123,16 +92,3 @@ func (m *Machine) lost(now fence.Instant, in Failed) {
 	m.report(Fact{Kind: kind, Err: in.Err, After: m.link.retryAt.Sub(now)})
 	m.watch()
 }
-
-// maxDoublings limits the exponent of a back-off.
-const maxDoublings = 10
-
-// backoff returns an exponential pause with jitter and a cap (S5). failures is at least 1.
-func (m *Machine) backoff(failures int) time.Duration {
-	d := m.set.BackoffMin << min(failures-1, maxDoublings)
-	return m.between(min(d, m.set.RetryMax)/2, min(d, m.set.RetryMax))
-}
-
-// lookupDelay is the pause after a wake before a bid for a scope that was just taken, so that it
-// does not slow the first act of the new leader.
-const lookupDelay = 50 * time.Millisecond

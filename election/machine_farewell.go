@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -12,12 +13,9 @@ import (
 // A farewell on its way: the role ends, and ended makes the farewell; part says it; parted takes the
 // answers, partFailed an error; said or sayAgain ends or repeats it. Its state is in untold.
 
-// partDue returns when the first farewell is due; never without a session.
+// partDue returns when the first farewell is due.
 func (m *Machine) partDue() fence.Instant {
 	due := never
-	if !m.link.up {
-		return due
-	}
 	for _, s := range m.seats {
 		if s.farewell != nil {
 			due = min(due, s.sayAt)
@@ -92,7 +90,7 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 		m.report(Fact{Kind: Released, Scope: s.Scope, Token: f.Token, Handoff: f.Released})
 	}
 	if tried { // sayAgain began to yield when the first try failed
-		s.try(max(now, s.yieldUntil))
+		s.tryAt = max(now, s.yieldUntil)
 		return
 	}
 	m.yield(s, now)
@@ -100,10 +98,10 @@ func (m *Machine) said(s *seat, now fence.Instant, over bool) {
 
 // yield lets others bid first, if they should, for a scope that was just given up.
 func (m *Machine) yield(s *seat, now fence.Instant) {
-	s.try(now)
+	s.tryAt = now
 	if s.yielding {
-		s.try(now.Add(m.jitter(m.set.YieldAfterStep)))
-		s.yielding, s.yieldUntil = false, s.tryAt
+		s.yielding = false
+		m.pace.yield(&s.turn, now)
 	}
 }
 
@@ -116,7 +114,7 @@ func (m *Machine) sayAgain(s *seat, now fence.Instant, why error) {
 		if s.state == waiting {
 			// After errors, failed has ended a session without other terms by then.
 			m.yield(s, now) // for yieldUntil only
-			s.try(now.Add(m.set.YieldAfterStep * 3 / 2))
+			s.tryAt = now.Add(m.set.YieldAfterStep * 3 / 2)
 		}
 	}
 	s.sayFailures++
@@ -161,11 +159,20 @@ func (m *Machine) partFailed(now fence.Instant, why error) {
 	}
 }
 
-// giveUpSaying drops a farewell that has failed once the time of a stopping machine is up. The end
-// of the session frees the scope, and the successor waits its hold.
-func (m *Machine) giveUpSaying(now fence.Instant, s *seat) {
-	if m.stop && now >= m.stopBy && s.sayFailures > 0 && m.asking != parting {
-		s.untold = untold{}
+// giveUpDue returns when a stopping machine drops the farewells that have failed. The end of the
+// session frees their scopes, and the successors wait their holds.
+func (m *Machine) giveUpDue() fence.Instant {
+	if !m.stop || m.asking == parting || !slices.ContainsFunc(m.seats, func(s *seat) bool { return s.sayFailures > 0 }) {
+		return never
+	}
+	return m.stopBy
+}
+
+func (m *Machine) giveUp() {
+	for _, s := range m.seats {
+		if s.sayFailures > 0 {
+			s.untold = untold{}
+		}
 	}
 }
 
@@ -181,5 +188,5 @@ func (m *Machine) ended(now fence.Instant, scope string) {
 	f.Released = s.alone(now) && !errors.Is(s.why, ErrDeposed)
 	s.state, s.ledAt, s.ending = waiting, now, ending{}
 	s.farewell, s.sayFailures = &f, 0 // unheard, sayBatch and unsaid tell of tries for this term
-	s.try(now)
+	s.tryAt = now
 }

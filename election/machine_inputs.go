@@ -2,7 +2,6 @@ package election
 
 import (
 	"slices"
-	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -18,10 +17,7 @@ func (m *Machine) opened(now fence.Instant) {
 		if away {
 			m.led(s, now)
 		}
-		s.try(now.Add(time.Duration(s.Rank) * m.set.RankDelay))
-		if s.state == waiting && s.farewell == nil && s.yielding {
-			m.yield(s, now)
-		}
+		s.tryAt = m.pace.ranked(now, s.Rank)
 	}
 }
 
@@ -43,42 +39,21 @@ func (m *Machine) watch() {
 	}
 }
 
-// woken brings bids forward. A free scope is tried in quick succession. A scope that was just
-// taken is bid for once, a little later, only to learn its holder's process.
+// woken passes a hint to the seats that it is about.
 func (m *Machine) woken(now fence.Instant, in Woken) {
-	all := in.Scope == "" && in.Process == 0
-	seats := m.seats
+	seats, all := m.seats, in.Scope == "" && in.Process == 0
 	if s := m.seat(in.Scope); s != nil {
 		seats = []*seat{s}
 	}
 	for _, s := range seats {
 		gone := in.Process != 0 && s.process == in.Process
-		if s.state != waiting || s.busySince != 0 || !all && !gone && s.Scope != in.Scope {
+		if s.state != waiting || !all && !gone && s.Scope != in.Scope {
 			continue
 		}
-		if in.Holder == "" && !all {
-			s.quickTries, s.wokenFrom = quickTries, s.process
-			if !gone {
-				s.quickTries = farewellTries
-			}
-		}
 		if gone {
-			s.endedProcess, s.process = in.Process, 0
+			s.endedProcess = in.Process
 		}
-		at := now.Add(time.Duration(s.Rank) * m.set.RankDelay)
-		switch {
-		case in.Holder == "":
-			at = max(at, s.yieldUntil) // the wake may come from our own farewell
-		case !all:
-			at = at.Add(lookupDelay) // the scope was just taken
-		}
-		switch {
-		case s.yielding:
-		case s.polled:
-			s.try(at)
-		default:
-			s.try(min(s.tryAt, at))
-		}
+		m.pace.woken(&s.turn, now, s.Rank, in)
 	}
 	if in.Process != 0 {
 		m.watch()

@@ -1,15 +1,13 @@
 package election
 
 import (
-	"cmp"
-	"math"
 	"slices"
 
 	"github.com/conchhq/conch/fence"
 )
 
 // chore is something that the machine starts when no request is under way: a request to the mint,
-// or the end. pump and Next share due, so that the loop neither spins nor sleeps too long.
+// or the end. pump does it when it is due, and Next tells the loop when that is.
 type chore struct {
 	due func(*Machine) fence.Instant
 	do  func(*Machine, fence.Instant)
@@ -24,9 +22,6 @@ var (
 	bid       = chore{(*Machine).bidDue, (*Machine).bid}
 	keepAlive = chore{(*Machine).keepAliveDue, (*Machine).keepAlive}
 )
-
-// never is after every instant.
-const never = fence.Instant(math.MaxInt64)
 
 // pump makes the next request to the mint, if none is under way.
 func (m *Machine) pump(now fence.Instant) {
@@ -48,53 +43,14 @@ func (m *Machine) pump(now fence.Instant) {
 // everything but keepAlive goes first.
 func (m *Machine) chores(now fence.Instant) []chore {
 	switch {
+	case !m.link.up:
+		return []chore{leave, connect}
 	case m.last == beating:
-		return []chore{leave, connect, part, renew, enlist, bid, keepAlive}
+		return []chore{leave, part, renew, enlist, bid, keepAlive}
 	case m.releaseFailures > 0 && m.releaseFailedAt == now:
-		return []chore{leave, connect, renew, enlist, bid, part, keepAlive}
+		return []chore{leave, renew, enlist, bid, part, keepAlive}
 	}
-	return []chore{leave, connect, renew, part, enlist, bid, keepAlive}
-}
-
-// Next returns when Step wants a Tick if nothing else happens before; 0 means never.
-func (m *Machine) Next() fence.Instant {
-	if m.over {
-		return 0
-	}
-	next := never
-	for _, s := range m.seats {
-		next = min(next, m.seatDue(s))
-	}
-	if m.asking == nothing {
-		for _, c := range m.chores(0) {
-			next = min(next, c.due(m))
-		}
-	}
-	if next == never {
-		return 0
-	}
-	return max(next, 1) // an instant of 0 is due, and 0 means never to the caller
-}
-
-// seatDue returns when time alone changes a seat; see pass.
-func (m *Machine) seatDue(s *seat) fence.Instant {
-	due := never
-	switch s.state {
-	case leading:
-		if !s.late { // a late gate waits for a heartbeat, not for a time
-			due = s.deadline
-			if !s.entered {
-				due = min(due, s.actFrom)
-			}
-		}
-	case closing:
-		due = cmp.Or(s.drainBy, never)
-	case waiting:
-	}
-	if m.stop && s.farewell != nil && s.sayFailures > 0 && m.link.up && m.asking == nothing {
-		due = min(due, m.stopBy)
-	}
-	return due
+	return []chore{leave, renew, part, enlist, bid, keepAlive}
 }
 
 // leaveDue returns when a stopped machine ends. It keeps its session until leaveAt (Linger), but
@@ -126,7 +82,7 @@ func (m *Machine) leave(fence.Instant) {
 }
 
 func (m *Machine) connectDue() fence.Instant {
-	if m.link.up || m.stop || !slices.ContainsFunc(m.seats, (*seat).campaigns) {
+	if m.stop || !slices.ContainsFunc(m.seats, (*seat).campaigns) {
 		return never
 	}
 	return m.link.retryAt
@@ -139,7 +95,7 @@ func (m *Machine) anyToRenew() bool { return slices.ContainsFunc(m.seats, (*seat
 func (s *seat) toRenew() bool { return s.state == leading || s.draining }
 
 func (m *Machine) beatDue() fence.Instant {
-	if !m.link.up || !m.anyToRenew() {
+	if !m.anyToRenew() {
 		return never
 	}
 	return m.beatAt
@@ -161,7 +117,7 @@ func (m *Machine) beat(now fence.Instant) {
 }
 
 func (m *Machine) keepAliveDue() fence.Instant {
-	if !m.link.up || m.anyToRenew() {
+	if m.anyToRenew() {
 		return never
 	}
 	return m.usedAt.Add(m.set.Lease / 3) // the server ends a session that is idle for a lease

@@ -29,7 +29,7 @@ func (m *Machine) add(now fence.Instant, set SeatSettings) {
 		return
 	}
 	s := &seat{SeatSettings: set}
-	s.try(now.Add(time.Duration(set.Rank) * m.set.RankDelay))
+	s.tryAt = m.pace.ranked(now, set.Rank)
 	m.seats = slices.Insert(m.seats, at, s)
 	m.number()
 }
@@ -81,7 +81,7 @@ func (m *Machine) registeredAll() {
 }
 
 func (m *Machine) enlistDue() fence.Instant {
-	if !m.link.up || m.stop || !m.rollDiffers() {
+	if m.stop || !m.rollDiffers() {
 		return never
 	}
 	return m.roll.at

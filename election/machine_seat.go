@@ -16,19 +16,19 @@ const (
 )
 
 // seat is the state of one scope. A part that belongs to a phase is replaced as a whole when the
-// phase begins.
+// phase begins, and a part that belongs to the session (session, found) when it is lost.
 type seat struct {
 	SeatSettings
 	place      int           // index in Machine.seats
 	next       *SeatSettings // settings of the next term, if they change
 	state      phase
-	owesAnswer bool          // report how the drain ends: a caller may wait for it
-	yielding   bool          // others go first once the scope is given up
-	retired    bool          // no longer campaigned for
-	listedNext bool          // value of listed if the request under way succeeds
-	listed     bool          // the mint's roll has the scope
-	restUntil  fence.Instant // no bid before this, because of a Rest
+	owesAnswer bool // report how the drain ends: a caller may wait for it
+	yielding   bool // others go first once the scope is given up
+	retired    bool // no longer campaigned for
+	listedNext bool // value of listed if the request under way succeeds
 	news
+	session
+	turn
 	bidding
 	tenure
 	ending
@@ -44,20 +44,16 @@ type news struct {
 	unledWhy     string        // the reported cause
 }
 
-// bidding is when to bid next, and what the bids have found so far. Each term clears it.
+// session is what the seat knows of the present session with the mint.
+type session struct {
+	listed bool // the mint's roll has the scope
+	stuck  bool // Blocked was reported with its Blockers
+}
+
+// bidding is what the reports need to know of the bids for the next term.
 type bidding struct {
-	tryAt      fence.Instant
-	polled     bool  // bids at the next poll and not at tryAt
-	failures   int   // consecutive failed bids that were not split
-	bidBatch   int   // largest batch that this seat may join after a failed bid; 0: no limit
-	quickTries int   // quick tries left after a wake
-	wokenFrom  int64 // the holder's process key at that wake; 0 if unknown
-	process    int64 // the holder's process key, while it may be alive
-	stale      bool  // Stale was reported
-	busySince  fence.Instant
-	stuck      bool // Blocked was reported with its Blockers
-	firstBid   fence.Instant
-	yieldUntil fence.Instant // others go first until then; 0 once one has led
+	firstBid fence.Instant
+	stale    bool // Stale was reported
 }
 
 // tenure is the current term, or the last one.
@@ -66,12 +62,11 @@ type tenure struct {
 	actFrom  fence.Instant
 	holdEnds fence.Instant // by then every predecessor's gate is shut
 	deadline fence.Instant
-	entered  bool // the act door has opened
-	settling bool // the heartbeat under way settles the term
-	settled  bool // the mint knows that the hold is over
-	late     bool
-	lateFrom fence.Instant
-	unsure   error // why the last heartbeat neither renewed nor ended the term
+	entered  bool          // the act door has opened
+	settling bool          // the heartbeat under way settles the term
+	settled  bool          // the mint knows that the hold is over
+	lateFrom fence.Instant // since when the gate is late; 0: it is not
+	unsure   error         // why the last heartbeat neither renewed nor ended the term
 }
 
 // ending describes how a term ends while its role is still running.
@@ -97,6 +92,9 @@ type untold struct {
 
 // window returns how long a heartbeat keeps the gate open, counted from its sending.
 func (s *seat) window() time.Duration { return min(s.Lease-s.Margin, s.Late) }
+
+// late reports whether the gate is shut for now, since no heartbeat succeeded in time.
+func (s *seat) late() bool { return s.lateFrom != 0 }
 
 // alone reports whether this term's act door has opened and every predecessor's gate is shut.
 // Until then nothing is said that lets a successor act earlier. Fast opens the act door before
@@ -133,7 +131,7 @@ func (m *Machine) drain(s *seat, why error, p Farewell, by fence.Instant) {
 }
 
 // abandon gives a scope up before its acts have ended, and so without the promise.
-func (m *Machine) abandon(s *seat) {
+func (m *Machine) abandon(_ fence.Instant, s *seat) {
 	s.abandoned, s.owesAnswer, s.draining = true, false, false
 	if m.link.up {
 		f := s.plannedFarewell
