@@ -41,7 +41,7 @@ func (m *Manager) Wake() {
 // returns the cause of ctx. It ends earlier with an error that wraps [fence.ErrStale] if the token
 // is over, or [chain.ErrForeign] if the endpoint serves another chain. Never call it twice at once.
 func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token) error {
-	ctx, stop := context.WithCancelCause(ctx)
+	ctx, stop := context.WithCancelCause(chain.WithAccount(ctx, m.cfg.Account))
 	defer stop(nil)
 	d, err := m.describe(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 func TestAllowance(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var a evm.Allowance
+		a := evm.NewBudget(0, nil)
 		waits := func(calls int) time.Duration {
 			before := time.Now()
 			if err := a.Wait(t.Context(), calls); err != nil {
@@ -29,14 +29,14 @@ func TestAllowance(t *testing.T) {
 			if got := waits(10); got > 0 {
 				t.Errorf("nothing was refused, and it waits for %v", got)
 			}
-			a.Took(time.Now(), 10)
+			a.Took(10)
 			time.Sleep(100 * time.Millisecond)
 		}
 		if got := a.Most(100); got != 100 {
 			t.Errorf("nothing was refused: a request has at most %d calls, want as configured", got)
 		}
-		a.Refused(time.Now(), 3*time.Second)
-		a.Refused(time.Now(), 0) // of a request that was under way
+		a.Refused(3 * time.Second)
+		a.Refused(0) // of a request that was under way
 		if got := waits(1); got < 3*time.Second || got > 4*time.Second {
 			t.Errorf("the endpoint said three seconds: waited for %v", got)
 		}
@@ -46,7 +46,7 @@ func TestAllowance(t *testing.T) {
 		sent, since := 0, time.Now()
 		for time.Since(since) < 5*time.Second {
 			waits(10)
-			a.Took(time.Now(), 10)
+			a.Took(10)
 			sent += 10
 		}
 		if sent < 300 || sent > 600 {
@@ -55,12 +55,12 @@ func TestAllowance(t *testing.T) {
 		for range 60 { // nothing is refused any more
 			time.Sleep(time.Second)
 			waits(10)
-			a.Took(time.Now(), 10)
+			a.Took(10)
 		}
 		if got := a.Most(1000); got < 100 {
 			t.Errorf("after a minute without a refusal a request has at most %d calls, want many", got)
 		}
-		if busy := a.Busy(time.Now(), 1); busy > 0 {
+		if busy := a.Busy(t.Context(), 1); busy > 0 {
 			t.Errorf("nothing is under way, and one call would wait for %v", busy)
 		}
 	})
@@ -70,20 +70,20 @@ func TestAllowance(t *testing.T) {
 func TestAllowanceOfAnEndpointThatTakesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var a evm.Allowance
+		a := evm.NewBudget(0, nil)
 		asked, since := 0, time.Now()
 		for time.Since(since) < 5*time.Minute {
 			if err := a.Wait(t.Context(), 100); err != nil {
 				t.Fatal(err)
 			}
 			asked++
-			a.Refused(time.Now(), 0)
+			a.Refused(0)
 		}
 		if asked < 10 || asked > 40 {
 			t.Errorf("asked %d times in five minutes, want about every ten seconds", asked)
 		}
-		a.Refused(time.Now(), 24*time.Hour)
-		if busy := a.Busy(time.Now(), 1); busy > 2*time.Minute {
+		a.Refused(24 * time.Hour)
+		if busy := a.Busy(t.Context(), 1); busy > 2*time.Minute {
 			t.Errorf("it says a day: waits for %v, want to look each minute", busy)
 		}
 	})

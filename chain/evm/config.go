@@ -51,6 +51,11 @@ type Config struct {
 	MaxAnswer int
 	// MaxPending is how many of an account's transactions the node's pool keeps; 0 if unknown.
 	MaxPending int
+	// MaxCallsPerSecond is how many calls the endpoint takes, in units of Costs; 0: it is learned from what it
+	// refuses. More than it allows are not made, and the most urgent ones go first.
+	MaxCallsPerSecond float64
+	// Costs are the units of methods that cost more or less than one.
+	Costs map[string]float64
 	// MaxGas limits what one transaction may spend; 0: as the chain allows.
 	MaxGas uint64
 }
@@ -83,7 +88,7 @@ func (c Config) Validate() error {
 	if c.MinDepth >= remembered {
 		faults = append(faults, fmt.Errorf("a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered))
 	}
-	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 {
+	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 || c.MaxCallsPerSecond < 0 {
 		faults = append(faults, errors.New("a time or a limit is below zero"))
 	}
 	return errors.Join(faults...)

@@ -18,6 +18,7 @@ import (
 // the links from the head down, for the blocks' transactions, and for the receipts of those that failed (W2).
 // About a nonce alone it asks for the count as of the claim's block, by its hash (W14).
 func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
+	ctx = urgently(ctx, urgentLooks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err

@@ -77,6 +77,7 @@ func (c *Chain) MarshalJSON() ([]byte, error) { return c.cfg.MarshalJSON() }
 // Describe implements chain.Chain. The error wraps ErrFinality if the endpoint calls its head final, or
 // names no final block, and the configuration does not say otherwise.
 func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
+	ctx = urgently(ctx, urgentHeads)
 	f, err := c.learn(ctx)
 	if err != nil {
 		return chain.Description{}, err
@@ -222,6 +223,7 @@ func (c *Chain) Next(ctx context.Context, a chain.Account) (uint64, error) {
 
 // Counts implements chain.Counter.
 func (c *Chain) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
+	ctx = urgently(ctx, urgentBlocks)
 	if _, err := c.known(ctx); err != nil {
 		return nil, err
 	}
@@ -245,6 +247,7 @@ func (c *Chain) Counts(ctx context.Context, accounts []chain.Account) ([]uint64,
 
 // Pooled implements chain.Pooler.
 func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
+	ctx = urgently(ctx, urgentLooks)
 	if _, err := c.known(ctx); err != nil {
 		return 0, err
 	}
@@ -257,6 +260,7 @@ func (c *Chain) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
 
 // Tip returns the head.
 func (c *Chain) Tip(ctx context.Context) (chain.Block, error) {
+	ctx = urgently(ctx, urgentHeads)
 	f, err := c.known(ctx)
 	if err != nil {
 		return chain.Block{}, err

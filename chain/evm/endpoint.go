@@ -25,13 +25,13 @@ type endpoint struct {
 	lines   connections
 	listens func() time.Duration // the patience with a line; see line.patience
 	silence func()               // is told that a line was given up
-	budget  allowance
+	budget  budget
 }
 
 func newEndpoint(cfg Config) *endpoint {
 	return &endpoint{
-		lines: connections{turn: make(chan struct{}, 1)},
-		url:   func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
+		lines: connections{turn: make(chan struct{}, 1)}, budget: budget{costs: cfg.Costs, allowance: newAllowance(cfg.MaxCallsPerSecond, time.Now())},
+		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
 		shown: shown(cfg.URL), timeout: cfg.Timeout, most: cfg.MaxAnswer,
 		http: &http.Client{Transport: noter{cfg.MaxAnswer, &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
@@ -41,6 +41,7 @@ func newEndpoint(cfg Config) *endpoint {
 
 func (e *endpoint) close() {
 	e.lines.close()
+	e.budget.close()
 	e.http.CloseIdleConnections()
 }
 
@@ -78,7 +79,8 @@ func (e *endpoint) dial(ctx context.Context) (*line, error) {
 }
 
 func (e *endpoint) call(ctx context.Context, result any, method string, args ...any) error {
-	if err := e.budget.wait(ctx, 1); err != nil {
+	calls := []rpc.BatchElem{{Method: method}}
+	if err := e.budget.wait(ctx, e.budget.cost(calls)); err != nil {
 		return e.fail(method, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
@@ -94,7 +96,7 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 		e.budget.note(err, nil)
 		return err
 	}
-	e.budget.note(nil, nil)
+	e.budget.note(nil, calls)
 	return nil
 }
 
@@ -104,7 +106,7 @@ func (e *endpoint) batch(ctx context.Context, calls []rpc.BatchElem) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := e.budget.wait(ctx, len(calls)); err != nil {
+	if err := e.budget.wait(ctx, e.budget.cost(calls)); err != nil {
 		return e.fail(calls[0].Method, err)
 	}
 	return e.exchange(ctx, calls)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/ethereum/go-ethereum/rpc"
+
 	"github.com/conchhq/conch/chain"
 )
 
@@ -43,14 +45,44 @@ func Denials(pause func()) (dropped [3]bool) {
 	return dropped
 }
 
-// Allowance is an endpoint's allowance.
-type Allowance struct{ a allowance }
+// Budget is an endpoint's budget.
+type Budget struct{ b budget }
 
-func (a *Allowance) Wait(ctx context.Context, calls int) error   { return a.a.wait(ctx, calls) }
-func (a *Allowance) Took(now time.Time, calls int)               { a.a.took(now, calls) }
-func (a *Allowance) Refused(now time.Time, after time.Duration)  { a.a.refused(now, after) }
-func (a *Allowance) Most(configured int) int                     { return a.a.most(configured) }
-func (a *Allowance) Busy(now time.Time, calls int) time.Duration { return a.a.busy(now, calls) }
+// NewBudget returns the budget of an endpoint that takes so many units a second; 0: that is not known.
+func NewBudget(perSecond float64, costs map[string]float64) *Budget {
+	return &Budget{budget{costs: costs, allowance: newAllowance(perSecond, time.Now())}}
+}
+
+// The kinds of requests.
+const (
+	Heads  = urgentHeads
+	Sends  = urgentSends
+	Quotes = urgentQuotes
+	Blocks = urgentBlocks
+	Looks  = urgentLooks
+	Search = urgentSearch
+)
+
+// Urgently returns a context whose requests are of a kind.
+var Urgently = urgently
+
+func (b *Budget) Wait(ctx context.Context, calls int) error     { return b.b.wait(ctx, float64(calls)) }
+func (b *Budget) Most(configured int) int                       { return b.b.most(configured) }
+func (b *Budget) Busy(ctx context.Context, n int) time.Duration { return b.b.busy(ctx, float64(n)) }
+func (b *Budget) Cost(calls ...rpc.BatchElem) float64           { return b.b.cost(calls) }
+func (b *Budget) Note(err error, calls ...rpc.BatchElem)        { b.b.note(err, calls) }
+
+// Took notes that calls were answered.
+func (b *Budget) Took(calls int) { b.b.note(nil, make([]rpc.BatchElem, calls)) }
+
+// Refused notes that a request was refused for its number.
+func (b *Budget) Refused(after time.Duration) { refuse(&b.b, after) }
 
 // TakesNoMore lets the endpoint refuse calls for some time.
-func TakesNoMore(c *Chain, after time.Duration) { c.endpoint.budget.refused(time.Now(), after) }
+func TakesNoMore(c *Chain, after time.Duration) { refuse(&c.endpoint.budget, after) }
+
+func refuse(b *budget, after time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.allowance.refused(time.Now(), after)
+}

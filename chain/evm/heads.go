@@ -32,6 +32,7 @@ func (c *Chain) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Tur
 
 // follow looks at the head until ctx ends, a request fails, or yield returns false.
 func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.Turn) bool) error {
+	ctx = urgently(ctx, urgentHeads)
 	f, err := c.known(ctx)
 	if err != nil {
 		return err
@@ -140,9 +141,22 @@ func (c *Chain) toFinal(ctx context.Context, f facts, p *path, head, final *head
 		return nil, err
 	}
 	return p.trail.Final(lastFinal, func(oldest, b chain.Block) (bool, error) {
-		linked, err := c.link(ctx, f, &c.followed, oldest, []chain.Block{b})
-		return err == nil && linked[0], err
+		return c.linkFinal(ctx, f, oldest, b)
 	})
+}
+
+// linkPatience bounds how long one look at the head waits for the final block to be linked. The next look goes on
+// where it got: new heads do not wait for fifty thousand headers.
+const linkPatience = 2 * time.Second
+
+func (c *Chain) linkFinal(ctx context.Context, f facts, oldest, b chain.Block) (bool, error) {
+	brief, cancel := context.WithTimeout(urgently(ctx, urgentLooks), linkPatience)
+	defer cancel()
+	linked, err := c.link(brief, f, &c.followed, oldest, []chain.Block{b})
+	if err != nil && brief.Err() != nil && ctx.Err() == nil {
+		return false, nil
+	}
+	return err == nil && linked[0], err
 }
 
 // lastFinal returns the last final block, the zero Block if there is none or it is not known. At a depth

@@ -28,6 +28,7 @@ type transaction struct {
 // tries binary receipts, which cost less and name no sender. Otherwise, and if the receipts do not
 // tell all, it reads all transactions, and receipts only if an account has one.
 func (c *Chain) Inclusions(ctx context.Context, block chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
+	ctx = urgently(ctx, urgentBlocks)
 	if _, err := c.known(ctx); err != nil { // proves that the endpoint serves our chain
 		return nil, err
 	}

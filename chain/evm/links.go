@@ -55,6 +55,7 @@ func (l *links) find(h chain.Hash) (b chain.Block, has bool) {
 
 // Linked implements chain.Chain.
 func (c *Chain) Linked(ctx context.Context, of chain.Block, blocks []chain.Block) ([]bool, error) {
+	ctx = urgently(ctx, urgentLooks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ const minRaise = 10
 
 // Prepare implements chain.Chain.
 func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	ctx = urgently(ctx, urgentQuotes)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,7 @@ import (
 // Probe implements chain.Chain. A node that came back with an older head may still name a block
 // that is not in its chain, from a stale index of transactions. Such a transaction is nowhere.
 func (c *Chain) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+	ctx = urgently(ctx, urgentLooks)
 	f, err := c.known(ctx)
 	if err != nil {
 		return nil, err

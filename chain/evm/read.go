@@ -89,7 +89,7 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 
 // insist makes one request, and repeats calls within one Timeout. It fails if no request had an answer.
 func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
-	if err := c.endpoint.budget.wait(ctx, len(calls)); err != nil {
+	if err := c.endpoint.budget.wait(ctx, c.endpoint.budget.cost(calls)); err != nil {
 		return c.endpoint.fail(calls[0].Method, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)

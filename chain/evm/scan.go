@@ -16,6 +16,7 @@ import (
 // Scan implements chain.Chain. It reads whole blocks by their hashes, since no state may be asked for at
 // a height: most nodes have dropped it.
 func (c *Chain) Scan(ctx context.Context, of chain.Block, a chain.Account, from uint64, most int) (found []chain.Placed, next uint64, err error) {
+	ctx = urgently(ctx, urgentSearch)
 	line, err := c.line(ctx, of, from, most)
 	if err != nil {
 		return nil, 0, err
@@ -79,6 +80,7 @@ func keepScanned(err error, some bool) error {
 
 // Prove implements chain.Chain. It computes the hash, and recovers the sender from the signature (W3).
 func (c *Chain) Prove(ctx context.Context, hash chain.Hash) (chain.Proven, error) {
+	ctx = urgently(ctx, urgentLooks)
 	if _, err := c.known(ctx); err != nil {
 		return chain.Proven{}, err
 	}

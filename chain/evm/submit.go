@@ -14,6 +14,8 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
+const sendMethod = "eth_sendRawTransaction"
+
 // overhead is how many bytes a call adds to a request, beside the attempt.
 const overhead = 128
 
@@ -23,7 +25,8 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	if len(attempts) == 0 {
 		return outcomes
 	}
-	if text, busy := c.busy(1); busy {
+	ctx = urgently(ctx, urgentSends)
+	if text, busy := c.busy(ctx, 1); busy {
 		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 		return outcomes
 	}
@@ -37,7 +40,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 	}
 	for from := 0; from < len(attempts); {
 		to := c.fit(attempts, from)
-		if text, busy := c.busy(to - from); busy {
+		if text, busy := c.busy(ctx, to-from); busy {
 			fill(outcomes[from:], chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 			break
 		}
@@ -63,8 +66,8 @@ const mostWaited = time.Second
 
 // busy reports whether so many calls would have to wait for longer, and what to say then. The caller holds a gate's
 // door, and a leader that leaves waits for it.
-func (c *Chain) busy(calls int) (text string, busy bool) {
-	wait := c.endpoint.budget.busy(time.Now(), calls)
+func (c *Chain) busy(ctx context.Context, calls int) (text string, busy bool) {
+	wait := c.endpoint.budget.busy(ctx, float64(calls)*c.endpoint.budget.costOf(sendMethod))
 	return fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Second)), wait > mostWaited
 }
 
@@ -86,7 +89,7 @@ func (c *Chain) fit(attempts []chain.Signed, from int) int {
 func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []chain.Outcome) error {
 	calls := make([]rpc.BatchElem, len(attempts))
 	for i, a := range attempts {
-		calls[i] = rpc.BatchElem{Method: "eth_sendRawTransaction", Args: []any{hexutil.Bytes(a.Bytes)}, Result: new(hexutil.Bytes)}
+		calls[i] = rpc.BatchElem{Method: sendMethod, Args: []any{hexutil.Bytes(a.Bytes)}, Result: new(hexutil.Bytes)}
 	}
 	if err := c.endpoint.batch(ctx, calls); err != nil {
 		c.forget()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/big"
 	"net/url"
 	"os"
@@ -29,6 +30,7 @@ type Chain struct {
 	ChainID   int                     // chain that the endpoint must serve
 	Finality  int                     // blocks below the head at which a block is final; 0: as the chain says
 	Instant   bool                    // a block is final at once
+	Budget    Budget                  // of each endpoint that has none of its own
 	MinDepth  int                     // least blocks below the head of the block that the chain calls final; 0: the driver's default
 }
 
@@ -89,10 +91,12 @@ func (s *Section) Roles() (roles []config.Role) {
 func (s *Section) readChains(d *config.Decoder, place string, value any) {
 	for i, v := range d.Tables(place, value) {
 		var one Chain
-		d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
+		keys := map[string]config.Setter{
 			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one),
-		})
+		}
+		maps.Copy(keys, one.Budget.keys(d))
+		d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 		s.chains = append(s.chains, one)
 	}
 }

@@ -123,6 +123,25 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+// An endpoint has the budget of its chain, but for what it says itself.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	text := strings.Replace(mainnet, `url = "https://`, `urls = [{url = "https://a.example/key", max_calls_per_second = 5, costs = {eth_call = 2.5, eth_getLogs = 75}}, "https://`, 1)
+	text = strings.Replace(text, "\"\nchain_id", "\"]\nmax_calls_per_second = 300\ncosts = {eth_getBlockReceipts = 20}\nchain_id", 1)
+	c, err := loadAccounts(t, db+text+payer, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.Of[*Section](c).accounts[0].Chain
+	own, of := evmConfig(got, got.Endpoints[0], nil), evmConfig(got, got.Endpoints[1], nil)
+	if own.MaxCallsPerSecond != 5 || fmt.Sprint(own.Costs) != "map[eth_call:2.5 eth_getLogs:75]" {
+		t.Errorf("its own budget is %v, %v", own.MaxCallsPerSecond, own.Costs)
+	}
+	if of.MaxCallsPerSecond != 300 || fmt.Sprint(of.Costs) != "map[eth_getBlockReceipts:20]" {
+		t.Errorf("the budget of the chain is %v, %v", of.MaxCallsPerSecond, of.Costs)
+	}
+}
+
 func TestFaultsOfAccounts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -146,6 +165,9 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"finality", db + mainnet + "finality = -1\n" + payer, kept, []string{"chains[0].finality: -1"}},
 		{"finality in words", db + mainnet + "finality = \"soon\"\n" + payer, kept, []string{`line 8, chains[0].finality: "soon"`, `"instant"`}},
 		{"finality in a text", db + mainnet + "finality = \"12\"\n" + payer, kept, []string{`chains[0].finality: "12"`}},
+		{"no calls", db + mainnet + "max_calls_per_second = 0\n" + payer, kept, []string{"line 8, chains[0].max_calls_per_second", "leave it out"}},
+		{"a cost of none", db + mainnet + "costs = {eth_call = 0}\n" + payer, kept, []string{"line 8, chains[0].costs.eth_call", "no number of units above 0"}},
+		{"costs without methods", db + mainnet + "costs = 20\n" + payer, kept, []string{"line 8, chains[0].costs", "eth_getBlockReceipts = 20"}},
 		{"two depths", db + mainnet + "finality = 12\nmin_depth = 3\n" + payer, kept, []string{"line 9, chains[0].min_depth", "take one of the two out"}},
 		{"instant and a depth", db + mainnet + "finality = \"instant\"\nmin_depth = 3\n" + payer, kept, []string{"line 9, chains[0].min_depth"}},
 		{"a depth of none", db + mainnet + "min_depth = 0\n" + payer, kept, []string{"line 8, chains[0].min_depth", `"instant"`}},

@@ -3,6 +3,7 @@ package transactions
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -17,6 +18,7 @@ type Endpoint struct {
 	URL     string // may carry a secret
 	Weight  int    // reads prefer a higher one; 0: 1
 	Private bool   // bytes are sent to private ones alone, if there are any
+	Budget  Budget
 }
 
 // mostEndpoints bounds the endpoints of a chain: a Chain is compared with another one.
@@ -80,9 +82,9 @@ func readURLs(d *config.Decoder, to *Chain) config.Setter {
 				d.Text(&e.URL)(here, v)
 				continue
 			}
-			d.Table(here, v, map[string]config.Setter{
-				"url": d.Text(&e.URL), "weight": d.Count(&e.Weight), "private": d.Flag(&e.Private),
-			})
+			keys := map[string]config.Setter{"url": d.Text(&e.URL), "weight": d.Count(&e.Weight), "private": d.Flag(&e.Private)}
+			maps.Copy(keys, e.Budget.keys(d))
+			d.Table(here, v, keys)
 		}
 	}
 }
@@ -130,7 +132,9 @@ func connect(c Chain, trouble func(error), keys *evm.Keys) (chain.Chain, error) 
 }
 
 func evmConfig(c Chain, e Endpoint, keys *evm.Keys) evm.Config {
+	budget := e.Budget.over(c.Budget)
 	return evm.Config{
+		MaxCallsPerSecond: float64(budget.Calls), Costs: budget.costs(),
 		URL: e.URL, ChainID: uint64(c.ChainID), Keys: keys,
 		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth),
 	}

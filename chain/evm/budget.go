@@ -1,0 +1,179 @@
+package evm
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// A budget lets requests through to an endpoint no faster than it takes them. Where they have to wait, the more
+// urgent ones go first, and of equally urgent ones those of each account in turn; the least urgent three kinds are
+// sure of a part. It is a pure machine under a lock: allowance has the numbers, and queue who waits.
+
+// urgency is the kind of a request, most urgent first.
+type urgency uint8
+
+const (
+	urgentHeads  urgency = iota // what joins the chain: all else waits for it
+	urgentSends                 // signed bytes
+	urgentQuotes                // fees, balances, estimates: what is signed next
+	urgentBlocks                // transactions and counts of new blocks
+	urgentLooks                 // where an attempt is, second opinions
+	urgentSearch                // blocks read again
+	urgencies
+)
+
+// leastUrgent is the first of the three kinds that are together sure of a part.
+const leastUrgent = urgentBlocks
+
+// sureOf is that part.
+const sureOf = 0.3
+
+type urgencyKey struct{}
+
+// urgently returns a context whose requests are of a kind.
+func urgently(ctx context.Context, u urgency) context.Context {
+	return context.WithValue(ctx, urgencyKey{}, u)
+}
+
+func urgencyOf(ctx context.Context) urgency {
+	if u, is := ctx.Value(urgencyKey{}).(urgency); is {
+		return u
+	}
+	return urgentSearch
+}
+
+// budget is safe for concurrent use.
+type budget struct {
+	costs map[string]float64 // units by method; 1 if it has none
+
+	mu        sync.Mutex
+	allowance allowance
+	queue     queue
+	timer     *time.Timer // serves the queue; nil while nobody waits
+}
+
+// cost returns the units of some calls.
+func (b *budget) cost(calls []rpc.BatchElem) (units float64) {
+	for _, call := range calls {
+		units += b.costOf(call.Method)
+	}
+	return units
+}
+
+func (b *budget) costOf(method string) float64 {
+	if cost, has := b.costs[method]; has {
+		return cost
+	}
+	return 1
+}
+
+// wait waits until a request of so many units may be made.
+func (b *budget) wait(ctx context.Context, units float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w := &waiter{urgency: urgencyOf(ctx), account: chain.AccountOf(ctx), units: units, ready: make(chan struct{})}
+	b.mu.Lock()
+	b.queue.add(w)
+	b.serve(time.Now())
+	b.mu.Unlock()
+	select {
+	case <-w.ready:
+		return nil
+	case <-ctx.Done():
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.queue.remove(w) { // its turn came at the same moment
+		b.allowance.tokens += units
+	}
+	b.serve(time.Now())
+	return ctx.Err()
+}
+
+// serve lets all through that may go now, and comes again when the next one may. The caller holds the lock.
+func (b *budget) serve(now time.Time) {
+	b.allowance.refill(now, b.queue.holds(leastUrgent))
+	for {
+		w := b.queue.first(b.allowance.low)
+		if w == nil {
+			return
+		}
+		if wait := b.allowance.lacks(now, w.units); wait > 0 {
+			b.comeAgain(wait)
+			return
+		}
+		b.allowance.take(w)
+		b.queue.remove(w)
+		close(w.ready)
+	}
+}
+
+func (b *budget) comeAgain(wait time.Duration) {
+	if b.timer == nil {
+		b.timer = time.AfterFunc(wait, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.serve(time.Now())
+		})
+		return
+	}
+	b.timer.Reset(wait)
+}
+
+// busy returns for how long a request would have to wait.
+func (b *budget) busy(ctx context.Context, units float64) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.allowance.refill(now, b.queue.holds(leastUrgent))
+	return b.allowance.gathers(now, units+b.queue.before(urgencyOf(ctx)))
+}
+
+// most returns how many calls one request should have.
+func (b *budget) most(configured int) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.allowance.most(configured)
+}
+
+// note learns from a request: from its error, or those of its calls.
+func (b *budget) note(err error, calls []rpc.BatchElem) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	if after, is := limited(err); is {
+		b.allowance.refused(now, after)
+		return
+	}
+	if err != nil {
+		return
+	}
+	var took float64
+	over := false
+	for _, call := range calls {
+		if _, is := limited(call.Error); is {
+			over = true
+			continue
+		}
+		took += b.costOf(call.Method)
+	}
+	b.allowance.took(now, took)
+	if over {
+		b.allowance.refused(now, 0)
+	}
+}
+
+// close ends the timer.
+func (b *budget) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}
