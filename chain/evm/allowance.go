@@ -15,6 +15,7 @@ type allowance struct {
 	tokens float64       // units that may be used at once; below 0 after a request that is larger than all of them
 	low    float64       // the part of them of which the least urgent requests are sure, while some wait
 	at     time.Time     // as of then
+	bad    float64       // the rate at which it last refused something; 0: not known
 	fell   time.Time     // when the rate last fell
 	until  time.Time     // no request is made before
 	pause  time.Duration // the last one whose length the endpoint did not say
@@ -27,7 +28,8 @@ const (
 	firstPause  = 250 * time.Millisecond
 	mostPause   = 10 * time.Second // if the endpoint does not say how long
 	fallsTo     = 0.7              // of what it took
-	grows       = 1.1              // in a second
+	grows       = 1.1              // in a second, near what was refused
+	growsFast   = 1.5              // in a second, far from it, or if that is not known
 	settles     = time.Second      // between two falls: refusals of requests that were under way count once
 	partsOfRate = 4                // a request has at most this part of a second's units
 	firstUnits  = 20               // of a process that begins: the one before it may have used those of this second
@@ -105,7 +107,11 @@ func (a *allowance) took(now time.Time, units float64) {
 	// An average over about a second, which a burst cannot raise to more than itself.
 	a.taken = a.taken*max(0, 1-now.Sub(a.heard).Seconds()) + units
 	if a.rate > 0 {
-		a.rate *= 1 + (grows-1)*min(1, now.Sub(a.heard).Seconds())
+		growth := grows - 1
+		if a.bad == 0 || a.rate < fallsTo*a.bad {
+			growth = growsFast - 1
+		}
+		a.rate *= 1 + growth*min(1, now.Sub(a.heard).Seconds())
 	}
 	if a.top > 0 {
 		a.rate = min(a.rate, a.top)
@@ -113,13 +119,17 @@ func (a *allowance) took(now time.Time, units float64) {
 	a.heard = now
 }
 
-// refused notes that the endpoint refused a request, or some of its calls, for their number. It may have said
-// when to come again.
-func (a *allowance) refused(now time.Time, after time.Duration) {
+// refused notes that the endpoint refused a request of so many units, or some of its calls, for their number. It may
+// have said when to come again. A first request that was larger than all it took before says little about the rate.
+func (a *allowance) refused(now time.Time, units float64, after time.Duration) {
 	if now.Sub(a.fell) >= settles {
+		a.bad = a.rate
 		if a.rate == 0 {
 			a.rate = a.taken
 			a.at = now
+			if a.taken >= units {
+				a.bad = a.taken
+			}
 		}
 		a.rate, a.fell = max(leastRate, fallsTo*a.rate), now
 		if a.top > 0 {

@@ -142,30 +142,39 @@ func (b *budget) most(configured int) int {
 	return b.allowance.most(configured)
 }
 
+// forQuarter returns for how long so many calls are a quarter of what the endpoint takes; 0 if there is no limit.
+func (b *budget) forQuarter(calls float64) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.allowance.rate == 0 {
+		return 0
+	}
+	return time.Duration(4 * calls / b.allowance.rate * float64(time.Second))
+}
+
 // note learns from a request: from its error, or those of its calls.
 func (b *budget) note(err error, calls []rpc.BatchElem) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
 	if after, is := limited(err); is {
-		b.allowance.refused(now, after)
+		b.allowance.refused(now, b.cost(calls), after)
 		return
 	}
 	if err != nil {
 		return
 	}
-	var took float64
-	over := false
+	var took, over float64
 	for _, call := range calls {
 		if _, is := limited(call.Error); is {
-			over = true
+			over += b.costOf(call.Method)
 			continue
 		}
 		took += b.costOf(call.Method)
 	}
 	b.allowance.took(now, took)
-	if over {
-		b.allowance.refused(now, 0)
+	if over > 0 {
+		b.allowance.refused(now, over, 0)
 	}
 }
 

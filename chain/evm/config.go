@@ -41,7 +41,8 @@ type Config struct {
 	Instant bool
 	// Timeout bounds one request; default 10 s.
 	Timeout time.Duration
-	// Poll is the interval between looks at the head; default 500 ms.
+	// Poll is the shortest interval between looks at the head; default 500 ms. It is half the time of a block, up
+	// to 4 s, where that is longer.
 	Poll time.Duration
 	// MaxBatch is the most calls in one request; default 500. Nodes take 1000, providers fewer.
 	MaxBatch int

@@ -93,7 +93,7 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 	l.begin()
 	if err := l.end(l.client.CallContext(ctx, result, method, args...)); err != nil {
 		err = said.explain(e.fail(method, err), e.secrets())
-		e.budget.note(err, nil)
+		e.budget.note(err, calls)
 		return err
 	}
 	e.budget.note(nil, calls)

@@ -84,5 +84,5 @@ func TakesNoMore(c *Chain, after time.Duration) { refuse(&c.endpoint.budget, aft
 func refuse(b *budget, after time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.allowance.refused(time.Now(), after)
+	b.allowance.refused(time.Now(), 1, after)
 }

@@ -40,7 +40,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 	p := &path{trail: chain.NewTrail(remembered, c.memory.Thread(from)...)}
 	news, stop := c.subscribe(ctx)
 	defer stop()
-	poll := time.NewTicker(c.cfg.Poll)
+	poll := time.NewTimer(0)
 	defer poll.Stop()
 	for {
 		wanted, err := c.look(ctx, f, p, yield)
@@ -51,6 +51,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 		if !wanted {
 			return nil
 		}
+		poll.Reset(c.lookEvery())
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -80,6 +81,18 @@ func (c *Chain) look(ctx context.Context, f facts, p *path, yield func(chain.Tur
 	}
 	return c.report(finals, yield), err
 }
+
+// mostBetween is the longest pause between two looks at the head.
+const mostBetween = 4 * time.Second
+
+// lookEvery returns the pause between two looks at the head: Poll, and not much shorter than blocks come, nor so short
+// that looks use more than a quarter of what the endpoint takes.
+func (c *Chain) lookEvery() time.Duration {
+	return max(c.cfg.Poll, min(max(c.pace.block()/2, c.endpoint.budget.forQuarter(lookCalls)), mostBetween))
+}
+
+// lookCalls is how many calls a look makes: for the head, and for the final block.
+const lookCalls = 2
 
 func (c *Chain) report(turns []chain.Turn, yield func(chain.Turn) bool) (wanted bool) {
 	for _, turn := range turns {

@@ -20,7 +20,7 @@ type market struct {
 
 // fetchMarket fetches in one request what the drafts need and the quote of the head does not have.
 func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
-	q := c.quotes.fresh(2 * c.cfg.Poll)
+	q := c.quotes.fresh(2 * c.lookEvery())
 	var head *header
 	var tip hexutil.Big
 	var calls []rpc.BatchElem

@@ -14,6 +14,7 @@ type Profile struct {
 	Depth   uint64        // the finality to configure, in blocks; 0: the chain's own
 	WS      bool          // the provider is used over a WebSocket
 	Timeout time.Duration // of a request; 0: a generous one
+	Calls   int           // the calls a second to configure; 0: they are learned
 	Own     []string      // flags of a node of its own, since the profile breaks the chain
 	Fault   Time          // when the switch of the fault is on
 	Blocks  uint64        // how many blocks a Passing fault lasts

@@ -64,6 +64,11 @@ func rateProfiles(full bool) []Profile {
 			Who: "public endpoints: HTTP 429 for a whole request above an allowance, without more words",
 		},
 		{
+			Name: "rate-configured", Finding: "R9", Intents: many, Install: carries(RateLimit(100, 100, false)),
+			Own: seldom, Calls: 100, Harmless: true,
+			Who: "a provider whose limit is in the configuration: nothing is refused but what a new leader asks in its first moment",
+		},
+		{
 			Name: "rate-429-retry-after", Finding: "F3", Intents: many, Install: carries(RateLimit(100, 100, true)),
 			Own: seldom,
 			Who: "Alchemy and Infura: HTTP 429 with Retry-After",

@@ -18,6 +18,7 @@ import (
 	"github.com/conchhq/conch/chain/endpoints"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/chain/evm/evmtest"
+	"github.com/conchhq/conch/chain/feed"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/pending"
@@ -155,12 +156,33 @@ func (w *course) lead() {
 	}
 }
 
-// connect makes the driver of one leader.
-func (w *course) connect() (interface {
+// shared is the driver of one leader, as the accounts of a process share it.
+type shared struct {
 	chain.Chain
-	Close()
-}, error,
-) {
+	feed   *feed.Feed
+	driver chain.Chain
+}
+
+func (s shared) Pooled(ctx context.Context, a chain.Account) (uint64, error) {
+	return s.Chain.(chain.Pooler).Pooled(ctx, a)
+}
+
+func (s shared) Close() {
+	s.feed.Close()
+	disconnect(s.driver)
+}
+
+// connect makes the driver of one leader.
+func (w *course) connect() (shared, error) {
+	driver, err := w.driver()
+	if err != nil {
+		return shared{}, err
+	}
+	f := feed.New(driver)
+	return shared{f.Of(w.key.Account()), f, driver}, nil
+}
+
+func (w *course) driver() (chain.Chain, error) {
 	url := w.provider.HTTP()
 	if w.profile.WS {
 		url = w.provider.WS()
@@ -171,6 +193,7 @@ func (w *course) connect() (interface {
 	}
 	cfg := evm.Config{
 		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout, MaxAnswer: 8 << 20,
+		MaxCallsPerSecond: float64(w.profile.Calls),
 	}
 	one, err := evm.New(cfg)
 	if err != nil || w.second == nil {
@@ -270,6 +293,9 @@ func (w *course) done() {
 		return open == 0
 	})
 	w.stop()
+	if refused := w.provider.Refused(); w.profile.Calls > 0 && refused > 2*w.profile.Calls {
+		w.Errorf("%d calls were refused although the limit is configured, want those of two beginnings at most", refused)
+	}
 	w.verdict()
 }
 
