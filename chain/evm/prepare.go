@@ -17,6 +17,20 @@ import (
 // minRaise is how many percent more clients ask of a replacement, in both caps.
 const minRaise = 10
 
+// remoteHands is how many signatures a signer outside this process is asked for at once: it takes its time, and none
+// of this processor's.
+const remoteHands = 32
+
+// hands is how many signatures a Prepare makes at once.
+func (c *Chain) hands(drafts []chain.Draft) int {
+	for _, d := range drafts {
+		if _, own := c.keys.of(d.Account).(*Keystore); own {
+			return runtime.GOMAXPROCS(0)
+		}
+	}
+	return remoteHands
+}
+
 // Prepare implements chain.Chain.
 func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
 	ctx = urgently(ctx, urgentQuotes)
@@ -30,7 +44,7 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 	}
 	prepared := make([]chain.Prepared, len(drafts))
 	var signing sync.WaitGroup
-	workers := make(chan struct{}, runtime.GOMAXPROCS(0))
+	workers := make(chan struct{}, c.hands(drafts))
 	for i, d := range drafts {
 		tx, err := c.draft(m, f, d)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -38,19 +39,29 @@ func (k *keyring) open(a Account) (evm.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	key := k.keys[sum]
+	key := k.kept(sum)
 	if key == nil {
 		if key, err = evm.OpenKeystore(a.Keystore, a.PasswordFile); err != nil {
 			return nil, err
 		}
-		k.keys[sum] = key
+		k.keep(sum, key)
 	}
 	if key.Account() != a.Address {
 		return nil, fmt.Errorf("%w: the keystore holds the key of %v, the configuration says %v: correct one of them", chain.ErrKey, key.Account(), a.Address)
 	}
 	return key, nil
+}
+
+func (k *keyring) kept(sum [sha256.Size]byte) *evm.Keystore {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.keys[sum]
+}
+
+func (k *keyring) keep(sum [sha256.Size]byte, key *evm.Keystore) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.keys[sum] = key
 }
 
 func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
@@ -66,16 +77,31 @@ func sumOf(files ...string) (sum [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
+// opensAtOnce bounds how many keys are opened at once: one of the usual cost takes 256 MiB, and a processor for the
+// better part of a second.
+const opensAtOnce = 4
+
 // openAll opens the keys of all accounts.
 func (k *keyring) openAll(c config.Config, accounts []Account) error {
-	var faults []config.Fault
+	errs := make([]error, len(accounts))
+	slots := make(chan struct{}, min(opensAtOnce, runtime.GOMAXPROCS(0)))
+	var opening sync.WaitGroup
 	for i, a := range accounts {
-		signer, err := k.open(a)
+		slots <- struct{}{}
+		opening.Go(func() {
+			defer func() { <-slots }()
+			signer, err := k.open(a)
+			if errs[i] = err; err == nil {
+				disconnect(signer)
+			}
+		})
+	}
+	opening.Wait()
+	var faults []config.Fault
+	for i, err := range errs {
 		if err != nil {
 			faults = append(faults, c.Fault(fmt.Sprintf("accounts[%d]", i), err.Error()))
-			continue
 		}
-		disconnect(signer)
 	}
 	return c.Faults(faults)
 }
