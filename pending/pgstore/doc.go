@@ -27,8 +27,9 @@
 //
 // # Notifications
 //
-// pending_tx_new and pending_tx_update carry the keys of a slot, pending_intent an account that has
-// something to do. Listeners read the rows themselves, and a poll finds what they missed.
+// pending_tx_new and pending_tx_update carry the keys of a slot; of a statement with more than 16 slots of an account
+// the nonces from which and to which they are, and how many. pending_intent carries an account that has something to
+// do. Listeners read the rows themselves, and a poll finds what they missed.
 //
 // Sources: requirements S20, S23–S26.
 package pgstore

@@ -32,7 +32,7 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
 	SchemaMin = 5
-	SchemaMax = 5
+	SchemaMax = 6
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,40 @@ func TestNotifications(t *testing.T) {
 			got.State != want.state || got.Creator != "node-1" || got.UpdatedAt.IsZero() || got.BlockHash != want.block {
 			t.Errorf("channel %s notified %s, want channel %s, state %s, block %q", heard.Channel, heard.Payload, want.channel, want.state, want.block)
 		}
+	}
+}
+
+// S23: a statement with more than 16 rows notifies once for each account, with the range of their nonces.
+func TestNotificationsOfManyRows(t *testing.T) {
+	t.Parallel()
+	s := openShelf(t)
+	ear := s.db.Connect(t)
+	run(t, ear, `LISTEN pending_tx_new`)
+	for _, many := range []uint64{16, 17} {
+		var b pending.Batch
+		for i := range many {
+			index := 100*many + i
+			b.New = append(b.New, pending.Slot{Index: index, Attempts: []pending.Attempt{
+				{Signed: chain.Signed{Account: pendingtest.Account, Index: index, Hash: hashOf(index), Bytes: []byte("b")}},
+			}})
+		}
+		s.write(b)
+	}
+	var got []string
+	for range 17 {
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		heard, err := ear.WaitForNotification(ctx)
+		cancel()
+		if err != nil {
+			t.Fatalf("after %v: %v", got, err)
+		}
+		got = append(got, heard.Payload)
+	}
+	if last := got[16]; !strings.HasPrefix(last, `{"chain":"evm:1","account":"`+pendingtest.Account.String()+`","from":1700,"to":1716,"n":17,"updated_at":"`) {
+		t.Errorf("17 rows were notified as %s, want one range", last)
+	}
+	if !strings.Contains(got[15], `"nonce":1615`) {
+		t.Errorf("the last of 16 rows was notified as %s, want its nonce", got[15])
 	}
 }
 
