@@ -3,8 +3,10 @@ package election_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -117,7 +119,7 @@ func (w *world) something() election.Input {
 	case n < 9 && w.pending != nil:
 		return w.answer()
 	case n < 12:
-		for s := range w.rules.seats {
+		for _, s := range slices.Sorted(maps.Keys(w.rules.seats)) {
 			if w.closing[s] && w.IntN(2) == 0 {
 				return election.Ended{Scope: s}
 			}
@@ -266,7 +268,7 @@ func (w *world) finish(set election.Settings) error {
 			return nil
 		}
 		var in election.Input = election.Tick{}
-		for s := range w.rules.seats {
+		for _, s := range slices.Sorted(maps.Keys(w.rules.seats)) {
 			if w.closing[s] && !stuck {
 				in = election.Ended{Scope: s}
 			}

@@ -553,7 +553,7 @@ active [NODES] proctype backend() {
 	od
 }
 
-/* ---- a node: machine.go, machine_seat.go, machine_pump.go, and the gate of package fence ----- */
+/* ---- a node: machine.go, machine_seat.go, machine_due.go, and the gate of package fence ------ */
 
 #define FROM_REPLY(i) (LEASE(i) - MARGIN)
 #define FROM_SEND(i)  (LEASE(i) - MARGIN > n[i].age -> LEASE(i) - MARGIN - n[i].age : 0)
