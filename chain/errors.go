@@ -17,6 +17,8 @@ var (
 	// ErrFinality means that the endpoint's word on final blocks is not usable, and that the
 	// configuration does not say how deep a final block is.
 	ErrFinality = errors.New("it is not known which blocks are final")
+	// ErrUnsupported means that the chain is of a kind for which the driver cannot sign.
+	ErrUnsupported = errors.New("the chain is of a kind that is not supported")
 	// ErrThread means that the blocks between the last turn and the present head are
 	// unknown. Look up everything that is not final, and follow anew from the present head.
 	ErrThread = errors.New("the blocks between the last one seen and the head are unknown")

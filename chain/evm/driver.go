@@ -43,6 +43,7 @@ type facts struct {
 	blockGas    uint64
 	headersOnly bool // the node has eth_getHeaderByNumber
 	noTips      bool // the node has no eth_maxPriorityFeePerGas
+	legacy      bool // the blocks have no base fee
 }
 
 // New makes a driver and does not connect. The error lists every fault of cfg.
@@ -75,12 +76,15 @@ func (c *Chain) Format(f fmt.State, _ rune) { _, _ = f.Write([]byte(c.String()))
 func (c *Chain) MarshalJSON() ([]byte, error) { return c.cfg.MarshalJSON() }
 
 // Describe implements chain.Chain. The error wraps ErrFinality if the endpoint calls its head final, or
-// names no final block, and the configuration does not say otherwise.
+// names no final block, and the configuration does not say otherwise; ErrUnsupported if its blocks have no base fee.
 func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	ctx = urgently(ctx, urgentHeads)
 	f, err := c.learn(ctx)
 	if err != nil {
 		return chain.Description{}, err
+	}
+	if f.legacy {
+		return chain.Description{}, c.unsupported()
 	}
 	if err := c.checkFinality(ctx, f); err != nil {
 		return chain.Description{}, err
@@ -89,6 +93,10 @@ func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 		ID: "evm:" + strconv.FormatUint(c.cfg.ChainID, 10), MaxBatch: c.cfg.MaxBatch, MaxPending: c.cfg.MaxPending,
 		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL, Genesis: c.genesisHash(),
 	}, nil
+}
+
+func (c *Chain) unsupported() error {
+	return fmt.Errorf("%w: the blocks of %s have no base fee, and conch signs with the fees of EIP-1559", chain.ErrUnsupported, c.cfg.URL)
 }
 
 // known returns the facts, and asks for them if there are none. So no call goes to an endpoint
@@ -123,7 +131,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	if latest.GasLimit == 0 {
 		return facts{}, fmt.Errorf("%w: %s gives a block gas limit of 0, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
-	f, err := c.learnMore(ctx, facts{blockGas: uint64(latest.GasLimit)})
+	f, err := c.learnMore(ctx, facts{blockGas: uint64(latest.GasLimit), legacy: latest.BaseFee == nil})
 	if err != nil {
 		return facts{}, err
 	}

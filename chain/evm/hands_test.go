@@ -20,13 +20,14 @@ type gathering struct {
 	there int
 	most  int
 	all   chan struct{}
+	once  sync.Once // closes all
 }
 
 func (g *gathering) Sign(ctx context.Context, tx *types.Transaction) (*types.Transaction, error) {
 	g.mu.Lock()
 	g.there++
 	if g.most = max(g.most, g.there); g.there == g.many {
-		close(g.all)
+		g.once.Do(func() { close(g.all) })
 	}
 	g.mu.Unlock()
 	select {

@@ -64,7 +64,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 			return nil, err
 		}
 		if head.BaseFee == nil {
-			return nil, fmt.Errorf("%w: the blocks of %s have no base fee: only chains with the fees of EIP-1559 are supported", chain.ErrAnswer, c.cfg.URL)
+			return nil, c.unsupported()
 		}
 		q.base = head.BaseFee.ToInt()
 	}

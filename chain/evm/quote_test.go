@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/big"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -158,5 +159,20 @@ func TestANodeThatCanLess(t *testing.T) {
 	}
 	if turn, err := first(); err != nil || turn.Block.Number != 5 {
 		t.Errorf("got %+v, %v, want block 5", turn, err)
+	}
+}
+
+// F13: nothing can be signed for a chain whose blocks have no base fee, and the first question says so.
+func TestALegacyChain(t *testing.T) {
+	t.Parallel()
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, func(method string, params []json.RawMessage) any {
+		answer := healthy(method, params)
+		if block, is := answer.(map[string]any); is {
+			delete(block, "baseFeePerGas")
+		}
+		return answer
+	})})
+	if _, err := c.Describe(t.Context()); !errors.Is(err, chain.ErrUnsupported) || !strings.Contains(err.Error(), "no base fee") {
+		t.Errorf("got error %v, want ErrUnsupported", err)
 	}
 }

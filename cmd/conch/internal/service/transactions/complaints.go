@@ -40,6 +40,8 @@ func (c *complaints) about(err error) {
 		text = "THE ENDPOINT SERVES ANOTHER CHAIN: nothing is sent"
 	case errors.Is(err, chain.ErrFinality):
 		text = "IT IS NOT KNOWN WHICH BLOCKS ARE FINAL: nothing is sent until the endpoint says so, or finality is set"
+	case errors.Is(err, chain.ErrUnsupported):
+		text = "THE CHAIN IS OF A KIND THAT IS NOT SUPPORTED: nothing is sent"
 	case errors.Is(err, chain.ErrUnproven):
 		text = "A TRANSACTION OF THE ACCOUNT CANNOT BE PROVEN: nothing is concluded from it"
 	case errors.Is(err, fence.ErrStale):
@@ -59,7 +61,7 @@ func (c *complaints) about(err error) {
 
 // ofChain reports whether an error is of the chain, which has connections that break as well.
 func ofChain(err error) bool {
-	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrFinality, chain.ErrUnproven, chain.ErrThread, chain.ErrNotFound} {
+	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrFinality, chain.ErrUnsupported, chain.ErrUnproven, chain.ErrThread, chain.ErrNotFound} {
 		if errors.Is(err, one) {
 			return true
 		}

@@ -14,6 +14,8 @@ type endpoint struct {
 	fault string // why nothing can be sent there; empty: it can
 	other bool   // the endpoint serves another chain
 	vague bool   // nothing says which of its blocks are final
+
+	unsupported bool // nothing can be signed for it
 }
 
 // paying has the facts about an account.
@@ -51,6 +53,8 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 			found = append(found, doctor.Warning(fmt.Sprintf("chain %q: one of its endpoints is not used: %s", c.Name, c.fault), "check its url and its chain; the others are used meanwhile"))
 		case c.other:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), "correct chain_id or url: a transaction for one chain is worthless on another"))
+		case c.unsupported:
+			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), sayUnsupported))
 		case c.vague:
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q: %s", c.Name, c.fault), sayFinality))
 		case c.fault != "":

@@ -25,6 +25,7 @@ func TestFindings(t *testing.T) {
 		{"a chain that does not answer", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no answer"}}, nil, "chains", doctor.Fail, "no answer"},
 		{"another chain", []endpoint{{Chain: Chain{Name: "dev"}, fault: "has chain ID 5", other: true}}, nil, "chains", doctor.Fail, "chain_id"},
 		{"a chain of unknown finality", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no tag", vague: true}}, nil, "chains", doctor.Fail, "set finality"},
+		{"a legacy chain", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no base fee", unsupported: true}}, nil, "chains", doctor.Fail, "take the chain"},
 		{"one of two endpoints", []endpoint{{Chain: Chain{Name: "dev"}}, {Chain: Chain{Name: "dev"}, fault: "no answer"}}, nil, "chains", doctor.Warn, "the others are used"},
 		{"two of two endpoints", []endpoint{{Chain: Chain{Name: "dev"}, fault: "no answer"}, {Chain: Chain{Name: "dev"}, fault: "no answer"}}, nil, "chains", doctor.Fail, "does not answer"},
 		{"chains that answer", []endpoint{{Chain: Chain{Name: "dev"}}}, nil, "chains", doctor.OK, "1 chain answers"},

@@ -34,6 +34,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		asking.Go(func() {
 			if _, err := describe(ctx, one); err != nil {
 				chains[i].fault, chains[i].other, chains[i].vague = err.Error(), errors.Is(err, chain.ErrForeign), errors.Is(err, chain.ErrFinality)
+				chains[i].unsupported = errors.Is(err, chain.ErrUnsupported)
 			}
 		})
 	}

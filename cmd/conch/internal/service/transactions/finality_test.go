@@ -65,7 +65,7 @@ var (
 )
 
 func blockOf(number int) string {
-	return fmt.Sprintf(`{"number":"0x%x","hash":"0x%064x","parentHash":"0x%064x","gasLimit":"0x1c9c380"}`, number, number, number-1)
+	return fmt.Sprintf(`{"number":"0x%x","hash":"0x%064x","parentHash":"0x%064x","gasLimit":"0x1c9c380","baseFeePerGas":"0x7"}`, number, number, number-1)
 }
 
 // W1: a node does not start with an endpoint of which it is not known which blocks are final, and says
@@ -103,4 +103,36 @@ func TestAChainOfUnknownFinalityIsRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// F13: a node does not start with a chain whose blocks have no base fee, and conch doctor says the same.
+func TestALegacyChainIsRefused(t *testing.T) {
+	t.Parallel()
+	whole := endpointAt(t, `"result":`+blockOf(5))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		request, err := http.NewRequestWithContext(r.Context(), http.MethodPost, whole, r.Body)
+		if err != nil {
+			return
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return
+		}
+		defer func() { _ = answer.Body.Close() }()
+		text, _ := io.ReadAll(answer.Body)
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, strings.ReplaceAll(string(text), `,"baseFeePerGas":"0x7"`, ""))
+	}))
+	t.Cleanup(server.Close)
+	c := Chain{Name: "dev", Kind: KindEVM, ChainID: 1}
+	c.Endpoints[0].URL = server.URL
+	s := &service{frame: node.Frame{Log: slog.New(slog.DiscardHandler)}}
+	if err := s.compareChains(t.Context(), []Account{{Chain: c}}); err == nil || !strings.Contains(err.Error(), `chain "dev"`) || !strings.Contains(err.Error(), "no base fee") {
+		t.Errorf("at the start: got error %v, want that there is no base fee", err)
+	}
+	found := examine(t.Context(), config.Config{Sections: []config.Section{&Section{chains: []Chain{c}}}})
+	if f := found[0]; f.Status != doctor.Fail || !strings.Contains(f.Detail, "no base fee") || f.Remedy == "" {
+		t.Errorf("doctor: got %+v, want a failure with a remedy", f)
+	}
+	http.DefaultClient.CloseIdleConnections()
 }

@@ -113,6 +113,9 @@ func disconnect(one any) {
 	}
 }
 
+// sayUnsupported is the remedy for a chain on which nothing can be signed.
+const sayUnsupported = "take the chain and its accounts out of the configuration"
+
 // sayFinality is the remedy for a chain of which it is not known which blocks are final.
 const sayFinality = `set finality of this chain to the number of blocks below its head at which a block is final, or to "instant" if a block is final at once`
 
@@ -145,6 +148,8 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 			switch {
 			case errors.Is(err, chain.ErrForeign):
 				faults[i] = err
+			case errors.Is(err, chain.ErrUnsupported):
+				faults[i] = fmt.Errorf("chain %q: %w: %s", c.Name, err, sayUnsupported)
 			case errors.Is(err, chain.ErrFinality):
 				faults[i] = fmt.Errorf("chain %q: %w: %s", c.Name, err, sayFinality)
 			case err != nil:

@@ -51,6 +51,7 @@ func TestComplaintsNameTheCulprit(t *testing.T) {
 		{fmt.Errorf("%w: eth_call: odd", chain.ErrAnswer), "NODE ANSWERS WITH ERRORS", "odd"},
 		{fmt.Errorf("%w: 5", chain.ErrForeign), "ANOTHER CHAIN", "5"},
 		{fmt.Errorf("%w: no tag", chain.ErrFinality), "WHICH BLOCKS ARE FINAL", "no tag"},
+		{fmt.Errorf("%w: no base fee", chain.ErrUnsupported), "KIND THAT IS NOT SUPPORTED", "no base fee"},
 		{fmt.Errorf("%w: 0x12", chain.ErrUnproven), "CANNOT BE PROVEN", "0x12"},
 		{fmt.Errorf("%w: block 7", chain.ErrNotFound), "is looked up again", "block 7"},
 		{&pg.LineError{Err: io.EOF}, "CANNOT BE KEPT", "database"},
