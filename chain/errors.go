@@ -31,6 +31,8 @@ var (
 	ErrUnclear = errors.New("the node refuses the call with an unrecognised error")
 	// ErrFunds means that the account cannot pay for the call.
 	ErrFunds = errors.New("the account cannot pay")
+	// ErrEnough means that the attempt before pays what is asked for now, so that a dearer one would change nothing.
+	ErrEnough = errors.New("the attempt before pays enough")
 	// ErrFee means that the necessary fee is above the maximum that the draft allows.
 	ErrFee = errors.New("the fee is above the allowed maximum")
 )

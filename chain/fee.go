@@ -35,6 +35,16 @@ func raised(part *big.Int, percent int) *big.Int {
 	return more.Div(more, big.NewInt(100)).Add(more, big.NewInt(1))
 }
 
+// Enough reports whether an attempt with this fee, which waits, pays the price that is asked for now and a tenth more,
+// and the tip. One that pays more would not be in a block sooner.
+func (f Fee) Enough(price, tip *big.Int) bool {
+	if f.Max == nil || f.Tip == nil || price == nil || tip == nil {
+		return false
+	}
+	spare := new(big.Int).Mul(price, big.NewInt(11))
+	return new(big.Int).Mul(f.Max, big.NewInt(10)).Cmp(spare) >= 0 && f.Tip.Cmp(tip) >= 0
+}
+
 // Bid chooses the fee of an attempt. It starts at suggested, raises it to percent more
 // than above, the dearest attempt of the slot so far, and caps it at most, but not below
 // least, which is the lowest fee that the chain takes now. The error wraps ErrFee.

@@ -78,3 +78,24 @@ func TestMemory(t *testing.T) {
 		t.Errorf("the zero block has thread %v, want none", got)
 	}
 }
+
+func TestEnough(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		of         chain.Fee
+		price, tip int64
+		want       bool
+	}{
+		"a tenth more than the price":    {fee(110, 2), 100, 2, true},
+		"less than a tenth more":         {fee(109, 2), 100, 2, false},
+		"the tip is too low":             {fee(500, 1), 100, 2, false},
+		"no tip is asked for":            {fee(500, 0), 100, 0, true},
+		"nothing is known of its price":  {chain.Fee{Tip: big.NewInt(5)}, 100, 2, false},
+		"nothing is known of its tip":    {chain.Fee{Max: big.NewInt(500)}, 100, 2, false},
+		"the price has risen far beyond": {fee(110, 2), 400, 2, false},
+	} {
+		if got := c.of.Enough(big.NewInt(c.price), big.NewInt(c.tip)); got != c.want {
+			t.Errorf("%s: enough %v, want %v", name, got, c.want)
+		}
+	}
+}

@@ -38,6 +38,9 @@ type Draft struct {
 	Above Fee
 	// Most is the highest fee allowed; the zero Fee allows any.
 	Most Fee
+	// Stuck says that the attempt before, with the fee Above, is in a pool and in no block for a while. If it pays what
+	// is asked for now, the error is ErrEnough.
+	Stuck bool
 }
 
 // Fee is what an attempt offers for a unit of gas, in the chain's smallest unit. On EVM

@@ -27,8 +27,9 @@ type Config struct {
 	MaxBatch int
 	// ResendAfter is the number of blocks between searches for dropped attempts (default 3).
 	ResendAfter uint64
-	// RaiseAfter is the number of blocks without progress before attempts pay more (default 5).
-	RaiseAfter uint64
+	// RaiseAfter is how long attempts may wait in a pool, while at least three blocks come, before they pay more if
+	// the chain asks for more (default 30s; below 0: never).
+	RaiseAfter time.Duration
 	// FillAfter is the number of blocks without progress before a gap is filled (default 10).
 	FillAfter uint64
 	// MostRaise limits the fee of a slot, as a multiple of its first attempt's (default 10).
@@ -74,7 +75,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 		c.MaxBatch = min(c.MaxBatch, d.MaxBatch)
 	}
 	c.ResendAfter = cmp.Or(c.ResendAfter, 3)
-	c.RaiseAfter = cmp.Or(c.RaiseAfter, 5)
+	c.RaiseAfter = cmp.Or(c.RaiseAfter, 30*time.Second)
 	c.FillAfter = cmp.Or(c.FillAfter, 10)
 	c.MostRaise = cmp.Or(c.MostRaise, 10)
 	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks

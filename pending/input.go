@@ -205,6 +205,7 @@ type replacement struct {
 	Before int       // the number of attempts that exist
 	Gas    uint64    // the gas limit of the last attempt; 0: estimate it anew
 	Filler bool      // it carries no call
+	Stuck  bool      // the last attempt is in a pool and only waits
 	Gap    bool      // it fills a gap: there is no slot yet
 }
 

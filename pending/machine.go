@@ -51,6 +51,9 @@ type machine struct {
 	frontSince uint64 // the height at which front last changed
 	markedAt   uint64 // the height at which slots were last marked as stuck
 
+	frontFrom  fence.Instant // the instant of frontSince
+	markedFrom fence.Instant // the instant of markedAt
+
 	savedAt  uint64        // the height at which changes were last stored
 	saveFrom fence.Instant // while busy, store no changes before this instant
 	saveBy   fence.Instant // store changes at this instant even if no block has come
@@ -80,7 +83,7 @@ type settings struct {
 	MaxInFlight int
 	MaxBatch    int
 	ResendAfter uint64
-	RaiseAfter  uint64
+	RaiseAfter  time.Duration
 	FillAfter   uint64
 	MostRaise   int64 // 0: no limit
 	FinalAfter  uint64

@@ -21,8 +21,8 @@ func (m *machine) pump(now fence.Instant) {
 		m.paused = 0 // else Next would return the past instant again and again
 	}
 	m.beginRecall()
-	m.takeCensus()
-	m.markStuck()
+	m.takeCensus(now)
+	m.markStuck(now)
 	m.save(now)
 	m.read(now)
 	m.sign(now)
@@ -55,7 +55,7 @@ type census struct {
 }
 
 // takeCensus counts, and notes at which height the front has changed.
-func (m *machine) takeCensus() {
+func (m *machine) takeCensus(now fence.Instant) {
 	m.census = census{}
 	c := &m.census
 	for _, s := range m.slots.all() {
@@ -72,7 +72,7 @@ func (m *machine) takeCensus() {
 		c.unconfirmed = c.unconfirmed || m.wantsOpinion(s) || m.wantsCount(s)
 	}
 	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
-		m.front, m.frontSince = m.best, m.head.Number
+		m.front, m.frontSince, m.frontFrom = m.best, m.head.Number, now
 	}
 }
 

@@ -8,12 +8,15 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// markStuck makes the account's first slots pay more once RaiseAfter blocks have passed in which no
-// transaction of the account was included and no slot was marked. It marks a batch of them: one at a
-// time, each would wait for RaiseAfter blocks. It passes over attempts that no node has, and ends at
-// the first gap, since nothing above a gap can be included.
-func (m *machine) markStuck() {
-	if m.set.RaiseAfter == 0 || m.head.Number < max(m.frontSince, m.markedAt)+m.set.RaiseAfter {
+// stuckBlocks is how many blocks have to come before a transaction that is in none of them counts as stuck.
+const stuckBlocks = 3
+
+// markStuck makes the account's first slots pay more once RaiseAfter and some blocks have passed in which no
+// transaction of the account was included and no slot was marked. It marks a batch of them: one at a time, each would
+// wait for RaiseAfter. It passes over attempts that no node has, and ends at the first gap, since nothing above a gap
+// can be included.
+func (m *machine) markStuck(now fence.Instant) {
+	if m.set.RaiseAfter <= 0 || m.head.Number < max(m.frontSince, m.markedAt)+stuckBlocks || now < max(m.frontFrom, m.markedFrom).Add(m.set.RaiseAfter) {
 		return
 	}
 	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
@@ -22,10 +25,10 @@ func (m *machine) markStuck() {
 			break
 		}
 		if s.withNode() {
-			s.payMore, m.census.outdated = true, true
+			s.payMore, s.stuck, m.census.outdated = true, true, true
 		}
 	}
-	m.markedAt = m.head.Number
+	m.markedAt, m.markedFrom = m.head.Number, now
 }
 
 // offered is how many of an account's first slots are sent again before any of them is raised. Each pool
@@ -82,6 +85,7 @@ func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 		}
 		if s.payMore || s.needsFiller() {
 			one := replacement{Index: s.Index, Above: attempt.Fee, Before: len(s.Attempts), Gas: attempt.Gas, Filler: s.lastIsFiller() || s.needsFiller()}
+			one.Stuck = s.stuck && !s.needsFiller()
 			if s.refit && s.invalidAt != 0 && !one.Filler { // no node has taken any, so none was executed
 				one.Gas = 0
 			}
@@ -125,7 +129,7 @@ func (m *machine) stored(now fence.Instant, in stored) {
 		}
 		s.Attempts = append(s.Attempts, add.Attempts...)
 		s.deliveries = append(s.deliveries, make([]delivery, len(add.Attempts))...)
-		s.payMore = false
+		s.payMore, s.stuck = false, false
 	}
 	for _, one := range in.Unsigned {
 		m.unsignable(one)
@@ -143,6 +147,11 @@ func (m *machine) wasReplacing(index uint64) bool {
 func (m *machine) unsignable(failed unsigned) {
 	cause := Fees
 	switch {
+	case errors.Is(failed.Why, chain.ErrEnough):
+		if s := m.slots.get(failed.Index); s != nil {
+			s.payMore, s.stuck = false, false
+		}
+		return
 	case errors.Is(failed.Why, chain.ErrFee):
 	case errors.Is(failed.Why, chain.ErrCall):
 		cause = Unsignable

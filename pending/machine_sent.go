@@ -42,14 +42,14 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.Underpriced:
 			delivery.reached, s.doubt, s.outbid = maybe, true, true
 		case chain.FeeTooLow:
-			s.payMore = true
+			s.payMore, s.stuck = true, false
 		case chain.NoFunds:
 			m.sendLacksFunds, lacking = true, got.Said()
 			m.pause(now)
 		case chain.Unfit: // the node's limits or prices may change, or another node take it
 			m.invalid(now, s, attempt, delivery, "unfit: "+got.Said(), m.set.RejectAfter)
 			if delivery.reached == gone && !s.refit { // its gas was estimated when the chain asked for less
-				s.refit, s.payMore = true, true
+				s.refit, s.payMore, s.stuck = true, true, false
 			}
 		case chain.Full, chain.Refused:
 			m.pause(now)
@@ -80,7 +80,7 @@ func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *deli
 			return
 		}
 	}
-	at.reached, s.payMore = refused, true
+	at.reached, s.payMore, s.stuck = refused, true, false
 	m.refused(now, s, attempt, why)
 }
 
@@ -163,9 +163,9 @@ func (m *machine) weigh(s *slot, where chain.Where) {
 	case where == chain.Nowhere && s.passed > 0 && m.head.Number >= s.passed+m.set.SearchAfter:
 		s.spent = true
 	case where == chain.Nowhere && s.outbid:
-		s.payMore = true // another sender's transaction with this nonce is in the pool
+		s.payMore, s.stuck = true, false // another sender's transaction with this nonce is in the pool
 	case s.outbid && s.olderPooled():
-		s.payMore = true // an older attempt is in the pool, and the node wants more to replace it
+		s.payMore, s.stuck = true, false // an older attempt is in the pool, and the node wants more to replace it
 	}
 	s.outbid = false
 }

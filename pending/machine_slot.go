@@ -37,6 +37,7 @@ type slot struct {
 	again       bool          // send the last attempt again as it is, although a node has it
 	refit       bool          // it was signed anew since a node called an attempt unfit, with a new estimate of its gas
 	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
+	stuck       bool          // payMore is only since it waits: an attempt that pays enough is not replaced
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
 	why         string        // the chain's reason for that
@@ -105,7 +106,7 @@ func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 func (s *slot) found(in *inclusion, streamed bool) {
 	s.in, s.streamed, s.first, s.asked, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, 0, false, false, chain.Outcome{}
 	s.countAt, s.finalAtCount, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
-	s.doubt, s.spent, s.payMore, s.passed, s.searchAt = false, false, false, 0, 0
+	s.doubt, s.spent, s.payMore, s.stuck, s.passed, s.searchAt = false, false, false, false, 0, 0
 }
 
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
@@ -157,7 +158,7 @@ func above(a, b *big.Int, times int64) bool {
 // keepLast ends the wish for an attempt that pays more. The last attempt is the one to send again,
 // since a node may have dropped it, or may accept a filler after all.
 func (s *slot) keepLast() {
-	s.payMore = false
+	s.payMore, s.stuck = false, false
 	if _, delivery := s.last(); s.lastIsFiller() && delivery.reached == refused || delivery.reached == left {
 		delivery.reached = gone
 	}

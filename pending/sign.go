@@ -91,7 +91,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if !r.Filler {
 			most = most.Below(cancelRoom)
 		}
-		drafts[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: most}
+		drafts[i] = chain.Draft{Account: l.Account, Index: r.Index, Call: call, Filler: r.Filler, Above: r.Above, Most: most, Stuck: r.Stuck}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
@@ -101,6 +101,10 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	var batch Batch
 	for i, p := range prepared {
 		r := a.Replacements[i]
+		if errors.Is(p.Err, chain.ErrEnough) {
+			out.Unsigned = append(out.Unsigned, unsigned{Index: r.Index, Why: p.Err})
+			continue
+		}
 		if p.Err != nil {
 			l.reportUnalarmed(p.Err)
 			out.Hold = p.Err

@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
 		m := newMachine(settings{
-			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2, RejectAfter: 15 * time.Second,
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4 * time.Second, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2, RejectAfter: 15 * time.Second,
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
@@ -79,8 +79,10 @@ func parse(t *testing.T, words []string) input {
 		}
 		for _, name := range args.list("unsigned") {
 			at, why, _ := strings.Cut(name, ":")
-			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall}[why]}
-			in.Unsigned, in.Hold = append(in.Unsigned, u), u.Why
+			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall, "enough": chain.ErrEnough}[why]}
+			if in.Unsigned = append(in.Unsigned, u); why != "enough" {
+				in.Hold = u.Why
+			}
 		}
 		return in
 	case "sent":
@@ -283,6 +285,9 @@ func say(a action) string {
 			}
 			if one.Gap {
 				w.WriteString(" (gap)")
+			}
+			if one.Stuck {
+				w.WriteString(" (stuck)")
 			}
 			if one.Gas == 0 && !one.Filler {
 				w.WriteString(" (its gas anew)")

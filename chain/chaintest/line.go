@@ -102,6 +102,9 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 	tip := big.NewInt(n.cfg.MinTip)
 	least := chain.Fee{Max: new(big.Int).Add(n.baseFee, tip), Tip: tip}
 	suggested := chain.Fee{Max: new(big.Int).Add(least.Max, n.baseFee), Tip: tip}
+	if d.Stuck && d.Above.Enough(least.Max, tip) {
+		return chain.Signed{}, chain.ErrEnough
+	}
 	fee, err := chain.Bid(suggested, least, d.Above, d.Most, minRaise)
 	if err != nil {
 		return chain.Signed{}, err

@@ -80,6 +80,9 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if err != nil {
 		return nil, err
 	}
+	if price := new(big.Int).Add(m.least.Max, m.suggested.Tip); d.Stuck && d.Above.Enough(price, m.suggested.Tip) {
+		return nil, fmt.Errorf("%w: the price is %v", chain.ErrEnough, price)
+	}
 	fee, err := chain.Bid(m.suggested, m.least, d.Above, d.Most, minRaise)
 	if err != nil {
 		return nil, err

@@ -176,3 +176,19 @@ func TestALegacyChain(t *testing.T) {
 		t.Errorf("got error %v, want ErrUnsupported", err)
 	}
 }
+
+// A transaction that waits and pays what is asked for is not replaced; one that pays too little is.
+func TestStuckDrafts(t *testing.T) {
+	t.Parallel()
+	n := &node{height: 5, asked: map[string]int{}}
+	own := evm.NewKeystore(newKey(t))
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}})
+	draft := chain.Draft{Account: own.Account(), Call: chain.Call{To: make([]byte, 20), Gas: 21_000}, Stuck: true}
+	for most, enough := range map[int64]bool{100_000: true, 5000: false} { // the base fee of block 5 is 6000
+		draft.Above = chain.Fee{Max: big.NewInt(most), Tip: big.NewInt(1)}
+		got, err := c.Prepare(t.Context(), []chain.Draft{draft})
+		if err != nil || errors.Is(got[0].Err, chain.ErrEnough) != enough {
+			t.Errorf("it pays %d at most: got %+v, error %v; want that it is enough: %v", most, got, err, enough)
+		}
+	}
+}

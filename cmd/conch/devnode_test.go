@@ -126,5 +126,5 @@ func accountAt(n *daemon, url string, chainID int, more string) string {
 		}
 	}
 	return fmt.Sprintf("[[chains]]\nname = \"dev\"\nkind = \"evm\"\nurl = %q\nchain_id = %d\nfinality = 2\n"+
-		"[[accounts]]\nname = \"payer\"\nchain = \"dev\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n%s", url, chainID, more)
+		"[[accounts]]\nname = \"payer\"\nchain = \"dev\"\nkeystore = \"key.json\"\npassword_file = \"password\"\nraise_after = \"500ms\"\n%s", url, chainID, more)
 }

@@ -60,6 +60,7 @@ type Account struct {
 	GapFill      int           // blocks after which a nonce that no transaction needs is filled; 0: the default of package pending
 	SharedKey    bool          // others send from the account too
 	RestoreWait  time.Duration // how long no nonce is given away after a restore; 0: the default of package pending, below 0: not at all
+	RaiseAfter   time.Duration // how long a transaction waits before it may pay more; 0: the default of package pending
 	Repair       time.Duration // interval of looks that make up for a lost notification; 0: the default of package pending
 }
 
@@ -95,7 +96,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one),
 		}
-		maps.Copy(keys, one.Budget.keys(d))
+		maps.Copy(keys, budgetKeys(d, &one.Budget))
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 		s.chains = append(s.chains, one)
 	}
@@ -111,7 +112,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 			"address": d.Text(&address), "keystore": d.Path(&one.Keystore), "password_file": d.Path(&one.PasswordFile),
 			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
-			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair),
+			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair), "raise_after": d.Span(&one.RaiseAfter),
 			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "restore_wait": wait(d, &one.RestoreWait),
 		})
 		if address != "" {

@@ -16,8 +16,8 @@ type Budget struct {
 	Costs string // units of methods, such as "eth_call=26 eth_getLogs=75": a Chain is compared with another one
 }
 
-// keys are those of the tables that have a budget.
-func (b *Budget) keys(d *config.Decoder) map[string]config.Setter {
+// budgetKeys are those of the tables that have a budget.
+func budgetKeys(d *config.Decoder, b *Budget) map[string]config.Setter {
 	return map[string]config.Setter{"max_calls_per_second": readCalls(d, &b.Calls), "costs": readCosts(d, &b.Costs)}
 }
 
@@ -56,7 +56,7 @@ func readCosts(d *config.Decoder, to *string) config.Setter {
 // costs returns the units by method.
 func (b Budget) costs() map[string]float64 {
 	all := map[string]float64{}
-	for _, one := range strings.Fields(b.Costs) {
+	for one := range strings.FieldsSeq(b.Costs) {
 		method, units, _ := strings.Cut(one, "=")
 		all[method], _ = strconv.ParseFloat(units, 64) // as readCosts wrote it
 	}

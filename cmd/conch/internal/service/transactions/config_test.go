@@ -39,7 +39,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\n"+hot+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\n"+hot+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestAccounts(t *testing.T) {
 	switch {
 	case a.Address.String() != address || a.Chain.Finality != 12 || a.MaxInFlight != 7 || !filepath.IsAbs(a.Keystore):
 		t.Errorf("got address, finality, max_in_flight and keystore of %+v, want those of the file", a)
-	case a.GapFill != 20 || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
+	case a.GapFill != 20 || a.RaiseAfter != 45*time.Second || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
 		t.Errorf("got gap fill, repair and archive of %+v, want those of the file", a)
 	case !a.SharedKey || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
 		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)

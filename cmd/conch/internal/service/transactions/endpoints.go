@@ -83,7 +83,7 @@ func readURLs(d *config.Decoder, to *Chain) config.Setter {
 				continue
 			}
 			keys := map[string]config.Setter{"url": d.Text(&e.URL), "weight": d.Count(&e.Weight), "private": d.Flag(&e.Private)}
-			maps.Copy(keys, e.Budget.keys(d))
+			maps.Copy(keys, budgetKeys(d, &e.Budget))
 			d.Table(here, v, keys)
 		}
 	}

@@ -130,7 +130,7 @@ func (w *course) lead() {
 	driver, err := w.connect()
 	w.check(err)
 	manager, err := pending.New(pending.Config{
-		Account: w.key.Account(), Chain: driver, Store: w.store, RejectAfter: time.Second, Retry: 100 * time.Millisecond,
+		Account: w.key.Account(), Chain: driver, Store: w.store, RejectAfter: time.Second, RaiseAfter: 500 * time.Millisecond, Retry: 100 * time.Millisecond,
 		Patience: 500 * time.Millisecond, Pace: 200 * time.Millisecond, Repair: 200 * time.Millisecond, SearchAfter: 6,
 		Events: pending.Events{
 			Trouble: func(err error) { w.tell(err.Error()) },

@@ -59,7 +59,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
-		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), Sequence: service.managers.sequence,
+		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), RaiseAfter: a.RaiseAfter, Sequence: service.managers.sequence,
 		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
 	})
 	if err != nil {
