@@ -51,6 +51,12 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Inclusions(ctx context.Context, block Block, accounts []Account) ([]Inclusion, error)
 }
 
+// Finder is a Chain that can look up a block by its hash. It is optional.
+type Finder interface {
+	// Block returns a block. The error wraps ErrThread if the endpoint does not know it.
+	Block(ctx context.Context, hash Hash) (Block, error)
+}
+
 // Counter is a Chain that can ask for the next nonces of many accounts at once. It is optional.
 type Counter interface {
 	// Counts returns what Next returns for each of the accounts.

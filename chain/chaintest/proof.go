@@ -33,6 +33,15 @@ func (l *Line) Scan(ctx context.Context, of chain.Block, a chain.Account, from u
 	return found, next, err
 }
 
+// Block implements chain.Finder.
+func (l *Line) Block(ctx context.Context, h chain.Hash) (b chain.Block, err error) {
+	fault := l.pass(ctx, "Block", func() { b, err = l.find(h) })
+	if fault != nil {
+		err = fault
+	}
+	return b, err
+}
+
 // Pooled implements chain.Pooler.
 func (l *Line) Pooled(ctx context.Context, a chain.Account) (next uint64, err error) {
 	err = l.pass(ctx, "Pooled", func() {

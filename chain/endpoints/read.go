@@ -99,6 +99,16 @@ func (s *Set) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return read(ctx, s, func(c chain.Chain) (uint64, error) { return c.Next(ctx, a) })
 }
 
+// Block implements chain.Finder.
+func (s *Set) Block(ctx context.Context, hash chain.Hash) (chain.Block, error) {
+	return read(ctx, s, func(c chain.Chain) (chain.Block, error) {
+		if f, can := c.(chain.Finder); can {
+			return f.Block(ctx, hash)
+		}
+		return chain.Block{}, fmt.Errorf("%w: it cannot look blocks up", chain.ErrThread)
+	})
+}
+
 // Counts implements chain.Counter.
 func (s *Set) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
 	return read(ctx, s, func(c chain.Chain) ([]uint64, error) { return chain.Counts(ctx, c, accounts) })

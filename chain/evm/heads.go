@@ -213,6 +213,14 @@ func (c *Chain) prefetch(ctx context.Context, f facts, from, to uint64) {
 	}
 }
 
+// Block implements chain.Finder.
+func (c *Chain) Block(ctx context.Context, h chain.Hash) (chain.Block, error) {
+	if _, err := c.known(ctx); err != nil {
+		return chain.Block{}, err
+	}
+	return c.blockByHash(urgently(ctx, urgentHeads), h)
+}
+
 // blockByHash is the trail's lookup. It remembers what the endpoint showed.
 func (c *Chain) blockByHash(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if b, known := c.memory.Get(h); known {

@@ -7,7 +7,7 @@
 //	manager, err := pending.New(pending.Config{Account: a, Chain: shared.Of(a), …})
 //
 // What can fail, and what happens: an error of the stream ends it for each reader, as the driver's own would, and
-// the first one that comes back begins it again where it was. A reader that is more than a thousand turns behind
-// gets an error alone, and is brought up to date when it comes back. An answer that several wait for is asked for
-// once; if that fails, all of them get the error.
+// the first one that comes back begins it again where it was. Each reader works out its own turns: one that cannot be
+// led to the head gets an error alone. An answer that several wait for is asked for once; if that fails again and
+// again, each asks for itself.
 package feed

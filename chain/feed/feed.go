@@ -27,7 +27,7 @@ func New(c chain.Chain) *Feed {
 	f := &Feed{chain: c}
 	f.over, f.end = context.WithCancel(context.Background())
 	f.heads.memory = chain.NewMemory(remembered)
-	f.heads.readers = map[*reader]bool{}
+	f.heads.asked = map[chain.Hash]*question[chain.Block]{}
 	f.blocks.read = map[chain.Hash]*reading{}
 	return f
 }
@@ -63,28 +63,12 @@ func (v *view) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	return v.feed.count(ctx, a)
 }
 
-// Heads implements chain.Chain.
+// Heads implements chain.Chain. A reader that was away, or is slow, is told all turns from where it was.
 func (v *view) Heads(ctx context.Context, from chain.Block) iter.Seq2[chain.Turn, error] {
 	return func(yield func(chain.Turn, error) bool) {
-		r := v.feed.join(from)
-		defer v.feed.leave(r)
-		for {
-			turns, err := v.feed.take(r)
-			for _, turn := range turns {
-				if !yield(turn, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(chain.Turn{}, err)
-				return
-			}
-			select {
-			case <-r.news:
-			case <-ctx.Done():
-				yield(chain.Turn{}, ctx.Err())
-				return
-			}
+		err := v.feed.turns(ctx, from, func(turn chain.Turn) bool { return yield(turn, nil) })
+		if err != nil {
+			yield(chain.Turn{}, err)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (c *counting) Counts(ctx context.Context, accounts []chain.Account) ([]uint
 	return make([]uint64, len(accounts)), ctx.Err()
 }
 
-// A hundred accounts ask for a block once, and for their counts in two requests; accounts that do not follow
+// A hundred accounts ask for a block once, and for their counts in three requests; accounts that do not follow
 // ask for nothing.
 func TestAHundredAccountsAskAsOne(t *testing.T) {
 	t.Parallel()
@@ -114,8 +114,8 @@ func TestAHundredAccountsAskAsOne(t *testing.T) {
 		if n := line.Calls("Inclusions"); n > 6 {
 			t.Errorf("six blocks were read %d times", n)
 		}
-		if n := line.requests.Load(); n > 13 {
-			t.Errorf("%d requests for counts after six blocks, want two each", n)
+		if n := line.requests.Load(); n > 18 {
+			t.Errorf("%d requests for counts after six blocks, want three each", n)
 		}
 		synctest.Wait()
 		before := line.Calls("Heads")
@@ -197,37 +197,41 @@ func TestAnErrorEndsAllReaders(t *testing.T) {
 	})
 }
 
-// A reader that takes nothing ends with an error, and holds up no other.
+// A reader that is slow holds up no other, and is told all turns in the end; one that is far behind loses its thread.
 func TestASlowReader(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		f := feed.New(node.Line())
-		defer f.Close()
-		a := chaintest.Address("a")
-		ctx, leave := context.WithCancel(t.Context())
-		release, over := make(chan struct{}), make(chan error, 1)
-		go func() {
-			var last error
-			for _, err := range f.Of(a).Heads(ctx, chain.Block{}) {
-				<-release
-				last = err
+	for blocks, lost := range map[int]bool{200: false, 1000: true} {
+		synctest.Test(t, func(t *testing.T) {
+			node := chaintest.New(chaintest.Config{Seed: 1})
+			f := feed.New(node.Line())
+			defer f.Close()
+			a := chaintest.Address("a")
+			ctx, leave := context.WithCancel(t.Context())
+			release, over := make(chan struct{}), make(chan struct{})
+			told, err := 0, error(nil)
+			go func() {
+				defer close(over)
+				for _, err = range f.Of(a).Heads(ctx, chain.Block{}) {
+					told++
+					<-release
+				}
+			}()
+			quick := follow(t, f.Of(a), a, chain.Block{})
+			quick.wants(t, "the other", "[applied 0]")
+			for range blocks {
+				node.Mine()
+				synctest.Wait()
 			}
-			over <- last
-		}()
-		quick := follow(t, f.Of(a), a, chain.Block{})
-		quick.wants(t, "the other", "[applied 0]")
-		for range 1100 {
-			node.Mine()
+			close(release)
 			synctest.Wait()
-		}
-		close(release)
-		if err := <-over; !errors.Is(err, chain.ErrUnreachable) {
-			t.Errorf("the slow one got error %v, want ErrUnreachable", err)
-		}
-		leave()
-		if turns, _ := quick.end(); len(turns) != 1100 {
-			t.Errorf("the other was told %d turns, want 1100", len(turns))
-		}
-	})
+			leave()
+			<-over
+			if thread := errors.Is(err, chain.ErrThread); thread != lost || !lost && told < blocks {
+				t.Errorf("the slow one was told %d turns of %d blocks, and has the error %v; want that it lost its thread: %v", told, blocks, err, lost)
+			}
+			if turns, _ := quick.end(); len(turns) != blocks {
+				t.Errorf("the other was told %d turns, want %d", len(turns), blocks)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -9,170 +10,181 @@ import (
 )
 
 const (
-	remembered = 4096 // blocks, to bring readers up to date
-	mostBehind = 1024 // turns that a reader has not taken
+	remembered = 4096 // blocks of all readers together
+	followed   = 256  // blocks of one reader: what has changed further back is ErrThread to it
 )
 
-// heads is the shared stream of heads, which runs while it has readers.
+// heads is what the shared stream has shown last. It runs while it has readers. Each reader works out its own turns
+// from where it was.
 type heads struct {
-	mu      sync.Mutex
-	readers map[*reader]bool
-	stop    context.CancelFunc // of the stream; nil if none runs
-	run     uint64             // the number of the stream
-	memory  *chain.Memory
-	head    chain.Turn // the last applied block; zero: none yet, or it has been reverted
-	final   chain.Turn // the last final block of this stream
+	mu     sync.Mutex
+	stream *stream       // nil if none runs
+	memory *chain.Memory // blocks that were shown
+	head   chain.Block   // zero: not known
+	final  chain.Block   // an ancestor of head; zero: not known
+	by     string        // the endpoint that showed them
+	asked  map[chain.Hash]*question[chain.Block]
 }
 
-// reader is one account that follows the heads.
-type reader struct {
-	at     chain.Block // where it was, until it is placed
-	placed bool        // it gets every turn of the stream
-	turns  []chain.Turn
-	err    error // the end, after the turns
-	news   chan struct{}
+// stream is one following of the chain.
+type stream struct {
+	readers int
+	stop    context.CancelFunc
+	news    chan struct{} // closed, and replaced, with each turn
+	over    chan struct{} // closed at its end
+	err     error         // why it ended
 }
 
-// join adds a reader, which goes on from a block. The first one begins the stream there.
-func (f *Feed) join(from chain.Block) *reader {
+// join adds a reader to the stream, and begins one if there is none.
+func (f *Feed) join() *stream {
 	h := &f.heads
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := &reader{at: from, news: make(chan struct{}, 1)}
-	h.readers[r] = true
-	switch {
-	case h.stop == nil:
-		r.placed = true
-		h.run++
-		h.head, h.final = chain.Turn{}, chain.Turn{}
+	if h.stream == nil {
 		ctx, stop := context.WithCancel(f.over)
-		h.stop = stop
-		run := h.run
-		f.work.Go(func() { f.follow(ctx, run, from) })
-	case h.head.Block.Hash != "":
-		h.place(r)
+		s := &stream{stop: stop, news: make(chan struct{}), over: make(chan struct{})}
+		h.stream = s
+		from := h.head
+		f.work.Go(func() { f.follow(ctx, s, from) })
 	}
-	return r
+	h.stream.readers++
+	return h.stream
 }
 
-// leave removes a reader. The stream ends with the last one.
-func (f *Feed) leave(r *reader) {
+// leave removes a reader. The stream ends with the last one, and the next one begins at the head of then.
+func (f *Feed) leave(s *stream) {
 	h := &f.heads
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.readers, r)
-	if len(h.readers) == 0 && h.stop != nil {
-		h.stop()
-		h.stop = nil
+	if s.readers--; s.readers == 0 && h.stream == s {
+		s.stop()
+		h.stream, h.head, h.final = nil, chain.Block{}, chain.Block{}
 	}
 }
 
-// take returns what a reader has not taken yet.
-func (f *Feed) take(r *reader) (turns []chain.Turn, err error) {
-	f.heads.mu.Lock()
-	defer f.heads.mu.Unlock()
-	turns, r.turns = r.turns, nil
-	return turns, r.err
+// follow notes the chain's turns. If the driver does not know the way from where it was, it begins at the head: each
+// reader may still know its own.
+func (f *Feed) follow(ctx context.Context, s *stream, from chain.Block) {
+	err := f.read(ctx, s, from)
+	if from.Hash != "" && errors.Is(err, chain.ErrThread) {
+		err = f.read(ctx, s, chain.Block{})
+	}
+	h := &f.heads
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if s.err = err; h.stream == s {
+		h.stream = nil
+	}
+	s.stop()
+	close(s.over)
 }
 
-// follow passes the chain's turns on to the readers.
-func (f *Feed) follow(ctx context.Context, run uint64, from chain.Block) {
+func (f *Feed) read(ctx context.Context, s *stream, from chain.Block) error {
 	for turn, err := range f.chain.Heads(ctx, from) {
-		if !f.pass(run, turn, err) {
-			return
+		if err != nil {
+			return err
 		}
+		f.heads.note(s, turn)
 	}
+	return fmt.Errorf("%w: the stream of heads has ended", chain.ErrUnreachable)
 }
 
-// pass takes a turn or the end of a stream, and reports whether that stream goes on.
-func (f *Feed) pass(run uint64, turn chain.Turn, err error) bool {
-	h := &f.heads
+// note remembers a turn, and wakes the readers.
+func (h *heads) note(s *stream, turn chain.Turn) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.run != run || h.stop == nil {
-		return false // it has no readers any more
+	if h.stream != s {
+		return // it has no readers any more
 	}
-	if err != nil {
-		for r := range h.readers {
-			h.fail(r, err)
-		}
-		h.stop()
-		h.stop = nil
-		return false
-	}
-	h.note(turn)
-	for r := range h.readers {
-		switch {
-		case r.placed && len(r.turns) < mostBehind:
-			h.push(r, turn)
-		case r.placed:
-			h.fail(r, fmt.Errorf("%w: this process is %d turns behind", chain.ErrUnreachable, mostBehind))
-		case turn.Kind == chain.Applied:
-			h.place(r)
-		}
-	}
-	return true
-}
-
-// note remembers a turn.
-func (h *heads) note(turn chain.Turn) {
+	h.by = turn.By
 	switch turn.Kind {
 	case chain.Applied:
-		h.head = turn
 		h.memory.Add(turn.Block)
+		h.head = turn.Block
 	case chain.Reverted:
-		h.head = chain.Turn{}
-		if turn.Block.Number <= h.final.Block.Number {
-			h.final = chain.Turn{}
+		h.memory.Add(turn.Block)
+		h.head, _ = h.memory.Get(turn.Block.Parent)
+		if turn.Block.Number <= h.final.Number {
+			h.final = chain.Block{}
 		}
 	case chain.Finalized:
-		h.final = turn
+		h.final = turn.Block
+	}
+	close(s.news)
+	s.news = make(chan struct{})
+}
+
+// shown returns what the stream has shown last, and what is closed when it shows more.
+func (h *heads) shown(s *stream) (head, final chain.Block, by string, more <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.head, h.final, h.by, s.news
+}
+
+// turns follows the stream from a block on.
+func (f *Feed) turns(ctx context.Context, from chain.Block, yield func(chain.Turn) bool) error {
+	s := f.join()
+	defer f.leave(s)
+	trail := chain.NewTrail(followed, f.heads.memory.Thread(from)...)
+	for {
+		head, final, by, more := f.heads.shown(s)
+		turns, err := f.advance(ctx, trail, head, final)
+		if err != nil {
+			return err
+		}
+		for _, turn := range turns {
+			if turn.By = by; !yield(turn) {
+				return nil
+			}
+		}
+		select {
+		case <-more:
+		case <-s.over:
+			return s.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
-// place brings a reader to the head: from nowhere, or from the block at which it was.
-func (h *heads) place(r *reader) {
-	r.placed = true
-	if r.at.Hash == "" {
-		h.push(r, h.head)
-		if h.final.Block.Hash != "" {
-			h.push(r, h.final)
-		}
-		return
+// advance returns a reader's turns to a head and to a final block, which is an ancestor of that.
+func (f *Feed) advance(ctx context.Context, trail *chain.Trail, head, final chain.Block) ([]chain.Turn, error) {
+	if head.Hash == "" {
+		return nil, nil
 	}
-	trail := chain.NewTrail(remembered, h.memory.Thread(r.at)...)
-	turns, err := trail.Head(h.head.Block, func(hash chain.Hash) (chain.Block, error) {
-		b, known := h.memory.Get(hash)
-		if !known {
-			return b, fmt.Errorf("%w: block %v is not remembered", chain.ErrThread, hash)
-		}
+	turns, err := trail.Head(head, func(hash chain.Hash) (chain.Block, error) { return f.block(ctx, hash) })
+	if err != nil || final.Hash == "" {
+		return turns, err
+	}
+	finals, err := trail.Final(final, func(chain.Block, chain.Block) (bool, error) { return true, nil })
+	return append(turns, finals...), err
+}
+
+// block returns a block that was shown, or asks the chain for it, once for all readers.
+func (f *Feed) block(ctx context.Context, hash chain.Hash) (chain.Block, error) {
+	h := &f.heads
+	if b, known := h.memory.Get(hash); known {
 		return b, nil
-	})
-	if err != nil {
-		h.fail(r, err)
-		return
 	}
-	for _, turn := range turns {
-		turn.By = h.head.By
-		h.push(r, turn)
+	finder, can := f.chain.(chain.Finder)
+	if !can {
+		return chain.Block{}, fmt.Errorf("%w: block %v is not remembered", chain.ErrThread, hash)
 	}
-}
-
-func (h *heads) push(r *reader, turn chain.Turn) {
-	r.turns = append(r.turns, turn)
-	h.wake(r)
-}
-
-// fail ends a reader after the turns that it has not taken yet.
-func (h *heads) fail(r *reader, err error) {
-	r.err = err
-	delete(h.readers, r)
-	h.wake(r)
-}
-
-func (h *heads) wake(r *reader) {
-	select {
-	case r.news <- struct{}{}:
-	default:
+	h.mu.Lock()
+	q := h.asked[hash]
+	if q == nil {
+		q = ask(f, func(ctx context.Context) (chain.Block, error) { return finder.Block(ctx, hash) })
+		h.asked[hash] = q
 	}
+	h.mu.Unlock()
+	b, err := q.wait(ctx)
+	if over, _ := q.answered(); over {
+		h.mu.Lock()
+		delete(h.asked, hash)
+		h.mu.Unlock()
+	}
+	if err == nil {
+		h.memory.Add(b)
+	}
+	return b, err
 }

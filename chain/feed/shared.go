@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -32,11 +34,20 @@ func (s *blocks) add(a chain.Account) {
 type reading struct {
 	*question[[]chain.Inclusion]
 	accounts map[chain.Account]bool
+	failures int // of the readings before this one
 }
+
+// failTogether is how often a block is read for all before each account asks for itself: what is missing may be
+// another account's.
+const failTogether = 3
 
 // inclusions returns what the accounts have in a block.
 func (f *Feed) inclusions(ctx context.Context, b chain.Block, accounts []chain.Account) ([]chain.Inclusion, error) {
-	found, err := f.reading(b, accounts).wait(ctx)
+	r := f.reading(b, accounts)
+	if r.failures >= failTogether {
+		return f.chain.Inclusions(ctx, b, accounts)
+	}
+	found, err := r.wait(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +66,23 @@ func (f *Feed) reading(b chain.Block, accounts []chain.Account) *reading {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	r := s.read[b.Hash]
+	failures := 0
 	if r != nil {
 		_, failed := r.answered()
+		if failures = r.failures; failed {
+			failures++
+		}
+		if failures >= failTogether {
+			r.failures = failures
+			return r
+		}
 		if !failed && !slices.ContainsFunc(accounts, func(a chain.Account) bool { return !r.accounts[a] }) {
 			return r
 		}
 	} else {
 		s.order = append(s.order, b.Hash)
 	}
-	r = &reading{accounts: map[chain.Account]bool{}}
+	r = &reading{accounts: map[chain.Account]bool{}, failures: failures}
 	var all []chain.Account
 	for _, a := range slices.Concat(accounts, s.known) {
 		if !r.accounts[a] {
@@ -114,6 +133,9 @@ func (f *Feed) count(ctx context.Context, a chain.Account) (uint64, error) {
 	}
 }
 
+// mostCounts is how many accounts one request asks for: on a small budget each has its answer within some seconds.
+const mostCounts = 50
+
 // askCounts asks for all that wait, until none does.
 func (f *Feed) askCounts() {
 	c := &f.counts
@@ -125,21 +147,30 @@ func (f *Feed) askCounts() {
 		if len(waiting) == 0 {
 			return
 		}
-		var accounts []chain.Account
-		for a := range waiting {
-			accounts = append(accounts, a)
+		for part := range slices.Chunk(slices.Collect(maps.Keys(waiting)), mostCounts) {
+			f.answerCounts(waiting, part)
 		}
-		ctx, cancel := context.WithTimeout(f.over, patience)
-		got, err := chain.Counts(ctx, f.chain, accounts)
-		cancel()
-		for i, a := range accounts {
-			one := counted{err: err}
-			if err == nil {
-				one.next = got[i]
-			}
-			for _, answer := range waiting[a] {
-				answer <- one
-			}
+	}
+}
+
+// answerCounts asks for the counts of some accounts, and of each alone if one of them may be why there was none.
+func (f *Feed) answerCounts(waiting map[chain.Account][]chan counted, accounts []chain.Account) {
+	ctx, cancel := context.WithTimeout(f.over, patience)
+	got, err := chain.Counts(ctx, f.chain, accounts)
+	cancel()
+	if err != nil && len(accounts) > 1 && !errors.Is(err, chain.ErrUnreachable) && f.over.Err() == nil {
+		for _, a := range accounts {
+			f.answerCounts(waiting, []chain.Account{a})
+		}
+		return
+	}
+	for i, a := range accounts {
+		one := counted{err: err}
+		if err == nil {
+			one.next = got[i]
+		}
+		for _, answer := range waiting[a] {
+			answer <- one
 		}
 	}
 }
