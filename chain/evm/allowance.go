@@ -31,7 +31,8 @@ const (
 	grows       = 1.1              // in a second, near what was refused
 	growsFast   = 1.5              // in a second, far from it, or if that is not known
 	settles     = time.Second      // between two falls: refusals of requests that were under way count once
-	partsOfRate = 4                // a request has at most this part of a second's units
+	partsOfRate = 4                // what gathers, and the largest request, are this part of a second's units
+	boundless   = 100_000          // units a second: a learned rate that has grown so far is no limit
 	firstUnits  = 20               // of a process that begins: the one before it may have used those of this second
 )
 
@@ -89,16 +90,8 @@ func (a *allowance) take(w *waiter) {
 	}
 	a.tokens -= w.units
 	if w.urgency >= leastUrgent {
-		a.low = max(0, a.low-w.units)
+		a.low -= w.units // a debt, if it was more than gathers
 	}
-}
-
-// most returns how many calls one request should have.
-func (a *allowance) most(configured int) int {
-	if a.rate == 0 {
-		return configured
-	}
-	return min(configured, max(1, int(a.rate/partsOfRate)))
 }
 
 // took notes that units were answered.
@@ -115,6 +108,8 @@ func (a *allowance) took(now time.Time, units float64) {
 	}
 	if a.top > 0 {
 		a.rate = min(a.rate, a.top)
+	} else if a.rate > boundless {
+		a.rate, a.bad, a.tokens = 0, 0, 0 // there is no limit any more
 	}
 	a.heard = now
 }

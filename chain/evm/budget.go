@@ -100,7 +100,7 @@ func (b *budget) wait(ctx context.Context, units float64) error {
 func (b *budget) serve(now time.Time) {
 	b.allowance.refill(now, b.queue.holds(leastUrgent))
 	for {
-		w := b.queue.first(b.allowance.low)
+		w := b.queue.first(b.allowance.low, b.allowance.burst())
 		if w == nil {
 			return
 		}
@@ -132,14 +132,23 @@ func (b *budget) busy(ctx context.Context, units float64) time.Duration {
 	defer b.mu.Unlock()
 	now := time.Now()
 	b.allowance.refill(now, b.queue.holds(leastUrgent))
-	return b.allowance.gathers(now, units+b.queue.before(urgencyOf(ctx)))
+	return b.allowance.gathers(now, min(units, b.allowance.burst())+b.queue.before(urgencyOf(ctx)))
 }
 
-// most returns how many calls one request should have.
-func (b *budget) most(configured int) int {
+// fit returns how many of some calls one request should have: at least one, and no more than can be used at once.
+func (b *budget) fit(calls []rpc.BatchElem) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.allowance.most(configured)
+	if b.allowance.rate == 0 {
+		return len(calls)
+	}
+	units := 0.0
+	for i, call := range calls {
+		if units += b.costOf(call.Method); units > b.allowance.burst() && i > 0 {
+			return i
+		}
+	}
+	return len(calls)
 }
 
 // forQuarter returns for how long so many calls are a quarter of what the endpoint takes; 0 if there is no limit.

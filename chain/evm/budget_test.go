@@ -2,13 +2,16 @@ package evm_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
@@ -190,4 +193,80 @@ func TestWhoGivesUpLeavesItsTurn(t *testing.T) {
 			t.Errorf("a smaller request waits for %v after a larger one has given up, want not at all", took)
 		}
 	})
+}
+
+// W9: a call that costs more than what gathers in a moment has its part all the same.
+func TestCostlyCallsHaveTheirShare(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithCancel(t.Context())
+		b, o := evm.NewBudget(25, nil), &order{}
+		use(t, b)
+		blocks := 0
+		var going sync.WaitGroup
+		going.Go(func() {
+			for b.Wait(evm.Urgently(ctx, evm.Blocks), 20) == nil {
+				blocks++
+			}
+		})
+		for range 3000 {
+			o.ask(evm.Urgently(ctx, evm.Sends), b, "send")
+		}
+		time.Sleep(100 * time.Second)
+		end()
+		going.Wait()
+		o.going.Wait()
+		if blocks < 30 || blocks > 40 || o.count() < 1700 {
+			t.Errorf("%d calls of 20 units and %d sends in 100 s, want 37 and 1750", blocks, o.count())
+		}
+	})
+}
+
+// A learned rate that grows for long is no limit any more, and falls again with the next refusal.
+func TestALearnedRateHasAnEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := evm.NewBudget(0, nil)
+		b.Took(10)
+		b.Refused(0)
+		for second := range 10_000 {
+			time.Sleep(time.Second)
+			if b.Took(2); second > 20 && b.Most(500) < 2 {
+				t.Fatalf("a request has at most %d calls, want more and more", b.Most(500))
+			}
+		}
+		if got := b.Most(500); got != 500 {
+			t.Errorf("after hours without a refusal a request has at most %d calls, want as configured", got)
+		}
+		for range 20 {
+			b.Refused(0)
+			time.Sleep(2 * time.Second)
+		}
+		if got := b.Most(500); got > 5 {
+			t.Errorf("after twenty refusals a request has at most %d calls, want few", got)
+		}
+	})
+}
+
+// W9: a batch of sends that costs more than a second's units goes in parts.
+func TestABatchThatCostsMuch(t *testing.T) {
+	t.Parallel()
+	var sent atomic.Int64
+	c := open(t, evm.Config{ChainID: 1337, MaxCallsPerSecond: 500, Costs: map[string]float64{"eth_sendRawTransaction": 40}, URL: serve(t, func(method string, params []json.RawMessage) any {
+		if method == "eth_sendRawTransaction" {
+			sent.Add(1)
+			return hexutil.Bytes("right")
+		}
+		return healthy(method, params)
+	})})
+	attempts := make([]chain.Signed, 30)
+	for i := range attempts {
+		attempts[i] = chain.Signed{Hash: "right", Index: uint64(i)}
+	}
+	for deadline := time.Now().Add(30 * time.Second); sent.Load() < 30; {
+		c.Submit(t.Context(), attempts[sent.Load():])
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 30 were sent in half a minute", sent.Load())
+		}
+	}
 }

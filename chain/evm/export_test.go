@@ -45,6 +45,16 @@ func Denials(pause func()) (dropped [3]bool) {
 	return dropped
 }
 
+// KeepsDenied reports whether a line that is denied while it is lengthened is there again afterwards.
+func KeepsDenied() bool {
+	var l links
+	_ = l.thread.Rise(chain.Block{Number: 9, Hash: "bad"}, nil)
+	walk, drops := l.begin(9)
+	l.denied()
+	l.end(walk, drops, 9, nil, "")
+	return l.thread.Newest().Hash == "bad"
+}
+
 // Budget is an endpoint's budget.
 type Budget struct{ b budget }
 
@@ -67,7 +77,7 @@ const (
 var Urgently = urgently
 
 func (b *Budget) Wait(ctx context.Context, calls int) error     { return b.b.wait(ctx, float64(calls)) }
-func (b *Budget) Most(configured int) int                       { return b.b.most(configured) }
+func (b *Budget) Most(configured int) int                       { return b.b.fit(make([]rpc.BatchElem, configured)) }
 func (b *Budget) Busy(ctx context.Context, n int) time.Duration { return b.b.busy(ctx, float64(n)) }
 func (b *Budget) Cost(calls ...rpc.BatchElem) float64           { return b.b.cost(calls) }
 func (b *Budget) Note(err error, calls ...rpc.BatchElem)        { b.b.note(err, calls) }

@@ -52,6 +52,10 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 			return nil
 		}
 		poll.Reset(c.lookEvery())
+		// News of heads do not make looks more frequent than the endpoint takes them, beside all else.
+		if pause(ctx, c.rarely()) != nil {
+			return ctx.Err()
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -85,14 +89,16 @@ func (c *Chain) look(ctx context.Context, f facts, p *path, yield func(chain.Tur
 // mostBetween is the longest pause between two looks at the head.
 const mostBetween = 4 * time.Second
 
-// lookEvery returns the pause between two looks at the head: Poll, and not much shorter than blocks come, nor so short
-// that looks use more than a quarter of what the endpoint takes.
+// lookEvery returns the pause between two looks at the head: Poll, or half the time of a block, or that of rarely.
 func (c *Chain) lookEvery() time.Duration {
-	return max(c.cfg.Poll, min(max(c.pace.block()/2, c.endpoint.budget.forQuarter(lookCalls)), mostBetween))
+	return max(c.cfg.Poll, min(c.pace.block()/2, mostBetween), c.rarely())
 }
 
-// lookCalls is how many calls a look makes: for the head, and for the final block.
-const lookCalls = 2
+// rarely returns the least pause between two looks: they use a quarter of what the endpoint takes at most. A look asks
+// for the head and for the final block.
+func (c *Chain) rarely() time.Duration {
+	return min(c.endpoint.budget.forQuarter(2*c.endpoint.budget.costOf("eth_getBlockByNumber")), mostBetween)
+}
 
 func (c *Chain) report(turns []chain.Turn, yield func(chain.Turn) bool) (wanted bool) {
 	for _, turn := range turns {

@@ -25,6 +25,8 @@ type links struct {
 	// is found in pieces, by several tries.
 	found     map[chain.Hash]chain.Block
 	droppedAt time.Time // when all of it was last dropped because it denied a block
+	drops     uint64    // how often that was: what was copied before is not kept
+	wanted    uint64    // the lowest height of a walk that was broken off, plus one; 0: none was
 }
 
 // denied drops the line, so that it is asked for anew: a parent hash that was wrong once would deny for ever. It
@@ -38,6 +40,7 @@ func (l *links) denied() {
 func (l *links) drop() {
 	if l.mayDrop() {
 		l.thread, l.found, l.droppedAt = chain.Thread{}, nil, time.Now()
+		l.drops++
 	}
 }
 
@@ -98,19 +101,19 @@ func (c *Chain) link(ctx context.Context, f facts, l *links, top chain.Block, bl
 // lengthen makes the line reach from a block down to a height, and returns it. It believes of what the endpoint
 // shows only what the parent hashes prove.
 func (c *Chain) lengthen(ctx context.Context, f facts, l *links, top chain.Block, to uint64) (chain.Thread, error) {
-	thread := l.begin(to)
+	thread, drops := l.begin(to)
 	down := descent{at: top.Number, floor: thread.Newest().Number}
 	err := thread.Rise(top, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	if err == nil {
 		down = descent{at: thread.Oldest().Number, floor: to} // the lowest is mostly known
 		err = thread.Sink(to, func(h chain.Hash) (chain.Block, error) { return c.ancestor(ctx, f, l, &down, h) })
 	}
-	l.end(thread, err, down.child)
+	l.end(thread, drops, to, err, down.child)
 	return thread, err
 }
 
-// begin returns a copy of the line, to be made to reach down to a height.
-func (l *links) begin(to uint64) chain.Thread {
+// begin returns a copy of the line, to be made to reach down to a height, and how often it was dropped before.
+func (l *links) begin(to uint64) (thread chain.Thread, drops uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.walks++
@@ -120,21 +123,30 @@ func (l *links) begin(to uint64) chain.Thread {
 	if l.thread.Newest().Number < to { // nothing of it is needed, and the way up from there may be long
 		l.thread = chain.Thread{}
 	}
-	return l.thread
+	return l.thread, l.drops
 }
 
-// end keeps a line that was lengthened, or notes why it could not be.
-func (l *links) end(thread chain.Thread, err error, child chain.Hash) {
+// end keeps a line that was lengthened, unless the line was dropped meanwhile or has all of it, or notes why it could
+// not be lengthened. What was found for a walk that was broken off is kept for the next one.
+func (l *links) end(thread chain.Thread, drops, to uint64, err error, child chain.Hash) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.walks--
-	switch covered := l.thread.Has(thread.Newest()) && l.thread.Oldest().Number <= thread.Oldest().Number; {
+	deeper := l.thread.Oldest().Number < thread.Oldest().Number && l.thread.Has(thread.Oldest())
+	switch {
 	case errors.Is(err, chain.ErrThread):
 		l.lacks(child)
-	case err == nil && !covered:
+	case err == nil && drops == l.drops && !deeper:
 		l.thread = thread
 	}
-	if err == nil && l.walks == 0 {
+	if err != nil {
+		if l.wanted == 0 || to+1 < l.wanted {
+			l.wanted = to + 1
+		}
+	} else if to+1 <= l.wanted {
+		l.wanted = 0
+	}
+	if l.walks == 0 && l.wanted == 0 {
 		l.found = nil
 	}
 }
@@ -228,15 +240,13 @@ func (c *Chain) fetch(ctx context.Context, f facts, from, to uint64) (shown []ch
 	between := make([]*header, to-from)
 	calls := make([]rpc.BatchElem, to-from)
 	for i := range between {
-		calls[i] = f.blockCall(hexutil.EncodeUint64(from+uint64(i)), &between[i])
+		calls[i] = f.blockCall(hexutil.EncodeUint64(to-1-uint64(i)), &between[i]) // the walk goes down, and may be broken off
 	}
-	if err := c.batch(ctx, calls); err != nil {
-		return nil, false
-	}
-	for _, h := range between {
+	err := c.batch(ctx, calls)
+	for _, h := range between { // also those of the requests before one that failed
 		if h.valid() {
 			shown = append(shown, h.block())
 		}
 	}
-	return shown, true
+	return shown, err == nil
 }

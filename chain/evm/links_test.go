@@ -1,12 +1,15 @@
 package evm_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
@@ -124,5 +127,51 @@ func TestTheFirstHeadIsAskedForAgain(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// A line that another goroutine lengthens while it is denied is not kept.
+func TestADeniedLineIsGone(t *testing.T) {
+	t.Parallel()
+	if evm.KeepsDenied() {
+		t.Error("a line that was dropped for a denial is there again")
+	}
+}
+
+// W1: where linking the final block takes longer than a look at the head, the next look goes on where it got.
+func TestAFinalBlockFarBelow(t *testing.T) {
+	t.Parallel()
+	const head, low = 300, 180
+	var asked atomic.Int64
+	whole := growing()
+	answer := func(method string, params []json.RawMessage) any {
+		if method != "eth_getBlockByNumber" {
+			return whole(method, params)
+		}
+		n := hexutil.Uint64(0)
+		switch {
+		case string(params[0]) == `"latest"`:
+			n = head
+		case string(params[0]) == `"finalized"`:
+			n = low
+		case json.Unmarshal(params[0], &n) == nil:
+			asked.Add(1)
+			<-time.After(25 * time.Millisecond)
+		}
+		return whole("eth_getBlockByHash", []json.RawMessage{json.RawMessage(fmt.Sprintf("%q", heightHash(uint64(n)).String()))})
+	}
+	c := open(t, evm.Config{ChainID: 1337, Poll: 50 * time.Millisecond, MaxBatch: 1, URL: serve(t, answer)})
+	ctx, end := context.WithTimeout(t.Context(), time.Minute)
+	defer end()
+	for turn, err := range c.Heads(ctx, chain.Block{}) {
+		if err != nil {
+			t.Fatalf("%v; %d headers were asked for, of %d", err, asked.Load(), head-low)
+		}
+		if turn.Kind == chain.Finalized {
+			break
+		}
+	}
+	if n := asked.Load(); n > 2*(head-low) {
+		t.Errorf("%d headers were asked for, of %d", n, head-low)
 	}
 }

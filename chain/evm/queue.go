@@ -63,8 +63,8 @@ func (q *queue) remove(w *waiter) bool {
 }
 
 // first returns the request whose turn it is, nil if none waits. The least urgent kinds have their turn if what
-// they are sure of is enough for it.
-func (q *queue) first(sure float64) *waiter {
+// they are sure of is enough for it, or is all that gathers.
+func (q *queue) first(sure, burst float64) *waiter {
 	for _, from := range []urgency{leastUrgent, urgentHeads} {
 		for kind := from; kind < urgencies; kind++ {
 			t := &q.kinds[kind]
@@ -72,7 +72,7 @@ func (q *queue) first(sure float64) *waiter {
 				continue
 			}
 			w := t.waiting[t.accounts[0]][0]
-			if from == urgentHeads || sure >= w.units {
+			if from == urgentHeads || sure >= min(w.units, burst) {
 				return w
 			}
 			break

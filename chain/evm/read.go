@@ -71,7 +71,7 @@ func throttled(err error) bool {
 // read makes calls in requests of up to MaxBatch, and repeats those whose error retry selects.
 func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(error) bool) error {
 	for from := 0; from < len(calls); {
-		part := calls[from:min(len(calls), from+c.reads.limit(c.endpoint.budget.most(c.cfg.MaxBatch)))]
+		part := calls[from : from+c.endpoint.budget.fit(calls[from:min(len(calls), from+c.reads.limit(c.cfg.MaxBatch))])]
 		err := c.insist(ctx, part, retry)
 		large := func(err error) bool { return tooLarge(err) || answerTooLarge(err) }
 		refused := large(err) || slices.ContainsFunc(part, func(call rpc.BatchElem) bool { return large(call.Error) })
@@ -79,7 +79,9 @@ func (c *Chain) read(ctx context.Context, calls []rpc.BatchElem, retry func(erro
 			continue
 		}
 		if err != nil {
-			c.forget()
+			if ctx.Err() == nil { // else the caller hung up
+				c.forget()
+			}
 			return err
 		}
 		from += len(part)

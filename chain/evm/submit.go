@@ -44,6 +44,10 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 			fill(outcomes[from:], chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 			break
 		}
+		if !c.turn(ctx, to-from) {
+			fill(outcomes[from:], chain.Outcome{Verdict: chain.Refused, Text: "not sent: " + c.cfg.URL + " took no more calls for too long", By: c.cfg.URL})
+			break
+		}
 		c.submitted.add(attempts[from:to])
 		err := c.submit(ctx, attempts[from:to], outcomes[from:to])
 		if tooLarge(err) && c.sends.shrink(to-from) {
@@ -71,11 +75,18 @@ func (c *Chain) busy(ctx context.Context, calls int) (text string, busy bool) {
 	return fmt.Sprintf("not sent: %s takes no more calls for %v", c.cfg.URL, wait.Round(time.Second)), wait > mostWaited
 }
 
+// turn waits until a send may be made, and not for long. What has waited longer is not sent: its caller may be over.
+func (c *Chain) turn(ctx context.Context, calls int) bool {
+	brief, cancel := context.WithTimeout(ctx, mostWaited)
+	defer cancel()
+	return c.endpoint.budget.wait(brief, float64(calls)*c.endpoint.budget.costOf(sendMethod)) == nil
+}
+
 // fit returns the end of the request that begins at from.
 func (c *Chain) fit(attempts []chain.Signed, from int) int {
 	size := 0
 	to := from
-	most := c.sends.limit(c.endpoint.budget.most(c.cfg.MaxBatch))
+	most := c.endpoint.budget.fit(slices.Repeat([]rpc.BatchElem{{Method: sendMethod}}, min(len(attempts)-from, c.sends.limit(c.cfg.MaxBatch))))
 	for to < len(attempts) && to-from < most {
 		size += 2*len(attempts[to].Bytes) + overhead
 		if size > c.cfg.MaxBody && to > from {
@@ -91,7 +102,7 @@ func (c *Chain) submit(ctx context.Context, attempts []chain.Signed, outcomes []
 	for i, a := range attempts {
 		calls[i] = rpc.BatchElem{Method: sendMethod, Args: []any{hexutil.Bytes(a.Bytes)}, Result: new(hexutil.Bytes)}
 	}
-	if err := c.endpoint.batch(ctx, calls); err != nil {
+	if err := c.endpoint.exchange(ctx, calls); err != nil {
 		c.forget()
 		return err
 	}

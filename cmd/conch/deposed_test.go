@@ -24,7 +24,7 @@ import (
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
-// starves makes empty blocks until the chain's node has a dearer attempt for the first nonce.
+// starves makes blocks without its transactions, in which the price rises, until the chain's node has a dearer attempt for the first nonce.
 func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
 	t.Helper()
 	blocks := time.NewTicker(100 * time.Millisecond)
@@ -38,7 +38,7 @@ func (d *devnode) starves(t *testing.T, db *pgtest.DB) {
 		}
 		select {
 		case <-blocks.C:
-			d.call("dev_block", []string{})
+			d.call("dev_burn", hexed(1)) // what waits is raised only while the price rises
 		case <-deadline.C:
 			t.Fatalf("the attempts are %v, want a dearer one", tries)
 		}
@@ -253,7 +253,7 @@ func blindLeader(t *testing.T, db *pgtest.DB, url string) (blind, fence.Token, f
 	t.Cleanup(base.Close)
 	store := slowStore{Store: base.Store("evm:1337", "blind"), writing: new(sync.RWMutex), slow: make(chan struct{}), done: make(chan struct{})}
 	refused := new(atomic.Int64)
-	m, err := pending.New(pending.Config{
+	m, err := pending.New(pending.Config{RaiseAfter: 500 * time.Millisecond,
 		Account: key.Account(), Chain: driver, Store: store, Events: pending.Events{Refused: func(error) { refused.Add(1) }},
 	})
 	if err != nil {

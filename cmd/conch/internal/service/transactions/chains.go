@@ -44,12 +44,16 @@ func (c *chains) acquire(to Chain, dial func(Chain, *evm.Keys) (chain.Chain, err
 
 func (c *chains) release(to Chain, shared *connection) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if shared.users--; shared.users > 0 {
+	shared.users--
+	last := shared.users == 0
+	if last {
+		delete(c.open, to)
+	}
+	c.mu.Unlock()
+	if !last {
 		return
 	}
-	delete(c.open, to)
-	shared.feed.Close()
+	shared.feed.Close() // not under the lock: it waits for questions, and other chains must not wait for them
 	disconnect(shared.driver)
 }
 
