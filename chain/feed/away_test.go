@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -171,10 +172,8 @@ type picky struct{ *chaintest.Line }
 
 func (p picky) Counts(ctx context.Context, accounts []chain.Account) ([]uint64, error) {
 	time.Sleep(10 * time.Millisecond)
-	for _, a := range accounts {
-		if a == "bad" {
-			return nil, chain.ErrAnswer
-		}
+	if slices.Contains(accounts, "bad") {
+		return nil, chain.ErrAnswer
 	}
 	return make([]uint64, len(accounts)), nil
 }
