@@ -68,7 +68,8 @@ type loop struct {
 	wake      <-chan struct{}
 	end       context.CancelCauseFunc
 	work      sync.WaitGroup
-	height    atomic.Uint64 // height of the head
+	height    atomic.Uint64 // height of the head; 0 while the chain is not followed
+	lastSeen  atomic.Uint64 // the last height: no transaction that is signed later is below
 	headed    chan struct{} // closed once height is known
 	first     sync.Once     // closes headed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
@@ -145,6 +146,7 @@ func (l *loop) followOrRest(ctx context.Context) {
 		l.rest()
 		l.rest, l.restAt = nil, 0
 		l.stream++
+		l.height.Store(0)
 		l.machine.Step(now, rested{}) // idle: it has no actions
 	}
 }
@@ -227,6 +229,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 	tell := func(in input) { l.tell(ctx, streamed{in, stream}) }
 	var last chain.Block // the head as of the last turn that the machine was told
 	for ctx.Err() == nil {
+		began := last
 		for turn, err := range l.Chain.Heads(ctx, last) {
 			var in input
 			if err == nil {
@@ -250,7 +253,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 			case chain.Finalized:
 			}
 		}
-		if last.Hash == "" {
+		if last.Hash == "" && began.Hash != "" { // else nothing was followed that could be lost
 			tell(lost{})
 		}
 		_ = pause(ctx, l.Retry)
@@ -283,6 +286,7 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	}
 	// Only now, when the block could be read: the height is stored with slots, as that from which a search begins.
 	l.height.Store(turn.Block.Number)
+	l.lastSeen.Store(turn.Block.Number)
 	l.first.Do(func() { close(l.headed) })
 	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {
 		l.best.Store(in.Count)

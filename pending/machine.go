@@ -26,6 +26,7 @@ type machine struct {
 	unwound    bool        // a block has left the chain since the last one was applied
 	lower      int         // counts in a row that were below best, although no block had left the chain
 
+	resting      bool          // the chain is not followed: it is asked for its count before the next nonce is assigned
 	queued       int           // intents that wait for a slot
 	heard        int           // the highest count of them since the last assign began
 	strange      bool          // rows may be lost: assign nothing until every nonce below strangeTop is final
@@ -142,6 +143,7 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 		m.phase = blank
 		m.retry = now.Add(m.set.Retry)
 	case rested:
+		m.resting = true
 		m.head, m.final = chain.Block{}, chain.Block{} // waiting times begin with the next head
 	case tick:
 	}
@@ -250,6 +252,9 @@ func (m *machine) woken(in woken) {
 		if s := m.slots.get(index); s != nil {
 			s.Cancel = true
 		}
+	}
+	if m.resting && m.queued > 0 { // another holder of the key may have used the next nonce meanwhile (W6)
+		m.resting, m.phase = false, blank
 	}
 }
 

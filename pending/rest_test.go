@@ -12,8 +12,8 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
-// An account for which nothing is open asks nothing of the chain. Its first transaction after an hour takes as many
-// calls in a row as any: one that prepares and one that sends.
+// An account for which nothing is open asks nothing of the chain. Its first transaction after an hour takes three calls
+// in a row: for the count, to prepare, and to send.
 func TestAnAccountAtRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,8 +52,8 @@ func TestAnAccountAtRest(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if took := time.Since(began); took > 110*time.Millisecond {
-				t.Errorf("the first transaction was sent after %v, want two calls of 50ms", took)
+			if took := time.Since(began); took > 160*time.Millisecond {
+				t.Errorf("the first transaction was sent after %v, want three calls of 50ms", took)
 			}
 			time.Sleep(time.Minute)
 			if r, err := store.Get(ctx, in.ID); err != nil || r.Fate != pending.Done {
@@ -62,6 +62,91 @@ func TestAnAccountAtRest(t *testing.T) {
 		}
 		end()
 		<-mined
+		<-over
+	})
+}
+
+// W6, W3: while the account rests another holder of the key sends what the next intent will ask for. That transaction
+// is not taken for the intent's.
+func TestTheKeyIsUsedDuringARest(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
+			from := node.Account("sender", 1<<60)
+			store := &pending.Memory{}
+			gate, latch := fence.New("sender", bubbleClock)
+			token := fence.Token{Scope: "sender", Epoch: 1, Term: fence.Term{1}}
+			latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
+			m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock, SharedKey: shared})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, end := context.WithCancel(t.Context())
+			mined, over := make(chan struct{}), make(chan struct{})
+			go func() { defer close(mined); node.Run(ctx, time.Second) }()
+			go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
+			want := uint64(0)
+			for _, call := range []chain.Call{{To: []byte("somebody")}, {To: []byte("foreign"), Data: []byte("foreign")}} {
+				in, err := store.Accept(ctx, pending.Intent{Account: from, Call: call})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.Wake()
+				time.Sleep(10 * time.Minute)
+				want++
+				if r, err := store.Get(ctx, in.ID); err != nil || r.Fate != pending.Done || node.Sent(from) != want {
+					t.Errorf("shared %v: %+v, error %v, the chain has %d; want it done, and %d", shared, r, err, node.Sent(from), want)
+				}
+				node.Seal(node.Foreign(from, want)) // its call is that of the second intent
+				want++
+				time.Sleep(time.Hour)
+			}
+			end()
+			<-mined
+			<-over
+		})
+	}
+}
+
+// W12: a refusal counts from a block that has come since the chain is followed again.
+func TestARefusalAfterARest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
+		from := node.Account("sender", 1<<60)
+		store := &pending.Memory{}
+		gate, latch := fence.New("sender", bubbleClock)
+		token := fence.Token{Scope: "sender", Epoch: 1, Term: fence.Term{1}}
+		latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
+		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancel(t.Context())
+		over := make(chan struct{})
+		go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
+		for range 100 {
+			node.Mine()
+			time.Sleep(time.Second)
+		}
+		in, err := store.Accept(ctx, pending.Intent{Account: from, Call: chain.Call{To: []byte("y"), Data: []byte("revert")}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Wake()
+		time.Sleep(time.Minute)
+		if r, err := store.Get(ctx, in.ID); err != nil || r.Fate != pending.Open {
+			t.Errorf("no block has come: %+v, error %v; want it open", r, err)
+		}
+		for range 10 {
+			node.Mine()
+			time.Sleep(10 * time.Second)
+		}
+		if r, err := store.Get(ctx, in.ID); err != nil || r.Fate != pending.Rejected {
+			t.Errorf("blocks have come: %+v, error %v; want it rejected", r, err)
+		}
+		end()
 		<-over
 	})
 }

@@ -128,7 +128,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 func (l *loop) since(ctx context.Context) (uint64, error) {
 	select {
 	case <-l.headed:
-		return l.height.Load(), nil
+		return l.lastSeen.Load(), nil
 	case <-ctx.Done():
 		return 0, fmt.Errorf("%w: it has not reported its head yet, and nothing is signed before it has", chain.ErrUnreachable)
 	}
@@ -188,6 +188,9 @@ func (l *loop) isRefused(intent ID, next uint64, why error) bool {
 		return false
 	}
 	now, height := l.Clock(), l.height.Load()
+	if height == 0 {
+		return false // no block can have come since
+	}
 	first := l.refusals.note(intent, now, height, next)
 	return height >= first.height+believedAfter && now.Sub(first.since) >= l.RejectAfter && l.best.Load() >= first.next
 }
