@@ -229,7 +229,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 	tell := func(in input) { l.tell(ctx, streamed{in, stream}) }
 	var last chain.Block // the head as of the last turn that the machine was told
 	for ctx.Err() == nil {
-		began := last
+		gone := false // what was followed
 		for turn, err := range l.Chain.Heads(ctx, last) {
 			var in input
 			if err == nil {
@@ -237,6 +237,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 			}
 			if err != nil {
 				if errors.Is(err, chain.ErrThread) || errors.Is(err, chain.ErrForeign) {
+					gone = last.Hash != "" // else nothing was followed yet
 					last = chain.Block{}
 				}
 				if ctx.Err() == nil {
@@ -253,7 +254,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 			case chain.Finalized:
 			}
 		}
-		if last.Hash == "" && began.Hash != "" { // else nothing was followed that could be lost
+		if gone {
 			tell(lost{})
 		}
 		_ = pause(ctx, l.Retry)
