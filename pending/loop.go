@@ -49,7 +49,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan input), wake: m.wake, end: stop, headed: make(chan struct{}),
+		inputs: make(chan input), wake: m.wake, end: stop,
 	}
 	l.machine = newMachine(l.settings())
 	l.unsettled.Store(l.Sequence.begin(token))
@@ -68,10 +68,7 @@ type loop struct {
 	wake      <-chan struct{}
 	end       context.CancelCauseFunc
 	work      sync.WaitGroup
-	height    atomic.Uint64 // height of the head; 0 while the chain is not followed
-	lastSeen  atomic.Uint64 // the last height: no transaction that is signed later is below
-	headed    chan struct{} // closed once height is known
-	first     sync.Once     // closes headed
+	headed    atomic.Uint64 // the height of the head plus one; 0 until one has come since the chain is followed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
 	best     atomic.Uint64 // the account's next nonce at the head
@@ -146,7 +143,7 @@ func (l *loop) followOrRest(ctx context.Context) {
 		l.rest()
 		l.rest, l.restAt = nil, 0
 		l.stream++
-		l.height.Store(0)
+		l.headed.Store(0)
 		l.machine.Step(now, rested{}) // idle: it has no actions
 	}
 }
@@ -286,9 +283,7 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 		return in, err
 	}
 	// Only now, when the block could be read: the height is stored with slots, as that from which a search begins.
-	l.height.Store(turn.Block.Number)
-	l.lastSeen.Store(turn.Block.Number)
-	l.first.Do(func() { close(l.headed) })
+	l.headed.Store(turn.Block.Number + 1)
 	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {
 		l.best.Store(in.Count)
 	}

@@ -54,9 +54,9 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		}
 		l := &loop{
 			Config: Config{Account: "a", Chain: slowSigner{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
-			gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
+			gate:   fence.Standalone("s", "h"),
 		}
-		close(l.headed)
+		l.headed.Store(1)
 		in, err := l.perform(t.Context(), assign{First: 0, Most: 3})
 		got, is := in.(stored)
 		if err != nil || !is || len(got.Slots) != 1 || !errors.Is(got.Hold, chain.ErrKey) || got.Left != 2 {
@@ -117,7 +117,7 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 			}
 			l := &loop{
 				Config: Config{Account: "a", Chain: emptyChain{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
-				gate:   fence.Standalone("s", "h"), headed: make(chan struct{}),
+				gate:   fence.Standalone("s", "h"),
 			}
 			if in, err := l.perform(t.Context(), do); err == nil {
 				t.Errorf("%s without a head: got %+v, want an error", name, in)
@@ -272,14 +272,9 @@ func TestAHeightThatNothingConfirms(t *testing.T) {
 		chain chain.Chain
 		want  bool
 	}{{unread{node.Line()}, false}, {node.Line(), true}} {
-		l := &loop{Config: Config{Chain: c.chain}, headed: make(chan struct{})}
+		l := &loop{Config: Config{Chain: c.chain}}
 		_, err := l.turned(t.Context(), chain.Turn{Kind: chain.Applied, Block: node.Mine()})
-		known := false
-		select {
-		case <-l.headed:
-			known = true
-		default:
-		}
+		known := l.headed.Load() > 0
 		if known != c.want || (err == nil) != c.want {
 			t.Errorf("got error %v, and the height is known: %v, want %v", err, known, c.want)
 		}
@@ -291,7 +286,7 @@ func TestAHeightThatNothingConfirms(t *testing.T) {
 func TestATurnThatComesAfterTheRest(t *testing.T) {
 	t.Parallel()
 	l := &loop{
-		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), inputs: make(chan input), headed: make(chan struct{}), stream: 1,
+		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), inputs: make(chan input), stream: 1,
 	}
 	l.machine = newMachine(l.settings())
 	l.machine.phase = working // idle, and so nothing is followed

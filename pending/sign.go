@@ -124,13 +124,16 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 	return out, l.write(ctx, batch)
 }
 
-// since waits for the first head, and returns its height: a transaction signed now cannot be lower.
+// since waits for a head, and returns its height: a transaction signed now cannot be lower. After a rest it waits for a
+// new one: a search that began at an old height would read all blocks since.
 func (l *loop) since(ctx context.Context) (uint64, error) {
-	select {
-	case <-l.headed:
-		return l.lastSeen.Load(), nil
-	case <-ctx.Done():
-		return 0, fmt.Errorf("%w: it has not reported its head yet, and nothing is signed before it has", chain.ErrUnreachable)
+	for {
+		if next := l.headed.Load(); next > 0 {
+			return next - 1, nil
+		}
+		if pause(ctx, time.Millisecond) != nil {
+			return 0, fmt.Errorf("%w: it has not reported its head yet, and nothing is signed before it has", chain.ErrUnreachable)
+		}
 	}
 }
 
@@ -187,7 +190,7 @@ func (l *loop) isRefused(intent ID, next uint64, why error) bool {
 	if !errors.Is(why, chain.ErrCall) {
 		return false
 	}
-	now, height := l.Clock(), l.height.Load()
+	now, height := l.Clock(), l.headed.Load()
 	if height == 0 {
 		return false // no block can have come since
 	}
@@ -202,6 +205,6 @@ func (l *loop) countUnclear(intent ID, why error) (reject bool) {
 		return false
 	}
 	now := l.Clock()
-	first := l.refusals.note(intent, now, l.height.Load(), 0)
+	first := l.refusals.note(intent, now, l.headed.Load(), 0)
 	return first.times >= maxUnclearTries && now.Sub(first.since) >= minUnclearTime
 }

@@ -61,14 +61,14 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence),
 					Clock: func() fence.Instant { return now },
 				},
-				gate: fence.Standalone("s", "h"), headed: make(chan struct{}),
+				gate: fence.Standalone("s", "h"),
 			}
-			close(l.headed)
+			l.headed.Store(1)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
 			next := uint64(0)
 			for try := 1; try <= 10*maxUnclearTries; try++ {
 				now = now.Add(c.every)
-				l.height.Add(1)
+				l.headed.Add(1)
 				l.best.Store(next)
 				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
 				got, is := in.(stored)
@@ -140,12 +140,12 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 			t.Parallel()
 			now := fence.Instant(time.Hour)
 			l := &loop{Config: Config{Clock: func() fence.Instant { return now }, RejectAfter: 15 * time.Second}}
-			l.height.Store(100)
+			l.headed.Store(100)
 			if l.isRefused(ID{1}, 7, chain.ErrCall) {
 				t.Fatal("rejected by one answer")
 			}
 			now = now.Add(c.later)
-			l.height.Store(100 + c.blocks)
+			l.headed.Store(100 + c.blocks)
 			l.best.Store(c.best)
 			if got := l.isRefused(ID{1}, 7, chain.ErrCall); got != c.want {
 				t.Errorf("rejected %v, want %v", got, c.want)
@@ -168,9 +168,9 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 			Account: "a", Chain: asked, Store: store, Longest: time.Minute, Sequence: new(Sequence), MostFee: chain.Fee{Max: big.NewInt(100)},
 			Clock: func() fence.Instant { return 0 },
 		},
-		gate: fence.Standalone("s", "h"), headed: make(chan struct{}),
+		gate: fence.Standalone("s", "h"),
 	}
-	close(l.headed)
+	l.headed.Store(1)
 	for _, a := range []action{
 		assign{Most: 1},
 		replace{Replacements: []replacement{{Before: 1, Gas: 5}}},
