@@ -72,6 +72,7 @@ type loop struct {
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
 	best     atomic.Uint64 // the account's next nonce at the head
+	loaded   bool          // the rows were loaded before; used by load alone, of which one runs at a time
 	refusals refusals      // used by assign alone, of which one runs at a time
 
 	stream uint64             // the number of the stream of heads that is followed

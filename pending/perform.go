@@ -49,7 +49,14 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	var out loaded
 	var fault error
 	var asking sync.WaitGroup
-	asking.Go(func() { out.Best, fault = l.Chain.Next(ctx, l.Account) })
+	asking.Go(func() {
+		if l.loaded { // what was seen is gone: before anything is sent again, the endpoint proves which chain it serves
+			if _, fault = l.Chain.Describe(ctx); fault != nil {
+				return
+			}
+		}
+		out.Best, fault = l.Chain.Next(ctx, l.Account)
+	})
 	err := l.settle(ctx)
 	if err == nil {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
@@ -73,6 +80,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	if out.Snapshot.Strange {
 		out.Pooled, err = l.pooled(ctx)
 	}
+	l.loaded = err == nil
 	return out, err
 }
 

@@ -224,7 +224,11 @@ func (c *Chain) Block(ctx context.Context, h chain.Hash) (chain.Block, error) {
 	if _, err := c.known(ctx); err != nil {
 		return chain.Block{}, err
 	}
-	return c.blockByHash(urgently(ctx, urgentHeads), h)
+	b, err := c.blockByHash(urgently(ctx, urgentHeads), h)
+	if errors.Is(err, chain.ErrThread) {
+		c.forget() // it may be another chain: it has to prove which one before anything is sent
+	}
+	return b, err
 }
 
 // blockByHash is the trail's lookup. It remembers what the endpoint showed.

@@ -193,7 +193,7 @@ func (f *Feed) describe(ctx context.Context) (chain.Description, error) {
 	if d.last != nil {
 		over, failed = d.last.answered()
 	}
-	if d.last == nil || failed || over && time.Since(d.at) > fresh {
+	if d.last == nil || failed || over && (time.Since(d.at) > fresh || chain.AccountOf(ctx) != "") { // a leader wants to know it now
 		d.last, d.at = ask(f, f.chain.Describe), time.Now()
 	}
 	q := d.last
