@@ -12,7 +12,7 @@ import (
 
 // A budget lets requests through to an endpoint no faster than it takes them. Where they have to wait, the more
 // urgent ones go first, and of equally urgent ones those of each account in turn; the least urgent three kinds are
-// sure of a part. It is a pure machine under a lock: allowance has the numbers, and queue who waits.
+// sure of a part. Both halves are pure, under one lock: allowance has the numbers, queue the requests that wait.
 
 // urgency is the kind of a request, most urgent first.
 type urgency uint8
@@ -54,7 +54,7 @@ type budget struct {
 	mu        sync.Mutex
 	allowance allowance
 	queue     queue
-	timer     *time.Timer // serves the queue; nil while nobody waits
+	timer     *time.Timer // serves the queue; nil until a request has waited
 }
 
 // cost returns the units of some calls.

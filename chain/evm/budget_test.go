@@ -163,7 +163,7 @@ func TestTheConfiguredRate(t *testing.T) {
 }
 
 // A caller that gives up leaves its turn to the others.
-func TestWhoGivesUpLeavesItsTurn(t *testing.T) {
+func TestACallerThatGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, o := evm.NewBudget(10, nil), &order{}

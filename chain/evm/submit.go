@@ -26,7 +26,7 @@ func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Out
 		return outcomes
 	}
 	ctx = urgently(ctx, urgentSends)
-	if text, busy := c.busy(ctx, 1); busy {
+	if text, busy := c.busy(ctx, 1); busy { // known may ask, and wait
 		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 		return outcomes
 	}
