@@ -15,15 +15,25 @@ import (
 	"github.com/conchhq/conch/chain/feed"
 )
 
-// The first reader that comes back is behind another one: that one is told of no reorganisation, as there was none.
-func TestOneAheadOfTheFirst(t *testing.T) {
-	t.Parallel()
+// a is the account of all readers.
+var a = chaintest.Address("a")
+
+// shared does something with the feed of one line, in a bubble.
+func shared(t *testing.T, do func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		node := chaintest.New(chaintest.Config{Seed: 1})
 		line := node.Line()
 		f := feed.New(line)
 		defer f.Close()
-		a := chaintest.Address("a")
+		do(t, node, line, f)
+	})
+}
+
+// The first reader that comes back is behind another one: that one is told of no reorganisation, as there was none.
+func TestOneAheadOfTheFirst(t *testing.T) {
+	t.Parallel()
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		var at []chain.Block
 		one := follow(t, f.Of(a), a, chain.Block{})
 		synctest.Wait()
@@ -52,12 +62,7 @@ func TestOneAheadOfTheFirst(t *testing.T) {
 // The first reader that comes back knows no block: the others are led on from where they were, as the driver would.
 func TestTheFirstComesFromNowhere(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		line := node.Line()
-		f := feed.New(line)
-		defer f.Close()
-		a := chaintest.Address("a")
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		one := follow(t, f.Of(a), a, chain.Block{})
 		one.wants(t, "one", "[applied 0]")
 		line.SetDown(true)
@@ -84,12 +89,7 @@ func TestTheFirstComesFromNowhere(t *testing.T) {
 // The first reader goes on from the head, and no block comes: a new one is told the head all the same.
 func TestAHeadWithoutANewBlock(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		line := node.Line()
-		f := feed.New(line)
-		defer f.Close()
-		a := chaintest.Address("a")
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		one := follow(t, f.Of(a), a, chain.Block{})
 		synctest.Wait()
 		node.Mine()
@@ -115,12 +115,7 @@ func TestAHeadWithoutANewBlock(t *testing.T) {
 // Each reader that comes back is told of the final block.
 func TestAFinalBlockIsToldToEach(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		line := node.Line()
-		f := feed.New(line)
-		defer f.Close()
-		a := chaintest.Address("a")
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		one, two := follow(t, f.Of(a), a, chain.Block{}), follow(t, f.Of(a), a, chain.Block{})
 		synctest.Wait()
 		line.SetDown(true)
@@ -142,12 +137,7 @@ func TestAFinalBlockIsToldToEach(t *testing.T) {
 // A reader at a block that nobody knows loses its thread, and no other one does.
 func TestAnothersThread(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		line := node.Line()
-		f := feed.New(line)
-		defer f.Close()
-		a := chaintest.Address("a")
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		one := follow(t, f.Of(a), a, chain.Block{})
 		synctest.Wait()
 		good := node.Mine()
@@ -265,7 +255,6 @@ func TestAStreamThatEndsInSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := feed.New(endless{chaintest.New(chaintest.Config{Seed: 1}).Line()})
 		defer f.Close()
-		a := chaintest.Address("a")
 		one := follow(t, f.Of(a), a, chain.Block{})
 		select {
 		case <-one.over:

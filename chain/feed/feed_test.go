@@ -134,7 +134,6 @@ func TestLatecomers(t *testing.T) {
 		node := chaintest.New(chaintest.Config{Seed: 1})
 		f := feed.New(node.Line())
 		defer f.Close()
-		a := chaintest.Address("a")
 		first := follow(t, f.Of(a), a, chain.Block{})
 		first.wants(t, "first", "[applied 0]")
 		node.Mine()
@@ -169,12 +168,7 @@ func TestLatecomers(t *testing.T) {
 // An error of the stream is told to each reader. The first that comes back goes on where it was.
 func TestAnErrorEndsAllReaders(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		node := chaintest.New(chaintest.Config{Seed: 1})
-		line := node.Line()
-		f := feed.New(line)
-		defer f.Close()
-		a := chaintest.Address("a")
+	shared(t, func(t *testing.T, node *chaintest.Node, line *chaintest.Line, f *feed.Feed) {
 		one, two := follow(t, f.Of(a), a, chain.Block{}), follow(t, f.Of(a), a, chain.Block{})
 		one.wants(t, "one", "[applied 0]")
 		line.SetDown(true)
@@ -205,7 +199,6 @@ func TestASlowReader(t *testing.T) {
 			node := chaintest.New(chaintest.Config{Seed: 1})
 			f := feed.New(node.Line())
 			defer f.Close()
-			a := chaintest.Address("a")
 			ctx, leave := context.WithCancel(t.Context())
 			release, over := make(chan struct{}), make(chan struct{})
 			told, err := 0, error(nil)
