@@ -12,6 +12,23 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
+// leads lets a manager lead until end is called, by the bubble's clock.
+func leads(t *testing.T, cfg pending.Config) (m *pending.Manager, end func()) {
+	t.Helper()
+	cfg.Clock = bubbleClock
+	m, err := pending.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, latch := fence.New(scope, bubbleClock)
+	token := fence.Token{Scope: scope, Epoch: 1, Term: fence.Term{1}}
+	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan struct{})
+	go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
+	return m, func() { stop(); <-over }
+}
+
 // An account for which nothing is open asks nothing of the chain. Its first transaction after an hour takes four calls
 // in a row: for the head and its block, beside the count, to prepare, and to send.
 func TestAnAccountAtRest(t *testing.T) {
@@ -22,17 +39,10 @@ func TestAnAccountAtRest(t *testing.T) {
 		line := node.Line()
 		line.Delay(50 * time.Millisecond)
 		store := &pending.Memory{}
-		gate, latch := fence.New("sender", bubbleClock)
-		token := fence.Token{Scope: "sender", Epoch: 1, Term: fence.Term{1}}
-		latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
-		m, err := pending.New(pending.Config{Account: from, Chain: line, Store: store, Clock: bubbleClock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, end := context.WithCancel(t.Context())
-		mined, over := make(chan struct{}), make(chan struct{})
+		m, end := leads(t, pending.Config{Account: from, Chain: line, Store: store})
+		ctx, stop := context.WithCancel(t.Context())
+		mined := make(chan struct{})
 		go func() { defer close(mined); node.Run(ctx, time.Second) }()
-		go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
 		time.Sleep(time.Minute)
 		for range 3 {
 			before := calls(line)
@@ -61,8 +71,8 @@ func TestAnAccountAtRest(t *testing.T) {
 			}
 		}
 		end()
+		stop()
 		<-mined
-		<-over
 	})
 }
 
@@ -75,17 +85,10 @@ func TestTheKeyIsUsedDuringARest(t *testing.T) {
 			node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
 			from := node.Account("sender", 1<<60)
 			store := &pending.Memory{}
-			gate, latch := fence.New("sender", bubbleClock)
-			token := fence.Token{Scope: "sender", Epoch: 1, Term: fence.Term{1}}
-			latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
-			m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock, SharedKey: shared})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ctx, end := context.WithCancel(t.Context())
-			mined, over := make(chan struct{}), make(chan struct{})
+			m, end := leads(t, pending.Config{Account: from, Chain: node.Line(), Store: store, SharedKey: shared})
+			ctx, stop := context.WithCancel(t.Context())
+			mined := make(chan struct{})
 			go func() { defer close(mined); node.Run(ctx, time.Second) }()
-			go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
 			want := uint64(0)
 			for _, call := range []chain.Call{{To: []byte("somebody")}, {To: []byte("foreign"), Data: []byte("foreign")}} {
 				in, err := store.Accept(ctx, pending.Intent{Account: from, Call: call})
@@ -103,8 +106,8 @@ func TestTheKeyIsUsedDuringARest(t *testing.T) {
 				time.Sleep(time.Hour)
 			}
 			end()
+			stop()
 			<-mined
-			<-over
 		})
 	}
 }
@@ -116,16 +119,8 @@ func TestARefusalAfterARest(t *testing.T) {
 		node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
 		from := node.Account("sender", 1<<60)
 		store := &pending.Memory{}
-		gate, latch := fence.New("sender", bubbleClock)
-		token := fence.Token{Scope: "sender", Epoch: 1, Term: fence.Term{1}}
-		latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
-		m, err := pending.New(pending.Config{Account: from, Chain: node.Line(), Store: store, Clock: bubbleClock})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, end := context.WithCancel(t.Context())
-		over := make(chan struct{})
-		go func() { defer close(over); _ = m.Lead(ctx, gate, token) }()
+		ctx := t.Context()
+		m, end := leads(t, pending.Config{Account: from, Chain: node.Line(), Store: store})
 		for range 100 {
 			node.Mine()
 			time.Sleep(time.Second)
@@ -147,7 +142,6 @@ func TestARefusalAfterARest(t *testing.T) {
 			t.Errorf("blocks have come: %+v, error %v; want it rejected", r, err)
 		}
 		end()
-		<-over
 	})
 }
 
