@@ -1,6 +1,9 @@
 package chain
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 var (
 	// ErrUnreachable means that the endpoint gave no answer. The request may have been carried out.
@@ -31,6 +34,9 @@ var (
 	ErrUnclear = errors.New("the node refuses the call with an unrecognised error")
 	// ErrFunds means that the account cannot pay for the call.
 	ErrFunds = errors.New("the account cannot pay")
+	// ErrOwed means that the account could pay for the call, but for what its transactions that are in no block
+	// may cost. It wraps ErrFunds.
+	ErrOwed = fmt.Errorf("%w before its earlier transactions are in blocks", ErrFunds)
 	// ErrEnough means that the attempt before pays what is asked for now, so that a dearer one would change nothing.
 	ErrEnough = errors.New("the attempt before pays enough")
 	// ErrFee means that the necessary fee is above the maximum that the draft allows.

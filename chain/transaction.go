@@ -38,6 +38,9 @@ type Draft struct {
 	Above Fee
 	// Most is the highest fee allowed; the zero Fee allows any.
 	Most Fee
+	// Owed is the most that the account's transactions that are in no block may cost: it is not for this one. If the
+	// account could pay otherwise, the error is ErrOwed. Nil is 0.
+	Owed *big.Int
 	// Stuck says that the attempt before, with the fee Above, is in a pool and in no block for a while. If it pays what
 	// is asked for now, the error is ErrEnough.
 	Stuck bool

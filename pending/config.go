@@ -21,6 +21,9 @@ type Config struct {
 	// ArchiveAfter is the age at which an [Archiver] archives finished intents (default: never).
 	ArchiveAfter time.Duration
 
+	// Relaxed lets intents pass one that cannot be paid, estimated or understood. By default none gets a slot before
+	// all that were accepted earlier, since a call may depend on an earlier one.
+	Relaxed bool
 	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's).
 	MaxInFlight int
 	// MaxBatch limits what is signed, sent or looked up at once (default 500, at most the chain's).
@@ -96,7 +99,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
-		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
 	}
 }
 

@@ -1,5 +1,10 @@
 package pending
 
+import (
+	"fmt"
+	"slices"
+)
+
 // Events are functions that the [Manager] calls. All are optional and must not block.
 type Events struct {
 	// Alarm reports that an alarm was raised or has ended. One goroutine calls it, in order.
@@ -43,8 +48,8 @@ const (
 	// Unfilled: the chain refuses the filler of a slot too. A new one is signed with each block;
 	// until one is accepted, no later nonce can be included.
 	Unfilled
-	// Unclear: the node refuses one intent with an error that the driver does not know. The intent
-	// is tried again, and rejected in the end; until then all later intents wait.
+	// Unclear: the node refuses an intent with an error that the driver does not know. The intent
+	// is tried again, and rejected in the end; until then all later intents wait, or pass it in relaxed order.
 	Unclear
 	// Ahead: the chain counts nonces as used of which the store knows nothing: rows were lost, or
 	// another holder of the key sends. No nonce is assigned until their transactions are final and
@@ -61,6 +66,16 @@ const (
 	Consumed
 )
 
-func (c Cause) String() string {
-	return [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed"}[c]
+var causes = [...]string{"strange", "rewound", "funds", "fees", "keys", "refused", "unsignable", "unfilled", "unclear", "ahead", "disagree", "unproven", "consumed"}
+
+func (c Cause) String() string { return causes[c] }
+
+// UnmarshalText reads a cause's word.
+func (c *Cause) UnmarshalText(text []byte) error {
+	i := slices.Index(causes[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is not a cause of an alarm", text)
+	}
+	*c = Cause(i)
+	return nil
 }

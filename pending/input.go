@@ -1,6 +1,11 @@
 package pending
 
-import "github.com/conchhq/conch/chain"
+import (
+	"math/big"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
 
 // input is an event for the machine. Each action but Alarm gets one answer: the one below, or broke.
 type input interface{ input() }
@@ -19,6 +24,7 @@ type (
 		Left     int        // intents that still wait; only after assign
 		Hold     error      // why no more was signed, if not nil
 		Unsigned []unsigned // replacements that were not signed; only after replace
+		PutOff   *PutOff    // the intents that are put off, if the assign has changed that
 	}
 	// sent answers submit.
 	sent struct {
@@ -67,9 +73,8 @@ type (
 	}
 	// woken reports that intents wait, or that cancellations were requested.
 	woken struct {
-		Queued  int
-		Cancels []uint64 // nonces of slots whose intent is to be cancelled
-		Counted bool     // Queued is a count of rows; else it is a hint, and a count follows soon
+		Waits
+		Counted bool // it is a count of rows; else Queued is a hint, and a count follows soon
 	}
 	// rested reports that the heads are no longer followed, since nothing was open.
 	rested struct{}
@@ -151,8 +156,13 @@ type (
 	load struct{}
 	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {
-		First uint64
-		Most  int // how many intents
+		First       uint64
+		Most        int      // how many intents
+		Height      uint64   // the chain's; 0: it is not known
+		Best        uint64   // the account's next nonce there
+		Owed        *big.Int // the most that the account's transactions that are in no block may cost
+		Relaxed     bool     // as in Config
+		RejectAfter time.Duration
 	}
 	// replace signs one more attempt for each of some slots, and stores all at once.
 	replace struct {

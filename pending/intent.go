@@ -2,6 +2,7 @@ package pending
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"time"
 
@@ -36,6 +37,7 @@ type Slot struct {
 	Intent   *ID       // nil: it fills a gap, or its intent was sent back to wait for another slot
 	Attempts []Attempt // in the order of signing, with rising fees
 	Before   int       // for Write: the number of attempts stored before these
+	Value    *big.Int  // what the call of its intent transfers; nil is 0
 	Since    uint64    // the chain's height at signing; searches begin some blocks below it, for reorganisations
 	Final    bool      // from Load: it was stored as final
 	Cancel   bool      // from Load: the cancellation of its intent was requested
@@ -47,9 +49,10 @@ type Snapshot struct {
 	Slots   []Slot // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
 	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
-	Queued  int    // intents without a slot; a store may stop counting at some hundreds
-	Strange bool   // the database failed over or was restored since the account's last write: rows may be lost
-	Hold    Hold   // the account's, as stored
+	Queued  int    // as in Waits
+	PutOff  PutOff
+	Strange bool // the database failed over or was restored since the account's last write: rows may be lost
+	Hold    Hold // the account's, as stored
 }
 
 // Change is the new state of a slot, to be stored.
@@ -119,6 +122,8 @@ type Record struct {
 	Last   Change  // the last stored state of its slot, or of the slot that it lost; zero if it had none
 	Cancel bool    // its cancellation was requested
 	Hold   Hold    // why it waits for a slot, if it does and that is known
+
+	Refusal Refusal // why it got no slot when it was tried, if it waits for one
 
 	HoldSince time.Time // since when, if the store keeps that
 }

@@ -71,9 +71,7 @@ type loop struct {
 	headed    atomic.Uint64 // the height of the head plus one; 0 until one has come since the chain is followed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
-	best     atomic.Uint64 // the account's next nonce at the head
-	loaded   bool          // the rows were loaded before; used by load alone, of which one runs at a time
-	refusals refusals      // used by assign alone, of which one runs at a time
+	loaded bool // the rows were loaded before; used by load alone, of which one runs at a time
 
 	stream uint64             // the number of the stream of heads that is followed
 	rest   context.CancelFunc // ends it; nil while the loop rests
@@ -190,13 +188,13 @@ func (l *loop) trouble(err error) {
 func (l *loop) listen(ctx context.Context) {
 	look := time.NewTimer(l.Repair) // the first count comes with load
 	defer look.Stop()
-	soon := false
+	soon, putOff := false, PutOff{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
-			l.tell(ctx, woken{Queued: 1})
+			l.tell(ctx, woken{Waits: Waits{Queued: 1}})
 			if !soon { // more wake-ups do not delay the count further
 				look.Reset(lull)
 			}
@@ -206,16 +204,19 @@ func (l *loop) listen(ctx context.Context) {
 			look.Reset(l.Repair)
 			soon = false
 		}
-		queued, cancels, err := l.waiting(ctx)
+		waits, err := l.waiting(ctx)
 		if err != nil {
 			l.trouble(err)
-		} else if queued > 0 || len(cancels) > 0 {
-			l.tell(ctx, woken{Queued: queued, Cancels: cancels, Counted: true})
+			continue
 		}
+		if waits.Queued > 0 || len(waits.Cancels) > 0 || waits.PutOff != putOff {
+			l.tell(ctx, woken{Waits: waits, Counted: true})
+		}
+		putOff = waits.PutOff
 	}
 }
 
-func (l *loop) waiting(ctx context.Context) (queued int, cancels []uint64, err error) {
+func (l *loop) waiting(ctx context.Context) (Waits, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
 	return l.Store.Waiting(ctx, l.Account)
@@ -285,8 +286,6 @@ func (l *loop) turned(ctx context.Context, turn chain.Turn) (in turned, err erro
 	}
 	// Only now, when the block could be read: the height is stored with slots, as that from which a search begins.
 	l.headed.Store(turn.Block.Number + 1)
-	if in.Count, err = l.Chain.Next(ctx, l.Account); err == nil {
-		l.best.Store(in.Count)
-	}
+	in.Count, err = l.Chain.Next(ctx, l.Account)
 	return in, err
 }

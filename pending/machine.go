@@ -28,6 +28,7 @@ type machine struct {
 
 	resting      bool          // the chain is not followed: it is asked for its count before the next nonce is assigned
 	queued       int           // intents that wait for a slot
+	putOff       PutOff        // those of them that others pass, as last counted
 	heard        int           // the highest count of them since the last assign began
 	strange      bool          // rows may be lost: assign nothing until every nonce below strangeTop is final
 	strangeTop   uint64        // the highest next nonce that the chain or a pool ever had
@@ -43,6 +44,9 @@ type machine struct {
 	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	paused uint64        // sign and send nothing until the head has this height, or until resume
 	resume fence.Instant // see paused
+
+	signAt uint64        // sign nothing until the head has this height, or until signBy
+	signBy fence.Instant // see signAt
 
 	cursor   uint64        // the nonce at which the next look through the pool begins
 	lookedAt uint64        // the height of the last look through the pool
@@ -92,6 +96,7 @@ type settings struct {
 	SharedKey   bool
 	RestoreWait time.Duration
 	RejectAfter time.Duration
+	Relaxed     bool
 	Retry       time.Duration
 	Patience    time.Duration
 	Pace        time.Duration
@@ -160,6 +165,9 @@ func (m *machine) Next() fence.Instant {
 	if m.paused > m.head.Number {
 		next = sooner(next, m.resume)
 	}
+	if m.signAt > m.head.Number {
+		next = sooner(next, m.signBy)
+	}
 	if !m.looking && m.reread == 0 {
 		next = sooner(next, m.lookBy)
 	}
@@ -214,7 +222,8 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.noteBest(in.Best)
 	m.endPastAlarms()
 	m.queued, m.savedHold = in.Snapshot.Queued, in.Snapshot.Hold
-	m.paused, m.cursor, m.lookedAt = 0, 0, 0
+	m.notePutOff(in.Snapshot.PutOff)
+	m.paused, m.signAt, m.cursor, m.lookedAt = 0, 0, 0, 0
 	m.recall = recall{below: m.best}
 	m.alarm(Alarm{Cause: Strange, Whole: true}, m.strange)
 }
@@ -247,6 +256,7 @@ func (m *machine) woken(in woken) {
 	m.queued = max(m.queued, in.Queued)
 	if in.Counted { // a hint mostly means intents that are being signed already
 		m.heard = max(m.heard, in.Queued)
+		m.notePutOff(in.PutOff)
 	}
 	for _, index := range in.Cancels {
 		if s := m.slots.get(index); s != nil {

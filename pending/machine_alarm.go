@@ -2,6 +2,7 @@ package pending
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -54,7 +55,18 @@ func (m *machine) endPastAlarms() {
 // alarmFunds raises or ends the alarm about the balance. It ends once neither sending nor signing
 // lacks funds, since one transaction may be cheap enough and the next one not.
 func (m *machine) alarmFunds(why string) {
-	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds || m.signLacksFunds)
+	if why == "" && m.putOff.Poor > 0 {
+		why = fmt.Sprintf("%d waiting transactions, which others pass", m.putOff.Poor)
+	}
+	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds || m.signLacksFunds || m.putOff.Poor > 0)
+}
+
+// notePutOff takes a count of the intents that others pass. No single one of them is named: one that is cancelled
+// is heard of no more.
+func (m *machine) notePutOff(now PutOff) {
+	m.putOff = now
+	m.alarmFunds("")
+	m.alarm(Alarm{Cause: Unclear, Whole: true, Why: fmt.Sprintf("%d waiting transactions, which others pass", now.Unclear)}, now.Unclear > 0)
 }
 
 // alarmUnclear raises the alarm about an unrecognised refusal, if why is one, and ends any other.
@@ -64,7 +76,7 @@ func (m *machine) alarmUnclear(why error) {
 		refused = held.intent
 	}
 	for a, raised := range m.alarms { // at most one is raised, so the order of the map does not matter
-		if raised && a.Cause == Unclear && a.Intent != refused {
+		if raised && a.Cause == Unclear && a.Intent != refused && a.Intent != (ID{}) {
 			m.alarm(a, false)
 		}
 	}

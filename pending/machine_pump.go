@@ -1,6 +1,10 @@
 package pending
 
-import "github.com/conchhq/conch/fence"
+import (
+	"math/big"
+
+	"github.com/conchhq/conch/fence"
+)
 
 // pump starts every action that is possible now, one of each kind at a time, so that attempts are
 // sent in the order of their nonces.
@@ -19,6 +23,9 @@ func (m *machine) pump(now fence.Instant) {
 	m.later = 0
 	if now >= m.resume {
 		m.paused = 0 // else Next would return the past instant again and again
+	}
+	if now >= m.signBy {
+		m.signAt = 0
 	}
 	m.beginRecall()
 	m.takeCensus(now)
@@ -105,7 +112,7 @@ func (m *machine) submit(now fence.Instant) {
 
 // sign asks for replacements before new slots: all slots above a stuck one are stuck too.
 func (m *machine) sign(now fence.Instant) {
-	if m.signing || m.pausing(now) {
+	if m.signing || m.pausing(now) || m.holding(now) {
 		return
 	}
 	if wanted := m.replacements(now); len(wanted) > 0 {
@@ -118,7 +125,20 @@ func (m *machine) sign(now fence.Instant) {
 		return
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
-	m.do(assign{First: m.next, Most: room})
+	m.do(assign{
+		First: m.next, Most: room, Height: m.head.Number, Best: m.best, Owed: m.owed(), Relaxed: m.set.Relaxed, RejectAfter: m.set.RejectAfter,
+	})
+}
+
+// owed returns the most that the account's transactions that are in no block may still take from its balance.
+func (m *machine) owed() *big.Int {
+	sum := new(big.Int)
+	for _, s := range m.slots.from(m.best) {
+		if s.in == nil {
+			sum.Add(sum, s.cost())
+		}
+	}
+	return sum
 }
 
 // look looks up the slots in doubt and, every ResendAfter blocks, some of those that a node has

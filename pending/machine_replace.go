@@ -135,6 +135,9 @@ func (m *machine) stored(now fence.Instant, in stored) {
 		m.unsignable(one)
 	}
 	m.held(now, in.Hold)
+	if in.PutOff != nil {
+		m.notePutOff(*in.PutOff)
+	}
 }
 
 // wasReplacing reports whether the replace that has ended was to replace an attempt of an old slot.
@@ -165,16 +168,20 @@ func (m *machine) unsignable(failed unsigned) {
 }
 
 // held takes the reason why no more was signed, nil if there is none. It raises or ends the alarms
-// about that, and makes signing and sending pause.
+// about that, and nothing is signed before the next block, or for Patience if none comes.
 func (m *machine) held(now fence.Instant, why error) {
-	m.signLacksFunds = errors.Is(why, chain.ErrFunds)
+	m.signLacksFunds = errors.Is(why, chain.ErrFunds) && !errors.Is(why, chain.ErrOwed)
 	m.stopped = holdOf(why)
 	text := ""
 	if why != nil {
 		text = why.Error()
-		m.pause(now)
+		m.signAt, m.signBy = m.head.Number+1, now.Add(m.set.Patience)
 	}
-	m.alarmFunds(text)
+	if m.signLacksFunds {
+		m.alarmFunds(text)
+	} else {
+		m.alarmFunds("")
+	}
 	if m.replacing == nil { // the alarms of a replace name their slots; see unsignable
 		m.alarm(Alarm{Cause: Fees, Whole: true, Why: text}, errors.Is(why, chain.ErrFee))
 		m.alarmUnclear(why)

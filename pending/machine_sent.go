@@ -106,6 +106,9 @@ func (m *machine) pausing(now fence.Instant) bool {
 	return m.head.Number < m.paused && now < m.resume
 }
 
+// holding reports whether nothing is signed until the next block: the last signing was held up.
+func (m *machine) holding(now fence.Instant) bool { return m.head.Number < m.signAt && now < m.signBy }
+
 // maybeSent notes that a node may have an attempt.
 func (m *machine) maybeSent(index uint64, hash chain.Hash) {
 	if s := m.slots.get(index); s != nil {

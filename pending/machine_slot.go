@@ -176,6 +176,24 @@ func (s *slot) olderPooled() bool {
 	return last.reached == gone && slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == pooled })
 }
 
+// cost returns the most that one of the attempts may take from the account's balance: a node has any of them.
+func (s *slot) cost() *big.Int {
+	most := new(big.Int)
+	for _, a := range s.Attempts {
+		cost := new(big.Int)
+		if a.Fee.Max != nil {
+			cost.Mul(a.Fee.Max, new(big.Int).SetUint64(a.Gas))
+		}
+		if !a.Filler && s.Value != nil {
+			cost.Add(cost, s.Value)
+		}
+		if cost.Cmp(most) > 0 {
+			most = cost
+		}
+	}
+	return most
+}
+
 func (s *slot) lastIsFiller() bool { attempt, _ := s.last(); return attempt.Filler }
 
 // needsFiller reports whether the call in the last attempt is not to be carried out in this slot.

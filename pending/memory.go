@@ -60,10 +60,7 @@ func (s *Memory) Accept(_ context.Context, in Intent) (Intent, error) {
 		}
 	}
 	_, _ = rand.Read(in.ID[:])
-	in.Created = time.Now()
-	if s.Now != nil {
-		in.Created = s.Now()
-	}
+	in.Created = s.now()
 	r := &Record{Intent: in}
 	if s.byID == nil {
 		s.byID = map[ID]*Record{}
@@ -158,11 +155,14 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 		}
 		slot.Attempts, slot.Last = slices.Clone(slot.Attempts), one.last
 		slot.Last.Intent, slot.Last.Why, slot.Last.Witnesses = Open, "", [2]string{}
-		slot.Cancel = slot.Intent != nil && s.byID[*slot.Intent].Cancel
+		if slot.Intent != nil {
+			slot.Cancel, slot.Value = s.byID[*slot.Intent].Cancel, s.byID[*slot.Intent].Call.Value
+		}
 		snap.Slots = append(snap.Slots, slot)
 	}
 	slices.SortFunc(snap.Slots, func(a, b Slot) int { return cmp.Compare(a.Index, b.Index) })
-	snap.Queued, snap.Hold = len(s.queue(account)), s.holds[account]
+	snap.Queued, snap.PutOff = s.countQueue(account)
+	snap.Hold = s.holds[account]
 	return snap, nil
 }
 
@@ -178,27 +178,65 @@ func (s *Memory) queue(account chain.Account) (waiting []*Record) {
 func (r Record) waits() bool { return r.Index == nil && r.Fate == Open }
 
 // Queue implements Store.
-func (s *Memory) Queue(_ context.Context, account chain.Account, most int) (oldest []Intent, left int, err error) {
+func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, most int) (q Queue, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting := s.queue(account)
-	n := min(most, len(waiting))
-	for _, r := range waiting[:n] {
-		oldest = append(oldest, r.Intent)
+	now := s.now()
+	for _, r := range s.queue(account) {
+		w := Waiting{Intent: r.Intent, Refusal: r.Refusal}
+		if w.Refusal.Times > 0 {
+			w.Age = now.Sub(w.Refusal.Since)
+		}
+		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Age >= SavesAfter {
+			q.Saving = &w
+		}
+		switch {
+		case relaxed && now.Before(w.Refusal.Until):
+		case len(q.Oldest) == most:
+			q.Left++
+		default:
+			q.Oldest = append(q.Oldest, w)
+		}
 	}
-	return oldest, len(waiting) - n, nil
+	return q, nil
 }
 
 // Waiting implements Store.
-func (s *Memory) Waiting(_ context.Context, account chain.Account) (queued int, cancels []uint64, err error) {
+func (s *Memory) Waiting(_ context.Context, account chain.Account) (w Waits, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.intents {
 		if r.Account == account && r.Cancel && r.Index != nil && r.Fate == Open {
-			cancels = append(cancels, *r.Index)
+			w.Cancels = append(w.Cancels, *r.Index)
 		}
 	}
-	return len(s.queue(account)), cancels, nil
+	w.Queued, w.PutOff = s.countQueue(account)
+	return w, nil
+}
+
+// countQueue counts the intents that are to be tried now, and those that are put off.
+func (s *Memory) countQueue(account chain.Account) (queued int, off PutOff) {
+	now := s.now()
+	for _, r := range s.queue(account) {
+		if !now.Before(r.Refusal.Until) {
+			queued++
+		}
+		switch {
+		case r.Refusal.Until.IsZero():
+		case r.Refusal.Cause == Funds && now.Sub(r.Refusal.Since) >= PoorAfter:
+			off.Poor++
+		case r.Refusal.Cause == Unclear:
+			off.Unclear++
+		}
+	}
+	return queued, off
+}
+
+func (s *Memory) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
 }
 
 // Calls implements Store.
@@ -250,7 +288,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		s.slots[b.Account][add.Index] = &memorySlot{Slot: add}
 		if add.Intent != nil {
 			index := add.Index
-			s.byID[*add.Intent].Index = &index
+			s.byID[*add.Intent].Index, s.byID[*add.Intent].Refusal = &index, Refusal{}
 		}
 	}
 	for _, add := range b.Attempts {
@@ -259,6 +297,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	}
 	for _, r := range b.Rejects {
 		s.byID[r.Intent].Fate, s.byID[r.Intent].Why = Rejected, r.Why
+	}
+	for _, h := range b.Held {
+		s.hold(h)
 	}
 	for _, c := range b.Changes {
 		s.change(t, b, c)
@@ -272,11 +313,29 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 	return nil
 }
 
+// hold stores why a waiting intent got no slot.
+func (s *Memory) hold(h Held) {
+	r, now := s.byID[h.Intent], s.now()
+	if !r.waits() {
+		return
+	}
+	since := r.Refusal.Since
+	if r.Refusal = h.Refusal; h.Refusal.Times == 1 {
+		since = now
+	}
+	r.Refusal.Since = since
+	if r.Refusal.Until = (time.Time{}); h.Pause > 0 {
+		r.Refusal.Until = now.Add(h.Pause)
+	}
+}
+
 // record returns an intent with the hold of its account, if it waits.
 func (s *Memory) record(r *Record) Record {
 	one := *r
 	if one.waits() {
 		one.Hold = s.holds[one.Account]
+	} else {
+		one.Refusal = Refusal{}
 	}
 	return one
 }

@@ -114,7 +114,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, _, err := l.Store.Queue(ctx, l.Account, mostCompared)
+	waiting, err := l.Store.Queue(ctx, l.Account, false, mostCompared)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 			return nil, err
 		}
 		out.Proven = append(out.Proven, c.Index)
-		for _, in := range waiting {
+		for _, in := range waiting.Oldest {
 			if sameCall(in.Call, call) {
 				out.Clash = in.ID
 			}

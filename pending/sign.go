@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
-	"github.com/conchhq/conch/fence"
 )
 
 // cancelRoom is by how many percent MostFee is above the dearest attempt that carries a call. A filler has
 // to pay more than the attempt that it replaces, or no transaction at the limit could be cancelled.
 const cancelRoom = 25
 
-// assign signs the oldest intents and stores the attempts. It stops at the first intent that cannot
-// be signed, since nonces must not have gaps.
+// assign signs the oldest intents and stores the attempts.
 func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	brief, cancel := context.WithTimeout(ctx, l.Longest)
 	defer cancel()
@@ -23,41 +21,39 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	intents, left, err := l.Store.Queue(brief, l.Account, a.Most)
-	if err != nil || len(intents) == 0 {
+	queue, err := l.Store.Queue(brief, l.Account, a.Relaxed, a.Most)
+	if err != nil {
 		return stored{}, err
 	}
-	drafts := make([]chain.Draft, len(intents))
-	for i, intent := range intents {
-		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee.Below(cancelRoom)}
+	tried := queue.tries()
+	if len(tried) == 0 {
+		return stored{}, nil
+	}
+	drafts := make([]chain.Draft, len(tried))
+	for i, w := range tried {
+		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: w.Call, Most: l.MostFee.Below(cancelRoom), Owed: a.Owed}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
 		return nil, err
 	}
-	out := stored{Left: left}
-	var batch Batch
-	for i, p := range prepared {
-		if l.isRefused(intents[i].ID, a.First+uint64(i), p.Err) || l.countUnclear(intents[i].ID, p.Err) {
-			batch.Rejects = append(batch.Rejects, Reject{Intent: intents[i].ID, Why: p.Err.Error()})
-			out.Left += len(prepared) - i - 1
-			break
-		}
-		if p.Err != nil {
-			out.Hold = &heldError{intents[i].ID, p.Err}
-			l.reportUnalarmed(out.Hold)
-			out.Left += len(prepared) - i
-			break
-		}
-		batch.New = append(batch.New, Slot{
-			Index: p.Index, Intent: &intents[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: since,
-		})
+	batch, out := a.judge(tried, prepared, since)
+	out.Slots, out.Left = batch.New, out.Left+queue.left()
+	if out.Hold != nil {
+		l.reportUnalarmed(out.Hold)
 	}
-	if len(batch.New)+len(batch.Rejects) == 0 {
+	if len(batch.New)+len(batch.Rejects)+len(batch.Held) == 0 {
 		return out, nil
 	}
-	out.Slots = batch.New
-	return out, l.write(ctx, batch)
+	if err := l.write(ctx, batch); err != nil || !a.Relaxed || len(batch.Held)+len(batch.Rejects) == 0 {
+		return out, err
+	}
+	if waits, err := l.waiting(ctx); err != nil { // the next count has them
+		l.trouble(err)
+	} else {
+		out.PutOff = &waits.PutOff
+	}
+	return out, nil
 }
 
 // replace signs and stores one more attempt for each slot, with its intent's call or as a filler.
@@ -145,66 +141,4 @@ func (l *loop) reportUnalarmed(err error) {
 		}
 	}
 	l.trouble(err)
-}
-
-// An intent refused with an unrecognised error, while the node accepts another call, is retried 20
-// times over at least two minutes, then rejected. Without the minutes, fast blocks would use up the
-// tries in a moment, and a node can be in trouble for longer.
-const (
-	maxUnclearTries = 20
-	minUnclearTime  = 2 * time.Minute
-)
-
-// refusals has what the loop knows of intents that were refused before they got a nonce. Only assign uses
-// it, of which one runs at a time.
-type refusals map[ID]*refusal
-
-type refusal struct {
-	times  int
-	since  fence.Instant
-	height uint64 // the chain's, at the first refusal
-	next   uint64 // the nonce that the intent would have got then
-}
-
-// note counts a refusal of an intent. It forgets all if there are too many, which only costs time.
-func (r *refusals) note(intent ID, now fence.Instant, height, next uint64) *refusal {
-	if *r == nil || len(*r) >= mostRefusals {
-		*r = refusals{}
-	}
-	one := (*r)[intent]
-	if one == nil {
-		one = &refusal{since: now, height: height, next: next}
-		(*r)[intent] = one
-	}
-	one.times++
-	return one
-}
-
-// mostRefusals bounds how many intents are remembered.
-const mostRefusals = 10_000
-
-// isRefused reports whether the chain does not execute an intent's call. One answer is not enough: an
-// estimate of an endpoint that is behind, or one before the account's earlier calls are in blocks, fails
-// for a call that would succeed (W12).
-func (l *loop) isRefused(intent ID, next uint64, why error) bool {
-	if !errors.Is(why, chain.ErrCall) {
-		return false
-	}
-	now, height := l.Clock(), l.headed.Load()
-	if height == 0 {
-		return false // no block can have come since
-	}
-	first := l.refusals.note(intent, now, height, next)
-	return height >= first.height+believedAfter && now.Sub(first.since) >= l.RejectAfter && l.best.Load() >= first.next
-}
-
-// countUnclear counts an unrecognised refusal, and reports whether to reject the intent. Errors about
-// the node or the account do not count: the intent is not to blame.
-func (l *loop) countUnclear(intent ID, why error) (reject bool) {
-	if !errors.Is(why, chain.ErrUnclear) {
-		return false
-	}
-	now := l.Clock()
-	first := l.refusals.note(intent, now, l.headed.Load(), 0)
-	return first.times >= maxUnclearTries && now.Sub(first.since) >= minUnclearTime
 }

@@ -55,22 +55,18 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			var now fence.Instant
+			now := time.Unix(1, 0)
+			store.Now = func() time.Time { return now }
 			l := &loop{
-				Config: Config{
-					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence),
-					Clock: func() fence.Instant { return now },
-				},
-				gate: fence.Standalone("s", "h"),
+				Config: Config{Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence)},
+				gate:   fence.Standalone("s", "h"),
 			}
 			l.headed.Store(1)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
 			next := uint64(0)
 			for try := 1; try <= 10*maxUnclearTries; try++ {
 				now = now.Add(c.every)
-				l.headed.Add(1)
-				l.best.Store(next)
-				in, err := l.perform(t.Context(), assign{First: next, Most: 3})
+				in, err := l.perform(t.Context(), assign{First: next, Most: 3, Height: uint64(try), Best: next, RejectAfter: 15 * time.Second})
 				got, is := in.(stored)
 				if err != nil || !is {
 					t.Fatalf("assign: got %+v, error %v; want stored", in, err)
@@ -101,54 +97,6 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			}
 			if last := store.Records()[2]; last.Index == nil || *last.Index != 1 {
 				t.Errorf("the intent behind it: %+v, want nonce 1", last)
-			}
-		})
-	}
-}
-
-// W15: each intent has all its tries, and two that are refused in turn are both given up.
-func TestRefusalsAreCountedPerIntent(t *testing.T) {
-	t.Parallel()
-	var now fence.Instant
-	l := &loop{Config: Config{Clock: func() fence.Instant { now = now.Add(minUnclearTime); return now }}}
-	for try := 1; try <= maxUnclearTries; try++ {
-		for _, intent := range []ID{{1}, {2}} {
-			if got := l.countUnclear(intent, chain.ErrUnclear); got != (try == maxUnclearTries) {
-				t.Fatalf("intent %d at try %d: rejected %v, want %d tries", intent[0], try, got, maxUnclearTries)
-			}
-		}
-	}
-}
-
-// W12: a call is rejected when it was refused again some blocks and some time later, with the account's
-// earlier calls in blocks.
-func TestOneRefusalRejectsNothing(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		blocks uint64
-		later  time.Duration
-		best   uint64
-		want   bool
-	}{
-		"at once":                        {0, 0, 7, false},
-		"at the next block":              {1, time.Minute, 7, false},
-		"too soon":                       {2, 14 * time.Second, 7, false},
-		"an earlier call is in no block": {2, 15 * time.Second, 6, false},
-		"again later":                    {2, 15 * time.Second, 7, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			now := fence.Instant(time.Hour)
-			l := &loop{Config: Config{Clock: func() fence.Instant { return now }, RejectAfter: 15 * time.Second}}
-			l.headed.Store(100)
-			if l.isRefused(ID{1}, 7, chain.ErrCall) {
-				t.Fatal("rejected by one answer")
-			}
-			now = now.Add(c.later)
-			l.headed.Store(100 + c.blocks)
-			l.best.Store(c.best)
-			if got := l.isRefused(ID{1}, 7, chain.ErrCall); got != c.want {
-				t.Errorf("rejected %v, want %v", got, c.want)
 			}
 		})
 	}

@@ -14,12 +14,11 @@ import (
 type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
 	// Load returns the account's slots that are not final, and the final ones from a nonce on.
 	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
-	// Queue returns up to most of the oldest intents that wait for a slot, and how many more wait,
-	// where 1 may stand for any number.
-	Queue(ctx context.Context, account chain.Account, most int) (oldest []Intent, left int, err error)
-	// Waiting returns the number of intents that wait for a slot, and the nonces of open slots
-	// whose intent is to be cancelled.
-	Waiting(ctx context.Context, account chain.Account) (queued int, cancels []uint64, err error)
+	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those
+	// are left out that are put off until later, and Saving is set.
+	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)
+	// Waiting returns what waits.
+	Waiting(ctx context.Context, account chain.Account) (Waits, error)
 	// Calls returns the calls of the intents in these slots.
 	Calls(ctx context.Context, account chain.Account, indices []uint64) (map[uint64]chain.Call, error)
 	// Write stores a batch in one transaction that the token fences. It returns an error that wraps
@@ -37,6 +36,13 @@ type Archiver interface {
 	Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error)
 }
 
+// Waits is what of an account waits.
+type Waits struct {
+	Queued  int      // intents without a slot, but those that are put off until later; a store may stop counting
+	Cancels []uint64 // nonces of open slots whose intent is to be cancelled
+	PutOff  PutOff
+}
+
 // Batch is the content of one write.
 type Batch struct {
 	Account chain.Account
@@ -47,7 +53,8 @@ type Batch struct {
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
 	Rejects  []Reject
-	Hold     *Hold // replaces the account's; nil leaves it
+	Held     []Held // of intents that still wait; others are passed over
+	Hold     *Hold  // replaces the account's; nil leaves it
 }
 
 // Reject ends an intent that has no slot.

@@ -57,23 +57,26 @@ func parse(t *testing.T, words []string) input {
 	switch words[0] {
 	case "loaded":
 		in := loaded{Best: args.number("best"), Pooled: args.number("pooled")}
-		in.Snapshot = Snapshot{Next: args.number("next"), Since: args.number("since"), Queued: int(args.number("queued")), Strange: args.has("strange")}
+		in.Snapshot = Snapshot{PutOff: putOff(args), Next: args.number("next"), Since: args.number("since"), Queued: int(args.number("queued")), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
 		}
 		return in
 	case "woken":
-		in := woken{Queued: int(args.number("queued")), Counted: args.has("counted")}
+		in := woken{Waits: Waits{Queued: int(args.number("queued")), PutOff: putOff(args)}, Counted: args.has("counted")}
 		for _, name := range args.list("cancel") {
 			in.Cancels = append(in.Cancels, number(name))
 		}
 		return in
 	case "stored":
 		in := stored{Left: int(args.number("left"))}
+		if off := putOff(args); args.has("poor") || args.has("odd") {
+			in.PutOff = &off
+		}
 		for _, name := range args.list("slots") {
 			in.Slots = append(in.Slots, slotNamed(name))
 		}
-		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
+		in.Hold = map[string]error{"": nil, "funds": chain.ErrFunds, "owed": chain.ErrOwed, "fee": chain.ErrFee, "key": chain.ErrKey}[args.word("hold")]
 		if args.has("unclear") {
 			in.Hold = &heldError{ID{byte(args.number("unclear"))}, chain.ErrUnclear}
 		}
@@ -158,6 +161,11 @@ func parse(t *testing.T, words []string) input {
 	}
 	t.Fatalf("no such input: %s", words[0])
 	return nil
+}
+
+// putOff reads how many intents others pass since they are poor, or since a node's words about them are odd.
+func putOff(args words) PutOff {
+	return PutOff{Poor: int(args.number("poor")), Unclear: int(args.number("odd"))}
 }
 
 // parseConfirmed reads second opinions, such as 5a@7=agrees for an attempt in block 7, 5x@7=own for

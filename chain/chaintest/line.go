@@ -110,12 +110,15 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, err
 	}
 	tx.Max, tx.Tip = fee.Max, fee.Tip
-	total := tx.cost()
+	has, total := n.balance(d.Account, n.head()), tx.cost()
+	if total.Cmp(has) > 0 {
+		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrFunds, total, has)
+	}
 	if before := spent[d.Account]; before != nil {
 		total.Add(total, before)
 	}
-	if has := n.balance(d.Account, n.head()); total.Cmp(has) > 0 {
-		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrFunds, total, has)
+	if all := new(big.Int).Set(total); d.Owed != nil && all.Add(all, d.Owed).Cmp(has) > 0 || total.Cmp(has) > 0 {
+		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
 	return tx.signed(), nil

@@ -15,7 +15,9 @@ import (
 type market struct {
 	suggested, least chain.Fee
 	balances         map[chain.Account]*big.Int
-	gas              map[string]estimate // by callKey
+	spent            map[chain.Account]*big.Int // what the drafts before may cost
+	gas              map[string]estimate        // by callKey
+	unpayable        map[string]bool            // by callKey; calls without an estimate, since they transfer more than there is
 }
 
 // fetchMarket fetches in one request what the drafts need and the quote of the head does not have.
@@ -32,6 +34,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	}
 	balances := map[chain.Account]*hexutil.Big{}
 	gas := map[string]int{} // positions in calls
+	unpayable := map[string]bool{}
 	for _, d := range drafts {
 		if c.keys.of(d.Account) == nil {
 			continue
@@ -41,6 +44,10 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 			calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: balances[d.Account]})
 		}
 		call := callOf(d)
+		if has := q.balances[d.Account]; has != nil && call.Value != nil && call.Value.Cmp(has) > 0 {
+			unpayable[callKey(d.Account, call)] = true // one that waits for money is tried often
+			continue
+		}
 		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
 			gas[callKey(d.Account, call)] = len(calls)
 			calls = append(calls, estimateCall(d.Account, call))
@@ -75,7 +82,9 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 		q.balances[a] = b.ToInt()
 	}
 	c.quotes.add(q)
-	return q.market(estimates), nil
+	m := q.market(estimates)
+	m.unpayable = unpayable
+	return m, nil
 }
 
 // marketFault returns the error of a call without whose answer nothing can be signed.
@@ -98,7 +107,7 @@ func (q quote) market(gas map[string]estimate) *market {
 	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), q.tip)
 	return &market{
 		suggested: chain.Fee{Max: price, Tip: q.tip}, least: chain.Fee{Max: q.base, Tip: new(big.Int)},
-		balances: q.balances, gas: gas,
+		balances: q.balances, gas: gas, spent: map[chain.Account]*big.Int{},
 	}
 }
 

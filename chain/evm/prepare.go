@@ -51,8 +51,7 @@ func (c *Chain) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prep
 			prepared[i].Err = err
 			continue
 		}
-		// The cost counts before there is a signature: if signing fails, the balance is not why.
-		m.balances[d.Account].Sub(m.balances[d.Account], cost(tx))
+		m.spend(d.Account, cost(tx)) // before there is a signature: if signing fails, the balance is not why
 		workers <- struct{}{}
 		signing.Go(func() {
 			defer func() { <-workers }()
@@ -70,6 +69,9 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 		return nil, fmt.Errorf("%w %v: it has no configured signer", chain.ErrKey, d.Account)
 	}
 	call := callOf(d)
+	if m.unpayable[callKey(d.Account, call)] {
+		return nil, m.payable(d, call.Value)
+	}
 	if len(call.To) != 0 && len(call.To) != common.AddressLength {
 		return nil, fmt.Errorf("%w: an address has %d bytes, not %d", chain.ErrCall, common.AddressLength, len(call.To))
 	}
@@ -98,10 +100,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if tx.Value == nil {
 		tx.Value = new(big.Int)
 	}
-	if most, has := cost(tx), m.balances[d.Account]; most.Cmp(has) > 0 {
-		return nil, fmt.Errorf("%w: it may cost %v wei, and the account has %v left", chain.ErrFunds, most, has)
-	}
-	return tx, nil
+	return tx, m.payable(d, cost(tx))
 }
 
 // sign asks the signer for a signature, and checks the answer.

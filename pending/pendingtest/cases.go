@@ -212,7 +212,8 @@ func cancelling(t *testing.T, f Fixture) {
 	if r := f.record(t, late.ID); r.Fate != pending.Open || !r.Cancel {
 		t.Errorf("cancelled with a slot: %+v, want the fate open and the request noted", r)
 	}
-	_, cancels, err := f.Store.Waiting(t.Context(), Account)
+	waits, err := f.Store.Waiting(t.Context(), Account)
+	cancels := waits.Cancels
 	if err != nil || len(cancels) != 1 || cancels[0] != 0 || !f.load(t, 0).Slots[0].Cancel {
 		t.Errorf("slots to be cancelled: got %v, error %v; want nonce 0, also in the snapshot", cancels, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -28,6 +29,8 @@ type Store interface { //nolint:interfacebloat // every store has all of them
 type Fixture struct {
 	Store          Store
 	Current, Stale fence.Token
+	// Pass lets time pass for what the store has noted of refused intents.
+	Pass func(t *testing.T, d time.Duration)
 }
 
 // Account is the account whose transactions the suite stores.
@@ -61,6 +64,11 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"WitnessesAreKept":            witnessesAreKept,
 		"WaitsAreTold":                waitsAreTold,
 		"HoldsAreTold":                holdsAreTold,
+		"RefusalsAreKept":             refusalsAreKept,
+		"OthersPassWhatIsPutOff":      othersPassWhatIsPutOff,
+		"OneSavesForLong":             oneSavesForLong,
+		"TheHeldThatEnded":            theHeldThatEnded,
+		"TheValueIsLoaded":            theValueIsLoaded,
 		"TheLastStateIsLoaded":        theLastStateIsLoaded,
 		"TheHeightOfTheNewest":        theHeightOfTheNewestIsLoaded,
 	} {
@@ -126,14 +134,14 @@ func (f Fixture) record(t *testing.T, id pending.ID) pending.Record {
 
 func (f Fixture) queue(t *testing.T, most int) (ids []pending.ID, left int) {
 	t.Helper()
-	oldest, left, err := f.Store.Queue(t.Context(), Account, most)
+	q, err := f.Store.Queue(t.Context(), Account, false, most)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range oldest {
-		ids = append(ids, in.ID)
+	for _, w := range q.Oldest {
+		ids = append(ids, w.ID)
 	}
-	return ids, left
+	return ids, q.Left
 }
 
 func keysAreIdempotent(t *testing.T, f Fixture) {
@@ -170,8 +178,8 @@ func queueIsInOrder(t *testing.T, f Fixture) {
 	if fmt.Sprint(got) != fmt.Sprint(want[:3]) || left == 0 {
 		t.Errorf("queue: got %x with %d left, want the first 3 of %x and some left", got, left, want)
 	}
-	queued, _, err := f.Store.Waiting(t.Context(), Account)
-	if queued != 5 || err != nil {
+	waits, err := f.Store.Waiting(t.Context(), Account)
+	if queued := waits.Queued; queued != 5 || err != nil {
 		t.Errorf("%d intents wait, error %v; want 5", queued, err)
 	}
 }

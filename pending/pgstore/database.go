@@ -147,7 +147,9 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 	rows, err := d.pool.Query(ctx, `
 		SELECT a.chain, a.account FROM unnest($1::text[], $2::bytea[]) AS a(chain, account)
 		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
-		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling LIMIT 1) w`, ids, names)
+		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
+		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= clock_timestamp()
+		               LIMIT 1) w`, ids, names)
 	if err != nil {
 		return nil, err
 	}

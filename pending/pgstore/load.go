@@ -19,18 +19,17 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 		SELECT coalesce(newest.nonce + 1, 0), coalesce(newest.since_block, 0),
 		       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
 		          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
-		       (SELECT count(*) FROM (SELECT FROM conch.intents
-		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q)
-		  FROM conch.pending_history() h2
+		       q.*
+		  FROM conch.pending_history() h2 CROSS JOIN (`+countQueue+`) q
 		  LEFT JOIN (SELECT nonce, since_block FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account)).QueryRow(func(row pgx.Row) error {
+		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account), pending.PoorAfter).QueryRow(func(row pgx.Row) error {
 		var next, since int64
-		err := row.Scan(&next, &since, &snap.Strange, &snap.Queued)
+		err := row.Scan(&next, &since, &snap.Strange, &snap.Queued, &snap.PutOff.Poor, &snap.PutOff.Unclear)
 		snap.Next, snap.Since = uint64(next), uint64(since) // the newest row is never archived
 		return err
 	})
 	batch.Queue(`
-		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false),
+		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
 		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits,
 		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
 		  FROM (SELECT * FROM conch.pending_transactions
@@ -40,7 +39,7 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
 		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
 		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
-		  LEFT JOIN LATERAL (SELECT cancel FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
+		  LEFT JOIN LATERAL (SELECT cancel, value FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
 		 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from)).Query(func(rows pgx.Rows) (err error) {
 		snap.Slots, err = slots(rows, account)
 		return err
@@ -65,14 +64,14 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	var final, cancel, failed, filler bool
 	var last, block, hash, signed []byte
 	var state, waits string
-	var most, tip pgtype.Numeric
+	var value, most, tip pgtype.Numeric
 	columns := []any{
-		&nonce, &intent, &since, &final, &cancel, &last, &state, &block, &number, &failed, &waits,
+		&nonce, &intent, &since, &final, &cancel, &value, &last, &state, &block, &number, &failed, &waits,
 		&hash, &signed, &most, &tip, &gas, &filler,
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
-			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel}
+			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value)}
 			one.Last = pending.Change{
 				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
 			}

@@ -124,11 +124,11 @@ func TestLongHistory(t *testing.T) {
 	index := uint64(2_000_000)
 	life := func() {
 		in := s.accept(fmt.Sprint(index))
-		if _, _, err := s.Queue(t.Context(), pendingtest.Account, 10); err != nil {
+		if _, err := s.Queue(t.Context(), pendingtest.Account, false, 10); err != nil {
 			t.Fatal(err)
 		}
 		s.done(index, in)
-		if _, _, err := s.Waiting(t.Context(), pendingtest.Account); err != nil {
+		if _, err := s.Waiting(t.Context(), pendingtest.Account); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Load(t.Context(), pendingtest.Account, index); err != nil {

@@ -69,7 +69,7 @@ func (s shelf) everything() {
 	s.write(pending.Batch{New: []pending.Slot{slot}, Rejects: []pending.Reject{{Intent: no.ID, Why: "no"}}})
 	slot.Before, slot.Attempts[0].Hash = 1, "another"
 	s.write(pending.Batch{Attempts: []pending.Slot{slot}})
-	_, _, queue := s.Queue(ctx, pendingtest.Account, 1)
+	_, queue := s.Queue(ctx, pendingtest.Account, true, 1)
 	_, err := s.Load(ctx, pendingtest.Account, 0)
 	_, calls := s.Calls(ctx, pendingtest.Account, []uint64{0, 1})
 	_, get := s.Get(ctx, two.ID)
@@ -83,8 +83,8 @@ func (s shelf) everything() {
 			s.t.Errorf("%s: %v", what, err)
 		}
 	}
-	if _, cancels, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(cancels) != 1 {
-		s.t.Errorf("waiting: got cancels %v, error %v; want one", cancels, err)
+	if waits, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(waits.Cancels) != 1 {
+		s.t.Errorf("waiting: got %+v, error %v; want one to be cancelled", waits, err)
 	}
 	s.write(pending.Batch{Hold: &pending.Hold{Intent: two.ID, Why: "it waits"}})
 	s.write(pending.Batch{Hold: &pending.Hold{Why: "all wait"}, Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})

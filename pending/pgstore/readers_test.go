@@ -55,7 +55,7 @@ func TestReadersBlockNobody(t *testing.T) {
 	if _, err := s.Load(ctx, pendingtest.Account, 0); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := s.Queue(ctx, pendingtest.Account, 9); err != nil {
+	if _, err := s.Queue(ctx, pendingtest.Account, true, 9); err != nil {
 		t.Error(err)
 	}
 	s.write(pending.Batch{New: []pending.Slot{slotOf(0, in)}})

@@ -19,12 +19,13 @@ import (
 // first. Its parameter number last is the limit.
 func records(where string, last int) string {
 	part := func(intents, transactions, hold, holds string) string {
-		return fmt.Sprintf(`(SELECT %s, %s, i.seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce) %s
+		return fmt.Sprintf(`(SELECT %s, %s, i.seq AS seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce) %s
 			WHERE %s ORDER BY i.seq DESC LIMIT $%d)`, recordColumns, hold, intents, transactions, holds, where, last)
 	}
-	return part("conch.intents", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since`,
-		`LEFT JOIN conch.pending_holds h ON (h.chain, h.account) = (i.chain, i.account) AND i.waits AND h.why <> ''`) + ` UNION ALL ` +
-		part("conch.archived_intents", "conch.archived_transactions", `NULL, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
+	return part("conch.intents", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since, CASE WHEN i.waits OR i.put_off THEN i.refusals ELSE 0 END,
+		i.held_cause, i.held_why, i.held_height, i.held_nonce, i.held_since, i.held_until`,
+		`LEFT JOIN conch.pending_holds h ON (h.chain, h.account) = (i.chain, i.account) AND (i.waits OR i.put_off) AND h.why <> ''`) + ` UNION ALL ` +
+		part("conch.archived_intents", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,
@@ -48,12 +49,14 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	var waits, held *string
 	var heldBy pgtype.UUID
 	var since *time.Time
-	err = row.Scan(append([]any{
+	var last refusal
+	columns := []any{
 		&id, &from, &r.Key, &to, &value, &data, &gas, &r.Creator, &at,
 		&fate, &r.Why, &r.Cancel, &nonce, &hash, &state, &block, &number, &failed,
-		&witnesses, &waits, &heldBy, &held, &since, &seq,
-	}, after...)...)
-	if err != nil {
+		&witnesses, &waits, &heldBy, &held, &since,
+	}
+	columns = append(append(columns, last.columns()...), &seq)
+	if err = row.Scan(append(columns, after...)...); err != nil {
 		return r, err
 	}
 	r.ID, r.Account, r.Created = id.Bytes, chain.Account(from), at
@@ -72,6 +75,9 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 	if held != nil {
 		r.Hold, r.HoldSince = pending.Hold{Intent: heldBy.Bytes, Why: *held}, *since
 	}
+	var fault error
+	r.Refusal, fault = last.read()
+	err = errors.Join(err, fault)
 	if number != nil {
 		r.Last.Block = chain.Block{Number: uint64(*number), Hash: chain.Hash(block)}
 	}
@@ -117,13 +123,15 @@ var listRecords = `SELECT * FROM (
 		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
 	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
 
-// Counts returns the number of unfinished intents, by account and state, and at most 1000 queued.
+// Counts returns the number of unfinished intents, by account and state, and at most 1000 queued that wait and 1000 that are put off.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
 	rows, err := s.db.readers.Query(ctx, `
 		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
 		UNION ALL
-		SELECT account, 'queued', count(*) FROM (SELECT account FROM conch.intents
-		 WHERE chain = $1 AND waits LIMIT 1000) q GROUP BY 1`, s.cfg.Chain)
+		SELECT account, 'queued', count(*) FROM (
+		    (SELECT account FROM conch.intents WHERE chain = $1 AND waits LIMIT 1000)
+		     UNION ALL
+		    (SELECT account FROM conch.intents WHERE chain = $1 AND put_off LIMIT 1000)) q GROUP BY 1`, s.cfg.Chain)
 	if err != nil {
 		return nil, err
 	}

@@ -90,8 +90,8 @@ func play(ctx context.Context, conn querier) error {
 	account := chain.Account("rehearsal " + string(id[:]))
 	s := &Store{cfg: config{Chain: "conch: a rehearsal"}, pool: conn}
 	_, load := s.Load(ctx, account, 0)
-	_, _, queue := s.Queue(ctx, account, 1)
-	_, _, waiting := s.Waiting(ctx, account)
+	_, queue := s.Queue(ctx, account, false, 1)
+	_, waiting := s.Waiting(ctx, account)
 	if err := errors.Join(load, queue, waiting); err != nil {
 		return err
 	}

@@ -31,8 +31,8 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
-	SchemaMin = 5
-	SchemaMax = 6
+	SchemaMin = 7
+	SchemaMax = 7
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.
@@ -87,7 +87,7 @@ func countOpen(ctx context.Context, tx pgx.Tx) error {
 	var e OpenError
 	err := tx.QueryRow(ctx, `
 		SELECT (SELECT count(*) FROM conch.pending_transactions WHERE NOT final),
-		       (SELECT count(*) FROM conch.intents WHERE waits)`).Scan(&e.Open, &e.Waiting)
+		       (SELECT count(*) FROM conch.intents WHERE waits OR put_off)`).Scan(&e.Open, &e.Waiting)
 	if err == nil && e != (OpenError{}) {
 		return &e
 	}

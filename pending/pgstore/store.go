@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
@@ -66,35 +65,4 @@ func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
 	}
 	defer conn.Release()
 	return pg.Confirmed(conn.Conn(), func() error { return conn.SendBatch(ctx, batch).Close() })
-}
-
-// Queue implements [pending.Store].
-func (s *Store) Queue(ctx context.Context, account chain.Account, most int) (oldest []pending.Intent, left int, err error) {
-	rows, err := s.pool.Query(ctx, `SELECT `+intentColumns+`
-		  FROM conch.intents WHERE chain = $1 AND account = $2 AND waits
-		 ORDER BY seq LIMIT $3`, s.cfg.Chain, []byte(account), most+1)
-	if err != nil {
-		return nil, 0, err
-	}
-	oldest, err = pgx.CollectRows(rows, scanIntent)
-	if len(oldest) > most {
-		oldest, left = oldest[:most], 1 // more wait; the number does not matter
-	}
-	return oldest, left, err
-}
-
-// Waiting implements [pending.Store]. It stops counting at 1000. Polymorphic functions are
-// qualified, because behind a pooler the search_path may be anything.
-func (s *Store) Waiting(ctx context.Context, account chain.Account) (queued int, cancels []uint64, err error) {
-	var nonces []int64
-	err = s.pool.QueryRow(ctx, `
-		SELECT (SELECT count(*) FROM (SELECT FROM conch.intents
-		         WHERE chain = $1 AND account = $2 AND waits LIMIT 1000) q),
-		       (SELECT coalesce(pg_catalog.array_agg(nonce), '{}') FROM conch.intents
-		         WHERE chain = $1 AND account = $2 AND cancelling)`,
-		s.cfg.Chain, []byte(account)).Scan(&queued, &nonces)
-	for _, n := range nonces {
-		cancels = append(cancels, uint64(n))
-	}
-	return queued, cancels, err
 }

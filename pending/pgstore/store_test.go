@@ -62,9 +62,15 @@ func opened(t *testing.T, cfg pg.Config, most int) *pgstore.Database {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	pendingtest.Exercise(t, func(t *testing.T) pendingtest.Fixture {
-		store := open(t)
+		db := pgtest.New(t)
 		return pendingtest.Fixture{
-			Store:   store,
+			Store: opened(t, db.Config(), 4).Store("evm:1", "test"),
+			Pass: func(t *testing.T, d time.Duration) {
+				const age = `UPDATE conch.intents SET held_since = held_since - $1::interval, held_until = held_until - $1::interval`
+				if _, err := db.Connect(t).Exec(t.Context(), age, d); err != nil {
+					t.Fatal(err)
+				}
+			},
 			Current: fence.Token{Scope: "s", Epoch: 2, Holder: "a"}, Stale: fence.Token{Scope: "s", Epoch: 1, Holder: "b"},
 		}
 	})

@@ -30,6 +30,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueSlots(batch, t, b)
 	s.queueAttempts(batch, b)
 	s.queueRejects(batch, b)
+	s.queueHeld(batch, b)
 	s.queueChanges(batch, t, b)
 	s.queueHold(batch, t, b)
 }
@@ -89,7 +90,7 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	// must not have gaps. It may also have moved to the archive, which pending_given refuses.
 	batch.Queue(`
 		WITH given AS (
-			UPDATE conch.intents i SET nonce = n.nonce, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
+			UPDATE conch.intents i SET nonce = n.nonce, refusals = 0, held_until = NULL, fate = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN i.fate ELSE 'overtaken' END
 			  FROM unnest($1::bigint[], $2::uuid[]) AS n(nonce, intent) WHERE i.id = n.intent
 			RETURNING i.id)
 		SELECT conch.pending_given((SELECT count(*) FROM given), $3)`, nonces, intents, int64(intended))

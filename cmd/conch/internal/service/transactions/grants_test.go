@@ -147,7 +147,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	intent.Key = "l"
 	other, err := store.Accept(ctx, intent)
 	try("accept", err)
-	_, _, err = store.Queue(ctx, account, 1)
+	_, err = store.Queue(ctx, account, true, 1)
 	try("queue", err)
 	try("cancel", store.Cancel(ctx, other.ID))
 	_, err = store.Load(ctx, account, 0)

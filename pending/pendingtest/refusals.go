@@ -1,0 +1,163 @@
+package pendingtest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/pending"
+)
+
+func (f Fixture) held(t *testing.T, id pending.ID, cause pending.Cause, times int, pause time.Duration) {
+	t.Helper()
+	r := pending.Refusal{Cause: cause, Why: fmt.Sprint("words ", times), Times: times, Height: 7, Next: 3}
+	f.write(t, pending.Batch{Held: []pending.Held{{Intent: id, Refusal: r, Pause: pause}}})
+}
+
+func (f Fixture) relaxed(t *testing.T, most int) (keys string, q pending.Queue) {
+	t.Helper()
+	q, err := f.Store.Queue(t.Context(), Account, true, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range q.Oldest {
+		keys += w.Key
+	}
+	return keys, q
+}
+
+func (f Fixture) wantWaits(t *testing.T, queued int, off pending.PutOff) {
+	t.Helper()
+	got, err := f.Store.Waiting(t.Context(), Account)
+	if err != nil || got.Queued != queued || got.PutOff != off {
+		t.Errorf("waiting: %+v, error %v; want %d queued and %+v", got, err, queued, off)
+	}
+	if snap := f.load(t, 0); snap.Queued != queued || snap.PutOff != off {
+		t.Errorf("loaded %d queued and %+v, want %d and %+v", snap.Queued, snap.PutOff, queued, off)
+	}
+}
+
+// W15: a new leader goes on with the refusals that its predecessor has counted.
+func refusalsAreKept(t *testing.T, f Fixture) {
+	in := f.accept(t, "a", 1)
+	f.accept(t, "b", 2)
+	f.held(t, in.ID, pending.Unclear, 1, 0)
+	f.Pass(t, time.Hour)
+	f.held(t, in.ID, pending.Unclear, 2, 0)
+	keys, q := f.relaxed(t, 9)
+	if keys != "ab" {
+		t.Fatalf("queue %q, want both: nothing is put off", keys)
+	}
+	one := q.Oldest[0]
+	if r := one.Refusal; one.Age < time.Hour || one.Age > 2*time.Hour || r.Cause != pending.Unclear || r.Why != "words 2" || r.Times != 2 || r.Height != 7 || r.Next != 3 || !r.Until.IsZero() {
+		t.Errorf("the first: %+v, want two refusals since an hour", one)
+	}
+	if two := q.Oldest[1]; two.Refusal != (pending.Refusal{}) || two.Age != 0 {
+		t.Errorf("the second: %+v, want no refusal", two)
+	}
+	if r := f.record(t, in.ID).Refusal; r.Times != 2 || r.Why != "words 2" {
+		t.Errorf("its record has %+v, want two refusals", r)
+	}
+	f.held(t, in.ID, pending.Funds, 1, 0) // another cause begins anew
+	if _, q := f.relaxed(t, 9); q.Oldest[0].Age > time.Minute || q.Oldest[0].Refusal.Cause != pending.Funds {
+		t.Errorf("after another cause: %+v, want one refusal since a moment ago", q.Oldest[0])
+	}
+	f.wantWaits(t, 2, pending.PutOff{})
+}
+
+// T18: in relaxed order what is put off is passed until its time, and comes back to its old place. In strict
+// order it never loses it.
+func othersPassWhatIsPutOff(t *testing.T, f Fixture) {
+	a, _, c := f.accept(t, "a", 1), f.accept(t, "b", 2), f.accept(t, "c", 3)
+	f.accept(t, "d", 4)
+	f.held(t, a.ID, pending.Unclear, 1, time.Minute)
+	f.held(t, c.ID, pending.Refused, 1, time.Hour)
+	if keys, q := f.relaxed(t, 9); keys != "bd" || q.Left != 0 {
+		t.Errorf("queue %q, want b and d", keys)
+	}
+	if keys, q := f.relaxed(t, 1); keys != "b" || q.Left == 0 {
+		t.Errorf("the first of the queue: %q with %d left, want b and some", keys, q.Left)
+	}
+	if ids, _ := f.queue(t, 9); len(ids) != 4 || ids[0] != a.ID || ids[2] != c.ID {
+		t.Errorf("in strict order: %x, want all in the order of acceptance", ids)
+	}
+	f.wantWaits(t, 2, pending.PutOff{Unclear: 1})
+	f.Pass(t, time.Minute)
+	if keys, _ := f.relaxed(t, 9); keys != "abd" {
+		t.Errorf("once its time has come: queue %q, want a in its old place", keys)
+	}
+	f.wantWaits(t, 3, pending.PutOff{Unclear: 1})
+	counts, err := f.Store.Counts(t.Context())
+	if err != nil || len(counts) != 1 || counts[0].N != 4 {
+		t.Errorf("counts: %+v, error %v; want 4 queued", counts, err)
+	}
+}
+
+// T16: the oldest that has waited for money for long is found, put off or not.
+func oneSavesForLong(t *testing.T, f Fixture) {
+	for key, cause := range map[string]pending.Cause{"a": pending.Unclear, "b": pending.Funds, "c": pending.Funds} {
+		f.held(t, f.accept(t, key, 1).ID, cause, 1, 24*time.Hour)
+	}
+	f.wantWaits(t, 0, pending.PutOff{Unclear: 1})
+	f.Pass(t, pending.PoorAfter)
+	f.wantWaits(t, 0, pending.PutOff{Unclear: 1, Poor: 2})
+	if _, q := f.relaxed(t, 9); q.Saving != nil {
+		t.Errorf("after a minute %+v saves, want none", q.Saving)
+	}
+	f.Pass(t, pending.SavesAfter)
+	listed, err := f.Store.List(t.Context(), pending.Filter{Most: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	oldest := ""
+	for _, r := range listed { // newest first; the order of the map is random
+		if r.Refusal.Cause == pending.Funds {
+			oldest = r.Key
+		}
+	}
+	keys, q := f.relaxed(t, 9)
+	if keys != "" || q.Saving == nil || q.Saving.Key != oldest || q.Saving.Age < pending.SavesAfter {
+		t.Errorf("queue %q and %+v saves, want none and %s", keys, q.Saving, oldest)
+	}
+	if strict, err := f.Store.Queue(t.Context(), Account, false, 9); err != nil || strict.Saving != nil || len(strict.Oldest) != 3 {
+		t.Errorf("in strict order: %+v, error %v; want three and none that saves", strict, err)
+	}
+}
+
+// A refusal that is stored late leaves alone an intent that has ended or got a slot, and one with a slot waits for
+// nothing. An intent that loses its slot begins anew.
+func theHeldThatEnded(t *testing.T, f Fixture) {
+	sent, cancelled, off := f.accept(t, "sent", 1), f.accept(t, "cancelled", 2), f.accept(t, "off", 3)
+	f.held(t, sent.ID, pending.Funds, 1, time.Hour)
+	f.held(t, off.ID, pending.Funds, 1, time.Hour)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &sent.ID)}})
+	for _, id := range []pending.ID{cancelled.ID, off.ID} {
+		if err := f.Store.Cancel(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, in := range []pending.Intent{sent, cancelled, off} {
+		f.held(t, in.ID, pending.Funds, 2, time.Hour)
+		if r := f.record(t, in.ID); r.Refusal != (pending.Refusal{}) {
+			t.Errorf("%s: %+v, want no refusal", in.Key, r)
+		}
+	}
+	f.wantWaits(t, 0, pending.PutOff{})
+	if r := f.record(t, off.ID); r.Fate != pending.Cancelled {
+		t.Errorf("cancelled while it was put off: %+v, want the fate cancelled", r)
+	}
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Hash: "0x", Status: pending.Usurped, Intent: pending.Again}}})
+	if keys, q := f.relaxed(t, 9); keys != "sent" || q.Oldest[0].Refusal != (pending.Refusal{}) {
+		t.Errorf("after it lost its slot: queue %q, want it without a refusal: %+v", keys, q)
+	}
+}
+
+// T16: a new leader knows what the account's transactions may cost.
+func theValueIsLoaded(t *testing.T, f Fixture) {
+	in := f.accept(t, "a", 5)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, nil)}})
+	slots := f.load(t, 0).Slots
+	if len(slots) != 2 || slots[0].Value.Int64() != 5 || slots[1].Value != nil && slots[1].Value.Sign() != 0 {
+		t.Errorf("loaded %+v, want the value 5 of the first and none of the second", slots)
+	}
+}

@@ -1,0 +1,182 @@
+package pending
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Waiting is an intent that waits for a slot.
+type Waiting struct {
+	Intent
+	Refusal Refusal       // of its last try; the zero Refusal if there was none
+	Age     time.Duration // of the refusal's Since, by the store's clock
+}
+
+// Refusal says why an intent got no slot when it was tried. It is about the intent alone: if the whole account
+// cannot sign, no intent is refused. It is stored beside the intent, so that a new leader goes on with it.
+type Refusal struct {
+	Cause  Cause     // Funds, Refused or Unclear
+	Why    string    // the words of the chain
+	Times  int       // how often in a row for this cause; 0: it was not refused
+	Height uint64    // the chain's at the first time; 0: not known
+	Next   uint64    // the nonce that the intent would have got then
+	Since  time.Time // of the first time, by the store's clock, which sets it
+	Until  time.Time // the intent is not tried before, by the store's clock; zero: it is
+}
+
+// Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one, and Until
+// if Pause is not 0.
+type Held struct {
+	Intent  ID
+	Refusal Refusal
+	Pause   time.Duration // for how long others pass it; only in relaxed order
+}
+
+// Queue is the beginning of an account's queue.
+type Queue struct {
+	Oldest []Waiting // in the order of acceptance
+	Left   int       // how many more wait, where 1 may stand for any number
+	// Saving is the oldest intent that has waited for money for SavesAfter, put off or not; only in relaxed order.
+	Saving *Waiting
+}
+
+// PutOff counts the waiting intents that others pass.
+type PutOff struct {
+	Poor    int // those that have waited for money for more than a minute
+	Unclear int // those that a node refuses with an error that the driver does not know
+}
+
+const (
+	// In relaxed order the money is one intent's for a sixth of the time: the oldest that has waited for it for
+	// SavesAfter has the next SavesAfter of each hour to itself. Without that, small ones spend what comes in for
+	// ever; if it had more, one that can never be paid would stop all.
+	SavesAfter = 10 * time.Minute
+	savesEvery = 6 // times SavesAfter
+
+	// PoorAfter is how long an intent waits for money before it counts in PutOff.
+	PoorAfter = time.Minute
+
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// saves reports whether the account's money is the intent's now.
+func (w Waiting) saves() bool { return int(w.Age/SavesAfter)%savesEvery == 1 }
+
+// tries returns the intents to be tried now.
+func (q Queue) tries() []Waiting {
+	if q.Saving != nil && q.Saving.saves() {
+		return []Waiting{*q.Saving}
+	}
+	return q.Oldest
+}
+
+// left returns how many intents wait that are not tried now.
+func (q Queue) left() int {
+	if q.Saving != nil && q.Saving.saves() {
+		return 1
+	}
+	return q.Left
+}
+
+// blamed returns whether an error of signing is about the intent, and the cause. An account whose money is in
+// transactions that are in no block yet waits for those: others could not be included before them either.
+func blamed(why error) (cause Cause, is bool) {
+	switch {
+	case errors.Is(why, chain.ErrCall):
+		return Refused, true
+	case errors.Is(why, chain.ErrUnclear):
+		return Unclear, true
+	case errors.Is(why, chain.ErrFunds) && !errors.Is(why, chain.ErrOwed):
+		return Funds, true
+	}
+	return 0, false
+}
+
+// again returns the refusal after one more.
+func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
+	if r.Times == 0 || r.Cause != cause {
+		r = Refusal{Cause: cause, Next: next}
+	}
+	if r.Height == 0 || height < r.Height { // after a rewind the height may be above the head
+		r.Height = height
+	}
+	r.Why, r.Times = why, r.Times+1
+	return r
+}
+
+// pause returns for how long others pass the intent: ever longer.
+func (r Refusal) pause() time.Duration {
+	pause := firstPause
+	for range min(r.Times-1, 10) {
+		pause *= 2
+	}
+	return min(pause, longestPause)
+}
+
+// An intent that is refused with an error that nobody knows, while the node accepts another call, is rejected after
+// 20 tries over at least two minutes. Without the minutes, fast blocks would use up the tries in a moment, and a
+// node can be in trouble for longer (W15).
+const (
+	maxUnclearTries = 20
+	minUnclearTime  = 2 * time.Minute
+)
+
+// gaveUp reports whether the intent is to be rejected. One answer is not enough: an estimate of an endpoint that is
+// behind, or one before the account's earlier calls are in blocks, fails for a call that would succeed (W12).
+func (a assign) gaveUp(r Refusal, age time.Duration) bool {
+	switch r.Cause {
+	case Refused:
+		return r.Height > 0 && a.Height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= r.Next
+	case Unclear:
+		return r.Times >= maxUnclearTries && age >= minUnclearTime
+	default:
+		return false
+	}
+}
+
+// judge decides what becomes of the intents that were tried. In strict order it ends at the first one that gets no
+// slot, since those behind it may depend on it. In relaxed order they pass it: what was signed for them has nonces
+// that leave a gap, so they are signed anew at once.
+func (a assign) judge(tried []Waiting, prepared []chain.Prepared, since uint64) (b Batch, out stored) {
+	gap := false // an intent got no slot
+	for i, p := range prepared {
+		w := tried[i]
+		if p.Err == nil {
+			if gap {
+				out.Left++
+				continue
+			}
+			b.New = append(b.New, Slot{Index: p.Index, Intent: &tried[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: since, Value: w.Call.Value})
+			continue
+		}
+		gap = true
+		cause, is := blamed(p.Err)
+		if !is {
+			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
+			return b, out
+		}
+		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), a.Height, a.First+uint64(i))}
+		stops := !a.Relaxed || w.Refusal.Cause == Funds && w.saves()
+		switch {
+		case a.gaveUp(one.Refusal, w.Age):
+			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
+			if stops {
+				out.Left += len(prepared) - i - 1
+				return b, out
+			}
+		case stops:
+			if cause != Funds || one.Refusal.Times == 1 { // further ones change nothing
+				b.Held = append(b.Held, one)
+			}
+			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
+			return b, out
+		default:
+			one.Pause = one.Refusal.pause()
+			b.Held = append(b.Held, one)
+		}
+	}
+	return b, out
+}

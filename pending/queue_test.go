@@ -1,0 +1,242 @@
+package pending
+
+import (
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
+)
+
+// W12: a call is rejected when it was refused again some blocks and some time later, with the account's
+// earlier calls in blocks. W15: an answer that nobody knows rejects after many tries over some time. The height
+// of another chain, or of one that went back, is replaced by the present one.
+func TestOneRefusalRejectsNothing(t *testing.T) {
+	t.Parallel()
+	first := Refusal{Cause: Refused, Times: 1, Height: 100, Next: 7}
+	odd := Refusal{Cause: Unclear, Times: maxUnclearTries - 1}
+	for name, c := range map[string]struct {
+		last   Refusal
+		cause  Cause
+		age    time.Duration
+		height uint64
+		best   uint64
+		want   bool
+	}{
+		"the first":                      {Refusal{}, Refused, time.Hour, 102, 7, false},
+		"at once":                        {first, Refused, 0, 100, 7, false},
+		"at the next block":              {first, Refused, time.Minute, 101, 7, false},
+		"too soon":                       {first, Refused, 14 * time.Second, 102, 7, false},
+		"an earlier call is in no block": {first, Refused, 15 * time.Second, 102, 6, false},
+		"again later":                    {first, Refused, 15 * time.Second, 102, 7, true},
+		"without a head":                 {first, Refused, time.Hour, 0, 7, false},
+		"once there was no head":         {Refusal{Cause: Refused, Times: 1}, Refused, time.Hour, 102, 7, false},
+		"after another cause":            {odd, Refused, time.Hour, 102, 7, false},
+		"on a chain that began anew":     {first, Refused, time.Hour, 5, 7, false},
+		"odd words for the last time":    {odd, Unclear, minUnclearTime, 0, 0, true},
+		"odd words too soon":             {odd, Unclear, minUnclearTime - 1, 0, 0, false},
+		"odd words too few":              {Refusal{Cause: Unclear, Times: maxUnclearTries - 2}, Unclear, time.Hour, 0, 0, false},
+		"no money, for ever":             {Refusal{Cause: Funds, Times: 1e6}, Funds, 1000 * time.Hour, 1e6, 1e6, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := assign{Height: c.height, Best: c.best, RejectAfter: 15 * time.Second}
+			if got := a.gaveUp(c.last.again(c.cause, "words", c.height, 7), c.age); got != c.want {
+				t.Errorf("rejected %v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// T18, T16: what becomes of an account's queue. Each letter is an intent: g is signed, r is refused, u is refused in
+// odd words, p cannot be paid, o could be paid but for what is in flight, f needs a higher fee than is allowed. A
+// capital is refused for the last time.
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		queue   string
+		relaxed bool
+		want    string // signed, rejected, refused, put off; then the reason to stop, and how many are left
+	}{
+		{"ggg", false, "signed ggg, left 0"},
+		{"gpg", false, "signed g, refused p, stops at p, left 2"},
+		{"rg", false, "refused r, stops at r, left 2"},
+		{"Rg", false, "rejected R, left 1"},
+		{"gUug", false, "signed g, rejected U, left 2"},
+		{"og", false, "stops at o, left 2"},
+		{"gfg", false, "signed g, stops at f, left 2"},
+
+		{"ggg", true, "signed ggg, left 0"},
+		{"gpgrug", true, "signed g, put off pru, left 2"},
+		{"pru", true, "put off pru, left 0"},
+		{"RgU", true, "rejected RU, left 1"},
+		{"gog", true, "signed g, stops at o, left 2"},
+		{"pgf", true, "put off p, stops at f, left 2"},
+	} {
+		t.Run(fmt.Sprint(c.queue, c.relaxed), func(t *testing.T) {
+			t.Parallel()
+			a := assign{First: 5, Height: 102, Best: 7, Relaxed: c.relaxed, RejectAfter: 15 * time.Second}
+			tried, prepared := queueOf(c.queue, a.First)
+			b, out := a.judge(tried, prepared, 9)
+			if got := told(tried, b, out); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			for i, s := range b.New {
+				if s.Index != 5+uint64(i) || s.Since != 9 {
+					t.Errorf("slot %+v leaves a gap, or is not of height 9", s)
+				}
+			}
+		})
+	}
+}
+
+func queueOf(letters string, first uint64) (tried []Waiting, prepared []chain.Prepared) {
+	errs := map[rune]error{'r': chain.ErrCall, 'u': chain.ErrUnclear, 'p': chain.ErrFunds, 'o': chain.ErrOwed, 'f': chain.ErrFee}
+	last := map[rune]Refusal{'R': {Cause: Refused, Times: 1, Height: 100, Next: 7}, 'U': {Cause: Unclear, Times: maxUnclearTries}}
+	for i, letter := range letters {
+		w := Waiting{Intent: Intent{ID: ID{byte(i), byte(letter)}}, Refusal: last[letter], Age: minUnclearTime}
+		p := chain.Prepared{Signed: chain.Signed{Index: first + uint64(i)}, Err: errs[[]rune(strings.ToLower(string(letter)))[0]]}
+		tried, prepared = append(tried, w), append(prepared, p)
+	}
+	return tried, prepared
+}
+
+// told says what was decided in the words of TestJudge.
+func told(tried []Waiting, b Batch, out stored) string {
+	var parts []string
+	add := func(what string, ids []ID) {
+		letters := ""
+		for _, id := range ids {
+			letters += string(rune(id[1]))
+		}
+		if letters != "" {
+			parts = append(parts, what+" "+letters)
+		}
+	}
+	var signed, rejected, refused, off []ID
+	for _, s := range b.New {
+		signed = append(signed, *s.Intent)
+	}
+	for _, r := range b.Rejects {
+		rejected = append(rejected, r.Intent)
+	}
+	for _, h := range b.Held {
+		if h.Pause > 0 {
+			off = append(off, h.Intent)
+		} else {
+			refused = append(refused, h.Intent)
+		}
+	}
+	add("signed", signed)
+	add("rejected", rejected)
+	add("refused", refused)
+	add("put off", off)
+	if hold := holdOf(out.Hold); hold.Why != "" {
+		add("stops at", []ID{hold.Intent})
+	}
+	return strings.Join(append(parts, fmt.Sprint("left ", out.Left)), ", ")
+}
+
+// One that is tried without end is tried ever less often, and not so seldom that nobody would wait for it.
+func TestPauses(t *testing.T) {
+	t.Parallel()
+	var got []time.Duration
+	for times := 1; times < 9; times++ {
+		got = append(got, Refusal{Times: times}.pause()/time.Second)
+	}
+	if want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}; !slices.Equal(got, want) {
+		t.Errorf("pauses of %v seconds, want %v", got, want)
+	}
+	if got := (Refusal{Times: 1e9}).pause(); got != longestPause {
+		t.Errorf("after a billion refusals the pause is %v, want %v", got, longestPause)
+	}
+}
+
+// T16: in relaxed order an intent that is dearer than what the account ever has at once gets its turn, while small
+// ones spend all that comes in. One that can never be paid has the money for a sixth of the time at most.
+func TestADearOneIsPaidInTheEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		price     int64
+		paid      bool
+		small     int // at least so many of the small ones are paid, of 2880
+		relaxed   bool
+		stopsAtIt bool
+	}{
+		"relaxed":                   {40, true, 2300, true, false},
+		"relaxed, never to be paid": {1e9, false, 2300, true, false},
+		"strict, never to be paid":  {1e9, false, 0, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			now := time.Unix(0, 0)
+			store := &Memory{Now: func() time.Time { return now }}
+			purse := &purse{}
+			l := &loop{
+				Config: Config{Account: "a", Chain: purse, Store: store, Longest: time.Minute, Sequence: new(Sequence)},
+				gate:   fence.Standalone("s", "h"),
+			}
+			l.headed.Store(1)
+			accept := func(price int64) {
+				if _, err := store.Accept(t.Context(), Intent{Account: "a", Call: chain.Call{Value: big.NewInt(price)}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			accept(c.price)
+			next := uint64(0)
+			for range 8 * 60 * 6 { // eight hours of blocks of ten seconds, in each of which one unit comes in and is asked for
+				now, purse.has = now.Add(10*time.Second), purse.has+1
+				accept(1)
+				for range 9 { // until nothing more can be signed in this block
+					in, err := l.perform(t.Context(), assign{First: next, Most: 100, Relaxed: c.relaxed})
+					got, is := in.(stored)
+					if err != nil || !is {
+						t.Fatalf("assign: got %+v, error %v; want stored", in, err)
+					}
+					for _, s := range got.Slots {
+						purse.has -= s.Value.Int64()
+					}
+					if next += uint64(len(got.Slots)); got.Hold != nil || got.Left == 0 {
+						break
+					}
+				}
+			}
+			small := 0
+			for _, r := range store.Records()[1:] {
+				if r.Index != nil {
+					small++
+				}
+			}
+			if paid := store.Records()[0].Index != nil; paid != c.paid || small < c.small || c.stopsAtIt && small > 0 {
+				t.Errorf("the dear one is paid: %v, and %d small ones; want %v and %d", paid, small, c.paid, c.small)
+			}
+		})
+	}
+}
+
+// purse is a chain on which the account has an amount, and a call costs its value.
+type purse struct {
+	choosy
+	has int64
+}
+
+func (p *purse) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
+	prepared, err := p.choosy.Prepare(ctx, drafts)
+	left := p.has
+	for i, d := range drafts {
+		switch price := d.Call.Value.Int64(); {
+		case price > p.has:
+			prepared[i].Err = chain.ErrFunds
+		case price > left:
+			prepared[i].Err = chain.ErrOwed
+		default:
+			left -= price
+		}
+	}
+	return prepared, err
+}
