@@ -148,7 +148,7 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 		SELECT a.chain, a.account FROM unnest($1::text[], $2::bytea[]) AS a(chain, account)
 		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
-		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= clock_timestamp()
+		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= statement_timestamp()
 		               LIMIT 1) w`, ids, names)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package pgstore_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -86,6 +87,7 @@ func (s shelf) everything() {
 	if waits, err := s.Waiting(ctx, pendingtest.Account); err != nil || len(waits.Cancels) != 1 {
 		s.t.Errorf("waiting: got %+v, error %v; want one to be cancelled", waits, err)
 	}
+	s.write(pending.Batch{Held: []pending.Held{{Intent: s.accept("odd").ID, Refusal: pending.Refusal{Cause: pending.Unclear, Times: 1}, Pause: time.Hour}}})
 	s.write(pending.Batch{Hold: &pending.Hold{Intent: two.ID, Why: "it waits"}})
 	s.write(pending.Batch{Hold: &pending.Hold{Why: "all wait"}, Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
 	if n := s.archive(0); n == 0 {

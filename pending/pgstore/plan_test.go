@@ -2,11 +2,13 @@ package pgstore_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
 	"github.com/conchhq/conch/pending/pendingtest"
+	"github.com/conchhq/conch/pending/pgstore"
 )
 
 // A batch is written row by row, even if the table was analysed in the middle of a term, when
@@ -59,22 +61,57 @@ func TestTheMiddleOfATerm(t *testing.T) {
 			if c.then != "" {
 				run(t, s.conn, c.then)
 			}
-			found := func() (n int) {
-				err := d.Flush(t.Context())
-				_, other := s.conn.Exec(t.Context(), `SELECT pg_stat_force_next_flush()`)
-				counted := s.conn.QueryRow(t.Context(), `SELECT (idx_tup_fetch + seq_tup_read)::int FROM pg_stat_user_tables
-					WHERE relname = 'pending_transactions'`).Scan(&n)
-				if err := errors.Join(err, other, counted); err != nil {
-					t.Fatal(err)
-				}
-				return n
-			}
-			before := found()
+			before := s.rowsRead(d, "pending_transactions")
 			s.write(c.write())
-			rows := found() - before
+			rows := s.rowsRead(d, "pending_transactions") - before
 			t.Logf("%d rows were read for a batch of %d", rows, batch)
 			if rows < batch || rows > 3*batch { // each row and its old version
 				t.Errorf("%d rows were read for a batch of %d, want at most 3 for each", rows, batch)
+			}
+		})
+	}
+}
+
+// rowsRead returns how many rows of a table statements have read so far.
+func (s shelf) rowsRead(d *pgstore.Database, table string) (n int) {
+	s.t.Helper()
+	ctx := s.t.Context()
+	err := d.Flush(ctx)
+	_, other := s.conn.Exec(ctx, `SELECT pg_stat_force_next_flush()`)
+	counted := s.conn.QueryRow(ctx, `SELECT (idx_tup_fetch + seq_tup_read)::int FROM pg_stat_user_tables WHERE relname = $1`, table).Scan(&n)
+	if err := errors.Join(err, other, counted); err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+// C17: thousands of intents that are put off slow nothing down, nor do thousands that wait.
+func TestTheQueueIsNotReadPastWhatIsPutOff(t *testing.T) {
+	t.Parallel()
+	const many, most = 5000, 10
+	for name, relaxed := range map[string]bool{"strict": false, "relaxed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, d := openShelf(t).narrow()
+			fill := func(until string) {
+				run(t, s.conn, `INSERT INTO conch.intents (id, chain, account, to_account, value, data, gas, creator, refusals, held_cause, held_since, held_until)
+					SELECT gen_random_uuid(), 'evm:1', '`+string(pendingtest.Account)+`', '', 0, '', 0, 'test', 1, (ARRAY['funds', 'unclear'])[1 + n % 2],
+					       clock_timestamp() - interval '1 hour', `+until+` FROM generate_series(1, `+fmt.Sprint(many)+`) n`)
+			}
+			fill(`clock_timestamp() + interval '1 hour'`)
+			fill(`NULL`)
+			run(t, s.conn, `ANALYZE conch.intents`)
+			before := s.rowsRead(d, "intents")
+			q, err := s.Queue(t.Context(), pendingtest.Account, relaxed, most)
+			rows := s.rowsRead(d, "intents") - before
+			if err != nil || len(q.Oldest) != most || (q.Saving != nil) != relaxed || rows > 3*most {
+				t.Errorf("got %d and one that saves: %v, error %v, by reading %d rows; want %d by reading at most %d", len(q.Oldest), q.Saving != nil, err, rows, most, 3*most)
+			}
+			before = s.rowsRead(d, "intents")
+			w, err := s.Waiting(t.Context(), pendingtest.Account)
+			rows = s.rowsRead(d, "intents") - before
+			if err != nil || w.Queued != 1000 || w.PutOff != (pending.PutOff{Poor: 1000, Unclear: 1000}) || rows > 3100 {
+				t.Errorf("got %+v, error %v, by reading %d rows; want 1000 of each, and that many read", w, err, rows)
 			}
 		})
 	}

@@ -35,18 +35,11 @@ func (r *refusal) read() (out pending.Refusal, err error) {
 
 // Queue implements [pending.Store]. In strict order what was put off in relaxed order is in its old place.
 func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (q pending.Queue, err error) {
-	rows, err := s.pool.Query(ctx, `
-		SELECT * FROM (
-		    SELECT false AS saving, q.* FROM (
-		        (SELECT `+queueColumns+` FROM conch.intents WHERE chain = $1 AND account = $2 AND waits ORDER BY seq LIMIT $3)
-		         UNION ALL
-		        (SELECT `+queueColumns+` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND ($4 OR held_until <= clock_timestamp())
-		          ORDER BY seq LIMIT $3)) q ORDER BY seq LIMIT $3) oldest
-		 UNION ALL
-		(SELECT true, `+queueColumns+` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
-		    AND NOT $4 AND held_since <= clock_timestamp() - $5::interval ORDER BY seq LIMIT 1)
-		 ORDER BY saving, seq`,
-		s.cfg.Chain, []byte(account), most+1, !relaxed, pending.SavesAfter)
+	sql, args := strictQueue, []any{s.cfg.Chain, []byte(account), most + 1}
+	if relaxed {
+		sql, args = relaxedQueue, append(args, pending.SavesAfter)
+	}
+	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return q, err
 	}
@@ -76,15 +69,36 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 
 const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, ` + refusalColumns + `, ` + intentColumns
 
-// countQueue counts the intents that are to be tried now, and those that are put off. It stops counting at 1000.
+// queue returns a query for the oldest intents that wait or, under a condition and in an order, are put off.
+func queue(condition, order string) string {
+	return `SELECT false AS saving, q.* FROM (
+		(SELECT ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND waits ORDER BY seq LIMIT $3)
+		 UNION ALL
+		(SELECT ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off` + condition + ` ORDER BY ` + order + ` LIMIT $3)) q
+		 ORDER BY q.seq LIMIT $3`
+}
+
+// Of those whose time has come, the ones that have waited for the longest since then are taken: to find the oldest of
+// all, all would have to be read. The time is that of the statement, which an index can be asked for.
+var (
+	strictQueue  = queue(``, `seq`)
+	relaxedQueue = `(` + queue(` AND held_until <= statement_timestamp()`, `held_until`) + `)
+		 UNION ALL
+		(SELECT true, ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
+		    AND held_since <= statement_timestamp() - $4::interval ORDER BY seq LIMIT 1)
+		 ORDER BY saving, seq`
+)
+
+// countQueue counts the intents that are to be tried now, and those that are put off. It stops counting at 1000. The
+// orders make the planner take the indexes over them: the rest of the table may be any number of finished rows.
 const countQueue = `
 	SELECT (SELECT count(*) FROM (
-	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND waits LIMIT 1000)
+	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND waits ORDER BY seq LIMIT 1000)
 	             UNION ALL
-	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_until <= clock_timestamp() LIMIT 1000)) q),
+	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_until <= statement_timestamp() ORDER BY held_until LIMIT 1000)) q),
 	       (SELECT count(*) FROM (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
-	           AND held_since <= clock_timestamp() - $3::interval LIMIT 1000) q),
-	       (SELECT count(*) FROM (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'unclear' LIMIT 1000) q)`
+	           AND held_since <= statement_timestamp() - $3::interval ORDER BY seq LIMIT 1000) q),
+	       (SELECT count(*) FROM (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'unclear' ORDER BY seq LIMIT 1000) q)`
 
 // Waiting implements [pending.Store]. Polymorphic functions are qualified, because behind a pooler the search_path
 // may be anything.

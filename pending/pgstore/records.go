@@ -18,14 +18,14 @@ import (
 // records returns a query for the intents that a condition selects, also in the archive, newest
 // first. Its parameter number last is the limit.
 func records(where string, last int) string {
-	part := func(intents, transactions, hold, holds string) string {
+	part := func(intents, seq, transactions, hold, holds string) string {
 		return fmt.Sprintf(`(SELECT %s, %s, i.seq AS seq FROM %s i LEFT JOIN %s t ON (t.chain, t.account, t.nonce) = (i.chain, i.account, i.nonce) %s
-			WHERE %s ORDER BY i.seq DESC LIMIT $%d)`, recordColumns, hold, intents, transactions, holds, where, last)
+			WHERE %s ORDER BY %s DESC LIMIT $%d)`, recordColumns, hold, intents, transactions, holds, where, seq, last)
 	}
-	return part("conch.intents", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since, CASE WHEN i.waits OR i.put_off THEN i.refusals ELSE 0 END,
+	return part("conch.intents", "i.seq + 0", "conch.pending_transactions", `h.intent AS held_by, h.why AS held, h.since, CASE WHEN i.waits OR i.put_off THEN i.refusals ELSE 0 END,
 		i.held_cause, i.held_why, i.held_height, i.held_nonce, i.held_since, i.held_until`,
 		`LEFT JOIN conch.pending_holds h ON (h.chain, h.account) = (i.chain, i.account) AND (i.waits OR i.put_off) AND h.why <> ''`) + ` UNION ALL ` +
-		part("conch.archived_intents", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
+		part("conch.archived_intents", "i.seq", "conch.archived_transactions", `NULL, NULL, NULL, 0, '', '', 0, 0, NULL, NULL`, ``) + fmt.Sprintf(` ORDER BY seq DESC LIMIT $%d`, last)
 }
 
 const recordColumns = `i.id, i.account, coalesce(i.idempotency_key, ''), i.to_account, i.value, i.data, i.gas, i.creator, i.created_at,

@@ -4,3 +4,5 @@ ALTER TABLE conch.intents
     DROP COLUMN held_until, DROP COLUMN held_height, DROP COLUMN held_nonce,
     ADD COLUMN waits boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel) STORED;
 CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE waits;
+DROP INDEX conch.intents_listed;
+CREATE INDEX intents_seq ON conch.intents (seq);

@@ -16,5 +16,11 @@ ALTER TABLE conch.intents
     ADD COLUMN waits boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NULL) STORED,
     ADD COLUMN put_off boolean NOT NULL GENERATED ALWAYS AS (nonce IS NULL AND fate = 'open' AND NOT cancel AND held_until IS NOT NULL) STORED;
 CREATE INDEX intents_waiting ON conch.intents (chain, account, seq) WHERE waits;
-CREATE INDEX intents_put_off ON conch.intents (chain, account, held_until) WHERE put_off;
-CREATE INDEX intents_saving ON conch.intents (chain, account, seq) WHERE put_off AND held_cause = 'funds';
+CREATE INDEX intents_put_off ON conch.intents (chain, account, seq) WHERE put_off;
+CREATE INDEX intents_due ON conch.intents (chain, account, held_until) WHERE put_off;
+CREATE INDEX intents_held ON conch.intents (chain, account, held_cause, seq) WHERE put_off;
+
+-- For lists, and for nothing else. Where many rows wait, the planner took an index on seq itself for the queue too,
+-- and read it past all finished rows.
+DROP INDEX conch.intents_seq;
+CREATE INDEX intents_listed ON conch.intents ((seq + 0));

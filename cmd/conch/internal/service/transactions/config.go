@@ -58,6 +58,7 @@ type Account struct {
 	MaxFee       *big.Int      // highest price of a unit of gas, in wei; nil: any
 	MaxTip       *big.Int      // highest tip for a unit of gas, in wei; nil: any
 	GapFill      int           // blocks after which a nonce that no transaction needs is filled; 0: the default of package pending
+	Relaxed      bool          // transactions pass one that cannot be paid, estimated or understood
 	SharedKey    bool          // others send from the account too
 	RestoreWait  time.Duration // how long no nonce is given away after a restore; 0: the default of package pending, below 0: not at all
 	RaiseAfter   time.Duration // how long a transaction waits before it may pay more; 0: the default of package pending
@@ -113,6 +114,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
 			"gap_fill_threshold_blocks": d.Count(&one.GapFill), "repair_interval": d.Span(&one.Repair), "raise_after": d.Span(&one.RaiseAfter),
+			"order":         order(d, &one.Relaxed),
 			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "restore_wait": wait(d, &one.RestoreWait),
 		})
 		if address != "" {

@@ -49,6 +49,20 @@ func wait(d *config.Decoder, to *time.Duration) config.Setter {
 	}
 }
 
+// order reads "strict" or "relaxed".
+func order(d *config.Decoder, relaxed *bool) config.Setter {
+	return func(place string, value any) {
+		switch value {
+		case "strict":
+			*relaxed = false
+		case "relaxed":
+			*relaxed = true
+		default:
+			d.Fault(place, `%v is no order: write "strict", and no transaction passes an earlier one, or "relaxed", and they pass one that cannot be paid, estimated or understood`, value)
+		}
+	}
+}
+
 func (s *Section) validateChains(d *config.Decoder) {
 	names := map[string]int{}
 	for i, one := range s.chains {

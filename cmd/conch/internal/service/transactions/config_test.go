@@ -39,7 +39,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\n"+hot+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,8 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got address, finality, max_in_flight and keystore of %+v, want those of the file", a)
 	case a.GapFill != 20 || a.RaiseAfter != 45*time.Second || a.Repair != 3*time.Second || a.ArchiveAfter != 720*time.Hour:
 		t.Errorf("got gap fill, repair and archive of %+v, want those of the file", a)
+	case !a.Relaxed || all[1].Relaxed:
+		t.Errorf("got orders of %+v, want relaxed and strict", all)
 	case !a.SharedKey || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
 		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
@@ -150,6 +152,7 @@ func TestFaultsOfAccounts(t *testing.T) {
 	}{
 		{"one table", db + "[accounts]\nname = \"x\"\n", kept, []string{"accounts", "[[accounts]]"}},
 		{"no such chain", db + mainnet + strings.Replace(payer, `"main"`, `"test"`, 1), kept, []string{`line 10, accounts[0].chain: "test" is the name of no [[chains]]`}},
+		{"an unknown order", db + mainnet + payer + "order = \"loose\"\n", kept, []string{`accounts[0].order: loose is no order: write "strict"`}},
 		{"memory", db + strings.Replace(mainnet, `"evm"`, `"memory"`, 1) + payer, kept, []string{"line 5, chains[0].kind", "conch-devnode"}},
 		{"substrate", db + strings.Replace(mainnet, `"evm"`, `"substrate"`, 1) + payer, kept, []string{"chains[0].kind: substrate is not in this version"}},
 		{"another kind", db + strings.Replace(mainnet, `"evm"`, `"evn"`, 1) + payer, kept, []string{`"evn" is no kind of chain`}},

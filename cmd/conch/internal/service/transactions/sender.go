@@ -60,7 +60,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), RaiseAfter: a.RaiseAfter, Sequence: service.managers.sequence,
-		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
+		Relaxed: a.Relaxed, SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
 	})
 	if err != nil {
 		disconnect()

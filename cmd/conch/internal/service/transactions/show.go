@@ -94,6 +94,8 @@ func (t shown) waits() string {
 	switch w := t.WaitingFor; {
 	case w == nil:
 		return ""
+	case w.Until != nil:
+		return fmt.Sprintf("%s (since %s, refused %d times, tried again at %s; others pass it)", w.Reason, cli.Clock(*w.Since), w.Refusals, cli.Clock(*w.Until))
 	case w.Since != nil:
 		return fmt.Sprintf("%s (since %s)", w.Reason, cli.Clock(*w.Since))
 	default:

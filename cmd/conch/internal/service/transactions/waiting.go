@@ -9,9 +9,11 @@ import (
 
 // Waiting says what a transaction that has not ended waits for.
 type Waiting struct {
-	Reason string     `json:"reason"`
-	Intent string     `json:"intent,omitempty"` // ID of the transaction that is in the way, if one is
-	Since  *time.Time `json:"since,omitempty"`  // when the leader stored the reason, if that is known
+	Reason   string     `json:"reason"`
+	Intent   string     `json:"intent,omitempty"`   // ID of the transaction that is in the way, if one is
+	Since    *time.Time `json:"since,omitempty"`    // when the leader stored the reason, if that is known
+	Refusals int        `json:"refusals,omitempty"` // how often in a row it got no nonce for this reason
+	Until    *time.Time `json:"until,omitempty"`    // when it is tried again, if others pass it
 }
 
 // waitingFor returns what a transaction waits for, nil once it has ended (W17).
@@ -27,12 +29,25 @@ func waitingFor(r pending.Record) *Waiting {
 	return &Waiting{Reason: nextStep(r.Last)}
 }
 
-// waitingForNonce returns what a queued transaction waits for: what holds up its account, if anything does.
+// waitingForNonce returns what a queued transaction waits for: why it got no nonce when it was tried, or else what
+// holds up its account, if anything does.
 func waitingForNonce(r pending.Record) *Waiting {
+	stops := r.Hold.Intent == r.ID && r.Hold.Why != "" // in strict order, and newer
+	if last := r.Refusal; last.Times > 0 && !stops && (r.Hold.Why == "" || !last.Until.IsZero()) {
+		since, out := last.Since.UTC(), &Waiting{Reason: last.Why, Refusals: last.Times}
+		if out.Since = &since; !last.Until.IsZero() {
+			until := last.Until.UTC()
+			out.Until = &until
+		}
+		return out
+	}
 	if r.Hold.Why == "" {
 		return &Waiting{Reason: "a nonce"}
 	}
 	out := &Waiting{Reason: r.Hold.Why}
+	if stops {
+		out.Refusals = r.Refusal.Times
+	}
 	if r.Hold.Intent != (pending.ID{}) && r.Hold.Intent != r.ID {
 		out.Intent = idText(r.Hold.Intent)
 		out.Reason = fmt.Sprintf("behind transaction %s: %s", out.Intent, r.Hold.Why)

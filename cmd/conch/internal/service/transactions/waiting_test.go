@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -118,6 +119,36 @@ func TestTheQueueSaysWhatHoldsItUp(t *testing.T) {
 	}
 }
 
+// W17: a transaction that others pass has its own reason, whatever holds up the account.
+func TestWhatIsPutOffSaysWhy(t *testing.T) {
+	t.Parallel()
+	since, until := time.Unix(9, 0).UTC(), time.Unix(99, 0).UTC()
+	me, other := pending.ID{1}, pending.ID{2}
+	off := pending.Refusal{Cause: pending.Funds, Why: "no money", Times: 3, Since: since, Until: until}
+	tried := pending.Refusal{Cause: pending.Refused, Why: "it reverts", Times: 2, Since: since}
+	for name, c := range map[string]struct {
+		refusal pending.Refusal
+		hold    pending.Hold
+		want    Waiting
+	}{
+		"put off":                           {off, pending.Hold{}, Waiting{Reason: "no money", Refusals: 3, Since: &since, Until: &until}},
+		"put off, and the account waits":    {off, pending.Hold{Why: "fees"}, Waiting{Reason: "no money", Refusals: 3, Since: &since, Until: &until}},
+		"its turn to save":                  {off, pending.Hold{Intent: me, Why: "still no money"}, Waiting{Reason: "still no money", Refusals: 3}},
+		"the first in strict order":         {tried, pending.Hold{Intent: me, Why: "it reverts now"}, Waiting{Reason: "it reverts now", Refusals: 2}},
+		"tried, and then the account waits": {tried, pending.Hold{Why: "fees"}, Waiting{Reason: "fees"}},
+		"tried":                             {tried, pending.Hold{}, Waiting{Reason: "it reverts", Refusals: 2, Since: &since}},
+		"behind one that is tried":          {pending.Refusal{}, pending.Hold{Intent: other, Why: "no"}, Waiting{Reason: "behind transaction " + idText(other) + ": no", Intent: idText(other)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := waitingFor(pending.Record{Intent: pending.Intent{ID: me}, Refusal: c.refusal, Hold: c.hold})
+			if got == nil || !reflect.DeepEqual(*got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
 // conch tx show prints what a transaction waits for, and at its end who saw it.
 func TestShowSaysWhatIsWaitedFor(t *testing.T) {
 	t.Parallel()
@@ -128,6 +159,7 @@ func TestShowSaysWhatIsWaitedFor(t *testing.T) {
 	}{
 		{shown{WaitingFor: &Waiting{Reason: "a nonce"}}, "waits    a nonce\n", "final by"},
 		{shown{WaitingFor: &Waiting{Reason: "it cannot pay", Since: &since}}, "waits    it cannot pay (since ", "final by"},
+		{shown{WaitingFor: &Waiting{Reason: "odd words", Since: &since, Refusals: 3, Until: &since}}, "refused 3 times, tried again at ", "final by"},
 		{shown{Witnesses: []string{"https://a", "https://b"}}, "final by https://a and https://b\n", "waits"},
 		{shown{Witnesses: []string{"https://a", "https://a"}}, "final by https://a, asked twice\n", "waits"},
 	} {
