@@ -158,8 +158,7 @@ type (
 	assign struct {
 		First       uint64
 		Most        int      // how many intents
-		Height      uint64   // the chain's; 0: it is not known
-		Best        uint64   // the account's next nonce there
+		Best        uint64   // the account's next nonce at the head
 		Owed        *big.Int // the most that the account's transactions that are in no block may cost
 		Relaxed     bool     // as in Config
 		RejectAfter time.Duration

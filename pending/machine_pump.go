@@ -126,7 +126,7 @@ func (m *machine) sign(now fence.Instant) {
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{
-		First: m.next, Most: room, Height: m.head.Number, Best: m.best, Owed: m.owed(), Relaxed: m.set.Relaxed, RejectAfter: m.set.RejectAfter,
+		First: m.next, Most: room, Best: m.best, Owed: m.owed(), Relaxed: m.set.Relaxed, RejectAfter: m.set.RejectAfter,
 	})
 }
 

@@ -20,7 +20,7 @@ type Refusal struct {
 	Cause  Cause     // Funds, Refused or Unclear
 	Why    string    // the words of the chain
 	Times  int       // how often in a row for this cause; 0: it was not refused
-	Height uint64    // the chain's at the first time; 0: not known
+	Height uint64    // the chain's at the first time
 	Next   uint64    // the nonce that the intent would have got then
 	Since  time.Time // of the first time, by the store's clock, which sets it
 	Until  time.Time // the intent is not tried before, by the store's clock; zero: it is
@@ -100,7 +100,7 @@ func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
 	if r.Times == 0 || r.Cause != cause {
 		r = Refusal{Cause: cause, Next: next}
 	}
-	if r.Height == 0 || height < r.Height { // after a rewind the height may be above the head
+	if r.Times == 0 || height < r.Height { // after a rewind the height may be above the head
 		r.Height = height
 	}
 	r.Why, r.Times = why, r.Times+1
@@ -126,10 +126,10 @@ const (
 
 // gaveUp reports whether the intent is to be rejected. One answer is not enough: an estimate of an endpoint that is
 // behind, or one before the account's earlier calls are in blocks, fails for a call that would succeed (W12).
-func (a assign) gaveUp(r Refusal, age time.Duration) bool {
+func (a assign) gaveUp(r Refusal, age time.Duration, height uint64) bool {
 	switch r.Cause {
 	case Refused:
-		return r.Height > 0 && a.Height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= r.Next
+		return height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= r.Next
 	case Unclear:
 		return r.Times >= maxUnclearTries && age >= minUnclearTime
 	default:
@@ -139,8 +139,8 @@ func (a assign) gaveUp(r Refusal, age time.Duration) bool {
 
 // judge decides what becomes of the intents that were tried. In strict order it ends at the first one that gets no
 // slot, since those behind it may depend on it. In relaxed order they pass it: what was signed for them has nonces
-// that leave a gap, so they are signed anew at once.
-func (a assign) judge(tried []Waiting, prepared []chain.Prepared, since uint64) (b Batch, out stored) {
+// that leave a gap, so they are signed anew at once. The height is that of the chain before they were signed.
+func (a assign) judge(tried []Waiting, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
 	gap := false // an intent got no slot
 	for i, p := range prepared {
 		w := tried[i]
@@ -149,7 +149,7 @@ func (a assign) judge(tried []Waiting, prepared []chain.Prepared, since uint64) 
 				out.Left++
 				continue
 			}
-			b.New = append(b.New, Slot{Index: p.Index, Intent: &tried[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: since, Value: w.Call.Value})
+			b.New = append(b.New, Slot{Index: p.Index, Intent: &tried[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
 			continue
 		}
 		gap = true
@@ -158,10 +158,10 @@ func (a assign) judge(tried []Waiting, prepared []chain.Prepared, since uint64) 
 			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
 			return b, out
 		}
-		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), a.Height, a.First+uint64(i))}
+		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), height, a.First+uint64(i))}
 		stops := !a.Relaxed || w.Refusal.Cause == Funds && w.saves()
 		switch {
-		case a.gaveUp(one.Refusal, w.Age):
+		case a.gaveUp(one.Refusal, w.Age, height):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
 			if stops {
 				out.Left += len(prepared) - i - 1

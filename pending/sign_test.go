@@ -65,8 +65,9 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
 			next := uint64(0)
 			for try := 1; try <= 10*maxUnclearTries; try++ {
+				l.headed.Store(uint64(try))
 				now = now.Add(c.every)
-				in, err := l.perform(t.Context(), assign{First: next, Most: 3, Height: uint64(try), Best: next, RejectAfter: 15 * time.Second})
+				in, err := l.perform(t.Context(), assign{First: next, Most: 3, Best: next, RejectAfter: 15 * time.Second})
 				got, is := in.(stored)
 				if err != nil || !is {
 					t.Fatalf("assign: got %+v, error %v; want stored", in, err)

@@ -134,6 +134,7 @@ func (w *world) heal(ctx context.Context) {
 		l.Delay(0)
 	}
 	w.forget.Store(false)
+	w.node.Fund(w.from, 60*dear)
 	if w.rand.IntN(2) == 0 || w.leaders[len(w.leaders)-1].killed.Load() {
 		w.promote(ctx)
 	}

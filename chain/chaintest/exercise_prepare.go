@@ -1,6 +1,7 @@
 package chaintest
 
 import (
+	"errors"
 	"math/big"
 
 	"github.com/conchhq/conch/chain"
@@ -74,6 +75,8 @@ func refuse(t *trial) {
 		{"a value above the balance", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{
 			To: []byte(t.Stranger), Value: new(big.Int).Lsh(one, 120), Gas: 100_000,
 		}}, chain.ErrFunds},
+		{"what the account has, and owes", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Owed: new(big.Int).Lsh(one, 120)}, chain.ErrOwed},
+		{"no funds, and it owes", chain.Draft{Account: t.Poor, Call: t.call(), Owed: one}, chain.ErrFunds},
 		{"a call that fails", chain.Draft{Account: t.Funded, Index: at, Call: t.Bad}, chain.ErrCall},
 		{"less gas than any transaction takes", chain.Draft{Account: t.Funded, Index: at, Call: chain.Call{To: []byte(t.Stranger), Gas: 1}}, chain.ErrCall},
 		{"a maximum below any fee", chain.Draft{Account: t.Funded, Index: at, Call: t.call(), Most: chain.Fee{Max: one, Tip: one}}, chain.ErrFee},
@@ -95,6 +98,9 @@ func refuse(t *trial) {
 	for i, c := range cases {
 		t.Log(c.what, ":", all[i].Err)
 		t.wants(all[i].Err, c.want)
+		if owed := errors.Is(all[i].Err, chain.ErrOwed); owed != (c.want == chain.ErrOwed) {
+			t.Errorf("%s: got %v, want ErrOwed only for what could be paid later", c.what, all[i].Err)
+		}
 		if len(all[i].Bytes) > 0 {
 			t.Errorf("%s: got an attempt and an error, want the error alone", c.what)
 		}
