@@ -76,7 +76,7 @@ func (m *machine) alarmUnclear(why error) {
 		refused = held.intent
 	}
 	for a, raised := range m.alarms { // at most one is raised, so the order of the map does not matter
-		if raised && a.Cause == Unclear && a.Intent != refused && a.Intent != (ID{}) {
+		if raised && a.Cause == Unclear && a.Intent != refused {
 			m.alarm(a, false)
 		}
 	}

@@ -36,6 +36,7 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 		"again later":                    {first, Refused, 15 * time.Second, 102, 7, true},
 		"after another cause":            {odd, Refused, time.Hour, 102, 7, false},
 		"on a chain that began anew":     {first, Refused, time.Hour, 5, 7, false},
+		"later on that chain":            {first.again(Refused, "words", 5, 7), Refused, time.Hour, 7, 7, true},
 		"odd words for the last time":    {odd, Unclear, minUnclearTime, 0, 0, true},
 		"odd words too soon":             {odd, Unclear, minUnclearTime - 1, 0, 0, false},
 		"odd words too few":              {Refusal{Cause: Unclear, Times: maxUnclearTries - 2}, Unclear, time.Hour, 0, 0, false},
@@ -90,6 +91,44 @@ func TestJudge(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// T16: while one saves, the others wait for the next block with it.
+func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
+	t.Parallel()
+	poor := Waiting{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9}, Age: SavesAfter}
+	q := Queue{Oldest: []Waiting{{Intent: Intent{ID: ID{2}}}}, Saving: &poor}
+	if tried := q.tries(); len(tried) != 1 || tried[0].ID != poor.ID || q.left() == 0 {
+		t.Errorf("tried %+v with %d left, want the one that saves and some left", tried, q.left())
+	}
+	b, out := assign{Relaxed: true}.judge(q.tries(), []chain.Prepared{{Err: chain.ErrFunds}}, 5)
+	if hold := holdOf(out.Hold); hold.Intent != poor.ID || len(b.New)+len(b.Rejects)+len(b.Held) != 0 {
+		t.Errorf("got %+v, held by %+v; want nothing stored, and the account held by the one that saves", b, hold)
+	}
+	if poor.Age = 2 * SavesAfter; len(q.tries()) != 1 || q.tries()[0].ID == poor.ID || q.left() != 0 {
+		t.Errorf("after its turn: tried %+v with %d left, want the other", q.tries(), q.left())
+	}
+}
+
+// What signing is held up for ends with the next block or after Patience, and asks for no tick after that.
+func TestAHoldEnds(t *testing.T) {
+	t.Parallel()
+	m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9, Patience: time.Minute, ResendAfter: 9})
+	now := fence.Instant(time.Hour)
+	m.Step(now, tick{})
+	m.Step(now, loaded{Snapshot: Snapshot{Queued: 1}})
+	m.lookBy = now.Add(time.Hour)
+	m.Step(now, stored{Left: 1, Hold: chain.ErrFee})
+	if due := m.Next(); due != now.Add(time.Minute) {
+		t.Fatalf("the next tick is due in %v, want a minute", due.Sub(now))
+	}
+	now = now.Add(time.Minute)
+	if out := m.Step(now, tick{}); !slices.ContainsFunc(out, func(a action) bool { _, is := a.(assign); return is }) {
+		t.Errorf("after a minute without a block: %v, want an assign", out)
+	}
+	if due := m.Next(); due != 0 && due <= now {
+		t.Errorf("the next tick was due %v ago, want none or a later one", now.Sub(due))
 	}
 }
 
@@ -186,7 +225,7 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 				}
 			}
 			accept(c.price)
-			next := uint64(0)
+			next, told := uint64(0), false
 			for range 8 * 60 * 6 { // eight hours of blocks of ten seconds, in each of which one unit comes in and is asked for
 				now, purse.has = now.Add(10*time.Second), purse.has+1
 				accept(1)
@@ -196,6 +235,10 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 					if err != nil || !is {
 						t.Fatalf("assign: got %+v, error %v; want stored", in, err)
 					}
+					if counts, err := store.Waiting(t.Context(), "a"); err != nil || got.PutOff != nil && *got.PutOff != counts.PutOff {
+						t.Fatalf("told that %+v are put off, want %+v, error %v", got.PutOff, counts.PutOff, err)
+					}
+					told = told || got.PutOff != nil && got.PutOff.Poor == 1
 					for _, s := range got.Slots {
 						purse.has -= s.Value.Int64()
 					}
@@ -203,6 +246,9 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 						break
 					}
 				}
+			}
+			if told != c.relaxed {
+				t.Errorf("told that one waits for money: %v, want %v", told, c.relaxed)
 			}
 			small := 0
 			for _, r := range store.Records()[1:] {
