@@ -7,7 +7,7 @@ import (
 	"github.com/conchhq/conch/chain"
 )
 
-// T16: what the account's transactions that are in no block may cost is not for the next one: of each nonce the
+// W19: what the account's transactions that are in no block may cost is not for the next one: of each nonce the
 // dearest attempt, since a node may have any.
 func TestWhatIsOwed(t *testing.T) {
 	t.Parallel()
@@ -40,7 +40,7 @@ func TestWhatIsOwed(t *testing.T) {
 			if m.sign(0); len(m.out) != 1 {
 				t.Fatalf("got %v, want an assign", m.out)
 			}
-			if got := m.out[0].(assign).Owed; got.Cmp(big.NewInt(c.want)) != 0 { //nolint:forcetypeassert,errcheck // it would fail the test
+			if got := m.out[0].(assign).Owed; got.Cmp(big.NewInt(c.want)) != 0 { //nolint:forcetypeassert // it would fail the test
 				t.Errorf("%v is owed, want %d", got, c.want)
 			}
 		})

@@ -52,7 +52,7 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 	}
 }
 
-// T18, T16: what becomes of an account's queue. Each letter is an intent: g is signed, r is refused, u is refused in
+// W19: what becomes of an account's queue. Each letter is an intent: g is signed, r is refused, u is refused in
 // odd words, p cannot be paid, o could be paid but for what is in flight, f needs a higher fee than is allowed. A
 // capital is refused for the last time.
 func TestJudge(t *testing.T) {
@@ -82,7 +82,7 @@ func TestJudge(t *testing.T) {
 			a := assign{First: 5, Best: 7, Relaxed: c.relaxed, RejectAfter: 15 * time.Second}
 			tried, prepared := queueOf(c.queue, a.First)
 			b, out := a.judge(tried, prepared, 102)
-			if got := told(tried, b, out); got != c.want {
+			if got := told(b, out); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 			for i, s := range b.New {
@@ -94,7 +94,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// T16: while one saves, the others wait for the next block with it.
+// W19: while one saves, the others wait for the next block with it.
 func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
 	t.Parallel()
 	poor := Waiting{Intent: Intent{ID: ID{1}}, Refusal: Refusal{Cause: Funds, Times: 9}, Age: SavesAfter}
@@ -144,7 +144,7 @@ func queueOf(letters string, first uint64) (tried []Waiting, prepared []chain.Pr
 }
 
 // told says what was decided in the words of TestJudge.
-func told(tried []Waiting, b Batch, out stored) string {
+func told(b Batch, out stored) string {
 	var parts []string
 	add := func(what string, ids []ID) {
 		letters := ""
@@ -194,7 +194,7 @@ func TestPauses(t *testing.T) {
 	}
 }
 
-// T16: in relaxed order an intent that is dearer than what the account ever has at once gets its turn, while small
+// T16, W19: in relaxed order an intent that is dearer than what the account ever has at once gets its turn, while small
 // ones spend all that comes in. One that can never be paid has the money for a sixth of the time at most.
 func TestADearOneIsPaidInTheEnd(t *testing.T) {
 	t.Parallel()

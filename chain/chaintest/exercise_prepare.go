@@ -98,7 +98,7 @@ func refuse(t *trial) {
 	for i, c := range cases {
 		t.Log(c.what, ":", all[i].Err)
 		t.wants(all[i].Err, c.want)
-		if owed := errors.Is(all[i].Err, chain.ErrOwed); owed != (c.want == chain.ErrOwed) {
+		if owed := errors.Is(all[i].Err, chain.ErrOwed); owed != errors.Is(c.want, chain.ErrOwed) {
 			t.Errorf("%s: got %v, want ErrOwed only for what could be paid later", c.what, all[i].Err)
 		}
 		if len(all[i].Bytes) > 0 {

@@ -25,39 +25,19 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	q := c.quotes.fresh(2 * c.lookEvery())
 	var head *header
 	var tip hexutil.Big
-	var calls []rpc.BatchElem
+	asked := c.askAbout(q, drafts)
+	calls := asked.calls
 	if q.base == nil {
 		calls = append(calls, f.blockCall("latest", &head))
 	}
 	if q.tip == nil {
 		calls = append(calls, f.tipCall(&tip))
 	}
-	balances := map[chain.Account]*hexutil.Big{}
-	gas := map[string]int{} // positions in calls
-	unpayable := map[string]bool{}
-	for _, d := range drafts {
-		if c.keys.of(d.Account) == nil {
-			continue
-		}
-		if q.balances[d.Account] == nil && balances[d.Account] == nil {
-			balances[d.Account] = new(hexutil.Big)
-			calls = append(calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: balances[d.Account]})
-		}
-		call := callOf(d)
-		if has := q.balances[d.Account]; has != nil && call.Value != nil && call.Value.Cmp(has) > 0 {
-			unpayable[callKey(d.Account, call)] = true // one that waits for money is tried often
-			continue
-		}
-		if _, asked := gas[callKey(d.Account, call)]; call.Gas == 0 && !asked {
-			gas[callKey(d.Account, call)] = len(calls)
-			calls = append(calls, estimateCall(d.Account, call))
-		}
-	}
 	if err := c.batch(ctx, calls); err != nil {
 		return nil, err
 	}
 	estimates := map[string]estimate{}
-	for key, at := range gas {
+	for key, at := range asked.gas {
 		estimates[key] = c.readEstimate(calls[at])
 	}
 	if err := c.marketFault(f, calls, &tip); err != nil {
@@ -78,13 +58,48 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	if q.tip == nil {
 		q.tip = f.tip(&tip, q.base)
 	}
-	for a, b := range balances {
+	for a, b := range asked.balances {
 		q.balances[a] = b.ToInt()
 	}
 	c.quotes.add(q)
 	m := q.market(estimates)
-	m.unpayable = unpayable
+	m.unpayable = asked.unpayable
 	return m, nil
+}
+
+// questions are the calls about some drafts.
+type questions struct {
+	calls     []rpc.BatchElem
+	balances  map[chain.Account]*hexutil.Big
+	gas       map[string]int // positions in calls, by callKey
+	unpayable map[string]bool
+}
+
+// askAbout returns the calls for what the quote does not have: balances, and an estimate for each call that the account
+// may be able to pay. One that waits for money is tried often.
+func (c *Chain) askAbout(q quote, drafts []chain.Draft) questions {
+	out := questions{balances: map[chain.Account]*hexutil.Big{}, gas: map[string]int{}, unpayable: map[string]bool{}}
+	for _, d := range drafts {
+		if c.keys.of(d.Account) == nil {
+			continue
+		}
+		has := q.balances[d.Account]
+		if has == nil && out.balances[d.Account] == nil {
+			out.balances[d.Account] = new(hexutil.Big)
+			out.calls = append(out.calls, rpc.BatchElem{Method: "eth_getBalance", Args: []any{d.Account, "latest"}, Result: out.balances[d.Account]})
+		}
+		call := callOf(d)
+		key := callKey(d.Account, call)
+		if has != nil && call.Value != nil && call.Value.Cmp(has) > 0 {
+			out.unpayable[key] = true
+			continue
+		}
+		if _, asked := out.gas[key]; call.Gas == 0 && !asked {
+			out.gas[key] = len(out.calls)
+			out.calls = append(out.calls, estimateCall(d.Account, call))
+		}
+	}
+	return out
 }
 
 // marketFault returns the error of a call without whose answer nothing can be signed.

@@ -28,6 +28,8 @@ func (n *node) say(method string, params []json.RawMessage) any {
 	defer n.mu.Unlock()
 	n.asked[method]++
 	switch {
+	case method == "eth_estimateGas":
+		return "0x5208"
 	case method == "eth_getHeaderByNumber" && n.headersOnly, method == "eth_getBlockByNumber", method == "eth_getBlockByHash":
 		hash := func(height uint64) hexutil.Bytes { return big.NewInt(int64(height) + 1).FillBytes(make([]byte, 32)) }
 		return map[string]any{
@@ -190,5 +192,32 @@ func TestStuckDrafts(t *testing.T) {
 		if err != nil || errors.Is(got[0].Err, chain.ErrEnough) != enough {
 			t.Errorf("it pays %d at most: got %+v, error %v; want that it is enough: %v", most, got, err, enough)
 		}
+	}
+}
+
+// W19: a transaction of more than the balance is tried again and again, and costs no call while the balance is known.
+func TestWhatCannotBePaidIsNotEstimated(t *testing.T) {
+	t.Parallel()
+	n := &node{height: 5, asked: map[string]int{}}
+	own := evm.NewKeystore(newKey(t))
+	c := open(t, evm.Config{ChainID: 1337, URL: serve(t, n.say), Signers: []evm.Signer{own}, Poll: time.Second})
+	for turn, err := range c.Heads(t.Context(), chain.Block{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if turn.Kind == chain.Applied {
+			break
+		}
+	}
+	bid(t, c, own.Account())
+	n.since("eth_estimateGas")
+	dear := chain.Draft{Account: own.Account(), Call: chain.Call{To: []byte(own.Account()), Value: new(big.Int).Lsh(big.NewInt(1), 200)}}
+	cheap := chain.Draft{Account: own.Account(), Call: chain.Call{To: []byte(own.Account())}}
+	all, err := c.Prepare(t.Context(), []chain.Draft{dear, cheap})
+	if err != nil || !errors.Is(all[0].Err, chain.ErrFunds) || errors.Is(all[0].Err, chain.ErrOwed) || all[1].Err != nil {
+		t.Fatalf("got %+v, error %v; want no funds for the first, and the second signed", all, err)
+	}
+	if asked := n.since("eth_estimateGas"); asked != 1 {
+		t.Errorf("%d estimates were asked for, want one", asked)
 	}
 }

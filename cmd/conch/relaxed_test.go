@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// T16, T18: in relaxed order others pass a transaction that the account cannot pay, and one that reverts, which is
+// W19: in relaxed order others pass a transaction that the account cannot pay, and one that reverts, which is
 // rejected in the end. The API says why the poor one waits and when it is tried again; a successor of a leader that
 // was killed goes on counting; once there is money it is paid.
 func TestRelaxedOrder(t *testing.T) {
@@ -24,7 +24,7 @@ func TestRelaxedOrder(t *testing.T) {
 		t.Fatalf("status %d, body %v; want 202", code, body)
 	}
 	dear := fmt.Sprint(body["id"])
-	code, body = post(t, api+"/v1/transactions", fmt.Sprintf(`{"account":"payer","to":"","data":"0xfe","value":"0","idempotency_key":"odd"}`)) // INVALID
+	code, body = post(t, api+"/v1/transactions", `{"account":"payer","to":"","data":"0xfe","value":"0","idempotency_key":"odd"}`) // the opcode INVALID
 	if code != 202 {
 		t.Fatalf("status %d, body %v; want 202", code, body)
 	}

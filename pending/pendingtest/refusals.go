@@ -65,7 +65,7 @@ func refusalsAreKept(t *testing.T, f Fixture) {
 	f.wantWaits(t, 2, pending.PutOff{})
 }
 
-// T18: in relaxed order what is put off is passed until its time, and comes back to its old place. In strict
+// W19: in relaxed order what is put off is passed until its time, and comes back to its old place. In strict
 // order it never loses it.
 func othersPassWhatIsPutOff(t *testing.T, f Fixture) {
 	a, _, c := f.accept(t, "a", 1), f.accept(t, "b", 2), f.accept(t, "c", 3)
@@ -93,7 +93,7 @@ func othersPassWhatIsPutOff(t *testing.T, f Fixture) {
 	}
 }
 
-// T16: the oldest that has waited for money for long is found, put off or not.
+// W19: the oldest that has waited for money for long is found, put off or not.
 func oneSavesForLong(t *testing.T, f Fixture) {
 	for key, cause := range map[string]pending.Cause{"a": pending.Unclear, "b": pending.Funds, "c": pending.Funds} {
 		f.held(t, f.accept(t, key, 1).ID, cause, 1, 24*time.Hour)
@@ -152,7 +152,7 @@ func theHeldThatEnded(t *testing.T, f Fixture) {
 	}
 }
 
-// T16: a new leader knows what the account's transactions may cost.
+// W19: a new leader knows what the account's transactions may cost.
 func theValueIsLoaded(t *testing.T, f Fixture) {
 	in := f.accept(t, "a", 5)
 	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID), slot(1, nil)}})

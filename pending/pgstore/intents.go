@@ -14,8 +14,6 @@ import (
 
 const intentColumns = `id, account, coalesce(idempotency_key, ''), to_account, value, data, gas, creator, created_at`
 
-func scanIntent(row pgx.CollectableRow) (in pending.Intent, err error) { return scanIntentWith(row) }
-
 // scanIntentWith reads further columns and, after them, those of an intent.
 func scanIntentWith(row pgx.CollectableRow, before ...any) (in pending.Intent, err error) {
 	var id pgtype.UUID

@@ -85,7 +85,7 @@ func (s shelf) rowsRead(d *pgstore.Database, table string) (n int) {
 	return n
 }
 
-// C17: thousands of intents that are put off slow nothing down, nor do thousands that wait.
+// W19: thousands of intents that are put off slow nothing down, nor do thousands that wait.
 func TestTheQueueIsNotReadPastWhatIsPutOff(t *testing.T) {
 	t.Parallel()
 	const many, most = 5000, 10
