@@ -24,8 +24,8 @@ type account struct {
 	token fence.Token
 }
 
-// pending measures one account's transactions from the intent into a block, beside the same node fed
-// with bytes signed in advance.
+// pending measures one account's transactions from the intent into a block, beside the same node fed by a program that
+// signs and stores nothing, and with bytes signed in advance.
 func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
 	defer func() { err = errors.Join(err, s.clear()) }()
@@ -74,7 +74,7 @@ func (a *account) whileLeading(ctx context.Context, r *Report) error {
 func (a *account) throughput(ctx context.Context, r *Report) error {
 	many, rounds := a.cfg.amounts().intents, a.cfg.amounts().sendings
 	a.cfg.Say("pending: %d rounds of %d transactions, queued, accepted meanwhile, and raw …", rounds, many)
-	var queued, whole, raw, accepted, plain, commits, allowed []float64
+	var queued, whole, raw, presigned, accepted, plain, commits, allowed []float64
 	var ours, theirs efforts
 	for i := range rounds {
 		for half := range 2 {
@@ -92,6 +92,11 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 					return err
 				}
 				theirs.add(after.since(before), many)
+				ahead, err := a.payer.Presigned(ctx, many)
+				if err != nil {
+					return err
+				}
+				presigned = append(presigned, ahead)
 				inserts, err := slice(ctx, a.load, pgraw.Style{Pipelined: true}, a.cfg.amounts().slice)
 				if err != nil {
 					return err
@@ -118,6 +123,7 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 		}
 	}
 	r.beside("send_to_mined", median(queued), median(raw), "tx/s")
+	r.beside("send_to_mined_presigned", median(queued), median(presigned), "tx/s")
 	r.beside("submit_to_mined", median(whole), median(raw), "tx/s")
 	r.beside("accept", median(accepted), median(plain), "tx/s")
 	r.beside("commits", median(commits), median(allowed), "commits")
