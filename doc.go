@@ -49,6 +49,8 @@
 //     It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
+//   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
+//     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -71,7 +73,7 @@
 //
 //   - chain/substrate: the driver for chains built with Substrate
 //   - transport: envelopes between nodes, in memory and over mutual TLS
-//   - sequencer: ranking, delegation and grants for a shared contract
+//   - sequencer: delegation and grants for a shared contract, beside its ranking
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate
