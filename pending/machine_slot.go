@@ -12,6 +12,8 @@ import (
 type slot struct {
 	Slot
 	deliveries []delivery // one for each attempt
+	owes       *big.Int   // what cost returned last
+	priced     int        // the number of attempts then
 
 	in           *inclusion  // the transaction with this nonce in the best chain, if known; see also vacant
 	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
@@ -178,6 +180,9 @@ func (s *slot) olderPooled() bool {
 
 // cost returns the most that one of the attempts may take from the account's balance: a node has any of them.
 func (s *slot) cost() *big.Int {
+	if s.priced == len(s.Attempts) {
+		return s.owes
+	}
 	most := new(big.Int)
 	for _, a := range s.Attempts {
 		cost := new(big.Int)
@@ -191,6 +196,7 @@ func (s *slot) cost() *big.Int {
 			most = cost
 		}
 	}
+	s.owes, s.priced = most, len(s.Attempts)
 	return most
 }
 
