@@ -51,6 +51,8 @@
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
 //     coordinate a contract for a range of blocks.
+//   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
+//     ends a grant; the contract in memory.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -62,6 +64,8 @@
 //     that a test can break on purpose.
 //   - [github.com/conchhq/conch/chain/evm/evmtest]: for drivers of Ethereum, with JSON-RPC
 //     providers that limit, lag and lie as real ones do.
+//   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
+//     contracts.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
 // For deployments:

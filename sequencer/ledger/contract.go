@@ -1,0 +1,69 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Contract is the declaration of a shared contract. Every node has the same one; it never changes.
+type Contract struct {
+	Chain   uint64 // the chain's ID
+	Address string // the contract's, as the chain writes it
+
+	Members   []Account // may own intents and endorse; an Endorsement names one by its place
+	Committee []Account // the members that may coordinate
+	Needed    int       // endorsements that an attempt needs; len(Members) is all of them
+
+	Range  uint64 // blocks for which the committee keeps one order
+	Depth  uint64 // blocks below the head at which a block is final
+	Life   uint64 // blocks after the head until which a grant may last
+	Domain string // the rules of its states, by name and version
+}
+
+// Validate returns every fault.
+func (c Contract) Validate() error {
+	var faults []error
+	fault := func(text string, args ...any) { faults = append(faults, fmt.Errorf("contract: "+text, args...)) }
+	for _, group := range []struct {
+		name string
+		all  []Account
+	}{{"members", c.Members}, {"committee", c.Committee}} {
+		if len(group.all) == 0 {
+			fault("its %s are nobody", group.name)
+		}
+		for i, a := range group.all {
+			if a == "" {
+				fault("number %d of its %s has no account", i, group.name)
+			} else if slices.Contains(group.all[:i], a) {
+				fault("%v is twice among its %s", a, group.name)
+			}
+		}
+	}
+	for _, a := range c.Committee {
+		if !slices.Contains(c.Members, a) {
+			fault("%v is in its committee and no member", a)
+		}
+	}
+	if c.Needed < 1 || c.Needed > len(c.Members) {
+		fault("it needs %d endorsements of %d members", c.Needed, len(c.Members))
+	}
+	if c.Range == 0 || c.Depth == 0 || c.Life == 0 {
+		fault("range, depth and life are blocks, one at least")
+	}
+	if c.Address == "" || c.Domain == "" {
+		fault("it has no address, or no domain")
+	}
+	return errors.Join(faults...)
+}
+
+// Warning says what is allowed and dangerous, empty if nothing is.
+func (c Contract) Warning() string {
+	if 2*c.Needed <= len(c.Members) {
+		return fmt.Sprintf("%d endorsements of %d members are no majority: under a partition both sides can spend, and the ledger refuses what comes second", c.Needed, len(c.Members))
+	}
+	return ""
+}
+
+// place returns a member's place, -1 if it is none.
+func (c Contract) place(a Account) int { return slices.Index(c.Members, a) }

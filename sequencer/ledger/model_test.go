@@ -1,0 +1,137 @@
+package ledger_test
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+)
+
+func member(name string) ledgertest.Member {
+	seed := sha256.Sum256([]byte(name))
+	key := ed25519.NewKeyFromSeed(seed[:])
+	public, _ := key.Public().(ed25519.PublicKey)
+	return ledgertest.Member{
+		Account: ledger.Account(public), Sign: func(h ledger.Hash) []byte { return ed25519.Sign(key, h[:]) },
+	}
+}
+
+func open(_ *testing.T, members, needed int) ledgertest.Fixture {
+	f := ledgertest.Fixture{Scheme: ledger.Plain{}, Stranger: member("stranger")}
+	c := ledger.Contract{Chain: 1337, Address: "0xc0ffee", Needed: needed, Range: 50, Depth: 3, Life: 20, Domain: "notes/1"}
+	for i := range members {
+		one := member(fmt.Sprint("member ", i))
+		f.Members = append(f.Members, one)
+		c.Members, c.Committee = append(c.Members, one.Account), append(c.Committee, one.Account)
+	}
+	f.Contract = c
+	f.Ledger = ledger.NewModel(c, f.Scheme)
+	return f
+}
+
+// P43: the contract in memory decides every case as a real one has to.
+func TestModel(t *testing.T) {
+	t.Parallel()
+	ledgertest.Exercise(t, open)
+}
+
+// Blocks that are taken back leave nothing behind.
+func TestRevert(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(1, 2))
+	f := open(t, 1, 0)
+	m := ledger.NewModel(f.Contract, f.Scheme)
+	type moment struct {
+		number uint64
+		states []ledger.StateID
+		last   ledger.Intent
+		is     bool
+	}
+	var past []moment
+	var all []ledger.Attempt
+	for n := range uint64(400) {
+		now := moment{number: m.Number(), states: m.States()}
+		if len(all) > 0 {
+			now.last = all[len(all)-1].Intent
+			_, _, now.is = m.Landed(now.last)
+		}
+		if len(past) > 0 && chance.IntN(3) == 0 {
+			m.Revert()
+			was := past[len(past)-1]
+			past = past[:len(past)-1]
+			if _, _, is := m.Landed(was.last); m.Number() != was.number || !slices.Equal(m.States(), was.states) || was.last != (ledger.Intent{}) && is != was.is {
+				t.Fatalf("after %d steps: block %d with %d states, want %d with %d", n, m.Number(), len(m.States()), was.number, len(was.states))
+			}
+			continue
+		}
+		past = append(past, now)
+		var entries []ledger.Entry
+		for range 1 + chance.IntN(3) {
+			a := ledger.Attempt{Intent: ledger.Intent{Owner: f.Members[0].Account, Sequence: ledger.Sequence{Counter: uint64(chance.IntN(300))}}, Outputs: []ledger.Hash{{1}}}
+			if states := m.States(); len(states) > 0 && chance.IntN(2) == 0 {
+				a.Inputs = states[:1]
+			}
+			if len(entries) > 0 && chance.IntN(3) == 0 { // what the entry before creates
+				before := entries[len(entries)-1]
+				a.Inputs = []ledger.StateID{f.Scheme.State(before.Grant.Assembled, 0)}
+			}
+			e := ledger.Entry{Attempt: a}
+			e.Grant = ledger.Grant{Assembled: f.Scheme.Assembled(f.Contract, a), Coordinator: "c", ValidUntil: 1e6}
+			e.Grant.Signature = f.Members[0].Sign(f.Scheme.Granted(f.Contract, e.Grant))
+			entries, all = append(entries, e), append(all, a)
+		}
+		m.Block(ledger.Sent{By: "c", Entries: entries})
+	}
+}
+
+// Every fault of a declaration is named, and what is dangerous is said.
+func TestDeclarations(t *testing.T) {
+	t.Parallel()
+	good := open(t, 4, 3).Contract
+	if err := good.Validate(); err != nil || good.Warning() != "" {
+		t.Errorf("got error %v and the warning %q, want none", err, good.Warning())
+	}
+	if good.Needed = 2; !strings.Contains(good.Warning(), "no majority") {
+		t.Errorf("2 of 4: got the warning %q, want one about majorities", good.Warning())
+	}
+	bad := ledger.Contract{Members: []ledger.Account{"a", "a", ""}, Committee: []ledger.Account{"b"}, Needed: 4}
+	err := bad.Validate()
+	for _, want := range []string{"twice among its members", "number 2 of its members", "in its committee and no member", "4 endorsements of 3", "one at least", "no address"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got error %v, want %q in it", err, want)
+		}
+	}
+}
+
+// Nodes compare one hash: each field of a declaration is in it.
+func TestADeclarationHasOneHash(t *testing.T) {
+	t.Parallel()
+	base := open(t, 3, 2).Contract
+	hashes := map[ledger.Hash]string{ledger.Plain{}.Declared(base): "as it is"}
+	for what, change := range map[string]func(*ledger.Contract){
+		"chain":     func(c *ledger.Contract) { c.Chain++ },
+		"address":   func(c *ledger.Contract) { c.Address += "0" },
+		"members":   func(c *ledger.Contract) { c.Members = c.Members[1:] },
+		"order":     func(c *ledger.Contract) { c.Members = []ledger.Account{c.Members[1], c.Members[0], c.Members[2]} },
+		"committee": func(c *ledger.Contract) { c.Committee = c.Committee[1:] },
+		"needed":    func(c *ledger.Contract) { c.Needed++ },
+		"range":     func(c *ledger.Contract) { c.Range++ },
+		"depth":     func(c *ledger.Contract) { c.Depth++ },
+		"life":      func(c *ledger.Contract) { c.Life++ },
+		"domain":    func(c *ledger.Contract) { c.Domain += "0" },
+	} {
+		c := base
+		change(&c)
+		h := ledger.Plain{}.Declared(c)
+		if other, is := hashes[h]; is {
+			t.Errorf("another %s has the hash of %s", what, other)
+		}
+		hashes[h] = what
+	}
+}
