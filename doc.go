@@ -49,6 +49,9 @@
 //     It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
+//   - [github.com/conchhq/conch/transport]: messages between the nodes of several
+//     organisations; [github.com/conchhq/conch/transport/memory] is a network in one
+//     process.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
@@ -66,6 +69,7 @@
 //     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
 //     contracts.
+//   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
 // For deployments:
@@ -76,7 +80,7 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - transport: envelopes between nodes, in memory and over mutual TLS
+//   - transport/mtls: messages between nodes over mutual TLS
 //   - sequencer: delegation and grants for a shared contract, beside its ranking
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee

@@ -1,0 +1,233 @@
+// Package memory is a network in one process. Its faults follow a seed: the same sends in the same order meet the same
+// ones. Inside a synctest bubble its delays are of the bubble's time.
+package memory
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// Faults are what the network does to messages.
+type Faults struct {
+	Loss   float64       // part of them that never arrives
+	Double float64       // part of them that arrives twice
+	Least  time.Duration // the shortest way
+	Most   time.Duration // the longest way; messages overtake each other if it is longer
+}
+
+// inboxSize is how many messages wait for a reader.
+const inboxSize = 1024
+
+// Network connects endpoints. It is safe for concurrent use.
+type Network struct {
+	mu     sync.Mutex
+	chance *rand.Rand
+	faults Faults
+	nodes  map[string]*Endpoint
+	cut    map[way]bool
+}
+
+// way is the direction from one node to another.
+type way struct{ from, to string }
+
+// New returns a network without nodes and faults.
+func New(seed uint64) *Network {
+	return &Network{chance: rand.New(rand.NewPCG(seed, 11)), nodes: map[string]*Endpoint{}, cut: map[way]bool{}}
+}
+
+// SetFaults replaces the faults for what is sent from now on.
+func (n *Network) SetFaults(f Faults) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.faults = f
+}
+
+// Cut cuts the way from one node to another; what is under way is lost too. Cut the way back as well for a whole line.
+func (n *Network) Cut(from, to string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cut[way{from, to}] = true
+}
+
+// Part cuts every way between nodes of different groups. A node that is in no group is on its own.
+func (n *Network) Part(groups ...[]string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	group := map[string]int{}
+	for i, names := range groups {
+		for _, name := range names {
+			group[name] = i + 1
+		}
+	}
+	for a := range n.nodes {
+		for b := range n.nodes {
+			if a != b && (group[a] == 0 || group[a] != group[b]) {
+				n.cut[way{a, b}] = true
+			}
+		}
+	}
+}
+
+// Heal undoes all cuts.
+func (n *Network) Heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.cut)
+}
+
+// Join adds a node. If one has that name already it is replaced, as by a restart: its lines are closed, and what was on
+// its way to it is lost.
+func (n *Network) Join(name string) *Endpoint {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	e := &Endpoint{name: name, network: n, lines: map[string]*line{}}
+	if old := n.nodes[name]; old != nil {
+		old.leave()
+	}
+	n.nodes[name] = e
+	return e
+}
+
+// carry decides what becomes of a message. The fate of each is drawn in any case, so that a cut changes no other's.
+func (n *Network) carry(from *Endpoint, to string, e transport.Envelope) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	peer := n.nodes[to]
+	if peer == nil {
+		return fmt.Errorf("%w: %q", transport.ErrPeer, to)
+	}
+	lost, doubled := n.chance.Float64() < n.faults.Loss, n.chance.Float64() < n.faults.Double
+	ways := []time.Duration{n.way(), n.way()}
+	if n.cut[way{from.name, to}] || lost || n.nodes[from.name] != from {
+		return nil
+	}
+	if !doubled {
+		ways = ways[:1]
+	}
+	for _, delay := range ways {
+		if delay == 0 {
+			peer.take(e)
+			continue
+		}
+		time.AfterFunc(delay, func() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			if !n.cut[way{from.name, to}] && n.nodes[to] == peer {
+				peer.take(e)
+			}
+		})
+	}
+	return nil
+}
+
+func (n *Network) way() time.Duration {
+	spread := n.chance.Int64N(int64(max(n.faults.Most-n.faults.Least, 0)) + 1)
+	return n.faults.Least + time.Duration(spread)
+}
+
+// Endpoint is a node of the network.
+type Endpoint struct {
+	name    string
+	network *Network
+
+	mu    sync.Mutex
+	lines map[string]*line
+	gone  bool
+}
+
+var _ transport.Endpoint = (*Endpoint)(nil)
+
+// Self implements transport.Endpoint.
+func (e *Endpoint) Self() string { return e.name }
+
+// Peers implements transport.Endpoint.
+func (e *Endpoint) Peers() []string {
+	e.network.mu.Lock()
+	defer e.network.mu.Unlock()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(e.network.nodes)), func(name string) bool { return name == e.name })
+}
+
+// Open implements transport.Endpoint.
+func (e *Endpoint) Open(subject string) (transport.Line, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone {
+		return nil, transport.ErrClosed
+	}
+	if e.lines[subject] != nil {
+		return nil, fmt.Errorf("%w: %q", transport.ErrTaken, subject)
+	}
+	l := &line{endpoint: e, subject: subject, inbox: make(chan transport.Envelope, inboxSize)}
+	e.lines[subject] = l
+	return l, nil
+}
+
+// leave closes all lines.
+func (e *Endpoint) leave() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.gone = true
+	for _, l := range e.lines {
+		l.closed.Store(true)
+	}
+	clear(e.lines)
+}
+
+// take delivers a message, if somebody reads its subject.
+func (e *Endpoint) take(m transport.Envelope) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.lines[m.Subject]
+	if l == nil {
+		return
+	}
+	m.Body = bytes.Clone(m.Body) // a doubled one has two readers
+	select {
+	case l.inbox <- m:
+	default:
+		l.dropped.Add(1)
+	}
+}
+
+// line is one subject of an endpoint.
+type line struct {
+	endpoint *Endpoint
+	subject  string
+	inbox    chan transport.Envelope
+	dropped  atomic.Uint64
+	closed   atomic.Bool
+}
+
+// Send implements transport.Line.
+func (l *line) Send(to string, body []byte) error {
+	switch {
+	case l.closed.Load():
+		return transport.ErrClosed
+	case len(body) > transport.MostBody:
+		return fmt.Errorf("%w: %d bytes, and %d are allowed", transport.ErrBody, len(body), transport.MostBody)
+	}
+	return l.endpoint.network.carry(l.endpoint, to, transport.Envelope{From: l.endpoint.name, Subject: l.subject, Body: bytes.Clone(body)})
+}
+
+// Inbox implements transport.Line.
+func (l *line) Inbox() <-chan transport.Envelope { return l.inbox }
+
+// Dropped implements transport.Line.
+func (l *line) Dropped() uint64 { return l.dropped.Load() }
+
+// Close implements transport.Line.
+func (l *line) Close() {
+	l.endpoint.mu.Lock()
+	defer l.endpoint.mu.Unlock()
+	if l.closed.CompareAndSwap(false, true) {
+		delete(l.endpoint.lines, l.subject)
+	}
+}
