@@ -21,7 +21,8 @@ type Config struct {
 	// ArchiveAfter is the age at which an [Archiver] archives finished intents (default: never).
 	ArchiveAfter time.Duration
 
-	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's).
+	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's). Fewer are signed and
+	// sent as long as the node is not known to take so many.
 	MaxInFlight int
 	// MaxBatch limits what is signed, sent or looked up at once (default 500, at most the chain's).
 	MaxBatch int

@@ -38,9 +38,12 @@ type machine struct {
 	ahead  ahead  // what is known of nonces that the chain has used and the store does not know
 	recall recall // the reading of blocks for slots of an earlier term
 
-	retry  fence.Instant // no action before this instant; 0 if there is no limit
-	reread fence.Instant // the same for actions that only read the chain, since one has failed
-	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
+	retry    fence.Instant // no action before this instant; 0 if there is no limit
+	reread   fence.Instant // the same for actions that only read the chain, since one has failed
+	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
+	window   window        // how many nonces from best on may be signed and sent
+	sentFrom uint64        // best when the submit under way began
+
 	paused uint64        // sign and send nothing until the head has this height, or until resume
 	resume fence.Instant // see paused
 
@@ -108,7 +111,7 @@ const (
 
 // newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
-	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
+	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight)}
 }
 
 // Step takes one input at the time now and returns the actions to carry out, in order.

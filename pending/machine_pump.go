@@ -76,15 +76,19 @@ func (m *machine) takeCensus(now fence.Instant) {
 	}
 }
 
-// submit sends stored attempts that no node has, up to MaxInFlight above the chain's count. After a
-// rewind more may be stored, and a pool full of them would refuse the one that they wait for.
+// submit sends stored attempts that no node has, lowest nonce first, as far as the window goes. After a rewind, or by
+// an earlier term, more may be stored, and a pool full of them would refuse the one that they wait for.
 func (m *machine) submit(now fence.Instant) {
 	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
 	for _, s := range m.slots.from(m.best) { // lower nonces are in a block
-		if len(batch) == m.set.MaxBatch || s.Index-m.best >= uint64(m.set.MaxInFlight) {
+		if len(batch) == m.set.MaxBatch {
+			break
+		}
+		if s.Index-m.best >= uint64(m.window.size) {
+			m.window.pressed = true
 			break
 		}
 		if !s.unsent() {
@@ -93,12 +97,15 @@ func (m *machine) submit(now fence.Instant) {
 		attempt, delivery := s.last()
 		if now < delivery.after {
 			m.later = sooner(m.later, delivery.after)
-			continue
+			if s.taken() {
+				continue
+			}
+			break // what is above it would be above a gap
 		}
 		batch = append(batch, *attempt)
 	}
 	if len(batch) > 0 {
-		m.sending = true
+		m.sending, m.sentFrom = true, m.best
 		m.do(submit{Attempts: batch})
 	}
 }
@@ -116,6 +123,12 @@ func (m *machine) sign(now fence.Instant) {
 	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
 	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
 		return
+	}
+	if allowed := m.window.allows(m.best, m.next); allowed < min(room, m.queued) {
+		m.window.pressed = true
+		if room = allowed; room == 0 {
+			return
+		}
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{First: m.next, Most: room})

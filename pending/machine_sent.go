@@ -13,6 +13,7 @@ import (
 func (m *machine) sent(now fence.Instant, in sent) {
 	m.sending = false
 	m.sendLacksFunds = false
+	m.learnRoom(in.Answers)
 	lacking := "" // the node's words about the funds
 	for _, got := range in.Answers {
 		s := m.slots.get(got.Index)
@@ -52,7 +53,9 @@ func (m *machine) sent(now fence.Instant, in sent) {
 				s.refit, s.payMore, s.stuck = true, true, false
 			}
 		case chain.Full, chain.Refused:
-			m.pause(now)
+			if got.Verdict == chain.Refused || got.Index == m.sentFrom { // what is above has its turn when the window allows it
+				m.pause(now)
+			}
 			delivery.notTaken()
 			s.notTaken(got.Outcome)
 		case chain.Invalid:

@@ -112,10 +112,14 @@ func (s *slot) found(in *inclusion, streamed bool) {
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
 // the first one stays: some have a number in them that changes with each block, and each change is a write.
 func (s *slot) notTaken(answer chain.Outcome) {
-	taken := slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
-	if answer.Text != "" && !taken && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
+	if answer.Text != "" && !s.taken() && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
 		s.untaken = answer
 	}
+}
+
+// taken reports whether a node has an attempt, as far as is known.
+func (s *slot) taken() bool {
+	return slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
 }
 
 // last returns the newest attempt, which pays most.

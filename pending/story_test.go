@@ -29,6 +29,12 @@ func TestStories(t *testing.T) {
 		m.lookBy = now.Add(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
+			if words[0] == "limits" { // before all else
+				args := arguments(words[1:])
+				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
+				m.window = newWindow(m.set.MaxInFlight)
+				return nil
+			}
 			if words[0] == "wait" || words[0] == "pace" {
 				d, err := time.ParseDuration(words[1])
 				if err != nil {
@@ -185,25 +191,56 @@ type words struct {
 }
 
 func arguments(list []string) words {
-	w := words{named: map[string]string{}, rest: list}
+	w := words{named: map[string]string{}}
 	for _, word := range list {
-		name, value, _ := strings.Cut(word, "=")
+		name, value, valued := strings.Cut(word, "=")
 		w.named[name] = value
-	}
-	w.rest = nil
-	for _, word := range list {
-		if word[0] >= '0' && word[0] <= '9' && strings.Contains(word, "=") {
-			w.rest = append(w.rest, word)
+		if word[0] >= '0' && word[0] <= '9' && valued {
+			for _, one := range spread(name) {
+				w.rest = append(w.rest, one+"="+value)
+			}
 		}
 	}
 	return w
 }
 
+// spread returns the attempts of a range, such as 3a..9a.
+func spread(name string) (names []string) {
+	from, to, is := strings.Cut(name, "..")
+	if !is {
+		return []string{name}
+	}
+	for i := index(from); i <= index(to); i++ {
+		names = append(names, fmt.Sprint(i)+strings.TrimLeft(from, "0123456789"))
+	}
+	return names
+}
+
+// gathered is the reverse of spread: of attempts in a row, where they are many.
+func gathered(attempts []Attempt) (names []string) {
+	const many = 6
+	for len(attempts) > 0 {
+		n, first := 1, string(attempts[0].Hash)
+		for n < len(attempts) && string(attempts[n].Hash) == fmt.Sprint(attempts[0].Index+uint64(n))+strings.TrimLeft(first, "0123456789") {
+			n++
+		}
+		if n < many {
+			names, attempts = append(names, first), attempts[1:]
+			continue
+		}
+		names, attempts = append(names, first+".."+string(attempts[n-1].Hash)), attempts[n:]
+	}
+	return names
+}
+
 func (w words) has(name string) bool      { _, ok := w.named[name]; return ok }
 func (w words) word(name string) string   { return w.named[name] }
 func (w words) number(name string) uint64 { return number(w.named[name]) }
-func (w words) list(name string) []string {
-	return strings.FieldsFunc(w.named[name], func(r rune) bool { return r == ',' })
+func (w words) list(name string) (all []string) {
+	for _, one := range strings.FieldsFunc(w.named[name], func(r rune) bool { return r == ',' }) {
+		all = append(all, spread(one)...)
+	}
+	return all
 }
 
 func number(text string) uint64 {
@@ -295,8 +332,8 @@ func say(a action) string {
 		}
 	case submit:
 		w.WriteString("submit")
-		for _, one := range a.Attempts {
-			w.WriteString(" " + string(one.Hash))
+		for _, name := range gathered(a.Attempts) {
+			w.WriteString(" " + name)
 		}
 	case probe:
 		w.WriteString("probe")
