@@ -148,6 +148,8 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case rested:
 		m.resting = true
 		m.head, m.final = chain.Block{}, chain.Block{} // waiting times begin with the next head
+	case raised:
+		m.raised()
 	case tick:
 	}
 	m.pump(now)

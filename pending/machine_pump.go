@@ -44,11 +44,12 @@ func (m *machine) read(now fence.Instant) {
 
 // census is what one pass over all slots has found.
 type census struct {
-	inFlight int  // number of slots that are not in a block
-	doubts   bool // some slots are to be looked up
-	spent    bool // some nonces were used by an unknown transaction
-	outdated bool // some slots may need another attempt
-	unsent   bool // some slots have an attempt to send
+	inFlight int   // number of slots that are not in a block
+	doubts   bool  // some slots are to be looked up
+	spent    bool  // some nonces were used by an unknown transaction
+	outdated bool  // some slots may need another attempt
+	unsent   bool  // some slots have an attempt to send
+	capped   *slot // the lowest one that is capped
 
 	unlinked    bool // some slots may have a block that is not known to be an ancestor of the final one
 	unconfirmed bool // some slots wait for a second opinion
@@ -62,6 +63,9 @@ func (m *machine) takeCensus(now fence.Instant) {
 		if s.in == nil {
 			if s.Index >= m.best { // below, a block has its nonce
 				c.inFlight++
+				if s.capped && c.capped == nil {
+					c.capped = s
+				}
 			}
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
@@ -122,6 +126,9 @@ func (m *machine) sign(now fence.Instant) {
 	}
 	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
 	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
+		return
+	}
+	if room = min(room, m.roomBehindCap()); room <= 0 {
 		return
 	}
 	if allowed := m.window.allows(m.best, m.next); allowed < min(room, m.queued) {

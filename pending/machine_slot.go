@@ -38,6 +38,7 @@ type slot struct {
 	refit       bool          // it was signed anew since a node called an attempt unfit, with a new estimate of its gas
 	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
 	stuck       bool          // payMore is only since it waits: an attempt that pays enough is not replaced
+	capped      bool          // the attempt that it needs is above the limit
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
 	why         string        // the chain's reason for that
@@ -82,6 +83,7 @@ func restored(stored Slot, best uint64) *slot {
 		s.saved = s.Last
 	}
 	if s.Index >= best { // a count that is behind: the node's answer to the attempt asks for a look
+		s.restoreCap()
 		return s
 	}
 	if s.doubt = true; s.Last.Block.Hash != "" && !s.Final {
@@ -99,6 +101,7 @@ func (s *slot) unheard() bool {
 // place notes the transaction with the slot's nonce in the best chain.
 func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
+	m.uncap(s)
 	s.found(in, streamed)
 }
 

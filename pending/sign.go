@@ -27,9 +27,10 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil || len(intents) == 0 {
 		return stored{}, err
 	}
+	most := l.mostFee.Load().Below(cancelRoom)
 	drafts := make([]chain.Draft, len(intents))
 	for i, intent := range intents {
-		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: l.MostFee.Below(cancelRoom)}
+		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: intent.Call, Most: most}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
@@ -87,7 +88,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
 			call.Gas = r.Gas
 		}
-		most := l.MostFee
+		most := *l.mostFee.Load()
 		if !r.Filler {
 			most = most.Below(cancelRoom)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,7 +62,8 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 					Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence),
 					Clock: func() fence.Instant { return now },
 				},
-				gate: fence.Standalone("s", "h"),
+				gate:    fence.Standalone("s", "h"),
+				mostFee: limitOf(chain.Fee{}),
 			}
 			l.headed.Store(1)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
@@ -170,6 +172,7 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 		},
 		gate: fence.Standalone("s", "h"),
 	}
+	l.mostFee = limitOf(l.MostFee)
 	l.headed.Store(1)
 	for _, a := range []action{
 		assign{Most: 1},
@@ -188,6 +191,12 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 	if want := []string{"80 0", "80 5", "80 0", "100 5"}; !slices.Equal(got, want) {
 		t.Errorf("%s: limits and gas %q, want %q", in.ID, got, want)
 	}
+}
+
+func limitOf(fee chain.Fee) *atomic.Pointer[chain.Fee] {
+	limit := new(atomic.Pointer[chain.Fee])
+	limit.Store(&fee)
+	return limit
 }
 
 // asked is a chain that notes what it was asked to sign.

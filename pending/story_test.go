@@ -85,7 +85,7 @@ func parse(t *testing.T, words []string) input {
 		}
 		for _, name := range args.list("unsigned") {
 			at, why, _ := strings.Cut(name, ":")
-			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall, "enough": chain.ErrEnough}[why]}
+			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "dearer": fmt.Errorf("%w: even more", chain.ErrFee), "call": chain.ErrCall, "enough": chain.ErrEnough}[why]}
 			if in.Unsigned = append(in.Unsigned, u); why != "enough" {
 				in.Hold = u.Why
 			}
@@ -152,6 +152,8 @@ func parse(t *testing.T, words []string) input {
 		return saved{}
 	case "lost":
 		return lost{}
+	case "raised":
+		return raised{}
 	case "rested":
 		return rested{}
 	case "tick":
@@ -256,9 +258,10 @@ func blockNamed(name string) chain.Block {
 }
 
 // slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
-// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7).
+// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7), 5a$ (stored as stuck at the limit of fees).
 func slotNamed(name string) Slot {
 	name, block, _ := strings.Cut(name, "@")
+	name, atLimit := strings.CutSuffix(name, "$")
 	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
 	name = strings.TrimRight(name, "~^")
 	digits := strings.TrimRight(name, "abcdefgA!")
@@ -279,6 +282,9 @@ func slotNamed(name string) Slot {
 	}
 	if gone {
 		s.Intent = nil
+	}
+	if atLimit {
+		s.Last.Waits = "fees: too much"
 	}
 	if block != "" {
 		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block)}

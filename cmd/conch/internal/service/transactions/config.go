@@ -32,6 +32,7 @@ type Chain struct {
 	Instant   bool                    // a block is final at once
 	Budget    Budget                  // of each endpoint that has none of its own
 	MinDepth  int                     // least blocks below the head of the block that the chain calls final; 0: the driver's default
+	MinTip    uint64                  // lowest tip for a unit of gas, in wei
 }
 
 // KindEVM is Ethereum and everything that talks like it.
@@ -94,7 +95,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 		var one Chain
 		keys := map[string]config.Setter{
 			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
-			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one),
+			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one), "min_tip": minTip(d, &one),
 		}
 		maps.Copy(keys, budgetKeys(d, &one.Budget))
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
@@ -226,6 +227,7 @@ func (s *Section) validateAccounts(d *config.Decoder, c config.Config) {
 		if c.Node.Standalone && a.ArchiveAfter > 0 {
 			d.Fault(place+".archive_after", "a standalone node keeps transactions in memory and has no archive: take this key out")
 		}
+		validateTips(d, place, a)
 		validateSigner(d, place, a)
 	}
 }
