@@ -35,8 +35,8 @@ type Config struct {
 	FillAfter uint64
 	// MostRaise limits the fee of a slot, as a multiple of its first attempt's (default 10).
 	MostRaise int64
-	// FinalAfter is the number of blocks before [FinalityTimeout] (default: chain depth + 512).
-	FinalAfter uint64
+	// FinalAfter is how long a transaction is in a block before [FinalityTimeout] (default 1h; below 0: never).
+	FinalAfter time.Duration
 	// SearchAfter is the number of blocks for which the chain has to count a nonce as used, and no
 	// attempt is found, before blocks are searched for its transaction (default 12).
 	SearchAfter uint64
@@ -79,7 +79,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	c.RaiseAfter = cmp.Or(c.RaiseAfter, 30*time.Second)
 	c.FillAfter = cmp.Or(c.FillAfter, 10)
 	c.MostRaise = cmp.Or(c.MostRaise, 10)
-	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
+	c.FinalAfter = cmp.Or(c.FinalAfter, time.Hour)
 	c.SearchAfter = cmp.Or(c.SearchAfter, 12)
 	c.RestoreWait = cmp.Or(c.RestoreWait, 10*time.Minute)
 	c.RejectAfter = cmp.Or(c.RejectAfter, 15*time.Second)

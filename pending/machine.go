@@ -90,7 +90,7 @@ type settings struct {
 	RaiseAfter  time.Duration
 	FillAfter   uint64
 	MostRaise   int64 // 0: no limit
-	FinalAfter  uint64
+	FinalAfter  time.Duration
 	SearchAfter uint64
 	SharedKey   bool
 	RestoreWait time.Duration
@@ -201,7 +201,9 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.slots.clear()
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
 	for _, s := range in.Snapshot.Slots {
-		m.slots.add(restored(s, in.Best))
+		one := restored(s, in.Best)
+		one.inSince = m.storedIn(one, now)
+		m.slots.add(one)
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 		if !s.Final {
 			lowest = min(lowest, s.Index)

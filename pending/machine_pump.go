@@ -70,6 +70,9 @@ func (m *machine) takeCensus(now fence.Instant) {
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
 		}
+		if s.in != nil && s.inSince == 0 {
+			s.inSince = now
+		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 		c.unlinked = c.unlinked || s.contradicted || s.toLink(m.final)
@@ -208,8 +211,7 @@ func (m *machine) save(now fence.Instant) {
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
-		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
-		c := s.change(timedOut)
+		c := s.change(m.timedOut(s, now))
 		if c == s.saved || s.unheard() {
 			continue
 		}

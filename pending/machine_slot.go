@@ -13,17 +13,18 @@ type slot struct {
 	Slot
 	deliveries []delivery // one for each attempt
 
-	in           *inclusion  // the transaction with this nonce in the best chain, if known; see also vacant
-	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
-	retracted    bool        // its block has left the chain
-	contradicted bool        // a lookup no longer finds in: ask whether its block is still linked
-	refuted      bool        // a second witness has said that in is not in its block, or that this block is not final
-	first        chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
-	firstBy      string      // the endpoint that showed it
-	asked        uint64      // the machine's finals when a second opinion was last asked for
-	inFinal      bool        // in is final, by two witnesses
-	witnesses    [2]string   // their names
-	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
+	in           *inclusion    // the transaction with this nonce in the best chain, if known; see also vacant
+	inSince      fence.Instant // since when in is known; 0: it is not, or it was found just now
+	streamed     bool          // in was read from the stream of heads, so a turn will report if it leaves
+	retracted    bool          // its block has left the chain
+	contradicted bool          // a lookup no longer finds in: ask whether its block is still linked
+	refuted      bool          // a second witness has said that in is not in its block, or that this block is not final
+	first        chain.Block   // the final block of which the block of in is an ancestor; zero if it is not known
+	firstBy      string        // the endpoint that showed it
+	asked        uint64        // the machine's finals when a second opinion was last asked for
+	inFinal      bool          // in is final, by two witnesses
+	witnesses    [2]string     // their names
+	adopted      bool          // in is no stored attempt, and carries the intent's call: its row was lost
 
 	countAt      chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
 	finalAtCount chain.Block // the final block when the first witness counted
@@ -107,6 +108,9 @@ func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
+	if in == nil || s.in == nil || in.Block.Hash != s.in.Block.Hash {
+		s.inSince = 0
+	}
 	s.in, s.streamed, s.first, s.asked, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, 0, false, false, chain.Outcome{}
 	s.countAt, s.finalAtCount, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
 	s.doubt, s.spent, s.payMore, s.stuck, s.passed, s.searchAt = false, false, false, false, 0, 0

@@ -22,7 +22,7 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
 		m := newMachine(settings{
-			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4 * time.Second, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2, RejectAfter: 15 * time.Second,
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4 * time.Second, FillAfter: 6, MostRaise: 10, FinalAfter: 3 * time.Hour, SearchAfter: 2, RejectAfter: 15 * time.Second,
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
@@ -258,9 +258,12 @@ func blockNamed(name string) chain.Block {
 }
 
 // slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
-// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7), 5a$ (stored as stuck at the limit of fees).
+// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7), 5a@7%2h (two hours ago),
+// 5a@7%2h! (its timeout was stored then), 5a$ (stored as stuck at the limit of fees).
 func slotNamed(name string) Slot {
 	name, block, _ := strings.Cut(name, "@")
+	block, age, _ := strings.Cut(block, "%")
+	age, timedOut := strings.CutSuffix(age, "!")
 	name, atLimit := strings.CutSuffix(name, "$")
 	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
 	name = strings.TrimRight(name, "~^")
@@ -288,6 +291,10 @@ func slotNamed(name string) Slot {
 	}
 	if block != "" {
 		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block)}
+		s.Age, _ = time.ParseDuration(age)
+	}
+	if timedOut {
+		s.Last.Status = FinalityTimeout
 	}
 	return s
 }

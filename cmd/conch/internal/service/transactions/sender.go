@@ -60,7 +60,7 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: a.mostFee(), Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), RaiseAfter: a.RaiseAfter, Sequence: service.managers.sequence,
-		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
+		SharedKey: a.SharedKey, RestoreWait: a.RestoreWait, FinalAfter: a.Chain.FinalIn,
 	})
 	if err != nil {
 		disconnect()
