@@ -23,6 +23,8 @@ func TestBid(t *testing.T) {
 		{"as suggested", fee(200, 2), fee(101, 1), none, none, fee(200, 2), nil},
 		{"both parts are raised", fee(200, 2), fee(101, 1), fee(300, 100), none, fee(331, 111), nil},
 		{"the suggestion is above the raise", fee(900, 2), fee(501, 1), fee(300, 100), none, fee(900, 111), nil},
+		{"a tip of nothing is raised to the suggestion", fee(200, 7), fee(101, 1), fee(150, 0), none, fee(200, 7), nil},
+		{"and not below the least", fee(200, 2), fee(101, 5), fee(150, 0), none, fee(200, 5), nil},
 		{"capped at the maximum", fee(200, 2), fee(101, 1), none, fee(150, 2), fee(150, 2), nil},
 		{"the maximum is below the chain's minimum", fee(200, 2), fee(101, 1), none, fee(100, 2), none, chain.ErrFee},
 		{"the raised price is above the maximum", fee(200, 2), fee(101, 1), fee(140, 2), fee(150, 9), none, chain.ErrFee},

@@ -90,12 +90,13 @@ const (
 	FeeTooLow
 	// NoFunds means that the account cannot pay for the attempt now.
 	NoFunds
-	// Full means that the pool has no room, at all or for this account.
+	// Full means that the pool has no room, at all, for this account, or above a gap in the nonces. One with a
+	// lower nonce may be taken.
 	Full
 	// Invalid means that the chain will never take these bytes.
 	Invalid
 	// Refused means that the attempt is not in this node's pool and another node may take it:
-	// a rate limit, a fee above the node's cap, a gap in the nonces, a node of another chain.
+	// a rate limit, a fee above the node's cap, a node of another chain.
 	Refused
 	// Unfit means that the node refuses the attempt's gas, size or type now. Another node, or this
 	// one later, may take it: the answer depends on prices, on forks, on the node's limits.

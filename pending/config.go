@@ -24,7 +24,8 @@ type Config struct {
 	// Relaxed lets intents pass one that cannot be paid, estimated or understood. By default none gets a slot before
 	// all that were accepted earlier, since a call may depend on an earlier one.
 	Relaxed bool
-	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's).
+	// MaxInFlight limits the slots that are not in a block (default 4000, at most the chain's). Fewer are signed and
+	// sent as long as the node is not known to take so many.
 	MaxInFlight int
 	// MaxBatch limits what is signed, sent or looked up at once (default 500, at most the chain's).
 	MaxBatch int
@@ -37,8 +38,8 @@ type Config struct {
 	FillAfter uint64
 	// MostRaise limits the fee of a slot, as a multiple of its first attempt's (default 10).
 	MostRaise int64
-	// FinalAfter is the number of blocks before [FinalityTimeout] (default: chain depth + 512).
-	FinalAfter uint64
+	// FinalAfter is how long a transaction is in a block before [FinalityTimeout] (default 1h; below 0: never).
+	FinalAfter time.Duration
 	// SearchAfter is the number of blocks for which the chain has to count a nonce as used, and no
 	// attempt is found, before blocks are searched for its transaction (default 12).
 	SearchAfter uint64
@@ -81,7 +82,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	c.RaiseAfter = cmp.Or(c.RaiseAfter, 30*time.Second)
 	c.FillAfter = cmp.Or(c.FillAfter, 10)
 	c.MostRaise = cmp.Or(c.MostRaise, 10)
-	c.FinalAfter = cmp.Or(c.FinalAfter, d.Depth+512) // Substrate's nodes report a timeout after 512 blocks
+	c.FinalAfter = cmp.Or(c.FinalAfter, time.Hour)
 	c.SearchAfter = cmp.Or(c.SearchAfter, 12)
 	c.RestoreWait = cmp.Or(c.RestoreWait, 10*time.Minute)
 	c.RejectAfter = cmp.Or(c.RejectAfter, 15*time.Second)

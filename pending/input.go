@@ -78,6 +78,8 @@ type (
 	}
 	// rested reports that the heads are no longer followed, since nothing was open.
 	rested struct{}
+	// raised reports that another fee is allowed.
+	raised struct{}
 	// lost reports that the stream of heads broke off: turns may have been missed.
 	lost struct{}
 	// tick reports that the instant named by Next has come.
@@ -145,6 +147,7 @@ func (broke) input()     {}
 func (turned) input()    {}
 func (woken) input()     {}
 func (lost) input()      {}
+func (raised) input()    {}
 func (rested) input()    {}
 func (tick) input()      {}
 

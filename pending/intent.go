@@ -42,6 +42,9 @@ type Slot struct {
 	Final    bool      // from Load: it was stored as final
 	Cancel   bool      // from Load: the cancellation of its intent was requested
 	Last     Change    // from Load: the state last stored, without Intent, Why and Witnesses
+	// Age, from Load, is how long ago that was, by the store's clock. So a leader change does not make what waits for
+	// finality younger.
+	Age time.Duration
 }
 
 // Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20).

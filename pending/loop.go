@@ -15,6 +15,8 @@ import (
 type Manager struct {
 	cfg      Config
 	wake     chan struct{}
+	raise    chan struct{}             // told that mostFee has changed
+	mostFee  atomic.Pointer[chain.Fee] // see Config.MostFee
 	attended attended
 }
 
@@ -26,7 +28,18 @@ func New(cfg Config) (*Manager, error) {
 	if cfg.Sequence == nil {
 		cfg.Sequence = new(Sequence)
 	}
-	return &Manager{cfg: cfg, wake: make(chan struct{}, 1)}, nil
+	m := &Manager{cfg: cfg, wake: make(chan struct{}, 1), raise: make(chan struct{}, 1)}
+	m.mostFee.Store(&cfg.MostFee)
+	return m, nil
+}
+
+// Allow replaces [Config.MostFee], at once: what the limit has stopped is tried again. It never blocks.
+func (m *Manager) Allow(most chain.Fee) {
+	m.mostFee.Store(&most)
+	select {
+	case m.raise <- struct{}{}:
+	default:
+	}
 }
 
 // Wake tells the Manager that an intent was accepted or cancelled. It never blocks.
@@ -49,7 +62,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan input), wake: m.wake, end: stop,
+		inputs: make(chan input), wake: m.wake, raise: m.raise, mostFee: &m.mostFee, end: stop,
 	}
 	l.machine = newMachine(l.settings())
 	l.unsettled.Store(l.Sequence.begin(token))
@@ -66,6 +79,8 @@ type loop struct {
 	token     fence.Token
 	inputs    chan input
 	wake      <-chan struct{}
+	raise     <-chan struct{}
+	mostFee   *atomic.Pointer[chain.Fee]
 	end       context.CancelCauseFunc
 	work      sync.WaitGroup
 	headed    atomic.Uint64 // the height of the head plus one; 0 until one has come since the chain is followed
@@ -93,6 +108,8 @@ func (l *loop) run(ctx context.Context) {
 		var in input
 		select {
 		case in = <-l.inputs:
+		case <-l.raise:
+			in = raised{}
 		case <-timer.C:
 			in = tick{}
 		case <-ctx.Done():

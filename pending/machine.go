@@ -39,9 +39,12 @@ type machine struct {
 	ahead  ahead  // what is known of nonces that the chain has used and the store does not know
 	recall recall // the reading of blocks for slots of an earlier term
 
-	retry  fence.Instant // no action before this instant; 0 if there is no limit
-	reread fence.Instant // the same for actions that only read the chain, since one has failed
-	later  fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
+	retry    fence.Instant // no action before this instant; 0 if there is no limit
+	reread   fence.Instant // the same for actions that only read the chain, since one has failed
+	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
+	window   window        // how many nonces from best on may be signed and sent
+	sentFrom uint64        // best when the submit under way began
+
 	paused uint64        // sign and send nothing until the head has this height, or until resume
 	resume fence.Instant // see paused
 
@@ -91,7 +94,7 @@ type settings struct {
 	RaiseAfter  time.Duration
 	FillAfter   uint64
 	MostRaise   int64 // 0: no limit
-	FinalAfter  uint64
+	FinalAfter  time.Duration
 	SearchAfter uint64
 	SharedKey   bool
 	RestoreWait time.Duration
@@ -113,7 +116,7 @@ const (
 
 // newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
-	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}}
+	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight)}
 }
 
 // Step takes one input at the time now and returns the actions to carry out, in order.
@@ -150,6 +153,8 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	case rested:
 		m.resting = true
 		m.head, m.final = chain.Block{}, chain.Block{} // waiting times begin with the next head
+	case raised:
+		m.raised()
 	case tick:
 	}
 	m.pump(now)
@@ -204,7 +209,9 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	m.slots.clear()
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
 	for _, s := range in.Snapshot.Slots {
-		m.slots.add(restored(s, in.Best))
+		one := restored(s, in.Best)
+		one.inSince = m.storedIn(one, now)
+		m.slots.add(one)
 		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
 		if !s.Final {
 			lowest = min(lowest, s.Index)

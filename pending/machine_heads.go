@@ -12,10 +12,12 @@ func (m *machine) turned(now fence.Instant, in turned) {
 		if m.head.Number == 0 { // waiting times begin with the first head
 			m.frontSince, m.markedAt, m.lookedAt = b.Number, b.Number, b.Number
 			m.strangeAt, m.strangeEnds = b.Number, 0 // the count was read before the height was known
+			m.window.growAt += b.Number
 		}
 		m.head = b
 		// After a rewind the noted heights may lie above the head.
 		m.frontSince, m.markedAt, m.lookedAt = min(m.frontSince, b.Number), min(m.markedAt, b.Number), min(m.lookedAt, b.Number)
+		m.window.growAt = min(m.window.growAt, b.Number+mostWait)
 	case chain.Reverted:
 		m.unwound = true
 		if b.Number <= m.final.Number {

@@ -12,6 +12,8 @@ func (m *machine) hold() Hold {
 		return Hold{Why: "strange: the database was restored or has failed over, so rows may be lost; no nonce is assigned until all that the chain has are final"}
 	case m.ahead.count > m.next:
 		return Hold{Intent: m.ahead.clash, Why: "ahead: the chain counts nonces as used of which no row is known; no nonce is assigned until their transactions are read"}
+	case m.census.capped != nil && m.roomBehindCap() == 0:
+		return Hold{Why: m.capHold()}
 	}
 	return m.stopped
 }

@@ -51,11 +51,12 @@ func (m *machine) read(now fence.Instant) {
 
 // census is what one pass over all slots has found.
 type census struct {
-	inFlight int  // number of slots that are not in a block
-	doubts   bool // some slots are to be looked up
-	spent    bool // some nonces were used by an unknown transaction
-	outdated bool // some slots may need another attempt
-	unsent   bool // some slots have an attempt to send
+	inFlight int   // number of slots that are not in a block
+	doubts   bool  // some slots are to be looked up
+	spent    bool  // some nonces were used by an unknown transaction
+	outdated bool  // some slots may need another attempt
+	unsent   bool  // some slots have an attempt to send
+	capped   *slot // the lowest one that is capped
 
 	unlinked    bool // some slots may have a block that is not known to be an ancestor of the final one
 	unconfirmed bool // some slots wait for a second opinion
@@ -69,9 +70,15 @@ func (m *machine) takeCensus(now fence.Instant) {
 		if s.in == nil {
 			if s.Index >= m.best { // below, a block has its nonce
 				c.inFlight++
+				if s.capped && c.capped == nil {
+					c.capped = s
+				}
 			}
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
+		}
+		if s.in != nil && s.inSince == 0 {
+			s.inSince = now
 		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
@@ -83,15 +90,19 @@ func (m *machine) takeCensus(now fence.Instant) {
 	}
 }
 
-// submit sends stored attempts that no node has, up to MaxInFlight above the chain's count. After a
-// rewind more may be stored, and a pool full of them would refuse the one that they wait for.
+// submit sends stored attempts that no node has, lowest nonce first, as far as the window goes. After a rewind, or by
+// an earlier term, more may be stored, and a pool full of them would refuse the one that they wait for.
 func (m *machine) submit(now fence.Instant) {
 	if m.sending || !m.census.unsent || m.pausing(now) {
 		return
 	}
 	var batch []Attempt
 	for _, s := range m.slots.from(m.best) { // lower nonces are in a block
-		if len(batch) == m.set.MaxBatch || s.Index-m.best >= uint64(m.set.MaxInFlight) {
+		if len(batch) == m.set.MaxBatch {
+			break
+		}
+		if s.Index-m.best >= uint64(m.window.size) {
+			m.window.pressed = true
 			break
 		}
 		if !s.unsent() {
@@ -100,12 +111,15 @@ func (m *machine) submit(now fence.Instant) {
 		attempt, delivery := s.last()
 		if now < delivery.after {
 			m.later = sooner(m.later, delivery.after)
-			continue
+			if s.taken() {
+				continue
+			}
+			break // what is above it would be above a gap
 		}
 		batch = append(batch, *attempt)
 	}
 	if len(batch) > 0 {
-		m.sending = true
+		m.sending, m.sentFrom = true, m.best
 		m.do(submit{Attempts: batch})
 	}
 }
@@ -123,6 +137,15 @@ func (m *machine) sign(now fence.Instant) {
 	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
 	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
 		return
+	}
+	if room = min(room, m.roomBehindCap()); room <= 0 {
+		return
+	}
+	if allowed := m.window.allows(m.best, m.next); allowed < min(room, m.queued) {
+		m.window.pressed = true
+		if room = allowed; room == 0 {
+			return
+		}
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{
@@ -208,8 +231,7 @@ func (m *machine) save(now fence.Instant) {
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
-		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
-		c := s.change(timedOut)
+		c := s.change(m.timedOut(s, now))
 		if c == s.saved || s.unheard() {
 			continue
 		}

@@ -78,7 +78,7 @@ func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 		}
 		if s.payMore && s.dear(m.set.MostRaise) {
 			if delivery.reached != refused { // a refused attempt has its own alarm: Refused or Unfilled
-				m.alarm(Alarm{Cause: Fees, Index: s.Index}, true)
+				m.keepsToLimit(s, s.dearest(m.set.MostRaise))
 			}
 			s.keepLast()
 			m.census.unsent = true
@@ -125,11 +125,13 @@ func (m *machine) stored(now fence.Instant, in stored) {
 			s.saved = s.change(false) // the store has written this state
 			m.slots.add(s)
 			m.next = max(m.next, add.Index+1)
+			m.alarm(Alarm{Cause: Fees, Index: s.Index}, false) // about the gap that it fills
 			continue
 		}
 		s.Attempts = append(s.Attempts, add.Attempts...)
 		s.deliveries = append(s.deliveries, make([]delivery, len(add.Attempts))...)
 		s.payMore, s.stuck = false, false
+		m.uncap(s)
 	}
 	for _, one := range in.Unsigned {
 		m.unsignable(one)
@@ -148,23 +150,25 @@ func (m *machine) wasReplacing(index uint64) bool {
 // unsignable raises an alarm about a replacement that the fee limit or the chain forbids. Any other
 // error concerns the account: the slot still needs the replacement, and held makes a pause.
 func (m *machine) unsignable(failed unsigned) {
-	cause := Fees
+	s := m.slots.get(failed.Index)
+	why := failed.Why.Error()
 	switch {
 	case errors.Is(failed.Why, chain.ErrEnough):
-		if s := m.slots.get(failed.Index); s != nil {
+		if s != nil {
 			s.payMore, s.stuck = false, false
+			m.uncap(s)
 		}
-		return
-	case errors.Is(failed.Why, chain.ErrFee):
-	case errors.Is(failed.Why, chain.ErrCall):
-		cause = Unsignable
-	default:
-		return
-	}
-	if s := m.slots.get(failed.Index); s != nil {
+	case errors.Is(failed.Why, chain.ErrFee) && s != nil:
 		s.keepLast()
+		m.keepsToLimit(s, why)
+	case errors.Is(failed.Why, chain.ErrFee): // a gap
+		m.alarm(Alarm{Cause: Fees, Index: failed.Index, Why: why}, true)
+	case errors.Is(failed.Why, chain.ErrCall):
+		if s != nil {
+			s.keepLast()
+		}
+		m.alarm(Alarm{Cause: Unsignable, Index: failed.Index, Why: why}, true)
 	}
-	m.alarm(Alarm{Cause: cause, Index: failed.Index, Why: failed.Why.Error()}, true)
 }
 
 // held takes the reason why no more was signed, nil if there is none. It raises or ends the alarms

@@ -13,6 +13,7 @@ import (
 func (m *machine) sent(now fence.Instant, in sent) {
 	m.sending = false
 	m.sendLacksFunds = false
+	m.learnRoom(in.Answers)
 	lacking := "" // the node's words about the funds
 	for _, got := range in.Answers {
 		s := m.slots.get(got.Index)
@@ -26,10 +27,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		delivery.after, s.again = now.Add(m.set.Retry), false
 		switch got.Verdict {
 		case chain.Accepted, chain.Known:
-			s.waits, s.invalidAt, s.untaken = "", 0, chain.Outcome{}
-			if delivery.reached != pooled {
-				delivery.reached = taken
-			}
+			s.accepted(delivery)
 			if attempt.Filler {
 				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
@@ -52,7 +50,9 @@ func (m *machine) sent(now fence.Instant, in sent) {
 				s.refit, s.payMore, s.stuck = true, true, false
 			}
 		case chain.Full, chain.Refused:
-			m.pause(now)
+			if got.Verdict == chain.Refused || got.Index == m.sentFrom { // what is above has its turn when the window allows it
+				m.pause(now)
+			}
 			delivery.notTaken()
 			s.notTaken(got.Outcome)
 		case chain.Invalid:
@@ -60,6 +60,17 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		}
 	}
 	m.alarmFunds(lacking)
+}
+
+// accepted notes that a node has an attempt.
+func (s *slot) accepted(at *delivery) {
+	s.invalidAt, s.untaken = 0, chain.Outcome{}
+	if !s.capped {
+		s.waits = ""
+	}
+	if at.reached != pooled {
+		at.reached = taken
+	}
 }
 
 // invalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the

@@ -15,17 +15,18 @@ type slot struct {
 	owes       *big.Int   // what cost returned last
 	priced     int        // the number of attempts then
 
-	in           *inclusion  // the transaction with this nonce in the best chain, if known; see also vacant
-	streamed     bool        // in was read from the stream of heads, so a turn will report if it leaves
-	retracted    bool        // its block has left the chain
-	contradicted bool        // a lookup no longer finds in: ask whether its block is still linked
-	refuted      bool        // a second witness has said that in is not in its block, or that this block is not final
-	first        chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
-	firstBy      string      // the endpoint that showed it
-	asked        uint64      // the machine's finals when a second opinion was last asked for
-	inFinal      bool        // in is final, by two witnesses
-	witnesses    [2]string   // their names
-	adopted      bool        // in is no stored attempt, and carries the intent's call: its row was lost
+	in           *inclusion    // the transaction with this nonce in the best chain, if known; see also vacant
+	inSince      fence.Instant // since when in is known; 0: it is not, or it was found just now
+	streamed     bool          // in was read from the stream of heads, so a turn will report if it leaves
+	retracted    bool          // its block has left the chain
+	contradicted bool          // a lookup no longer finds in: ask whether its block is still linked
+	refuted      bool          // a second witness has said that in is not in its block, or that this block is not final
+	first        chain.Block   // the final block of which the block of in is an ancestor; zero if it is not known
+	firstBy      string        // the endpoint that showed it
+	asked        uint64        // the machine's finals when a second opinion was last asked for
+	inFinal      bool          // in is final, by two witnesses
+	witnesses    [2]string     // their names
+	adopted      bool          // in is no stored attempt, and carries the intent's call: its row was lost
 
 	countAt      chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
 	finalAtCount chain.Block // the final block when the first witness counted
@@ -40,6 +41,7 @@ type slot struct {
 	refit       bool          // it was signed anew since a node called an attempt unfit, with a new estimate of its gas
 	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
 	stuck       bool          // payMore is only since it waits: an attempt that pays enough is not replaced
+	capped      bool          // the attempt that it needs is above the limit
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
 	why         string        // the chain's reason for that
@@ -84,6 +86,7 @@ func restored(stored Slot, best uint64) *slot {
 		s.saved = s.Last
 	}
 	if s.Index >= best { // a count that is behind: the node's answer to the attempt asks for a look
+		s.restoreCap()
 		return s
 	}
 	if s.doubt = true; s.Last.Block.Hash != "" && !s.Final {
@@ -101,11 +104,15 @@ func (s *slot) unheard() bool {
 // place notes the transaction with the slot's nonce in the best chain.
 func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
+	m.uncap(s)
 	s.found(in, streamed)
 }
 
 // found notes the transaction with this nonce in the best chain.
 func (s *slot) found(in *inclusion, streamed bool) {
+	if in == nil || s.in == nil || in.Block.Hash != s.in.Block.Hash {
+		s.inSince = 0
+	}
 	s.in, s.streamed, s.first, s.asked, s.contradicted, s.refuted, s.untaken = in, streamed, chain.Block{}, 0, false, false, chain.Outcome{}
 	s.countAt, s.finalAtCount, s.uncounted, s.witnesses = chain.Block{}, chain.Block{}, false, [2]string{}
 	s.doubt, s.spent, s.payMore, s.stuck, s.passed, s.searchAt = false, false, false, false, 0, 0
@@ -114,10 +121,14 @@ func (s *slot) found(in *inclusion, streamed bool) {
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
 // the first one stays: some have a number in them that changes with each block, and each change is a write.
 func (s *slot) notTaken(answer chain.Outcome) {
-	taken := slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
-	if answer.Text != "" && !taken && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
+	if answer.Text != "" && !s.taken() && (s.untaken.Text == "" || s.untaken.Verdict != answer.Verdict || s.untaken.By != answer.By) {
 		s.untaken = answer
 	}
+}
+
+// taken reports whether a node has an attempt, as far as is known.
+func (s *slot) taken() bool {
+	return slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == taken || d.reached == pooled })
 }
 
 // last returns the newest attempt, which pays most.

@@ -42,8 +42,9 @@ func (f settledWrite) refuses(t fence.Token, number uint64) bool {
 type memorySlot struct {
 	Slot
 	last  Change
-	epoch int64  // of the last write that changed it
-	write uint64 // the number of that write
+	at    time.Time // of the last write that changed it
+	epoch int64     // of the last write that changed it
+	write uint64    // the number of that write
 }
 
 // Accept stores an intent and returns it with its ID. For a known key it returns the stored intent,
@@ -153,7 +154,7 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64) (Sn
 		if index < from && slot.Final {
 			continue
 		}
-		slot.Attempts, slot.Last = slices.Clone(slot.Attempts), one.last
+		slot.Attempts, slot.Last, slot.Age = slices.Clone(slot.Attempts), one.last, time.Since(one.at)
 		slot.Last.Intent, slot.Last.Why, slot.Last.Witnesses = Open, "", [2]string{}
 		if slot.Intent != nil {
 			slot.Cancel, slot.Value = s.byID[*slot.Intent].Cancel, s.byID[*slot.Intent].Call.Value
@@ -285,7 +286,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		if s.slots[b.Account] == nil {
 			s.slots[b.Account] = map[uint64]*memorySlot{}
 		}
-		s.slots[b.Account][add.Index] = &memorySlot{Slot: add}
+		s.slots[b.Account][add.Index] = &memorySlot{Slot: add, at: time.Now()}
 		if add.Intent != nil {
 			index := add.Index
 			s.byID[*add.Intent].Index, s.byID[*add.Intent].Refusal = &index, Refusal{}
@@ -361,7 +362,7 @@ func (s *Memory) change(t fence.Token, b Batch, c Change) {
 	if t.Epoch < one.epoch || t.Epoch == one.epoch && b.Number <= one.write {
 		return // it comes late
 	}
-	one.last, one.epoch, one.write = c, t.Epoch, b.Number
+	one.last, one.at, one.epoch, one.write = c, time.Now(), t.Epoch, b.Number
 	if one.Intent == nil {
 		return
 	}

@@ -36,7 +36,7 @@ func TestWhatIsOwed(t *testing.T) {
 			for i := range c.slots {
 				m.slots.add(&c.slots[i])
 			}
-			m.best, m.next, m.queued = c.best, 9, 1
+			m.best, m.next, m.queued = c.best, 2, 1
 			if m.sign(0); len(m.out) != 1 {
 				t.Fatalf("got %v, want an assign", m.out)
 			}

@@ -54,7 +54,7 @@ func TestWhatWasSignedInTimeIsStored(t *testing.T) {
 		}
 		l := &loop{
 			Config: Config{Account: "a", Chain: slowSigner{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
-			gate:   fence.Standalone("s", "h"),
+			gate:   fence.Standalone("s", "h"), mostFee: limitOf(chain.Fee{}),
 		}
 		l.headed.Store(1)
 		in, err := l.perform(t.Context(), assign{First: 0, Most: 3})
@@ -117,7 +117,7 @@ func TestNoSlotIsOlderThanTheTerm(t *testing.T) {
 			}
 			l := &loop{
 				Config: Config{Account: "a", Chain: emptyChain{}, Store: store, Longest: time.Second, Sequence: new(Sequence)},
-				gate:   fence.Standalone("s", "h"),
+				gate:   fence.Standalone("s", "h"), mostFee: limitOf(chain.Fee{}),
 			}
 			if in, err := l.perform(t.Context(), do); err == nil {
 				t.Errorf("%s without a head: got %+v, want an error", name, in)

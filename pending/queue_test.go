@@ -201,12 +201,12 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 	for name, c := range map[string]struct {
 		price     int64
 		paid      bool
-		small     int // at least so many of the small ones are paid, of 2880
+		small     int // at least so many of the small ones are paid, of 480
 		relaxed   bool
 		stopsAtIt bool
 	}{
-		"relaxed":                   {40, true, 2300, true, false},
-		"relaxed, never to be paid": {1e9, false, 2300, true, false},
+		"relaxed":                   {15, true, 380, true, false},
+		"relaxed, never to be paid": {1e9, false, 380, true, false},
 		"strict, never to be paid":  {1e9, false, 0, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,7 +216,7 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 			purse := &purse{}
 			l := &loop{
 				Config: Config{Account: "a", Chain: purse, Store: store, Longest: time.Minute, Sequence: new(Sequence)},
-				gate:   fence.Standalone("s", "h"),
+				gate:   fence.Standalone("s", "h"), mostFee: limitOf(chain.Fee{}),
 			}
 			l.headed.Store(1)
 			accept := func(price int64) {
@@ -226,8 +226,8 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 			}
 			accept(c.price)
 			next, told := uint64(0), false
-			for range 8 * 60 * 6 { // eight hours of blocks of ten seconds, in each of which one unit comes in and is asked for
-				now, purse.has = now.Add(10*time.Second), purse.has+1
+			for range 4 * 60 * 2 { // four hours of blocks of half a minute, in each of which one unit comes in and is asked for
+				now, purse.has = now.Add(30*time.Second), purse.has+1
 				accept(1)
 				for range 9 { // until nothing more can be signed in this block
 					in, err := l.perform(t.Context(), assign{First: next, Most: 100, Relaxed: c.relaxed})

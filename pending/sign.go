@@ -29,9 +29,10 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if len(tried) == 0 {
 		return stored{}, nil
 	}
+	most := l.mostFee.Load().Below(cancelRoom)
 	drafts := make([]chain.Draft, len(tried))
 	for i, w := range tried {
-		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: w.Call, Most: l.MostFee.Below(cancelRoom), Owed: a.Owed}
+		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: w.Call, Most: most, Owed: a.Owed}
 	}
 	prepared, err := l.Chain.Prepare(brief, drafts)
 	if err != nil {
@@ -83,7 +84,7 @@ func (l *loop) replace(ctx context.Context, a replace) (input, error) {
 		if r.Gas != 0 { // no new estimate: the first attempt may have been executed by now
 			call.Gas = r.Gas
 		}
-		most := l.MostFee
+		most := *l.mostFee.Load()
 		if !r.Filler {
 			most = most.Below(cancelRoom)
 		}

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,8 +59,9 @@ func TestAnIntentThatIsRefusedForeverIsGivenUpAlone(t *testing.T) {
 			now := time.Unix(1, 0)
 			store.Now = func() time.Time { return now }
 			l := &loop{
-				Config: Config{Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence)},
-				gate:   fence.Standalone("s", "h"),
+				Config:  Config{Account: "a", Chain: choosy{refuses: map[string]error{"odd": c.why}}, Store: store, Longest: time.Minute, Sequence: new(Sequence)},
+				gate:    fence.Standalone("s", "h"),
+				mostFee: limitOf(chain.Fee{}),
 			}
 			l.headed.Store(1)
 			odd, id := store.Records()[1], fmt.Sprintf("%x", store.Records()[1].ID[:4])
@@ -119,6 +121,7 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 		},
 		gate: fence.Standalone("s", "h"),
 	}
+	l.mostFee = limitOf(l.MostFee)
 	l.headed.Store(1)
 	for _, a := range []action{
 		assign{Most: 1},
@@ -137,6 +140,12 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 	if want := []string{"80 0", "80 5", "80 0", "100 5"}; !slices.Equal(got, want) {
 		t.Errorf("%s: limits and gas %q, want %q", in.ID, got, want)
 	}
+}
+
+func limitOf(fee chain.Fee) *atomic.Pointer[chain.Fee] {
+	limit := new(atomic.Pointer[chain.Fee])
+	limit.Store(&fee)
+	return limit
 }
 
 // asked is a chain that notes what it was asked to sign.

@@ -27,7 +27,7 @@ const (
 	Dropped
 	// Invalid is reserved. A slot whose attempt the chain refuses is filled and becomes Usurped.
 	Invalid
-	// FinalityTimeout: in a block for [Config.FinalAfter] blocks, not final, and still watched.
+	// FinalityTimeout: in a block for [Config.FinalAfter], not final, and still watched. It is no end.
 	FinalityTimeout
 )
 

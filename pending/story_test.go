@@ -22,13 +22,19 @@ func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
 		m := newMachine(settings{
-			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4 * time.Second, FillAfter: 6, MostRaise: 10, FinalAfter: 20, SearchAfter: 2, RejectAfter: 15 * time.Second,
+			MaxInFlight: 4, MaxBatch: 3, ResendAfter: 2, RaiseAfter: 4 * time.Second, FillAfter: 6, MostRaise: 10, FinalAfter: 3 * time.Hour, SearchAfter: 2, RejectAfter: 15 * time.Second,
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
 		m.lookBy = now.Add(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
+			if words[0] == "limits" { // before all else
+				args := arguments(words[1:])
+				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
+				m.window = newWindow(m.set.MaxInFlight)
+				return nil
+			}
 			if words[0] == "wait" || words[0] == "pace" {
 				d, err := time.ParseDuration(words[1])
 				if err != nil {
@@ -82,7 +88,7 @@ func parse(t *testing.T, words []string) input {
 		}
 		for _, name := range args.list("unsigned") {
 			at, why, _ := strings.Cut(name, ":")
-			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "call": chain.ErrCall, "enough": chain.ErrEnough}[why]}
+			u := unsigned{Index: number(at), Why: map[string]error{"fee": chain.ErrFee, "dearer": fmt.Errorf("%w: even more", chain.ErrFee), "call": chain.ErrCall, "enough": chain.ErrEnough}[why]}
 			if in.Unsigned = append(in.Unsigned, u); why != "enough" {
 				in.Hold = u.Why
 			}
@@ -149,6 +155,8 @@ func parse(t *testing.T, words []string) input {
 		return saved{}
 	case "lost":
 		return lost{}
+	case "raised":
+		return raised{}
 	case "rested":
 		return rested{}
 	case "tick":
@@ -193,25 +201,56 @@ type words struct {
 }
 
 func arguments(list []string) words {
-	w := words{named: map[string]string{}, rest: list}
+	w := words{named: map[string]string{}}
 	for _, word := range list {
-		name, value, _ := strings.Cut(word, "=")
+		name, value, valued := strings.Cut(word, "=")
 		w.named[name] = value
-	}
-	w.rest = nil
-	for _, word := range list {
-		if word[0] >= '0' && word[0] <= '9' && strings.Contains(word, "=") {
-			w.rest = append(w.rest, word)
+		if word[0] >= '0' && word[0] <= '9' && valued {
+			for _, one := range spread(name) {
+				w.rest = append(w.rest, one+"="+value)
+			}
 		}
 	}
 	return w
 }
 
+// spread returns the attempts of a range, such as 3a..9a.
+func spread(name string) (names []string) {
+	from, to, is := strings.Cut(name, "..")
+	if !is {
+		return []string{name}
+	}
+	for i := index(from); i <= index(to); i++ {
+		names = append(names, fmt.Sprint(i)+strings.TrimLeft(from, "0123456789"))
+	}
+	return names
+}
+
+// gathered is the reverse of spread: of attempts in a row, where they are many.
+func gathered(attempts []Attempt) (names []string) {
+	const many = 6
+	for len(attempts) > 0 {
+		n, first := 1, string(attempts[0].Hash)
+		for n < len(attempts) && string(attempts[n].Hash) == fmt.Sprint(attempts[0].Index+uint64(n))+strings.TrimLeft(first, "0123456789") {
+			n++
+		}
+		if n < many {
+			names, attempts = append(names, first), attempts[1:]
+			continue
+		}
+		names, attempts = append(names, first+".."+string(attempts[n-1].Hash)), attempts[n:]
+	}
+	return names
+}
+
 func (w words) has(name string) bool      { _, ok := w.named[name]; return ok }
 func (w words) word(name string) string   { return w.named[name] }
 func (w words) number(name string) uint64 { return number(w.named[name]) }
-func (w words) list(name string) []string {
-	return strings.FieldsFunc(w.named[name], func(r rune) bool { return r == ',' })
+func (w words) list(name string) (all []string) {
+	for _, one := range strings.FieldsFunc(w.named[name], func(r rune) bool { return r == ',' }) {
+		all = append(all, spread(one)...)
+	}
+	return all
 }
 
 func number(text string) uint64 {
@@ -227,9 +266,13 @@ func blockNamed(name string) chain.Block {
 }
 
 // slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
-// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7).
+// cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7), 5a@7%2h (two hours ago),
+// 5a@7%2h! (its timeout was stored then), 5a$ (stored as stuck at the limit of fees).
 func slotNamed(name string) Slot {
 	name, block, _ := strings.Cut(name, "@")
+	block, age, _ := strings.Cut(block, "%")
+	age, timedOut := strings.CutSuffix(age, "!")
+	name, atLimit := strings.CutSuffix(name, "$")
 	cancel, gone := strings.HasSuffix(name, "~"), strings.HasSuffix(name, "^")
 	name = strings.TrimRight(name, "~^")
 	digits := strings.TrimRight(name, "abcdefgA!")
@@ -251,8 +294,15 @@ func slotNamed(name string) Slot {
 	if gone {
 		s.Intent = nil
 	}
+	if atLimit {
+		s.Last.Waits = "fees: too much"
+	}
 	if block != "" {
 		s.Last = Change{Index: s.Index, Status: InBlock, Hash: s.Attempts[len(s.Attempts)-1].Hash, Block: blockNamed(block)}
+		s.Age, _ = time.ParseDuration(age)
+	}
+	if timedOut {
+		s.Last.Status = FinalityTimeout
 	}
 	return s
 }
@@ -303,8 +353,8 @@ func say(a action) string {
 		}
 	case submit:
 		w.WriteString("submit")
-		for _, one := range a.Attempts {
-			w.WriteString(" " + string(one.Hash))
+		for _, name := range gathered(a.Attempts) {
+			w.WriteString(" " + name)
 		}
 	case probe:
 		w.WriteString("probe")

@@ -3,6 +3,7 @@ package evm
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/url"
 	"time"
@@ -59,6 +60,9 @@ type Config struct {
 	Costs map[string]float64
 	// MaxGas limits what one transaction may spend; 0: as the chain allows.
 	MaxGas uint64
+	// MinTip is the lowest tip for a unit of gas that an attempt offers, in wei; nil: 0. Without it, an endpoint that
+	// suggests no tip, in any of the ways that there are, gets none.
+	MinTip *big.Int
 }
 
 // Validate returns every fault, joined.
@@ -89,7 +93,7 @@ func (c Config) Validate() error {
 	if c.MinDepth >= remembered {
 		faults = append(faults, fmt.Errorf("a least depth of %d blocks: only %d are remembered, use a smaller one", c.MinDepth, remembered))
 	}
-	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 || c.MaxCallsPerSecond < 0 {
+	if c.Timeout < 0 || c.Poll < 0 || c.MaxBatch < 0 || c.MaxBody < 0 || c.MaxAnswer < 0 || c.MaxPending < 0 || c.MaxCallsPerSecond < 0 || c.MinTip != nil && c.MinTip.Sign() < 0 {
 		faults = append(faults, errors.New("a time or a limit is below zero"))
 	}
 	return errors.Join(faults...)

@@ -42,7 +42,7 @@ var _ chain.Chain = (*Chain)(nil)
 type facts struct {
 	blockGas    uint64
 	headersOnly bool // the node has eth_getHeaderByNumber
-	noTips      bool // the node has no eth_maxPriorityFeePerGas
+	tips        tipSource
 	legacy      bool // the blocks have no base fee
 }
 
@@ -154,16 +154,16 @@ func (c *Chain) learnMore(ctx context.Context, f facts) (facts, error) {
 		{Method: "eth_getBlockByNumber", Args: []any{"0x0", false}, Result: &first},
 		{Method: "eth_config", Result: &rules},
 		facts{headersOnly: true}.blockCall("latest", &headersOnly),
-		facts{}.tipCall(new(hexutil.Big)),
 	} {
 		call := []rpc.BatchElem{optional}
 		err := c.endpoint.batch(ctx, call)
 		if err != nil && ctx.Err() != nil {
 			return facts{}, err
 		}
-		if optional.Method == tipMethod {
-			f.noTips = isMissing(err) || isMissing(call[0].Error)
-		}
+	}
+	var err error
+	if f.tips, err = c.learnTips(ctx); err != nil {
+		return facts{}, err
 	}
 	if first.valid() {
 		if err := c.checkGenesis(first.block().Hash); err != nil {

@@ -24,14 +24,14 @@ type market struct {
 func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) (*market, error) {
 	q := c.quotes.fresh(2 * c.lookEvery())
 	var head *header
-	var tip hexutil.Big
+	var tip tipAnswer
 	asked := c.askAbout(q, drafts)
 	calls := asked.calls
 	if q.base == nil {
 		calls = append(calls, f.blockCall("latest", &head))
 	}
-	if q.tip == nil {
-		calls = append(calls, f.tipCall(&tip))
+	if q.tip == nil && f.tips != tipUnknown {
+		calls = append(calls, f.tips.call(&tip))
 	}
 	if err := c.batch(ctx, calls); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 	for key, at := range asked.gas {
 		estimates[key] = c.readEstimate(calls[at])
 	}
-	if err := c.marketFault(f, calls, &tip); err != nil {
+	if err := c.marketFault(f, calls); err != nil {
 		return nil, err
 	}
 	if err := c.confirm(ctx, drafts, estimates); err != nil {
@@ -56,13 +56,13 @@ func (c *Chain) fetchMarket(ctx context.Context, f facts, drafts []chain.Draft) 
 		q.base = head.BaseFee.ToInt()
 	}
 	if q.tip == nil {
-		q.tip = f.tip(&tip, q.base)
+		q.tip = f.tips.read(&tip, q.base)
 	}
 	for a, b := range asked.balances {
 		q.balances[a] = b.ToInt()
 	}
 	c.quotes.add(q)
-	m := q.market(estimates)
+	m := q.market(c.cfg.MinTip, estimates)
 	m.unpayable = asked.unpayable
 	return m, nil
 }
@@ -103,13 +103,12 @@ func (c *Chain) askAbout(q quote, drafts []chain.Draft) questions {
 }
 
 // marketFault returns the error of a call without whose answer nothing can be signed.
-func (c *Chain) marketFault(f facts, calls []rpc.BatchElem, tip *hexutil.Big) error {
+func (c *Chain) marketFault(f facts, calls []rpc.BatchElem) error {
 	for _, call := range calls {
-		noPrice := f.noTips && call.Result == tip && isMissing(call.Error) // then the tip is 0
-		if call.Error == nil || call.Method == "eth_estimateGas" || noPrice {
+		if call.Error == nil || call.Method == "eth_estimateGas" {
 			continue
 		}
-		if call.Method == tipMethod {
+		if call.Method == f.tips.call(new(tipAnswer)).Method {
 			c.forget() // another backend may answer, which has not the method
 		}
 		return c.endpoint.fail(call.Method, call.Error)
@@ -117,11 +116,18 @@ func (c *Chain) marketFault(f facts, calls []rpc.BatchElem, tip *hexutil.Big) er
 	return nil
 }
 
-// market suggests a fee for the next block, with room for rising fees in the blocks after it.
-func (q quote) market(gas map[string]estimate) *market {
-	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), q.tip)
+// market suggests a fee for the next block, with room for rising fees in the blocks after it. No tip is below least,
+// if that is not nil.
+func (q quote) market(least *big.Int, gas map[string]estimate) *market {
+	tip := q.tip
+	if least == nil {
+		least = new(big.Int)
+	} else if least.Cmp(tip) > 0 {
+		tip = least
+	}
+	price := new(big.Int).Add(new(big.Int).Mul(q.base, big.NewInt(2)), tip)
 	return &market{
-		suggested: chain.Fee{Max: price, Tip: q.tip}, least: chain.Fee{Max: q.base, Tip: new(big.Int)},
+		suggested: chain.Fee{Max: price, Tip: tip}, least: chain.Fee{Max: q.base, Tip: least},
 		balances: q.balances, gas: gas, spent: map[chain.Account]*big.Int{},
 	}
 }

@@ -5,9 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/rpc"
-
 	"github.com/conchhq/conch/chain"
 )
 
@@ -52,28 +49,6 @@ func (q *quotes) fresh(maxAge time.Duration) quote {
 		out.balances[a] = new(big.Int).Set(b)
 	}
 	return out
-}
-
-const tipMethod = "eth_maxPriorityFeePerGas"
-
-// tipCall asks for a tip, or for a price where the node suggests no tip.
-func (f facts) tipCall(into *hexutil.Big) rpc.BatchElem {
-	if f.noTips {
-		return rpc.BatchElem{Method: "eth_gasPrice", Result: into}
-	}
-	return rpc.BatchElem{Method: tipMethod, Result: into}
-}
-
-// tip reads the answer to tipCall. A price is the base fee and a tip; one below the base fee leaves none.
-func (f facts) tip(answer *hexutil.Big, base *big.Int) *big.Int {
-	tip := new(big.Int).Set(answer.ToInt())
-	if f.noTips {
-		tip.Sub(tip, base)
-	}
-	if tip.Sign() < 0 {
-		tip.SetUint64(0)
-	}
-	return tip
 }
 
 // add adds to the quote of its head, unless there is a newer head.

@@ -103,48 +103,6 @@ func TestTooManyRequestsIsNoFact(t *testing.T) {
 	}
 }
 
-// A client that suggests no tip has a price, which is the base fee and a tip (F6). The tip is 0 only if it has
-// neither, since such an attempt waits for long.
-func TestATipFromThePrice(t *testing.T) {
-	t.Parallel()
-	signer, err := evm.OpenKeystore(files(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
-		said  error
-		price any
-		tip   int64
-		want  error
-	}{
-		"no tips":              {errors.New("the method does not exist"), "0x3b9aca07", 1e9, nil},
-		"below the base fee":   {errors.New("the method does not exist"), "0x1", 0, nil},
-		"no prices":            {errors.New("the method does not exist"), errors.New("the method does not exist"), 0, nil},
-		"no answer for a tip":  {errNoAnswer, "0x3b9aca07", 0, chain.ErrUnreachable},
-		"a limit for tips":     {errors.New("too many requests"), "0x3b9aca07", 0, chain.ErrAnswer},
-		"no answer for prices": {errors.New("the method does not exist"), errNoAnswer, 0, chain.ErrUnreachable},
-		"a limit for prices":   {errors.New("the method does not exist"), errors.New("too many requests"), 0, chain.ErrAnswer},
-	} {
-		driver := open(t, evm.Config{ChainID: 1337, Signers: []evm.Signer{signer}, URL: serve(t, func(method string, params []json.RawMessage) any {
-			switch method {
-			case "eth_maxPriorityFeePerGas":
-				return c.said
-			case "eth_gasPrice":
-				return c.price
-			}
-			return healthy(method, params)
-		})})
-		draft := chain.Draft{Account: signer.Account(), Call: chain.Call{To: make([]byte, 20), Gas: 50_000}}
-		all, err := driver.Prepare(t.Context(), []chain.Draft{draft})
-		if !errors.Is(err, c.want) {
-			t.Errorf("%s: got error %v, want %v", name, err, c.want)
-		}
-		if err == nil && (all[0].Err != nil || all[0].Fee.Tip.Int64() != c.tip) {
-			t.Errorf("%s: got %+v, want a tip of %d", name, all[0], c.tip)
-		}
-	}
-}
-
 const maxTries = 5 // as in the driver
 
 // After Describe has found another chain, nothing is read from the endpoint.

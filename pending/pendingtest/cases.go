@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
@@ -174,6 +175,24 @@ func finalOnesAreLeftOut(t *testing.T, f Fixture) {
 	r := f.record(t, one.ID)
 	if r.Fate != pending.Done || r.Last.Status != pending.Finalized || r.Last.Block.Number != 3 || r.Last.Hash != "0a" {
 		t.Errorf("record %+v, want done and finalized in block 3 with hash 0a", r)
+	}
+}
+
+// S20: how long ago a state was stored comes with it, and begins anew with another state.
+func theAgeOfAState(t *testing.T, f Fixture) {
+	in := f.accept(t, "1", 1)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &in.ID)}})
+	age := func() time.Duration { return f.load(t, 0).Slots[0].Age }
+	const while = 300 * time.Millisecond
+	for deadline := time.Now().Add(time.Minute); age() < while; {
+		if time.Now().After(deadline) {
+			t.Fatalf("after a minute the state is %v old", age())
+		}
+	}
+	began := time.Now()
+	f.write(t, pending.Batch{Changes: []pending.Change{{Index: 0, Status: pending.InBlock, Hash: attempt(0, "a").Hash, Block: chain.Block{Number: 3, Hash: "b3"}}}})
+	if got := age(); got < 0 || got > time.Since(began) {
+		t.Errorf("the new state is %v old, and was stored %v ago", got, time.Since(began))
 	}
 }
 

@@ -48,6 +48,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"LateAttempts":                lateAttempts,
 		"ALateSaveSaysNothing":        aLateSaveSaysNothing,
 		"FinalOnesAreLeftOut":         finalOnesAreLeftOut,
+		"TheAgeOfAState":              theAgeOfAState,
 		"AForeignOneFreesItsIntent":   aForeignOneFreesItsIntent,
 		"TheCancelledGetNoSlot":       theCancelledGetNoSlot,
 		"TheCancelledAreNotDoneAgain": theCancelledAreNotDoneAgain,

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"context"
 	"math/big"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -30,7 +31,7 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 	})
 	batch.Queue(`
 		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
-		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits,
+		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
 		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
 		  FROM (SELECT * FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 AND NOT final
@@ -64,14 +65,15 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	var final, cancel, failed, filler bool
 	var last, block, hash, signed []byte
 	var state, waits string
+	var age float64
 	var value, most, tip pgtype.Numeric
 	columns := []any{
-		&nonce, &intent, &since, &final, &cancel, &value, &last, &state, &block, &number, &failed, &waits,
+		&nonce, &intent, &since, &final, &cancel, &value, &last, &state, &block, &number, &failed, &waits, &age,
 		&hash, &signed, &most, &tip, &gas, &filler,
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
-			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value)}
+			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value), Age: time.Duration(age * float64(time.Second))}
 			one.Last = pending.Change{
 				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
 			}

@@ -18,6 +18,9 @@ type Profile struct {
 	Own     []string      // flags of a node of its own, since the profile breaks the chain
 	Fault   Time          // when the switch of the fault is on
 	Blocks  uint64        // how many blocks a Passing fault lasts
+	// FewSlots says that the pool refuses what is above a few slots of an account: how many is to be learned, so that
+	// few sends are refused.
+	FewSlots bool
 	// Harmless says that the provider may change no answer: the node or the line is what differs.
 	Harmless bool
 	// Says are words for what is wrong. While what a Lasting fault stops waits, a reason with one of them has

@@ -15,17 +15,17 @@ func poolProfiles(bool) []Profile {
 			Install: does(Without("eth_getBlockReceipts", "debug_getRawReceipts", "eth_getHeaderByNumber", "eth_config")),
 		},
 		{
-			Name: "pool-16-slots", Finding: "F18", Intents: 40,
+			Name: "pool-16-slots", Finding: "F18", Intents: 40, FewSlots: true, Own: seldom,
 			Who:     "reth keeps 16 transactions of an account by default, and calls the sender a spammer",
 			Install: does(AccountSlots(16, "rejected due to 0x7070 being identified as a spammer")),
 		},
 		{
-			Name: "pool-one-in-flight", Finding: "§8.17",
+			Name: "pool-one-in-flight", Finding: "§8.17", FewSlots: true,
 			Who:     "geth keeps one transaction of an account that has delegated to code by EIP-7702",
 			Install: does(AccountSlots(1, "in-flight transaction limit reached for delegated accounts")),
 		},
 		{
-			Name: "pool-without-gaps", Finding: "C19", Install: does(NoGaps()),
+			Name: "pool-without-gaps", Finding: "C19", FewSlots: true, Install: does(NoGaps()),
 			Who: "sequencers without a pool, such as Arbitrum's: the next nonce alone",
 		},
 		{

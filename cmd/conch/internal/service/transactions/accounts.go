@@ -84,6 +84,9 @@ func (reg *accounts) prepare(accounts []Account) (apply func(), err error) {
 		reg.mu.Lock()
 		defer reg.mu.Unlock()
 		reg.configured = slices.Clone(accounts)
+		for _, a := range accounts {
+			reg.managers.allow(a)
+		}
 	}, nil
 }
 

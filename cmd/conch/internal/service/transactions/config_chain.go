@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"fmt"
+	"math/big"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -34,6 +35,29 @@ func minDepth(d *config.Decoder, to *Chain) config.Setter {
 			return
 		}
 		d.Count(&to.MinDepth)(place, value)
+	}
+}
+
+// minTip reads what wei reads. A Chain is compared with another one, so it has no pointer.
+func minTip(d *config.Decoder, to *Chain) config.Setter {
+	return func(place string, value any) {
+		var tip *big.Int
+		wei(d, &tip)(place, value)
+		switch {
+		case tip == nil:
+		case !tip.IsUint64():
+			d.Fault(place, "%v wei for a unit of gas is more than any chain asks", tip)
+		default:
+			to.MinTip = tip.Uint64()
+		}
+	}
+}
+
+// validateTips refuses a limit under which nothing could be sent.
+func validateTips(d *config.Decoder, place string, a Account) {
+	least := new(big.Int).SetUint64(a.Chain.MinTip)
+	if a.MaxTip != nil && new(big.Int).Mul(a.MaxTip, big.NewInt(4)).Cmp(least.Mul(least, big.NewInt(5))) < 0 {
+		d.Fault(place+".max_tip", "four fifths of it are what a transaction may pay, and its chain's min_tip of %d wei is more: nothing would be sent", a.Chain.MinTip)
 	}
 }
 

@@ -39,7 +39,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\nmin_tip = \"4 wei\"\nfinality_timeout = \"2h\"\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,8 +54,10 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got orders of %+v, want relaxed and strict", all)
 	case !a.SharedKey || a.RestoreWait != 3*time.Minute || all[1].SharedKey || all[1].RestoreWait >= 0:
 		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)
-	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5":
-		t.Errorf("got fees %v, %v, want 30000000000 and 5 wei", a.MaxFee, a.MaxTip)
+	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5" || evmConfig(a.Chain, a.Chain.Endpoints[0], nil).MinTip.String() != "4":
+		t.Errorf("got fees %v, %v, and the chain %+v, want 30000000000, 5 and 4 wei", a.MaxFee, a.MaxTip, a.Chain)
+	case a.Chain.FinalIn != 2*time.Hour:
+		t.Errorf("got finality_timeout %v, want two hours", a.Chain.FinalIn)
 	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Section != "accounts" || roles[1].Scope != "mine":
 		t.Errorf("got roles %+v, want two, the first fenced, with the scopes of the accounts", roles)
 	case a.SignerMethod != "" || all[1].SignerMethod != DefaultSignerMethod:
@@ -199,6 +201,9 @@ func TestFaultsOfAccounts(t *testing.T) {
 		{"in flight", db + mainnet + payer + "max_in_flight = -3\n", kept, []string{"max_in_flight: -3"}},
 		{"archived at once", db + mainnet + payer + "archive_after = \"0s\"\n", kept, []string{"accounts[0].archive_after", "not above 0"}},
 		{"a fee", db + mainnet + payer + "max_fee = \"30 ether\"\n", kept, []string{"accounts[0].max_fee", "gwei"}},
+		{"a least tip of none", db + mainnet + "min_tip = 0\n" + payer, kept, []string{"line 8, chains[0].min_tip", "gwei"}},
+		{"a huge least tip", db + mainnet + "min_tip = \"20000000000 gwei\"\n" + payer, kept, []string{"line 8, chains[0].min_tip", "more than any chain asks"}},
+		{"a tip below the least", db + mainnet + "min_tip = 5\n" + payer + "max_tip = 6\n", kept, []string{"line 14, accounts[0].max_tip: four fifths", "min_tip of 5 wei"}},
 		{"no fee", db + mainnet + payer + "max_tip = 0\n", kept, []string{"accounts[0].max_tip"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

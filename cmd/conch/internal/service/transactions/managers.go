@@ -36,6 +36,15 @@ func (ms *managers) register(id accountID, m *pending.Manager, last func()) (lea
 	}
 }
 
+// allow tells the manager of an account, if this node leads it, which fee is allowed from now on.
+func (ms *managers) allow(a Account) {
+	ms.mu.Lock()
+	defer ms.mu.Unlock()
+	if m := ms.leading[a.id()]; m != nil {
+		m.Allow(a.mostFee())
+	}
+}
+
 // wake tells an account's manager, if this node leads it, that a transaction waits.
 func (ms *managers) wake(id string, account chain.Account) {
 	ms.mu.Lock()

@@ -296,6 +296,9 @@ func (w *course) done() {
 	if refused := w.provider.Refused(); w.profile.Calls > 0 && refused > 2*w.profile.Calls {
 		w.Errorf("%d calls were refused although the limit is configured, want those of two beginnings at most", refused)
 	}
+	if refused, most := w.provider.Refused(), 2*16+w.intents()/10; w.profile.FewSlots && refused > most {
+		w.Errorf("%d sends were refused, want those of two leaders that begin with 16 each, and one of ten: %d at most", refused, most)
+	}
 	w.verdict()
 }
 

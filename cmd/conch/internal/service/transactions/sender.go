@@ -58,9 +58,9 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 	}
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
-		MostFee: chain.Fee{Max: a.MaxFee, Tip: a.MaxTip}, Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
+		MostFee: a.mostFee(), Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), RaiseAfter: a.RaiseAfter, Sequence: service.managers.sequence,
-		Relaxed: a.Relaxed, SharedKey: a.SharedKey, RestoreWait: a.RestoreWait,
+		Relaxed: a.Relaxed, SharedKey: a.SharedKey, RestoreWait: a.RestoreWait, FinalAfter: a.Chain.FinalIn,
 	})
 	if err != nil {
 		disconnect()
@@ -77,6 +77,9 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 	}
 	defer release()
 	leave := s.service.managers.register(a.id(), m, func() { s.service.counts.forget(a.id()) })
+	if now, _, known := s.service.accounts.find(a.Name); known && now.id() == a.id() {
+		m.Allow(now.mostFee()) // a reload may have changed it since
+	}
 	defer leave()
 	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.Int64("epoch", l.Token.Epoch))
@@ -96,6 +99,9 @@ func (s *sender) attend(ctx context.Context) {
 	defer release()
 	m.Attend(ctx)
 }
+
+// mostFee is the highest fee that an attempt of the account may offer.
+func (a Account) mostFee() chain.Fee { return chain.Fee{Max: a.MaxFee, Tip: a.MaxTip} }
 
 // longest bounds one exchange; 0 is the default. A person may have to confirm at a signer, so
 // that the default would give up too early.
