@@ -15,7 +15,7 @@ func poolProfiles(bool) []Profile {
 			Install: does(Without("eth_getBlockReceipts", "debug_getRawReceipts", "eth_getHeaderByNumber", "eth_config")),
 		},
 		{
-			Name: "pool-16-slots", Finding: "F18", Intents: 40, FewSlots: true, Own: seldom,
+			Name: "pool-16-slots", Finding: "F18", Intents: 160, FewSlots: true, Own: seldom,
 			Who:     "reth keeps 16 transactions of an account by default, and calls the sender a spammer",
 			Install: does(AccountSlots(16, "rejected due to 0x7070 being identified as a spammer")),
 		},
