@@ -33,7 +33,7 @@ func TestProviders(t *testing.T) {
 	shared := evmtest.StartNode(t, program, "--block-time", "100ms")
 	slots := make(chan struct{}, atOnce())
 	var running sync.WaitGroup
-	for _, p := range evmtest.Profiles(pgtest.Nightly()) {
+	for _, p := range priced(t, evmtest.Profiles(pgtest.Nightly())) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
@@ -53,6 +53,9 @@ func TestProviders(t *testing.T) {
 		})
 	}
 	running.Wait()
+	if spent.printed() {
+		spent.print()
+	}
 }
 
 // searched are profiles in which each transaction costs a search through the blocks.

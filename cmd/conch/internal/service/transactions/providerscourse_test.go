@@ -43,6 +43,7 @@ type course struct {
 	key      *evmtest.Key
 	store    *pending.Memory
 	from     uint64 // the height at which the account's history begins
+	began    time.Time
 
 	ids       []pending.ID
 	strangers map[string]bool // the hashes of transactions that conch did not sign
@@ -58,7 +59,7 @@ func newCourse(t *testing.T, node *evmtest.Node, profile evmtest.Profile) *cours
 	t.Helper()
 	w := &course{
 		T: t, profile: profile, node: node, provider: evmtest.Start(t, node, profile), key: evmtest.NewKey(t),
-		strangers: map[string]bool{}, ended: map[pending.ID]bool{}, stop: func() {},
+		began: time.Now(), strangers: map[string]bool{}, ended: map[pending.ID]bool{}, stop: func() {},
 	}
 	w.store = &pending.Memory{Fence: func(token fence.Token) error {
 		w.mu.Lock()
@@ -338,6 +339,7 @@ func (w *course) verdict() {
 		w.Errorf("the chain has %d transactions of the account that carry out no intent\n%s", foreign, w.report())
 	}
 	w.Logf("what was seen\n%s", w.report())
+	spent.note(w)
 }
 
 // report says what the leaders told, each text once, and where the intents are.
