@@ -43,6 +43,15 @@ func newAllowance(top float64, now time.Time) allowance {
 	return a
 }
 
+// limit replaces the configured rate. A rate that was learned below it stays.
+func (a *allowance) limit(top float64) {
+	if a.rate >= a.top || a.rate > top {
+		a.rate = top
+	}
+	a.top = top
+	a.tokens = min(a.tokens, a.burst())
+}
+
 // burst is the most units that gather.
 func (a *allowance) burst() float64 { return max(1, a.rate/partsOfRate) }
 

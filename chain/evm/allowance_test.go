@@ -113,3 +113,24 @@ func TestASendDoesNotWaitForTheAllowance(t *testing.T) {
 		t.Errorf("got %d outcomes, and %d were sent; want 2 and none", len(got), sent.Load())
 	}
 }
+
+// W9: what is configured may change: at once if it was kept to, and a rate that was learned below it stays. Where
+// nothing is configured, nothing changes.
+func TestTheLimitChanges(t *testing.T) {
+	t.Parallel()
+	b := evm.NewBudget(100, nil)
+	for _, c := range []struct{ top, want float64 }{{20, 20}, {80, 80}, {100, 100}} {
+		if got := b.Limit(c.top); got != c.want {
+			t.Errorf("the limit is %v: the rate is %v, want %v", c.top, got, c.want)
+		}
+	}
+	b.Refused(time.Millisecond)
+	for _, c := range []struct{ top, want float64 }{{90, 70}, {50, 50}, {0, 50}} {
+		if got := b.Limit(c.top); got != c.want {
+			t.Errorf("70 are taken, and the limit is %v: the rate is %v, want %v", c.top, got, c.want)
+		}
+	}
+	if got := evm.NewBudget(0, nil).Limit(5); got != 0 {
+		t.Errorf("nothing is configured: the rate is %v, want none", got)
+	}
+}

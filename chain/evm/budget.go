@@ -57,6 +57,18 @@ type budget struct {
 	timer     *time.Timer // serves the queue; nil until a request has waited
 }
 
+// limit replaces the configured rate, if there is one.
+func (b *budget) limit(rate float64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	b.allowance.refill(now, b.queue.holds(leastUrgent))
+	if b.allowance.top > 0 && rate > 0 {
+		b.allowance.limit(rate)
+	}
+	b.serve(now)
+}
+
 // cost returns the units of some calls.
 func (b *budget) cost(calls []rpc.BatchElem) (units float64) {
 	for _, call := range calls {

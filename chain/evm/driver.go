@@ -63,6 +63,9 @@ func New(cfg Config) (*Chain, error) {
 	return c, nil
 }
 
+// Allow replaces Config.MaxCallsPerSecond, if that is set, by another rate above 0: what other processes leave of it.
+func (c *Chain) Allow(callsPerSecond float64) { c.endpoint.budget.limit(callsPerSecond) }
+
 // Close closes the connections. A later call connects again.
 func (c *Chain) Close() { c.endpoint.close() }
 

@@ -82,6 +82,12 @@ func (b *Budget) Busy(ctx context.Context, n int) time.Duration { return b.b.bus
 func (b *Budget) Cost(calls ...rpc.BatchElem) float64           { return b.b.cost(calls) }
 func (b *Budget) Note(err error, calls ...rpc.BatchElem)        { b.b.note(err, calls) }
 
+// Limit replaces the configured rate, and returns the one that is kept to.
+func (b *Budget) Limit(rate float64) float64 {
+	b.b.limit(rate)
+	return b.b.allowance.rate
+}
+
 // Took notes that calls were answered.
 func (b *Budget) Took(calls int) { b.b.note(nil, make([]rpc.BatchElem, calls)) }
 

@@ -84,5 +84,5 @@ func (s *service) connect(c Chain, keys *evm.Keys) (chain.Chain, error) {
 	if s.dial != nil {
 		return s.dial(c)
 	}
-	return connect(c, s.aboutEndpoints(c), keys)
+	return connect(c, s.aboutEndpoints(c), keys, s.sharing.open)
 }

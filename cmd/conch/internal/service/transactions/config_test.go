@@ -117,7 +117,7 @@ func TestEndpoints(t *testing.T) {
 	if names[0] != "https://a.example" || names[1] != "https://a.example (2)" || strings.Contains(fmt.Sprint(names), "key") {
 		t.Errorf("got names %q, want host and number, and no secret", names)
 	}
-	driver, err := connect(got, nil, nil)
+	driver, err := connect(got, nil, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,8 +112,9 @@ func validateEndpoints(d *config.Decoder, place string, c Chain) {
 	}
 }
 
-// connect makes the driver of a chain: of its endpoint, or of all of them.
-func connect(c Chain, trouble func(error), keys *evm.Keys) (chain.Chain, error) {
+// connect makes the driver of a chain: of its endpoint, or of all of them. shared, unless nil, keeps
+// each to its share.
+func connect(c Chain, trouble func(error), keys *evm.Keys, shared func(Chain, Endpoint, *evm.Chain) chain.Chain) (chain.Chain, error) {
 	var members []endpoints.Endpoint
 	for i, name := range c.names() {
 		e := c.places()[i]
@@ -124,7 +125,11 @@ func connect(c Chain, trouble func(error), keys *evm.Keys) (chain.Chain, error) 
 			}
 			return nil, err
 		}
-		members = append(members, endpoints.Endpoint{Name: name, Chain: one, Weight: e.Weight, Private: e.Private})
+		member := endpoints.Endpoint{Name: name, Chain: one, Weight: e.Weight, Private: e.Private}
+		if shared != nil {
+			member.Chain = shared(c, e, one)
+		}
+		members = append(members, member)
 	}
 	if len(members) == 1 {
 		return members[0].Chain, nil

@@ -138,7 +138,7 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	var asking sync.WaitGroup
 	for i, c := range chains {
 		asking.Go(func() {
-			driver, err := connect(c, s.aboutEndpoints(c), nil)
+			driver, err := connect(c, s.aboutEndpoints(c), nil, nil)
 			if err != nil {
 				faults[i] = err
 				return

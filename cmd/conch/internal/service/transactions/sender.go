@@ -81,6 +81,8 @@ func (s *sender) lead(ctx context.Context, l election.Leadership) error {
 		m.Allow(now.mostFee()) // a reload may have changed it since
 	}
 	defer leave()
+	ended := s.service.sharing.begin(a.Chain)
+	defer ended()
 	log.Info("sending", slog.String("account", a.Name), slog.String("address", a.Address.String()), slog.String("chain", a.Chain.ID()),
 		slog.Int64("epoch", l.Token.Epoch))
 	err = m.Lead(ctx, l.Gate, l.Token)

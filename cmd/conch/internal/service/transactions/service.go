@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/pgcrowd"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/pending/pgstore"
 )
@@ -52,6 +53,7 @@ type service struct {
 	accounts     *accounts
 	transactions *transactions
 	counts       *counts
+	sharing      *sharing // nil on a standalone node
 }
 
 func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
@@ -59,6 +61,14 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.accounts = newAccounts(f, s.managers)
 	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers}
 	s.counts = newCounts(s.accounts)
+	if f.Database != nil {
+		crowd := pgcrowd.New(f.Database.Connection(" calls"))
+		s.sharing = newSharing(crowd)
+		f.Go(func() {
+			defer crowd.Close(f.Over)
+			s.sharing.run(f.Over)
+		})
+	}
 	return s
 }
 
