@@ -173,6 +173,7 @@ type (
 	// submit sends stored attempts to the node, in this order, if the gate is open.
 	submit struct {
 		Attempts []Attempt
+		Front    bool // all later ones of the account wait for the first, which is not new
 	}
 	// probe looks attempts up.
 	probe struct {

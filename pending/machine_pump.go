@@ -120,8 +120,15 @@ func (m *machine) submit(now fence.Instant) {
 	}
 	if len(batch) > 0 {
 		m.sending, m.sentFrom = true, m.best
-		m.do(submit{Attempts: batch})
+		m.do(submit{Attempts: batch, Front: m.isFront(batch[0].Index)})
 	}
+}
+
+// isFront reports whether a slot is among the first ones, and its attempt is not the first that is sent for it.
+func (m *machine) isFront(index uint64) bool {
+	s := m.slots.get(index)
+	_, delivery := s.last()
+	return index < m.best+offered && (len(s.Attempts) > 1 || delivery.reached != kept || s.Intent == nil)
 }
 
 // sign asks for replacements before new slots: all slots above a stuck one are stuck too.

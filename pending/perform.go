@@ -158,6 +158,9 @@ func (l *loop) submit(ctx context.Context, a submit) input {
 		signed[i] = attempt.Signed
 		out.Answers[i] = answer{Index: attempt.Index, Hash: attempt.Hash}
 	}
+	if a.Front {
+		ctx = chain.WithFront(ctx)
+	}
 	err := l.act(ctx, func(ctx context.Context) error {
 		for i, outcome := range l.Chain.Submit(ctx, signed) {
 			out.Answers[i].Outcome = outcome

@@ -353,6 +353,9 @@ func say(a action) string {
 		}
 	case submit:
 		w.WriteString("submit")
+		if a.Front {
+			w.WriteString(" first:")
+		}
 		for _, name := range gathered(a.Attempts) {
 			w.WriteString(" " + name)
 		}

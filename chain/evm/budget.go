@@ -19,7 +19,8 @@ type urgency uint8
 
 const (
 	urgentHeads  urgency = iota // what joins the chain: all else waits for it
-	urgentSends                 // signed bytes
+	urgentFront                 // signed bytes for which an account's others wait
+	urgentSends                 // other signed bytes
 	urgentQuotes                // fees, balances, estimates: what is signed next
 	urgentBlocks                // transactions and counts of new blocks
 	urgentLooks                 // where an attempt is, second opinions

@@ -61,7 +61,8 @@ func TestUrgency(t *testing.T) {
 		use(t, b)
 		kinds := map[string]context.Context{
 			"search": evm.Urgently(t.Context(), evm.Search), "looks": evm.Urgently(t.Context(), evm.Looks), "blocks": evm.Urgently(t.Context(), evm.Blocks),
-			"quotes": evm.Urgently(t.Context(), evm.Quotes), "sends": evm.Urgently(t.Context(), evm.Sends), "heads": evm.Urgently(t.Context(), evm.Heads),
+			"quotes": evm.Urgently(t.Context(), evm.Quotes), "sends": evm.Urgently(t.Context(), evm.UrgencyOfSend(t.Context())),
+			"heads": evm.Urgently(t.Context(), evm.Heads),
 		}
 		for _, name := range []string{"search", "looks", "blocks", "quotes", "sends", "heads"} {
 			o.ask(kinds[name], b, name)
@@ -70,6 +71,23 @@ func TestUrgency(t *testing.T) {
 		o.going.Wait()
 		if got := fmt.Sprint(o.names); got != "[heads sends quotes blocks looks search]" {
 			t.Errorf("let through %s, want the most urgent first", got)
+		}
+	})
+}
+
+// W9: what an account's others wait for goes before what is new.
+func TestTheFrontGoesFirst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b, o := evm.NewBudget(10, nil), &order{}
+		use(t, b)
+		o.ask(evm.Urgently(t.Context(), evm.UrgencyOfSend(t.Context())), b, "new")
+		o.ask(evm.Urgently(t.Context(), evm.UrgencyOfSend(chain.WithFront(t.Context()))), b, "front")
+		o.ask(evm.Urgently(t.Context(), evm.Heads), b, "heads")
+		time.Sleep(10 * time.Second)
+		o.going.Wait()
+		if got := fmt.Sprint(o.names); got != "[heads front new]" {
+			t.Errorf("let through %s, want the front before what is new", got)
 		}
 	})
 }

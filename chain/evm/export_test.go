@@ -102,3 +102,6 @@ func refuse(b *budget, after time.Duration) {
 	defer b.mu.Unlock()
 	b.allowance.refused(time.Now(), 1, after)
 }
+
+// UrgencyOfSend is how urgent a Submit with this context is.
+func UrgencyOfSend(ctx context.Context) urgency { return urgencyOfSend(ctx) } //nolint:revive // it is passed to Urgently alone

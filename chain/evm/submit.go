@@ -19,13 +19,20 @@ const sendMethod = "eth_sendRawTransaction"
 // overhead is how many bytes a call adds to a request, beside the attempt.
 const overhead = 128
 
+func urgencyOfSend(ctx context.Context) urgency {
+	if chain.IsFront(ctx) {
+		return urgentFront
+	}
+	return urgentSends
+}
+
 // Submit implements chain.Chain.
 func (c *Chain) Submit(ctx context.Context, attempts []chain.Signed) []chain.Outcome {
 	outcomes := make([]chain.Outcome, len(attempts))
 	if len(attempts) == 0 {
 		return outcomes
 	}
-	ctx = urgently(ctx, urgentSends)
+	ctx = urgently(ctx, urgencyOfSend(ctx))
 	if text, busy := c.busy(ctx, 1); busy { // known may ask, and wait
 		fill(outcomes, chain.Outcome{Verdict: chain.Refused, Text: text, By: c.cfg.URL})
 		return outcomes
