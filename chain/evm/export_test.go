@@ -104,4 +104,4 @@ func refuse(b *budget, after time.Duration) {
 }
 
 // UrgencyOfSend is how urgent a Submit with this context is.
-func UrgencyOfSend(ctx context.Context) urgency { return urgencyOfSend(ctx) } //nolint:revive // it is passed to Urgently alone
+func UrgencyOfSend(ctx context.Context) urgency { return urgencyOfSend(ctx) }
