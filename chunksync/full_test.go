@@ -65,12 +65,11 @@ func TestACatalogThatIsTooLargeForTheDisk(t *testing.T) {
 	n := newTeam(t, 1, nil).nodes[0]
 	n.lead(1)
 	n.mustPut("f", []byte("1"), 0)
-	drafts := 0
+	full := true
 	n.store.disk.trip = func(op, _ string) error {
-		if op == "create" {
-			if drafts++; drafts == 2 { // the first is the chunk
-				return syscall.ENOSPC
-			}
+		if op == "append" && full {
+			full = false
+			return syscall.ENOSPC
 		}
 		return nil
 	}

@@ -50,47 +50,45 @@ func (s *Store) raiseLocked(t Tenure, holder string) (promise, error) {
 // Otherwise it returns the missing ones and keeps the others from being swept. With partial
 // it ignores missing chunks: a node without peers cannot get them back.
 func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
-	text, err := c.encode()
-	if err != nil {
-		return nil, Version{}, err
-	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	p, err := s.raiseLocked(c.Tenure, holder)
+	return s.takeLocked(difference(s.catalog, c), true, holder, partial) // only with writing held it changes
+}
+
+// follow is take for a change of the held catalog, or of an earlier one of its tenure. It
+// returns errGap if that catalog is another one, and then a whole catalog is needed.
+func (s *Store) follow(by change, holder string, partial bool) (missing []Hash, held Version, err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.takeLocked(by, false, holder, partial)
+}
+
+func (s *Store) takeLocked(by change, whole bool, holder string, partial bool) (missing []Hash, held Version, err error) {
+	p, err := s.raiseLocked(by.Tenure, holder)
 	if err != nil {
 		return nil, p.Held, err
 	}
-	s.mu.Lock()
-	fresh, all := p.fresh(c.Version()), c.chunks()
-	if fresh {
-		s.expect(all)
-	} else {
-		c = s.catalog // the same leader's; chunks that rotted are missing again
+	fresh := p.fresh(by.Version())
+	if fresh && !whole && !by.follows(s.catalog) {
+		return nil, p.Held, errGap
 	}
-	if !partial {
-		missing = s.missingOf(c, missingAtOnce)
+	if !fresh {
+		by = change{} // the same leader's is held; chunks that rotted are missing again
 	}
-	if !fresh && len(missing) > 0 {
-		s.expect(s.named)
+	if missing, err = s.prepare(by, fresh, partial); err != nil {
+		return nil, p.Held, err
 	}
-	dirty := s.dirty
-	s.dirty = false // chunks placed from here on are not needed by this catalog
-	s.mu.Unlock()
-	if len(missing) > 0 || !fresh {
-		s.redirty(dirty)
-		if len(missing) == 0 && c.Tenure == p.Tenure {
-			s.confirm()
-		}
+	if len(missing) > 0 {
 		return missing, p.Held, nil
 	}
-	// Sync the chunks before storing the catalog that names them.
-	if dirty {
-		if err := s.disk.syncDir(chunkFolder); err != nil {
-			s.redirty(true)
-			return nil, p.Held, err
-		}
+	if !fresh {
+		s.confirm(p.Tenure)
+		return nil, p.Held, nil
 	}
-	if sure, err := s.disk.replace(catalogFile, text); err != nil {
+	if err := s.syncChunks(); err != nil {
+		return nil, p.Held, err
+	}
+	if sure, err := s.record(by, whole); err != nil {
 		if !sure {
 			s.fail(err)
 		}
@@ -98,22 +96,53 @@ func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, he
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.catalog, s.named, s.promise.Held, s.offered, s.asOf = c, all, c.Version(), nil, time.Now()
+	s.apply(by)
+	s.offered, s.asOf = nil, time.Now()
 	s.sweep()
 	return nil, s.promise.Held, nil
 }
 
-func (s *Store) redirty(dirty bool) {
+// prepare lists the chunks that a catalog lacks, and expects them.
+func (s *Store) prepare(by change, fresh, partial bool) (missing []Hash, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dirty = s.dirty || dirty
+	if after := s.roomAfter(by); fresh && after > s.room && after > maxRoom {
+		return nil, ErrFull
+	}
+	if !partial {
+		missing = s.missing(by, missingAtOnce)
+	}
+	if fresh || len(missing) > 0 {
+		s.expect(s.chunks(by))
+	}
+	return missing, nil
 }
 
-// confirm notes that the catalog is the leader's at this time.
-func (s *Store) confirm() {
+// syncChunks makes the names of placed chunks durable, before a catalog names them.
+func (s *Store) syncChunks() error {
+	s.mu.Lock()
+	dirty := s.dirty
+	s.dirty = false // chunks placed from here on are not needed by this catalog
+	s.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	err := s.disk.syncDir(chunkFolder)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.dirty = true
+	}
+	return err
+}
+
+// confirm notes that the catalog is the promised leader's at this time.
+func (s *Store) confirm(t Tenure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asOf = time.Now()
+	if s.catalog.Tenure == t {
+		s.asOf = time.Now()
+	}
 }
 
 // add stores a chunk that the caller has pinned, unless it is there.
@@ -139,6 +168,7 @@ func (s *Store) add(h Hash, chunk []byte) error {
 		return err
 	}
 	s.have[h], s.dirty = struct{}{}, true
+	s.sort(h)
 	return nil
 }
 

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// doubtful fails each sync of the node's folder once doubt is called.
+// doubtful fails each sync of the node's folder and of its log once doubt is called.
 func (n *node) doubtful() (doubt func()) {
 	var bad atomic.Bool
 	n.store.disk.trip = func(op, name string) error {
-		if bad.Load() && op == "syncdir" && name == filepath.Base(n.dir) {
+		if bad.Load() && (op == "syncdir" && name == filepath.Base(n.dir) || op == "sync" && name == catalogFile) {
 			return syscall.EIO
 		}
 		return nil

@@ -76,6 +76,35 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// A chunk that a peer has lost is sent again, unless the leader's file was removed meanwhile. The
+// leader then has no chunk, and is not damaged.
+func TestALostChunkThatIsNotNeededAnyMore(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	l, _ := one.loopOf(1)
+	content := []byte("1")
+	unpin := one.store.pin(hashOf(content))
+	if err := one.store.add(hashOf(content), content); err != nil {
+		t.Fatal(err)
+	}
+	c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{hashOf(content)}}}}
+	if _, _, err := one.store.take(c, one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	unpin()
+	if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok {
+		t.Fatalf("the offer: got %+v, want a lacking chunk", in)
+	}
+	l.drop(two.id) // as if the peer had held it already, and lost it
+	if _, _, err := one.store.follow(c.write("f", nil), one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(failed); !ok || l.over.Err() != nil {
+		t.Errorf("sending the chunk: got %+v, and the leadership ended with %v, want failed and no end", in, context.Cause(l.over))
+	}
+}
+
 // A gate that shuts before or during an adoption stops it, and no peer is blamed.
 func TestAShutGateAdoptsNothing(t *testing.T) {
 	t.Parallel()
