@@ -53,7 +53,7 @@ func (n *node) filled(many int) {
 	}
 	unpin := n.store.pin(hashOf(one))
 	defer unpin()
-	if err := n.store.add(hashOf(one), one); err != nil {
+	if err := n.store.add(one); err != nil {
 		n.t.Fatal(err)
 	}
 	if _, _, err := n.store.take(catalog{Tenure: tenureOf(tokenOf(1, "n1")), Files: files}, "n1", false); err != nil {

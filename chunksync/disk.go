@@ -1,6 +1,7 @@
 package chunksync
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -48,37 +49,6 @@ func (d disk) do(op, name string, step func() error) error {
 	return step()
 }
 
-// draft writes and syncs a file that has no name in the store yet.
-func (d disk) draft(data []byte) (path string, err error) {
-	var f *os.File
-	err = d.do("create", newFolder, func() error {
-		f, err = os.CreateTemp(d.path(newFolder), draftName+"*")
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	err = d.do("write", newFolder, func() error {
-		_, err := f.Write(data)
-		return err
-	})
-	if err == nil {
-		// Without it a crash of the machine could leave the final name with other bytes.
-		err = d.do("sync", newFolder, f.Sync)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name()) // otherwise the next start does
-		return "", err
-	}
-	return f.Name(), nil
-}
-
-// place renames a draft atomically: the name has the old file or the new one.
-func (d disk) place(draft string, parts ...string) error {
-	to := d.path(parts...)
-	return d.do("rename", parts[len(parts)-1], func() error { return os.Rename(draft, to) })
-}
-
 // syncDir makes the names in a folder survive a crash of the machine.
 func (d disk) syncDir(parts ...string) error {
 	folder := d.path(parts...)
@@ -87,11 +57,14 @@ func (d disk) syncDir(parts ...string) error {
 
 // replace replaces a file. After an error without sure, a crash may leave the old or the new.
 func (d disk) replace(name string, data []byte) (sure bool, err error) {
-	draft, err := d.draft(data)
+	f, err := d.draft(bytes.NewReader(data), int64(len(data)))
+	if err == nil {
+		err = d.sync(f)
+	}
 	if err != nil {
 		return true, err
 	}
-	if err := d.place(draft, name); err != nil {
+	if err := d.place(f, name); err != nil {
 		return false, err
 	}
 	err = d.syncDir()

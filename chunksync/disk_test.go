@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 )
 
@@ -14,11 +15,14 @@ var errKilled = errors.New("killed here")
 
 // killer fails all operations on the disk after the first left ones; below 0 it only records.
 type killer struct {
+	mu   sync.Mutex
 	left int
 	seen []string
 }
 
 func (k *killer) trip(op, name string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if k.left == 0 {
 		return errKilled
 	}
@@ -79,7 +83,7 @@ func pushing(s *Store, t Tenure, take func() ([]Hash, Version, error), contents 
 	}
 	for _, content := range contents {
 		if slices.Contains(missing, hashOf(content)) {
-			if err := s.receive(t, hashOf(content), content); err != nil {
+			if err := s.receive(t, hashOf(content), bytes.NewReader(content)); err != nil {
 				return err
 			}
 		}
@@ -172,7 +176,7 @@ func TestTheOrderAfterARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, content := range [][]byte{c.shared, c.fresh} {
-		if err := s.receive(c.after.Tenure, hashOf(content), content); err != nil {
+		if err := s.receive(c.after.Tenure, hashOf(content), bytes.NewReader(content)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -308,7 +312,7 @@ func TestALateOffer(t *testing.T) {
 	if err != nil || len(missing) != 0 || held != later.Version() {
 		t.Errorf("got %d missing chunks, version %s, %v, want none of %s", len(missing), held, err, later.Version())
 	}
-	if err := s.receive(c.before.Tenure, hashOf(c.old), c.old); !errors.Is(err, errNotOffered) {
+	if err := s.receive(c.before.Tenure, hashOf(c.old), bytes.NewReader(c.old)); !errors.Is(err, errNotOffered) {
 		t.Errorf("a chunk that no catalog needs: got %v, want errNotOffered", err)
 	}
 }
@@ -334,7 +338,7 @@ func TestAnOfferOutlivesASweep(t *testing.T) {
 	if missing, _, err := s.take(next, "leader", false); err != nil || len(missing) != 2 {
 		t.Fatalf("got %d missing chunks, %v", len(missing), err)
 	}
-	if err := s.receive(next.Tenure, hashOf(half), half); err != nil {
+	if err := s.receive(next.Tenure, hashOf(half), bytes.NewReader(half)); err != nil {
 		t.Fatal(err)
 	}
 	_ = reading.Close() // its chunk is swept

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -134,13 +133,7 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 	if _, err := p.raise(tenure, ""); err != nil {
 		return m.reject("", err)
 	}
-	b := takeBuffer()
-	defer buffers.Put(b)
-	n, err := fillUp(r.Body, b[:])
-	if !errors.Is(err, io.EOF) {
-		return readError(err)
-	}
-	if err := m.cfg.Store.receive(tenure, h, b[:n]); err != nil {
+	if err := m.cfg.Store.receive(tenure, h, r.Body); err != nil {
 		return m.reject("", err)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -185,7 +178,7 @@ func (m *Manager) reject(holder string, err error) error {
 	switch {
 	case errors.Is(err, fence.ErrStale):
 		m.cfg.Events.rejected(holder, err)
-	case !errors.Is(err, errNotOffered) && !errors.Is(err, errMismatch) && !errors.Is(err, errGap):
+	case problemOf(err).Status >= http.StatusInternalServerError || errors.Is(err, ErrFull):
 		m.cfg.Events.trouble("", err)
 	}
 	return err

@@ -1,7 +1,10 @@
 package chunksync
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"time"
 )
 
@@ -145,51 +148,76 @@ func (s *Store) confirm(t Tenure) {
 	}
 }
 
-// add stores a chunk that the caller has pinned, unless it is there.
-func (s *Store) add(h Hash, chunk []byte) error {
+// add stores a chunk that the caller has pinned.
+func (s *Store) add(chunk []byte) error {
+	f, err := s.disk.draft(bytes.NewReader(chunk), ChunkSize)
+	if err != nil {
+		return err
+	}
+	return s.keep(f)
+}
+
+// keep gives a draft the name of its hash, which the caller has pinned, unless that is there.
+func (s *Store) keep(f draft) error {
 	s.mu.RLock()
-	_, there := s.have[h]
+	_, there := s.have[f.hash]
 	broken := s.broken
 	s.mu.RUnlock()
 	if there || broken != nil {
+		f.discard()
 		return broken
 	}
-	draft, err := s.disk.draft(chunk)
-	if err != nil {
+	if err := s.disk.sync(f); err != nil {
 		return err
 	}
 	// Place it under the lock, so that no sweep removes it before it is recorded.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.broken != nil {
-		return s.broken
+	err := s.broken
+	if err == nil {
+		err = s.disk.place(f, chunkFolder, f.hash.String())
 	}
-	if err := s.disk.place(draft, chunkFolder, h.String()); err != nil {
+	if err != nil {
+		f.discard()
 		return err
 	}
-	s.have[h], s.dirty = struct{}{}, true
-	s.sort(h)
+	s.have[f.hash], s.dirty = struct{}{}, true
+	s.sort(f.hash)
 	return nil
 }
 
 // receive stores a chunk if the promised leader's offered catalog names it.
-func (s *Store) receive(t Tenure, h Hash, chunk []byte) error {
+func (s *Store) receive(t Tenure, h Hash, chunk io.Reader) error {
 	unpin := s.pin(h)
 	defer unpin()
-	s.mu.RLock()
-	_, err := s.promise.raise(t, "")
-	if err == nil && t != s.promise.Tenure {
-		err = errNotOffered // a later leader, which has offered nothing yet
-	}
-	if _, wanted := s.offered[h]; err == nil && !wanted {
-		err = errNotOffered
-	}
-	s.mu.RUnlock()
-	if err != nil {
+	if err := s.wanted(t, h); err != nil {
 		return err
 	}
-	if hashOf(chunk) != h {
-		return errMismatch
+	f, err := s.disk.draft(chunk, ChunkSize+1)
+	switch {
+	case err != nil:
+		return err
+	case !errors.Is(f.ended, io.EOF):
+		err = readError(f.ended)
+	case f.hash != h:
+		err = errMismatch
+	default:
+		return s.keep(f)
 	}
-	return s.add(h, chunk)
+	f.discard()
+	return err
+}
+
+// wanted refuses a chunk that no catalog of the promised leader needs.
+func (s *Store) wanted(t Tenure, h Hash) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, err := s.promise.raise(t, ""); err != nil {
+		return err
+	}
+	// Another tenure is a later leader's, which has offered nothing yet.
+	if _, offered := s.offered[h]; !offered || t != s.promise.Tenure {
+		return errNotOffered
+	}
+	return nil
 }

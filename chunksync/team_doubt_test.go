@@ -91,7 +91,7 @@ func TestAFailedAdoptionBlamesTheRightNode(t *testing.T) {
 			l.Events.Trouble = func(peer string, _ error) { blamed.Store(&peer) }
 			h := hashOf([]byte("1"))
 			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
-			if err := two.store.add(h, []byte("1")); err != nil {
+			if err := two.store.add([]byte("1")); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := two.store.take(held, two.id, false); err != nil {

@@ -39,7 +39,7 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	first, second := []byte("first"), []byte("second")
 	unpin := one.store.pin(hashOf(first), hashOf(second))
 	for _, content := range [][]byte{first, second} {
-		if err := one.store.add(hashOf(content), content); err != nil {
+		if err := one.store.add(content); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -85,7 +85,7 @@ func TestALostChunkThatIsNotNeededAnyMore(t *testing.T) {
 	l, _ := one.loopOf(1)
 	content := []byte("1")
 	unpin := one.store.pin(hashOf(content))
-	if err := one.store.add(hashOf(content), content); err != nil {
+	if err := one.store.add(content); err != nil {
 		t.Fatal(err)
 	}
 	c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{hashOf(content)}}}}
@@ -115,7 +115,7 @@ func TestAShutGateAdoptsNothing(t *testing.T) {
 			one, two := tm.nodes[0], tm.nodes[1]
 			h := hashOf([]byte("1"))
 			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
-			if err := two.store.add(h, []byte("1")); err != nil {
+			if err := two.store.add([]byte("1")); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := two.store.take(held, two.id, false); err != nil {

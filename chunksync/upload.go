@@ -1,59 +1,49 @@
 package chunksync
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 )
 
-// storedAtOnce is how many chunks of one upload are written and synced side by side.
+// storedAtOnce is how many chunks of one upload are synced while the next is read.
 const storedAtOnce = 4
-
-// buffer has room for one chunk and for the byte that makes it too long.
-type buffer [ChunkSize + 1]byte
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
-
-func takeBuffer() *buffer {
-	b, _ := buffers.Get().(*buffer)
-	return b
-}
 
 // addContent cuts content into chunks and stores them, in no catalog yet. They are pinned
 // until unpin is called, also after an error.
 func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(), err error) {
 	var storing sync.WaitGroup
-	failed := make(chan error, storedAtOnce)
-	slots := make(chan struct{}, storedAtOnce)
-	for err == nil {
-		slots <- struct{}{}
-		b := takeBuffer()
-		var n int
-		n, err = fillUp(content, b[:ChunkSize])
-		if f.Size += int64(n); f.Size > most {
-			err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+	failed, slots := make(chan error, 1), make(chan struct{}, storedAtOnce)
+	rest := bufio.NewReaderSize(content, pieceSize)
+	for len(failed) == 0 {
+		if _, err = rest.Peek(1); err != nil {
+			break // most often io.EOF
 		}
-		if n == 0 || err != nil && !errors.Is(err, io.EOF) {
-			buffers.Put(b)
+		var d draft
+		if d, err = s.disk.draft(rest, ChunkSize); err != nil {
 			break
 		}
-		h := hashOf(b[:n])
-		s.pinOne(h)
-		f.Chunks = append(f.Chunks, h)
+		if f.Size += d.size; f.Size > most {
+			d.ended = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+		}
+		if err = d.ended; err != nil && !errors.Is(err, io.EOF) {
+			d.discard()
+			break
+		}
+		s.pinOne(d.hash)
+		f.Chunks = append(f.Chunks, d.hash)
+		slots <- struct{}{}
 		storing.Go(func() {
-			if err := s.add(h, b[:n]); err != nil {
+			if err := s.keep(d); err != nil {
 				select {
 				case failed <- err:
-				default: // another one is told
+				default: // one is enough
 				}
 			}
-			buffers.Put(b)
 			<-slots
 		})
-		if len(failed) > 0 {
-			break
-		}
 	}
 	storing.Wait()
 	if len(failed) > 0 {
@@ -63,15 +53,4 @@ func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(),
 		err = nil
 	}
 	return f, sync.OnceFunc(func() { s.unpin(f.Chunks) }), err
-}
-
-// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull, it keeps
-// io.EOF apart from a broken connection, since half an upload is not a file.
-func fillUp(from io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var more int
-		more, err = from.Read(buffer[n:])
-		n += more
-	}
-	return n, err
 }

@@ -10,7 +10,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"runtime"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -50,49 +50,62 @@ func filed(ctx context.Context, cfg Config) (r Report, err error) {
 	}
 	defer plain.stop()
 	raw := &uploads{url: plain.url, client: c.leader.client}
-	if err := large(ctx, cfg, &r, c, raw); err != nil {
-		return r, err
+	for _, callers := range []int{1, filesCallers} {
+		if err := large(ctx, cfg, &r, c, raw, callers); err != nil {
+			return r, err
+		}
 	}
 	return r, small(ctx, cfg, &r, c, raw)
 }
 
 // large puts files of several chunks, in turn with the plain server.
-func large(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads) error {
-	many, rounds := cfg.amounts().files, cfg.amounts().filings
-	gib := float64(many) * largeFile / (1 << 30)
-	var ours, plain, worked, ratios []float64
-	for half := range 2 * rounds {
-		server := raw
+func large(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads, callers int) error {
+	var ours, plain, ratios, work, plainWork []float64
+	for half := range 2 * cfg.amounts().filings {
+		cfg.Say("files: %d of %d MiB by %d callers, round %d …", cfg.amounts().files, largeFile>>20, callers, half/2+1)
+		name := fmt.Sprintf("large-%d-%d", callers, half)
 		if asksConch(half) {
-			server = c.leader
+			pace, worked, err := c.leader.measure(ctx, cfg, name, callers, c.pids())
+			if err != nil {
+				return err
+			}
+			ours, work = append(ours, pace), append(work, worked)
+			continue
 		}
-		cfg.Say("files: %d of %d MiB, round %d …", many, largeFile>>20, half/2+1)
-		name, before := fmt.Sprintf("large-%d", half), spent(c.pids()...)
-		rates, err := server.putAll(ctx, name, many, largeFile, 1)
+		pace, worked, err := raw.measure(ctx, cfg, name, callers, nil)
 		if err != nil {
 			return err
 		}
-		pace := rates[0] * largeFile / 1e6
-		if asksConch(half) {
-			ours, worked = append(ours, pace), append(worked, (spent(c.pids()...)-before).Seconds()/gib)
-		} else {
-			plain = append(plain, pace)
-		}
-		for i := range many { // or the disk would have to hold all rounds
-			if err := server.do(ctx, http.MethodDelete, fmt.Sprintf("%s-0-%d", name, i), nil); err != nil {
-				return err
-			}
-		}
+		plain, plainWork = append(plain, pace), append(plainWork, worked)
 	}
 	for i := range ours {
 		ratios = append(ratios, ours[i]/plain[i])
 	}
-	r.beside("put_large", median(ours), median(plain), "MB/s")
-	r.add("put_large_least_ratio", slices.Min(ratios), "of a round")
-	if runtime.GOOS == "linux" {
-		r.add("put_large_processor", median(worked), "s/GiB of all nodes")
-	}
+	name := fmt.Sprintf("put_large_by_%d", callers)
+	r.beside(name, median(ours), median(plain), "MB/s")
+	r.add(name+"_ratio_least", slices.Min(ratios), "of a round")
+	r.add(name+"_ratio_most", slices.Max(ratios), "of a round")
+	r.beside(name+"_processor", median(work), median(plainWork), "s/GiB")
 	return nil
+}
+
+// measure returns MB/s, and the processor time per GiB of the server and this process. The files are
+// removed afterwards, or the disk would have to hold all rounds.
+func (u *uploads) measure(ctx context.Context, cfg Config, name string, callers int, pids []int) (pace, worked float64, err error) {
+	many := cfg.amounts().files
+	pids = append(pids, os.Getpid())
+	before := spent(pids...)
+	rates, err := u.putAll(ctx, name, many, largeFile, 1, callers)
+	if err != nil {
+		return 0, 0, err
+	}
+	worked = (spent(pids...) - before).Seconds() / (float64(many) * largeFile / (1 << 30))
+	for i := range many {
+		if err := u.do(ctx, http.MethodDelete, fmt.Sprintf("%s-0-%d", name, i), nil); err != nil {
+			return 0, 0, err
+		}
+	}
+	return rates[0] * largeFile / 1e6, worked, nil
 }
 
 // asksConch orders the halves of two rounds as ABBA.
@@ -103,11 +116,11 @@ func small(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads
 	const parts = 6
 	many := cfg.amounts().smallFiles
 	cfg.Say("files: %d of %d bytes …", many, smallFile)
-	ours, err := c.leader.putAll(ctx, "small", many, smallFile, parts)
+	ours, err := c.leader.putAll(ctx, "small", many, smallFile, parts, filesCallers)
 	if err != nil {
 		return err
 	}
-	plain, err := raw.putAll(ctx, "small", many, smallFile, parts)
+	plain, err := raw.putAll(ctx, "small", many, smallFile, parts, filesCallers)
 	if err != nil {
 		return err
 	}
@@ -118,7 +131,7 @@ func small(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads
 }
 
 // putAll puts many files by several callers, and returns the files per second of each part of them.
-func (u *uploads) putAll(ctx context.Context, name string, many, size, parts int) (rates []float64, err error) {
+func (u *uploads) putAll(ctx context.Context, name string, many, size, parts, callers int) (rates []float64, err error) {
 	content := make([]byte, size)
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
 	for part := range parts {
@@ -126,7 +139,7 @@ func (u *uploads) putAll(ctx context.Context, name string, many, size, parts int
 		var next atomic.Int64
 		var once sync.Once
 		var group sync.WaitGroup
-		for range filesCallers {
+		for range callers {
 			group.Go(func() {
 				own := bytes.Clone(content)
 				for {
