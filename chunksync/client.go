@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 )
 
@@ -89,6 +90,9 @@ func (c *client) exchange(ctx context.Context, method, peer, path string, body i
 		return nil, err
 	}
 	req.ContentLength = size
+	if f, is := body.(*os.File); is { // for a connection that the peer has just closed
+		req.GetBody = func() (io.ReadCloser, error) { return os.Open(f.Name()) }
+	}
 	if c.cfg.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
 	}

@@ -121,6 +121,33 @@ func TestPowerFailsWhileALineIsWritten(t *testing.T) {
 	}
 }
 
+// A line is not written behind one that was cut off: that would be a fault in the middle of the log.
+func TestALineAfterATornOne(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	by := c.change()
+	dir := t.TempDir()
+	s := openWith(t, dir, &killer{left: -1})
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	f, err := os.OpenFile(filepath.Join(dir, catalogFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString(`0123abcd {"reign":{`)
+	if err = errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = openWith(t, dir, &killer{left: -1})
+	if err := c.pushChange(s, by, c.fresh); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	c.check(t, "a line after a torn one", dir, c.before.Tenure, true)
+}
+
 // A disk that is full in the middle of a line leaves the log as it was, and the next write works.
 func TestHalfALine(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 //	lock          locked by the process that uses the folder
 //	promise.json  the tenure that this node follows
 //	catalog.log   the last complete catalog: an older one, and the changes since
-//	catalog.json  the same, as versions before 0.2 wrote it, until the first change
+//	catalog.json  the same, as builds without a log wrote it, until the first change
 //	chunks/HASH   chunks
 //	new/draft-*   unfinished files, removed when the folder is opened
 //

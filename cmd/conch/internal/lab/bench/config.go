@@ -62,7 +62,7 @@ func (c Config) amounts() amounts {
 		kills: 200, handoffs: 200, stalls: 5, rounds: 8,
 		slice: 2 * time.Second, loop: 300 * time.Millisecond, rest: 10 * c.Lease, scopes: []int{1, 100, 1000, 10000},
 		intents: 20_000, sendings: 4, singles: 200, failovers: 10, finished: 1_000_000, accounts: 1000,
-		files: 200, filings: 3, smallFiles: 3000,
+		files: 50, filings: 6, smallFiles: 3000,
 	}
 }
 

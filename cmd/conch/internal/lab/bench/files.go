@@ -24,14 +24,16 @@ const (
 )
 
 // uploads is a server that files are put to: that of the leading node, which answers when all three
-// nodes hold a file, or the plain one.
+// nodes hold a file, or a plain one.
 type uploads struct {
 	url    string // the name of a file follows
 	client *http.Client
+	pids   []int  // of its processes, if they are not this one
+	called string // added to the names of figures beside it
 }
 
 // filed measures how fast three nodes hold what is put to their leader, beside a plain server that
-// writes each file three times.
+// writes each file three times, and beside three plain servers of which one sends files to the others.
 func filed(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
 	defer func() { err = errors.Join(err, s.clear()) }()
@@ -44,88 +46,82 @@ func filed(ctx context.Context, cfg Config) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	plain, err := startPlain(ctx, s.dir)
+	alone, err := startPlain(ctx, s.dir, plainCopies)
 	if err != nil {
 		return r, err
 	}
-	defer plain.stop()
-	raw := &uploads{url: plain.url, client: c.leader.client}
+	defer alone.stop()
+	relay, err := startRelay(ctx, s.dir)
+	if err != nil {
+		return r, err
+	}
+	defer relay.stop()
+	servers := []*uploads{c.leader, {url: alone.url, client: c.leader.client}, {url: relay.url, client: c.leader.client, called: "_relayed"}}
 	for _, callers := range []int{1, filesCallers} {
-		if err := large(ctx, cfg, &r, c, raw, callers); err != nil {
+		if err := large(ctx, cfg, &r, callers, servers); err != nil {
 			return r, err
 		}
 	}
-	return r, small(ctx, cfg, &r, c, raw)
+	return r, small(ctx, cfg, &r, servers)
 }
 
-// large puts files of several chunks, in turn with the plain server.
-func large(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads, callers int) error {
-	var ours, plain, ratios, work, plainWork []float64
-	for half := range 2 * cfg.amounts().filings {
-		cfg.Say("files: %d of %d MiB by %d callers, round %d …", cfg.amounts().files, largeFile>>20, callers, half/2+1)
-		name := fmt.Sprintf("large-%d-%d", callers, half)
-		if asksConch(half) {
-			pace, worked, err := c.leader.measure(ctx, cfg, name, callers, c.pids())
+// large puts files of several chunks, in turn with both ceilings.
+func large(ctx context.Context, cfg Config, r *Report, callers int, servers []*uploads) error {
+	paces, works := make([][]float64, len(servers)), make([][]float64, len(servers))
+	for round := range cfg.amounts().filings {
+		cfg.Say("files: %d of %d MiB by %d callers, round %d …", cfg.amounts().files, largeFile>>20, callers, round+1)
+		for _, i := range turn(round, len(servers)) {
+			pace, worked, err := servers[i].measure(ctx, cfg, fmt.Sprintf("large-%d-%d", callers, round), callers)
 			if err != nil {
 				return err
 			}
-			ours, work = append(ours, pace), append(work, worked)
-			continue
+			paces[i], works[i] = append(paces[i], pace), append(works[i], worked)
 		}
-		pace, worked, err := raw.measure(ctx, cfg, name, callers, nil)
-		if err != nil {
-			return err
+	}
+	for i, s := range servers[1:] {
+		var ratios []float64
+		for round, pace := range paces[0] {
+			ratios = append(ratios, pace/paces[i+1][round])
 		}
-		plain, plainWork = append(plain, pace), append(plainWork, worked)
+		name := fmt.Sprintf("put_large_by_%d%s", callers, s.called)
+		r.beside(name, median(paces[0]), median(paces[i+1]), "MB/s")
+		r.add(name+"_ratio_least", slices.Min(ratios), "of a round")
+		r.add(name+"_ratio_most", slices.Max(ratios), "of a round")
+		r.beside(name+"_processor", median(works[0]), median(works[i+1]), "s/GiB")
 	}
-	for i := range ours {
-		ratios = append(ratios, ours[i]/plain[i])
-	}
-	name := fmt.Sprintf("put_large_by_%d", callers)
-	r.beside(name, median(ours), median(plain), "MB/s")
-	r.add(name+"_ratio_least", slices.Min(ratios), "of a round")
-	r.add(name+"_ratio_most", slices.Max(ratios), "of a round")
-	r.beside(name+"_processor", median(work), median(plainWork), "s/GiB")
 	return nil
 }
 
-// measure returns MB/s, and the processor time per GiB of the server and this process. The files are
-// removed afterwards, or the disk would have to hold all rounds.
-func (u *uploads) measure(ctx context.Context, cfg Config, name string, callers int, pids []int) (pace, worked float64, err error) {
+// measure returns MB/s, and the processor time per GiB of the server and this process. The files stay,
+// since ext4 makes new ones slowly for minutes after others were removed.
+func (u *uploads) measure(ctx context.Context, cfg Config, name string, callers int) (pace, worked float64, err error) {
 	many := cfg.amounts().files
-	pids = append(pids, os.Getpid())
+	pids := append([]int{os.Getpid()}, u.pids...)
 	before := spent(pids...)
 	rates, err := u.putAll(ctx, name, many, largeFile, 1, callers)
 	if err != nil {
 		return 0, 0, err
 	}
 	worked = (spent(pids...) - before).Seconds() / (float64(many) * largeFile / (1 << 30))
-	for i := range many {
-		if err := u.do(ctx, http.MethodDelete, fmt.Sprintf("%s-0-%d", name, i), nil); err != nil {
-			return 0, 0, err
-		}
-	}
 	return rates[0] * largeFile / 1e6, worked, nil
 }
 
-// asksConch orders the halves of two rounds as ABBA.
-func asksConch(half int) bool { return half%4 == 0 || half%4 == 3 }
-
-// small puts files of one chunk and reports the pace at the beginning and at the end, when the catalog is long.
-func small(ctx context.Context, cfg Config, r *Report, c *cabinets, raw *uploads) error {
+// small puts files of one chunk and reports the pace at the beginning and at the end, when there are many.
+func small(ctx context.Context, cfg Config, r *Report, servers []*uploads) error {
 	const parts = 6
 	many := cfg.amounts().smallFiles
-	cfg.Say("files: %d of %d bytes …", many, smallFile)
-	ours, err := c.leader.putAll(ctx, "small", many, smallFile, parts, filesCallers)
-	if err != nil {
-		return err
+	paces := make([][]float64, len(servers))
+	for i, s := range servers {
+		cfg.Say("files: %d of %d bytes …", many, smallFile)
+		var err error
+		if paces[i], err = s.putAll(ctx, "small", many, smallFile, parts, filesCallers); err != nil {
+			return err
+		}
 	}
-	plain, err := raw.putAll(ctx, "small", many, smallFile, parts, filesCallers)
-	if err != nil {
-		return err
-	}
-	for _, at := range []int{0, parts - 1} {
-		r.beside(fmt.Sprintf("put_small_with_%d", at*many/parts), ours[at], plain[at], "files/s")
+	for i, s := range servers[1:] {
+		for _, at := range []int{0, parts - 1} {
+			r.beside(fmt.Sprintf("put_small_with_%d%s", at*many/parts, s.called), paces[0][at], paces[i+1][at], "files/s")
+		}
 	}
 	return nil
 }
@@ -152,7 +148,7 @@ func (u *uploads) putAll(ctx context.Context, name string, many, size, parts, ca
 					for at := 0; at < size; at += 1 << 20 {
 						copy(own[at:], stamp)
 					}
-					if e := u.do(ctx, http.MethodPut, stamp, own); e != nil {
+					if e := u.put(ctx, stamp, own); e != nil {
 						once.Do(func() { err = e })
 						return
 					}
@@ -168,8 +164,8 @@ func (u *uploads) putAll(ctx context.Context, name string, many, size, parts, ca
 	return rates, nil
 }
 
-func (u *uploads) do(ctx context.Context, method, name string, content []byte) error {
-	req, err := http.NewRequestWithContext(ctx, method, u.url+name+fmt.Sprintf("?copies=%d", plainCopies-1), bytes.NewReader(content))
+func (u *uploads) put(ctx context.Context, name string, content []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPut, u.url+name+fmt.Sprintf("?copies=%d", plainCopies-1), bytes.NewReader(content))
 	if err != nil {
 		return err
 	}
@@ -180,7 +176,7 @@ func (u *uploads) do(ctx context.Context, method, name string, content []byte) e
 	}
 	text, err := io.ReadAll(res.Body)
 	if err = errors.Join(err, res.Body.Close()); err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s %s: %s: %.200q", method, name, res.Status, text)
+		err = fmt.Errorf("putting %s: %s: %.200q", name, res.Status, text)
 	}
 	return err
 }

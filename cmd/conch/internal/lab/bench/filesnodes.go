@@ -58,7 +58,7 @@ func openCabinets(ctx context.Context, cfg Config, s *site) (*cabinets, error) {
 	return c, until(ctx, "one node leads the files and the others hold them", func() (bool, error) {
 		for i, url := range c.urls {
 			if c.leads(ctx, client, url) {
-				c.leader = &uploads{url: c.urls[i] + "/v1/files/bench/", client: client}
+				c.leader = &uploads{url: c.urls[i] + "/v1/files/bench/", client: client, pids: c.pids()}
 				return true, nil
 			}
 		}
