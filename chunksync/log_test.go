@@ -92,6 +92,10 @@ func TestALogWithAGapIsAFault(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	before, err := line(change{Tenure: Tenure{Epoch: 3}, From: 7, Seq: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, log := range map[string]string{
 		"nothing":          "",
 		"no catalog":       strings.Join(lines[1:], ""),
@@ -100,6 +104,7 @@ func TestALogWithAGapIsAFault(t *testing.T) {
 		"a line is lost":   lines[0] + lines[1] + lines[3] + lines[4],
 		"a line is twice":  lines[0] + lines[1] + lines[1] + lines[2],
 		"two are swapped":  lines[0] + lines[2] + lines[1],
+		"one from before":  lines[0] + lines[1] + string(before),
 		"one to nowhere":   lines[0] + string(nowhere),
 		"an empty line":    lines[0] + "\n" + lines[1],
 		"a second catalog": lines[0] + lines[1] + lines[0],

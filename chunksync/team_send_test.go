@@ -2,6 +2,7 @@ package chunksync
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"sync/atomic"
@@ -73,6 +74,56 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	// The next offer is of the current catalog and unpins the one before.
 	if in, ok := l.perform(t.Context(), offer{two.id, Version{1, 2}}).(took); !ok {
 		t.Errorf("the next offer: got %+v, want took", in)
+	}
+}
+
+// A leader does not verify what it sends. A chunk that has rotted is refused by the peer, and then
+// the leader notices it and resigns.
+func TestARottenChunkIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, harm := range harms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := newTeam(t, 2, new(0))
+			one, two := tm.nodes[0], tm.nodes[1]
+			l, _ := one.loopOf(1)
+			content := []byte("a chunk")
+			unpin := one.store.pin(hashOf(content))
+			defer unpin()
+			if err := one.store.add(content); err != nil {
+				t.Fatal(err)
+			}
+			c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": {Size: 7, Chunks: []Hash{hashOf(content)}}}}
+			if _, _, err := one.store.take(c, one.id, false); err != nil {
+				t.Fatal(err)
+			}
+			if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok {
+				t.Fatalf("the offer: got %+v, want a lacking chunk", in)
+			}
+			if err := harm(one.chunkPath(content)); err != nil {
+				t.Fatal(err)
+			}
+			if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(deposed); !ok || !errors.Is(context.Cause(l.over), ErrDamaged) {
+				t.Errorf("sending it: got %+v, and the leadership ended with %v, want deposed and ErrDamaged", in, context.Cause(l.over))
+			}
+			if two.chunkCount() != 0 {
+				t.Error("the peer has a rotten chunk")
+			}
+		})
+	}
+}
+
+// A leader whose store has taken another one's catalog offers nothing of it.
+func TestAnothersCatalogIsNotOffered(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	l, _ := one.loopOf(1)
+	if _, _, err := one.store.take(catalog{Tenure: Tenure{Epoch: 2}, Seq: 3}, "other", false); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := l.perform(t.Context(), offer{two.id, Version{2, 3}}).(deposed); !ok || two.store.promised().Held != (Version{}) {
+		t.Errorf("got %+v, and the peer holds %s, want deposed and nothing", in, two.store.promised().Held)
 	}
 }
 
