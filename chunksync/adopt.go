@@ -69,7 +69,7 @@ func (l *loop) get(ctx context.Context, peer string, h Hash) error {
 	if err != nil {
 		return err
 	}
-	if err := l.Store.add(h, chunk); err != nil {
+	if err := l.Store.add(chunk); err != nil {
 		return &ownError{err}
 	}
 	return nil

@@ -5,8 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -18,6 +17,7 @@ const ChunkSize = 1 << 20
 const (
 	// MaxCatalog limits an encoded catalog, in bytes. It allows for about 400 GB of files.
 	MaxCatalog = 32 << 20
+	maxRoom    = MaxCatalog - 256 // for its files: the rest is their version
 	// MaxName limits the name of a file, in bytes.
 	MaxName = 512
 )
@@ -66,7 +66,7 @@ func (f File) same(o File) bool {
 	return true
 }
 
-// catalog is all files at one version. It is never changed: a write makes a new one.
+// catalog is all files at one version.
 type catalog struct {
 	Tenure Tenure
 	Seq    int64
@@ -75,30 +75,10 @@ type catalog struct {
 
 func (c catalog) Version() Version { return Version{Epoch: c.Tenure.Epoch, Seq: c.Seq} }
 
-func (c catalog) chunks() map[Hash]struct{} {
-	all := map[Hash]struct{}{}
-	for _, f := range c.Files {
-		for _, h := range f.Chunks {
-			all[h] = struct{}{}
-		}
-	}
-	return all
-}
-
-func (c catalog) names() []string { return slices.Sorted(maps.Keys(c.Files)) }
-
-// with returns the tenure's next catalog, with the file put or, if f is nil, removed.
-func (c catalog) with(name string, f *File) catalog {
-	next := catalog{Tenure: c.Tenure, Seq: c.Seq + 1, Files: maps.Clone(c.Files)}
-	if next.Files == nil {
-		next.Files = map[string]File{}
-	}
-	if f == nil {
-		delete(next.Files, name)
-	} else {
-		next.Files[name] = *f
-	}
-	return next
+// write returns the change to the tenure's next catalog, with the file put or, if f is nil,
+// removed.
+func (c catalog) write(name string, f *File) change {
+	return change{Tenure: c.Tenure, From: c.Seq, Seq: c.Seq + 1, Files: map[string]*File{name: f}}
 }
 
 // catalogJSON is a catalog on the disk and on the wire, where a tenure is called reign.
@@ -108,13 +88,14 @@ type catalogJSON struct {
 	Files  map[string]File `json:"files"`
 }
 
-// encode returns the catalog as JSON, names sorted, or ErrFull if it exceeds MaxCatalog.
-func (c catalog) encode() ([]byte, error) {
-	text, err := json.Marshal(catalogJSON(c))
-	if err == nil && len(text) > MaxCatalog {
-		err = ErrFull
-	}
-	return text, err
+// encode returns the catalog as JSON, names sorted.
+func (c catalog) encode() ([]byte, error) { return json.Marshal(catalogJSON(c)) }
+
+// room returns the bytes that a file takes in an encoded catalog.
+func room(name string, f File) int {
+	text, _ := json.Marshal(name) //nolint:errchkjson // a string cannot fail to encode
+	const rest, chunk = len(`:{"size":,"chunks":[]},`), len(`"",`) + 2*sha256.Size
+	return len(text) + rest + len(strconv.FormatInt(f.Size, 10)) + len(f.Chunks)*chunk
 }
 
 // parseCatalog reads and checks an encoded catalog that may come from anywhere.
@@ -128,14 +109,18 @@ func parseCatalog(text []byte) (catalog, error) {
 		return c, fmt.Errorf("the catalog's seq %d is below 0", c.Seq)
 	}
 	for name, f := range c.Files {
-		if err := checkName(name); err != nil {
+		if err := checkFile(name, f); err != nil {
 			return c, err
-		}
-		if want := pieces(f.Size); f.Size < 0 || int64(len(f.Chunks)) != want {
-			return c, fmt.Errorf("a file of %d bytes cannot have %d chunks", f.Size, len(f.Chunks))
 		}
 	}
 	return c, nil
+}
+
+func checkFile(name string, f File) error {
+	if want := pieces(f.Size); f.Size < 0 || int64(len(f.Chunks)) != want {
+		return fmt.Errorf("a file of %d bytes cannot have %d chunks", f.Size, len(f.Chunks))
+	}
+	return checkName(name)
 }
 
 // pieces returns the number of chunks of a file of that size.

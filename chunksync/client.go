@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"strconv"
 )
 
@@ -25,9 +26,10 @@ func (c *client) promise(ctx context.Context, peer string) (held Version, damage
 	return out.Held, out.Damaged, err
 }
 
-func (c *client) offer(ctx context.Context, peer string, text []byte) (missing []Hash, held Version, err error) {
+func (c *client) offer(ctx context.Context, peer string, what offerRequest) (missing []Hash, held Version, err error) {
 	var out heldAnswer
-	err = c.ask(ctx, peer, "/catalog", offerRequest{c.cfg.ID, text}, &out)
+	what.Holder = c.cfg.ID
+	err = c.ask(ctx, peer, "/catalog", what, &out)
 	return out.Missing, out.Held, err
 }
 
@@ -36,7 +38,7 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 	if err != nil {
 		return err
 	}
-	answered, err := c.exchange(ctx, http.MethodPost, peer, path, text, MaxCatalog)
+	answered, err := c.exchange(ctx, http.MethodPost, peer, path, bytes.NewReader(text), int64(len(text)), MaxCatalog)
 	if err != nil {
 		return err
 	}
@@ -50,13 +52,18 @@ func (c *client) ask(ctx context.Context, peer, path string, body any, out *held
 	return nil
 }
 
-func (c *client) send(ctx context.Context, peer string, h Hash, chunk []byte) error {
-	_, err := c.exchange(ctx, http.MethodPut, peer, "/chunks/"+h.String(), chunk, maxPromise)
+// send sends a chunk as it is on the disk, since the peer verifies it.
+func (c *client) send(ctx context.Context, peer string, h Hash) error {
+	chunk, size, err := c.cfg.Store.disk.openChunk(h)
+	if err != nil {
+		return err
+	}
+	_, err = c.exchange(ctx, http.MethodPut, peer, "/chunks/"+h.String(), chunk, size, maxPromise)
 	return err
 }
 
 func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
-	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, MaxCatalog)
+	text, err := c.exchange(ctx, http.MethodGet, peer, "/catalog", nil, 0, MaxCatalog)
 	if err != nil {
 		return catalog{}, err
 	}
@@ -64,21 +71,27 @@ func (c *client) catalog(ctx context.Context, peer string) (catalog, error) {
 }
 
 func (c *client) chunk(ctx context.Context, peer string, h Hash) ([]byte, error) {
-	chunk, err := c.exchange(ctx, http.MethodGet, peer, "/chunks/"+h.String(), nil, ChunkSize)
+	chunk, err := c.exchange(ctx, http.MethodGet, peer, "/chunks/"+h.String(), nil, 0, ChunkSize)
 	if err == nil && hashOf(chunk) != h {
 		err = errMismatch
 	}
 	return chunk, err
 }
 
-// exchange sends a request and returns the answer, which may have up to most bytes. It
-// returns a *[StaleError] if the peer has promised another leader (409).
-func (c *client) exchange(ctx context.Context, method, peer, path string, body []byte, most int64) ([]byte, error) {
+// exchange sends a request with a body of size bytes and returns the answer, which may have
+// up to most bytes. It returns a *[StaleError] if the peer has promised another leader (409),
+// and errRefused if it refuses the request for another reason.
+// The body may be a file, which is then sent by the kernel and closed.
+func (c *client) exchange(ctx context.Context, method, peer, path string, body io.Reader, size, most int64) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Longest)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, c.cfg.Peers[peer]+path, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, c.cfg.Peers[peer]+path, body)
 	if err != nil {
 		return nil, err
+	}
+	req.ContentLength = size
+	if f, is := body.(*os.File); is { // for a connection that the peer has just closed
+		req.GetBody = func() (io.ReadCloser, error) { return os.Open(f.Name()) }
 	}
 	if c.cfg.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.cfg.Token)
@@ -111,5 +124,9 @@ func complaint(tenure Tenure, res *http.Response, text []byte) error {
 	if res.StatusCode == http.StatusConflict && p.Type == "urn:conch:problem:stale" {
 		return &StaleError{Got: tenure, Holder: p.Holder}
 	}
-	return fmt.Errorf("the peer answered %s: %.200q", res.Status, p.Detail)
+	err := fmt.Errorf("the peer answered %s: %.200q", res.Status, p.Detail)
+	if res.StatusCode < http.StatusInternalServerError {
+		err = fmt.Errorf("%w: %w", errRefused, err)
+	}
+	return err
 }

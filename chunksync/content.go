@@ -86,5 +86,6 @@ func (s *Store) giveUp(h Hash) ([]byte, error) {
 		return nil, errors.Join(err, s.broken) // another process may have the folder by now
 	}
 	delete(s.have, h)
-	return nil, errors.Join(err, s.disk.remove(h))
+	s.sort(h)
+	return nil, errors.Join(err, s.disk.remove(chunkFolder, h.String()))
 }

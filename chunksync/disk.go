@@ -1,6 +1,7 @@
 package chunksync
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +15,8 @@ import (
 //
 //	lock          locked by the process that uses the folder
 //	promise.json  the tenure that this node follows
-//	catalog.json  the last complete catalog
+//	catalog.log   the last complete catalog: an older one, and the changes since
+//	catalog.json  the same, as builds without a log wrote it, until the first change
 //	chunks/HASH   chunks
 //	new/draft-*   unfinished files, removed when the folder is opened
 //
@@ -27,7 +29,8 @@ type disk struct {
 const (
 	lockFile    = "lock"
 	promiseFile = "promise.json"
-	catalogFile = "catalog.json"
+	catalogFile = "catalog.log"
+	oldCatalog  = "catalog.json"
 	chunkFolder = "chunks"
 	newFolder   = "new"
 	draftName   = "draft-" // and a number
@@ -46,37 +49,6 @@ func (d disk) do(op, name string, step func() error) error {
 	return step()
 }
 
-// draft writes and syncs a file that has no name in the store yet.
-func (d disk) draft(data []byte) (path string, err error) {
-	var f *os.File
-	err = d.do("create", newFolder, func() error {
-		f, err = os.CreateTemp(d.path(newFolder), draftName+"*")
-		return err
-	})
-	if err != nil {
-		return "", err
-	}
-	err = d.do("write", newFolder, func() error {
-		_, err := f.Write(data)
-		return err
-	})
-	if err == nil {
-		// Without it a crash of the machine could leave the final name with other bytes.
-		err = d.do("sync", newFolder, f.Sync)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(f.Name()) // otherwise the next start does
-		return "", err
-	}
-	return f.Name(), nil
-}
-
-// place renames a draft atomically: the name has the old file or the new one.
-func (d disk) place(draft string, parts ...string) error {
-	to := d.path(parts...)
-	return d.do("rename", parts[len(parts)-1], func() error { return os.Rename(draft, to) })
-}
-
 // syncDir makes the names in a folder survive a crash of the machine.
 func (d disk) syncDir(parts ...string) error {
 	folder := d.path(parts...)
@@ -85,14 +57,38 @@ func (d disk) syncDir(parts ...string) error {
 
 // replace replaces a file. After an error without sure, a crash may leave the old or the new.
 func (d disk) replace(name string, data []byte) (sure bool, err error) {
-	draft, err := d.draft(data)
+	f, err := d.draft(bytes.NewReader(data), int64(len(data)))
+	if err == nil {
+		err = d.sync(f)
+	}
 	if err != nil {
 		return true, err
 	}
-	if err := d.place(draft, name); err != nil {
+	if err := d.place(f, name); err != nil {
 		return false, err
 	}
 	err = d.syncDir()
+	return err == nil, err
+}
+
+// extend writes data to the end of a file of that size, and syncs it. After an error without
+// sure, a crash may leave the file with the data or without.
+func (d disk) extend(name string, size int64, data []byte) (sure bool, err error) {
+	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
+	if err != nil {
+		return true, err
+	}
+	defer func() { _ = f.Close() }() // it was synced, or does not count
+	err = d.do("append", name, func() error {
+		_, err := f.WriteAt(data, size)
+		return err
+	})
+	if err != nil {
+		// Not all is written, so that a crash leaves no whole line. Nothing may follow the half.
+		cut := d.do("truncate", name, func() error { return f.Truncate(size) })
+		return cut == nil, errors.Join(err, cut)
+	}
+	err = d.do("sync", name, f.Sync)
 	return err == nil, err
 }
 
@@ -120,31 +116,46 @@ func (d disk) chunks() (map[Hash]struct{}, error) {
 	return all, nil
 }
 
-// chunk reads and verifies a chunk. It returns ErrDamaged if the chunk is gone, cannot be
-// read or has other bytes. Other errors, such as too many open files, say nothing about it.
-func (d disk) chunk(h Hash) ([]byte, error) {
-	damaged := func(why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }
-	f, err := os.Open(d.path(chunkFolder, h.String()))
+// openChunk opens a chunk that the caller verifies. It returns ErrDamaged if the chunk is
+// gone or cannot be read. Other errors, such as too many open files, say nothing about it.
+func (d disk) openChunk(h Hash) (f *os.File, size int64, err error) {
+	f, err = os.Open(d.path(chunkFolder, h.String()))
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EIO) {
-		return nil, damaged(err)
+		return nil, 0, damaged(h, err)
 	}
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+func damaged(h Hash, why error) error { return fmt.Errorf("%w: chunk %s: %w", ErrDamaged, h, why) }
+
+// chunk reads and verifies a chunk, with the errors of openChunk and ErrDamaged for other bytes.
+func (d disk) chunk(h Hash) ([]byte, error) {
+	f, size, err := d.openChunk(h)
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, ChunkSize+1))
+	data := make([]byte, min(size, ChunkSize+1))
+	_, err = io.ReadFull(f, data)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, damaged(err)
+		return nil, damaged(h, err)
 	}
 	if hashOf(data) != h {
-		return nil, damaged(errMismatch)
+		return nil, damaged(h, errMismatch)
 	}
 	return data, nil
 }
 
-// remove removes a chunk. A missing one is no error.
-func (d disk) remove(h Hash) error {
-	return d.do("remove", h.String(), func() error {
-		err := os.Remove(d.path(chunkFolder, h.String()))
+// remove removes a file. A missing one is no error.
+func (d disk) remove(parts ...string) error {
+	return d.do("remove", parts[len(parts)-1], func() error {
+		err := os.Remove(d.path(parts...))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -16,7 +16,7 @@ func (d disk) refuseForeign() error {
 	}
 	for _, e := range entries {
 		switch e.Name() {
-		case lockFile, promiseFile, catalogFile, chunkFolder, newFolder:
+		case lockFile, promiseFile, catalogFile, oldCatalog, chunkFolder, newFolder:
 		case "lost+found": // the folder is a disk
 		default:
 			return &FolderError{Dir: d.dir, Entry: e.Name()}

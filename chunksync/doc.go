@@ -19,6 +19,8 @@
 //
 //   - A file is a list of chunks of 1 MiB, each named by the SHA-256 of its content.
 //   - A catalog is all files of one [Version]. Each write makes the next version.
+//   - A change is how a catalog differs from an earlier one of the same leader.
+//   - The log is where a node keeps its catalog: a whole one, and the changes since.
 //   - A [Tenure] is the epoch and the term of a leader's token.
 //   - A promise is the tenure that a node follows. The node refuses all earlier ones.
 //   - Peers are the other nodes of the scope.
@@ -31,6 +33,10 @@
 // stores the newest catalog found as version (own epoch, 0). Leading pushes to each peer:
 //
 //	offer the catalog → send the missing chunks → offer it again → the peer takes it
+//
+// A peer that holds a catalog of this leader is offered the change since. One that refuses it,
+// since its disk was lost, is offered the whole catalog. What a write costs does not grow with
+// the number of files: it writes one line to the log of each node, and sends one change.
 //
 // A follower takes an offered catalog in one step, once no chunk of it is missing. Until
 // then it shows its last one. Chunks that have arrived are not sent again, even if a node
@@ -46,10 +52,17 @@
 //     that Copies followers confirmed is then on one of them or on the leader itself.
 //   - A node that has lost a chunk of its catalog does not lead, and no leader adopts its
 //     catalog. Its answer still counts if an intact node holds a version as new.
-//   - A follower takes a chunk only if an offered catalog names it and its hash matches.
+//   - A follower takes a chunk only if an offered catalog names it and its hash matches. The
+//     leader does not verify what it sends; if it is refused, it looks whether it has rotted.
+//   - A follower takes a change only of the leader that made its catalog, and only if no write
+//     is missing between the two.
 //   - Chunks are written and synced before they are named, named before the catalog that
 //     lists them is stored, and the promise is stored first of all. kill -9 at any instant
 //     leaves the old catalog or the new one.
+//   - A line of the log is synced before its version is acknowledged and before another line
+//     follows. A last line without its end was never acknowledged, and is dropped. A log with
+//     any other fault is not opened, since it may have lost what was acknowledged.
+//   - A log that has doubled is begun anew with the whole catalog, by a rename.
 //   - Chunks that no catalog names are swept after each commit, before the next catalog's
 //     chunks are requested, and when an upload fails. Chunks that are being read, written
 //     or pushed are kept.
@@ -86,13 +99,14 @@
 //	a follower's chunk rots        a read notices it, never serves it, and the leader pushes it again
 //	a leader's chunk rots          once a read notices it, the leader resigns and its successor repairs it
 //	a disk error is unclear        the store takes nothing more until it is reopened; a leader resigns
+//	the log rots                   Open refuses it and names the line; the other nodes have what it had
 //	the folder has foreign files   Open refuses it: a new store there would forget a promise
 //	two terms share an epoch       each follower follows the one that asked first
 //
 // # Limits
 //
-// Each offer carries the whole catalog, and chunks are cut at fixed offsets. This suits
-// some thousand files that change now and then. It is not a file system.
+// A catalog is in memory, and a new leader sends it whole to each peer. Chunks are cut at
+// fixed offsets. This suits some ten thousand files. It is not a file system.
 //
 // # State
 //

@@ -31,6 +31,9 @@ var (
 	ErrClosed = errors.New("the store is closed")
 
 	errNotOffered = errors.New("no offered catalog names this chunk")
+	errGap        = errors.New("the change leads from a catalog that this node does not hold")
+	errNotNeeded  = errors.New("the peer asked for a chunk of a file that was removed meanwhile")
+	errRefused    = errors.New("the peer refuses the request")
 	errMismatch   = errors.New("the content does not match the chunk's hash")
 )
 

@@ -65,12 +65,11 @@ func TestACatalogThatIsTooLargeForTheDisk(t *testing.T) {
 	n := newTeam(t, 1, nil).nodes[0]
 	n.lead(1)
 	n.mustPut("f", []byte("1"), 0)
-	drafts := 0
+	full := true
 	n.store.disk.trip = func(op, _ string) error {
-		if op == "create" {
-			if drafts++; drafts == 2 { // the first is the chunk
-				return syscall.ENOSPC
-			}
+		if op == "append" && full {
+			full = false
+			return syscall.ENOSPC
 		}
 		return nil
 	}
@@ -113,7 +112,7 @@ func TestAPromiseOnAFullDisk(t *testing.T) {
 	if _, _, err := s.take(c.after, "leader", false); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.receive(c.after.Tenure, hashOf(c.fresh), c.fresh); err != nil {
+	if err := s.receive(c.after.Tenure, hashOf(c.fresh), bytes.NewReader(c.fresh)); err != nil {
 		t.Fatal(err)
 	}
 	s.disk.trip = func(op, _ string) error {
@@ -137,7 +136,7 @@ func TestARestartSweepsABrokenUpload(t *testing.T) {
 	first := n.lead(0)
 	n.mustPut("f", []byte("1"), 0)
 	_ = first.end()
-	if err := n.store.add(hashOf([]byte("2")), []byte("2")); err != nil {
+	if err := n.store.add([]byte("2")); err != nil {
 		t.Fatal(err)
 	}
 	_ = n.store.Close() // here it was killed in an upload
@@ -157,7 +156,7 @@ func TestAnAdoptionGoesOnWhereItStopped(t *testing.T) {
 	l, _ := one.loopOf(2)
 	fetched, lost := []byte("1"), []byte("2")
 	for _, content := range [][]byte{fetched, lost} {
-		if err := two.store.add(hashOf(content), content); err != nil {
+		if err := two.store.add(content); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -85,7 +84,7 @@ func (m *Manager) serveOffer(w http.ResponseWriter, r *http.Request) error {
 	if err := read(r, &req); err != nil {
 		return err
 	}
-	c, err := parseCatalog(req.Catalog)
+	take, tenure, err := m.cfg.Store.offerOf(req)
 	if err != nil {
 		return badRequest("%v", err)
 	}
@@ -93,16 +92,26 @@ func (m *Manager) serveOffer(w http.ResponseWriter, r *http.Request) error {
 		return badRequest("the holder's name has more than %d bytes", maxHolder)
 	}
 	before := m.cfg.Store.promised().Held
-	missing, held, err := m.cfg.Store.take(c, req.Holder, false)
+	missing, held, err := take(req.Holder, false)
 	if err != nil {
 		return m.reject(req.Holder, err)
 	}
-	m.promisedTo(c.Tenure)
+	m.promisedTo(tenure)
 	if held.Compare(before) > 0 {
 		m.cfg.Events.followed(req.Holder, held)
 	}
 	answer(w, "application/json", http.StatusOK, heldAnswer{ID: m.cfg.ID, Held: held, Missing: missing})
 	return nil
+}
+
+// offerOf returns how to take what is offered, and whose it is.
+func (s *Store) offerOf(req offerRequest) (take func(holder string, partial bool) ([]Hash, Version, error), t Tenure, err error) {
+	if req.Change == nil {
+		c, err := parseCatalog(req.Catalog)
+		return func(holder string, partial bool) ([]Hash, Version, error) { return s.take(c, holder, partial) }, c.Tenure, err
+	}
+	by, err := parseChange(req.Change)
+	return func(holder string, partial bool) ([]Hash, Version, error) { return s.follow(by, holder, partial) }, by.Tenure, err
 }
 
 func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
@@ -124,11 +133,7 @@ func (m *Manager) serveReceive(w http.ResponseWriter, r *http.Request) error {
 	if _, err := p.raise(tenure, ""); err != nil {
 		return m.reject("", err)
 	}
-	chunk, err := io.ReadAll(r.Body)
-	if err != nil {
-		return readError(err)
-	}
-	if err := m.cfg.Store.receive(tenure, h, chunk); err != nil {
+	if err := m.cfg.Store.receive(tenure, h, r.Body); err != nil {
 		return m.reject("", err)
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -173,7 +178,7 @@ func (m *Manager) reject(holder string, err error) error {
 	switch {
 	case errors.Is(err, fence.ErrStale):
 		m.cfg.Events.rejected(holder, err)
-	case !errors.Is(err, errNotOffered) && !errors.Is(err, errMismatch):
+	case problemOf(err).Status >= http.StatusInternalServerError || errors.Is(err, ErrFull):
 		m.cfg.Events.trouble("", err)
 	}
 	return err

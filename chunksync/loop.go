@@ -32,7 +32,7 @@ type loop struct {
 // taken it, even if the leader's own catalog is newer by then.
 type sending struct {
 	version Version
-	text    []byte
+	what    offerRequest
 	unpin   func()
 }
 
@@ -95,7 +95,18 @@ func (l *loop) fillStatus(s *Status) {
 	for _, id := range l.machine.set.Peers {
 		s.Peers[id] = l.machine.Held(id)
 	}
-	if l.machine.Leading() && l.over.Err() == nil && l.gate.IsOpen(fence.Fenced) {
+	if l.leadsLocked() {
 		s.Leading, s.Holder, s.AsOf = true, l.ID, time.Now()
 	}
+}
+
+// leads reports whether the node takes writes, so that its catalog is the leader's now.
+func (l *loop) leads() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.leadsLocked()
+}
+
+func (l *loop) leadsLocked() bool {
+	return l.machine.Leading() && l.over.Err() == nil && l.gate.IsOpen(fence.Fenced)
 }

@@ -53,8 +53,8 @@ func (m *Manager) Open(name string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s := m.Status(); s.Leading {
-		c.AsOf = s.AsOf
+	if l := m.lead.Load(); l != nil && l.leads() {
+		c.AsOf = time.Now()
 	}
 	return c, nil
 }

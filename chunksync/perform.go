@@ -2,6 +2,7 @@ package chunksync
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -80,7 +81,15 @@ func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	missing, held, err := l.client.offer(ctx, a.Peer, s.text)
+	missing, held, err := l.client.offer(ctx, a.Peer, s.what)
+	if s.what.Change != nil && errors.Is(err, errRefused) { // its disk was lost, or its version knows no changes
+		if s, err = l.startSending(a, Version{}); err == nil {
+			err = l.checkGate()
+		}
+		if err == nil {
+			missing, held, err = l.client.offer(ctx, a.Peer, s.what)
+		}
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -99,28 +108,40 @@ func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 	return took{Peer: a.Peer, Version: held}, nil
 }
 
-// sendingTo returns the catalog in transit to the peer, or starts with the current one.
+// sendingTo returns the catalog in transit to the peer, or starts with what it lacks of the
+// current one.
 func (l *loop) sendingTo(a offer) (sending, error) {
 	l.mu.Lock()
 	s, under := l.sending[a.Peer]
+	held := l.machine.Held(a.Peer)
 	l.mu.Unlock()
 	if under && s.version == a.Version {
 		return s, nil
 	}
+	return l.startSending(a, held)
+}
+
+// startSending starts with the current catalog: with what has changed since the peer held
+// another one of this tenure, or with all of it.
+func (l *loop) startSending(a offer, held Version) (s sending, err error) {
 	l.drop(a.Peer)
-	c, unpin := l.Store.current()
-	text, err := c.encode()
+	c, by, known, unpin := l.Store.current(held)
+	s = sending{version: a.Version, unpin: unpin}
+	if known {
+		s.what.Change, err = json.Marshal(by)
+	} else {
+		s.what.Catalog, err = c.encode()
+	}
 	if err == nil && !l.Store.whole() {
 		err = ErrDamaged
 	}
-	if err != nil || c.Tenure != l.tenure {
+	if err == nil && by.Tenure != l.tenure {
+		err = &StaleError{Got: l.tenure, Promised: by.Tenure} // this node has taken another leader's
+	}
+	if err != nil {
 		unpin()
-		if err == nil {
-			err = &StaleError{Got: l.tenure, Promised: c.Tenure} // this node has taken another leader's
-		}
 		return s, err
 	}
-	s = sending{version: a.Version, text: text, unpin: unpin}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sending[a.Peer] = s
@@ -144,9 +165,16 @@ func (l *loop) dropAll() {
 }
 
 func (l *loop) send(ctx context.Context, a send) (input, error) {
-	chunk, err := l.Store.chunk(a.Chunk)
-	if err != nil {
-		return nil, err
+	err := l.client.send(ctx, a.Peer, a.Chunk)
+	if err != nil && !errors.Is(err, fence.ErrStale) {
+		// The peer may have refused what has rotted here.
+		_, own := l.Store.chunk(a.Chunk)
+		switch {
+		case errors.Is(own, ErrDamaged) && !l.Store.names(a.Chunk):
+			err = errNotNeeded
+		case own != nil:
+			err = own
+		}
 	}
-	return sent{Peer: a.Peer}, l.client.send(ctx, a.Peer, a.Chunk, chunk)
+	return sent{Peer: a.Peer}, err
 }

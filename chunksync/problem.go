@@ -34,7 +34,7 @@ func problemOf(err error) problem {
 		p.Status, p.Detail = http.StatusRequestEntityTooLarge, fmt.Sprintf("the body has more than %d bytes", big.Limit)
 	case errors.As(err, &bad):
 		p.Status, p.Detail = bad.status, bad.text
-	case errors.Is(err, errNotOffered):
+	case errors.Is(err, errNotOffered), errors.Is(err, errGap):
 		p.Status = http.StatusPreconditionFailed
 	case errors.Is(err, errMismatch):
 		p.Status = http.StatusUnprocessableEntity

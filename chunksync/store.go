@@ -3,6 +3,7 @@ package chunksync
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -18,12 +19,20 @@ type Store struct {
 	// writing is held from the check of a promise or catalog until it is written.
 	writing sync.Mutex
 
+	log   int64 // size of the log; 0: it cannot be extended
+	begun int64 // its size when it was begun
+
 	mu      sync.RWMutex
 	promise promise
 	catalog catalog
 	asOf    time.Time
-	have    map[Hash]struct{}
-	named   map[Hash]struct{} // chunks of the catalog
+	room    int               // bytes of the catalog's files when encoded
+	recent  []touch           // the latest writes of the catalog's tenure
+	since   int64             // recent has all writes after this seq
+	have    map[Hash]struct{} // chunks on the disk
+	named   map[Hash]int      // uses of each chunk in the catalog
+	lost    map[Hash]struct{} // chunks that are named and not on the disk
+	stray   map[Hash]struct{} // chunks that are on the disk and not named
 	offered map[Hash]struct{} // chunks of the catalog in transit; nil: none
 	pins    map[Hash]int      // uses of chunks that are read, written or sent
 	dirty   bool              // chunks were placed since their folder was last synced
@@ -46,7 +55,10 @@ func open(d disk) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{disk: d, lock: lock, pins: map[Hash]int{}}
+	s := &Store{
+		disk: d, lock: lock, pins: map[Hash]int{}, named: map[Hash]int{},
+		lost: map[Hash]struct{}{}, stray: map[Hash]struct{}{},
+	}
 	if err := s.load(); err != nil {
 		_ = lock.Close()
 		return nil, err
@@ -75,25 +87,23 @@ func (s *Store) load() error {
 		}
 		s.promise.Tenure, s.promise.Holder = p.Tenure, p.Holder
 	}
-	text, err = s.disk.read(catalogFile)
+	found, err := s.loadCatalog()
 	if err != nil {
 		return err
 	}
-	if text != nil {
-		if s.catalog, err = parseCatalog(text); err != nil {
-			return fmt.Errorf("%w: %s: %w", ErrDamaged, catalogFile, err)
-		}
-		if s.catalog.Tenure.Epoch > s.promise.Tenure.Epoch {
-			return fmt.Errorf("%w: the epoch of %s was never promised", ErrDamaged, catalogFile)
-		}
-		if info, err := os.Stat(s.disk.path(catalogFile)); err == nil {
-			s.asOf = info.ModTime() // when it was last known to be the leader's
-		}
+	if found.Tenure.Epoch > s.promise.Tenure.Epoch {
+		return fmt.Errorf("%w: the epoch of %s was never promised", ErrDamaged, catalogFile)
 	}
-	s.promise.Held, s.named = s.catalog.Version(), s.catalog.chunks()
-	s.have, err = s.disk.chunks()
+	if s.have, err = s.disk.chunks(); err != nil {
+		return err
+	}
+	for h := range s.have {
+		s.sort(h)
+	}
+	s.apply(difference(catalog{}, found))
+	s.recent, s.since = nil, found.Seq
 	s.dirty = len(s.have) > 0 // a process may have been killed before it synced them
-	return err
+	return nil
 }
 
 // Close releases the folder to other processes. Content that is open stays readable.
@@ -126,35 +136,34 @@ func (s *Store) promised() promise {
 	return s.promise
 }
 
-// latest returns the last complete catalog and when it was last known to be the leader's.
+// latest returns a copy of the last complete catalog, and when it was last known to be the
+// leader's.
 func (s *Store) latest() (catalog, time.Time) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.catalog, s.asOf
+	c := s.catalog
+	c.Files = maps.Clone(c.Files)
+	return c, s.asOf
+}
+
+// look returns one file of the catalog, and the catalog without its files.
+func (s *Store) look(name string) (now catalog, f File, there bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	f, there = s.catalog.Files[name]
+	return catalog{Tenure: s.catalog.Tenure, Seq: s.catalog.Seq}, f, there
 }
 
 // whole reports whether no chunk of the catalog is missing.
 func (s *Store) whole() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return len(s.missingOf(s.catalog, 1)) == 0
+	return len(s.lost) == 0
 }
 
-// missingOf lists up to most missing chunks, in the order of names. The caller holds mu.
-func (s *Store) missingOf(c catalog, most int) (missing []Hash) {
-	seen := map[Hash]struct{}{}
-	for _, name := range c.names() {
-		for _, h := range c.Files[name].Chunks {
-			_, there := s.have[h]
-			_, listed := seen[h]
-			if there || listed {
-				continue
-			}
-			if seen[h] = struct{}{}; len(missing) == most {
-				return missing
-			}
-			missing = append(missing, h)
-		}
-	}
-	return missing
+// names reports whether the catalog names a chunk.
+func (s *Store) names(h Hash) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.named[h] > 0
 }

@@ -3,7 +3,7 @@ package chunksync
 import (
 	"errors"
 	"maps"
-	"slices"
+	"math"
 	"sync"
 	"syscall"
 )
@@ -11,17 +11,17 @@ import (
 // sweep removes chunks that neither the catalog nor the one in transit names and that are
 // not pinned. The next sweep retries failed removals. The caller holds mu.
 func (s *Store) sweep() {
-	for h := range s.have {
+	for h := range s.stray {
 		s.sweepOne(h)
 	}
 }
 
 func (s *Store) sweepOne(h Hash) {
-	_, here := s.have[h]
-	_, kept := s.named[h]
+	_, stray := s.stray[h]
 	_, coming := s.offered[h]
-	if here && !kept && !coming && s.pins[h] == 0 && s.disk.remove(h) == nil {
+	if stray && !coming && s.pins[h] == 0 && s.disk.remove(chunkFolder, h.String()) == nil {
 		delete(s.have, h)
+		delete(s.stray, h)
 	}
 }
 
@@ -90,11 +90,20 @@ func (s *Store) unpin(chunks []Hash) {
 	}
 }
 
-// current returns the catalog with its chunks pinned.
-func (s *Store) current() (c catalog, unpin func()) {
+// current returns the catalog with its chunks pinned. If a peer holds the catalog's tenure up
+// to seq, it returns what has changed since, if that is known, with the chunks of that.
+func (s *Store) current(peer Version) (c catalog, by change, known bool, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.catalog, s.pinned(slices.Collect(maps.Keys(s.named)))
+	if peer != (Version{}) && peer.Epoch == s.catalog.Tenure.Epoch {
+		by, known = s.changeSince(peer.Seq)
+	}
+	if !known {
+		c = s.catalog
+		c.Files = maps.Clone(c.Files)
+		by = difference(catalog{}, c)
+	}
+	return c, by, known, s.pinned(by.chunks())
 }
 
 // want pins all chunks of a catalog and lists the missing ones. If this node is to adopt it,
@@ -102,10 +111,10 @@ func (s *Store) current() (c catalog, unpin func()) {
 func (s *Store) want(c catalog) (missing []Hash, unpin func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := c.chunks()
-	unpin = s.pinned(slices.Collect(maps.Keys(all)))
+	by := difference(s.catalog, c)
+	unpin = s.pinned(difference(catalog{}, c).chunks())
 	if s.promise.Tenure == c.Tenure && s.broken == nil {
-		s.expect(all)
+		s.expect(s.chunks(by))
 	}
-	return s.missingOf(c, len(all)), unpin
+	return s.missing(by, math.MaxInt), unpin
 }

@@ -1,7 +1,10 @@
 package chunksync
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"time"
 )
 
@@ -50,47 +53,45 @@ func (s *Store) raiseLocked(t Tenure, holder string) (promise, error) {
 // Otherwise it returns the missing ones and keeps the others from being swept. With partial
 // it ignores missing chunks: a node without peers cannot get them back.
 func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, held Version, err error) {
-	text, err := c.encode()
-	if err != nil {
-		return nil, Version{}, err
-	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	p, err := s.raiseLocked(c.Tenure, holder)
+	return s.takeLocked(difference(s.catalog, c), true, holder, partial) // only with writing held it changes
+}
+
+// follow is take for a change of the held catalog, or of an earlier one of its tenure. It
+// returns errGap if that catalog is another one, and then a whole catalog is needed.
+func (s *Store) follow(by change, holder string, partial bool) (missing []Hash, held Version, err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	return s.takeLocked(by, false, holder, partial)
+}
+
+func (s *Store) takeLocked(by change, whole bool, holder string, partial bool) (missing []Hash, held Version, err error) {
+	p, err := s.raiseLocked(by.Tenure, holder)
 	if err != nil {
 		return nil, p.Held, err
 	}
-	s.mu.Lock()
-	fresh, all := p.fresh(c.Version()), c.chunks()
-	if fresh {
-		s.expect(all)
-	} else {
-		c = s.catalog // the same leader's; chunks that rotted are missing again
+	fresh := p.fresh(by.Version())
+	if fresh && !whole && !by.follows(s.catalog) {
+		return nil, p.Held, errGap
 	}
-	if !partial {
-		missing = s.missingOf(c, missingAtOnce)
+	if !fresh {
+		by = change{} // the same leader's is held; chunks that rotted are missing again
 	}
-	if !fresh && len(missing) > 0 {
-		s.expect(s.named)
+	if missing, err = s.prepare(by, fresh, partial); err != nil {
+		return nil, p.Held, err
 	}
-	dirty := s.dirty
-	s.dirty = false // chunks placed from here on are not needed by this catalog
-	s.mu.Unlock()
-	if len(missing) > 0 || !fresh {
-		s.redirty(dirty)
-		if len(missing) == 0 && c.Tenure == p.Tenure {
-			s.confirm()
-		}
+	if len(missing) > 0 {
 		return missing, p.Held, nil
 	}
-	// Sync the chunks before storing the catalog that names them.
-	if dirty {
-		if err := s.disk.syncDir(chunkFolder); err != nil {
-			s.redirty(true)
-			return nil, p.Held, err
-		}
+	if !fresh {
+		s.confirm(p.Tenure)
+		return nil, p.Held, nil
 	}
-	if sure, err := s.disk.replace(catalogFile, text); err != nil {
+	if err := s.syncChunks(); err != nil {
+		return nil, p.Held, err
+	}
+	if sure, err := s.record(by, whole); err != nil {
 		if !sure {
 			s.fail(err)
 		}
@@ -98,68 +99,125 @@ func (s *Store) take(c catalog, holder string, partial bool) (missing []Hash, he
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.catalog, s.named, s.promise.Held, s.offered, s.asOf = c, all, c.Version(), nil, time.Now()
+	s.apply(by)
+	s.offered, s.asOf = nil, time.Now()
 	s.sweep()
 	return nil, s.promise.Held, nil
 }
 
-func (s *Store) redirty(dirty bool) {
+// prepare lists the chunks that a catalog lacks, and expects them.
+func (s *Store) prepare(by change, fresh, partial bool) (missing []Hash, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.dirty = s.dirty || dirty
+	if after := s.roomAfter(by); fresh && after > s.room && after > maxRoom {
+		return nil, ErrFull
+	}
+	if !partial {
+		missing = s.missing(by, missingAtOnce)
+	}
+	if fresh || len(missing) > 0 {
+		s.expect(s.chunks(by))
+	}
+	return missing, nil
 }
 
-// confirm notes that the catalog is the leader's at this time.
-func (s *Store) confirm() {
+// syncChunks makes the names of placed chunks durable, before a catalog names them.
+func (s *Store) syncChunks() error {
+	s.mu.Lock()
+	dirty := s.dirty
+	s.dirty = false // chunks placed from here on are not needed by this catalog
+	s.mu.Unlock()
+	if !dirty {
+		return nil
+	}
+	err := s.disk.syncDir(chunkFolder)
+	if err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.dirty = true
+	}
+	return err
+}
+
+// confirm notes that the catalog is the promised leader's at this time.
+func (s *Store) confirm(t Tenure) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asOf = time.Now()
+	if s.catalog.Tenure == t {
+		s.asOf = time.Now()
+	}
 }
 
-// add stores a chunk that the caller has pinned, unless it is there.
-func (s *Store) add(h Hash, chunk []byte) error {
+// add stores a chunk that the caller has pinned.
+func (s *Store) add(chunk []byte) error {
+	f, err := s.disk.draft(bytes.NewReader(chunk), ChunkSize)
+	if err != nil {
+		return err
+	}
+	return s.keep(f)
+}
+
+// keep gives a draft the name of its hash, which the caller has pinned, unless that is there.
+func (s *Store) keep(f draft) error {
 	s.mu.RLock()
-	_, there := s.have[h]
+	_, there := s.have[f.hash]
 	broken := s.broken
 	s.mu.RUnlock()
 	if there || broken != nil {
+		f.discard()
 		return broken
 	}
-	draft, err := s.disk.draft(chunk)
-	if err != nil {
+	if err := s.disk.sync(f); err != nil {
 		return err
 	}
 	// Place it under the lock, so that no sweep removes it before it is recorded.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.broken != nil {
-		return s.broken
+	err := s.broken
+	if err == nil {
+		err = s.disk.place(f, chunkFolder, f.hash.String())
 	}
-	if err := s.disk.place(draft, chunkFolder, h.String()); err != nil {
+	if err != nil {
+		f.discard()
 		return err
 	}
-	s.have[h], s.dirty = struct{}{}, true
+	s.have[f.hash], s.dirty = struct{}{}, true
+	s.sort(f.hash)
 	return nil
 }
 
 // receive stores a chunk if the promised leader's offered catalog names it.
-func (s *Store) receive(t Tenure, h Hash, chunk []byte) error {
+func (s *Store) receive(t Tenure, h Hash, chunk io.Reader) error {
 	unpin := s.pin(h)
 	defer unpin()
-	s.mu.RLock()
-	_, err := s.promise.raise(t, "")
-	if err == nil && t != s.promise.Tenure {
-		err = errNotOffered // a later leader, which has offered nothing yet
-	}
-	if _, wanted := s.offered[h]; err == nil && !wanted {
-		err = errNotOffered
-	}
-	s.mu.RUnlock()
-	if err != nil {
+	if err := s.wanted(t, h); err != nil {
 		return err
 	}
-	if hashOf(chunk) != h {
-		return errMismatch
+	f, err := s.disk.draft(chunk, ChunkSize+1)
+	switch {
+	case err != nil:
+		return err
+	case !errors.Is(f.ended, io.EOF):
+		err = readError(f.ended)
+	case f.hash != h:
+		err = errMismatch
+	default:
+		return s.keep(f)
 	}
-	return s.add(h, chunk)
+	f.discard()
+	return err
+}
+
+// wanted refuses a chunk that no catalog of the promised leader needs.
+func (s *Store) wanted(t Tenure, h Hash) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if _, err := s.promise.raise(t, ""); err != nil {
+		return err
+	}
+	// Another tenure is a later leader's, which has offered nothing yet.
+	if _, offered := s.offered[h]; !offered || t != s.promise.Tenure {
+		return errNotOffered
+	}
+	return nil
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// doubtful fails each sync of the node's folder once doubt is called.
+// doubtful fails each sync of the node's folder and of its log once doubt is called.
 func (n *node) doubtful() (doubt func()) {
 	var bad atomic.Bool
 	n.store.disk.trip = func(op, name string) error {
-		if bad.Load() && op == "syncdir" && name == filepath.Base(n.dir) {
+		if bad.Load() && (op == "syncdir" && name == filepath.Base(n.dir) || op == "sync" && name == catalogFile) {
 			return syscall.EIO
 		}
 		return nil
@@ -91,7 +91,7 @@ func TestAFailedAdoptionBlamesTheRightNode(t *testing.T) {
 			l.Events.Trouble = func(peer string, _ error) { blamed.Store(&peer) }
 			h := hashOf([]byte("1"))
 			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
-			if err := two.store.add(h, []byte("1")); err != nil {
+			if err := two.store.add([]byte("1")); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := two.store.take(held, two.id, false); err != nil {

@@ -2,6 +2,7 @@ package chunksync
 
 import (
 	"context"
+	"errors"
 	"math"
 	"net/http"
 	"sync/atomic"
@@ -39,7 +40,7 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	first, second := []byte("first"), []byte("second")
 	unpin := one.store.pin(hashOf(first), hashOf(second))
 	for _, content := range [][]byte{first, second} {
-		if err := one.store.add(hashOf(content), content); err != nil {
+		if err := one.store.add(content); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,6 +77,85 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	}
 }
 
+// A leader does not verify what it sends. A chunk that has rotted is refused by the peer, and then
+// the leader notices it and resigns.
+func TestARottenChunkIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, harm := range harms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tm := newTeam(t, 2, new(0))
+			one, two := tm.nodes[0], tm.nodes[1]
+			l, _ := one.loopOf(1)
+			content := []byte("a chunk")
+			unpin := one.store.pin(hashOf(content))
+			defer unpin()
+			if err := one.store.add(content); err != nil {
+				t.Fatal(err)
+			}
+			c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": {Size: 7, Chunks: []Hash{hashOf(content)}}}}
+			if _, _, err := one.store.take(c, one.id, false); err != nil {
+				t.Fatal(err)
+			}
+			if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok {
+				t.Fatalf("the offer: got %+v, want a lacking chunk", in)
+			}
+			if err := harm(one.chunkPath(content)); err != nil {
+				t.Fatal(err)
+			}
+			if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(deposed); !ok || !errors.Is(context.Cause(l.over), ErrDamaged) {
+				t.Errorf("sending it: got %+v, and the leadership ended with %v, want deposed and ErrDamaged", in, context.Cause(l.over))
+			}
+			if two.chunkCount() != 0 {
+				t.Error("the peer has a rotten chunk")
+			}
+		})
+	}
+}
+
+// A leader whose store has taken another one's catalog offers nothing of it.
+func TestAnothersCatalogIsNotOffered(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	l, _ := one.loopOf(1)
+	if _, _, err := one.store.take(catalog{Tenure: Tenure{Epoch: 2}, Seq: 3}, "other", false); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := l.perform(t.Context(), offer{two.id, Version{2, 3}}).(deposed); !ok || two.store.promised().Held != (Version{}) {
+		t.Errorf("got %+v, and the peer holds %s, want deposed and nothing", in, two.store.promised().Held)
+	}
+}
+
+// A chunk that a peer has lost is sent again, unless the leader's file was removed meanwhile. The
+// leader then has no chunk, and is not damaged.
+func TestALostChunkThatIsNotNeededAnyMore(t *testing.T) {
+	t.Parallel()
+	tm := newTeam(t, 2, new(0))
+	one, two := tm.nodes[0], tm.nodes[1]
+	l, _ := one.loopOf(1)
+	content := []byte("1")
+	unpin := one.store.pin(hashOf(content))
+	if err := one.store.add(content); err != nil {
+		t.Fatal(err)
+	}
+	c := catalog{Tenure: l.tenure, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{hashOf(content)}}}}
+	if _, _, err := one.store.take(c, one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	unpin()
+	if in, ok := l.perform(t.Context(), offer{two.id, c.Version()}).(lacking); !ok {
+		t.Fatalf("the offer: got %+v, want a lacking chunk", in)
+	}
+	l.drop(two.id) // as if the peer had held it already, and lost it
+	if _, _, err := one.store.follow(c.write("f", nil), one.id, false); err != nil {
+		t.Fatal(err)
+	}
+	if in, ok := l.perform(t.Context(), send{two.id, hashOf(content)}).(failed); !ok || l.over.Err() != nil {
+		t.Errorf("sending the chunk: got %+v, and the leadership ended with %v, want failed and no end", in, context.Cause(l.over))
+	}
+}
+
 // A gate that shuts before or during an adoption stops it, and no peer is blamed.
 func TestAShutGateAdoptsNothing(t *testing.T) {
 	t.Parallel()
@@ -86,7 +166,7 @@ func TestAShutGateAdoptsNothing(t *testing.T) {
 			one, two := tm.nodes[0], tm.nodes[1]
 			h := hashOf([]byte("1"))
 			held := catalog{Tenure: Tenure{Epoch: 1}, Seq: 1, Files: map[string]File{"f": {Size: 1, Chunks: []Hash{h}}}}
-			if err := two.store.add(h, []byte("1")); err != nil {
+			if err := two.store.add([]byte("1")); err != nil {
 				t.Fatal(err)
 			}
 			if _, _, err := two.store.take(held, two.id, false); err != nil {

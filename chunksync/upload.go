@@ -1,49 +1,56 @@
 package chunksync
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
 )
 
+// storedAtOnce is how many chunks of one upload are synced while the next is read.
+const storedAtOnce = 4
+
 // addContent cuts content into chunks and stores them, in no catalog yet. They are pinned
 // until unpin is called, also after an error.
 func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(), err error) {
-	var pinned []Hash
-	unpin = sync.OnceFunc(func() { s.unpin(pinned) })
-	buffer := make([]byte, ChunkSize)
-	for {
-		n, err := fillUp(content, buffer)
-		over := errors.Is(err, io.EOF)
-		if err != nil && !over {
-			return f, unpin, err
+	var storing sync.WaitGroup
+	failed, slots := make(chan error, 1), make(chan struct{}, storedAtOnce)
+	rest := bufio.NewReaderSize(content, pieceSize)
+	for len(failed) == 0 {
+		if _, err = rest.Peek(1); err != nil {
+			break // most often io.EOF
 		}
-		if n > 0 {
-			h := hashOf(buffer[:n])
-			s.pinOne(h)
-			pinned = append(pinned, h)
-			if f.Size += int64(n); f.Size > most {
-				return f, unpin, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+		var d draft
+		if d, err = s.disk.draft(rest, ChunkSize); err != nil {
+			break
+		}
+		if f.Size += d.size; f.Size > most {
+			d.ended = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
+		}
+		if err = d.ended; err != nil && !errors.Is(err, io.EOF) {
+			d.discard()
+			break
+		}
+		s.pinOne(d.hash)
+		f.Chunks = append(f.Chunks, d.hash)
+		slots <- struct{}{}
+		storing.Go(func() {
+			if err := s.keep(d); err != nil {
+				select {
+				case failed <- err:
+				default: // one is enough
+				}
 			}
-			if err := s.add(h, buffer[:n]); err != nil {
-				return f, unpin, err
-			}
-			f.Chunks = append(f.Chunks, h)
-		}
-		if over {
-			return f, unpin, nil
-		}
+			<-slots
+		})
 	}
-}
-
-// fillUp reads until the buffer is full or the reader ends. Unlike io.ReadFull, it keeps
-// io.EOF apart from a broken connection, since half an upload is not a file.
-func fillUp(from io.Reader, buffer []byte) (n int, err error) {
-	for n < len(buffer) && err == nil {
-		var more int
-		more, err = from.Read(buffer[n:])
-		n += more
+	storing.Wait()
+	if len(failed) > 0 {
+		err = <-failed
 	}
-	return n, err
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return f, sync.OnceFunc(func() { s.unpin(f.Chunks) }), err
 }

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// The messages between nodes, where a tenure is called reign. A catalog is offered until no
-// chunk is missing; the offer that finds none missing is the commit.
+// The messages between nodes, where a tenure is called reign. A catalog, or its change since
+// the one that the peer holds, is offered until no chunk is missing; the offer that finds none
+// missing is the commit.
 type (
 	promiseRequest struct {
 		Tenure Tenure `json:"reign"`
@@ -18,7 +19,8 @@ type (
 	}
 	offerRequest struct {
 		Holder  string          `json:"holder"`
-		Catalog json.RawMessage `json:"catalog"`
+		Catalog json.RawMessage `json:"catalog,omitempty"`
+		Change  json.RawMessage `json:"change,omitempty"` // instead of Catalog
 	}
 	heldAnswer struct {
 		ID      string  `json:"id"` // the answering node

@@ -43,12 +43,14 @@ func TestWorlds(t *testing.T) {
 			t.Fatalf("%s\nreplay: go test ./chunksync -run TestWorlds -seed %d", w.fault, s)
 		}
 		sum.acks, sum.refusals, sum.found, sum.kills = sum.acks+w.acks, sum.refusals+w.refusals, sum.found+w.found, sum.kills+w.kills
+		sum.changes, sum.passed = sum.changes+w.changes, sum.passed+w.passed
 		sum.counted, sum.repairs, sum.hopeless = sum.counted+w.counted, sum.repairs+w.repairs, sum.hopeless+w.hopeless
 	}
 	t.Logf("%d writes acknowledged, %d requests of stale leaders refused, %d catalogs adopted from a peer, %d kills", sum.acks, sum.refusals, sum.found, sum.kills)
 	t.Logf("%d chunks repaired, %d takeovers that needed the answer of a damaged node, %d worlds that no node can lead any more", sum.repairs, sum.counted, sum.hopeless)
+	t.Logf("%d changes offered, %d of them to a node that had some of it", sum.changes, sum.passed)
 	few := int(last) / 50
-	if *seed == 0 && (min(sum.acks, sum.refusals, sum.found, sum.kills, sum.repairs) < 25*few || sum.counted < few) {
+	if *seed == 0 && (min(sum.acks, sum.refusals, sum.found, sum.kills, sum.repairs, sum.changes) < 25*few || min(sum.counted, sum.passed) < few) {
 		t.Errorf("too few events of some kind, these worlds are blind: want %d of each kind and %d takeovers that count", 25*few, few)
 	}
 	if *seed == 0 && sum.hopeless > int(last)/8 {
@@ -75,6 +77,7 @@ type world struct {
 
 	acks, refusals, found, kills int
 	counted, repairs, hopeless   int
+	changes, passed              int // offered changes, and those of catalogs that the node had passed
 }
 
 // worldNode is a node. The fields from up on die with its process.
@@ -132,6 +135,21 @@ func newWorld(s uint64) *world {
 	w.copies = w.rng.IntN(len(w.nodes))
 	return w
 }
+
+// with returns the tenure's next catalog, with the file put or, if f is nil, removed.
+func (c catalog) with(name string, f *File) catalog { return c.after(c.write(name, f)) }
+
+func (c catalog) chunks() map[Hash]struct{} {
+	all := map[Hash]struct{}{}
+	for _, f := range c.Files {
+		for _, h := range f.Chunks {
+			all[h] = struct{}{}
+		}
+	}
+	return all
+}
+
+func (c catalog) names() []string { return slices.Sorted(maps.Keys(c.Files)) }
 
 func (c catalog) sameAs(o catalog) bool {
 	return c.Tenure == o.Tenure && c.Seq == o.Seq && maps.EqualFunc(c.Files, o.Files, File.same)

@@ -199,6 +199,7 @@ func (l *worldLeader) do(a action) {
 	case adopt:
 		l.adopt(a)
 	case offer:
+		base, known := w.made[l.m.Held(a.Peer)]
 		c, under := l.sending[a.Peer]
 		if !under || c.Version() != a.Version {
 			c = l.n.catalog
@@ -213,7 +214,17 @@ func (l *worldLeader) do(a action) {
 			l.sending[a.Peer] = c
 		}
 		l.call(a.Peer, true, func(n *worldNode) input {
-			missing, held, err := n.take(c)
+			next := c
+			if known && base.Tenure == c.Tenure {
+				if by := w.changeOf(base, c); by.follows(n.catalog) {
+					w.changes++
+					if base.Version() != n.catalog.Version() {
+						w.passed++
+					}
+					next = n.catalog.after(by)
+				}
+			}
+			missing, held, err := n.take(next)
 			switch {
 			case err != nil:
 				return deposed{}
@@ -246,6 +257,23 @@ func (l *worldLeader) do(a action) {
 	case resign:
 		l.over = true
 	}
+}
+
+// changeOf returns the change between two catalogs of a leader, as Store.changeSince does.
+func (w *world) changeOf(base, c catalog) change {
+	by := difference(base, c)
+	for v := base; v.Seq < c.Seq; {
+		next := w.made[Version{v.Tenure.Epoch, v.Seq + 1}]
+		for name := range difference(v, next).Files {
+			if f, there := c.Files[name]; there {
+				by.Files[name] = &f
+			} else {
+				by.Files[name] = nil
+			}
+		}
+		v = next
+	}
+	return by
 }
 
 // call is one exchange. It may get lost on the way there or back, or arrive again later.

@@ -125,15 +125,14 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 func (l *loop) change(name string, f *File) (Version, error) {
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	now, _ := l.Store.latest()
-	old, there := now.Files[name]
+	now, old, there := l.Store.look(name)
 	if f == nil && !there || f != nil && there && f.same(old) {
 		return now.Version(), nil
 	}
 	if now.Tenure != l.tenure {
 		return Version{}, &StaleError{Got: l.tenure, Promised: now.Tenure} // this node has taken another leader's
 	}
-	missing, held, err := l.Store.take(now.with(name, f), l.ID, l.alone())
+	missing, held, err := l.Store.follow(now.write(name, f), l.ID, l.alone())
 	if err == nil && len(missing) > 0 {
 		err = fmt.Errorf("%w: chunk %s", ErrDamaged, missing[0])
 	}

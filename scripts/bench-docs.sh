@@ -27,7 +27,7 @@ measured() {
 		echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
 		echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after: $(load)."
 		echo
-		awk '/^\| (gate|fence|election|pending) / { print "### " $2 "\n" } { print }' "$out/table"
+		awk '/^\| (gate|fence|election|pending|files) / { print "### " $2 "\n" } { print }' "$out/table"
 	} >"$file"
 }
 

@@ -51,6 +51,7 @@ func TestBench(t *testing.T) {
 			"send_to_mined", "submit_to_mined", "accept", "commits", "idle_p50", "idle_p99", "send_with_finished_rows",
 			"failover_to_sent_p50", "failover_to_sent_max",
 		},
+		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,7 +120,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

@@ -44,6 +44,8 @@ type amounts struct {
 	singles, failovers      int           // intents at rest, and kills of the leading node
 	finished                int           // transactions of a long history
 	accounts                int           // of a node at rest
+	files, filings          int           // of several chunks, per round, and rounds
+	smallFiles              int
 	scopes                  []int
 }
 
@@ -53,12 +55,14 @@ func (c Config) amounts() amounts {
 			kills: 2, handoffs: 2, stalls: 1, rounds: 2,
 			slice: 200 * time.Millisecond, loop: 10 * time.Millisecond, rest: c.Lease, scopes: []int{1, 100},
 			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000, accounts: 50,
+			files: 20, filings: 1, smallFiles: 60,
 		}
 	}
 	return amounts{
 		kills: 200, handoffs: 200, stalls: 5, rounds: 8,
 		slice: 2 * time.Second, loop: 300 * time.Millisecond, rest: 10 * c.Lease, scopes: []int{1, 100, 1000, 10000},
 		intents: 20_000, sendings: 4, singles: 200, failovers: 10, finished: 1_000_000, accounts: 1000,
+		files: 50, filings: 6, smallFiles: 3000,
 	}
 }
 
@@ -71,11 +75,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending"}
+var order = []string{"gate", "fence", "election", "pending", "files"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }

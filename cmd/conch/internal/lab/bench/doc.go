@@ -6,6 +6,7 @@
 //	fence     transactions with conch.fence(), beside the same without
 //	election  from a fault to the successor's act, beside a plain advisory lock
 //	pending   from an intent into a block, beside the node fed with signed bytes
+//	files     files put to three nodes, beside a plain server that writes three copies
 //
 // Leaders are separate processes (package worker), which the bench kills, stops and cuts off. The
 // server is a private one on a disk, with fsync on, or the caller's, where the bench creates a

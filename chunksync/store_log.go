@@ -1,0 +1,69 @@
+package chunksync
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+)
+
+// leastLog is how long a log gets at least before it is begun anew.
+const leastLog = 64 << 10
+
+// loadCatalog reads the log, or the catalog of a version that had none.
+func (s *Store) loadCatalog() (c catalog, err error) {
+	name, torn := catalogFile, false
+	text, err := s.disk.read(name)
+	if err == nil && text == nil {
+		name = oldCatalog
+		text, err = s.disk.read(name)
+	}
+	switch {
+	case err != nil || text == nil:
+		return c, err
+	case name == oldCatalog:
+		c, err = parseCatalog(text)
+	default:
+		c, torn, err = parseLog(text)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: %s: %w", ErrDamaged, name, err)
+	}
+	if name == catalogFile {
+		_ = s.disk.remove(oldCatalog) // until then the log goes first
+		s.begun = int64(bytes.IndexByte(text, '\n'))
+	}
+	if name == catalogFile && !torn {
+		s.log = int64(len(text))
+	}
+	if info, err := os.Stat(s.disk.path(name)); err == nil {
+		s.asOf = info.ModTime() // when it was last known to be the leader's
+	}
+	return c, nil
+}
+
+// record writes a line with the change to the log, or begins the log anew with the catalog
+// that the change makes: if that is of another leader, if the log's end is uncertain, or if
+// the log has grown to twice its beginning. After an error without sure, a crash may leave
+// the log with the change or without.
+func (s *Store) record(by change, whole bool) (sure bool, err error) {
+	if !whole && s.log > 0 && s.log < 2*s.begun+leastLog {
+		by.From = s.catalog.Seq // which may be newer than what the change was made from
+		text, err := line(by)
+		if err != nil {
+			return true, err
+		}
+		if sure, err = s.disk.extend(catalogFile, s.log, text); err == nil {
+			s.log += int64(len(text))
+		}
+		return sure, err
+	}
+	text, err := line(catalogJSON(s.catalog.after(by)))
+	if err != nil {
+		return true, err
+	}
+	if sure, err = s.disk.replace(catalogFile, text); err != nil {
+		return sure, err
+	}
+	s.log, s.begun = int64(len(text)), int64(len(text))
+	return true, nil
+}
