@@ -111,3 +111,13 @@ func Only(methods ...string) Behaviour {
 		return c.refuse(-32601, "the method %s does not exist/is not available", c.Method)
 	}
 }
+
+// Falters fails one call in so many, also of a batch, as a gateway does that has lost the backend.
+func Falters(in int) Behaviour {
+	return func(c *Call, next Answerer) Answer {
+		if c.request.provider.draw(in) > 0 {
+			return next(c)
+		}
+		return c.refuse(-32603, "internal error: upstream connection reset")
+	}
+}

@@ -46,7 +46,7 @@ const (
 func Profiles(full bool) []Profile {
 	var all []Profile
 	for _, part := range []func(bool) []Profile{
-		limitProfiles, rateProfiles, finalityProfiles, tagProfiles, backendProfiles, lieProfiles, poolProfiles, lossProfiles, dataProfiles,
+		limitProfiles, rateProfiles, finalityProfiles, tagProfiles, backendProfiles, lieProfiles, poolProfiles, lossProfiles, dataProfiles, worstProfiles,
 		answerProfiles, socketProfiles, badProfiles,
 	} {
 		all = append(all, part(full)...)

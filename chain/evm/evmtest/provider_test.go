@@ -130,6 +130,7 @@ func TestBehaviours(t *testing.T) {
 		{"pruned", does(evmtest.Pruned(8)), count("0x5b"), "not available", count("0x5c"), `"0x5c"`},
 		{"pruned and behind", does(evmtest.FinalityBehind(50), evmtest.Pruned(8)), count("finalized"), "not available", count("latest"), `"0x64"`},
 		{"without a method", does(evmtest.Without("eth_blockNumber")), call("eth_blockNumber"), "-32601", count("latest"), `"0x64"`},
+		{"falters", does(evmtest.Falters(1).On("eth_blockNumber")), call("eth_blockNumber"), "-32603", count("latest"), `"0x64"`},
 		{"no index", does(evmtest.NoIndex()), call("eth_getTransactionByHash", tx), `"result":null`, count("latest"), `"0x64"`},
 		{"late receipts", does(evmtest.LateReceipts(3)), call("eth_getTransactionReceipt", tx), `"result":null`, count("latest"), `"0x64"`},
 		{"pool counted", does(evmtest.CountsPool()), count("latest"), `"0x68"`, count("0x1"), `"0x1"`},
