@@ -13,7 +13,7 @@ func worstProfiles(full bool) []Profile {
 		Install: func(p *Provider) {
 			p.Carries(
 				RateLimit(100, 100, true), BatchLimit(10, ByItems), everySecond(Gateway(sendRaw, http.StatusGatewayTimeout)), Shuffled(),
-				Trickle(4, pick(full, 5*twenty, twenty/4)),
+				Trickle(4, pick(full, twenty, twenty/4)),
 			)
 			p.Does(Falters(20), PerItem(Fresh, Lag(1), Lag(3), Lag(6)), Forgets(2))
 		},
