@@ -43,6 +43,7 @@ type machine struct {
 	reread   fence.Instant // the same for actions that only read the chain, since one has failed
 	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	window   window        // how many nonces from best on may be signed and sent
+	most     int           // how many intents the next assign may have: fewer after one that failed
 	sentFrom uint64        // best when the submit under way began
 
 	paused uint64        // sign and send nothing until the head has this height, or until resume
@@ -116,7 +117,7 @@ const (
 
 // newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
-	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight)}
+	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch}
 }
 
 // Step takes one input at the time now and returns the actions to carry out, in order.
@@ -289,6 +290,9 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.loads, m.phase = false, blank
 	case assign, replace:
 		m.signing = false
+		if one, is := a.(assign); is { // it may have been too much for the time that it had
+			m.most = max(1, min(m.most, one.Most)/2)
+		}
 		if in.Unsure {
 			m.phase = blank
 		}

@@ -141,7 +141,7 @@ func (m *machine) sign(now fence.Instant) {
 		m.do(replace{Replacements: wanted})
 		return
 	}
-	room := min(m.set.MaxInFlight-m.census.inFlight, m.set.MaxBatch)
+	room := min(m.set.MaxInFlight-m.census.inFlight, m.most)
 	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
 		return
 	}

@@ -114,6 +114,7 @@ func (m *machine) stored(now fence.Instant, in stored) {
 	m.signing = false
 	if m.replacing == nil {
 		m.queued = max(in.Left, m.heard) // an assign; a replace does not count the queue
+		m.most = min(2*m.most, m.set.MaxBatch)
 	}
 	for _, add := range in.Slots {
 		s := m.slots.get(add.Index)

@@ -32,7 +32,7 @@ func TestStories(t *testing.T) {
 			if words[0] == "limits" { // before all else
 				args := arguments(words[1:])
 				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
-				m.window = newWindow(m.set.MaxInFlight)
+				m.window, m.most = newWindow(m.set.MaxInFlight), m.set.MaxBatch
 				return nil
 			}
 			if words[0] == "wait" || words[0] == "pace" {
@@ -163,7 +163,7 @@ func parse(t *testing.T, words []string) input {
 		return tick{}
 	case "broke":
 		return broke{Action: map[string]action{
-			"load": load{}, "assign": assign{}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{}, "recall": search{Recall: true},
+			"load": load{}, "assign": assign{Most: 3}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{}, "recall": search{Recall: true},
 			"link": link{}, "confirm": confirm{}, "survey": survey{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}

@@ -76,9 +76,9 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 	stopped := proxy.keep(false)
 	one := senderAt(t, "n1", db.URL, proxy.url, "").leads(1)
 	many := callersOf(t, one)
-	many.wants(0, 40)
+	many.wants(0, 16) // as many as a leader signs before the endpoint has taken any
 	happens(t, "signed bytes are on their way", stopped)
-	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 40 })
+	pgtest.Eventually(t, patience, "all are signed and stored", func() bool { return len(attempts(t, db)) == 16 })
 	one.stop(syscall.SIGKILL)
 	stored := attempts(t, db)
 	for nonce, hashes := range stored {
