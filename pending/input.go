@@ -45,6 +45,11 @@ type (
 	confirmed struct {
 		Answers []confirmation
 	}
+	// paged answers page.
+	paged struct {
+		From, To uint64
+		Slots    []Slot
+	}
 	// saved answers save.
 	saved struct{}
 	// broke reports that an action failed as a whole, or that its result is unknown.
@@ -136,6 +141,7 @@ func (confirmed) input() {}
 func (surveyed) input()  {}
 func (found) input()     {}
 func (saved) input()     {}
+func (paged) input()     {}
 func (broke) input()     {}
 func (turned) input()    {}
 func (woken) input()     {}
@@ -191,6 +197,10 @@ type (
 	confirm struct {
 		Claims []claim
 	}
+	// page reads the slots with nonces from From to To, which have left the line.
+	page struct {
+		From, To uint64
+	}
 	// save stores new states of slots, and why intents wait.
 	save struct {
 		Changes []Change
@@ -241,4 +251,5 @@ func (link) action()    {}
 func (confirm) action() {}
 func (survey) action()  {}
 func (save) action()    {}
+func (page) action()    {}
 func (Alarm) action()   {}

@@ -22,6 +22,7 @@ func (m *machine) pump(now fence.Instant) {
 	}
 	m.beginRecall()
 	m.takeCensus(now)
+	m.leave()
 	m.markStuck(now)
 	m.save(now)
 	m.read(now)
@@ -29,12 +30,13 @@ func (m *machine) pump(now fence.Instant) {
 	m.submit(now)
 }
 
-// read starts the actions that only read the chain.
+// read starts the actions that only read.
 func (m *machine) read(now fence.Instant) {
 	if now < m.reread {
 		return
 	}
 	m.reread = 0
+	m.page()
 	m.look(now)
 	m.link()
 	m.confirm()
@@ -45,6 +47,7 @@ func (m *machine) read(now fence.Instant) {
 // census is what one pass over all slots has found.
 type census struct {
 	inFlight int  // number of slots that are not in a block
+	guests   int  // number of slots that have come back into the line, but for those to be sent, which may wait for a run
 	doubts   bool // some slots are to be looked up
 	spent    bool // some nonces were used by an unknown transaction
 	outdated bool // some slots may need another attempt
@@ -66,11 +69,15 @@ func (m *machine) takeCensus(now fence.Instant) {
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
 		}
+		if s.guest && (s.in != nil || s.Index < m.best) {
+			c.guests++
+		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 		c.unlinked = c.unlinked || s.contradicted || s.toLink(m.final)
 		c.unconfirmed = c.unconfirmed || m.wantsOpinion(s) || m.wantsCount(s)
 	}
+	c.inFlight += m.deep.inFlight(m.best)
 	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
 		m.front, m.frontSince, m.frontFrom = m.best, m.head.Number, now
 	}
@@ -188,7 +195,7 @@ func (m *machine) save(now fence.Instant) {
 	}
 	var changes []Change
 	for _, s := range m.slots.all() {
-		timedOut := s.in != nil && m.set.FinalAfter > 0 && m.head.Number > s.in.Block.Number+m.set.FinalAfter
+		timedOut := s.in != nil && m.overdue(s.in.Block)
 		c := s.change(timedOut)
 		if c == s.saved || s.unheard() {
 			continue
@@ -197,7 +204,8 @@ func (m *machine) save(now fence.Instant) {
 			m.later = sooner(m.later, delivery.after.Add(m.set.Patience))
 			continue
 		}
-		s.saving = &c
+		changed := c // only now on the heap: most slots do not change
+		s.saving = &changed
 		changes = append(changes, c)
 	}
 	do := save{Changes: changes}

@@ -35,6 +35,9 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 		return l.link(ctx, a)
 	case confirm:
 		return l.confirm(ctx, a)
+	case page:
+		slots, err := l.Store.Slots(brief, l.Account, a.From, a.To)
+		return paged{From: a.From, To: a.To, Slots: slots}, err
 	case save:
 		return saved{}, l.write(ctx, Batch{Changes: a.Changes, Hold: a.Hold})
 	default:
@@ -59,7 +62,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	})
 	err := l.settle(ctx)
 	if err == nil {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64, l.held.Most)
 	}
 	asking.Wait()
 	if err = errors.Join(fault, err); err != nil {
@@ -73,7 +76,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 		out.Best = max(out.Best, again)
 	}
 	if !out.Snapshot.has(out.Best) {
-		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best); err != nil {
+		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best, l.held.Most); err != nil {
 			return nil, err
 		}
 	}
@@ -103,6 +106,11 @@ func (s Snapshot) has(from uint64) bool {
 	for _, one := range s.Slots {
 		if one.Index >= from {
 			n++
+		}
+	}
+	for _, run := range s.Runs {
+		if run.Last >= from {
+			n += run.Last - max(run.First, from) + 1
 		}
 	}
 	return from+n >= s.Next

@@ -211,7 +211,7 @@ type rows struct {
 	read  []uint64
 }
 
-func (s *rows) Load(_ context.Context, _ chain.Account, from uint64) (snap Snapshot, err error) {
+func (s *rows) Load(_ context.Context, _ chain.Account, from uint64, _ int) (snap Snapshot, err error) {
 	s.read = append(s.read, from)
 	for index := range uint64(10) {
 		if final := index < s.final; !final || index >= from {
@@ -253,6 +253,17 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 				t.Errorf("%d slots, want the nonces %d to 9", n, c.lowest)
 			}
 		})
+	}
+}
+
+// A snapshot has every slot from a nonce on if each is in it, alone or in a run.
+func TestWhatASnapshotHas(t *testing.T) {
+	t.Parallel()
+	snap := Snapshot{Next: 10, Slots: []Slot{{Index: 3}, {Index: 7}, {Index: 8}, {Index: 9}}, Runs: []Run{{First: 0, Last: 1}, {First: 4, Last: 6}}}
+	for from := range uint64(12) {
+		if got, want := snap.has(from), from >= 3; got != want {
+			t.Errorf("it has all from %d on: %v, want %v", from, got, want)
+		}
 	}
 }
 
