@@ -67,6 +67,8 @@ type Config struct {
 	Repair time.Duration
 	Events Events
 	Clock  fence.Clock // default fence.Boottime
+
+	held held // the usual, but in tests
 }
 
 func (c Config) withDefaults(d chain.Description) Config {
@@ -91,6 +93,7 @@ func (c Config) withDefaults(d chain.Description) Config {
 	c.Pace = cmp.Or(c.Pace, time.Second)
 	c.Longest = cmp.Or(c.Longest, 10*time.Second)
 	c.Repair = cmp.Or(c.Repair, time.Second)
+	c.held = cmp.Or(c.held, usual)
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}
@@ -101,6 +104,7 @@ func (c Config) settings() settings {
 	return settings{
 		MaxInFlight: c.MaxInFlight, MaxBatch: c.MaxBatch, ResendAfter: c.ResendAfter, RaiseAfter: c.RaiseAfter, FillAfter: c.FillAfter,
 		MostRaise: c.MostRaise, FinalAfter: c.FinalAfter, SearchAfter: c.SearchAfter, SharedKey: c.SharedKey, RestoreWait: c.RestoreWait, RejectAfter: c.RejectAfter, Relaxed: c.Relaxed, Retry: c.Retry, Patience: c.Patience, Pace: c.Pace,
+		Held: c.held,
 	}
 }
 

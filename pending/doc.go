@@ -32,6 +32,10 @@
 //
 // # Limits
 //
+// A process has about 10,000 of an account's slots in memory, besides those that are not in a block and those of
+// the newest blocks. Of older ones that are not final it knows the block, and reads them again when there is
+// something to do. A new leader learns the blocks of all of them with its first look at the rows.
+//
 // If the database loses committed rows (asynchronous replication, a restore), an intent whose slot
 // is lost is carried out again, unless the contract recognises it. A chain that takes back final
 // blocks can do the same, or leave an intent undone whose slot another sender then used; an alarm

@@ -2,6 +2,12 @@ package pending
 
 import "github.com/conchhq/conch/chain"
 
+// Holding returns the configuration with lower limits of what is in memory.
+func (c Config) Holding(most, guests, page int, depth uint64) Config {
+	c.held = held{Most: most, Guests: guests, Page: page, Depth: depth}
+	return c
+}
+
 // Records returns all intents in the order of acceptance.
 func (s *Memory) Records() []Record {
 	s.mu.Lock()

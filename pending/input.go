@@ -51,6 +51,11 @@ type (
 	confirmed struct {
 		Answers []confirmation
 	}
+	// paged answers page.
+	paged struct {
+		From, To uint64
+		Slots    []Slot
+	}
 	// saved answers save.
 	saved struct{}
 	// broke reports that an action failed as a whole, or that its result is unknown.
@@ -143,6 +148,7 @@ func (confirmed) input() {}
 func (surveyed) input()  {}
 func (found) input()     {}
 func (saved) input()     {}
+func (paged) input()     {}
 func (broke) input()     {}
 func (turned) input()    {}
 func (woken) input()     {}
@@ -156,7 +162,9 @@ type action interface{ action() }
 
 type (
 	// load reads the chain's counts, and the slots that the store or the chain has as not final.
-	load struct{}
+	load struct {
+		Low bool // counts of the chain that are below final nonces came so often that they are believed
+	}
 	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {
 		First       uint64
@@ -203,6 +211,10 @@ type (
 	// confirm asks for a second opinion about transactions that one endpoint calls final.
 	confirm struct {
 		Claims []claim
+	}
+	// page reads the slots with nonces from From to To, which have left the line.
+	page struct {
+		From, To uint64
 	}
 	// save stores new states of slots, and why intents wait.
 	save struct {
@@ -254,4 +266,5 @@ func (link) action()    {}
 func (confirm) action() {}
 func (survey) action()  {}
 func (save) action()    {}
+func (page) action()    {}
 func (Alarm) action()   {}

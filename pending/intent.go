@@ -47,9 +47,20 @@ type Slot struct {
 	Age time.Duration
 }
 
-// Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20).
+// Run stands for slots whose transactions are in one block and not final. Each of its nonces has a slot, whose
+// last stored status is InBlock or, if Late, FinalityTimeout, and which waits for nothing else (Waits).
+type Run struct {
+	First, Last uint64 // nonces
+	Block       chain.Block
+	Late        bool
+	Age         time.Duration // as in Slot, of the first nonce
+}
+
+// Snapshot is what Load returns: the slots that are not final, and the final ones from a nonce on (S20). A slot is
+// in Slots or in one of the Runs.
 type Snapshot struct {
 	Slots   []Slot // in the order of their nonces
+	Runs    []Run  // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
 	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
 	Queued  int    // as in Waits

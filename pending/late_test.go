@@ -34,8 +34,8 @@ func (s *tardy) Write(ctx context.Context, t fence.Token, b pending.Batch) error
 	return s.Memory.Write(ctx, t, b)
 }
 
-func (s *tardy) Load(ctx context.Context, a chain.Account, from uint64) (pending.Snapshot, error) {
-	snap, err := s.Memory.Load(ctx, a, from)
+func (s *tardy) Load(ctx context.Context, a chain.Account, from uint64, most int) (pending.Snapshot, error) {
+	snap, err := s.Memory.Load(ctx, a, from, most)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.late != nil {

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -13,7 +14,8 @@ import (
 type machine struct {
 	set        settings
 	phase      phase
-	slots      line        // the slots that are not stored as final
+	slots      line        // the slots that are not stored as final, but for those in deep
+	deep       deep        // the slots that have left the line
 	next       uint64      // the nonce that the next intent gets; it never goes down
 	loadedFrom uint64      // reload if best drops below this: slots under it may not be in memory
 	finalBelow uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
@@ -24,6 +26,7 @@ type machine struct {
 	finalBy    string      // the endpoint that called it final
 	finals     uint64      // counts the turns that named a final block
 	unwound    bool        // a block has left the chain since the last one was applied
+	low        bool        // the next load believes a count that is below final nonces
 	lower      int         // counts in a row that were below best, although no block had left the chain
 
 	resting      bool          // the chain is not followed: it is asked for its count before the next nonce is assigned
@@ -78,6 +81,7 @@ type machine struct {
 	linking        bool           // a link is under way
 	confirming     bool           // a confirm is under way
 	surveying      bool           // a survey is under way
+	paging         bool           // a page is under way
 	alarms         map[Alarm]bool // whether an alarm is raised, by its cause and subject
 	replacing      []replacement  // what the replace under way signs; nil during an assign
 	sendLacksFunds bool           // the node's last answers say that the account cannot pay
@@ -104,6 +108,7 @@ type settings struct {
 	Retry       time.Duration
 	Patience    time.Duration
 	Pace        time.Duration
+	Held        held
 }
 
 // phase tells whether the machine knows the account's slots.
@@ -117,6 +122,7 @@ const (
 
 // newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
+	s.Held = cmp.Or(s.Held, usual)
 	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch}
 }
 
@@ -146,6 +152,8 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 		m.found(in)
 	case saved:
 		m.saved()
+	case paged:
+		m.paged(now, in)
 	case broke:
 		m.broke(now, in)
 	case lost:
@@ -182,8 +190,8 @@ func (m *machine) Next() fence.Instant {
 
 // idle reports whether there is nothing for which the chain has to be followed.
 func (m *machine) idle() bool {
-	busy := m.loads || m.signing || m.saving || m.looking || m.sending || m.searching || m.linking || m.confirming || m.surveying
-	return m.phase == working && !busy && m.retry == 0 && len(m.slots.all()) == 0 && m.queued == 0 && m.savedHold == m.hold() &&
+	busy := m.loads || m.signing || m.saving || m.looking || m.sending || m.searching || m.linking || m.confirming || m.surveying || m.paging
+	return m.phase == working && !busy && m.retry == 0 && len(m.slots.all()) == 0 && len(m.deep.order) == 0 && m.queued == 0 && m.savedHold == m.hold() &&
 		!m.strange && m.ahead.count <= m.next
 }
 
@@ -206,9 +214,13 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	if m.phase != loading {
 		return
 	}
-	m.phase = working
+	m.phase, m.low = working, false
 	m.slots.clear()
+	m.deep = m.restoredRuns(in.Snapshot.Runs, in.Best, now)
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
+	if len(m.deep.order) > 0 {
+		lowest = m.deep.order[0].First
+	}
 	for _, s := range in.Snapshot.Slots {
 		one := restored(s, in.Best)
 		one.inSince = m.storedIn(one, now)
@@ -246,7 +258,7 @@ func (m *machine) noteCount(count uint64) {
 // noteBest takes the account's next nonce at the head.
 func (m *machine) noteBest(count uint64) {
 	m.best = min(count, m.next)
-	for _, s := range m.slots.all() {
+	for _, s := range m.slots.all() { // one in doubt does not leave the line
 		if s.uncounted {
 			m.best = min(m.best, s.Index)
 			break
@@ -267,7 +279,7 @@ func (m *machine) woken(in woken) {
 		m.notePutOff(in.PutOff)
 	}
 	for _, index := range in.Cancels {
-		if s := m.slots.get(index); s != nil {
+		if s := m.slots.get(index); s != nil { // one that has left comes back with the wish
 			s.Cancel = true
 		}
 	}
@@ -280,7 +292,7 @@ func (m *machine) woken(in woken) {
 // nothing waits but reads: a node that fails to look something up may take what is sent.
 func (m *machine) broke(now fence.Instant, in broke) {
 	switch in.Action.(type) {
-	case probe, search, link, confirm, survey:
+	case probe, search, link, confirm, survey, page:
 		m.reread = now.Add(m.set.Retry)
 	default:
 		m.retry = now.Add(m.set.Retry)
@@ -315,6 +327,8 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.confirming = false
 	case survey:
 		m.surveying = false
+	case page:
+		m.paging, m.deep.asked = false, nil
 	case submit:
 		m.sending = false
 		for _, attempt := range a.Attempts {

@@ -16,9 +16,9 @@ func (m *machine) alarm(a Alarm, raised bool) {
 	if m.alarms[key] == raised {
 		return
 	}
-	m.alarms[key] = raised
 	a.Raised = raised
-	if !raised {
+	if m.alarms[key] = raised; !raised {
+		delete(m.alarms, key)
 		a.Why = ""
 	}
 	if s := m.slots.get(a.Index); s != nil && !a.Whole {
@@ -38,7 +38,7 @@ func (m *machine) endAlarms(index uint64) {
 }
 
 // endPastAlarms ends the alarms about nonces below the account's next one (best) that have no slot:
-// they are final, or gaps that another holder of the key filled.
+// they are final, or gaps that another holder of the key filled. One with an alarm does not leave the line.
 func (m *machine) endPastAlarms() {
 	var gone []uint64
 	for a, raised := range m.alarms {

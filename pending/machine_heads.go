@@ -41,24 +41,29 @@ func (m *machine) turned(now fence.Instant, in turned) {
 }
 
 func (m *machine) applied(in turned) {
+	b := in.Turn.Block
+	m.deep.stirred = true // some may be overdue
 	count := m.count(in.Count)
 	for _, inc := range in.Inclusions {
 		count = max(count, inc.Index+1)
 		s := m.slots.get(inc.Index)
+		if s == nil {
+			m.deep.moved(inc.Index, b)
+		}
 		if s == nil || s.inFinal {
 			continue
 		}
-		m.place(s, &inclusion{Hash: inc.Hash, Block: in.Turn.Block, Failed: inc.Failed}, true)
+		m.place(s, &inclusion{Hash: inc.Hash, Block: b, Failed: inc.Failed}, true)
 		s.retracted = s.retracted && !s.own()
 	}
 	m.noteCount(count)
 	m.noteBest(count)
 	if min(count, m.next) < m.loadedFrom {
-		m.phase = blank // final slots may have to be sent again
+		m.phase, m.low = blank, true // final slots may have to be sent again
 		return
 	}
 	m.endPastAlarms()
-	for _, s := range m.slots.all() {
+	for _, s := range m.slots.all() { // one that has left is in a block
 		m.notePassed(s, count)
 	}
 }
@@ -93,6 +98,7 @@ func (m *machine) count(count uint64) uint64 {
 }
 
 func (m *machine) reverted(b chain.Block) {
+	m.best = m.deep.revert(b, m.best)
 	for _, s := range m.slots.all() { // in order, since alarms may be raised
 		if s.in != nil && s.in.Block.Hash == b.Hash {
 			m.retract(s)
@@ -121,6 +127,7 @@ func (m *machine) retract(s *slot) {
 // finalized links what was followed from block to block: it is an ancestor of the final block, which is
 // one of the head (W1).
 func (m *machine) finalized(now fence.Instant) {
+	m.deep.stirred = true // those that have left are linked when they come back
 	for _, s := range m.slots.all() {
 		if s.in != nil && s.streamed && s.first.Hash == "" && s.in.Block.Number <= m.final.Number {
 			s.first, s.firstBy = m.final, m.finalBy

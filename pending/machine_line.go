@@ -25,6 +25,30 @@ func (l *line) add(s *slot) {
 	l.order = slices.Insert(l.order, at, s)
 }
 
+// merge inserts slots, which are in order and whose nonces are not in the line.
+func (l *line) merge(more []*slot) {
+	for _, s := range more {
+		l.by[s.Index] = s
+	}
+	l.order = merge(l.order, more, func(a, b *slot) bool { return a.Index > b.Index })
+}
+
+// merge returns the elements of both lists in order. It takes over the first one.
+func merge[T any](into, more []T, after func(a, b T) bool) []T {
+	i, j := len(into)-1, len(more)-1
+	into = append(into, more...)
+	for at := len(into) - 1; j >= 0; at-- {
+		if i >= 0 && after(into[i], more[j]) {
+			into[at] = into[i]
+			i--
+			continue
+		}
+		into[at] = more[j]
+		j--
+	}
+	return into
+}
+
 // all returns the slots, lowest nonce first. The result is valid until the next change.
 func (l *line) all() []*slot { return l.order }
 

@@ -15,7 +15,7 @@ func (m *machine) pump(now fence.Instant) {
 	m.retry = 0
 	if m.phase == blank && !m.loads && !m.signing && !m.saving {
 		m.loads, m.phase = true, loading
-		m.do(load{})
+		m.do(load{Low: m.low})
 	}
 	if m.phase != working {
 		return
@@ -29,6 +29,7 @@ func (m *machine) pump(now fence.Instant) {
 	}
 	m.beginRecall()
 	m.takeCensus(now)
+	m.leave(now)
 	m.markStuck(now)
 	m.save(now)
 	m.read(now)
@@ -36,12 +37,13 @@ func (m *machine) pump(now fence.Instant) {
 	m.submit(now)
 }
 
-// read starts the actions that only read the chain.
+// read starts the actions that only read.
 func (m *machine) read(now fence.Instant) {
 	if now < m.reread {
 		return
 	}
 	m.reread = 0
+	m.page(now)
 	m.look(now)
 	m.link()
 	m.confirm()
@@ -52,6 +54,7 @@ func (m *machine) read(now fence.Instant) {
 // census is what one pass over all slots has found.
 type census struct {
 	inFlight int   // number of slots that are not in a block
+	guests   int   // number of slots that have come back into the line, but for those to be sent, which may wait for a run
 	doubts   bool  // some slots are to be looked up
 	spent    bool  // some nonces were used by an unknown transaction
 	outdated bool  // some slots may need another attempt
@@ -80,11 +83,15 @@ func (m *machine) takeCensus(now fence.Instant) {
 		if s.in != nil && s.inSince == 0 {
 			s.inSince = now
 		}
+		if s.guest && (s.in != nil || s.Index < m.best) {
+			c.guests++
+		}
 		c.doubts = c.doubts || s.doubt
 		c.spent = c.spent || s.spent
 		c.unlinked = c.unlinked || s.contradicted || s.toLink(m.final)
 		c.unconfirmed = c.unconfirmed || m.wantsOpinion(s) || m.wantsCount(s)
 	}
+	c.inFlight += m.deep.inFlight(m.best)
 	if m.best != m.front || c.inFlight == 0 { // an idle account has waited for nothing
 		m.front, m.frontSince, m.frontFrom = m.best, m.head.Number, now
 	}
@@ -246,7 +253,8 @@ func (m *machine) save(now fence.Instant) {
 			m.later = sooner(m.later, delivery.after.Add(m.set.Patience))
 			continue
 		}
-		s.saving = &c
+		changed := c // only now on the heap: most slots do not change
+		s.saving = &changed
 		changes = append(changes, c)
 	}
 	do := save{Changes: changes}

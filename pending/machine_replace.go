@@ -21,6 +21,9 @@ func (m *machine) markStuck(now fence.Instant) {
 	}
 	for index := m.front; index < m.front+uint64(m.set.MaxBatch); index++ {
 		s := m.slots.get(index)
+		if s == nil && m.deep.get(index) != nil {
+			continue // it is in a block, or comes back as not sent
+		}
 		if s == nil {
 			break
 		}
@@ -43,6 +46,9 @@ func (m *machine) offerAgain() {
 	}
 	for index := m.front; index < m.front+offered; index++ {
 		s := m.slots.get(index)
+		if s == nil && m.deep.get(index) != nil {
+			continue
+		}
 		if s == nil {
 			break // nothing above a gap can be included
 		}
@@ -95,14 +101,20 @@ func (m *machine) replacements(now fence.Instant) (wanted []replacement) {
 	return wanted
 }
 
-// gaps returns the nonces from best up to next that have no slot, after FillAfter blocks without
-// progress: rows were lost, or a transaction that another holder of the key sent has vanished.
+// gaps returns the nonces from best up to next that have no slot, in the line or out of it, after FillAfter blocks
+// without progress: rows were lost, or a transaction that another holder of the key sent has vanished.
 func (m *machine) gaps() (missing []uint64) {
 	if m.set.FillAfter == 0 || m.head.Number < m.frontSince+m.set.FillAfter {
 		return nil
 	}
+	slots, runs := m.slots.from(m.best), m.deep.from(m.best)
 	for index := m.best; index < m.next && len(missing) < m.set.MaxBatch; index++ {
-		if m.slots.get(index) == nil {
+		switch {
+		case len(slots) > 0 && slots[0].Index == index:
+			slots = slots[1:]
+		case len(runs) > 0 && runs[0].First <= index:
+			index, runs = runs[0].Last, runs[1:]
+		default:
 			missing = append(missing, index)
 		}
 	}

@@ -50,6 +50,8 @@ type slot struct {
 	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
 	invalidFrom fence.Instant // the instant of that
 
+	guest bool // it had left the line and has come back
+
 	saved  Change  // the state last stored
 	saving *Change // the state being stored, nil if none is
 }

@@ -55,9 +55,11 @@ type mixedWorld struct {
 	epoch int64
 	kill  func()
 	done  chan struct{}
+	few   bool // leaders have few slots in memory
 }
 
 func (w *mixedWorld) live(seed uint64) {
+	w.few = seed%3 != 0
 	w.node = chaintest.New(chaintest.Config{Seed: seed, Depth: depth})
 	w.from = w.node.Account("sender", 1<<60)
 	w.store = &pending.Memory{Fence: func(t fence.Token) error {
@@ -226,9 +228,14 @@ func (w *mixedWorld) lead(ctx context.Context) {
 	token := fence.Token{Scope: scope, Epoch: w.epoch, Term: fence.Term{byte(w.epoch)}}
 	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(10_000*time.Hour))
-	m, err := pending.New(pending.Config{
+	cfg := pending.Config{
 		Account: w.from, Chain: w.chain, Store: w.store, Clock: bubbleClock, MaxInFlight: 8, MaxBatch: 4, FillAfter: 8, RejectAfter: time.Second,
-	})
+	}
+	if w.few {
+		cfg = cfg.Holding(2, 2, 1+w.rand.IntN(2), 1)
+		cfg.FinalAfter = time.Duration(w.rand.IntN(3)) * time.Second
+	}
+	m, err := pending.New(cfg)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -18,7 +18,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	defer cancel()
 	switch a := a.(type) {
 	case load:
-		return l.load(brief)
+		return l.load(brief, a)
 	case assign:
 		return l.assign(ctx, a)
 	case replace:
@@ -35,6 +35,9 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 		return l.link(ctx, a)
 	case confirm:
 		return l.confirm(ctx, a)
+	case page:
+		slots, err := l.Store.Slots(brief, l.Account, a.From, a.To)
+		return paged{From: a.From, To: a.To, Slots: slots}, err
 	case save:
 		return saved{}, l.write(ctx, Batch{Changes: a.Changes, Hold: a.Hold})
 	default:
@@ -44,8 +47,9 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 
 // load asks the chain and the store at once, since a dead predecessor's transactions wait for it;
 // nobody else writes slots under this token, so the order does not matter. It reads the slots that
-// are not final, and reads again if the chain counts fewer nonces than the store has as final.
-func (l *loop) load(ctx context.Context) (input, error) {
+// are not final, and the final ones too if the chain has often enough counted fewer nonces than the store has
+// as final: one such count is that of an endpoint that is behind.
+func (l *loop) load(ctx context.Context, a load) (input, error) {
 	var out loaded
 	var fault error
 	var asking sync.WaitGroup
@@ -59,7 +63,7 @@ func (l *loop) load(ctx context.Context) (input, error) {
 	})
 	err := l.settle(ctx)
 	if err == nil {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64)
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64, l.held.Most)
 	}
 	asking.Wait()
 	if err = errors.Join(fault, err); err != nil {
@@ -72,8 +76,11 @@ func (l *loop) load(ctx context.Context) (input, error) {
 		}
 		out.Best = max(out.Best, again)
 	}
+	if !out.Snapshot.has(out.Best) && !a.Low {
+		out.Best = out.Snapshot.floor()
+	}
 	if !out.Snapshot.has(out.Best) {
-		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best); err != nil {
+		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best, l.held.Most); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +112,27 @@ func (s Snapshot) has(from uint64) bool {
 			n++
 		}
 	}
+	for _, run := range s.Runs {
+		if run.Last >= from {
+			n += run.Last - max(run.First, from) + 1
+		}
+	}
 	return from+n >= s.Next
+}
+
+// floor returns the lowest nonce from which on the snapshot has every slot.
+func (s Snapshot) floor() uint64 {
+	slots, runs, floor := len(s.Slots)-1, len(s.Runs)-1, s.Next
+	for {
+		switch {
+		case slots >= 0 && s.Slots[slots].Index+1 == floor:
+			floor, slots = s.Slots[slots].Index, slots-1
+		case runs >= 0 && s.Runs[runs].Last+1 == floor:
+			floor, runs = s.Runs[runs].First, runs-1
+		default:
+			return floor
+		}
+	}
 }
 
 // writeGrace is how long a write in flight may outlive the gate, too short to delay a successor.

@@ -12,8 +12,11 @@ import (
 // with any other, a method returns an error that wraps [fence.ErrStale] and changes nothing. It
 // must be safe for concurrent use; package pendingtest tests a Store.
 type Store interface { //nolint:interfacebloat // what one leader's loop asks of its rows
-	// Load returns the account's slots that are not final, and the final ones from a nonce on.
-	Load(ctx context.Context, account chain.Account, from uint64) (Snapshot, error)
+	// Load returns the account's slots that are not final, and the final ones from a nonce on. Beyond the most
+	// with the highest nonces, those that are not final and stored as in a block come as Runs.
+	Load(ctx context.Context, account chain.Account, from uint64, most int) (Snapshot, error)
+	// Slots returns the slots with nonces from first to last, final or not.
+	Slots(ctx context.Context, account chain.Account, first, last uint64) ([]Slot, error)
 	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those
 	// are left out that are put off until later, and Saving is set.
 	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)

@@ -35,6 +35,11 @@ func TestStories(t *testing.T) {
 				m.window, m.most = newWindow(m.set.MaxInFlight), m.set.MaxBatch
 				return nil
 			}
+			if words[0] == "held" { // for the stories of slots that leave
+				n, _ := strconv.Atoi(words[1])
+				m.set.Held = held{Most: n, Guests: n, Page: max(1, n/2), Depth: 1}
+				return nil
+			}
 			if words[0] == "wait" || words[0] == "pace" {
 				d, err := time.ParseDuration(words[1])
 				if err != nil {
@@ -66,6 +71,15 @@ func parse(t *testing.T, words []string) input {
 		in.Snapshot = Snapshot{PutOff: putOff(args), Next: args.number("next"), Since: args.number("since"), Queued: int(args.number("queued")), Strange: args.has("strange")}
 		for _, name := range args.list("slots") {
 			in.Snapshot.Slots = append(in.Snapshot.Slots, slotNamed(name))
+		}
+		for _, name := range args.list("runs") {
+			in.Snapshot.Runs = append(in.Snapshot.Runs, runNamed(name))
+		}
+		return in
+	case "paged":
+		in := paged{From: args.number("from"), To: args.number("to")}
+		for _, name := range args.list("slots") {
+			in.Slots = append(in.Slots, slotNamed(name))
 		}
 		return in
 	case "woken":
@@ -164,7 +178,7 @@ func parse(t *testing.T, words []string) input {
 	case "broke":
 		return broke{Action: map[string]action{
 			"load": load{}, "assign": assign{Most: 3}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{}, "recall": search{Recall: true},
-			"link": link{}, "confirm": confirm{}, "survey": survey{},
+			"link": link{}, "confirm": confirm{}, "survey": survey{}, "page": page{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}
 	t.Fatalf("no such input: %s", words[0])
@@ -307,6 +321,14 @@ func slotNamed(name string) Slot {
 	return s
 }
 
+// runNamed reads a run: 5-7@3 (stored as in block 3), 5-7@3! (and as late).
+func runNamed(name string) Run {
+	name, late := strings.CutSuffix(name, "!")
+	nonces, block, _ := strings.Cut(name, "@")
+	first, last, _ := strings.Cut(nonces, "-")
+	return Run{First: number(first), Last: number(last), Block: blockNamed(block), Late: late}
+}
+
 // feeOf returns a fee that rises with the letter. A capital pays a thousand times more.
 func feeOf(letter rune) chain.Fee {
 	if letter < 'a' {
@@ -393,6 +415,8 @@ func say(a action) string {
 				w.WriteString("?")
 			}
 		}
+	case page:
+		fmt.Fprintf(&w, "page %d-%d", a.From, a.To)
 	case save:
 		w.WriteString("save")
 		for _, c := range a.Changes {

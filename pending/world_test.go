@@ -73,6 +73,7 @@ type world struct {
 	peak    int  // the greatest height so far
 	unreal  bool // final blocks can be taken back
 	relaxed bool // intents pass one that cannot be paid yet
+	few     bool // leaders have few slots in memory
 	mu      sync.Mutex
 }
 
@@ -84,12 +85,12 @@ type leader struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, relaxed: seed%3 == 1, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
+		t: t, rand: rand.New(rand.NewPCG(seed, 7)), unreal: seed%4 == 0, relaxed: seed%3 == 1, few: seed%5 != 0, alarms: map[pending.Cause]int{}, foreign: map[chain.Hash]bool{},
 		node: chaintest.New(chaintest.Config{Seed: seed, Depth: depth, BlockGas: 25 * 21_500, PerAccount: 64, Pool: 200}),
 	}
 	w.from = w.node.Account("sender", dear-1)
 	w.judge = w.node.Line()
-	w.store = &faultyStore{Memory: &pending.Memory{Fence: w.fence}, rand: rand.New(rand.NewPCG(seed, 9))}
+	w.store = &faultyStore{Memory: &pending.Memory{Fence: w.fence}, rand: rand.New(rand.NewPCG(seed, 9)), wait: w.wait}
 	return w
 }
 
@@ -181,7 +182,7 @@ func (w *world) lead(ctx context.Context) {
 	gate, latch := fence.New(scope, bubbleClock)
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
-	m, err := pending.New(pending.Config{
+	cfg := pending.Config{
 		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
 		Relaxed: w.relaxed, MaxInFlight: 30, MaxBatch: 10, FillAfter: 8, RestoreWait: time.Minute,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
@@ -189,7 +190,12 @@ func (w *world) lead(ctx context.Context) {
 			defer w.mu.Unlock()
 			w.alarms[a.Cause]++
 		}},
-	})
+	}
+	if w.few {
+		cfg = cfg.Holding(3, 3, 1+w.rand.IntN(3), 1)
+		cfg.FinalAfter = time.Duration(w.rand.IntN(3)) * time.Second // 1 and 2: slots come back while their block can be taken back
+	}
+	m, err := pending.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -255,6 +261,12 @@ func (w *world) verdict() {
 		if !a.Filler {
 			done[string(tx.Data)]++
 		}
+	}
+	if w.store.again {
+		w.t.Error("a slot was to be stored anew although its row was known to exist")
+	}
+	if w.alarms[pending.Disagree] > 0 && !w.unreal {
+		w.t.Errorf("%d alarms say that witnesses disagree, of whom none lies", w.alarms[pending.Disagree])
 	}
 	cancelled, told := 0, w.unreal && w.alarms[pending.Rewound] > 0
 	for i, r := range w.store.Records() {

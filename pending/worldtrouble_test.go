@@ -10,7 +10,7 @@ import (
 func (w *world) trouble(ctx context.Context) {
 	line := w.lines[len(w.lines)-1]
 	latest := w.leaders[len(w.leaders)-1]
-	switch w.rand.IntN(25) {
+	switch w.rand.IntN(30) {
 	case 0: // kill -9
 		latest.kill()
 		w.promote(ctx)
@@ -82,6 +82,17 @@ func (w *world) trouble(ctx context.Context) {
 			w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
 			w.node.Restart(w.shallow(3))
 		}
+	case 25: // pages of slots are read slowly
+		w.store.stall(time.Duration(w.rand.IntN(15_000)) * time.Millisecond)
+	case 26:
+		w.store.stall(0)
+	case 27: // the blocks of slots are taken back meanwhile
+		w.store.stall(10 * time.Second)
+		w.wait(time.Duration(w.rand.IntN(3000)) * time.Millisecond)
+		w.node.Reorg(w.shallow(depth), nil)
+		w.node.Drop()
+	case 28, 29:
+		w.node.Reorg(w.shallow(w.rand.IntN(depth)), nil)
 	case 24: // the work ends and begins again in the same term
 		latest.kill()
 		<-latest.done
@@ -127,6 +138,7 @@ func (w *world) shallow(blocks int) int {
 
 func (w *world) heal(ctx context.Context) {
 	w.store.lose(0)
+	w.store.stall(0)
 	for _, l := range w.lines {
 		l.SetDown(false)
 		l.LoseAnswers(0)

@@ -72,6 +72,8 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"TheValueIsLoaded":            theValueIsLoaded,
 		"TheLastStateIsLoaded":        theLastStateIsLoaded,
 		"TheHeightOfTheNewest":        theHeightOfTheNewestIsLoaded,
+		"OlderOnesAreRuns":            olderOnesAreRuns,
+		"ARangeOfSlots":               aRangeOfSlots,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,7 +119,7 @@ func (f Fixture) write(t *testing.T, b pending.Batch) {
 
 func (f Fixture) load(t *testing.T, from uint64) pending.Snapshot {
 	t.Helper()
-	snap, err := f.Store.Load(t.Context(), Account, from)
+	snap, err := f.Store.Load(t.Context(), Account, from, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

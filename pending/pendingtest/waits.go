@@ -65,7 +65,7 @@ func holdsAreTold(t *testing.T, f Fixture) {
 	}
 	want(hold, poor, behind)
 	want(pending.Hold{}, sent, gone)
-	if snap, err := f.Store.Load(t.Context(), Account, 0); err != nil || snap.Hold != hold { // a new leader replaces it
+	if snap, err := f.Store.Load(t.Context(), Account, 0, 100); err != nil || snap.Hold != hold { // a new leader replaces it
 		t.Errorf("loaded the hold %+v, error %v; want %+v", snap.Hold, err, hold)
 	}
 	listed, err := f.Store.List(t.Context(), pending.Filter{Most: 9, Standing: pending.Queued})

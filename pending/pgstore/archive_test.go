@@ -140,7 +140,7 @@ func TestArchive(t *testing.T) {
 	if n := s.archive(0); n != 0 {
 		t.Errorf("%d intents were moved, want 0: the newest transaction stays", n)
 	}
-	if snap, err := s.Load(t.Context(), pendingtest.Account, 9); err != nil || snap.Next != 3 || snap.Since != 12 || len(snap.Slots) != 0 {
+	if snap, err := s.Load(t.Context(), pendingtest.Account, 9, 100); err != nil || snap.Next != 3 || snap.Since != 12 || len(snap.Slots) != 0 {
 		t.Errorf("loaded %+v, error %v; want no slot, next nonce 3 and height 12", snap, err)
 	}
 }

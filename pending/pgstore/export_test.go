@@ -39,5 +39,31 @@ func (d *Database) Flush(ctx context.Context) error {
 	return errors.Join(err, other)
 }
 
+// Trips returns a store whose exchanges with the database are counted.
+func (s *Store) Trips() (*Store, *int) {
+	n := 0
+	return &Store{db: s.db, cfg: s.cfg, pool: trips{s.pool, &n}}, &n
+}
+
+type trips struct {
+	querier
+	n *int
+}
+
+func (t trips) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	*t.n++
+	return t.querier.Query(ctx, sql, args...)
+}
+
+func (t trips) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	*t.n++
+	return t.querier.QueryRow(ctx, sql, args...)
+}
+
+func (t trips) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	*t.n++
+	return t.querier.SendBatch(ctx, b)
+}
+
 // NewID returns a new intent's ID.
 var NewID = newID

@@ -13,7 +13,7 @@ import (
 )
 
 // Load implements [pending.Store] (S20), with one snapshot of the database in one round trip.
-func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (snap pending.Snapshot, err error) {
+func (s *Store) Load(ctx context.Context, account chain.Account, from uint64, most int) (snap pending.Snapshot, err error) {
 	var batch pgx.Batch
 	batch.Queue(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)
 	batch.Queue(`
@@ -29,20 +29,12 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 		snap.Next, snap.Since = uint64(next), uint64(since) // the newest row is never archived
 		return err
 	})
-	batch.Queue(`
-		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
-		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
-		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
-		  FROM (SELECT * FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND NOT final
-		         UNION ALL
-		        SELECT * FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final) t
-		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
-		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
-		  LEFT JOIN LATERAL (SELECT cancel, value FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
-		 ORDER BY t.nonce, a.n`, s.cfg.Chain, []byte(account), int64(from)).Query(func(rows pgx.Rows) (err error) {
+	batch.Queue(loadSlots, s.cfg.Chain, []byte(account), int64(from), most).Query(func(rows pgx.Rows) (err error) {
 		snap.Slots, err = slots(rows, account)
+		return err
+	})
+	batch.Queue(loadRuns, s.cfg.Chain, []byte(account), most).Query(func(rows pgx.Rows) (err error) {
+		snap.Runs, err = runs(rows)
 		return err
 	})
 	batch.Queue(`SELECT intent, why FROM conch.pending_holds WHERE chain = $1 AND account = $2`, s.cfg.Chain, []byte(account)).Query(func(rows pgx.Rows) error {
@@ -56,6 +48,81 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64) (s
 	batch.Queue(`COMMIT`)
 	err = s.pool.SendBatch(ctx, &batch).Close()
 	return snap, err
+}
+
+// withAttempts returns a query for the columns that slots reads, of the rows t that a query returns.
+func withAttempts(rows string) string {
+	return `
+		SELECT t.nonce, t.intent, t.since_block, t.final, coalesce(i.cancel, false), i.value,
+		       t.hash, t.state, t.block_hash, coalesce(t.block_number, 0), t.failed, t.waits, extract(epoch FROM clock_timestamp() - t.updated_at)::float8,
+		       a.hash, a.signed, a.fee_max, a.fee_tip, a.gas, a.filler
+		  FROM (` + rows + `) t
+		  CROSS JOIN LATERAL (SELECT * FROM conch.pending_attempts
+		         WHERE chain = $1 AND account = $2 AND nonce = t.nonce OFFSET 0) a
+		  LEFT JOIN LATERAL (SELECT cancel, value FROM conch.intents WHERE id = t.intent OFFSET 0) i ON true
+		 ORDER BY t.nonce, a.n`
+}
+
+// older returns the highest nonce below the newest rows that are not final, of which a parameter gives the number.
+func older(most string) string {
+	return `(SELECT nonce FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND NOT final ORDER BY nonce DESC OFFSET ` + most + `::bigint LIMIT 1)`
+}
+
+// inBlock selects the rows that a run can stand for.
+const inBlock = `(block_hash IS NOT NULL AND waits = '' AND state IN ('in_block', 'finality_timeout'))`
+
+var (
+	olderInBlock = `conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce <= ` + older("$3") + ` AND ` + inBlock
+
+	loadSlots = withAttempts(`SELECT * FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce > coalesce(` + older("$4") + `, -1)
+		         UNION ALL
+		        SELECT * FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce <= ` + older("$4") + ` AND NOT ` + inBlock + `
+		         UNION ALL
+		        SELECT * FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final`)
+
+	// A run ends where the next one begins: nothing is sorted, and nothing kept but where one begins.
+	loadRuns = `
+		SELECT nonce, coalesce(pg_catalog.lead(before) OVER (ORDER BY nonce),
+		                       (SELECT nonce FROM ` + olderInBlock + ` ORDER BY nonce DESC LIMIT 1)), block_number, block_hash, state,
+		       extract(epoch FROM clock_timestamp() - updated_at)::float8
+		  FROM (SELECT nonce, block_number, block_hash, state, updated_at, pg_catalog.lag(nonce) OVER w AS before,
+		               (block_hash, state, nonce) IS DISTINCT FROM
+		               (pg_catalog.lag(block_hash) OVER w, pg_catalog.lag(state) OVER w, pg_catalog.lag(nonce) OVER w + 1::bigint) AS begins
+		          FROM ` + olderInBlock + ` WINDOW w AS (ORDER BY nonce)) r
+		 WHERE begins ORDER BY nonce`
+
+	rangeOfSlots = withAttempts(`SELECT * FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = $2 AND nonce BETWEEN $3 AND $4`)
+)
+
+// runs reads the rows of loadRuns.
+func runs(rows pgx.Rows) (all []pending.Run, err error) {
+	var first, last, number int64
+	var hash []byte
+	var state string
+	var age float64
+	_, err = pgx.ForEachRow(rows, []any{&first, &last, &number, &hash, &state, &age}, func() error {
+		all = append(all, pending.Run{
+			First: uint64(first), Last: uint64(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(hash)},
+			Late: state == pending.FinalityTimeout.String(), Age: seconds(age),
+		})
+		return nil
+	})
+	return all, err
+}
+
+// Slots implements [pending.Store].
+func (s *Store) Slots(ctx context.Context, account chain.Account, first, last uint64) (all []pending.Slot, err error) {
+	rows, err := s.pool.Query(ctx, rangeOfSlots, s.cfg.Chain, []byte(account), int64(first), int64(last))
+	if err != nil {
+		return nil, err
+	}
+	return slots(rows, account)
 }
 
 // slots reads rows of attempts, ordered by nonce, into slots.
@@ -73,7 +140,7 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	}
 	_, err = pgx.ForEachRow(rows, columns, func() error {
 		if len(all) == 0 || all[len(all)-1].Index != uint64(nonce) {
-			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value), Age: time.Duration(age * float64(time.Second))}
+			one := pending.Slot{Index: uint64(nonce), Since: uint64(since), Final: final, Cancel: cancel, Value: integer(value), Age: seconds(age)}
 			one.Last = pending.Change{
 				Index: one.Index, Hash: chain.Hash(last), Block: chain.Block{Number: uint64(number), Hash: chain.Hash(block)}, Failed: failed, Waits: waits,
 			}
@@ -95,6 +162,9 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 	})
 	return all, err
 }
+
+// seconds returns an interval of the server.
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 // integer returns a number without a fraction, nil for NULL.
 func integer(n pgtype.Numeric) *big.Int {

@@ -131,7 +131,7 @@ func TestLongHistory(t *testing.T) {
 		if _, err := s.Waiting(t.Context(), pendingtest.Account); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Load(t.Context(), pendingtest.Account, index); err != nil {
+		if _, err := s.Load(t.Context(), pendingtest.Account, index, 100); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Get(t.Context(), in.ID); err != nil {

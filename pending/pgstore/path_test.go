@@ -71,13 +71,14 @@ func (s shelf) everything() {
 	slot.Before, slot.Attempts[0].Hash = 1, "another"
 	s.write(pending.Batch{Attempts: []pending.Slot{slot}})
 	_, queue := s.Queue(ctx, pendingtest.Account, true, 1)
-	_, err := s.Load(ctx, pendingtest.Account, 0)
+	_, err := s.Load(ctx, pendingtest.Account, 0, 100)
+	_, page := s.Slots(ctx, pendingtest.Account, 0, 1)
 	_, calls := s.Calls(ctx, pendingtest.Account, []uint64{0, 1})
 	_, get := s.Get(ctx, two.ID)
 	_, list := s.List(ctx, pending.Filter{Most: 9})
 	_, counts := s.Counts(ctx)
 	for what, err := range map[string]error{
-		"queue": queue, "load": err, "calls": calls, "get": get, "list": list, "counts": counts, "cancel": s.Cancel(ctx, two.ID),
+		"queue": queue, "load": err, "slots": page, "calls": calls, "get": get, "list": list, "counts": counts, "cancel": s.Cancel(ctx, two.ID),
 		"settle": s.Settle(ctx, fence.Token{Scope: "s", Epoch: 2}, pendingtest.Account, writes.Add(1)),
 	} {
 		if err != nil {
@@ -90,6 +91,9 @@ func (s shelf) everything() {
 	s.write(pending.Batch{Held: []pending.Held{{Intent: s.accept("odd").ID, Refusal: pending.Refusal{Cause: pending.Unclear, Times: 1}, Pause: time.Hour}}})
 	s.write(pending.Batch{Hold: &pending.Hold{Intent: two.ID, Why: "it waits"}})
 	s.write(pending.Batch{Hold: &pending.Hold{Why: "all wait"}, Changes: []pending.Change{{Index: 1, Status: pending.InBlock, Hash: hashOf(1), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	if snap, err := s.Load(ctx, pendingtest.Account, 0, 0); err != nil || len(snap.Runs) != 1 {
+		s.t.Errorf("loaded %+v, error %v; want a run", snap, err)
+	}
 	if n := s.archive(0); n == 0 {
 		s.t.Error("nothing was archived")
 	}

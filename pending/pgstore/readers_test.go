@@ -52,7 +52,7 @@ func TestReadersBlockNobody(t *testing.T) {
 		readers.Go(func() { _, _ = s.Get(ctx, in.ID) })
 	}
 	pgtest.Eventually(t, 30*time.Second, "one intent is being read beside them", func() bool { return s.waiting() == 3 })
-	if _, err := s.Load(ctx, pendingtest.Account, 0); err != nil {
+	if _, err := s.Load(ctx, pendingtest.Account, 0, 100); err != nil {
 		t.Error(err)
 	}
 	if _, err := s.Queue(ctx, pendingtest.Account, true, 9); err != nil {

@@ -89,7 +89,7 @@ func play(ctx context.Context, conn querier) error {
 	_, _ = rand.Read(id[:]) // never fails since Go 1.24
 	account := chain.Account("rehearsal " + string(id[:]))
 	s := &Store{cfg: config{Chain: "conch: a rehearsal"}, pool: conn}
-	_, load := s.Load(ctx, account, 0)
+	_, load := s.Load(ctx, account, 0, 1)
 	_, queue := s.Queue(ctx, account, false, 1)
 	_, waiting := s.Waiting(ctx, account)
 	if err := errors.Join(load, queue, waiting); err != nil {

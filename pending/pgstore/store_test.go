@@ -236,7 +236,7 @@ func TestAGapInAnotherHistory(t *testing.T) {
 		if err := store.Write(t.Context(), token, step.write); err != nil {
 			t.Fatal(err)
 		}
-		if snap, err := store.Load(t.Context(), pendingtest.Account, 0); err != nil || snap.Strange != step.want {
+		if snap, err := store.Load(t.Context(), pendingtest.Account, 0, 100); err != nil || snap.Strange != step.want {
 			t.Errorf("after a write with %d new slots: strange %v, error %v; want %v", len(step.write.New), snap.Strange, err, step.want)
 		}
 	}

@@ -135,7 +135,7 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 			t.Errorf("%s, with confirmed commits: %v", what, err)
 		}
 	}
-	if snap, err := s.Load(t.Context(), pendingtest.Account, 0); err != nil || len(snap.Slots) != 1 || snap.Queued != 1 {
+	if snap, err := s.Load(t.Context(), pendingtest.Account, 0, 100); err != nil || len(snap.Slots) != 1 || snap.Queued != 1 {
 		t.Errorf("loaded %+v, error %v; want one slot and one queued", snap, err)
 	}
 }

@@ -150,8 +150,10 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	_, err = store.Queue(ctx, account, true, 1)
 	try("queue", err)
 	try("cancel", store.Cancel(ctx, other.ID))
-	_, err = store.Load(ctx, account, 0)
+	_, err = store.Load(ctx, account, 0, 100)
 	try("load", err)
+	_, err = store.Slots(ctx, account, 0, 1)
+	try("slots", err)
 	attempt := func(n byte) pending.Attempt {
 		return pending.Attempt{Signed: chain.Signed{Account: account, Hash: chain.Hash(string(account[:4]) + string(n)), Bytes: []byte{n}}}
 	}
