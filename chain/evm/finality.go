@@ -2,6 +2,7 @@ package evm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -57,11 +58,27 @@ func (c *Chain) finalHeight(head, final *header) (uint64, bool) {
 	return height, true
 }
 
+// finalityTries is how often an endpoint is asked before an error of it means that it has no tag "finalized": a single
+// one may be a backend's trouble of the moment.
+const finalityTries = 3
+
 // checkFinality refuses an endpoint whose word on final blocks cannot be used (W1).
-func (c *Chain) checkFinality(ctx context.Context, f facts) error {
+func (c *Chain) checkFinality(ctx context.Context, f facts) (fault error) {
 	if !c.byTag() {
 		return nil
 	}
+	for range finalityTries {
+		if fault = c.checkTag(ctx, f); !errors.Is(fault, errTag) {
+			return fault
+		}
+	}
+	return fault
+}
+
+// errTag means that the endpoint answers the question for its final block by an error.
+var errTag = errors.New(`it has no tag "finalized"`)
+
+func (c *Chain) checkTag(ctx context.Context, f facts) error {
 	var head, final *header
 	calls := []rpc.BatchElem{f.blockCall("latest", &head), f.blockCall("finalized", &final)}
 	if err := c.batch(ctx, calls); err != nil {
@@ -71,7 +88,7 @@ func (c *Chain) checkFinality(ctx context.Context, f facts) error {
 	case throttled(err) || silent(err):
 		return c.endpoint.fail(calls[1].Method, err)
 	case err != nil && !strings.Contains(strings.ToLower(err.Error()), "not found"): // some answer so while no block is final yet
-		return fmt.Errorf("%w: %s has no tag \"finalized\": %w; say in the configuration how many blocks below the head a block is final", chain.ErrFinality, c.cfg.URL, err)
+		return fmt.Errorf("%w: %s: %w: %w; say in the configuration how many blocks below the head a block is final", chain.ErrFinality, c.cfg.URL, errTag, err)
 	case final.valid() && head.valid() && final.Number > 0 && final.block().Hash == head.block().Hash:
 		return fmt.Errorf("%w: %s calls its head, block %d, final; say in the configuration how many blocks below the head a block is final, or that it is final at once",
 			chain.ErrFinality, c.cfg.URL, uint64(head.Number))

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -16,9 +17,10 @@ import (
 )
 
 // endpointAt serves a chain with ID 1 whose head is block 9. final is its answer for the final block,
-// as a part of a JSON-RPC response.
+// as a part of a JSON-RPC response, or several, of which the last is for all further questions.
 func endpointAt(t *testing.T, final string) string {
 	t.Helper()
+	finals, asked := strings.Split(final, "|"), new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -44,7 +46,7 @@ func endpointAt(t *testing.T, final string) string {
 			case c.Method == "eth_getBlockByNumber" && c.Params[0] == "latest":
 				part = `"result":` + blockNine
 			case c.Method == "eth_getBlockByNumber" && c.Params[0] == "finalized":
-				part = final
+				part = finals[min(int(asked.Add(1)), len(finals))-1]
 			}
 			answers = append(answers, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%s}`, c.ID, part))
 		}
@@ -82,6 +84,7 @@ func TestAChainOfUnknownFinalityIsRefused(t *testing.T) {
 		"the head is final":       {final: `"result":` + blockNine, refused: true},
 		"the head is to be final": {final: `"result":` + blockNine, chain: Chain{Instant: true}},
 		"a final block":           {final: `"result":` + blockOf(5)},
+		"an error for once":       {final: `"error":{"code":-32603,"message":"internal error"}|"result":` + blockOf(5)},
 		"no final block yet":      {final: `"result":null`, chain: Chain{MinDepth: 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
