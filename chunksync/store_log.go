@@ -34,6 +34,12 @@ func (s *Store) loadCatalog() (c catalog, err error) {
 	}
 	if name == catalogFile && !torn {
 		s.log = int64(len(text))
+		// The process that wrote the last line may have ended before it was synced. Here it counts.
+		if last := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1; last > 0 {
+			if err := s.disk.rewrite(name, int64(last), text[last:]); err != nil {
+				return c, err
+			}
+		}
 	}
 	if info, err := os.Stat(s.disk.path(name)); err == nil {
 		s.asOf = info.ModTime() // when it was last known to be the leader's
