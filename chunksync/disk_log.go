@@ -3,6 +3,7 @@ package chunksync
 import (
 	"errors"
 	"os"
+	"time"
 )
 
 // extend writes data to the end of a file of that size, and syncs it. After an error without
@@ -27,16 +28,19 @@ func (d disk) extend(name string, size int64, data []byte) (sure bool, err error
 }
 
 // rewrite writes the end of a file again, as it is, and syncs it. A sync alone would not do: after
-// one that failed, the kernel takes what it could not write for written.
+// one that failed, the kernel takes what it could not write for written. The file's time stays.
 func (d disk) rewrite(name string, from int64, data []byte) error {
 	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	err = d.do("rewrite", name, func() error {
-		_, err := f.WriteAt(data, from)
-		return err
-	})
+	info, err := f.Stat()
+	if err == nil {
+		err = d.do("rewrite", name, func() error {
+			_, err := f.WriteAt(data, from)
+			return errors.Join(err, os.Chtimes(f.Name(), time.Time{}, info.ModTime()))
+		})
+	}
 	if err == nil {
 		err = d.do("sync", name, f.Sync)
 	}

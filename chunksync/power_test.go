@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // power is what a disk keeps of a log when the power fails: what was written before a sync that
@@ -104,5 +105,28 @@ func TestALineThatCannotBeSynced(t *testing.T) {
 			t.Errorf("%s fails: got %v, %v, and the log unchanged: %v", op, err, e, bytes.Equal(before, after))
 		}
 		c.check(t, op, dir, c.before.Tenure, true)
+	}
+}
+
+// A restart does not make what a node holds any newer, also if it writes the last line again.
+func TestARestartMakesNothingNewer(t *testing.T) {
+	t.Parallel()
+	c := newScene()
+	dir := t.TempDir()
+	s := openWith(t, dir, &killer{left: -1})
+	if err := errors.Join(c.push(s, c.before, c.old, c.shared), c.pushChange(s, c.change(), c.fresh)); err != nil {
+		t.Fatal(err)
+	}
+	_ = s.Close()
+	then := time.Now().Add(-time.Hour).Truncate(time.Second)
+	if err := os.Chtimes(filepath.Join(dir, catalogFile), then, then); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		s = openWith(t, dir, &killer{left: -1})
+		if _, at := s.latest(); !at.Equal(then) {
+			t.Errorf("got %s, want %s", at, then)
+		}
+		_ = s.Close()
 	}
 }
