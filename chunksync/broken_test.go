@@ -28,3 +28,23 @@ func TestHalfAnUploadIsNotAFile(t *testing.T) {
 		t.Errorf("a reader that ends with its last bytes: got %v, and %d chunks, want 2", err, n.chunkCount())
 	}
 }
+
+// A chunk that the disk did not take is an error of its upload, also if it is the last one. A node
+// without peers ignores what its catalog lacks, so that nothing else would notice it.
+func TestAnUploadWhoseLastChunkIsNotStored(t *testing.T) {
+	t.Parallel()
+	for op, name := range map[string]string{"sync": newFolder, "rename": hashOf([]byte("lost")).String()} {
+		n := newTeam(t, 1, nil).nodes[0]
+		n.lead(1)
+		n.mustPut("f", []byte("whole"), 0)
+		n.store.disk.trip = func(what, which string) error {
+			if what == op && which == name {
+				return errKilled
+			}
+			return nil
+		}
+		if err := n.put("f", []byte("lost"), 0); !errors.Is(err, errKilled) || !n.has("f", []byte("whole")) {
+			t.Errorf("%s fails: got %v, and the file as before: %v", op, err, n.has("f", []byte("whole")))
+		}
+	}
+}
