@@ -46,6 +46,9 @@ func (l *loop) adopted(ctx context.Context, a adopt) (Version, error) {
 	}
 	// In standalone mode the epoch is always 0, and the held catalog keeps its version.
 	own := catalog{Tenure: l.tenure, Files: found.Files}
+	if found.Tenure == l.tenure {
+		own.Seq = found.Seq // it has led with this token before, and its next versions must be newer than those
+	}
 	unpin, err := l.fetch(ctx, a.Peer, own)
 	if err != nil {
 		return Version{}, err

@@ -184,3 +184,52 @@ func TestHalfALine(t *testing.T) {
 		c.check(t, fmt.Sprintf("cut off %v", cut), dir, c.before.Tenure, cut)
 	}
 }
+
+// One operation that fails, whichever it is, delays a push and harms nothing: the next try works, in
+// the same process, or in the next one if the store is in doubt.
+func TestOneFaultAtEachStep(t *testing.T) {
+	t.Parallel()
+	for _, ready := range []func(s *Store){func(*Store) {}, func(s *Store) { s.begun = -leastLog }} {
+		for step := 0; ; step++ {
+			c := newScene()
+			by := c.change()
+			dir := t.TempDir()
+			s := openWith(t, dir, &killer{left: -1})
+			if err := c.push(s, c.before, c.old, c.shared); err != nil {
+				t.Fatal(err)
+			}
+			ready(s)
+			at, failed := 0, ""
+			s.disk.trip = func(op, name string) error {
+				if at++; at == step+1 {
+					failed = op + " " + name
+					return errKilled
+				}
+				return nil
+			}
+			err := c.pushChange(s, by, c.fresh)
+			if failed == "" {
+				if step < 8 {
+					t.Errorf("the push had %d steps: this test is blind", step)
+				}
+				_ = s.Close()
+				break
+			}
+			for range 3 {
+				if err == nil {
+					break
+				}
+				if s.doubt() != nil {
+					_ = s.Close()
+					s = openWith(t, dir, &killer{left: -1})
+				}
+				err = c.pushChange(s, by, c.fresh)
+			}
+			if err != nil {
+				t.Errorf("after %q failed: got %v", failed, err)
+			}
+			_ = s.Close()
+			c.check(t, fmt.Sprintf("after %q failed once", failed), dir, by.Tenure, true)
+		}
+	}
+}

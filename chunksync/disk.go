@@ -71,27 +71,6 @@ func (d disk) replace(name string, data []byte) (sure bool, err error) {
 	return err == nil, err
 }
 
-// extend writes data to the end of a file of that size, and syncs it. After an error without
-// sure, a crash may leave the file with the data or without.
-func (d disk) extend(name string, size int64, data []byte) (sure bool, err error) {
-	f, err := os.OpenFile(d.path(name), os.O_WRONLY, 0)
-	if err != nil {
-		return true, err
-	}
-	defer func() { _ = f.Close() }() // it was synced, or does not count
-	err = d.do("append", name, func() error {
-		_, err := f.WriteAt(data, size)
-		return err
-	})
-	if err != nil {
-		// Not all is written, so that a crash leaves no whole line. Nothing may follow the half.
-		cut := d.do("truncate", name, func() error { return f.Truncate(size) })
-		return cut == nil, errors.Join(err, cut)
-	}
-	err = d.do("sync", name, f.Sync)
-	return err == nil, err
-}
-
 // read returns nil for a file that does not exist.
 func (d disk) read(name string) ([]byte, error) {
 	text, err := os.ReadFile(d.path(name))

@@ -60,9 +60,10 @@
 //     lists them is stored, and the promise is stored first of all. kill -9 at any instant
 //     leaves the old catalog or the new one.
 //   - A line of the log is synced before its version is acknowledged and before another line
-//     follows. A last line without its end was never acknowledged, and is dropped. A log with
-//     any other fault is not opened, since it may have lost what was acknowledged.
-//   - A log that has doubled is begun anew with the whole catalog, by a rename.
+//     follows. Open writes the last line again and syncs it, since the process before may have
+//     been killed in between. A last line without its end was never acknowledged, and is dropped.
+//     A log with any other fault is not opened, since it may have lost what was acknowledged.
+//   - A log that has doubled is begun anew with the whole catalog, by a rename, if there is room.
 //   - Chunks that no catalog names are swept after each commit, before the next catalog's
 //     chunks are requested, and when an upload fails. Chunks that are being read, written
 //     or pushed are kept.
@@ -85,7 +86,8 @@
 //   - Give each node its own ID, and all nodes the same members and Copies.
 //   - Serve the [Manager.Handler] on every node, behind TLS or on a private network. A
 //     client that has the token can write.
-//   - Call Lead while the gate is open for this node, one call at a time.
+//   - Call Lead while the gate is open for this node, one call at a time, and never with the token
+//     of a term in which the folder was another one.
 //   - Never restore an older copy of a folder. A lost folder has forgotten its promise:
 //     count it as a lost copy.
 //

@@ -79,6 +79,33 @@ func TestACatalogThatIsTooLargeForTheDisk(t *testing.T) {
 	n.mustPut("g", []byte("2"), 0)
 }
 
+// A disk without room for a whole catalog takes a line, so that a removal can make room. The log is
+// begun anew once there is some.
+func TestALogThatCannotBeBegunAnew(t *testing.T) {
+	t.Parallel()
+	n := newTeam(t, 1, nil).nodes[0]
+	n.lead(1)
+	n.mustPut("f", bytesOf(1, 100), 0)
+	n.mustPut("g", bytesOf(2, 100), 0)
+	n.store.writing.Lock()
+	n.store.begun = -leastLog // so that the log counts as long
+	began := n.store.log
+	n.store.writing.Unlock()
+	n.limitDisk(0)
+	if _, err := n.m.Remove(t.Context(), "f", 0); err != nil || n.chunkCount() != 1 {
+		t.Errorf("a removal on a full disk: got %v, and %d chunks, want 1", err, n.chunkCount())
+	}
+	n.limitDisk(ChunkSize * 2)
+	if _, err := n.m.Remove(t.Context(), "g", 0); err != nil || n.store.log >= began {
+		t.Errorf("a removal with room: got %v, and a log of %d bytes after %d", err, n.store.log, began)
+	}
+	_ = n.store.Close()
+	n.start()
+	if got := len(n.m.Status().Files); got != 0 {
+		t.Errorf("got %d files after a restart, want none", got)
+	}
+}
+
 // A follower with a full disk sweeps the chunks of a file that was removed in transit.
 func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 	t.Parallel()

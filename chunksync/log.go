@@ -48,13 +48,42 @@ func parseLog(text []byte) (c catalog, torn bool, err error) {
 // interrupted reports whether a line, with so many bytes after it, can be a write that a
 // crash has cut off. Such a line is the last one, and it has no end or holes: JSON has no
 // zero bytes, and a block that was not written is read as zeros. A complete line with a wrong
-// checksum was changed later.
+// checksum was changed later, also if one bit has made a zero of a space, or has taken its end.
 func interrupted(one []byte, after int, ended bool) bool {
-	return !ended || after == 0 && bytes.IndexByte(one, 0) >= 0
+	if !ended {
+		last := len(one) - 1
+		return one[last] == 0 || !sound(one[:last])
+	}
+	if after > 0 {
+		return false
+	}
+	switch at := bytes.IndexByte(one, 0); bytes.Count(one, []byte{0}) {
+	case 0:
+		return false
+	case 1:
+		return !soundWithABit(one, at)
+	}
+	return true
+}
+
+// soundWithABit reports whether one bit of a byte makes the line what it was.
+func soundWithABit(one []byte, at int) bool {
+	once := bytes.Clone(one)
+	for bit := byte(1); bit != 0; bit <<= 1 {
+		if once[at] = one[at] ^ bit; sound(once) {
+			return true
+		}
+	}
+	return false
+}
+
+// sound reports whether a line without its end has the right checksum.
+func sound(one []byte) bool {
+	return len(one) >= sumLength && string(one[:sumLength]) == fmt.Sprintf("%08x ", crc32.Checksum(one[sumLength:], castagnoli))
 }
 
 func (c catalog) readLine(one []byte, number int) (catalog, error) {
-	if len(one) < sumLength || string(one[:sumLength]) != fmt.Sprintf("%08x ", crc32.Checksum(one[sumLength:], castagnoli)) {
+	if !sound(one) {
 		return c, errors.New("its checksum is wrong")
 	}
 	if number == 1 {

@@ -145,7 +145,9 @@ func (m *machine) take(now fence.Instant, in input) {
 		p.promised, p.asked = false, true
 		m.failed(now, p, in.Jitter)
 	case changed:
-		m.own = in.Version
+		if in.Version.Compare(m.own) > 0 { // two writes may tell in the other order
+			m.own = in.Version
+		}
 	case lacking:
 		p := m.answered(in.Peer)
 		p.fails, p.queue = 0, in.Chunks

@@ -95,6 +95,8 @@ func (l *loop) offer(ctx context.Context, a offer) (input, error) {
 		return nil, err
 	case len(missing) > 0:
 		return lacking{Peer: a.Peer, Chunks: missing}, nil
+	case held.Compare(l.Store.promised().Held) > 0: // what is written next would count as held there
+		return nil, fmt.Errorf("%w: the peer holds %s of this leader, which does not hold it itself", ErrDamaged, held)
 	case held.Compare(a.Version) < 0: // a failure, so that the offer is not repeated at once
 		return nil, fmt.Errorf("the peer lacks no chunk of %s, but holds %s", a.Version, held)
 	}

@@ -34,6 +34,12 @@ func (s *Store) loadCatalog() (c catalog, err error) {
 	}
 	if name == catalogFile && !torn {
 		s.log = int64(len(text))
+		// The process that wrote the last line may have ended before it was synced. Here it counts.
+		if last := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1; last > 0 {
+			if err := s.disk.rewrite(name, int64(last), text[last:]); err != nil {
+				return c, err
+			}
+		}
 	}
 	if info, err := os.Stat(s.disk.path(name)); err == nil {
 		s.asOf = info.ModTime() // when it was last known to be the leader's
@@ -46,24 +52,37 @@ func (s *Store) loadCatalog() (c catalog, err error) {
 // the log has grown to twice its beginning. After an error without sure, a crash may leave
 // the log with the change or without.
 func (s *Store) record(by change, whole bool) (sure bool, err error) {
-	if !whole && s.log > 0 && s.log < 2*s.begun+leastLog {
-		by.From = s.catalog.Seq // which may be newer than what the change was made from
-		text, err := line(by)
-		if err != nil {
-			return true, err
-		}
-		if sure, err = s.disk.extend(catalogFile, s.log, text); err == nil {
-			s.log += int64(len(text))
-		}
-		return sure, err
+	anew := whole || s.log == 0
+	if !anew && s.log < 2*s.begun+leastLog {
+		return s.extendLog(by)
 	}
+	sure, err = s.beginLog(by)
+	if err != nil && sure && !anew {
+		// A full disk may have room for a line, and a removal has to make some.
+		return s.extendLog(by)
+	}
+	return sure, err
+}
+
+func (s *Store) extendLog(by change) (sure bool, err error) {
+	by.From = s.catalog.Seq // which may be newer than what the change was made from
+	text, err := line(by)
+	if err != nil {
+		return true, err
+	}
+	if sure, err = s.disk.extend(catalogFile, s.log, text); err == nil {
+		s.log += int64(len(text))
+	}
+	return sure, err
+}
+
+func (s *Store) beginLog(by change) (sure bool, err error) {
 	text, err := line(catalogJSON(s.catalog.after(by)))
 	if err != nil {
 		return true, err
 	}
-	if sure, err = s.disk.replace(catalogFile, text); err != nil {
-		return sure, err
+	if sure, err = s.disk.replace(catalogFile, text); err == nil {
+		s.log, s.begun = int64(len(text)), int64(len(text))
 	}
-	s.log, s.begun = int64(len(text)), int64(len(text))
-	return true, nil
+	return sure, err
 }

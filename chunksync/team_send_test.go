@@ -75,6 +75,9 @@ func TestAFailedPieceLeavesTheOthers(t *testing.T) {
 	if in, ok := l.perform(t.Context(), offer{two.id, Version{1, 2}}).(took); !ok {
 		t.Errorf("the next offer: got %+v, want took", in)
 	}
+	if one.chunkCount() != 0 {
+		t.Errorf("got %d chunks of a catalog that is not sent any more, want none", one.chunkCount())
+	}
 }
 
 // A leader does not verify what it sends. A chunk that has rotted is refused by the peer, and then

@@ -2,7 +2,6 @@ package chunksync
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -28,7 +27,7 @@ func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(),
 		if f.Size += d.size; f.Size > most {
 			d.ended = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, most)
 		}
-		if err = d.ended; err != nil && !errors.Is(err, io.EOF) {
+		if err = d.ended; err != nil && !isEnd(err) {
 			d.discard()
 			break
 		}
@@ -49,8 +48,12 @@ func (s *Store) addContent(content io.Reader, most int64) (f File, unpin func(),
 	if len(failed) > 0 {
 		err = <-failed
 	}
-	if errors.Is(err, io.EOF) {
+	if isEnd(err) {
 		err = nil
 	}
 	return f, sync.OnceFunc(func() { s.unpin(f.Chunks) }), err
 }
+
+// isEnd reports whether a reader has come to its end. An error that wraps io.EOF is none: a reader
+// whose own connection breaks may return one.
+func isEnd(err error) bool { return err == io.EOF } //nolint:errorlint // see above
