@@ -38,7 +38,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch, out := a.judge(tried, prepared, since)
+	batch, out := a.judge(queue, prepared, since)
 	out.Slots, out.Left = batch.New, out.Left+queue.left()
 	if out.Hold != nil {
 		l.reportUnalarmed(out.Hold)
