@@ -166,7 +166,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 			return b, out
 		}
 		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), height, next)}
-		stops := !a.Relaxed || w.Refusal.Cause == Funds && w.saves()
+		stops := !a.Relaxed || q.oneSaves()
 		switch {
 		case a.gaveUp(one.Refusal, w.Age, height, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})

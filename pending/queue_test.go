@@ -236,9 +236,10 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 		relaxed   bool
 		stopsAtIt bool
 	}{
-		"relaxed":                   {15, 0, true, 380, 0, true, false},
-		"relaxed, never to be paid": {1e9, 0, false, 380, 380, true, false},
-		"strict, never to be paid":  {1e9, 0, false, 0, 0, false, true},
+		"relaxed":                        {15, 0, true, 380, 0, true, false},
+		"relaxed, never to be paid":      {1e9, 0, false, 380, 380, true, false},
+		"relaxed, many never to be paid": {1e9, 8, false, 380, 380, true, false},
+		"strict, never to be paid":       {1e9, 0, false, 0, 0, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
