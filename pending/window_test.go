@@ -102,3 +102,18 @@ func TestTheWindowWaitsInHeights(t *testing.T) {
 		}
 	}
 }
+
+// A rest does not lengthen the wait: the first head after it is like any other.
+func TestARestDoesNotHoldTheWindow(t *testing.T) {
+	t.Parallel()
+	m := newMachine(settings{MaxInFlight: 100, MaxBatch: 50})
+	at := func(height uint64) {
+		m.Step(fence.Instant(time.Hour), turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: height, Hash: "x"}}})
+	}
+	at(1000)
+	m.window.refused(5, 1000)
+	m.Step(fence.Instant(time.Hour), rested{})
+	if at(1100); m.window.growAt > 1100+firstWait {
+		t.Errorf("after a rest it grows %d blocks after the first head, want %d at most", m.window.growAt-1100, firstWait)
+	}
+}
