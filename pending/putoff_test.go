@@ -79,4 +79,3 @@ func TestTheAlarmAboutMoneyEnds(t *testing.T) {
 		})
 	}
 }
-

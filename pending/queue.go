@@ -26,8 +26,8 @@ type Refusal struct {
 	Until  time.Time // the intent is not tried before, by the store's clock; zero: it is
 }
 
-// Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one, and Until
-// if Pause is not 0.
+// Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one or if
+// that is yet to come, and Until if Pause is not 0.
 type Held struct {
 	Intent  ID
 	Refusal Refusal
