@@ -205,7 +205,7 @@ func (l *loop) trouble(err error) {
 func (l *loop) listen(ctx context.Context) {
 	look := time.NewTimer(l.Repair) // the first count comes with load
 	defer look.Stop()
-	soon, putOff := false, PutOff{}
+	soon := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -226,10 +226,7 @@ func (l *loop) listen(ctx context.Context) {
 			l.trouble(err)
 			continue
 		}
-		if waits.Queued > 0 || len(waits.Cancels) > 0 || waits.PutOff != putOff {
-			l.tell(ctx, woken{Waits: waits, Counted: true})
-		}
-		putOff = waits.PutOff
+		l.tell(ctx, woken{Waits: waits, Counted: true}) // also that nothing waits: an alarm may end with that
 	}
 }
 

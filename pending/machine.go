@@ -161,6 +161,7 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 		m.retry = now.Add(m.set.Retry)
 	case rested:
 		m.resting = true
+		m.window.growAt -= min(m.window.growAt, m.head.Number)
 		m.head, m.final = chain.Block{}, chain.Block{} // waiting times begin with the next head
 	case raised:
 		m.raised()

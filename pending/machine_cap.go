@@ -22,7 +22,7 @@ func (m *machine) keepsToLimit(s *slot, why string) {
 // uncap notes that the slot needs no attempt above the limit.
 func (m *machine) uncap(s *slot) {
 	if s.capped {
-		s.capped = false
+		s.capped, s.waits = false, "" // no alarm ends that, if an earlier term found it capped
 		m.alarm(Alarm{Cause: Fees, Index: s.Index}, false)
 	}
 }

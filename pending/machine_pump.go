@@ -155,11 +155,12 @@ func (m *machine) sign(now fence.Instant) {
 	if room = min(room, m.roomBehindCap()); room <= 0 {
 		return
 	}
-	if allowed := m.window.allows(m.best, m.next); allowed < min(room, m.queued) {
+	allowed := m.window.allows(m.best, m.next)
+	if allowed < min(room, m.queued) {
 		m.window.pressed = true
-		if room = allowed; room == 0 {
-			return
-		}
+	}
+	if room = min(room, allowed); room == 0 { // also if fewer seem to wait: a store may stop counting
+		return
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{

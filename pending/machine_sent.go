@@ -50,7 +50,8 @@ func (m *machine) sent(now fence.Instant, in sent) {
 				s.refit, s.payMore, s.stuck = true, true, false
 			}
 		case chain.Full, chain.Refused:
-			if got.Verdict == chain.Refused || got.Index == m.sentFrom { // what is above has its turn when the window allows it
+			// What is above the first has its turn when the window allows it, but for one that replaces another there.
+			if got.Verdict == chain.Refused || got.Index == m.sentFrom || s.taken() {
 				m.pause(now)
 			}
 			delivery.notTaken()

@@ -365,7 +365,7 @@ func (s *Memory) hold(h Held) {
 		return
 	}
 	since := r.Refusal.Since
-	if r.Refusal = h.Refusal; h.Refusal.Times == 1 {
+	if r.Refusal = h.Refusal; h.Refusal.Times == 1 || since.After(now) { // a clock that was ahead was wrong
 		since = now
 	}
 	r.Refusal.Since = since

@@ -26,8 +26,8 @@ type Refusal struct {
 	Until  time.Time // the intent is not tried before, by the store's clock; zero: it is
 }
 
-// Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one, and Until
-// if Pause is not 0.
+// Held asks a store to keep a refusal beside its intent. The store sets Since if it is the first one or if
+// that is yet to come, and Until if Pause is not 0.
 type Held struct {
 	Intent  ID
 	Refusal Refusal
@@ -65,9 +65,12 @@ const (
 // saves reports whether the account's money is the intent's now.
 func (w Waiting) saves() bool { return int(w.Age/SavesAfter)%savesEvery == 1 }
 
+// oneSaves reports whether the account's money is one intent's now.
+func (q Queue) oneSaves() bool { return q.Saving != nil && q.Saving.saves() }
+
 // tries returns the intents to be tried now.
 func (q Queue) tries() []Waiting {
-	if q.Saving != nil && q.Saving.saves() {
+	if q.oneSaves() {
 		return []Waiting{*q.Saving}
 	}
 	return q.Oldest
@@ -75,7 +78,7 @@ func (q Queue) tries() []Waiting {
 
 // left returns how many intents wait that are not tried now.
 func (q Queue) left() int {
-	if q.Saving != nil && q.Saving.saves() {
+	if q.oneSaves() {
 		return 1
 	}
 	return q.Left
@@ -125,11 +128,13 @@ const (
 )
 
 // gaveUp reports whether the intent is to be rejected. One answer is not enough: an estimate of an endpoint that is
-// behind, or one before the account's earlier calls are in blocks, fails for a call that would succeed (W12).
-func (a assign) gaveUp(r Refusal, age time.Duration, height uint64) bool {
+// behind, or one before the account's earlier calls are in blocks, fails for a call that would succeed (W12). Those
+// are the ones below the nonce that it would have got at first, or would get now: calls that were before it may have
+// been cancelled, and their nonces are never used.
+func (a assign) gaveUp(r Refusal, age time.Duration, height, next uint64) bool {
 	switch r.Cause {
 	case Refused:
-		return height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= r.Next
+		return height >= r.Height+believedAfter && age >= a.RejectAfter && a.Best >= min(r.Next, next)
 	case Unclear:
 		return r.Times >= maxUnclearTries && age >= minUnclearTime
 	default:
@@ -140,11 +145,13 @@ func (a assign) gaveUp(r Refusal, age time.Duration, height uint64) bool {
 // judge decides what becomes of the intents that were tried. In strict order it ends at the first one that gets no
 // slot, since those behind it may depend on it. In relaxed order they pass it: what was signed for them has nonces
 // that leave a gap, so they are signed anew at once. The height is that of the chain before they were signed.
-func (a assign) judge(tried []Waiting, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
-	gap := false // an intent got no slot
+func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
+	tried, next := q.tries(), a.First // next is the nonce that the intent would have got
+	gap := false                      // an intent got no slot
 	for i, p := range prepared {
 		w := tried[i]
 		if p.Err == nil {
+			next++
 			if gap {
 				out.Left++
 				continue
@@ -158,10 +165,10 @@ func (a assign) judge(tried []Waiting, prepared []chain.Prepared, height uint64)
 			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
 			return b, out
 		}
-		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), height, a.First+uint64(i))}
-		stops := !a.Relaxed || w.Refusal.Cause == Funds && w.saves()
+		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), height, next)}
+		stops := !a.Relaxed || q.oneSaves()
 		switch {
-		case a.gaveUp(one.Refusal, w.Age, height):
+		case a.gaveUp(one.Refusal, w.Age, height, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
 			if stops {
 				out.Left += len(prepared) - i - 1

@@ -45,10 +45,39 @@ func TestOneRefusalRejectsNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := assign{Best: c.best, RejectAfter: 15 * time.Second}
-			if got := a.gaveUp(c.last.again(c.cause, "words", c.height, 7), c.age, c.height); got != c.want {
+			if got := a.gaveUp(c.last.again(c.cause, "words", c.height, 7), c.age, c.height, 9); got != c.want {
 				t.Errorf("rejected %v, want %v", got, c.want)
 			}
 		})
+	}
+}
+
+// W12: those that are put off have no nonces, so that what is behind them does not wait for these. What is signed
+// before it is waited for, also if that is in the same turn. If what was before it is gone, it is not waited for.
+func TestWhatIsPutOffDelaysNoRejection(t *testing.T) {
+	t.Parallel()
+	a := assign{First: 5, Best: 5, Relaxed: true, RejectAfter: 15 * time.Second}
+	tried, prepared := queueOf("ppgr", a.First)
+	b, _ := a.judge(Queue{Oldest: tried}, prepared, 100)
+	tried[3].Refusal, tried[3].Age = b.Held[len(b.Held)-1].Refusal, 15*time.Second
+	if last := tried[3].Refusal; last.Cause != Refused || last.Next != 6 {
+		t.Fatalf("behind one that will have the nonce 5: %+v, want it refused for 6", last)
+	}
+	for name, c := range map[string]struct {
+		first, best uint64
+		from        int // of the queue
+		want        bool
+	}{
+		"the one before is in no block":   {6, 5, 3, false},
+		"it is in a block":                {6, 6, 3, true},
+		"it was cancelled":                {5, 5, 3, true},
+		"it is signed in this turn alone": {5, 5, 2, false},
+	} {
+		a := assign{First: c.first, Best: c.best, Relaxed: true, RejectAfter: 15 * time.Second}
+		b, _ := a.judge(Queue{Oldest: tried[c.from:]}, prepared[c.from:], 102)
+		if got := len(b.Rejects) == 1; got != c.want {
+			t.Errorf("%s: rejected %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -81,7 +110,7 @@ func TestJudge(t *testing.T) {
 			t.Parallel()
 			a := assign{First: 5, Best: 7, Relaxed: c.relaxed, RejectAfter: 15 * time.Second}
 			tried, prepared := queueOf(c.queue, a.First)
-			b, out := a.judge(tried, prepared, 102)
+			b, out := a.judge(Queue{Oldest: tried}, prepared, 102)
 			if got := told(b, out); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
@@ -102,7 +131,7 @@ func TestTheOneThatSavesStopsTheOthers(t *testing.T) {
 	if tried := q.tries(); len(tried) != 1 || tried[0].ID != poor.ID || q.left() == 0 {
 		t.Errorf("tried %+v with %d left, want the one that saves and some left", tried, q.left())
 	}
-	b, out := assign{Relaxed: true}.judge(q.tries(), []chain.Prepared{{Err: chain.ErrFunds}}, 5)
+	b, out := assign{Relaxed: true}.judge(q, []chain.Prepared{{Err: chain.ErrFunds}}, 5)
 	if hold := holdOf(out.Hold); hold.Intent != poor.ID || len(b.New)+len(b.Rejects)+len(b.Held) != 0 {
 		t.Errorf("got %+v, held by %+v; want nothing stored, and the account held by the one that saves", b, hold)
 	}
@@ -200,14 +229,17 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		price     int64
+		more      int // of which none can be paid, one every ten minutes
 		paid      bool
 		small     int // at least so many of the small ones are paid, of 480
+		atOnce    int // and so many of these in their block: a dear one that is paid leaves a debt
 		relaxed   bool
 		stopsAtIt bool
 	}{
-		"relaxed":                   {15, true, 380, true, false},
-		"relaxed, never to be paid": {1e9, false, 380, true, false},
-		"strict, never to be paid":  {1e9, false, 0, false, true},
+		"relaxed":                        {15, 0, true, 380, 0, true, false},
+		"relaxed, never to be paid":      {1e9, 0, false, 380, 380, true, false},
+		"relaxed, many never to be paid": {1e9, 8, false, 380, 380, true, false},
+		"strict, never to be paid":       {1e9, 0, false, 0, 0, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,9 +257,12 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 				}
 			}
 			accept(c.price)
-			next, told := uint64(0), false
-			for range 4 * 60 * 2 { // four hours of blocks of half a minute, in each of which one unit comes in and is asked for
+			next, told, atOnce := uint64(0), false, 0
+			for block := range 4 * 60 * 2 { // four hours of blocks of half a minute, in each of which one unit comes in and is asked for
 				now, purse.has = now.Add(30*time.Second), purse.has+1
+				if block%20 == 0 && block/20 < c.more {
+					accept(1e9)
+				}
 				accept(1)
 				for range 9 { // until nothing more can be signed in this block
 					in, err := l.perform(t.Context(), assign{First: next, Most: 100, Relaxed: c.relaxed})
@@ -238,13 +273,16 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 					if counts, err := store.Waiting(t.Context(), "a"); err != nil || got.PutOff != nil && *got.PutOff != counts.PutOff {
 						t.Fatalf("told that %+v are put off, want %+v, error %v", got.PutOff, counts.PutOff, err)
 					}
-					told = told || got.PutOff != nil && got.PutOff.Poor == 1
+					told = told || got.PutOff != nil && got.PutOff.Poor >= 1
 					for _, s := range got.Slots {
 						purse.has -= s.Value.Int64()
 					}
 					if next += uint64(len(got.Slots)); got.Hold != nil || got.Left == 0 {
 						break
 					}
+				}
+				if all := store.Records(); all[len(all)-1].Index != nil {
+					atOnce++
 				}
 			}
 			if told != c.relaxed {
@@ -256,8 +294,8 @@ func TestADearOneIsPaidInTheEnd(t *testing.T) {
 					small++
 				}
 			}
-			if paid := store.Records()[0].Index != nil; paid != c.paid || small < c.small || c.stopsAtIt && small > 0 {
-				t.Errorf("the dear one is paid: %v, and %d small ones; want %v and %d", paid, small, c.paid, c.small)
+			if paid := store.Records()[0].Index != nil; paid != c.paid || small < c.small || atOnce < c.atOnce || c.stopsAtIt && small > 0 {
+				t.Errorf("the dear one is paid: %v, and %d small ones, %d at once; want %v, %d and %d", paid, small, atOnce, c.paid, c.small, c.atOnce)
 			}
 		})
 	}

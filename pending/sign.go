@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -38,7 +39,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	batch, out := a.judge(tried, prepared, since)
+	batch, out := a.judge(queue, prepared, since)
 	out.Slots, out.Left = batch.New, out.Left+queue.left()
 	if out.Hold != nil {
 		l.reportUnalarmed(out.Hold)
@@ -46,7 +47,7 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if len(batch.New)+len(batch.Rejects)+len(batch.Held) == 0 {
 		return out, nil
 	}
-	if err := l.write(ctx, batch); err != nil || !a.Relaxed || len(batch.Held)+len(batch.Rejects) == 0 {
+	if err := l.write(ctx, batch); err != nil || !changesPutOff(tried, batch) {
 		return out, err
 	}
 	if waits, err := l.waiting(ctx); err != nil { // the next count has them
@@ -55,6 +56,12 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 		out.PutOff = &waits.PutOff
 	}
 	return out, nil
+}
+
+// changesPutOff reports whether a batch may change what is put off: some is, or one that was may be no longer.
+func changesPutOff(tried []Waiting, b Batch) bool {
+	return slices.ContainsFunc(b.Held, func(h Held) bool { return h.Pause > 0 }) ||
+		slices.ContainsFunc(tried, func(w Waiting) bool { return !w.Refusal.Until.IsZero() })
 }
 
 // replace signs and stores one more attempt for each slot, with its intent's call or as a filler.

@@ -152,9 +152,10 @@ func limitOf(fee chain.Fee) *atomic.Pointer[chain.Fee] {
 type asked struct {
 	choosy
 	drafts []chain.Draft
+	times  int
 }
 
 func (a *asked) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepared, error) {
-	a.drafts = append(a.drafts, drafts...)
+	a.drafts, a.times = append(a.drafts, drafts...), a.times+1
 	return a.choosy.Prepare(ctx, drafts)
 }

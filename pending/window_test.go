@@ -102,3 +102,51 @@ func TestTheWindowWaitsInHeights(t *testing.T) {
 		}
 	}
 }
+
+// A rest does not lengthen the wait: the first head after it is like any other.
+func TestARestDoesNotHoldTheWindow(t *testing.T) {
+	t.Parallel()
+	m := newMachine(settings{MaxInFlight: 100, MaxBatch: 50})
+	at := func(height uint64) {
+		m.Step(fence.Instant(time.Hour), turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: height, Hash: "x"}}})
+	}
+	at(1000)
+	m.window.refused(5, 1000)
+	m.Step(fence.Instant(time.Hour), rested{})
+	if at(1100); m.window.growAt > 1100+firstWait {
+		t.Errorf("after a rest it grows %d blocks after the first head, want %d at most", m.window.growAt-1100, firstWait)
+	}
+}
+
+// It grows once for each time that it was in the way, and a refusal never makes it larger.
+func TestTheWindowGrowsOnlyWhenInTheWay(t *testing.T) {
+	t.Parallel()
+	w := newWindow(4000)
+	w.pressed = true
+	w.took(firstWindow, 1)
+	if w.took(2*firstWindow, 1); w.size != 2*firstWindow {
+		t.Errorf("in the way once, it is %d, want %d", w.size, 2*firstWindow)
+	}
+	if w.refused(100, 1); w.size != 2*firstWindow {
+		t.Errorf("after a refusal far above it is %d, want %d", w.size, 2*firstWindow)
+	}
+}
+
+// What a node takes in a row counts from where the chain was when it was asked, and what the chain has by now too.
+func TestTheRoomIsThatOfTheQuestion(t *testing.T) {
+	t.Parallel()
+	said := func(first uint64, verdicts ...chain.Verdict) (all []answer) {
+		for i, v := range verdicts {
+			all = append(all, answer{Index: first + uint64(i), Outcome: chain.Outcome{Verdict: v}})
+		}
+		return all
+	}
+	m := newMachine(settings{MaxInFlight: 4000, MaxBatch: 50})
+	m.sentFrom, m.best, m.window.size, m.window.pressed = 0, 5, 4, true
+	if m.learnRoom(said(0, chain.IndexTooLow, chain.Known, chain.Accepted, chain.Accepted)); m.window.size != 8 {
+		t.Errorf("all that was sent is taken: the window is %d, want 8", m.window.size)
+	}
+	if m.learnRoom(said(6, chain.Accepted, chain.Full)); m.window.size != 7 {
+		t.Errorf("seven were taken in a row, of which five are in blocks by now: the window is %d, want 7", m.window.size)
+	}
+}

@@ -66,6 +66,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"WaitsAreTold":                waitsAreTold,
 		"HoldsAreTold":                holdsAreTold,
 		"RefusalsAreKept":             refusalsAreKept,
+		"AClockThatWasAhead":          aClockThatWasAhead,
 		"OthersPassWhatIsPutOff":      othersPassWhatIsPutOff,
 		"OneSavesForLong":             oneSavesForLong,
 		"TheHeldThatEnded":            theHeldThatEnded,

@@ -65,6 +65,19 @@ func refusalsAreKept(t *testing.T, f Fixture) {
 	f.wantWaits(t, 2, pending.PutOff{})
 }
 
+// A clock that was ahead and is set right, as after a failover, does not make a refusal wait for the time that it had:
+// in strict order all behind it would.
+func aClockThatWasAhead(t *testing.T, f Fixture) {
+	in := f.accept(t, "a", 1)
+	f.held(t, in.ID, pending.Refused, 1, 0)
+	f.Pass(t, -24*time.Hour)
+	f.held(t, in.ID, pending.Refused, 2, 0)
+	f.Pass(t, time.Minute)
+	if _, q := f.relaxed(t, 9); len(q.Oldest) != 1 || q.Oldest[0].Age < time.Minute {
+		t.Errorf("a minute after the next refusal: %+v, want it refused for a minute", q.Oldest)
+	}
+}
+
 // W19: in relaxed order what is put off is passed until its time, and comes back to its old place. In strict
 // order it never loses it.
 func othersPassWhatIsPutOff(t *testing.T, f Fixture) {

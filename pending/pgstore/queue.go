@@ -115,13 +115,14 @@ func (s *Store) Waiting(ctx context.Context, account chain.Account) (w pending.W
 	return w, err
 }
 
-// queueHeld stores why intents got no slot, unless one has ended or got one meanwhile.
+// queueHeld stores why intents got no slot, unless one has ended or got one meanwhile. A clock that was ahead at the
+// first time was wrong.
 func (s *Store) queueHeld(batch *pgx.Batch, b pending.Batch) {
 	for _, h := range b.Held {
 		r := h.Refusal
 		batch.Queue(`
 			UPDATE conch.intents SET refusals = $2, held_cause = $3, held_why = $4, held_height = $5, held_nonce = $6,
-			       held_since = CASE WHEN $2 = 1 THEN clock_timestamp() ELSE held_since END,
+			       held_since = CASE WHEN $2 = 1 THEN clock_timestamp() ELSE least(held_since, clock_timestamp()) END,
 			       held_until = CASE WHEN $7::interval > '0' THEN clock_timestamp() + $7::interval END
 			 WHERE id = $1 AND nonce IS NULL AND fate = 'open'`,
 			uuid(&h.Intent), r.Times, r.Cause.String(), storable(r.Why), int64(r.Height), int64(r.Next), h.Pause)

@@ -5,8 +5,8 @@ import "time"
 // share is the part of an endpoint's calls a second that this process may make: those that lead accounts behind it share
 // them equally, and the others have a little to keep their connections. All parts together are at most a tenth more than
 // the whole, also while processes come and go, as long as each looks every lookAround: a part shrinks as soon as that is
-// seen, and grows only once that has been seen for as long as others need to shrink. One that begins to lead alone, as
-// after the death of the leader, has the whole at once. It is pure.
+// seen, and grows only once that has been seen for as long as others need to shrink. One that has just begun to lead,
+// and is alone, as after the death of the leader, has the whole at once. It is pure.
 type share struct {
 	whole float64
 	part  float64
@@ -47,9 +47,9 @@ func (s *share) see(now time.Time, c company) float64 {
 	}
 	if begins := c.leads && (!s.leads || c.afresh); begins {
 		s.since = time.Time{}
-		if c.leaders <= 1 {
-			s.part = due
-		}
+	}
+	if c.leads && c.leaders <= 1 && s.part <= spared(s.whole, 0) {
+		s.part = due // also once the one before is counted no more, which has left or died
 	}
 	s.leads = c.leads
 	if due <= s.part {

@@ -120,6 +120,11 @@ func TestShares(t *testing.T) {
 			t.Errorf("step %d, after %+v: the part is %.3f, want %.3f", i, c.seen, got, c.want)
 		}
 	}
+	s = newShare(100) // the one before has left, and was still counted when this one began
+	s.see(at, company{all: 2, leaders: 2, leads: true})
+	if got := s.see(at.Add(time.Second), company{all: 2, leaders: 1, leads: true}); got != 100 {
+		t.Errorf("alone a second after it began: the part is %v, want 100", got)
+	}
 	if got := s.leave(); got != 2.5 {
 		t.Errorf("after the end of its term the part is %v, want 2.5", got)
 	}

@@ -102,6 +102,7 @@ func (s *sharing) begin(c Chain) (end func()) {
 				m.driver.Allow(m.share.leave())
 			}
 		}
+		s.lookNow() // the successor has the whole once this process is counted no more
 	}
 }
 

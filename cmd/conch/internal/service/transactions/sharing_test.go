@@ -127,6 +127,22 @@ func TestAShareWithoutADatabase(t *testing.T) {
 	}
 }
 
+// One whose term ends says so at once, and not with its next look: until then its successor has next to nothing.
+func TestTheEndOfATermIsToldAtOnce(t *testing.T) {
+	t.Parallel()
+	s := &sharing{now: time.Now, look: make(chan struct{}, 1), leads: map[Chain]int{}}
+	s.meter(Chain{}, "u", 40, &told{})
+	end, other := s.begin(Chain{}), s.begin(Chain{})
+	<-s.look
+	other()
+	if len(s.look) != 0 {
+		t.Error("it still leads an account, and looks")
+	}
+	if end(); len(s.look) != 1 {
+		t.Error("it leads no more, and does not look")
+	}
+}
+
 // What changes while the others are counted is counted the next time.
 func TestAShareThatChangesMeanwhile(t *testing.T) {
 	t.Parallel()
