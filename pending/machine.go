@@ -47,6 +47,7 @@ type machine struct {
 	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	window   window        // how many nonces from best on may be signed and sent
 	most     int           // how many intents the next assign may have: fewer after one that failed
+	mostRead int           // the same for a probe and a confirm
 	sentFrom uint64        // best when the submit under way began
 
 	paused uint64        // sign and send nothing until the head has this height, or until resume
@@ -123,7 +124,7 @@ const (
 // newMachine returns a machine whose first action is load.
 func newMachine(s settings) *machine {
 	s.Held = cmp.Or(s.Held, usual)
-	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch}
+	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch, mostRead: s.MaxBatch}
 }
 
 // Step takes one input at the time now and returns the actions to carry out, in order.
@@ -318,14 +319,14 @@ func (m *machine) broke(now fence.Instant, in broke) {
 			m.phase = blank // the slot may have lost its intent to the queue
 		}
 	case probe:
-		m.looking = false
+		m.looking, m.mostRead = false, max(1, min(m.mostRead, len(a.Hashes))/2)
 	case search:
 		m.searching = false
 		m.recall.broke(a)
 	case link:
 		m.linking = false
 	case confirm:
-		m.confirming = false
+		m.confirming, m.mostRead = false, max(1, min(m.mostRead, len(a.Claims))/2)
 	case survey:
 		m.surveying = false
 	case page:

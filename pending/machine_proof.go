@@ -67,7 +67,7 @@ func (m *machine) confirm() {
 	}
 	var claims []claim
 	for _, s := range m.slots.all() {
-		if len(claims) == m.set.MaxBatch {
+		if len(claims) == m.mostRead {
 			break
 		}
 		if m.wantsCount(s) {
@@ -91,7 +91,7 @@ func (m *machine) wantsOpinion(s *slot) bool {
 
 // confirmed takes second opinions. A contradiction ends nothing and stops nothing else.
 func (m *machine) confirmed(in confirmed) {
-	m.confirming = false
+	m.confirming, m.mostRead = false, min(2*m.mostRead, m.set.MaxBatch)
 	for _, said := range in.Answers {
 		s := m.slots.get(said.Index)
 		if said.Counts {

@@ -192,7 +192,7 @@ func (m *machine) look(now fence.Instant) {
 		}
 	}
 	for _, s := range m.slots.all() {
-		if !m.census.doubts || len(hashes) >= m.set.MaxBatch {
+		if !m.census.doubts || len(hashes) >= m.mostRead {
 			break
 		}
 		if s.doubt && !m.recalls(s) {
@@ -206,7 +206,7 @@ func (m *machine) look(now fence.Instant) {
 			if s.withNode() {
 				add(s)
 			}
-			return len(hashes) < m.set.MaxBatch
+			return len(hashes) < m.mostRead
 		})
 	}
 	if len(hashes) > 0 {

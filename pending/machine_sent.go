@@ -134,7 +134,7 @@ func (m *machine) maybeSent(index uint64, hash chain.Hash) {
 // seen takes the places where attempts were found. An attempt found nowhere is sent again,
 // unchanged. That its nonce is used counts only once the transaction that used it is found, or W14 gives it up.
 func (m *machine) seen(in seen) {
-	m.looking = false
+	m.looking, m.mostRead = false, min(2*m.mostRead, m.set.MaxBatch)
 	places := map[uint64]chain.Where{} // the best one of each slot
 	for _, one := range in.Sights {
 		s := m.slots.get(one.Index)

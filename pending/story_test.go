@@ -32,7 +32,7 @@ func TestStories(t *testing.T) {
 			if words[0] == "limits" { // before all else
 				args := arguments(words[1:])
 				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
-				m.window, m.most = newWindow(m.set.MaxInFlight), m.set.MaxBatch
+				m.window, m.most, m.mostRead = newWindow(m.set.MaxInFlight), m.set.MaxBatch, m.set.MaxBatch
 				return nil
 			}
 			if words[0] == "held" { // for the stories of slots that leave
@@ -177,8 +177,8 @@ func parse(t *testing.T, words []string) input {
 		return tick{}
 	case "broke":
 		return broke{Action: map[string]action{
-			"load": load{}, "assign": assign{Most: 3}, "replace": replace{}, "save": save{}, "probe": probe{}, "search": search{}, "recall": search{Recall: true},
-			"link": link{}, "confirm": confirm{}, "survey": survey{}, "page": page{},
+			"load": load{}, "assign": assign{Most: 3}, "replace": replace{}, "save": save{}, "probe": probe{Hashes: make([]lookup, 3)}, "search": search{}, "recall": search{Recall: true},
+			"link": link{}, "confirm": confirm{Claims: make([]claim, 3)}, "survey": survey{}, "page": page{},
 		}[words[1]], Unsure: args.has("unsure")}
 	}
 	t.Fatalf("no such input: %s", words[0])

@@ -79,29 +79,20 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	for i := range rounds {
 		for half := range 2 {
 			if half == i%2 { // ABBA: neither is always second
-				before, err := a.effort(ctx)
+				perSecond, spent, err := a.rawly(ctx, many)
 				if err != nil {
 					return err
 				}
-				perSecond, err := a.payer.Raw(ctx, many)
-				if err != nil {
-					return err
-				}
-				after, err := a.effort(ctx)
-				if err != nil {
-					return err
-				}
-				theirs.add(after.since(before), many)
+				theirs.add(spent, many)
 				ahead, err := a.payer.Presigned(ctx, many)
 				if err != nil {
 					return err
 				}
-				presigned = append(presigned, ahead)
 				inserts, err := slice(ctx, a.load, pgraw.Style{Pipelined: true}, a.cfg.amounts().slice)
 				if err != nil {
 					return err
 				}
-				raw, plain = append(raw, perSecond), append(plain, inserts)
+				raw, presigned, plain = append(raw, perSecond), append(presigned, ahead), append(plain, inserts)
 				continue
 			}
 			began := time.Now()
@@ -129,6 +120,19 @@ func (a *account) throughput(ctx context.Context, r *Report) error {
 	r.beside("commits", median(commits), median(allowed), "commits")
 	ours.report(r, theirs)
 	return nil
+}
+
+// rawly measures the ceiling, and the processor time that it takes.
+func (a *account) rawly(ctx context.Context, many int) (perSecond float64, spent effort, err error) {
+	before, err := a.effort(ctx)
+	if err != nil {
+		return 0, spent, err
+	}
+	if perSecond, err = a.payer.Raw(ctx, many); err != nil {
+		return 0, spent, err
+	}
+	after, err := a.effort(ctx)
+	return perSecond, after.since(before), err
 }
 
 type sent struct {
