@@ -8,40 +8,43 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// slot is a stored slot with what the machine knows of it.
+// slot is a stored slot with what the machine knows of it. What each step looks at comes first: with thousands of slots,
+// most of a step is spent waiting for memory.
 type slot struct {
-	Slot
-	deliveries []delivery // one for each attempt
-	owes       *big.Int   // what cost returned last
-	priced     int        // the number of attempts then
-
 	in           *inclusion    // the transaction with this nonce in the best chain, if known; see also vacant
 	inSince      fence.Instant // since when in is known; 0: it is not, or it was found just now
 	streamed     bool          // in was read from the stream of heads, so a turn will report if it leaves
-	retracted    bool          // its block has left the chain
 	contradicted bool          // a lookup no longer finds in: ask whether its block is still linked
-	refuted      bool          // a second witness has said that in is not in its block, or that this block is not final
-	first        chain.Block   // the final block of which the block of in is an ancestor; zero if it is not known
-	firstBy      string        // the endpoint that showed it
-	asked        uint64        // the machine's finals when a second opinion was last asked for
 	inFinal      bool          // in is final, by two witnesses
-	witnesses    [2]string     // their names
-	adopted      bool          // in is no stored attempt, and carries the intent's call: its row was lost
+	doubt        bool          // to be looked up
+	spent        bool          // search for the transaction that used the nonce
+	guest        bool          // it had left the line and has come back
+	payMore      bool          // the last attempt is too cheap or refused: replace it by one that pays more
+	capped       bool          // the attempt that it needs is above the limit
+	Slot
+
+	first      chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
+	asked      uint64      // the machine's finals when a second opinion was last asked for
+	deliveries []delivery  // one for each attempt
+	saving     *Change     // the state being stored, nil if none is
+	saved      Change      // the state last stored
+
+	retracted bool      // its block has left the chain
+	refuted   bool      // a second witness has said that in is not in its block, or that this block is not final
+	firstBy   string    // the endpoint that showed first
+	witnesses [2]string // those that have called in final
+	adopted   bool      // in is no stored attempt, and carries the intent's call: its row was lost
 
 	countAt      chain.Block // the head as of which a witness is asked to count, if the nonce is vacant
 	finalAtCount chain.Block // the final block when the first witness counted
 	uncounted    bool        // a witness has counted the nonce as not used, whatever the counts of heads say
 
 	passed   uint64 // the height at which the chain first counted the nonce as used, and in was not known; 0: it does not
-	spent    bool   // search for the transaction that used the nonce
-	searchAt uint64 // the height at which the search goes on; 0: it begins
+	searchAt uint64 // the height at which the search for spent goes on; 0: it begins
 
-	doubt       bool          // to be looked up
 	again       bool          // send the last attempt again as it is, although a node has it
 	refit       bool          // it was signed anew since a node called an attempt unfit, with a new estimate of its gas
-	payMore     bool          // the last attempt is too cheap or refused: replace it by one that pays more
 	stuck       bool          // payMore is only since it waits: an attempt that pays enough is not replaced
-	capped      bool          // the attempt that it needs is above the limit
 	outbid      bool          // the node has another transaction with this nonce
 	void        bool          // the chain will never include its call
 	why         string        // the chain's reason for that
@@ -50,10 +53,8 @@ type slot struct {
 	invalidAt   uint64        // the height at which a node first called an attempt invalid; 0: none did
 	invalidFrom fence.Instant // the instant of that
 
-	guest bool // it had left the line and has come back
-
-	saved  Change  // the state last stored
-	saving *Change // the state being stored, nil if none is
+	owes   *big.Int // what cost returned last
+	priced int      // the number of attempts then
 }
 
 // delivery is how far an attempt has got on its way into a block.
