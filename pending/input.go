@@ -162,9 +162,7 @@ type action interface{ action() }
 
 type (
 	// load reads the chain's counts, and the slots that the store or the chain has as not final.
-	load struct {
-		Low bool // counts of the chain that are below final nonces came so often that they are believed
-	}
+	load struct{}
 	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {
 		First       uint64

@@ -26,7 +26,6 @@ type machine struct {
 	finalBy    string      // the endpoint that called it final
 	finals     uint64      // counts the turns that named a final block
 	unwound    bool        // a block has left the chain since the last one was applied
-	low        bool        // the next load believes a count that is below final nonces
 	lower      int         // counts in a row that were below best, although no block had left the chain
 
 	resting      bool          // the chain is not followed: it is asked for its count before the next nonce is assigned
@@ -216,7 +215,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	if m.phase != loading {
 		return
 	}
-	m.phase, m.low = working, false
+	m.phase = working
 	m.slots.clear()
 	m.deep = m.restoredRuns(in.Snapshot.Runs, in.Best, now)
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
@@ -227,7 +226,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 		one := restored(s, in.Best)
 		one.inSince = m.storedIn(one, now)
 		m.slots.add(one)
-		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best)
+		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best && one.in == nil)
 		if !s.Final {
 			lowest = min(lowest, s.Index)
 		}

@@ -59,7 +59,7 @@ func (m *machine) applied(in turned) {
 	m.noteCount(count)
 	m.noteBest(count)
 	if min(count, m.next) < m.loadedFrom {
-		m.phase, m.low = blank, true // final slots may have to be sent again
+		m.phase = blank // final slots may have to be sent again
 		return
 	}
 	m.endPastAlarms()
@@ -115,7 +115,7 @@ func (m *machine) reverted(b chain.Block) {
 // retract notes that the slot's block has left the chain. The node may not have put the transaction
 // back into its pool, so the last attempt is sent again.
 func (m *machine) retract(s *slot) {
-	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal)
+	m.alarm(Alarm{Cause: Rewound, Index: s.Index}, s.inFinal || s.Final)
 	m.alarm(Alarm{Cause: Disagree, Index: s.Index}, false)
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
 	s.found(nil, false)

@@ -15,7 +15,7 @@ func (m *machine) pump(now fence.Instant) {
 	m.retry = 0
 	if m.phase == blank && !m.loads && !m.signing && !m.saving {
 		m.loads, m.phase = true, loading
-		m.do(load{Low: m.low})
+		m.do(load{})
 	}
 	if m.phase != working {
 		return
@@ -247,7 +247,7 @@ func (m *machine) save(now fence.Instant) {
 	var changes []Change
 	for _, s := range m.slots.all() {
 		c := s.change(m.timedOut(s, now))
-		if c == s.saved || s.unheard() {
+		if c == s.saved || s.unheard() || s.endStands() {
 			continue
 		}
 		if _, delivery := s.last(); busy && s.in == nil && !s.retracted && now < delivery.after.Add(m.set.Patience) {

@@ -88,6 +88,12 @@ func restored(stored Slot, best uint64) *slot {
 	if !s.Final {
 		s.saved = s.Last
 	}
+	if s.Final && s.Last.Block.Hash != "" { // the count may be of an endpoint that is behind: nothing is taken back for it
+		s.saved = s.Last
+		s.found(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+		s.doubt = true
+		return s
+	}
 	if s.Index >= best { // a count that is behind: the node's answer to the attempt asks for a look
 		s.restoreCap()
 		return s
@@ -102,6 +108,12 @@ func restored(stored Slot, best uint64) *slot {
 func (s *slot) unheard() bool {
 	_, delivery := s.last()
 	return s.in == nil && !s.retracted && delivery.reached == left
+}
+
+// endStands reports whether the slot is stored as final in the block in which it is believed to be. That stays so until
+// its block has left the chain, or is confirmed anew.
+func (s *slot) endStands() bool {
+	return s.saved.Status.closes() && !s.inFinal && s.in != nil && s.in.Block.Hash == s.saved.Block.Hash
 }
 
 // place notes the transaction with the slot's nonce in the best chain.

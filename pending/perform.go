@@ -18,7 +18,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	defer cancel()
 	switch a := a.(type) {
 	case load:
-		return l.load(brief, a)
+		return l.load(brief)
 	case assign:
 		return l.assign(ctx, a)
 	case replace:
@@ -47,9 +47,8 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 
 // load asks the chain and the store at once, since a dead predecessor's transactions wait for it;
 // nobody else writes slots under this token, so the order does not matter. It reads the slots that
-// are not final, and the final ones too if the chain has often enough counted fewer nonces than the store has
-// as final: one such count is that of an endpoint that is behind.
-func (l *loop) load(ctx context.Context, a load) (input, error) {
+// are not final, and reads again if the chain counts fewer nonces than the store has as final.
+func (l *loop) load(ctx context.Context) (input, error) {
 	var out loaded
 	var fault error
 	var asking sync.WaitGroup
@@ -75,9 +74,6 @@ func (l *loop) load(ctx context.Context, a load) (input, error) {
 			return nil, err
 		}
 		out.Best = max(out.Best, again)
-	}
-	if !out.Snapshot.has(out.Best) && !a.Low {
-		out.Best = out.Snapshot.floor()
 	}
 	if !out.Snapshot.has(out.Best) {
 		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best, l.held.Most); err != nil {
@@ -118,21 +114,6 @@ func (s Snapshot) has(from uint64) bool {
 		}
 	}
 	return from+n >= s.Next
-}
-
-// floor returns the lowest nonce from which on the snapshot has every slot.
-func (s Snapshot) floor() uint64 {
-	slots, runs, floor := len(s.Slots)-1, len(s.Runs)-1, s.Next
-	for {
-		switch {
-		case slots >= 0 && s.Slots[slots].Index+1 == floor:
-			floor, slots = s.Slots[slots].Index, slots-1
-		case runs >= 0 && s.Runs[runs].Last+1 == floor:
-			floor, runs = s.Runs[runs].First, runs-1
-		default:
-			return floor
-		}
-	}
 }
 
 // writeGrace is how long a write in flight may outlive the gate, too short to delay a successor.

@@ -281,8 +281,10 @@ func blockNamed(name string) chain.Block {
 
 // slotNamed reads a slot: 5a, 5ab (two attempts), 5ab! (the second is a filler), 5a~ (to be
 // cancelled), 5a^ (its intent has another slot), 5a@7 (stored as in block 7), 5a@7%2h (two hours ago),
-// 5a@7%2h! (its timeout was stored then), 5a$ (stored as stuck at the limit of fees).
+// 5a@7%2h! (its timeout was stored then), 5a$ (stored as stuck at the limit of fees),
+// 5a@7# (stored as final in block 7).
 func slotNamed(name string) Slot {
+	name, final := strings.CutSuffix(name, "#")
 	name, block, _ := strings.Cut(name, "@")
 	block, age, _ := strings.Cut(block, "%")
 	age, timedOut := strings.CutSuffix(age, "!")
@@ -317,6 +319,9 @@ func slotNamed(name string) Slot {
 	}
 	if timedOut {
 		s.Last.Status = FinalityTimeout
+	}
+	if s.Final = final; final {
+		s.Last.Status = Finalized
 	}
 	return s
 }
