@@ -53,6 +53,9 @@ func (m *machine) applied(in turned) {
 		if s == nil || s.inFinal {
 			continue
 		}
+		if s.Final && s.in != nil && s.in.Block.Hash != b.Hash {
+			m.alarm(Alarm{Cause: Rewound, Index: s.Index}, true)
+		}
 		m.place(s, &inclusion{Hash: inc.Hash, Block: b, Failed: inc.Failed}, true)
 		s.retracted = s.retracted && !s.own()
 	}

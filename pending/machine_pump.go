@@ -79,6 +79,8 @@ func (m *machine) takeCensus(now fence.Instant) {
 			}
 			c.unsent = c.unsent || s.unsent()
 			c.outdated = c.outdated || s.payMore || s.needsFiller()
+		} else if s.contradicted {
+			c.unsent = c.unsent || s.unsent()
 		}
 		if s.in != nil && s.inSince == 0 {
 			s.inSince = now

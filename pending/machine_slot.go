@@ -241,10 +241,11 @@ func (s *slot) handingOn() bool {
 	return s.saving != nil && s.saving.Intent == Again && !s.lastIsFiller()
 }
 
-// unsent reports whether the last attempt is to be sent.
+// unsent reports whether the last attempt is to be sent. One of which the block is in doubt is: if it has left the chain,
+// nothing else brings the next one, and if it has not, the same bytes do no harm.
 func (s *slot) unsent() bool {
 	_, delivery := s.last()
-	if s.in != nil || s.doubt || s.payMore || s.handedOn() || s.handingOn() {
+	if s.in != nil && !s.contradicted || s.doubt || s.payMore || s.handedOn() || s.handingOn() {
 		return false
 	}
 	switch delivery.reached {
