@@ -31,10 +31,7 @@ func TestWhichChangesAreTaken(t *testing.T) {
 	} {
 		scene := newScene()
 		dir := t.TempDir()
-		s := openWith(t, dir, &killer{left: -1})
-		if err := scene.push(s, scene.before, scene.old, scene.shared); err != nil {
-			t.Fatal(err)
-		}
+		s := scene.begins(t, dir)
 		c.by.Files = map[string]*File{"b": {}}
 		if _, _, err := s.follow(c.by, "leader", false); errors.Is(err, errGap) != c.gap || err != nil && !c.gap {
 			t.Errorf("%s: got %v, want it refused: %v", name, err, c.gap)
@@ -55,11 +52,8 @@ func TestWhichChangesAreTaken(t *testing.T) {
 func TestALostChunkOfARemovedFile(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	for _, content := range [][]byte{c.old, c.shared} {
 		if err := os.Remove(s.disk.path(chunkFolder, hashOf(content).String())); err != nil {
 			t.Fatal(err)
@@ -130,10 +124,7 @@ func TestAFolderWithoutALog(t *testing.T) {
 	t.Parallel()
 	c := newScene()
 	dir := t.TempDir()
-	s := openWith(t, dir, &killer{left: -1})
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
+	s := c.begins(t, dir)
 	_ = s.Close()
 	older(t, dir, c.before)
 	s = openWith(t, dir, &killer{left: -1})

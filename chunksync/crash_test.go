@@ -45,10 +45,7 @@ func TestKilledAtEachStep(t *testing.T) {
 			for step := 0; ; step++ {
 				c := newScene()
 				dir := t.TempDir()
-				s := openWith(t, dir, &killer{left: -1})
-				if err := c.push(s, c.before, c.old, c.shared); err != nil {
-					t.Fatal(err)
-				}
+				s := c.begins(t, dir)
 				_ = s.Close()
 				if way.begin != nil {
 					way.begin(t, dir, c)
@@ -127,10 +124,7 @@ func TestALineAfterATornOne(t *testing.T) {
 	c := newScene()
 	by := c.change()
 	dir := t.TempDir()
-	s := openWith(t, dir, &killer{left: -1})
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
+	s := c.begins(t, dir)
 	_ = s.Close()
 	f, err := os.OpenFile(filepath.Join(dir, catalogFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -155,10 +149,7 @@ func TestHalfALine(t *testing.T) {
 		c := newScene()
 		by := c.change()
 		dir := t.TempDir()
-		s := openWith(t, dir, &killer{left: -1})
-		if err := c.push(s, c.before, c.old, c.shared); err != nil {
-			t.Fatal(err)
-		}
+		s := c.begins(t, dir)
 		s.disk.trip = func(op, name string) error {
 			switch {
 			case op == "append":
@@ -194,10 +185,7 @@ func TestOneFaultAtEachStep(t *testing.T) {
 			c := newScene()
 			by := c.change()
 			dir := t.TempDir()
-			s := openWith(t, dir, &killer{left: -1})
-			if err := c.push(s, c.before, c.old, c.shared); err != nil {
-				t.Fatal(err)
-			}
+			s := c.begins(t, dir)
 			ready(s)
 			at, failed := 0, ""
 			s.disk.trip = func(op, name string) error {

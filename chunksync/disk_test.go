@@ -67,6 +67,16 @@ func (c *scene) change() change {
 	return difference(c.before, c.after)
 }
 
+// begins opens a store, which then has the first catalog.
+func (c *scene) begins(t *testing.T, dir string) *Store {
+	t.Helper()
+	s := openWith(t, dir, &killer{left: -1})
+	if err := c.push(s, c.before, c.old, c.shared); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // push does to the store what the requests of a leader do.
 func (c *scene) push(s *Store, to catalog, contents ...[]byte) error {
 	return pushing(s, to.Tenure, func() ([]Hash, Version, error) { return s.take(to, "leader", false) }, contents)
@@ -223,10 +233,7 @@ func TestADamagedFolder(t *testing.T) {
 		"a missing promise": func(dir string) error { return os.Remove(filepath.Join(dir, promiseFile)) },
 	} {
 		dir := t.TempDir()
-		s := openWith(t, dir, &killer{left: -1})
-		if err := c.push(s, c.before, c.old, c.shared); err != nil {
-			t.Fatal(err)
-		}
+		s := c.begins(t, dir)
 		_ = s.Close()
 		if err := damage(dir); err != nil {
 			t.Fatal(err)
@@ -237,10 +244,7 @@ func TestADamagedFolder(t *testing.T) {
 	}
 	// With a missing chunk Open succeeds, since the leader sends it again.
 	dir := t.TempDir()
-	s := openWith(t, dir, &killer{left: -1})
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
+	s := c.begins(t, dir)
 	_ = s.Close()
 	if err := os.Remove(filepath.Join(dir, chunkFolder, hashOf(c.shared).String())); err != nil {
 		t.Fatal(err)
@@ -262,11 +266,8 @@ func TestADamagedFolder(t *testing.T) {
 func TestChunksInUseAreNotSwept(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)
@@ -299,11 +300,8 @@ func TestChunksInUseAreNotSwept(t *testing.T) {
 func TestALateOffer(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	later := c.before.with("gone", nil).with("a", nil)
 	if err := c.push(s, later); err != nil || len(s.have) != 0 {
 		t.Fatalf("got %d chunks, %v, want none", len(s.have), err)
@@ -321,11 +319,8 @@ func TestALateOffer(t *testing.T) {
 func TestAnOfferOutlivesASweep(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)

@@ -131,11 +131,8 @@ func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 func TestAPromiseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	if _, _, err := s.take(c.after, "leader", false); err != nil {
 		t.Fatal(err)
 	}

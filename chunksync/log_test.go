@@ -150,10 +150,7 @@ func TestARottenLogIsNotOpened(t *testing.T) {
 	c := newScene()
 	for number := 1; number <= 4; number++ {
 		dir := t.TempDir()
-		s := openWith(t, dir, &killer{left: -1})
-		if err := c.push(s, c.before, c.old, c.shared); err != nil {
-			t.Fatal(err)
-		}
+		s := c.begins(t, dir)
 		for i := range 3 {
 			if _, _, err := s.follow(s.catalog.write(fmt.Sprint("empty-", i), &File{}), "leader", false); err != nil {
 				t.Fatal(err)

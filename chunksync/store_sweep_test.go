@@ -10,11 +10,8 @@ import (
 func TestAChunkThatComesBackIsNotSwept(t *testing.T) {
 	t.Parallel()
 	c := newScene()
-	s := openWith(t, t.TempDir(), &killer{left: -1})
+	s := c.begins(t, t.TempDir())
 	defer func() { _ = s.Close() }()
-	if err := c.push(s, c.before, c.old, c.shared); err != nil {
-		t.Fatal(err)
-	}
 	reading, err := s.open("gone")
 	if err != nil {
 		t.Fatal(err)
@@ -49,10 +46,7 @@ func TestAClosedStoreSweepsNothing(t *testing.T) {
 		"an adoption wants": func(s *Store, _ *Content) error { s.want(c.after); return nil },
 	} {
 		dir := t.TempDir()
-		s := openWith(t, dir, &killer{left: -1})
-		if err := c.push(s, c.before, c.old, c.shared); err != nil {
-			t.Fatal(err)
-		}
+		s := c.begins(t, dir)
 		reading, err := s.open("gone")
 		if err != nil {
 			t.Fatal(err)
