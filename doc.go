@@ -56,6 +56,8 @@
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
 //     ends a grant; the contract in memory.
+//   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
+//     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

@@ -104,3 +104,12 @@ const (
 var reasons = [...]string{"taken", "malformed", "not a member", "repeated", "expired", "not granted", "not endorsed", "missing"}
 
 func (r Reason) String() string { return reasons[r] }
+
+// Block is the next block of the canonical chain, with what it did with intents of one contract.
+type Block struct {
+	Number uint64
+	Facts  []Fact
+}
+
+// Rewind says that the blocks above a number are no longer in the canonical chain.
+type Rewind struct{ To uint64 }
