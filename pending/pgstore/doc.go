@@ -10,6 +10,10 @@
 //	pending_holds         why no waiting intent of an account gets a slot
 //	archived_…            the finished rows of the first three, moved there
 //
+// The first attempt is not in its slot's row, although most slots have only one: each new state
+// writes the whole row again, and with the bytes that costs as much as the second table saves, or
+// more where a call has much data.
+//
 // # Writes
 //
 // A write is one round trip and one transaction: all statements of a batch and, last,

@@ -116,3 +116,25 @@ func TestTheQueueIsNotReadPastWhatIsPutOff(t *testing.T) {
 		})
 	}
 }
+
+// A block changes its slots and none of their intents, so no intent is read. To read them took a quarter of the
+// database's time for a block.
+func TestABlockReadsNoIntent(t *testing.T) {
+	t.Parallel()
+	const many = 200
+	s, d := openShelf(t).narrow()
+	var all, block pending.Batch
+	for i := range uint64(many) {
+		all.New = append(all.New, slotOf(i, s.accept("")))
+		block.Changes = append(block.Changes, pending.Change{Index: i, Status: pending.InBlock, Hash: hashOf(i), Block: chain.Block{Number: 9, Hash: "b"}})
+	}
+	s.write(all)
+	run(t, s.conn, `ANALYZE conch.intents, conch.pending_transactions`)
+	before, slots := s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
+	s.write(block)
+	rows := s.rowsRead(d, "intents") - before
+	slots = s.rowsRead(d, "pending_transactions") - slots
+	if rows != 0 || slots < many {
+		t.Errorf("a block of %d slots read %d intents and %d slots, want no intent and all slots", many, rows, slots)
+	}
+}

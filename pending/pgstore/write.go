@@ -164,6 +164,9 @@ func storable(why string) string {
 // The CASE hides from the planner that hardly any row is of an earlier term (in queueAttempts, that
 // hardly any is in no block): it would read those rows first, and compare each with the whole
 // batch.
+//
+// The condition on m alone follows from the one after it. The server checks it before it reads an
+// intent: a slot that gets into a block changes none.
 func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return
@@ -209,7 +212,7 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END,
 		       why = CASE WHEN m.fate NOT IN ('open', 'rejected') THEN '' WHEN m.why <> '' THEN m.why
 		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $13 ELSE i.why END
-		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce
+		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND (m.fate <> 'open' OR m.final OR m.why <> '')
 		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`,
 		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number), whys, pending.NoWords,
 		waits, firsts, seconds)
