@@ -1,0 +1,102 @@
+package coordinator
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// Book is what the node knows of the contract's states. The machine only reads it.
+type Book interface {
+	// Hear takes an attempt's content and returns its hash, or says what is wrong with it.
+	Hear(w wire.Whole) (assembled ledger.Hash, err error)
+	// Whole returns the content of an attempt that was heard.
+	Whole(assembled ledger.Hash) (wire.Whole, bool)
+	// Unspent reports whether a state is unspent at the head.
+	Unspent(s ledger.StateID) bool
+}
+
+// Config is what a coordinator needs. Zero durations and numbers have defaults.
+type Config struct {
+	Self        ledger.Account     // the node
+	Sends       ledger.Account     // the account that sends its entries; empty is Self
+	Contract    *ledger.Contract   // shared by the contract's machines
+	Committee   *ranking.Committee // of the contract's committee, named by their accounts
+	Scheme      ledger.Scheme
+	Book        Book
+	Incarnation wire.Incarnation
+	Head        uint64 // the canonical block up to which the node has followed the ledger
+	Rows        []Row  // what was stored and is not over, in the order of its dispatch
+
+	Beat         time.Duration // between two heartbeats; 200 ms
+	Silence      time.Duration // after which a request counts as not answered, and a coordinator as gone; 500 ms
+	Hold         time.Duration // the longest wait for what was inherited; 2 s
+	KeptFor      time.Duration // how long work is kept whose sender cannot reach a better coordinator; 10 s
+	LongestAside time.Duration // the longest time for which a silent member is not asked; 30 s
+	Batch        int           // intents in a request to assemble, and entries in a submission; 50
+	InFlight     int           // attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
+	Pool         int           // intents of one sender; above it the coordinator is busy; 100,000
+
+	Strict bool // take work only when one's own height names this node, as document 002 has it (P21)
+	Broken Rule // a rule that is not kept, for proofs that it matters
+}
+
+// Row is what is stored of a dispatch, before it is submitted (P38).
+type Row struct {
+	wire.Whole
+	Entry ledger.Entry
+	Noted bool // the sender has confirmed that it knows
+}
+
+// Rule is a rule of the machine that a proof can switch off.
+type Rule string
+
+// The rules.
+const (
+	NoRefusal      Rule = "no-refusal"      // better coordinators are no reason to refuse work
+	BeatDigest     Rule = "beat-digest"     // a heartbeat says what the coordinator has
+	BoundedHold    Rule = "bounded-hold"    // inherited work holds dispatch for a time only
+	Cut            Rule = "cut"             // an answer to a handover ends dispatch
+	ExclusiveLoser Rule = "exclusive-loser" // who lost a state has the next turn alone
+	SetAside       Rule = "set-aside"       // a silent sender is not asked for a while
+)
+
+func (c Config) withDefaults() Config {
+	for d, value := range map[*time.Duration]time.Duration{
+		&c.Beat: 200 * time.Millisecond, &c.Silence: 500 * time.Millisecond, &c.Hold: 2 * time.Second,
+		&c.KeptFor: 10 * time.Second, &c.LongestAside: 30 * time.Second,
+	} {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	for n, value := range map[*int]int{&c.Batch: 50, &c.InFlight: 10_000, &c.Pool: 100_000} {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	if c.Sends == "" {
+		c.Sends = c.Self
+	}
+	return c
+}
+
+// Validate returns every fault.
+func (c Config) Validate() error {
+	var faults []error
+	check := func(bad bool, text string) {
+		if bad {
+			faults = append(faults, errors.New("coordinator: "+text))
+		}
+	}
+	check(c.Contract == nil || c.Committee == nil || c.Scheme == nil || c.Book == nil, "contract, committee, scheme and book are needed")
+	check(c.Self == "", "the node has no account")
+	check(c.Committee != nil && !c.Committee.Has(string(c.Self)), "the node is not in the contract's committee")
+	check(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
+	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.LongestAside < 0, "durations are not negative")
+	check(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
+	return errors.Join(faults...)
+}

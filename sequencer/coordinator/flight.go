@@ -1,0 +1,150 @@
+package coordinator
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// flight is what attempts on their way do to states: what differs from the ledger. An attempt stays in it until it is
+// final, so that a sender whose ledger is some blocks behind still sees the states as they are.
+type flight struct {
+	spends  map[ledger.StateID]*work   // inputs
+	creates map[ledger.StateID]output  // outputs
+	readers map[ledger.StateID][]*work // reads
+	changes []ledger.StateID           // since version first
+	first   uint64
+}
+
+type output struct {
+	by    *work
+	state domain.State
+}
+
+func newFlight() *flight {
+	return &flight{spends: map[ledger.StateID]*work{}, creates: map[ledger.StateID]output{}, readers: map[ledger.StateID][]*work{}, first: 1}
+}
+
+// version counts the changes, and is never 0.
+func (f *flight) version() uint64 { return f.first + uint64(len(f.changes)) }
+
+func (f *flight) changed(id ledger.StateID) {
+	f.changes = append(f.changes, id)
+	if most := 1024 + 4*(len(f.spends)+len(f.creates)); len(f.changes) > most {
+		gone := len(f.changes) / 2
+		f.first += uint64(gone)
+		f.changes = append([]ledger.StateID(nil), f.changes[gone:]...)
+	}
+}
+
+// board adds an attempt, all of whose inputs are free.
+func (f *flight) board(w *work, scheme ledger.Scheme) {
+	a := w.whole.Attempt
+	for _, id := range a.Inputs {
+		f.spends[id] = w
+		f.changed(id)
+	}
+	for _, id := range a.Reads {
+		f.readers[id] = append(f.readers[id], w)
+	}
+	for i, secret := range w.whole.Outputs {
+		id := scheme.State(w.assembled, i)
+		f.creates[id] = output{w, domain.State{ID: id, Creator: a.Intent, Assembled: w.assembled, Secret: secret}}
+		w.outputs = append(w.outputs, id)
+		f.changed(id)
+	}
+	w.boarded = true
+}
+
+// leave takes an attempt out.
+func (f *flight) leave(w *work) {
+	if !w.boarded {
+		return
+	}
+	a := w.whole.Attempt
+	for _, id := range a.Inputs {
+		if f.spends[id] == w {
+			delete(f.spends, id)
+			f.changed(id)
+		}
+	}
+	for _, id := range a.Reads {
+		f.unread(id, w)
+	}
+	for _, id := range w.outputs {
+		delete(f.creates, id)
+		f.changed(id)
+	}
+	w.outputs, w.boarded = nil, false
+}
+
+func (f *flight) unread(id ledger.StateID, w *work) {
+	all := f.readers[id]
+	for i, r := range all {
+		if r == w {
+			all = append(all[:i], all[i+1:]...)
+			break
+		}
+	}
+	if f.readers[id] = all; len(all) == 0 {
+		delete(f.readers, id)
+	}
+}
+
+// context returns what a sender has to know that is at a version, 0 for nothing.
+func (f *flight) context(at uint64) wire.Context {
+	c := wire.Context{Base: at, Version: f.version()}
+	if at < f.first || at > c.Version {
+		c.Base = 0
+		c.Locked = inOrder(f.spends) // also those created on the way: the sender may have them from a block
+		for _, id := range inOrder(f.creates) {
+			if f.spends[id] == nil {
+				c.Created = append(c.Created, f.creates[id].state)
+			}
+		}
+		return c
+	}
+	seen := map[ledger.StateID]bool{}
+	for _, id := range f.changes[at-f.first:] {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		made, own := f.creates[id]
+		switch locked := f.spends[id] != nil; {
+		case locked:
+			c.Locked = append(c.Locked, id)
+		case own:
+			c.Created = append(c.Created, made.state)
+		default:
+			c.Gone = append(c.Gone, id)
+		}
+	}
+	return c
+}
+
+// tips returns the unspent states that have come of states: what is exclusive to the sender that lost them.
+func (f *flight) tips(of []ledger.StateID, most int) (tips []ledger.StateID) {
+	seen := map[ledger.StateID]bool{}
+	for next := of; len(next) > 0 && len(seen) < most; next = next[1:] {
+		id := next[0]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if by := f.spends[id]; by != nil {
+			next = append(slices.Clip(next), by.outputs...)
+			continue
+		}
+		tips = append(tips, id)
+	}
+	return tips
+}
+
+func inOrder[V any](of map[ledger.StateID]V) []ledger.StateID {
+	return slices.SortedFunc(maps.Keys(of), func(a, b ledger.StateID) int { return bytes.Compare(a[:], b[:]) })
+}

@@ -1,0 +1,174 @@
+package coordinator
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// Machine coordinates one contract at one node. It is pure, and not safe for concurrent use.
+type Machine struct {
+	set    Config
+	head   uint64
+	height ranking.Height // of final blocks
+
+	clients  map[ledger.Account]*client // members that own work here, or have
+	order    []*client                  // the same, by account
+	members  []*member                  // in the contract's order
+	works    map[ledger.Intent]*work    // all that is not over
+	flight   *flight
+	blocks   map[uint64][]*work // in a block that is not final
+	lasting  map[uint64][]*work // whose grant has a last block
+	seen     uint64             // blocks and reorganisations
+	seats    uint64
+	inFlight int      // attempts on board that are in no block
+	ready    []*work  // endorsed, perhaps not ready any more
+	losers   []*loser // whose turn comes, the first first
+	delayed  []*work  // to be assembled again at a time
+
+	asks    map[uint64]*ask // requests that wait for an answer
+	number  uint64          // of the last request
+	stores  map[uint64][]*work
+	storing uint64
+
+	changedReady bool // what is ready may go now
+	tenure       tenure
+	turnedAt     ranking.Range
+	beatAt       time.Duration
+	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
+	judging      []*work                          // what Judge was asked
+	out          []Action
+	now          time.Duration
+	faults       []string // impossible events; none, ever
+}
+
+// client is a member as the owner of work.
+type client struct {
+	account     ledger.Account
+	works       map[ledger.Sequence]*work
+	delegations map[ledger.Hash]*delegation
+	fresh       []*work // never assembled, in submit order; those that moved on are skipped
+	again       []*work // to be assembled again
+	blocked     []*work // wait for another view
+	sawAt       uint64  // the view's version at which they were blocked
+	blockAt     time.Duration
+	digest      wire.Digest
+
+	asking    *ask          // its request to assemble
+	knows     uint64        // the version of the context that it has, 0 for none
+	strikes   int           // requests in a row without an answer
+	aside     time.Duration // until then it is not asked
+	lost      *loser        // its turn to come
+	fresher   bool
+	untold    []*work // dispatched, and the owner has not confirmed that it knows
+	toldAt    time.Duration
+	toldTries int
+}
+
+// New returns the machine of a node that starts, and what is to be done first. The configuration is valid.
+func New(c Config) (*Machine, []Action) {
+	m := &Machine{
+		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
+		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
+		lesser: map[ledger.Account]time.Duration{},
+	}
+	for i, a := range c.Contract.Members {
+		m.members = append(m.members, &member{account: a, place: i})
+	}
+	m.height.Note(m.deepest())
+	m.turnedAt = m.own()
+	m.load(c.Rows)
+	return m, m.take()
+}
+
+// Step takes an input and returns what to do. Now is the node's monotonic clock.
+func (m *Machine) Step(now time.Duration, in Input) []Action {
+	m.now = now
+	switch in := in.(type) {
+	case Received:
+		m.received(in.From, in.Message)
+	case Heard:
+		m.heard(in.From)
+	case Stored:
+		m.stored(in.Number)
+	case Included:
+		m.block(ledger.Block(in))
+	case Rewound:
+		m.rewind(in.To)
+	case Judged:
+		m.judged(in.Ends)
+	case Tick:
+		m.tick()
+	}
+	m.pump()
+	return m.take()
+}
+
+// Faults returns events that the state table calls impossible. There are none.
+func (m *Machine) Faults() []string { return m.faults }
+
+// Idle reports whether nothing is under way: no tick is needed, and nothing is sent (I9).
+func (m *Machine) Idle() bool { return len(m.works) == 0 && len(m.asks) == 0 && len(m.lesser) == 0 }
+
+func (m *Machine) take() []Action {
+	out := m.out
+	m.out = nil
+	return out
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+// final is the last final block; 0 before there is one. It never decreases.
+func (m *Machine) final() uint64 {
+	final, _ := m.height.Final()
+	return final
+}
+
+// deepest is the block that is final by the head.
+func (m *Machine) deepest() uint64 { return m.head - min(m.head, m.set.Contract.Depth) }
+
+// own is the range for which this node sees coordinators chosen. It never decreases.
+func (m *Machine) own() ranking.Range {
+	return m.set.Committee.RangeOf(m.final())
+}
+
+// client returns a member's own place, made at need.
+func (m *Machine) client(a ledger.Account) *client {
+	c := m.clients[a]
+	if c == nil {
+		c = &client{account: a, works: map[ledger.Sequence]*work{}}
+		m.clients[a] = c
+		at, _ := slices.BinarySearchFunc(m.order, c, func(x, y *client) int { return strings.Compare(string(x.account), string(y.account)) })
+		m.order = slices.Insert(m.order, at, c)
+	}
+	return c
+}
+
+// notice sends a message that gets no answer.
+func (m *Machine) notice(to ledger.Account, body wire.Body) {
+	m.do(Send{To: to, Message: wire.Message{Contract: m.set.Contract.Address, Height: m.final(), Body: body}})
+}
+
+// answer answers a request.
+func (m *Machine) answer(to ledger.Account, request wire.RequestID, body wire.Body) {
+	m.do(Send{To: to, Message: wire.Message{Contract: m.set.Contract.Address, Height: m.final(), Request: request, Body: body}})
+}
+
+// firstOf returns the member that a range's order names when some cannot be reached.
+func (m *Machine) firstOf(r ranking.Range, avoid []ledger.Account) ledger.Account {
+	for _, name := range m.set.Committee.Order(r) {
+		if !slices.Contains(avoid, ledger.Account(name)) {
+			return ledger.Account(name)
+		}
+	}
+	return ""
+}
+
+// precedes reports whether one member comes before another in a range.
+func (m *Machine) precedes(r ranking.Range, one, other ledger.Account) bool {
+	return m.set.Committee.Prefers(r, string(one), string(other))
+}

@@ -1,0 +1,174 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// member is a member as an endorser.
+type member struct {
+	account ledger.Account
+	place   int
+	owed    []*work // that it has to be asked about again
+	whole   bool    // with what they are built on: it has lacked that
+	strikes int
+	after   time.Duration // until then it is not asked
+	heardAt time.Duration
+}
+
+func (m *Machine) memberOf(a ledger.Account) *member {
+	for _, one := range m.members {
+		if one.account == a {
+			return one
+		}
+	}
+	return nil
+}
+
+// endorse asks all members for their endorsements (P25). The first that suffice are taken.
+func (m *Machine) endorse(works []*work) {
+	if len(works) == 0 {
+		return
+	}
+	for _, one := range m.members {
+		if m.now < one.after {
+			one.owed = append(one.owed, works...)
+			continue
+		}
+		m.askEndorsements(one, works, false)
+	}
+}
+
+func (m *Machine) askEndorsements(one *member, works []*work, upstream bool) {
+	body := wire.Endorse{Range: m.tenure.rng}
+	for _, w := range works {
+		body.Attempts = append(body.Attempts, w.whole)
+	}
+	if upstream {
+		body.Upstream = m.upstream(works)
+	}
+	m.ask(one.account, body, slices.Clone(works)).upstream = upstream
+}
+
+// upstream returns the attempts in flight on which others are built, in the order in which they came on board.
+func (m *Machine) upstream(of []*work) (wholes []wire.Whole) {
+	seen := map[*work]bool{}
+	for _, w := range of {
+		seen[w] = true
+	}
+	var found []*work
+	for next := slices.Clone(of); len(next) > 0 && len(found) < mostUpstream; next = next[1:] {
+		a := next[0].whole.Attempt
+		for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
+			for _, id := range list {
+				if o, is := m.flight.creates[id]; is && !seen[o.by] {
+					seen[o.by] = true
+					found, next = append(found, o.by), append(next, o.by)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
+	for _, w := range found {
+		wholes = append(wholes, w.whole)
+	}
+	return wholes
+}
+
+const mostUpstream = 256
+
+// endorsed takes a member's verdicts. A late one on an attempt that was given up is nothing.
+func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
+	one := m.memberOf(a.to)
+	if len(body.Verdicts) != len(a.works) {
+		m.unendorsed(a)
+		return
+	}
+	var refusedOnes []*work
+	for i, v := range body.Verdicts {
+		w := a.works[i]
+		if w.state != endorsing || !a.same(i) {
+			continue
+		}
+		switch {
+		case v.Why == wire.Done && v.Assembled == w.assembled:
+			if m.sign(w, one.place, v.Signature) {
+				m.tell(w, complete)
+			}
+		case v.Why == wire.Conflict:
+			one.owed, one.whole = append(one.owed, w), true
+			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger
+				one.after = max(one.after, m.now+rest)
+			}
+		case v.Why == wire.Failed:
+			one.owed = append(one.owed, w)
+			one.after = max(one.after, m.now+rest)
+		default:
+			if w.against++; len(m.members)-w.against < m.set.Contract.Needed {
+				refusedOnes = append(refusedOnes, w)
+			}
+		}
+	}
+	m.refuse(refusedOnes)
+}
+
+// refuse gives back what too many members will not endorse. Its sender counts that.
+func (m *Machine) refuse(works []*work) {
+	items := map[*client][]wire.Step{}
+	for _, w := range works {
+		if w.state == endorsing {
+			items[w.owner] = append(items[w.owner], wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id})
+			m.tell(w, refused)
+		}
+	}
+	for _, c := range m.order {
+		if len(items[c]) > 0 {
+			m.notice(c.account, wire.Returned{Items: items[c], Why: wire.Refused})
+		}
+	}
+}
+
+// sign adds an endorsement, in the order of the members, and reports whether there are enough now.
+func (m *Machine) sign(w *work, place int, signature []byte) bool {
+	at, is := slices.BinarySearchFunc(w.signed, place, func(e ledger.Endorsement, p int) int { return cmp.Compare(e.Member, p) })
+	if !is {
+		w.signed = slices.Insert(w.signed, at, ledger.Endorsement{Member: place, Signature: signature})
+	}
+	return len(w.signed) >= m.set.Contract.Needed
+}
+
+// unendorsed has a member asked again later that has not answered.
+func (m *Machine) unendorsed(a *ask) {
+	one := m.memberOf(a.to)
+	one.after = m.now + min(m.set.Silence<<min(one.strikes, 16), m.set.LongestAside)
+	one.strikes++
+	for i, w := range a.works {
+		if w.state == endorsing && a.same(i) {
+			one.owed = append(one.owed, w)
+		}
+	}
+}
+
+// askAgain asks members about what they still owe.
+func (m *Machine) askAgain() {
+	for _, one := range m.members {
+		if len(one.owed) == 0 || m.now < one.after {
+			continue
+		}
+		owed := slices.DeleteFunc(one.owed, func(w *work) bool {
+			return w.state != endorsing || slices.ContainsFunc(w.signed, func(e ledger.Endorsement) bool { return e.Member == one.place })
+		})
+		n := min(len(owed), m.set.Batch)
+		if now := owed[:n]; n > 0 {
+			m.askEndorsements(one, now, one.whole)
+		}
+		one.whole = false
+		if one.owed = owed[n:]; len(one.owed) == 0 {
+			one.owed = nil
+		}
+	}
+}

@@ -1,0 +1,177 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// tenure is this node's time as a coordinator. It begins with work for a later range, or after another had closed it.
+type tenure struct {
+	active    bool
+	rng       ranking.Range
+	holds     time.Duration // until then dispatch waits for what was inherited
+	waits     map[ledger.Account]bool
+	askedAt   time.Duration
+	inherited map[ledger.Intent]*work // dispatched by others, not final
+}
+
+// begin begins a tenure: every member is asked once for what it has dispatched and the ledger has not decided (P17,
+// P19, D18). This node assembles and endorses on top at once, and dispatches when all have answered and what they named
+// is in a block, or when the hold is over. After a failover there is no hold: the one before is gone.
+func (m *Machine) begin(r ranking.Range) {
+	if m.tenure.active && m.tenure.rng >= r {
+		return
+	}
+	m.tenure.active, m.tenure.rng, m.tenure.waits = true, max(r, m.tenure.rng), map[ledger.Account]bool{}
+	m.tenure.holds = m.now
+	if m.firstOf(r, nil) == m.set.Self {
+		m.tenure.holds += m.set.Hold
+	}
+	for _, one := range m.members {
+		if one.account != m.set.Self {
+			m.tenure.waits[one.account] = true
+		}
+	}
+	m.pull()
+}
+
+func (m *Machine) pull() {
+	m.tenure.askedAt = m.now
+	for _, one := range m.members {
+		if m.tenure.waits[one.account] {
+			m.ask(one.account, wire.AskHandover{Range: m.tenure.rng}, nil)
+		}
+	}
+}
+
+// holding reports whether dispatch waits.
+func (m *Machine) holding() bool {
+	if m.now >= m.tenure.holds && m.set.Broken != BoundedHold {
+		return false
+	}
+	if len(m.tenure.waits) > 0 {
+		return true
+	}
+	for _, w := range m.tenure.inherited {
+		if w.state == dispatched {
+			return true
+		}
+	}
+	return false
+}
+
+// mostInherited bounds a Handover: what it does not name, the ledger decides.
+const mostInherited = 2000
+
+// handover answers a node that coordinates now. What it is told is complete, since nothing is dispatched afterwards:
+// an answer closes dispatch here, unless this node comes before the asker, or its work cannot reach the asker.
+func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body {
+	if !m.set.Committee.Has(string(from)) {
+		return wire.Rejected{Why: wire.NotMember, Text: "it is not in the committee"}
+	}
+	if !ranking.Delegation.Takes(m.own(), body.Range) && body.Range > m.own() {
+		return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
+	}
+	if m.precedes(body.Range, from, m.set.Self) && m.set.Broken != Cut {
+		m.close(from)
+		m.tenure.active = m.tenure.active && len(m.undispatched(func(*work) bool { return true })) > 0
+	}
+	var list []*work
+	for _, w := range m.works {
+		if w.state == storing || w.state == dispatched {
+			list = append(list, w)
+		}
+	}
+	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
+	var h wire.Handover
+	for _, w := range list[:min(len(list), mostInherited)] {
+		h.Entries = append(h.Entries, wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil})
+	}
+	return h
+}
+
+// inherit takes what a member has dispatched. Its states are locked until the ledger decides, at the latest when its
+// last block is final.
+func (m *Machine) inherit(from ledger.Account, h wire.Handover) {
+	if !m.tenure.waits[from] {
+		return
+	}
+	delete(m.tenure.waits, from)
+	for _, e := range h.Entries {
+		a := e.Attempt
+		hash, err := m.set.Book.Hear(e.Whole)
+		own := m.works[a.Intent]
+		if err != nil || m.memberOf(a.Owner) == nil || m.tenure.inherited[a.Intent] != nil || own != nil && own.state >= storing ||
+			e.ValidUntil <= m.final() || e.ValidUntil > m.head+2*m.set.Contract.Life || !m.alive(hash, a) {
+			continue
+		}
+		for _, id := range a.Inputs { // what was assembled here on the same states loses: it comes second
+			if by := m.flight.spends[id]; by != nil && by.state < storing {
+				m.tell(by, overtaken)
+			}
+		}
+		if slices.ContainsFunc(a.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
+			continue
+		}
+		w := m.importOf(e.Whole, hash)
+		w.grant.ValidUntil = e.ValidUntil
+		m.lasts(w)
+	}
+	m.changedReady = true
+}
+
+// alive reports whether an attempt may still land as far as this node can see.
+func (m *Machine) alive(hash ledger.Hash, a ledger.Attempt) bool {
+	for i := range a.Outputs {
+		if m.set.Book.Unspent(m.set.Scheme.State(hash, i)) {
+			return false // it has landed
+		}
+	}
+	for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
+		for _, id := range list {
+			if _, made := m.flight.creates[id]; !made && !m.set.Book.Unspent(id) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// close gives back what is not dispatched and another node coordinates now (P15, P16): all but the work whose senders
+// cannot reach it, which is kept for a while.
+func (m *Machine) close(better ledger.Account) {
+	m.returnAll(m.undispatched(func(w *work) bool {
+		d := w.delegation
+		return m.now >= d.until || !slices.Contains(d.avoid, better)
+	}), wire.Moved, better)
+}
+
+// turned gives back, when a range begins for this node, the work of older ones for which another is named now (P14,
+// P24).
+func (m *Machine) turned() {
+	own := m.own()
+	if own == m.turnedAt {
+		return
+	}
+	m.turnedAt = own
+	m.returnAll(m.undispatched(func(w *work) bool {
+		return w.delegation.rng < own && m.firstOf(own, w.delegation.avoid) != m.set.Self
+	}), wire.Moved, "")
+}
+
+func (m *Machine) undispatched(which func(*work) bool) (found []*work) {
+	for _, c := range m.order {
+		for _, w := range c.works {
+			if w.state < storing && which(w) {
+				found = append(found, w)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
+	return found
+}

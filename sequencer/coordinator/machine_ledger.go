@@ -1,0 +1,177 @@
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// block takes the next block. The book has it already.
+func (m *Machine) block(b ledger.Block) {
+	was := m.final()
+	m.head = b.Number
+	m.seen++
+	for _, f := range b.Facts {
+		m.fact(f)
+	}
+	m.height.Note(m.deepest())
+	m.settle(was)
+	m.turned()
+	m.changedReady = true
+}
+
+func (m *Machine) fact(f ledger.Fact) {
+	mine := false
+	for _, w := range []*work{m.works[f.Intent], m.tenure.inherited[f.Intent]} {
+		if w == nil {
+			continue
+		}
+		same := w.assembled == f.Assembled && f.Assembled != (ledger.Hash{})
+		switch {
+		case f.Skipped == ledger.Taken && same:
+			mine = true
+			m.tell(w, taken)
+		case f.Skipped == ledger.Taken:
+			if w.state != included { // a second one cannot be; a lying ledger is not this machine's to mend
+				m.tell(w, superseded)
+			}
+		case same && f.Skipped != ledger.Repeated:
+			m.tell(w, skipped)
+		}
+	}
+	if f.Skipped == ledger.Taken && !mine {
+		m.foreign(f)
+	}
+}
+
+// foreign takes what another coordinator has landed: whatever needs the same states is overtaken. Until it is final it
+// stays on board, so that nobody is offered what it has spent.
+func (m *Machine) foreign(f ledger.Fact) {
+	whole, is := m.set.Book.Whole(f.Assembled)
+	if !is {
+		return // what needs its states will be skipped
+	}
+	touches := false
+	for _, id := range whole.Attempt.Inputs {
+		if by := m.flight.spends[id]; by != nil && by.state != included {
+			m.tell(by, overtaken)
+			touches = true
+		}
+		for _, r := range slices.Clone(m.flight.readers[id]) {
+			if r.state != included {
+				m.tell(r, overtaken)
+			}
+		}
+		_, made := m.flight.creates[id]
+		touches = touches || made
+	}
+	if !touches || m.tenure.inherited[f.Intent] != nil {
+		return
+	}
+	w := m.importOf(whole, f.Assembled)
+	m.tell(w, taken)
+}
+
+// settle forgets what is final: works in blocks that became so, and those whose grant has no block left.
+func (m *Machine) settle(was uint64) {
+	for n := was; n < m.final(); n++ {
+		for _, list := range []map[uint64][]*work{m.blocks, m.lasting} {
+			for _, w := range list[n+1] {
+				if w.state == included && w.block == n+1 || w.state == dispatched && w.grant.ValidUntil == n+1 {
+					m.tell(w, final)
+				}
+			}
+			delete(list, n+1)
+		}
+	}
+}
+
+// lasts notes the last block of a work's grant.
+func (m *Machine) lasts(w *work) {
+	m.lasting[w.grant.ValidUntil] = append(m.lasting[w.grant.ValidUntil], w)
+}
+
+// lastsAgain ends a work that has left its block and can no longer land, or says until when it can.
+func (m *Machine) lastsAgain(w *work) {
+	switch until := w.grant.ValidUntil; {
+	case until == 0: // it was seen in a block only
+		w.grant.ValidUntil = m.head + m.set.Contract.Life
+		m.lasts(w)
+	case until <= m.final():
+		m.tell(w, final)
+	}
+}
+
+// rewind takes blocks back.
+func (m *Machine) rewind(to uint64) {
+	m.seen++
+	for n := m.head; n > to; n-- {
+		for _, w := range m.blocks[n] {
+			if w.state == included && w.block == n {
+				m.tell(w, rewound)
+				m.lastsAgain(w)
+			}
+		}
+		delete(m.blocks, n)
+	}
+	m.head = min(m.head, to)
+}
+
+// load takes what was dispatched before this start: it is submitted again, which the submitter knows to do once (P40).
+func (m *Machine) load(rows []Row) {
+	var entries []ledger.Entry
+	var judge Judge
+	for _, r := range rows {
+		hash, err := m.set.Book.Hear(r.Whole)
+		if err != nil {
+			continue // it was heard before it was stored
+		}
+		c := m.client(r.Entry.Owner)
+		m.seats++
+		w := &work{
+			Intent: r.Entry.Intent, owner: c, payload: r.Entry.Payload, order: m.seats, seat: m.seats, state: dispatched,
+			whole: r.Whole, assembled: hash, signed: r.Entry.Endorsements, grant: r.Entry.Grant, noted: r.Noted,
+		}
+		c.works[w.Sequence], m.works[w.Intent] = w, w
+		c.digest.Add(w.Sequence, 1)
+		m.flight.board(w, m.set.Scheme)
+		m.inFlight++
+		m.lasts(w)
+		entries = append(entries, r.Entry)
+		m.judging = append(m.judging, w)
+		judge.Given = append(judge.Given, ledger.Given{Intent: w.Intent, Assembled: hash, ValidUntil: w.grant.ValidUntil})
+	}
+	if len(rows) == 0 {
+		return
+	}
+	m.do(judge)
+	m.submit(entries)
+	m.untell(m.judging)
+}
+
+// judged drops what the ledger had decided before this start.
+func (m *Machine) judged(ends []ledger.End) {
+	for i, w := range m.judging {
+		if i < len(ends) && ends[i] != ledger.Alive && w.state == dispatched {
+			m.tell(w, final)
+		}
+	}
+	m.judging = nil
+}
+
+// importOf takes an attempt of another coordinator on board.
+func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
+	m.seats++
+	w := &work{
+		Intent: whole.Attempt.Intent, owner: m.client(whole.Attempt.Owner), state: dispatched, inherited: true,
+		whole: whole, assembled: hash, seat: m.seats,
+	}
+	m.flight.board(w, m.set.Scheme)
+	m.inFlight++
+	if m.tenure.inherited == nil {
+		m.tenure.inherited = map[ledger.Intent]*work{}
+	}
+	m.tenure.inherited[w.Intent] = w
+	return w
+}

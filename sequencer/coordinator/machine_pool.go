@@ -1,0 +1,238 @@
+package coordinator
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// delegated takes work. Better coordinators are no reason to refuse it: a sender whose link to the better one is cut
+// would starve. What decides is whether the range that it names is near (P9, P21, P37, D17).
+func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
+	own, window := m.own(), ranking.Delegation
+	if m.set.Strict {
+		window = ranking.Strict
+	}
+	if !window.Takes(own, d.Range) {
+		if d.Range < own {
+			return wire.Rejected{Why: wire.TooOld, Text: "that range is long over here"}
+		}
+		return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
+	}
+	if m.set.Strict && m.firstOf(own, d.Avoid) != m.set.Self {
+		return wire.Rejected{Why: wire.Moved, Text: "another node coordinates this range"}
+	}
+	if m.set.Broken == NoRefusal {
+		for _, a := range d.Avoid {
+			if m.awakeAt(a) > m.now-2*m.set.Silence {
+				return wire.Rejected{Why: wire.Busy, Text: "a better coordinator is heard here"}
+			}
+		}
+	}
+	c := m.client(from)
+	if len(c.works)+len(d.Intents) > m.set.Pool {
+		return wire.Rejected{Why: wire.Busy, Text: "too many intents of yours are here"}
+	}
+	under := c.delegations[d.Delegation]
+	if under == nil {
+		under = &delegation{id: d.Delegation, rng: d.Range, avoid: slices.Clone(d.Avoid), until: m.now + m.set.KeptFor}
+	}
+	for _, o := range d.Intents {
+		m.adopt(c, under, o)
+	}
+	if under.intact > 0 {
+		if c.delegations == nil {
+			c.delegations = map[ledger.Hash]*delegation{}
+		}
+		c.delegations[d.Delegation] = under
+		m.begin(d.Range)
+	}
+	return wire.Accepted{}
+}
+
+func (m *Machine) adopt(c *client, under *delegation, o wire.Offer) {
+	w := c.works[o.Sequence]
+	if w == nil {
+		m.seats++
+		w = &work{
+			Intent: ledger.Intent{Owner: c.account, Sequence: o.Sequence}, owner: c, payload: o.Payload, order: m.seats,
+			delegation: under,
+		}
+		c.works[o.Sequence], m.works[w.Intent] = w, w
+		c.digest.Add(o.Sequence, 1)
+		c.fresh = append(c.fresh, w)
+		under.intact++
+		return
+	}
+	if was := w.delegation; was != under && m.tell(w, delegatedAgain) {
+		if was != nil {
+			if was.intact--; was.intact == 0 {
+				delete(c.delegations, was.id)
+			}
+		}
+		w.delegation = under
+		under.intact++
+	}
+}
+
+// loser is a client that has lost states to another, and whose next request has what came of them for itself. An
+// intent whose sender is slow would else lose each time.
+type loser struct {
+	client *client
+	lost   []ledger.StateID
+	tips   []ledger.StateID // while it is its turn
+	turn   bool
+}
+
+const mostTips = 64
+
+// losesOn gives a client a turn to come.
+func (m *Machine) losesOn(c *client, lost []ledger.StateID) {
+	if m.set.Broken == ExclusiveLoser || len(lost) == 0 {
+		return
+	}
+	if c.lost == nil {
+		c.lost = &loser{client: c}
+		m.losers = append(m.losers, c.lost)
+	}
+	if len(c.lost.lost) < mostTips {
+		c.lost.lost = append(c.lost.lost, lost...)
+	}
+}
+
+func (m *Machine) endTurn(l *loser) {
+	if l == nil {
+		return
+	}
+	if l.client.lost == l {
+		l.client.lost = nil
+	}
+	m.losers = slices.DeleteFunc(m.losers, func(x *loser) bool { return x == l })
+}
+
+// turns lets losers have their turn whose states are nobody else's, and returns what is somebody's.
+func (m *Machine) turns() (held map[ledger.StateID]*loser) {
+	held = map[ledger.StateID]*loser{}
+	for _, l := range m.losers {
+		for _, id := range l.tips {
+			held[id] = l
+		}
+	}
+	for _, l := range m.losers {
+		if l.turn || l.client.asking != nil || m.now < l.client.aside {
+			continue
+		}
+		tips := m.flight.tips(l.lost, mostTips)
+		if slices.ContainsFunc(tips, func(id ledger.StateID) bool { return held[id] != nil }) {
+			continue
+		}
+		l.turn, l.tips = true, tips
+		for _, id := range tips {
+			held[id] = l
+		}
+	}
+	return held
+}
+
+// assemble asks each sender that has work and waits for nothing for attempts: many requests at once, one a sender.
+func (m *Machine) assemble() {
+	m.unblock()
+	if m.inFlight >= m.set.InFlight {
+		return
+	}
+	var held map[ledger.StateID]*loser
+	for _, c := range m.order {
+		if c.asking != nil || m.now < c.aside || len(c.fresh)+len(c.again) == 0 {
+			continue
+		}
+		if held == nil {
+			held = m.turns()
+		}
+		if c.lost != nil && !c.lost.turn {
+			continue
+		}
+		m.request(c, held)
+	}
+}
+
+func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
+	batch := c.next(m.set.Batch)
+	if len(batch) == 0 {
+		m.endTurn(c.lost)
+		return
+	}
+	body := wire.Assemble{Context: m.flight.context(c.knows)}
+	for _, w := range batch {
+		m.tell(w, asked)
+		body.Items = append(body.Items, wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id})
+	}
+	for _, id := range inOrder(held) {
+		if held[id].client != c {
+			body.Withheld = append(body.Withheld, id)
+		}
+	}
+	c.asking = m.ask(c.account, body, batch)
+	for _, w := range batch {
+		w.request = c.asking
+	}
+	c.asking.turn, c.asking.held, c.asking.version = c.lost, body.Withheld, body.Context.Version
+	c.asking.view = m.view()
+}
+
+// next takes the work to be assembled next out of the lists: what was given up before what is new, in submit order.
+func (c *client) next(most int) (batch []*work) {
+	slices.SortFunc(c.again, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
+	for _, list := range []*[]*work{&c.again, &c.fresh} {
+		n := 0
+		for _, w := range *list {
+			if len(batch) == most {
+				break
+			}
+			n++
+			if w.state == pooled && (len(batch) == 0 || batch[len(batch)-1] != w) {
+				batch = append(batch, w)
+			}
+		}
+		if *list = (*list)[n:]; len(*list) == 0 {
+			*list = nil
+		}
+	}
+	return batch
+}
+
+// view counts the changes of what can be offered.
+func (m *Machine) view() uint64 { return m.flight.version() + m.seen }
+
+// unblock lets work be tried again for which the states were not there: once they have changed.
+func (m *Machine) unblock() {
+	view := m.view()
+	for _, c := range m.order {
+		if len(c.blocked) > 0 && c.sawAt != view && m.now >= c.blockAt {
+			c.again = append(c.again, c.blocked...)
+			c.blocked = nil
+		}
+	}
+	due := 0
+	for due < len(m.delayed) && m.delayed[due].later <= m.now {
+		if w := m.delayed[due]; w.state == pooled {
+			w.owner.again = append(w.owner.again, w)
+		}
+		due++
+	}
+	m.delayed = m.delayed[due:]
+}
+
+// delay has work assembled again when its time comes.
+func (m *Machine) delay(w *work) {
+	at, _ := slices.BinarySearchFunc(m.delayed, w.later, func(x *work, t time.Duration) int {
+		if x.later <= t {
+			return -1
+		}
+		return 1
+	})
+	m.delayed = slices.Insert(m.delayed, at, w)
+}

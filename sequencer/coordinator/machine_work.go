@@ -1,0 +1,148 @@
+package coordinator
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// work is an intent that this node coordinates, or an attempt that it has inherited.
+type work struct {
+	ledger.Intent
+	owner      *client
+	delegation *delegation // nil if it was loaded or inherited
+	payload    ledger.Hash
+	order      uint64 // in which its owner has handed it over (I4)
+	state      state
+	was        state // before the last event
+	inherited  bool  // another node has dispatched it
+
+	whole     wire.Whole
+	assembled ledger.Hash // zero unless it has an attempt
+	seat      uint64      // the order in which attempts came on board
+	boarded   bool
+	outputs   []ledger.StateID
+	signed    []ledger.Endorsement
+	against   int  // members that will not endorse it
+	request   *ask // to assemble it or to grant it, in which it waits
+	later     time.Duration
+	grant     ledger.Grant
+	block     uint64
+	noted     bool
+}
+
+// delegation is what a sender has said of work.
+type delegation struct {
+	id     ledger.Hash
+	rng    ranking.Range
+	avoid  []ledger.Account
+	until  time.Duration // until then avoid counts
+	intact int           // works
+}
+
+// free reports whether nothing but a grant stands before the dispatch of an attempt: what it is built on is on its way
+// to the ledger, or asked for in the same request, and what only reads a state goes before what spends it.
+func (m *Machine) free(w *work, batch *ask) bool {
+	goes := func(u *work) bool {
+		return u == w || u.state >= storing || u.state == granting && u.request == batch
+	}
+	a := w.whole.Attempt
+	for _, id := range a.Inputs {
+		if made, is := m.flight.creates[id]; is && !goes(made.by) {
+			return false
+		}
+		for _, reader := range m.flight.readers[id] {
+			if !goes(reader) {
+				return false
+			}
+		}
+	}
+	for _, id := range a.Reads {
+		if made, is := m.flight.creates[id]; is && !goes(made.by) {
+			return false
+		}
+	}
+	return true
+}
+
+// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36).
+func (m *Machine) disembark(w *work) {
+	if w.boarded {
+		for _, id := range w.outputs {
+			if by := m.flight.spends[id]; by != nil {
+				m.tell(by, orphaned)
+			}
+			for _, r := range slices.Clone(m.flight.readers[id]) {
+				m.tell(r, orphaned)
+			}
+		}
+		m.flight.leave(w)
+		if w.was < included {
+			m.inFlight--
+		}
+		m.changedReady = true
+	}
+	w.whole, w.assembled, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, nil, 0, nil
+}
+
+// unwind gives an attempt up; the intent is assembled again.
+func (m *Machine) unwind(w *work) {
+	m.disembark(w)
+	if w.later > m.now {
+		m.delay(w)
+		return
+	}
+	w.owner.again = append(w.owner.again, w)
+}
+
+// drop forgets work.
+func (m *Machine) drop(w *work) {
+	if w.was >= storing && !w.inherited {
+		m.do(Forget{Intents: []ledger.Intent{w.Intent}})
+	}
+	in := w.Intent
+	m.disembark(w)
+	if w.inherited {
+		delete(m.tenure.inherited, in)
+		return
+	}
+	if w.was != included {
+		w.owner.digest.Add(in.Sequence, -1)
+	}
+	delete(m.works, in)
+	delete(w.owner.works, in.Sequence)
+	if d := w.delegation; d != nil {
+		if d.intact--; d.intact == 0 {
+			delete(w.owner.delegations, d.id)
+		}
+	}
+}
+
+// queue makes an attempt wait for its turn to be granted.
+func (m *Machine) queue(w *work) { m.ready, m.changedReady = append(m.ready, w), true }
+
+// include notes the block of an attempt.
+func (m *Machine) include(w *work) {
+	w.block = m.head
+	m.blocks[m.head] = append(m.blocks[m.head], w)
+	if w.boarded {
+		m.inFlight--
+	}
+	if !w.inherited {
+		w.owner.digest.Add(w.Sequence, -1)
+	}
+}
+
+// exclude takes it back, after a reorganisation.
+func (m *Machine) exclude(w *work) {
+	w.block = 0
+	if w.boarded {
+		m.inFlight++
+	}
+	if !w.inherited {
+		w.owner.digest.Add(w.Sequence, 1)
+	}
+}
