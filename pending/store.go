@@ -17,8 +17,8 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	Load(ctx context.Context, account chain.Account, from uint64, most int) (Snapshot, error)
 	// Slots returns the slots with nonces from first to last, final or not.
 	Slots(ctx context.Context, account chain.Account, first, last uint64) ([]Slot, error)
-	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those
-	// are left out that are put off until later, and Saving is set.
+	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those are left out that
+	// are put off until later, and Saving is set.
 	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)
 	// Waiting returns what waits.
 	Waiting(ctx context.Context, account chain.Account) (Waits, error)

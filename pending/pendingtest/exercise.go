@@ -68,6 +68,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"RefusalsAreKept":             refusalsAreKept,
 		"AClockThatWasAhead":          aClockThatWasAhead,
 		"OthersPassWhatIsPutOff":      othersPassWhatIsPutOff,
+		"WhatIsPutOffStarvesNobody":   whatIsPutOffStarvesNobody,
 		"OneSavesForLong":             oneSavesForLong,
 		"TheHeldThatEnded":            theHeldThatEnded,
 		"TheValueIsLoaded":            theValueIsLoaded,
