@@ -55,9 +55,9 @@ type Batch struct {
 	New      []Slot // new slots, with their first attempts
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
-	Rejects  []Reject
-	Held     []Held // of intents that still wait; others are passed over
-	Hold     *Hold  // replaces the account's; nil leaves it
+	Rejects  []Reject // of intents that still wait; others are passed over
+	Held     []Held   // likewise
+	Hold     *Hold    // replaces the account's; nil leaves it
 }
 
 // Reject ends an intent that has no slot.
