@@ -68,6 +68,18 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 	return q, nil
 }
 
+// Alike implements Store.
+func (s *Memory) Alike(_ context.Context, account chain.Account, calls []chain.Call) (ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.queue(account) {
+		if slices.ContainsFunc(calls, func(call chain.Call) bool { return sameCall(r.Call, call) }) {
+			return r.ID, nil
+		}
+	}
+	return ID{}, nil
+}
+
 // Waiting implements Store.
 func (s *Memory) Waiting(_ context.Context, account chain.Account) (w Waits, err error) {
 	s.mu.Lock()

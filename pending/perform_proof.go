@@ -114,10 +114,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := l.Store.Queue(ctx, l.Account, false, mostCompared)
-	if err != nil {
-		return nil, err
-	}
+	var done []chain.Call
 	for i, c := range claims {
 		if opinions[i].Stand != chain.Agrees {
 			out.Next = min(out.Next, c.Block.Number)
@@ -131,15 +128,10 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Proven = append(out.Proven, c.Index)
-		for _, in := range waiting.Oldest {
-			if sameCall(in.Call, call) {
-				out.Clash = in.ID
-			}
-		}
+		out.Proven, done = append(out.Proven, c.Index), append(done, call)
+	}
+	if out.Clash, err = l.Store.Alike(ctx, l.Account, done); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
-
-// mostCompared is how many waiting intents are compared with transactions that the store does not know.
-const mostCompared = 500

@@ -20,6 +20,9 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those are left out that
 	// are put off until later, and Saving is set.
 	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)
+	// Alike returns the oldest intent that waits for a slot, put off or not, and has one of the calls, with any limit of
+	// gas; the zero ID if none has.
+	Alike(ctx context.Context, account chain.Account, calls []chain.Call) (ID, error)
 	// Waiting returns what waits.
 	Waiting(ctx context.Context, account chain.Account) (Waits, error)
 	// Calls returns the calls of the intents in these slots.

@@ -70,6 +70,7 @@ func Exercise(t *testing.T, open func(t *testing.T) Fixture) {
 		"OthersPassWhatIsPutOff":      othersPassWhatIsPutOff,
 		"WhatIsPutOffStarvesNobody":   whatIsPutOffStarvesNobody,
 		"OneSavesForLong":             oneSavesForLong,
+		"TheAlikeAreFound":            theAlikeAreFound,
 		"TheHeldThatEnded":            theHeldThatEnded,
 		"TheValueIsLoaded":            theValueIsLoaded,
 		"TheLastStateIsLoaded":        theLastStateIsLoaded,

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -217,5 +218,47 @@ func theValueIsLoaded(t *testing.T, f Fixture) {
 	slots := f.load(t, 0).Slots
 	if len(slots) != 2 || slots[0].Value.Int64() != 5 || slots[1].Value != nil && slots[1].Value.Sign() != 0 {
 		t.Errorf("loaded %+v, want the value 5 of the first and none of the second", slots)
+	}
+}
+
+// W6: an intent that waits is found by its call, however many wait or are put off before it; one that ended or has a
+// slot is not.
+func theAlikeAreFound(t *testing.T, f Fixture) {
+	for i := range 5 {
+		f.held(t, f.accept(t, fmt.Sprint("off ", i), 1).ID, pending.Refused, 1, pending.LongestPause)
+	}
+	sent, gone, off, last := f.accept(t, "sent", 2), f.accept(t, "gone", 3), f.accept(t, "off", 4), f.accept(t, "last", 5)
+	f.held(t, off.ID, pending.Funds, 1, pending.LongestPause)
+	f.write(t, pending.Batch{New: []pending.Slot{slot(0, &sent.ID)}})
+	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	dearer := last.Call
+	dearer.Gas += 9
+	other := last.Call
+	other.Data = []byte("other")
+	empty := pending.Intent{Account: Account, Key: "empty"} // no data, and no value
+	empty, err := f.Store.Accept(t.Context(), empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		calls []chain.Call
+		want  pending.ID
+	}{
+		"put off":                     {[]chain.Call{off.Call}, off.ID},
+		"with another limit of gas":   {[]chain.Call{dearer}, last.ID},
+		"the oldest of two":           {[]chain.Call{last.Call, off.Call}, off.ID},
+		"nothing in it":               {[]chain.Call{{}}, empty.ID},
+		"with a slot, or cancelled":   {[]chain.Call{sent.Call, gone.Call}, pending.ID{}},
+		"with other data":             {[]chain.Call{other}, pending.ID{}},
+		"of no transactions, nothing": {nil, pending.ID{}},
+	} {
+		if got, err := f.Store.Alike(t.Context(), Account, c.calls); err != nil || got != c.want {
+			t.Errorf("%s: found %x, error %v; want %x", name, got, err, c.want)
+		}
+		if got, err := f.Store.Alike(t.Context(), "another account of 2", c.calls); err != nil || got != (pending.ID{}) {
+			t.Errorf("%s: another account has %x, error %v; want none", name, got, err)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package pgstore
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,25 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 	})
 	slices.SortFunc(q.Oldest, func(a, b pending.Waiting) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return q, err
+}
+
+// Alike implements [pending.Store].
+func (s *Store) Alike(ctx context.Context, account chain.Account, calls []chain.Call) (id pending.ID, err error) {
+	var tos, datas [][]byte
+	var values []pgtype.Numeric
+	for _, call := range calls {
+		tos, datas, values = append(tos, notNull(call.To)), append(datas, notNull(call.Data)), append(values, amount(call.Value))
+	}
+	const alike = `SELECT i.seq, i.id FROM conch.intents i JOIN unnest($3::bytea[], $4::numeric[], $5::bytea[]) AS c(to_account, value, data)
+		    ON i.to_account = c.to_account AND i.value = c.value AND i.data = c.data
+		 WHERE i.chain = $1 AND i.account = $2 AND `
+	var found pgtype.UUID
+	err = s.pool.QueryRow(ctx, `SELECT id FROM (`+alike+`i.waits UNION ALL `+alike+`i.put_off) q ORDER BY seq LIMIT 1`,
+		s.cfg.Chain, []byte(account), tos, values, datas).Scan(&found)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return id, nil
+	}
+	return found.Bytes, err
 }
 
 const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, ` + refusalColumns + `, ` + intentColumns
