@@ -105,6 +105,9 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	for _, one := range placed {
 		if one.Index >= a.First {
 			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of})
+			if out.First == 0 || one.Block.Number < out.First {
+				out.First = one.Block.Number
+			}
 		}
 	}
 	if len(claims) == 0 {
