@@ -13,6 +13,7 @@ type ahead struct {
 	of     chain.Block     // the final block as of which the nonces are read
 	height uint64          // the height at which reading goes on
 	proven map[uint64]bool // nonces whose transaction is final and proven, by this reading
+	top    uint64          // one more than the highest nonce ever proven: a lower count is of a backend that is behind
 	clash  ID              // an intent that waits and has the call of such a transaction, until a whole reading finds none
 	found  ID              // such an intent that this reading has found
 	begin  uint64          // the height at which the next reading may begin, since the last one has proven all; 0: it has not
@@ -31,7 +32,7 @@ const believedAfter = 2
 // nonce is assigned.
 func (m *machine) checkAhead() {
 	a := &m.ahead
-	if a.count <= m.next {
+	if a.count = max(a.count, a.top); a.count <= m.next {
 		*a = ahead{fresh: a.fresh, signed: a.signed, count: a.count}
 		m.alarm(Alarm{Cause: Ahead, Whole: true}, false)
 		m.alarmClash(ID{})
@@ -66,6 +67,9 @@ func (m *machine) alarmClash(intent ID) {
 		m.alarm(Alarm{Cause: Ahead, Whole: true, Intent: intent}, true)
 	}
 }
+
+// forget notes that what was final is so no longer.
+func (a *ahead) forget() { a.of, a.begin, a.top = chain.Block{}, 0, 0 }
 
 func (a *ahead) provenAll(from, to uint64) bool {
 	for index := from; index < to; index++ {
@@ -105,6 +109,7 @@ func (m *machine) surveyed(in surveyed) {
 	}
 	for _, index := range in.Proven {
 		a.proven[index] = true
+		a.top = max(a.top, index+1)
 	}
 	if a.first == 0 {
 		a.first = in.First
