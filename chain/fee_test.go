@@ -45,6 +45,28 @@ func TestBid(t *testing.T) {
 	}
 }
 
+// W8, T16: a node takes a replacement that pays a tenth more in both parts, and more in both: also where no tip is
+// suggested, and where the first one was 0.
+func TestARaiseIsEnough(t *testing.T) {
+	t.Parallel()
+	for _, suggested := range []int64{0, 5} {
+		last := fee(1000, 0)
+		for range 100 {
+			next, err := chain.Bid(fee(0, suggested), fee(7, 0), last, chain.Fee{}, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for part, raised := range map[string][2]*big.Int{"price": {last.Max, next.Max}, "tip": {last.Tip, next.Tip}} {
+				tenthMore := new(big.Int).Mul(raised[0], big.NewInt(110))
+				if raised[1].Cmp(raised[0]) <= 0 || new(big.Int).Mul(raised[1], big.NewInt(100)).Cmp(tenthMore) < 0 {
+					t.Fatalf("the %s is raised from %v to %v with a suggested tip of %d, want a tenth more", part, raised[0], raised[1], suggested)
+				}
+			}
+			last = next
+		}
+	}
+}
+
 // W8: what stops at Below can be replaced once more, within the limit.
 func TestBelowLeavesRoomForARaise(t *testing.T) {
 	for _, limit := range []int64{1, 7, 100, 12345, 30e9} {

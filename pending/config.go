@@ -61,7 +61,8 @@ type Config struct {
 
 	// Sequence numbers the writes; Managers of the same term must share one (default: a new one).
 	Sequence *Sequence
-	// Longest limits one exchange with the store or the chain (default 10s).
+	// Longest limits one exchange with the store or the chain (default 10s). Rows that take longer have more time when they
+	// are read again.
 	Longest time.Duration
 	// Repair is how often the store is polled, in case [Manager.Wake] was not called (default 1s).
 	Repair time.Duration

@@ -43,7 +43,8 @@ type (
 	// surveyed answers survey.
 	surveyed struct {
 		Of     chain.Block
-		Proven []uint64 // nonces from First on whose transaction is final and proven
+		Proven []uint64 // nonces, from that of the survey on, whose transaction is final and proven
+		First  uint64   // the lowest block that has a transaction with such a nonce; 0: none has
 		Clash  ID       // an intent that waits and has the call of one of them
 		Next   uint64   // the height at which reading goes on
 	}

@@ -63,7 +63,7 @@ type Snapshot struct {
 	Runs    []Run  // in the order of their nonces
 	Next    uint64 // one more than the highest nonce ever stored
 	Since   uint64 // the chain's height at which the slot of the highest nonce was signed
-	Queued  int    // as in Waits
+	Queued  int    // as in Waits, but with those that are put off: the leader before may have had another order
 	PutOff  PutOff
 	Strange bool // the database failed over or was restored since the account's last write: rows may be lost
 	Hold    Hold // the account's, as stored

@@ -86,7 +86,8 @@ type loop struct {
 	headed    atomic.Uint64 // the height of the head plus one; 0 until one has come since the chain is followed
 	unsettled atomic.Bool   // a write may still be carried out: settle it before the rows are read
 
-	loaded bool // the rows were loaded before; used by load alone, of which one runs at a time
+	loaded    bool // the rows were loaded before; used by load alone, of which one runs at a time
+	slowLoads int  // how often the rows took too long to read; used by load alone
 
 	stream uint64             // the number of the stream of heads that is followed
 	rest   context.CancelFunc // ends it; nil while the loop rests

@@ -84,8 +84,8 @@ type machine struct {
 	paging         bool           // a page is under way
 	alarms         map[Alarm]bool // whether an alarm is raised, by its cause and subject
 	replacing      []replacement  // what the replace under way signs; nil during an assign
-	sendLacksFunds bool           // the node's last answers say that the account cannot pay
-	signLacksFunds bool           // the last signing failed because the account cannot pay
+	sendLacksFunds shortage       // what the node's last answers say of the account's balance
+	signLacksFunds shortage       // what the last signing says of it
 	stopped        Hold           // why the last signing stopped
 	savedHold      Hold           // the hold last stored
 	out            []action       // the actions of the current Step

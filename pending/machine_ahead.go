@@ -12,8 +12,12 @@ type ahead struct {
 	signed uint64          // the height at which the highest slot was signed; transactions without a row are not below
 	of     chain.Block     // the final block as of which the nonces are read
 	height uint64          // the height at which reading goes on
-	proven map[uint64]bool // nonces whose transaction is final and proven
-	clash  ID              // an intent that waits and has the call of such a transaction
+	proven map[uint64]bool // nonces whose transaction is final and proven, by this reading
+	top    uint64          // one more than the highest nonce ever proven: a lower count is of a backend that is behind
+	clash  ID              // an intent that waits and has the call of such a transaction, until a whole reading finds none
+	found  ID              // such an intent that this reading has found
+	begin  uint64          // the height at which the next reading may begin, since the last one has proven all; 0: it has not
+	first  uint64          // the lowest block in which this reading has found a transaction without a row; 0: none yet
 	asked  uint64          // the machine's finals when a reading came no further
 }
 
@@ -28,9 +32,10 @@ const believedAfter = 2
 // nonce is assigned.
 func (m *machine) checkAhead() {
 	a := &m.ahead
-	if a.count <= m.next {
+	if a.count = max(a.count, a.top); a.count <= m.next {
 		*a = ahead{fresh: a.fresh, signed: a.signed, count: a.count}
 		m.alarm(Alarm{Cause: Ahead, Whole: true}, false)
+		m.alarmClash(ID{})
 		return
 	}
 	if a.since == 0 {
@@ -46,8 +51,25 @@ func (m *machine) checkAhead() {
 		m.checkAhead()
 		return
 	}
-	m.alarm(Alarm{Cause: Ahead, Whole: true, Intent: a.clash}, true)
+	m.alarm(Alarm{Cause: Ahead, Whole: true}, true)
+	m.alarmClash(a.clash)
 }
+
+// alarmClash raises the alarm about a waiting intent that may have been done already, if there is one, and ends that
+// about any other.
+func (m *machine) alarmClash(intent ID) {
+	for a, raised := range m.alarms { // at most one is raised, so the order of the map does not matter
+		if raised && a.Cause == Ahead && a.Intent != (ID{}) && a.Intent != intent {
+			m.alarm(a, false)
+		}
+	}
+	if intent != (ID{}) {
+		m.alarm(Alarm{Cause: Ahead, Whole: true, Intent: intent}, true)
+	}
+}
+
+// forget notes that what was final is so no longer.
+func (a *ahead) forget() { a.of, a.begin, a.top = chain.Block{}, 0, 0 }
 
 func (a *ahead) provenAll(from, to uint64) bool {
 	for index := from; index < to; index++ {
@@ -65,7 +87,8 @@ func (m *machine) survey() {
 		return
 	}
 	if a.of.Hash == "" || a.height > a.of.Number && m.final.Number > a.of.Number {
-		a.of, a.height, a.clash = m.final, a.signed-min(a.signed, reach), ID{}
+		a.of, a.height = m.final, max(a.begin, a.signed-min(a.signed, reach))
+		a.proven, a.found, a.first = nil, ID{}, 0
 	}
 	if a.height > a.of.Number {
 		return // read to the end: the next final block may have more
@@ -86,13 +109,21 @@ func (m *machine) surveyed(in surveyed) {
 	}
 	for _, index := range in.Proven {
 		a.proven[index] = true
+		a.top = max(a.top, index+1)
+	}
+	if a.first == 0 {
+		a.first = in.First
 	}
 	if in.Clash != (ID{}) {
-		a.clash = in.Clash
+		a.clash, a.found = in.Clash, in.Clash
 	}
 	if in.Next <= a.height {
 		a.asked = m.finals // a second opinion is not to be had yet
 	}
-	a.height = max(a.height, in.Next)
+	if a.height = max(a.height, in.Next); a.height > a.of.Number {
+		if a.clash, a.begin = a.found, 0; a.provenAll(m.next, a.lowest) {
+			a.begin = a.first // while a person is waited for, each final block brings a new reading
+		}
+	}
 	m.checkAhead()
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/fence"
 )
 
 // alarm reports a change of an alarm, which is known by its cause and subject. While it is raised,
@@ -52,13 +53,34 @@ func (m *machine) endPastAlarms() {
 	}
 }
 
+// shortage says whether the account could not pay. One answer raises no alarm: an endpoint that is behind does not know
+// of money that has come in.
+type shortage struct {
+	lacks  bool
+	sure   bool          // it was so at a later head too, or for long
+	height uint64        // the chain's at the first answer
+	from   fence.Instant // of the first answer
+}
+
+// lacking takes a further answer.
+func (m *machine) lacking(before shortage, lacks bool, now fence.Instant) shortage {
+	switch {
+	case !lacks:
+		return shortage{}
+	case !before.lacks:
+		return shortage{lacks: true, height: m.head.Number, from: now}
+	}
+	before.sure = before.sure || m.head.Number > before.height || now >= before.from.Add(m.set.RejectAfter)
+	return before
+}
+
 // alarmFunds raises or ends the alarm about the balance. It ends once neither sending nor signing
 // lacks funds, since one transaction may be cheap enough and the next one not.
 func (m *machine) alarmFunds(why string) {
 	if why == "" && m.putOff.Poor > 0 {
 		why = fmt.Sprintf("%d waiting transactions, which others pass", m.putOff.Poor)
 	}
-	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds || m.signLacksFunds || m.putOff.Poor > 0)
+	m.alarm(Alarm{Cause: Funds, Whole: true, Why: why}, m.sendLacksFunds.sure || m.signLacksFunds.sure || m.putOff.Poor > 0)
 }
 
 // notePutOff takes a count of the intents that others pass. No single one of them is named: one that is cancelled

@@ -21,7 +21,8 @@ func (m *machine) turned(now fence.Instant, in turned) {
 	case chain.Reverted:
 		m.unwound = true
 		if b.Number <= m.final.Number {
-			m.final, m.ahead.of = chain.Block{}, chain.Block{} // no longer an ancestor of the head
+			m.final = chain.Block{} // no longer an ancestor of the head
+			m.ahead.forget()
 		}
 	case chain.Finalized:
 		m.final, m.finalBy = b, in.Turn.By

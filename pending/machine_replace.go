@@ -187,14 +187,14 @@ func (m *machine) unsignable(failed unsigned) {
 // held takes the reason why no more was signed, nil if there is none. It raises or ends the alarms
 // about that, and nothing is signed before the next block, or for Patience if none comes.
 func (m *machine) held(now fence.Instant, why error) {
-	m.signLacksFunds = errors.Is(why, chain.ErrFunds) && !errors.Is(why, chain.ErrOwed)
+	m.signLacksFunds = m.lacking(m.signLacksFunds, errors.Is(why, chain.ErrFunds) && !errors.Is(why, chain.ErrOwed), now)
 	m.stopped = holdOf(why)
 	text := ""
 	if why != nil {
 		text = why.Error()
 		m.signAt, m.signBy = m.head.Number+1, now.Add(m.set.Patience)
 	}
-	if m.signLacksFunds {
+	if m.signLacksFunds.lacks {
 		m.alarmFunds(text)
 	} else {
 		m.alarmFunds("")

@@ -12,9 +12,8 @@ import (
 // sent takes the node's answers to attempts. None is a failure: each decides what to do next.
 func (m *machine) sent(now fence.Instant, in sent) {
 	m.sending = false
-	m.sendLacksFunds = false
 	m.learnRoom(in.Answers)
-	lacking := "" // the node's words about the funds
+	lacks, words := false, "" // the node's about the funds
 	for _, got := range in.Answers {
 		s := m.slots.get(got.Index)
 		if s == nil {
@@ -42,7 +41,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 		case chain.FeeTooLow:
 			s.payMore, s.stuck = true, false
 		case chain.NoFunds:
-			m.sendLacksFunds, lacking = true, got.Said()
+			lacks, words = true, got.Said()
 			m.pause(now)
 		case chain.Unfit: // the node's limits or prices may change, or another node take it
 			m.invalid(now, s, attempt, delivery, "unfit: "+got.Said(), m.set.RejectAfter)
@@ -60,7 +59,8 @@ func (m *machine) sent(now fence.Instant, in sent) {
 			m.invalid(now, s, attempt, delivery, got.Said(), 0)
 		}
 	}
-	m.alarmFunds(lacking)
+	m.sendLacksFunds = m.lacking(m.sendLacksFunds, lacks, now)
+	m.alarmFunds(words)
 }
 
 // accepted notes that a node has an attempt.

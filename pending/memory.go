@@ -197,7 +197,9 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		one.Attempts = append(one.Attempts, add.Attempts...)
 	}
 	for _, r := range b.Rejects {
-		s.byID[r.Intent].Fate, s.byID[r.Intent].Why = Rejected, r.Why
+		if in := s.byID[r.Intent]; in.waits() {
+			in.Fate, in.Why = Rejected, r.Why
+		}
 	}
 	for _, h := range b.Held {
 		s.hold(h)

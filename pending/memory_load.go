@@ -24,7 +24,7 @@ func (s *Memory) Load(_ context.Context, account chain.Account, from uint64, mos
 	}
 	slices.SortFunc(snap.Slots, func(a, b Slot) int { return cmp.Compare(a.Index, b.Index) })
 	snap.Slots, snap.Runs = grouped(snap.Slots, most)
-	snap.Queued, snap.PutOff = s.countQueue(account)
+	_, snap.Queued, snap.PutOff = s.countQueue(account)
 	snap.Hold = s.holds[account]
 	return snap, nil
 }

@@ -1,7 +1,9 @@
 package pending
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -18,12 +20,31 @@ func (s *Memory) queue(account chain.Account) (waiting []*Record) {
 
 func (r Record) waits() bool { return r.Index == nil && r.Fate == Open }
 
+// due reports whether an intent is to be tried, in relaxed order.
+func (r Refusal) due(now time.Time) bool { return !now.Before(r.Until) || r.ahead(now) }
+
+// ahead reports whether the clock was ahead when the intent was put off.
+func (r Refusal) ahead(now time.Time) bool { return r.Until.Sub(now) > LongestPause }
+
+// since returns since when an intent that is due could be tried. What was put off by a clock that was ahead comes first:
+// only the next refusal says when it is due.
+func (w Waiting) since(now time.Time) time.Time {
+	switch {
+	case w.Refusal.Until.IsZero():
+		return w.Created
+	case w.Refusal.ahead(now):
+		return time.Time{}
+	}
+	return w.Refusal.Until
+}
+
 // Queue implements Store.
 func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, most int) (q Queue, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
-	for _, r := range s.queue(account) {
+	place := map[ID]int{} // in the order of acceptance
+	for i, r := range s.queue(account) {
 		w := Waiting{Intent: r.Intent, Refusal: r.Refusal}
 		if w.Refusal.Times > 0 {
 			w.Age = now.Sub(w.Refusal.Since)
@@ -31,15 +52,32 @@ func (s *Memory) Queue(_ context.Context, account chain.Account, relaxed bool, m
 		if relaxed && q.Saving == nil && w.Refusal.Cause == Funds && w.Age >= SavesAfter {
 			q.Saving = &w
 		}
-		switch {
-		case relaxed && now.Before(w.Refusal.Until):
-		case len(q.Oldest) == most:
-			q.Left++
-		default:
+		if !relaxed || w.Refusal.due(now) {
 			q.Oldest = append(q.Oldest, w)
+			place[w.ID] = i
 		}
 	}
+	if q.Left = max(0, len(q.Oldest)-most); q.Left == 0 {
+		return q, nil
+	}
+	if relaxed {
+		slices.SortStableFunc(q.Oldest, func(a, b Waiting) int { return a.since(now).Compare(b.since(now)) })
+	}
+	q.Oldest = q.Oldest[:most]
+	slices.SortFunc(q.Oldest, func(a, b Waiting) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return q, nil
+}
+
+// Alike implements Store.
+func (s *Memory) Alike(_ context.Context, account chain.Account, calls []chain.Call) (ID, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.queue(account) {
+		if slices.ContainsFunc(calls, func(call chain.Call) bool { return sameCall(r.Call, call) }) {
+			return r.ID, nil
+		}
+	}
+	return ID{}, nil
 }
 
 // Waiting implements Store.
@@ -51,16 +89,16 @@ func (s *Memory) Waiting(_ context.Context, account chain.Account) (w Waits, err
 			w.Cancels = append(w.Cancels, *r.Index)
 		}
 	}
-	w.Queued, w.PutOff = s.countQueue(account)
+	w.Queued, _, w.PutOff = s.countQueue(account)
 	return w, nil
 }
 
-// countQueue counts the intents that are to be tried now, and those that are put off.
-func (s *Memory) countQueue(account chain.Account) (queued int, off PutOff) {
+// countQueue counts the intents that are to be tried now, all that wait, and those that are put off.
+func (s *Memory) countQueue(account chain.Account) (due, all int, off PutOff) {
 	now := s.now()
 	for _, r := range s.queue(account) {
-		if !now.Before(r.Refusal.Until) {
-			queued++
+		if all++; r.Refusal.due(now) {
+			due++
 		}
 		switch {
 		case r.Refusal.Until.IsZero():
@@ -70,7 +108,7 @@ func (s *Memory) countQueue(account chain.Account) (queued int, off PutOff) {
 			off.Unclear++
 		}
 	}
-	return queued, off
+	return due, all, off
 }
 
 func (s *Memory) now() time.Time {

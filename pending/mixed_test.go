@@ -175,8 +175,8 @@ func (w *mixedWorld) placed(ctx context.Context) map[string]int {
 	return counts
 }
 
-// liar is an endpoint that lies once: it links a block of any branch, agrees with anything, or counts too
-// many nonces.
+// liar is an endpoint that lies once: it links a block of any branch, agrees with anything, counts too many nonces, or
+// is of another chain.
 type liar struct {
 	chain.Chain
 	mu   sync.Mutex
@@ -215,6 +215,14 @@ func (l *liar) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opini
 	return opinions, err
 }
 
+func (l *liar) Describe(ctx context.Context) (chain.Description, error) {
+	d, err := l.Chain.Describe(ctx)
+	if err == nil && l.lies() {
+		err = chain.ErrForeign
+	}
+	return d, err
+}
+
 func (l *liar) Next(ctx context.Context, a chain.Account) (uint64, error) {
 	n, err := l.Chain.Next(ctx, a)
 	if err == nil && n%5 == 4 && l.lies() {
@@ -244,6 +252,9 @@ func (w *mixedWorld) lead(ctx context.Context) {
 	done := w.done
 	go func() {
 		defer close(done)
-		_ = m.Lead(led, gate, token)
+		for led.Err() == nil { // a node begins anew after an error, such as that of another chain
+			_ = m.Lead(led, gate, token)
+			time.Sleep(time.Second) // virtual
+		}
 	}()
 }

@@ -18,7 +18,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	defer cancel()
 	switch a := a.(type) {
 	case load:
-		return l.load(brief)
+		return l.load(ctx, brief)
 	case assign:
 		return l.assign(ctx, a)
 	case replace:
@@ -48,36 +48,50 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 // load asks the chain and the store at once, since a dead predecessor's transactions wait for it;
 // nobody else writes slots under this token, so the order does not matter. It reads the slots that
 // are not final, and reads again if the chain counts fewer nonces than the store has as final.
-func (l *loop) load(ctx context.Context) (input, error) {
-	var out loaded
+//
+// Once the rows have taken longer than one exchange may, they have twice the time: else an account with very many would
+// never have a leader again.
+func (l *loop) load(ctx, brief context.Context) (input, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Longest<<l.slowLoads)
+	defer cancel()
+	out, err := l.loadRows(ctx, brief)
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		l.slowLoads = min(l.slowLoads+1, mostSlowLoads)
+	}
+	return out, err
+}
+
+// mostSlowLoads is how often the time for a load doubles.
+const mostSlowLoads = 4
+
+func (l *loop) loadRows(ctx, brief context.Context) (out loaded, err error) {
 	var fault error
 	var asking sync.WaitGroup
 	asking.Go(func() {
 		if l.loaded { // what was seen is gone: before anything is sent again, the endpoint proves which chain it serves
-			if _, fault = l.Chain.Describe(ctx); fault != nil {
+			if _, fault = l.Chain.Describe(brief); fault != nil {
 				return
 			}
 		}
-		out.Best, fault = l.Chain.Next(ctx, l.Account)
+		out.Best, fault = l.Chain.Next(brief, l.Account)
 	})
-	err := l.settle(ctx)
-	if err == nil {
+	if err = l.settle(brief); err == nil {
 		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64, l.held.Most)
 	}
 	asking.Wait()
 	if err = errors.Join(fault, err); err != nil {
-		return nil, err
+		return out, err
 	}
 	if !out.Snapshot.has(out.Best) { // the chain went back, or an endpoint is behind: the higher count is the newer one
 		again, err := l.Chain.Next(ctx, l.Account)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		out.Best = max(out.Best, again)
 	}
 	if !out.Snapshot.has(out.Best) {
 		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best, l.held.Most); err != nil {
-			return nil, err
+			return out, err
 		}
 	}
 	if out.Snapshot.Strange {

@@ -105,6 +105,9 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	for _, one := range placed {
 		if one.Index >= a.First {
 			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of})
+			if out.First == 0 || one.Block.Number < out.First {
+				out.First = one.Block.Number
+			}
 		}
 	}
 	if len(claims) == 0 {
@@ -114,10 +117,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := l.Store.Queue(ctx, l.Account, false, mostCompared)
-	if err != nil {
-		return nil, err
-	}
+	var done []chain.Call
 	for i, c := range claims {
 		if opinions[i].Stand != chain.Agrees {
 			out.Next = min(out.Next, c.Block.Number)
@@ -131,15 +131,10 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Proven = append(out.Proven, c.Index)
-		for _, in := range waiting.Oldest {
-			if sameCall(in.Call, call) {
-				out.Clash = in.ID
-			}
-		}
+		out.Proven, done = append(out.Proven, c.Index), append(done, call)
+	}
+	if out.Clash, err = l.Store.Alike(ctx, l.Account, done); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
-
-// mostCompared is how many waiting intents are compared with transactions that the store does not know.
-const mostCompared = 500

@@ -28,6 +28,34 @@ func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinio
 
 func (p prover) Prove(context.Context, chain.Hash) (chain.Proven, error) { return p.proven, p.err }
 
+// Scan returns the transaction that is proven.
+func (p prover) Scan(context.Context, chain.Block, chain.Account, uint64, int) ([]chain.Placed, uint64, error) {
+	return []chain.Placed{{Inclusion: chain.Inclusion{Account: p.proven.Account, Index: p.proven.Index, Hash: "0x"}}}, 1, nil
+}
+
+// W6: a restored database has lost the slot of an intent, which waits again. It is found by the call of its transaction,
+// however many others wait before it: hundreds may be put off.
+func TestALostSlotIsFoundBehindHundreds(t *testing.T) {
+	t.Parallel()
+	store := &Memory{}
+	accept := func(n int) Intent {
+		in, err := store.Accept(t.Context(), Intent{Account: "a", Call: chain.Call{To: []byte("x"), Data: fmt.Append(nil, n)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	for n := range 1000 {
+		accept(n)
+	}
+	lost := accept(1000)
+	l := &loop{Config: Config{Account: "a", Chain: prover{proven: chain.Proven{Account: "a", Index: 7, Call: lost.Call}}, Store: store}}
+	got, err := l.survey(t.Context(), survey{First: 7})
+	if said, is := got.(surveyed); err != nil || !is || said.Clash != lost.ID || len(said.Proven) != 1 {
+		t.Errorf("got %+v, error %v; want the nonce proven, and the intent %x named", got, err, lost.ID)
+	}
+}
+
 // W3: a transaction of another sender counts only if it is the account's, with this nonce, by its own
 // bytes; with the call of the intent it is a lost attempt.
 func TestAStrangerIsProven(t *testing.T) {

@@ -79,3 +79,41 @@ func TestTheAlarmAboutMoneyEnds(t *testing.T) {
 		})
 	}
 }
+
+// W19: in strict order nothing is put off, also not by a leader before in relaxed order: a reload may have changed it.
+func TestStrictAfterRelaxed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
+		from := node.Account("sender", dear-1)
+		store := &pending.Memory{}
+		cfg := pending.Config{Account: from, Chain: node.Line(), Store: store, Relaxed: true}
+		pass := func() { node.Mine(); time.Sleep(time.Second) }
+		in, err := store.Accept(t.Context(), pending.Intent{Account: from, Call: chain.Call{To: []byte("x"), Value: big.NewInt(dear)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := func() pending.Record {
+			r, err := store.Get(t.Context(), in.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		_, end := leads(t, cfg)
+		for time.Until(record().Refusal.Until) < 30*time.Second {
+			pass()
+		}
+		end()
+		node.Fund(from, dear)
+		cfg.Relaxed = false
+		_, end = leads(t, cfg)
+		for range 5 {
+			pass()
+		}
+		end()
+		if r := record(); r.Index == nil {
+			t.Errorf("five seconds after strict order began it has no nonce: %+v", r.Refusal)
+		}
+	})
+}

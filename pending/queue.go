@@ -31,13 +31,15 @@ type Refusal struct {
 type Held struct {
 	Intent  ID
 	Refusal Refusal
-	Pause   time.Duration // for how long others pass it; only in relaxed order
+	Pause   time.Duration // for how long others pass it, at most LongestPause; only in relaxed order
 }
 
 // Queue is the beginning of an account's queue.
 type Queue struct {
-	Oldest []Waiting // in the order of acceptance
-	Left   int       // how many more wait, where 1 may stand for any number
+	// Oldest are in the order of acceptance. If there are more, those that could be tried for longest, in relaxed
+	// order: however many are put off and due again and again, each has its turn.
+	Oldest []Waiting
+	Left   int // how many more wait, where 1 may stand for any number
 	// Saving is the oldest intent that has waited for money for SavesAfter, put off or not; only in relaxed order.
 	Saving *Waiting
 }
@@ -58,8 +60,10 @@ const (
 	// PoorAfter is how long an intent waits for money before it counts in PutOff.
 	PoorAfter = time.Minute
 
+	// LongestPause is the longest Pause. What a store has put off until later than that, its clock was ahead when it
+	// did, and the intent is due.
+	LongestPause = time.Minute
 	firstPause   = time.Second
-	longestPause = time.Minute
 )
 
 // saves reports whether the account's money is the intent's now.
@@ -116,7 +120,7 @@ func (r Refusal) pause() time.Duration {
 	for range min(r.Times-1, 10) {
 		pause *= 2
 	}
-	return min(pause, longestPause)
+	return min(pause, LongestPause)
 }
 
 // An intent that is refused with an error that nobody knows, while the node accepts another call, is rejected after

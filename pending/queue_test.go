@@ -218,8 +218,8 @@ func TestPauses(t *testing.T) {
 	if want := []time.Duration{1, 2, 4, 8, 16, 32, 60, 60}; !slices.Equal(got, want) {
 		t.Errorf("pauses of %v seconds, want %v", got, want)
 	}
-	if got := (Refusal{Times: 1e9}).pause(); got != longestPause {
-		t.Errorf("after a billion refusals the pause is %v, want %v", got, longestPause)
+	if got := (Refusal{Times: 1e9}).pause(); got != LongestPause {
+		t.Errorf("after a billion refusals the pause is %v, want %v", got, LongestPause)
 	}
 }
 

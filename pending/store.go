@@ -17,9 +17,12 @@ type Store interface { //nolint:interfacebloat // what one leader's loop asks of
 	Load(ctx context.Context, account chain.Account, from uint64, most int) (Snapshot, error)
 	// Slots returns the slots with nonces from first to last, final or not.
 	Slots(ctx context.Context, account chain.Account, first, last uint64) ([]Slot, error)
-	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those
-	// are left out that are put off until later, and Saving is set.
+	// Queue returns up to most of the oldest intents that wait for a slot. In relaxed order those are left out that
+	// are put off until later, and Saving is set.
 	Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error)
+	// Alike returns the oldest intent that waits for a slot, put off or not, and has one of the calls, with any limit of
+	// gas; the zero ID if none has.
+	Alike(ctx context.Context, account chain.Account, calls []chain.Call) (ID, error)
 	// Waiting returns what waits.
 	Waiting(ctx context.Context, account chain.Account) (Waits, error)
 	// Calls returns the calls of the intents in these slots.
@@ -55,9 +58,9 @@ type Batch struct {
 	New      []Slot // new slots, with their first attempts
 	Attempts []Slot // new attempts of existing slots; refused unless Before attempts are stored
 	Changes  []Change
-	Rejects  []Reject
-	Held     []Held // of intents that still wait; others are passed over
-	Hold     *Hold  // replaces the account's; nil leaves it
+	Rejects  []Reject // of intents that still wait; others are passed over
+	Held     []Held   // likewise
+	Hold     *Hold    // replaces the account's; nil leaves it
 }
 
 // Reject ends an intent that has no slot.

@@ -150,7 +150,7 @@ func parse(t *testing.T, words []string) input {
 	case "confirmed":
 		return parseConfirmed(args)
 	case "surveyed":
-		in := surveyed{Of: blockNamed(args.word("of")), Next: args.number("next")}
+		in := surveyed{Of: blockNamed(args.word("of")), Next: args.number("next"), First: args.number("first")}
 		for _, name := range args.list("proven") {
 			in.Proven = append(in.Proven, number(name))
 		}

@@ -264,3 +264,41 @@ func TestAStreamThatEndsInSilence(t *testing.T) {
 		_, _ = one.end()
 	})
 }
+
+// mute never answers.
+type mute struct{ *chaintest.Line }
+
+func (mute) Describe(ctx context.Context) (chain.Description, error) {
+	<-ctx.Done()
+	return chain.Description{}, ctx.Err()
+}
+
+func (mute) Next(ctx context.Context, _ chain.Account) (uint64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// W17: a caller whose time is over before there is an answer is told that the endpoint does not answer: a bare deadline
+// may be anybody's, and a database would be blamed for it. One that hangs up blames nobody.
+func TestALateAnswerIsTheEndpointsFault(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := feed.New(mute{chaintest.New(chaintest.Config{Seed: 1}).Line()})
+		defer f.Close()
+		for what, ask := range map[string]func(context.Context) error{
+			"count":       func(ctx context.Context) error { _, err := f.Of(a).Next(ctx, a); return err },
+			"description": func(ctx context.Context) error { _, err := f.Of(a).Describe(ctx); return err },
+		} {
+			late, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := ask(late); !errors.Is(err, chain.ErrUnreachable) || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: after a second got error %v, want ErrUnreachable", what, err)
+			}
+			cancel()
+			gone, leave := context.WithCancel(t.Context())
+			leave()
+			if err := ask(gone); !errors.Is(err, context.Canceled) || errors.Is(err, chain.ErrUnreachable) {
+				t.Errorf("%s: a caller that hung up got error %v, want Canceled alone", what, err)
+			}
+		}
+	})
+}

@@ -2,6 +2,8 @@ package feed
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -115,8 +117,17 @@ func (q *question[T]) wait(ctx context.Context) (got T, err error) {
 	case <-q.over:
 		return q.got, q.err
 	case <-ctx.Done():
-		return got, ctx.Err()
+		return got, late(ctx)
 	}
+}
+
+// late returns the error for a caller whose context has ended before the answer came. If its time was up the endpoint is
+// named: a bare deadline may be anybody's.
+func late(ctx context.Context) error {
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%w in time: %w", chain.ErrUnreachable, err)
+	}
+	return ctx.Err()
 }
 
 // answered reports whether there is an answer, and whether it is an error.

@@ -129,7 +129,7 @@ func (f *Feed) count(ctx context.Context, a chain.Account) (uint64, error) {
 	case got := <-answer:
 		return got.next, got.err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return 0, late(ctx)
 	}
 }
 

@@ -105,7 +105,7 @@ func TestOutOfFunds(t *testing.T) {
 	}
 	dear := fmt.Sprint(body["id"])
 	maps.Copy(asked, requested(t, n, 3, 5))
-	n.says("ALARM: the account cannot pay: nothing more is sent until it can", "cause", "funds")
+	n.says("ALARM: the account cannot pay: what waits for money is not sent until it can, nor is what waits behind it", "cause", "funds")
 	books := openBooks(t, db.URL)
 	books.end(chain, each("finalized", 3))
 	if is := shown(t, api, dear); is["fate"] != "queued" || is["nonce"] != nil {

@@ -25,20 +25,16 @@ import (
 type invoice struct {
 	id, to string
 	wei    *big.Int
-	tx     string // the id of its transaction, once a node has stored it
-	err    error  // why it is not paid, or not known to be
-}
-
-// answer has what is needed of a node's answers, also of one that says no.
-type answer struct {
-	ID, Fate, Why, Hash, Detail string
-	Failed                      bool
+	err    error // why it is not paid, or not known to be
 }
 
 func main() {
 	invoices := read()
-	each(invoices, "sent", send) // what a node has stored will be done, whatever dies after that
-	each(invoices, "settled", follow)
+	var running sync.WaitGroup
+	for _, in := range invoices {
+		running.Go(func() { in.err = pay(in) })
+	}
+	running.Wait()
 	n, paid, owed := 0, new(big.Int), new(big.Int)
 	for _, in := range invoices {
 		if owed.Add(owed, in.wei); in.err != nil {
@@ -73,90 +69,68 @@ func read() (invoices []*invoice) {
 	return invoices
 }
 
-// each does a step for all invoices that have not failed, for a few at a time: a node refuses what is too much at once.
-func each(invoices []*invoice, what string, step func(*invoice) error) {
-	var running sync.WaitGroup
-	var done atomic.Int64
-	few := make(chan struct{}, 8)
-	for _, in := range invoices {
-		few <- struct{}{}
-		running.Go(func() {
-			defer func() { <-few }()
-			if in.err != nil {
-				return
-			}
-			if in.err = step(in); in.err == nil && done.Add(1)%50 == 0 {
-				fmt.Println(done.Load(), what)
-			}
-		})
-	}
-	running.Wait()
-	fmt.Println(done.Load(), "of", len(invoices), what)
-}
-
-func send(in *invoice) error {
-	call, err := json.Marshal(map[string]string{
-		"account": os.Getenv("CONCH_ACCOUNT"), "to": in.to, "value": in.wei.String(), "idempotency_key": in.id,
-	})
+// pay sends an invoice, and waits until nothing can change any more what became of it. What a node has stored will be
+// done, whatever dies after that.
+func pay(in *invoice) error {
+	what := map[string]string{"account": os.Getenv("CONCH_ACCOUNT"), "to": in.to, "value": in.wei.String(), "idempotency_key": in.id}
+	call, err := json.Marshal(what)
 	if err != nil {
 		return err
 	}
 	a, err := ask(http.MethodPost, "/v1/transactions", call)
-	in.tx = a.ID
+	for id := a.ID; err == nil; a, err = ask(http.MethodGet, "/v1/transactions/"+id, nil) {
+		switch {
+		case a.Fate == "done" && !a.Failed:
+			return nil
+		case a.Fate == "done" || a.Fate == "cancelled" || a.Fate == "rejected":
+			return fmt.Errorf("NOT PAID: transaction %s is %s, and moved nothing: %s%s", id, a.Fate, a.Why, a.Hash)
+		}
+		time.Sleep(2 * time.Second)
+	}
 	return err
 }
 
-// follow waits until nothing can change any more what became of an invoice.
-func follow(in *invoice) error {
-	for ; ; time.Sleep(time.Second) {
-		a, err := ask(http.MethodGet, "/v1/transactions/"+in.tx, nil)
-		switch {
-		case err != nil || a.Fate == "done" && !a.Failed:
-			return err
-		case a.Fate == "done":
-			return fmt.Errorf("NOT PAID: transaction %s is in the chain, and moved nothing", a.Hash)
-		case a.Fate == "cancelled" || a.Fate == "rejected":
-			return fmt.Errorf("NOT PAID: transaction %s is %s: %s", in.tx, a.Fate, a.Why)
-		}
-	}
+// answer has what is needed of a node's answers, also of one that says no.
+type answer struct {
+	ID, Fate, Why, Hash, Detail string
+	Failed                      bool
 }
 
 var (
 	client = http.Client{Timeout: 10 * time.Second}
+	few    = make(chan struct{}, 8) // a node refuses what is too much at once
 	turn   atomic.Int64
 )
 
 // ask asks one node after the other until one says yes or no. After any doubt (no answer, half of one, a node that has
 // too much to do or no database) the next one is asked the same: with the same key it is the same transaction.
 func ask(method, path string, body []byte) (answer, error) {
+	few <- struct{}{}
+	defer func() { <-few }()
 	nodes := strings.Split(os.Getenv("CONCH_NODES"), ",")
-	for {
-		a, status, err := once(method, nodes[turn.Add(1)%int64(len(nodes))]+path, body)
-		switch {
-		case err == nil:
-			return a, nil
-		case status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
-			return a, fmt.Errorf("NOT KNOWN TO BE PAID: %w", err) // an earlier request may have been heard
+	for ; ; time.Sleep(500 * time.Millisecond) {
+		url := nodes[turn.Add(1)%int64(len(nodes))] + path
+		request, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
+		if err != nil {
+			return answer{}, err
+		}
+		request.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + os.Getenv("CONCH_TOKEN")}}
+		reply, err := client.Do(request)
+		if err == nil {
+			var a answer
+			err = json.NewDecoder(reply.Body).Decode(&a)
+			_ = reply.Body.Close()
+			status := reply.StatusCode
+			if status >= 300 {
+				err = fmt.Errorf("%s: %s: %s", url, reply.Status, a.Detail)
+			}
+			switch {
+			case err == nil:
+				return a, nil
+			case status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests:
+				return a, fmt.Errorf("NOT KNOWN TO BE PAID: %w", err) // an earlier request may have been heard
+			}
 		}
 		log.Printf("%v: the next node is asked", err)
-		time.Sleep(500 * time.Millisecond)
 	}
-}
-
-func once(method, url string, body []byte) (a answer, status int, err error) {
-	request, err := http.NewRequestWithContext(context.Background(), method, url, bytes.NewReader(body))
-	if err != nil {
-		return a, 0, err
-	}
-	request.Header = http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer " + os.Getenv("CONCH_TOKEN")}}
-	reply, err := client.Do(request)
-	if err != nil {
-		return a, 0, err
-	}
-	defer func() { _ = reply.Body.Close() }()
-	err = json.NewDecoder(reply.Body).Decode(&a)
-	if reply.StatusCode >= 300 {
-		err = fmt.Errorf("%s: %s: %s", url, reply.Status, a.Detail)
-	}
-	return a, reply.StatusCode, err
 }

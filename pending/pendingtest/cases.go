@@ -255,6 +255,14 @@ func rejecting(t *testing.T, f Fixture) {
 	if ids, _ := f.queue(t, 9); len(ids) != 0 {
 		t.Errorf("queue: %x", ids)
 	}
+	gone := f.accept(t, "gone", 3)
+	if err := f.Store.Cancel(t.Context(), gone.ID); err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, pending.Batch{Rejects: []pending.Reject{{Intent: gone.ID, Why: "it reverts"}}})
+	if r := f.record(t, gone.ID); r.Fate != pending.Cancelled || r.Why != "" {
+		t.Errorf("cancelled while it was tried: %+v, want it cancelled", r)
+	}
 }
 
 // The chain's reason for refusing a call is kept while the slot is being filled, whichever leader

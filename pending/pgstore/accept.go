@@ -149,17 +149,21 @@ func columns(batch []*request) []any {
 	var values []pgtype.Numeric
 	var gases []int64
 	for _, r := range batch {
-		value := r.in.Call.Value
-		if value == nil {
-			value = new(big.Int)
-		}
 		ids = append(ids, uuid(&r.in.ID))
 		accounts = append(accounts, []byte(r.in.Account))
 		keys = append(keys, r.in.Key)
 		tos = append(tos, notNull(r.in.Call.To))
-		values = append(values, numeric(value))
+		values = append(values, amount(r.in.Call.Value))
 		datas = append(datas, notNull(r.in.Call.Data))
 		gases = append(gases, int64(r.in.Call.Gas))
 	}
 	return []any{ids, accounts, keys, tos, values, datas, gases}
+}
+
+// amount returns what a call transfers, of which nil is 0.
+func amount(value *big.Int) pgtype.Numeric {
+	if value == nil {
+		value = new(big.Int)
+	}
+	return numeric(value)
 }

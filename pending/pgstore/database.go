@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/pending"
 )
 
 // Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
@@ -149,7 +150,8 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until <= statement_timestamp()
-		               LIMIT 1) w`, ids, names)
+		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND put_off AND held_until > statement_timestamp() + $3::interval
+		               LIMIT 1) w`, ids, names, pending.LongestPause)
 	if err != nil {
 		return nil, err
 	}

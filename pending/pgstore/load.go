@@ -22,7 +22,7 @@ func (s *Store) Load(ctx context.Context, account chain.Account, from uint64, mo
 		       coalesce((SELECT (a.system_id, a.timeline) <> (h.system_id, h.timeline)
 		          FROM conch.pending_accounts a, conch.pending_history() h WHERE a.chain = $1 AND a.account = $2), h2.timeline > 1),
 		       q.*
-		  FROM conch.pending_history() h2 CROSS JOIN (`+countQueue+`) q
+		  FROM conch.pending_history() h2 CROSS JOIN (`+countQueue(`put_off`)+`) q
 		  LEFT JOIN (SELECT nonce, since_block FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 ORDER BY nonce DESC LIMIT 1) newest ON true`, s.cfg.Chain, []byte(account), pending.PoorAfter).QueryRow(func(row pgx.Row) error {
 		var next, since int64

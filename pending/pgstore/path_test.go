@@ -71,6 +71,7 @@ func (s shelf) everything() {
 	slot.Before, slot.Attempts[0].Hash = 1, "another"
 	s.write(pending.Batch{Attempts: []pending.Slot{slot}})
 	_, queue := s.Queue(ctx, pendingtest.Account, true, 1)
+	_, alike := s.Alike(ctx, pendingtest.Account, []chain.Call{two.Call})
 	_, err := s.Load(ctx, pendingtest.Account, 0, 100)
 	_, page := s.Slots(ctx, pendingtest.Account, 0, 1)
 	_, calls := s.Calls(ctx, pendingtest.Account, []uint64{0, 1})
@@ -78,7 +79,7 @@ func (s shelf) everything() {
 	_, list := s.List(ctx, pending.Filter{Most: 9})
 	_, counts := s.Counts(ctx)
 	for what, err := range map[string]error{
-		"queue": queue, "load": err, "slots": page, "calls": calls, "get": get, "list": list, "counts": counts, "cancel": s.Cancel(ctx, two.ID),
+		"queue": queue, "alike": alike, "load": err, "slots": page, "calls": calls, "get": get, "list": list, "counts": counts, "cancel": s.Cancel(ctx, two.ID),
 		"settle": s.Settle(ctx, fence.Token{Scope: "s", Epoch: 2}, pendingtest.Account, writes.Add(1)),
 	} {
 		if err != nil {

@@ -1,7 +1,11 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,22 +41,25 @@ func (r *refusal) read() (out pending.Refusal, err error) {
 func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (q pending.Queue, err error) {
 	sql, args := strictQueue, []any{s.cfg.Chain, []byte(account), most + 1}
 	if relaxed {
-		sql, args = relaxedQueue, append(args, pending.SavesAfter)
+		sql, args = relaxedQueue, append(args, pending.LongestPause, pending.SavesAfter)
 	}
+	place := map[pending.ID]int64{} // in the order of acceptance
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {
 		return q, err
 	}
 	_, err = pgx.CollectRows(rows, func(row pgx.CollectableRow) (struct{}, error) {
 		var saving bool
+		var ready pgtype.Timestamptz
 		var seq int64
 		var age time.Duration
 		var last refusal
-		in, err := scanIntentWith(row, append([]any{&saving, &seq, &age}, last.columns()...)...)
+		in, err := scanIntentWith(row, append([]any{&saving, &ready, &seq, &age}, last.columns()...)...)
 		if err != nil {
 			return struct{}{}, err
 		}
 		w := pending.Waiting{Intent: in, Age: age}
+		place[in.ID] = seq
 		w.Refusal, err = last.read()
 		switch {
 		case saving:
@@ -64,41 +71,73 @@ func (s *Store) Queue(ctx context.Context, account chain.Account, relaxed bool, 
 		}
 		return struct{}{}, err
 	})
+	slices.SortFunc(q.Oldest, func(a, b pending.Waiting) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	return q, err
+}
+
+// Alike implements [pending.Store].
+func (s *Store) Alike(ctx context.Context, account chain.Account, calls []chain.Call) (id pending.ID, err error) {
+	var tos, datas [][]byte
+	var values []pgtype.Numeric
+	for _, call := range calls {
+		tos, datas, values = append(tos, notNull(call.To)), append(datas, notNull(call.Data)), append(values, amount(call.Value))
+	}
+	const alike = `SELECT i.seq, i.id FROM conch.intents i JOIN unnest($3::bytea[], $4::numeric[], $5::bytea[]) AS c(to_account, value, data)
+		    ON i.to_account = c.to_account AND i.value = c.value AND i.data = c.data
+		 WHERE i.chain = $1 AND i.account = $2 AND `
+	var found pgtype.UUID
+	err = s.pool.QueryRow(ctx, `SELECT id FROM (`+alike+`i.waits UNION ALL `+alike+`i.put_off) q ORDER BY seq LIMIT 1`,
+		s.cfg.Chain, []byte(account), tos, values, datas).Scan(&found)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return id, nil
+	}
+	return found.Bytes, err
 }
 
 const queueColumns = `seq, coalesce(clock_timestamp() - held_since, '0') AS age, ` + refusalColumns + `, ` + intentColumns
 
-// queue returns a query for the oldest intents that wait or, under a condition and in an order, are put off.
-func queue(condition, order string) string {
-	return `SELECT false AS saving, q.* FROM (
-		(SELECT ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND waits ORDER BY seq LIMIT $3)
-		 UNION ALL
-		(SELECT ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off` + condition + ` ORDER BY ` + order + ` LIMIT $3)) q
-		 ORDER BY q.seq LIMIT $3`
+// queued returns a query for the first of the intents under a condition, and since when they could be tried.
+func queued(since, condition, order string) string {
+	return `(SELECT ` + since + ` AS ready, ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND ` + condition + ` ORDER BY ` + order + ` LIMIT $3)`
 }
 
-// Of those whose time has come, the ones that have waited for the longest since then are taken: to find the oldest of
-// all, all would have to be read. The time is that of the statement, which an index can be asked for.
-var (
-	strictQueue  = queue(``, `seq`)
-	relaxedQueue = `(` + queue(` AND held_until <= statement_timestamp()`, `held_until`) + `)
-		 UNION ALL
-		(SELECT true, ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
-		    AND held_since <= statement_timestamp() - $4::interval ORDER BY seq LIMIT 1)
-		 ORDER BY saving, seq`
+// What is put off is due if its time has come, or if that is later than any pause: then the clock was ahead. The time
+// is that of the statement, which an index can be asked for. What was put off by a clock that was ahead comes first: only
+// the next refusal says when it is due.
+const (
+	cameDue  = `put_off AND held_until <= statement_timestamp()`
+	wasAhead = `put_off AND held_until > statement_timestamp() + $4::interval`
 )
 
-// countQueue counts the intents that are to be tried now, and those that are put off. It stops counting at 1000. The
-// orders make the planner take the indexes over them: the rest of the table may be any number of finished rows.
-const countQueue = `
-	SELECT (SELECT count(*) FROM (
-	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND waits ORDER BY seq LIMIT 1000)
-	             UNION ALL
-	            (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_until <= statement_timestamp() ORDER BY held_until LIMIT 1000)) q),
-	       (SELECT count(*) FROM (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
-	           AND held_since <= statement_timestamp() - $3::interval ORDER BY seq LIMIT 1000) q),
-	       (SELECT count(*) FROM (SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'unclear' ORDER BY seq LIMIT 1000) q)`
+// To find the oldest of those that are due, all would have to be read.
+var (
+	strictQueue = `SELECT false AS saving, q.* FROM (` + queued(`created_at`, `waits`, `seq`) + ` UNION ALL ` + queued(`created_at`, `put_off`, `seq`) + `) q
+		 ORDER BY q.seq LIMIT $3`
+	relaxedQueue = `(SELECT false AS saving, q.* FROM (` + queued(`created_at`, `waits`, `seq`) + ` UNION ALL ` +
+		queued(`held_until`, cameDue, `held_until`) + ` UNION ALL ` + queued(`'-infinity'::timestamptz`, wasAhead, `held_until`) + `) q
+		 ORDER BY q.ready, q.seq LIMIT $3)
+		 UNION ALL
+		(SELECT true, created_at, ` + queueColumns + ` FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND held_cause = 'funds'
+		    AND held_since <= statement_timestamp() - $5::interval ORDER BY seq LIMIT 1)
+		 ORDER BY saving, ready, seq`
+)
+
+// countQueue returns a query that counts the intents that wait or are put off under one of the conditions, and the
+// poor and the unclear that are put off. It stops counting at 1000. The orders make the planner take the indexes over them: the
+// rest of the table may be any number of finished rows.
+func countQueue(conditions ...string) string {
+	count := func(condition, order string) string {
+		return `(SELECT FROM conch.intents WHERE chain = $1 AND account = $2 AND ` + condition + ` ORDER BY ` + order + ` LIMIT 1000)`
+	}
+	waiting := []string{count(`waits`, `seq`)}
+	for _, condition := range conditions {
+		waiting = append(waiting, count(condition, `held_until`))
+	}
+	return `
+	SELECT (SELECT count(*) FROM (` + strings.Join(waiting, ` UNION ALL `) + `) q),
+	       (SELECT count(*) FROM ` + count(`put_off AND held_cause = 'funds' AND held_since <= statement_timestamp() - $3::interval`, `seq`) + ` q),
+	       (SELECT count(*) FROM ` + count(`put_off AND held_cause = 'unclear'`, `seq`) + ` q)`
+}
 
 // Waiting implements [pending.Store]. Polymorphic functions are qualified, because behind a pooler the search_path
 // may be anything.
@@ -107,8 +146,8 @@ func (s *Store) Waiting(ctx context.Context, account chain.Account) (w pending.W
 	err = s.pool.QueryRow(ctx, `
 		SELECT q.*, (SELECT coalesce(pg_catalog.array_agg(nonce), '{}') FROM conch.intents
 		         WHERE chain = $1 AND account = $2 AND cancelling)
-		  FROM (`+countQueue+`) q(queued, poor, unclear)`,
-		s.cfg.Chain, []byte(account), pending.PoorAfter).Scan(&w.Queued, &w.PutOff.Poor, &w.PutOff.Unclear, &nonces)
+		  FROM (`+countQueue(cameDue, wasAhead)+`) q(queued, poor, unclear)`,
+		s.cfg.Chain, []byte(account), pending.PoorAfter, pending.LongestPause).Scan(&w.Queued, &w.PutOff.Poor, &w.PutOff.Unclear, &nonces)
 	for _, n := range nonces {
 		w.Cancels = append(w.Cancels, uint64(n))
 	}

@@ -66,7 +66,7 @@ func TestStore(t *testing.T) {
 		return pendingtest.Fixture{
 			Store: opened(t, db.Config(), 4).Store("evm:1", "test"),
 			Pass: func(t *testing.T, d time.Duration) {
-				const age = `UPDATE conch.intents SET held_since = held_since - $1::interval, held_until = held_until - $1::interval`
+				const age = `UPDATE conch.intents SET created_at = created_at - $1::interval, held_since = held_since - $1::interval, held_until = held_until - $1::interval`
 				if _, err := db.Connect(t).Exec(t.Context(), age, d); err != nil {
 					t.Fatal(err)
 				}

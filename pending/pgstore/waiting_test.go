@@ -44,4 +44,11 @@ func TestWaitingOfAThousandAccounts(t *testing.T) {
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(accounts[11:12]) {
 		t.Errorf("with one to be cancelled: got %v, error %v; want account 11", got, err)
 	}
+	for i, until := range []string{"-1 second", "30 seconds", "1 day"} { // the last one by a clock that was ahead
+		run(t, s.conn, fmt.Sprintf(`UPDATE conch.intents SET refusals = 1, held_until = clock_timestamp() + interval '%s' WHERE id = '%x'`, until, wait(20+i, "evm:1").ID))
+	}
+	got, err = d.Waiting(t.Context(), accounts[20:30])
+	if err != nil || fmt.Sprint(got) != fmt.Sprint([]pgstore.Account{accounts[20], accounts[22]}) {
+		t.Errorf("with some put off: got %v, error %v; want accounts 20 and 22", got, err)
+	}
 }
