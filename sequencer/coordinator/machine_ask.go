@@ -118,7 +118,7 @@ func (m *Machine) overdue() {
 			continue
 		}
 		delete(m.asks, n)
-		switch a.kind {
+		switch a.kind { //nolint:exhaustive // the others are asked by nobody here
 		case wire.KindAssemble:
 			m.unanswered(a)
 		case wire.KindEndorse:
