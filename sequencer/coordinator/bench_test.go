@@ -64,7 +64,7 @@ func (p *peers) round() {
 	}
 	p.landed += len(p.entries)
 	p.entries = nil
-	p.step(Included(block))
+	p.step(block)
 	p.step(Tick{})
 }
 

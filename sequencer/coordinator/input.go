@@ -5,8 +5,9 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// Input is what the machine is told.
-type Input interface{ input() }
+// Input is what the machine is told: a ledger.Block or ledger.Rewind, which the book knows already, or one of the types
+// below. Others are ignored.
+type Input any
 
 type (
 	// Received is a message of a member, whose signatures were verified.
@@ -18,23 +19,11 @@ type (
 	Heard struct{ From ledger.Account }
 	// Stored answers Store: the rows are durable.
 	Stored struct{ Number uint64 }
-	// Included is the next block of the canonical chain. The book has it already.
-	Included ledger.Block
-	// Rewound says that blocks are gone. The book knows it already.
-	Rewound ledger.Rewind
 	// Judged answers Judge, in its order.
 	Judged struct{ Ends []ledger.End }
 	// Tick comes about every 50 ms while the machine is not idle.
 	Tick struct{}
 )
-
-func (Received) input() {}
-func (Heard) input()    {}
-func (Stored) input()   {}
-func (Included) input() {}
-func (Rewound) input()  {}
-func (Judged) input()   {}
-func (Tick) input()     {}
 
 // Action is what the machine asks its loop to do, in order.
 type Action interface{ action() }

@@ -95,9 +95,9 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.heard(in.From)
 	case Stored:
 		m.stored(in.Number)
-	case Included:
-		m.block(ledger.Block(in))
-	case Rewound:
+	case ledger.Block:
+		m.block(in)
+	case ledger.Rewind:
 		m.rewind(in.To)
 	case Judged:
 		m.judged(in.Ends)

@@ -166,7 +166,7 @@ func (s *stage) input(words []string) Input {
 		return in
 	case "rewind":
 		n, _ := strconv.ParseUint(words[1], 10, 64)
-		return Rewound{To: n}
+		return ledger.Rewind{To: n}
 	case "block":
 		return s.block(words[1:])
 	}
@@ -204,7 +204,7 @@ func (s *stage) block(words []string) Input {
 		}
 		b.Facts = append(b.Facts, f)
 	}
-	return Included(b)
+	return b
 }
 
 // whole reads name:inputs:outputs.
