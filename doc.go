@@ -58,6 +58,7 @@
 //     ends a grant; the contract in memory.
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
+//   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
