@@ -60,6 +60,7 @@
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
 //   - [github.com/conchhq/conch/sequencer/coordinator]: the machine that brings the
 //     intents of all members into one order.
+//   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
