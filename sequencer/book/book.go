@@ -161,6 +161,22 @@ func (b *Book) Unspent(id ledger.StateID) bool {
 	return is
 }
 
+// Decided reports whether an attempt has landed, or a state that it spends or reads was spent by another, as far as the
+// book remembers: in a block that is not final.
+func (b *Book) Decided(assembled ledger.Hash, a ledger.Attempt) bool {
+	if _, landed := b.landed[assembled]; landed {
+		return true
+	}
+	for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
+		for _, id := range list {
+			if _, spent := b.spent[id]; spent {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Labelled implements domain.View. The order is that of the names, as a circle, from a place drawn from the seed. The
 // book must not be fed while it is used.
 func (b *Book) Labelled(label string, seed uint64) iter.Seq[domain.State] {

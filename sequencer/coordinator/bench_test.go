@@ -20,7 +20,7 @@ func BenchmarkIntent(b *testing.B) {
 		b.Fatal(err)
 	}
 	book := &quickBook{wholes: map[ledger.Hash]wire.Whole{}}
-	m, _ := New(Config{
+	m := New(Config{
 		Self: "A", Incarnation: wire.Incarnation{1}, Book: book, Scheme: quick{}, Committee: &committee, Head: 2,
 		Contract: &ledger.Contract{Address: "k", Members: members, Committee: members, Needed: 1, Range: 1_000_000, Depth: 2, Life: 1 << 40, Domain: "d"},
 	})
@@ -137,4 +137,5 @@ func (*quickBook) Hear(w wire.Whole) (ledger.Hash, error) {
 	return quick{}.Assembled(ledger.Contract{}, w.Attempt), nil
 }
 func (b *quickBook) Whole(h ledger.Hash) (wire.Whole, bool) { w, is := b.wholes[h]; return w, is }
+func (*quickBook) Decided(ledger.Hash, ledger.Attempt) bool { return false }
 func (*quickBook) Unspent(ledger.StateID) bool              { return true }

@@ -10,13 +10,16 @@ import (
 )
 
 // Book is what the node knows of the contract's states. The machine only reads it.
-type Book interface {
+type Book interface { //nolint:interfacebloat // what the machine reads, and nothing else
 	// Hear takes an attempt's content and returns its hash, or says what is wrong with it.
 	Hear(w wire.Whole) (assembled ledger.Hash, err error)
 	// Whole returns the content of an attempt that was heard.
 	Whole(assembled ledger.Hash) (wire.Whole, bool)
 	// Unspent reports whether a state is unspent at the head.
 	Unspent(s ledger.StateID) bool
+	// Decided reports whether an attempt has landed, or a state that it spends or reads was spent by another, in a block
+	// that is not final.
+	Decided(assembled ledger.Hash, a ledger.Attempt) bool
 }
 
 // Config is what a coordinator needs. Zero durations and numbers have defaults.

@@ -19,8 +19,11 @@ type (
 	Heard struct{ From ledger.Account }
 	// Stored answers Store: the rows are durable.
 	Stored struct{ Number uint64 }
-	// Judged answers Judge, in its order.
-	Judged struct{ Ends []ledger.End }
+	// Judged answers Judge, in its order, by one final block.
+	Judged struct {
+		Number uint64
+		Ends   []ledger.End
+	}
 	// Tick comes about every 50 ms while the machine is not idle.
 	Tick struct{}
 )

@@ -39,7 +39,7 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 				by = a.held
 			}
 			if by != nil && m.set.Broken != ExclusiveLoser {
-				c.again = append(c.again, w)
+				c.again = append(c.again, w.list())
 				lost = append(lost, by...)
 			} else {
 				c.block(w, a.view, m.now)
@@ -73,7 +73,7 @@ func (c *client) block(w *work, view uint64, now time.Duration) {
 	if len(c.blocked) == 0 {
 		c.sawAt, c.blockAt = view, now+50*time.Millisecond
 	}
-	c.blocked = append(c.blocked, w)
+	c.blocked = append(c.blocked, w.list())
 }
 
 // attempt judges one result. With Conflict, by has the states that another has taken first.
@@ -124,7 +124,7 @@ func (m *Machine) back(a *ask) {
 	m.endTurn(a.turn)
 	for _, w := range a.works {
 		if w.state == assembling && w.request == a && m.tell(w, unattempted) {
-			c.again = append(c.again, w)
+			c.again = append(c.again, w.list())
 		}
 	}
 }

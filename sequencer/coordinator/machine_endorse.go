@@ -99,6 +99,8 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 			if m.sign(w, one.place, v.Signature) {
 				m.tell(w, complete)
 			}
+		case v.Why == wire.Conflict && !m.sound(w):
+			m.tell(w, overtaken)
 		case v.Why == wire.Conflict:
 			one.owed, one.whole = append(one.owed, w), true
 			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger

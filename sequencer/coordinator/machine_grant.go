@@ -31,6 +31,10 @@ func (m *Machine) grant() {
 		if batches[c] == nil {
 			batches[c] = &ask{}
 		}
+		if !m.sound(w) {
+			m.tell(w, overtaken)
+			continue
+		}
 		if m.now < c.aside || !m.free(w, batches[c]) {
 			left = append(left, w)
 			continue

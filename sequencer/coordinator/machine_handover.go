@@ -29,7 +29,7 @@ func (m *Machine) begin(r ranking.Range) {
 	}
 	m.tenure.active, m.tenure.rng, m.tenure.waits = true, max(r, m.tenure.rng), map[ledger.Account]bool{}
 	m.tenure.holds = m.now
-	if m.firstOf(r, nil) == m.set.Self {
+	if m.firstOf(m.tenure.rng, nil) == m.set.Self {
 		m.tenure.holds += m.set.Hold
 	}
 	for _, one := range m.members {
@@ -107,7 +107,7 @@ func (m *Machine) inherit(from ledger.Account, h wire.Handover) {
 		hash, err := m.set.Book.Hear(e.Whole)
 		own := m.works[a.Intent]
 		if err != nil || m.memberOf(a.Owner) == nil || m.tenure.inherited[a.Intent] != nil || own != nil && own.state >= storing ||
-			e.ValidUntil <= m.final() || e.ValidUntil > m.head+2*m.set.Contract.Life || !m.alive(hash, a) {
+			e.ValidUntil <= m.final() || e.ValidUntil > m.head+2*m.set.Contract.Life || m.set.Book.Decided(hash, a) {
 			continue
 		}
 		for _, id := range a.Inputs { // what was assembled here on the same states loses: it comes second
@@ -115,31 +115,11 @@ func (m *Machine) inherit(from ledger.Account, h wire.Handover) {
 				m.tell(by, overtaken)
 			}
 		}
-		if slices.ContainsFunc(a.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
-			continue
-		}
 		w := m.importOf(e.Whole, hash)
 		w.grant.ValidUntil = e.ValidUntil
 		m.lasts(w)
 	}
 	m.changedReady = true
-}
-
-// alive reports whether an attempt may still land as far as this node can see.
-func (m *Machine) alive(hash ledger.Hash, a ledger.Attempt) bool {
-	for i := range a.Outputs {
-		if m.set.Book.Unspent(m.set.Scheme.State(hash, i)) {
-			return false // it has landed
-		}
-	}
-	for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
-		for _, id := range list {
-			if _, made := m.flight.creates[id]; !made && !m.set.Book.Unspent(id) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // close gives back what is not dispatched and another node coordinates now (P15, P16): all but the work whose senders

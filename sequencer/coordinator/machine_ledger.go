@@ -17,6 +17,7 @@ func (m *Machine) block(b ledger.Block) {
 	}
 	m.height.Note(m.deepest())
 	m.settle(was)
+	m.judged()
 	m.turned()
 	m.changedReady = true
 }
@@ -30,7 +31,7 @@ func (m *Machine) fact(f ledger.Fact) {
 		same := w.assembled == f.Assembled && f.Assembled != (ledger.Hash{})
 		switch {
 		case f.Skipped == ledger.Taken && same:
-			mine = true
+			mine = mine || w.boarded
 			m.tell(w, taken)
 		case f.Skipped == ledger.Taken:
 			if w.state != included { // a second one cannot be; a lying ledger is not this machine's to mend
@@ -150,14 +151,18 @@ func (m *Machine) load(rows []Row) {
 	m.untell(m.judging)
 }
 
-// judged drops what the ledger had decided before this start.
-func (m *Machine) judged(ends []ledger.End) {
+// judged drops what the ledger had decided before this start. It waits until this node has followed the ledger to the
+// block by which that was judged: until then the row may be the only place that has the attempt's contents.
+func (m *Machine) judged() {
+	if m.verdicts.Number == 0 || m.final() < m.verdicts.Number {
+		return
+	}
 	for i, w := range m.judging {
-		if i < len(ends) && ends[i] != ledger.Alive && w.state == dispatched {
+		if i < len(m.verdicts.Ends) && m.verdicts.Ends[i] != ledger.Alive && w.state == dispatched {
 			m.tell(w, final)
 		}
 	}
-	m.judging = nil
+	m.judging, m.verdicts = nil, Judged{}
 }
 
 // importOf takes an attempt of another coordinator on board.
@@ -167,8 +172,10 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 		Intent: whole.Attempt.Intent, owner: m.client(whole.Attempt.Owner), state: dispatched, inherited: true,
 		whole: whole, assembled: hash, seat: m.seats,
 	}
-	m.flight.board(w, m.set.Scheme)
-	m.inFlight++
+	if !slices.ContainsFunc(whole.Attempt.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
+		m.flight.board(w, m.set.Scheme) // else it is waited for, and the ledger says which of two is first
+		m.inFlight++
+	}
 	if m.tenure.inherited == nil {
 		m.tenure.inherited = map[ledger.Intent]*work{}
 	}

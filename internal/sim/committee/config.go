@@ -1,0 +1,51 @@
+package committee
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// blockTime is the time between two blocks.
+const blockTime = time.Second
+
+// Config describes a run. Zero fields have defaults.
+type Config struct {
+	Nodes   int    // members, all of whom are in the committee; 5
+	Seed    uint64 // equal configurations give equal runs
+	Intents int    // that users hand in while there are faults; 40
+	Needed  int    // endorsements; a majority
+	Break   string // a rule to leave out, or empty
+	Calm    bool   // without faults
+	Trace   io.Writer
+}
+
+// WithDefaults returns the configuration with all fields set.
+func (c Config) WithDefaults() Config {
+	if r := findRule(c.Break); r != nil {
+		c.Nodes = cmp.Or(c.Nodes, r.nodes)
+		c.Needed = cmp.Or(c.Needed, r.needed)
+		c.Intents = cmp.Or(c.Intents, r.intents)
+	}
+	c.Nodes = cmp.Or(c.Nodes, 5)
+	c.Intents = cmp.Or(c.Intents, 40)
+	c.Needed = cmp.Or(c.Needed, c.Nodes/2+1)
+	return c
+}
+
+// Validate returns every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(bad bool, text string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(text, args...))
+		}
+	}
+	fault(c.Nodes < 1 || c.Nodes > 100, "a committee has 1 to 100 nodes, not %d", c.Nodes)
+	fault(c.Intents < 1, "%d intents prove nothing", c.Intents)
+	fault(c.Needed < 1 || c.Needed > c.Nodes, "%d endorsements of %d members", c.Needed, c.Nodes)
+	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q", c.Break)
+	return errors.Join(faults...)
+}

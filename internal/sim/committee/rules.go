@@ -1,0 +1,94 @@
+package committee
+
+import (
+	"encoding/binary"
+
+	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+// rule is a rule of the design that a run can leave out, and the world in which that shows.
+type rule struct {
+	sim.RuleInfo
+	sender                 sender.Rule      // the sender leaves it out
+	coordinator            coordinator.Rule // the coordinator does
+	nodes, needed, intents int
+}
+
+// Rules lists the rules that can be broken.
+func Rules() []sim.RuleInfo {
+	var all []sim.RuleInfo
+	for _, r := range rules {
+		all = append(all, r.RuleInfo)
+	}
+	return all
+}
+
+func findRule(name string) *rule {
+	for i := range rules {
+		if rules[i].Name == name {
+			return &rules[i]
+		}
+	}
+	return nil
+}
+
+var rules = []rule{
+	inSender(sender.SequencePerIntent, OnceLanded,
+		"an intent keeps the sequence of its row for every attempt; with one for each attempt, two attempts of one intent land"),
+	inSender(sender.LineagePerStart, ToldTheTruth,
+		"a sequence begins with a number that is drawn at each start; otherwise a restored database gives a sequence that has landed to another intent, which is then told that it is confirmed"),
+	inSender(sender.LedgerKills, ToldTheTruth,
+		"only the ledger kills a grant; if a coordinator's word does, an intent is told reverted and lands"),
+	inSender(sender.StoredFirst, GrantStored,
+		"a grant is stored before it leaves; otherwise a node that starts again does not know what may still land"),
+	inSender(sender.OwnAssembly, GrantStored,
+		"a grant is given for what this start has assembled; otherwise a coordinator chooses what its user pays"),
+	inSender(sender.NudgeTheChain, EveryIntentEnds,
+		"a node that waits for blocks and sees none asks for an empty one; otherwise a chain that makes blocks on demand stands still, and what is in it never becomes final"),
+	inSender(sender.FailuresHaveKinds, NoStarvation,
+		"a conflict is no failure; otherwise an intent that waits for money is given up"),
+	{RuleInfo: sim.RuleInfo{Name: "signed-owner", Invariant: OnceLanded, Why: "endorsers sign owner and sequence; otherwise a member that copies a public entry lands it as its own, and its owner's intent lands again"}},
+	{RuleInfo: sim.RuleInfo{Name: "derived-ids", Invariant: ToldTheTruth, Why: "a state's name derives from the attempt that creates it; otherwise a state that was spent comes back, and a grant that counted as dead lands"}},
+	inCoordinator(coordinator.Cut, InheritedFirst, "an answer to a handover ends dispatch; otherwise a grant that was on its way is dispatched after the answer, and the successor knows nothing of it"),
+}
+
+func inSender(broken sender.Rule, invariant, why string) rule {
+	return rule{RuleInfo: sim.RuleInfo{Name: broken.String(), Invariant: invariant, Why: why}, sender: broken}
+}
+
+func inCoordinator(broken coordinator.Rule, invariant, why string) rule {
+	return rule{RuleInfo: sim.RuleInfo{Name: string(broken), Invariant: invariant, Why: why}, coordinator: broken}
+}
+
+// schemeOf returns the scheme of the run's ledger, which a broken rule may spoil.
+func (r *run) schemeOf() ledger.Scheme {
+	switch r.broken {
+	case "signed-owner":
+		return ownerless{}
+	case "derived-ids":
+		return recurring{}
+	}
+	return ledgertest.Fake{}
+}
+
+// ownerless is a scheme whose assembled hash covers neither owner nor sequence.
+type ownerless struct{ ledgertest.Fake }
+
+// Assembled implements ledger.Scheme.
+func (s ownerless) Assembled(c ledger.Contract, a ledger.Attempt) ledger.Hash {
+	a.Intent = ledger.Intent{}
+	return s.Fake.Assembled(c, a)
+}
+
+// recurring is a scheme with few names for states, which come back.
+type recurring struct{ ledgertest.Fake }
+
+// State implements ledger.Scheme.
+func (s recurring) State(assembled ledger.Hash, i int) ledger.StateID {
+	name := s.Fake.State(assembled, i)
+	return ledger.StateID{31: byte(binary.BigEndian.Uint16(name[:]) % 24)}
+}
