@@ -58,6 +58,8 @@
 //     ends a grant; the contract in memory.
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
+//   - [github.com/conchhq/conch/sequencer/notes]: the worked example of such rules, notes of
+//     money that any member may spend.
 //   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
@@ -72,6 +74,8 @@
 //     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
 //     contracts.
+//   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
+//     states.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
