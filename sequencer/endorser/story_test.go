@@ -58,6 +58,11 @@ func (s *scene) tell(t *testing.T, words []string) []Action {
 		}
 		s.now += d
 		return s.step(Tick{})
+	case "forge": // forge NAME: the same attempt, with contents that it does not commit to
+		w := s.made[words[1]]
+		w.Outputs = slices.Clone(w.Outputs)
+		w.Outputs[1].Data = []byte("innocent")
+		s.made[words[1]] = w
 	case "rules": // they answer the oldest check
 		return s.check()
 	case "alice", "bob", "carol": // alice asks 7 range=4 a,b upstream=c wait=1s

@@ -306,7 +306,7 @@ func TestTheHeightAtTheStart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, func(c *Config) { c.Final = 47 })
 	s.attempt("a", "a", nil, nil)
-	s.step(ledger.Block{Number: 48})
+	s.step(ledger.Block{Number: 20})
 	if in := ask("alice", 1, time.Second, wire.Endorse{Range: 1, Attempts: []wire.Whole{s.made["a"]}}); s.classify(in) != askedTooOld {
 		t.Errorf("range 1 is %s", s.classify(in))
 	}
