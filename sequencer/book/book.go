@@ -88,12 +88,12 @@ func New(c Config) (*Book, error) {
 // The error is ErrMalformed; the name is returned with it. The book keeps the slices: they must not change any more.
 func (b *Book) Hear(w wire.Whole) (assembled ledger.Hash, err error) {
 	assembled = b.Scheme.Assembled(b.Contract, w.Attempt)
+	if err := b.check(w); err != nil { // also of a known one: the caller goes on to judge these contents
+		return assembled, err
+	}
 	if a := b.attempts[assembled]; a != nil {
 		b.hearAgain(a)
 		return assembled, nil
-	}
-	if err := b.check(w); err != nil {
-		return assembled, err
 	}
 	a := &attempt{Whole: w, assembled: assembled}
 	b.remember(a)

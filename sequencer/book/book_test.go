@@ -292,3 +292,20 @@ func TestALedgerThatContradictsItself(t *testing.T) {
 		t.Error("a state appears after it was spent")
 	}
 }
+
+// What is known is not believed from others in another form: who asks about it with other contents is refused.
+func TestKnownAttemptsAreComparedAgain(t *testing.T) {
+	t.Parallel()
+	b, w := open(t, 0), whole(1, "ab")
+	hears(t, b, w)
+	forged := w
+	forged.Outputs = []domain.Secret{w.Outputs[0], {Data: []byte("c")}}
+	if _, err := b.Hear(forged); !errors.Is(err, ErrMalformed) {
+		t.Errorf("other contents of a known attempt: error %v", err)
+	}
+	forged = w
+	forged.Payload = []byte("other")
+	if _, err := b.Hear(forged); !errors.Is(err, ErrMalformed) {
+		t.Errorf("another payload of a known attempt: error %v", err)
+	}
+}

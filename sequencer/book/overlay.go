@@ -21,7 +21,8 @@ func Over(base domain.View, rules domain.Rules) *Overlay {
 	return &Overlay{base: base, rules: rules, hidden: map[ledger.StateID]bool{}, added: map[ledger.StateID]*entry{}, labels: index{}}
 }
 
-// Hide takes a state out, whether the base has it now, later or never.
+// Hide takes a state out, whether the base has it now, later or never. It is remembered until Drop, so an overlay that
+// lives long is told what is gone.
 func (o *Overlay) Hide(id ledger.StateID) {
 	o.Drop(id)
 	o.hidden[id] = true
