@@ -15,8 +15,11 @@ type (
 		From    ledger.Account
 		Message wire.Message
 	}
-	// Heard says that another coordinator's heartbeat has named the contract.
-	Heard struct{ From ledger.Account }
+	// Heard is another coordinator's heartbeat for the contract.
+	Heard struct {
+		From  ledger.Account
+		Pulse wire.Pulse
+	}
 	// Stored answers Store: the rows are durable.
 	Stored struct{ Number uint64 }
 	// Judged answers Judge, in its order, by one final block.

@@ -94,7 +94,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case Received:
 		m.received(in.From, in.Message)
 	case Heard:
-		m.heard(in.From)
+		m.heard(in.From, in.Pulse.Works)
 	case Stored:
 		m.stored(in.Number)
 	case ledger.Block:

@@ -51,12 +51,12 @@ func (m *Machine) beat() {
 		if m.set.Broken == BeatDigest {
 			digest = wire.Digest{}
 		}
-		m.do(Pulse{To: one.account, Pulse: wire.Pulse{Contract: m.set.Contract.Address, Height: m.final(), Range: m.tenure.rng, Digest: digest}})
+		m.do(Pulse{To: one.account, Pulse: wire.Pulse{Contract: m.set.Contract.Address, Height: m.final(), Range: m.tenure.rng, Works: coordinates, Digest: digest}})
 	}
 }
 
 // heard takes another coordinator's heartbeat.
-func (m *Machine) heard(from ledger.Account) {
+func (m *Machine) heard(from ledger.Account, works bool) {
 	if from == m.set.Self || m.memberOf(from) == nil {
 		return
 	}
@@ -64,7 +64,9 @@ func (m *Machine) heard(from ledger.Account) {
 	switch {
 	case !m.set.Committee.Has(string(from)):
 	case m.precedes(m.own(), m.set.Self, from):
-		m.lesser[from] = m.now
+		if works {
+			m.lesser[from] = m.now
+		}
 	default:
 		m.close(from)
 	}

@@ -231,11 +231,14 @@ func (c *client) next(most int) (batch []*work) {
 // view counts the changes of what can be offered.
 func (m *Machine) view() uint64 { return m.flight.version() + m.seen }
 
-// unblock lets work be tried again for which the states were not there: once they have changed.
+// stale is how long work waits for other states at most: a node may have heard of states that are not news here.
+const stale = 2 * time.Second
+
+// unblock lets work be tried again for which the states were not there: once they have changed, or after a while.
 func (m *Machine) unblock() {
 	view := m.view()
 	for _, c := range m.order {
-		if len(c.blocked) > 0 && c.sawAt != view && m.now >= c.blockAt {
+		if len(c.blocked) > 0 && m.now >= c.blockAt && (c.sawAt != view || m.now >= c.blockAt+stale) {
 			c.again = append(c.again, c.blocked...)
 			c.blocked = nil
 		}

@@ -159,7 +159,7 @@ func (s *stage) input(words []string) Input {
 	case "stored":
 		return Stored{s.store}
 	case "hear":
-		return Heard{ledger.Account(words[1])}
+		return Heard{ledger.Account(words[1]), wire.Pulse{Works: len(words) > 2}}
 	case "judged":
 		var in Judged
 		in.Number, _ = strconv.ParseUint(words[1], 10, 64)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
-	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -78,6 +78,19 @@ func (n *node) performCoordinator(actions []coordinator.Action) {
 					j.Ends = append(j.Ends, ledger.Final{View: n.r.chain.final}.Kills(g))
 				}
 				n.toCoordinator(j)
+			})
+		}
+	}
+}
+
+func (n *node) performEndorser(actions []endorser.Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case endorser.Send:
+			n.send(a.To, a.Message)
+		case endorser.Check:
+			n.later(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() {
+				n.toEndorser(endorser.Checked{Of: a.Of, Outcomes: endorser.Judge(n.r.rules, a.Proposals)})
 			})
 		}
 	}
@@ -167,7 +180,7 @@ func (n *node) receive(from ledger.Account, msg wire.Message) {
 	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
 		n.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Endorse:
-		n.endorse(from, msg, body)
+		n.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:
 		n.send(from, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: n.db.attempts(n.book, body)})
 	case wire.Attempts:
@@ -183,38 +196,6 @@ func (n *node) receive(from ledger.Account, msg wire.Message) {
 	default:
 		n.toSender(sender.Received{From: from, Message: msg})
 	}
-}
-
-func (n *node) endorse(from ledger.Account, msg wire.Message, e wire.Endorse) {
-	for _, w := range e.Upstream {
-		_, _ = n.book.Hear(w)
-	}
-	var out wire.Endorsed
-	for _, w := range e.Attempts {
-		h, err := n.book.Hear(w)
-		v := wire.Verdict{Assembled: h}
-		p := domain.Proposal{Intent: w.Attempt.Intent, Payload: w.Payload, Data: w.Attempt.Data}
-		if err != nil {
-			v.Why = wire.Refused
-		}
-		for _, id := range w.Attempt.Inputs {
-			s, is := n.book.Known(id)
-			if !is {
-				v.Why = wire.Conflict
-			}
-			p.Inputs = append(p.Inputs, s)
-		}
-		for _, o := range w.Outputs {
-			p.Outputs = append(p.Outputs, o.Data)
-		}
-		if v.Why == wire.Done && n.r.rules.Endorse(p) != nil {
-			v.Why = wire.Refused
-		}
-		out.Verdicts = append(out.Verdicts, v)
-	}
-	n.later(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() {
-		n.send(from, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: out})
-	})
 }
 
 func (n *node) trace(to ledger.Account, msg wire.Message) {

@@ -55,7 +55,7 @@ func (n *node) beat(p coordinator.Pulse) {
 		if target.up {
 			target.toSender(sender.Pulse{From: n.account, Incarnation: incarnation, Pulse: p.Pulse})
 			if target != n {
-				target.toCoordinator(coordinator.Heard{From: n.account})
+				target.toCoordinator(coordinator.Heard{From: n.account, Pulse: p.Pulse})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -27,6 +28,7 @@ type node struct {
 	book        *book.Book
 	sender      *sender.Machine
 	coordinator *coordinator.Machine
+	endorser    *endorser.Machine
 	followed    time.Duration            // when the last block reaches it
 	landed      map[ledger.Intent]uint64 // that it has seen in the chain: the block
 	fetcher     wire.Incarnation         // of its requests for attempts
@@ -55,6 +57,9 @@ func (n *node) boot() {
 		Self: n.account, Contract: &n.r.contract, Committee: &n.r.committee, Scheme: n.r.scheme, Book: n.book,
 		Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: n.r.brokenIn("coordinator"),
 		Strict: n.r.broken == "named-range",
+	})
+	n.endorser = endorser.New(endorser.Config{
+		Contract: contract, Committee: n.r.committee, Book: n.book, Final: at - min(at, contract.Depth), Strict: n.r.broken == "named-range",
 	})
 	n.followed = n.r.w.Now()
 	n.catchUp(at)
@@ -110,6 +115,7 @@ func (n *node) follow(in any) {
 		}
 		n.toSender(in)
 		n.toCoordinator(in)
+		n.toEndorser(in)
 		n.fetch()
 	})
 }
@@ -134,6 +140,10 @@ func (n *node) tick(life int) {
 	if !n.coordinator.Idle() {
 		n.toCoordinator(coordinator.Tick{})
 	}
+	if !n.endorser.Idle() {
+		n.toEndorser(endorser.Tick{})
+	}
+	n.fetch()
 	n.r.w.After(50*time.Millisecond, func() { n.tick(life) })
 }
 
@@ -175,6 +185,8 @@ func (n *node) toSender(in sender.Input) { n.performSender(n.sender.Step(n.now()
 func (n *node) toCoordinator(in coordinator.Input) {
 	n.performCoordinator(n.coordinator.Step(n.now(), in))
 }
+
+func (n *node) toEndorser(in endorser.Input) { n.performEndorser(n.endorser.Step(n.now(), in)) }
 
 // must returns a machine that cannot be missing: the configuration was validated.
 func (n *node) must(b *book.Book, err error) *book.Book {
