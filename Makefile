@@ -33,7 +33,7 @@ export GORACE ?= atexit_sleep_ms=50
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help proto demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -106,6 +106,9 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
+
+proto: ## the Go code of wire.proto, the messages between nodes; needs protoc
+	@scripts/proto.sh
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)
