@@ -2,7 +2,7 @@ package wire
 
 import "testing"
 
-// Any bytes are refused or read, and what is read can be sent.
+// Any bytes are refused or read, and what is read can be sent: make fuzz.
 func FuzzDecode(f *testing.F) {
 	_, files := goldens(f)
 	for _, in := range files {
