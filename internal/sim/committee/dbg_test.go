@@ -3,11 +3,13 @@ package committee
 import (
 	"fmt"
 	"os"
+	"strconv"
 	"testing"
 )
 
 func TestDbg(t *testing.T) {
-	r := newRun(Config{Seed: 136}.WithDefaults())
+	seed, _ := strconv.ParseUint(os.Getenv("SEED"), 10, 64)
+	r := newRun(Config{Seed: seed}.WithDefaults())
 	for _, n := range r.nodes {
 		n.boot()
 	}
@@ -17,24 +19,26 @@ func TestDbg(t *testing.T) {
 	r.until(faultsFor)
 	r.calm()
 	r.until(r.w.Now() + endsWithin)
-	for i, b := range r.chain.blocks {
-		for _, f := range b.facts {
-			if fmt.Sprintf("%x", f.Assembled[:3]) == os.Getenv("H") {
-				fmt.Println("block", i+1, f.Skipped, f.Intent.Sequence.Counter, string(f.Owner))
-				for _, n := range r.nodes {
-					w, is := n.book.Whole(f.Assembled)
-					_, arch := n.db.wholes[f.Assembled]
-					h, fin := n.book.Height()
-					fmt.Println(n.name, "whole", is, "archived", arch, h, fin, n.db.final, len(n.book.Missing()))
-					if is || arch {
-						if !is {
-							w = n.db.wholes[f.Assembled]
-						}
-						for _, in := range w.Attempt.Inputs {
-							_, k := n.book.Known(in)
-							fmt.Printf(" input %x known %v unspent %v model %v\n", in[:3], k, n.book.Unspent(in), r.chain.head.Unspent(in))
-						}
-					}
+	for _, n := range r.nodes {
+		h, f := n.book.Height()
+		fmt.Println(n.name, h, f, len(n.book.Missing()))
+		for _, p := range []string{"red", "green", "blue"} {
+			sum := uint64(0)
+			for s := range n.book.Labelled(p, 1) {
+				sum += valueOf(s.Data)
+				if !r.chain.head.Unspent(s.ID) {
+					fmt.Printf("  %x is not there\n", s.ID[:3])
+				}
+			}
+			fmt.Println("  ", p, sum)
+		}
+	}
+	for _, k := range r.order {
+		w := r.wishes[k]
+		if w.result == nil {
+			for _, l := range w.node.db.intents {
+				if l.Key == k {
+					fmt.Println(k, w.accepted, w.lost, string(l.Payload))
 				}
 			}
 		}

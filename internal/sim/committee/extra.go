@@ -64,7 +64,7 @@ func (n *node) describe(w *wish) string {
 		if s.Key == w.key {
 			text := fmt.Sprintf("%+v", s)
 			if at := n.r.byAccount[s.Coordinator]; at != nil && at.up {
-				text += fmt.Sprintf("; there: %+v %v", at.coordinator.Status(), at.coordinator.Debug())
+				text += fmt.Sprintf("; there: %+v", at.coordinator.Status())
 			}
 			return text
 		}

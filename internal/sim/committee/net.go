@@ -13,6 +13,10 @@ import (
 // carry takes a message from one node to another: late, twice, out of order, or never, and always as bytes.
 func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 	r.judgeSent(n, to, msg)
+	bytes, err := wire.Encode(msg)
+	if !r.check(err == nil, "the wire", "%s cannot send %v: %v", n.name, msg, err) {
+		return
+	}
 	r.stats["messages"]++
 	switch msg.Body.(type) {
 	case wire.AskAttempts, wire.Attempts: // what is lost with a database is asked for as long as it is missing
@@ -27,8 +31,11 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 		if !target.up {
 			return
 		}
-		r.judgeArrived(target, n.account, msg)
-		target.receive(n.account, msg)
+		got, err := wire.Decode(bytes)
+		if r.check(err == nil, "the wire", "%s cannot read %v: %v", target.name, msg, err) {
+			r.judgeArrived(target, n.account, got)
+			target.receive(n.account, got)
+		}
 	}
 	if target == n {
 		r.w.After(10*time.Microsecond, arrive)
@@ -47,16 +54,22 @@ func (n *node) beat(p coordinator.Pulse) {
 	}
 	n.r.stats["beats"]++
 	if n.r.cfg.Trace != nil {
-		n.r.note(n.name, fmt.Sprintf("beats to %s, range %d", target.name, p.Pulse.Range), int64(p.Pulse.Digest.Count))
+		n.r.note(n.name, fmt.Sprintf("beats to %s, range %d, works %v", target.name, p.Pulse.Range, p.Pulse.Works), int64(p.Pulse.Digest.Count))
 	}
 	n.r.lastMessage = n.r.w.Now()
-	incarnation := n.incarnation
+	bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.incarnation, Contracts: []wire.Pulse{p.Pulse}})
+	n.r.check(err == nil, "the wire", "%s cannot beat: %v", n.name, err)
 	arrive := func() {
-		if target.up {
-			target.toSender(sender.Pulse{From: n.account, Incarnation: incarnation, Pulse: p.Pulse})
-			if target != n {
-				target.toCoordinator(coordinator.Heard{From: n.account, Pulse: p.Pulse})
-			}
+		if !target.up {
+			return
+		}
+		b, err := wire.DecodeBeat(bytes)
+		if !n.r.check(err == nil, "the wire", "%s cannot read a beat: %v", target.name, err) {
+			return
+		}
+		for _, pulse := range b.Contracts {
+			target.toSender(sender.Pulse{From: n.account, Incarnation: b.Incarnation, Pulse: pulse})
+			target.toCoordinator(coordinator.Heard{From: n.account, Pulse: pulse})
 		}
 	}
 	if target == n {

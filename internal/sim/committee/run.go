@@ -144,10 +144,7 @@ func (r *run) until(at time.Duration) {
 
 // settled reports whether every intent has ended and nothing is under way.
 func (r *run) settled() bool {
-	if r.w.Now() < faultsFor {
-		return false
-	}
-	if r.w.Steps()%64 != 0 {
+	if r.w.Now() < faultsFor+2*time.Second || r.w.Steps()%64 != 0 {
 		return false
 	}
 	for _, n := range r.nodes {
@@ -155,7 +152,7 @@ func (r *run) settled() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(r.order, func(k string) bool { w := r.wishes[k]; return w.accepted > 0 && !w.lost && w.result == nil })
+	return !slices.ContainsFunc(r.order, func(k string) bool { w := r.wishes[k]; return w.accepted == 0 || !w.lost && w.result == nil })
 }
 
 // calm ends the faults.
@@ -236,7 +233,7 @@ func (r *run) ask(w *wish, text string) {
 	}
 	if w.node.up {
 		w.node.toSender(sender.Submit{Key: w.key, Payload: []byte(text)})
-		if r.w.Chance(0.05) && !r.cfg.Calm {
+		if r.w.Chance(0.05) && !r.cfg.Calm && r.w.Now() < faultsFor {
 			w.node.later(r.w.Between(time.Millisecond, 5*time.Second), func() { w.node.cancel(w) })
 		}
 	}
