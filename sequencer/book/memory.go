@@ -124,6 +124,25 @@ func (b *Book) settle(a *attempt) {
 	b.forget(a)
 }
 
+// Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
+// missing, and perhaps nobody has it any more. A state whose creator is not final stays.
+func (b *Book) Gone(ids ...ledger.StateID) {
+	for _, id := range ids {
+		e := b.states[id]
+		if e == nil || !b.there(e) {
+			continue
+		}
+		if _, recent := b.landed[e.Assembled]; recent {
+			continue
+		}
+		b.labels.remove(e.label, id)
+		b.change.states.remove(id)
+		if e.landed = false; !e.held {
+			delete(b.states, id)
+		}
+	}
+}
+
 func (b *Book) settleInput(id ledger.StateID) {
 	e := b.states[id]
 	if e == nil || !e.landed {

@@ -63,6 +63,7 @@ type client struct {
 	knows     uint64        // the version of the context that it has, 0 for none
 	strikes   int           // requests in a row without an answer
 	aside     time.Duration // until then it is not asked
+	mute      bool          // it was set aside since it did not answer for a grant
 	lost      *loser        // its turn to come
 	fresher   bool
 	untold    []*work // dispatched, and the owner has not confirmed that it knows

@@ -145,9 +145,10 @@ func (m *Machine) setAside(c *client) {
 	c.strikes++
 }
 
-// awake notes that a member was heard.
+// awake notes that a member was heard. One that does not answer for grants is there, and yet no use: only a grant ends
+// that.
 func (m *Machine) awake(a ledger.Account) {
-	if c := m.clients[a]; c != nil && c.strikes > 0 {
+	if c := m.clients[a]; c != nil && !c.mute {
 		c.strikes, c.aside = 0, 0
 	}
 	one := m.memberOf(a)

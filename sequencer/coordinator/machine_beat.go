@@ -12,7 +12,6 @@ import (
 // tick does what is due by the clock.
 func (m *Machine) tick() {
 	m.overdue()
-	m.askAgain()
 	m.tellAgain()
 	if len(m.tenure.waits) > 0 && m.now < m.tenure.holds && m.now >= m.tenure.askedAt+m.set.Silence {
 		m.pull()
@@ -101,6 +100,7 @@ func (m *Machine) awakeAt(a ledger.Account) time.Duration {
 // pump asks for what can be asked for now.
 func (m *Machine) pump() {
 	m.assemble()
+	m.askMembers()
 	if m.changedReady {
 		m.changedReady = false
 		m.grant()

@@ -74,6 +74,7 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 		return
 	}
+	c.mute, c.strikes, c.aside = false, 0, 0
 	var rows []*work
 	var unused []wire.GrantResult
 	for i, item := range body.Items {
@@ -120,7 +121,9 @@ func (m *Machine) returnGrants(c *client, items []wire.GrantResult) {
 // ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside.
 func (m *Machine) ungranted(a *ask) {
 	m.ungrantedAll(a)
-	m.setAside(m.client(a.to))
+	c := m.client(a.to)
+	c.mute = true
+	m.setAside(c)
 }
 
 func (m *Machine) ungrantedAll(a *ask) {

@@ -111,12 +111,12 @@ func (n *node) submit(a coordinator.Submit) {
 func (n *node) commit(write, then func()) {
 	n.committed = max(n.committed+time.Microsecond, n.now()+n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)) // one after the other
 	n.later(n.committed-n.now(), func() {
-		if n.r.strikes(0.004) {
+		if n.r.strikes() {
 			n.crash("before a commit")
 			return
 		}
 		write()
-		if n.r.strikes(0.004) {
+		if n.r.strikes() {
 			n.crash("after a commit")
 			return
 		}
@@ -175,6 +175,9 @@ func (n *node) verified(from ledger.Account, body wire.Body) wire.Body {
 
 // receive gives a message to the machine that it is for.
 func (n *node) receive(from ledger.Account, msg wire.Message) {
+	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
+		return
+	}
 	msg.Body = n.verified(from, msg.Body)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:

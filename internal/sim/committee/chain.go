@@ -9,15 +9,17 @@ import (
 
 // chain is the base ledger: a public pool, blocks, reorganisations, and perhaps no block at all while nothing is sent.
 type chain struct {
-	r      *run
-	head   *ledger.Model // after the last block
-	final  *ledger.Model // after the last final one
-	blocks []mined       // block n is at n-1
-	pool   []*sent       // in the order in which they came
-	known  map[string]*sent
-	public []ledger.Entry // for anybody to copy
-	demand bool           // blocks are made only of something
-	facts  map[ledger.Hash][]landing
+	r       *run
+	head    *ledger.Model // after the last block
+	final   *ledger.Model // after the last final one
+	blocks  []mined       // block n is at n-1
+	pool    []*sent       // in the order in which they came
+	known   map[string]*sent
+	public  []ledger.Entry                   // for anybody to copy
+	demand  bool                             // blocks are made only of something
+	arrives map[ledger.Account]time.Duration // when the last one of an account arrives
+	frozen  ledger.Account                   // whose transactions land no more
+	facts   map[ledger.Hash][]landing
 }
 
 // sent is a signed transaction. It is in the canonical chain once at most.
@@ -40,7 +42,7 @@ type landing struct {
 }
 
 func newChain(r *run, c ledger.Contract, s ledger.Scheme) *chain {
-	return &chain{r: r, head: ledger.NewModel(c, s), final: ledger.NewModel(c, s), known: map[string]*sent{}, facts: map[ledger.Hash][]landing{}}
+	return &chain{r: r, head: ledger.NewModel(c, s), final: ledger.NewModel(c, s), known: map[string]*sent{}, arrives: map[ledger.Account]time.Duration{}, facts: map[ledger.Hash][]landing{}}
 }
 
 // send puts a transaction into the pool, after a while. One that is known is not sent twice.
@@ -50,10 +52,12 @@ func (c *chain) send(key string, tx ledger.Sent) {
 	}
 	s := &sent{Sent: tx, key: key}
 	c.known[key] = s
-	if !c.r.quiet && c.r.w.Chance(0.02) { // its price is too low, or a nonce before it is missing
+	if !c.r.quiet && c.r.w.Chance(c.r.odds.stuck) { // its price is too low, or a nonce before it is missing
 		s.stuck = c.r.w.Now() + c.r.w.Between(blockTime, 30*blockTime)
 	}
-	c.r.w.After(c.r.w.Between(time.Millisecond, blockTime/2), func() {
+	at := max(c.arrives[tx.By]+1, c.r.w.Now()+c.r.w.Between(time.Millisecond, blockTime/2)) // an account's keep their order
+	c.arrives[tx.By] = at
+	c.r.w.After(at-c.r.w.Now(), func() {
 		c.pool = append(c.pool, s)
 		c.public = append(c.public, tx.Entries...)
 		if c.demand && s.stuck == 0 {
@@ -87,7 +91,7 @@ func (c *chain) mine() {
 	var take, rest []*sent
 	late := map[ledger.Account]bool{}
 	for _, s := range c.pool {
-		if s.stuck > c.r.w.Now() || late[s.By] || !c.r.quiet && !c.demand && c.r.w.Chance(0.1) {
+		if s.stuck > c.r.w.Now() || late[s.By] || s.By == c.frozen || !c.r.quiet && !c.demand && c.r.w.Chance(0.1) {
 			late[s.By] = true
 			rest = append(rest, s)
 			continue

@@ -17,6 +17,7 @@ type Config struct {
 	Seed    uint64 // equal configurations give equal runs
 	Intents int    // that users hand in while there are faults; 40
 	Needed  int    // endorsements; a majority
+	Scene   string // a world with one trouble, or empty for one with every fault
 	Break   string // a rule to leave out, or empty
 	Calm    bool   // without faults
 	Trace   io.Writer
@@ -25,9 +26,10 @@ type Config struct {
 // WithDefaults returns the configuration with all fields set.
 func (c Config) WithDefaults() Config {
 	if r := findRule(c.Break); r != nil {
-		c.Nodes = cmp.Or(c.Nodes, r.nodes)
-		c.Needed = cmp.Or(c.Needed, r.needed)
-		c.Intents = cmp.Or(c.Intents, r.intents)
+		c.Scene = cmp.Or(c.Scene, r.scene)
+	}
+	if s := findScene(c.Scene); s != nil {
+		c.Nodes, c.Needed = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed)
 	}
 	c.Nodes = cmp.Or(c.Nodes, 5)
 	c.Intents = cmp.Or(c.Intents, 40)
@@ -46,6 +48,7 @@ func (c Config) Validate() error {
 	fault(c.Nodes < 1 || c.Nodes > 100, "a committee has 1 to 100 nodes, not %d", c.Nodes)
 	fault(c.Intents < 1, "%d intents prove nothing", c.Intents)
 	fault(c.Needed < 1 || c.Needed > c.Nodes, "%d endorsements of %d members", c.Needed, c.Nodes)
+	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q", c.Scene)
 	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q", c.Break)
 	return errors.Join(faults...)
 }

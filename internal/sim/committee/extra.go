@@ -34,6 +34,7 @@ func (d *database) hasResult(key string) bool {
 
 // cancel has a user cancel an intent.
 func (n *node) cancel(w *wish) {
+	w.given = true
 	for _, l := range n.db.intents {
 		if l.Key == w.key {
 			n.toSender(sender.Cancel{Sequence: l.Sequence})
@@ -53,6 +54,13 @@ func (r *run) brokenIn(string) coordinator.Rule {
 		return rule.coordinator
 	}
 	return ""
+}
+
+func (r *run) batch() int {
+	if r.scene != nil {
+		return r.scene.batch
+	}
+	return 0
 }
 
 // describe says where an intent of a node is, for a violation.

@@ -3,6 +3,7 @@ package committee
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/domain"
@@ -32,8 +33,11 @@ const (
 type wish struct {
 	key      string
 	node     *node
+	text     string
 	payload  ledger.Hash
 	amount   uint64
+	exempt   bool // it may take any time
+	given    bool // its user has cancelled it
 	asked    time.Duration
 	accepted time.Duration // 0: not yet
 	lost     bool          // its row was lost with a database
@@ -88,6 +92,8 @@ func (r *run) finished(n *node, result sender.Result) {
 		r.stats["reverted"]++
 		r.note(n.name, "reverts "+w.key+": "+result.Why, 0)
 		r.check(len(r.chain.facts[w.payload]) == 0, ToldTheTruth, "%s was told reverted (%s), and is in the chain", w.key, result.Why)
+		impossible := strings.HasSuffix(w.text, "never") || strings.HasSuffix(w.text, "fails")
+		r.check(impossible || w.given, NoStarvation, "%s (%s) was given up, though it was possible: %s", w.key, w.text, result.Why)
 	}
 }
 
@@ -112,6 +118,7 @@ func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
 	for _, e := range entries {
 		g := e.Grant
 		r.check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
+		n.sent[e.Intent] = true
 		r.check(g.Assembled == r.scheme.Assembled(r.contract, e.Attempt), GrantStored, "%s dispatches what was not granted", n.name)
 	}
 	if r.cfg.Calm && r.lagged == 0 {
@@ -129,7 +136,7 @@ func (r *run) judgeInherited(n *node) {
 	r.check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
-		decided = decided || r.chain.head.Number() >= a.ValidUntil
+		decided = decided || r.chain.head.Number() >= a.ValidUntil || n.sent[a.Attempt.Intent] // its own attempt of the same intent
 		decided = decided || slices.ContainsFunc(a.Attempt.Inputs, func(id ledger.StateID) bool { return !r.chain.head.Unspent(id) })
 		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}

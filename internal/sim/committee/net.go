@@ -42,6 +42,10 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 		return
 	}
 	for range 1 + r.copies() {
+		if n.slow > 0 {
+			r.w.After(n.slow, func() { r.net.Tell(n.name, target.name, arrive) })
+			continue
+		}
 		r.net.Tell(n.name, target.name, arrive)
 	}
 }

@@ -2,6 +2,7 @@ package committee
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
@@ -31,8 +32,12 @@ type node struct {
 	endorser    *endorser.Machine
 	followed    time.Duration            // when the last block reaches it
 	landed      map[ledger.Intent]uint64 // that it has seen in the chain: the block
+	sent        map[ledger.Intent]bool   // that it has dispatched
 	fetcher     wire.Incarnation         // of its requests for attempts
 	fetched     time.Duration
+	stay        bool          // it does not come back
+	slow        time.Duration // by which it answers later
+	deaf        time.Duration // from when it does not hear of grants; 0: never
 	patience    time.Duration // until it asks again
 	requests    uint64
 	committed   time.Duration // when the last transaction of its database is
@@ -42,7 +47,8 @@ type node struct {
 func (n *node) boot() {
 	n.lives++
 	n.up, n.born = true, n.r.w.Now()
-	n.incarnation, n.fetcher, n.landed, n.fetched, n.requests = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, 0, 0
+	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
+	n.fetched, n.requests = 0, 0
 	n.r.note(n.name, "starts", int64(n.lives))
 	contract := n.r.contract
 	n.book = n.must(book.New(book.Config{Contract: contract, Scheme: n.r.scheme, Rules: n.r.rules}))
@@ -55,7 +61,7 @@ func (n *node) boot() {
 	n.sender = sender.New(cfg)
 	n.coordinator = coordinator.New(coordinator.Config{
 		Self: n.account, Contract: &n.r.contract, Committee: &n.r.committee, Scheme: n.r.scheme, Book: n.book,
-		Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: n.r.brokenIn("coordinator"),
+		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: n.r.brokenIn("coordinator"),
 		Strict: n.r.broken == "named-range",
 	})
 	n.endorser = endorser.New(endorser.Config{
@@ -97,6 +103,7 @@ func (n *node) follow(in any) {
 			for _, f := range in.Facts {
 				if f.Skipped != ledger.Taken && f.Skipped != ledger.Repeated {
 					n.landed[f.Intent] = in.Number // skipped is not dead, but nobody waits for it any more
+					n.lookUp(f)
 				}
 				if f.Skipped == ledger.Taken {
 					n.landed[f.Intent] = in.Number
@@ -117,6 +124,22 @@ func (n *node) follow(in any) {
 		n.toCoordinator(in)
 		n.toEndorser(in)
 		n.fetch()
+	})
+}
+
+// lookUp asks the ledger about the states of an entry that it skipped. What has spent them may have been lost with a
+// database: nobody would ever hear of it, and assemble on them for ever.
+func (n *node) lookUp(f ledger.Fact) {
+	w, is := n.book.Whole(f.Assembled)
+	if f.Skipped != ledger.Missing || !is {
+		return
+	}
+	n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
+		for _, id := range slices.Concat(w.Attempt.Inputs, w.Attempt.Reads) {
+			if !n.r.chain.final.Unspent(id) {
+				n.book.Gone(id)
+			}
+		}
 	})
 }
 
@@ -153,6 +176,9 @@ func (n *node) crash(why string) {
 		return
 	}
 	n.up = false
+	if n.stay {
+		return
+	}
 	n.r.stats["crashes"]++
 	n.r.note(n.name, "is killed "+why, 0)
 	wait := n.r.w.Between(50*time.Millisecond, 5*time.Second)

@@ -13,9 +13,10 @@ import (
 // rule is a rule of the design that a run can leave out, and the world in which that shows.
 type rule struct {
 	sim.RuleInfo
-	sender                 sender.Rule      // the sender leaves it out
-	coordinator            coordinator.Rule // the coordinator does
-	nodes, needed, intents int
+	sender      sender.Rule      // the sender leaves it out
+	coordinator coordinator.Rule // the coordinator does
+	scene       string           // in which it shows; empty: with every fault
+	odds        odds             // with which it shows
 }
 
 // Rules lists the rules that can be broken.
@@ -54,6 +55,18 @@ var rules = []rule{
 	{RuleInfo: sim.RuleInfo{Name: "signed-owner", Invariant: OnceLanded, Why: "endorsers sign owner and sequence; otherwise a member that copies a public entry lands it as its own, and its owner's intent lands again"}},
 	{RuleInfo: sim.RuleInfo{Name: "derived-ids", Invariant: ToldTheTruth, Why: "a state's name derives from the attempt that creates it; otherwise a state that was spent comes back, and a grant that counted as dead lands"}},
 	inCoordinator(coordinator.Cut, InheritedFirst, "an answer to a handover ends dispatch; otherwise a grant that was on its way is dispatched after the answer, and the successor knows nothing of it"),
+	inCoordinator(coordinator.NoRefusal, NoStarvation, "a better coordinator is no reason to refuse work; otherwise one cut link starves a sender for as long as it lasts").in("cut-link"),
+	{RuleInfo: sim.RuleInfo{Name: "named-range", Invariant: NoStarvation, Why: "work is judged by the range that it names; judged by each node's own height, as document 002 has it, hardly anything is accepted where heights differ"}, scene: "heights"},
+	inCoordinator(coordinator.BeatDigest, NoStarvation, "a heartbeat says what the coordinator has; otherwise what was given back by a message that got lost is waited for in vain").in("lost-returns"),
+	inCoordinator(coordinator.BoundedHold, NoStarvation, "a hold is bounded; otherwise what never lands holds up everything until its grant is over").in("stuck"),
+	inCoordinator(coordinator.ExclusiveLoser, NoStarvation, "a sender that has lost a state has the next turn for itself; otherwise a slow one never gets it").in("contention"),
+	inCoordinator(coordinator.SetAside, NoStarvation, "a sender that does not answer is set aside; otherwise it is asked again and again, and what is built on its work is unwound each time").in("half-dead"),
+}
+
+// in names the world in which a rule shows.
+func (r rule) in(scene string) rule {
+	r.scene = scene
+	return r
 }
 
 func inSender(broken sender.Rule, invariant, why string) rule {

@@ -1,6 +1,7 @@
 package committee
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -31,6 +32,7 @@ type signer interface {
 type run struct {
 	cfg       Config
 	broken    string
+	scene     *scene // nil: every fault
 	w         *world.World
 	net       *world.Network
 	chain     *chain
@@ -63,26 +65,38 @@ type run struct {
 // odds is what this run's world is like.
 type odds struct {
 	reorganisation float64 // at each block
-	crash          float64 // of a fault
-	partition      float64
+	cancel         float64 // of an intent, by its user
+	stuck          float64 // of a transaction, for a while
 	commit         float64 // of a crash at a commit
 }
 
 // Run runs a committee and returns its report. The configuration must be valid.
 func Run(cfg Config) sim.Report {
-	r := newRun(cfg.WithDefaults())
+	cfg = cfg.WithDefaults()
+	r := newRun(cfg)
 	for _, n := range r.nodes {
 		n.boot()
 	}
 	r.w.After(blockTime, r.chain.run)
-	r.users()
-	if !r.cfg.Calm {
+	switch {
+	case r.scene != nil:
+		r.scene.set(r)
+	case r.cfg.Calm:
+		r.users()
+	default:
+		r.users()
 		r.w.After(time.Second, r.fault)
 	}
 	r.until(faultsFor)
-	r.calm()
+	if r.scene == nil {
+		r.calm()
+	}
 	r.until(r.w.Now() + endsWithin)
-	if len(r.found) == 0 {
+	r.took()
+	switch {
+	case r.scene != nil:
+		r.judgeScene()
+	case len(r.found) == 0:
 		r.judgeEnd()
 		r.judgeSilence()
 	}
@@ -96,13 +110,16 @@ func Run(cfg Config) sim.Report {
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
-		cfg: cfg, broken: cfg.Break, w: w, net: w.NewNetwork(500 * time.Millisecond), rules: tokens{},
+		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond), rules: tokens{},
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
 		inherits: map[*node]*inheritance{},
 	}
 	r.scheme = r.schemeOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: 10, Depth: 3, Life: 20, Domain: "tokens/1"}
+	if r.scene != nil {
+		r.contract.Range = cmp.Or(r.scene.blocks, r.contract.Range)
+	}
 	var names []string
 	for i := range cfg.Nodes {
 		name := fmt.Sprintf("node-%d", i+1)
@@ -115,12 +132,15 @@ func newRun(cfg Config) *run {
 	r.contract.Committee = r.contract.Members
 	r.committee, _ = ranking.NewCommittee(r.contract.Address, names, r.contract.Range, ranking.Rendezvous{}) // the configuration is valid
 	r.chain = newChain(r, r.contract, r.scheme)
-	if cfg.Calm {
+	if cfg.Calm || r.scene != nil {
 		r.quiet = true
 		r.net.Calm(names)
 		return r
 	}
-	r.odds = odds{reorganisation: 0.05, crash: 0.5, partition: 0.2, commit: 0.003}
+	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, commit: 0.004}
+	if rule := findRule(cfg.Break); rule != nil && rule.odds != (odds{}) {
+		r.odds = rule.odds
+	}
 	r.chain.demand = w.Chance(0.25)
 	if w.Chance(0.5) {
 		for _, n := range r.nodes {
@@ -189,55 +209,47 @@ func (r *run) users() {
 	purses := []string{"red", "green", "blue"}
 	for i := range r.cfg.Intents {
 		n := r.nodes[r.w.Pick(len(r.nodes))]
-		text := fmt.Sprintf("%d move %s %s %d", i, purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5))
-		var amount uint64
-		switch p := r.w.Pick(100); {
-		case i < 4 || p < 15:
-			amount = uint64(5 + r.w.Pick(20))
-			text = fmt.Sprintf("%d give %s %d", i, purses[i%3], amount)
-		case p < 18:
-			text = fmt.Sprintf("%d never", i)
-		case p < 21:
-			text = fmt.Sprintf("%d fails", i)
-		}
-		w := &wish{key: fmt.Sprint("intent ", i), node: n, payload: domain.PayloadHash([]byte(text)), amount: amount}
-		r.wishes[w.key], r.byPayload[w.payload] = w, w
-		r.order = append(r.order, w.key)
 		at := r.w.Between(time.Millisecond, faultsFor*9/10)
 		if i < 4 {
 			at = r.w.Between(time.Millisecond, time.Second)
 		}
-		r.w.After(at, func() { r.ask(w, text) })
+		switch p := r.w.Pick(100); {
+		case i < 4 || p < 15:
+			amount := uint64(5 + r.w.Pick(20))
+			r.wish(at, n, fmt.Sprintf("give %s %d", purses[i%3], amount), amount)
+		case p < 18:
+			r.wish(at, n, "never", 0)
+		case p < 21:
+			r.wish(at, n, "fails", 0)
+		default:
+			r.wish(at, n, fmt.Sprintf("move %s %s %d", purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5)), 0)
+		}
 	}
 	// What was not funded is funded in the end, so that every intent can end.
 	for i, purse := range purses {
-		text := fmt.Sprintf("%d give %s 1000", r.cfg.Intents+i, purse)
-		w := &wish{key: fmt.Sprint("intent ", r.cfg.Intents+i), node: r.nodes[i%len(r.nodes)], payload: domain.PayloadHash([]byte(text)), amount: 1000}
-		r.wishes[w.key], r.byPayload[w.payload] = w, w
-		r.order = append(r.order, w.key)
-		r.w.After(faultsFor+time.Second, func() { r.ask(w, text) })
+		r.wish(faultsFor+time.Second, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 1000", purse), 1000)
 	}
 }
 
 // ask hands an intent in, again and again until it is accepted: its key is the same.
-func (r *run) ask(w *wish, text string) {
-	if w.accepted > 0 {
+func (r *run) ask(w *wish) {
+	n := w.node
+	switch {
+	case w.accepted > 0:
 		return
+	case n.up && n.db.hasKey(w.key): // it was stored, and the answer was lost
+		w.accepted = r.w.Now()
+		return
+	case n.up:
+		n.toSender(sender.Submit{Key: w.key, Payload: []byte(w.text)})
+		if r.w.Chance(r.odds.cancel) && r.w.Now() < faultsFor {
+			n.later(r.w.Between(time.Millisecond, 5*time.Second), func() { n.cancel(w) })
+		}
 	}
 	if w.asked == 0 {
 		w.asked = r.w.Now()
 	}
-	if w.node.up && w.node.db.hasKey(w.key) { // it was stored, and the answer was lost
-		w.accepted = r.w.Now()
-		return
-	}
-	if w.node.up {
-		w.node.toSender(sender.Submit{Key: w.key, Payload: []byte(text)})
-		if r.w.Chance(0.05) && !r.cfg.Calm && r.w.Now() < faultsFor {
-			w.node.later(r.w.Between(time.Millisecond, 5*time.Second), func() { w.node.cancel(w) })
-		}
-	}
-	r.w.After(r.w.Between(500*time.Millisecond, 2*time.Second), func() { r.ask(w, text) })
+	r.w.After(r.w.Between(500*time.Millisecond, 2*time.Second), func() { r.ask(w) })
 }
 
 // forget notes what a database will no longer know.
@@ -349,6 +361,9 @@ func (r *run) line() string {
 	if r.cfg.Calm {
 		line += " --calm"
 	}
+	if r.scene != nil {
+		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
+	}
 	if r.broken != "" {
 		line += " --break " + r.broken
 	}
@@ -365,4 +380,4 @@ func (r *run) publish(in any) {
 }
 
 // strikes reports whether a crash comes at a commit.
-func (r *run) strikes(p float64) bool { return !r.quiet && r.w.Chance(p) }
+func (r *run) strikes() bool { return !r.quiet && r.w.Chance(r.odds.commit) }

@@ -10,7 +10,7 @@ func TestMany(t *testing.T) {
 	from, _ := strconv.ParseUint(os.Getenv("SEED"), 10, 64)
 	n, _ := strconv.ParseUint(os.Getenv("N"), 10, 64)
 	for seed := from; seed < from+max(n, 1); seed++ {
-		cfg := Config{Seed: seed, Calm: os.Getenv("CALM") != "", Break: os.Getenv("BREAK")}
+		cfg := Config{Seed: seed, Scene: os.Getenv("SCENE"), Calm: os.Getenv("CALM") != "", Break: os.Getenv("BREAK")}
 		if os.Getenv("TRACE") != "" {
 			cfg.Trace = os.Stderr
 		}

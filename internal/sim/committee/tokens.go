@@ -11,7 +11,7 @@ import (
 )
 
 // tokens is a domain for the world: a state is an amount in a purse, which any member may spend. An intent has a name,
-// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 never", "10 fails".
+// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 turn red", "10 never", "11 fails".
 type tokens struct{}
 
 var (
@@ -52,6 +52,11 @@ func (tokens) Assemble(call domain.Call, view domain.View) (d domain.Draft, err 
 			d.Outputs = append(d.Outputs, fmt.Appendf(nil, "%s %d", words[2], have-want))
 		}
 		return d, nil
+	case "turn": // the one state of a purse becomes another
+		for s := range view.Labelled(words[2], 0) {
+			return domain.Draft{Inputs: []ledger.StateID{s.ID}, Outputs: [][]byte{s.Data}}, nil
+		}
+		return d, domain.ErrConflict
 	case "fails":
 		return d, errFails
 	}
