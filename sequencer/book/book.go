@@ -177,6 +177,18 @@ func (b *Book) Decided(assembled ledger.Hash, a ledger.Attempt) bool {
 	return false
 }
 
+// States returns the names of all that is there, sorted.
+func (b *Book) States() []ledger.StateID {
+	var all []ledger.StateID
+	for id, e := range b.states {
+		if b.there(e) {
+			all = append(all, id)
+		}
+	}
+	slices.SortFunc(all, ledger.StateID.Compare)
+	return all
+}
+
 // Labelled implements domain.View. The order is that of the names, as a circle, from a place drawn from the seed. The
 // book must not be fed while it is used.
 func (b *Book) Labelled(label string, seed uint64) iter.Seq[domain.State] {

@@ -18,7 +18,7 @@ type tenure struct {
 	holds     time.Duration // until then dispatch waits for what was inherited
 	waits     map[ledger.Account]bool
 	askedAt   time.Duration
-	inherited map[ledger.Intent]*work // dispatched by others, not final
+	inherited map[ledger.Intent][]*work // dispatched by others, not final
 }
 
 // begin begins a tenure: every member is asked once for what it has dispatched and the ledger has not decided (P17,
@@ -59,8 +59,8 @@ func (m *Machine) holding() bool {
 	if len(m.tenure.waits) > 0 {
 		return true
 	}
-	for _, w := range m.tenure.inherited {
-		if w.state == dispatched {
+	for _, works := range m.tenure.inherited {
+		if slices.ContainsFunc(works, func(w *work) bool { return w.state == dispatched }) {
 			return true
 		}
 	}
@@ -108,7 +108,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		at := e.Attempt
 		hash, err := m.set.Book.Hear(e.Whole)
 		own := m.works[at.Intent]
-		if err != nil || m.memberOf(at.Owner) == nil || m.tenure.inherited[at.Intent] != nil || own != nil && own.state >= storing ||
+		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && own.state >= storing ||
 			e.ValidUntil <= m.final() || m.set.Book.Decided(hash, at) {
 			continue
 		}
@@ -122,6 +122,16 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		m.lasts(w)
 	}
 	m.changedReady = true
+}
+
+// inheritedOf returns an attempt that was inherited, nil if it was not.
+func (m *Machine) inheritedOf(in ledger.Intent, assembled ledger.Hash) *work {
+	for _, w := range m.tenure.inherited[in] {
+		if w.assembled == assembled {
+			return w
+		}
+	}
+	return nil
 }
 
 // close gives back what is not dispatched and another node coordinates now (P15, P16): all but the work whose senders

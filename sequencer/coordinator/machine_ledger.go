@@ -24,10 +24,11 @@ func (m *Machine) block(b ledger.Block) {
 
 func (m *Machine) fact(f ledger.Fact) {
 	mine := false
-	for _, w := range []*work{m.works[f.Intent], m.tenure.inherited[f.Intent]} {
-		if w == nil {
-			continue
-		}
+	all := slices.Clone(m.tenure.inherited[f.Intent])
+	if w := m.works[f.Intent]; w != nil {
+		all = append(all, w)
+	}
+	for _, w := range all {
 		same := w.assembled == f.Assembled && f.Assembled != (ledger.Hash{})
 		switch {
 		case f.Skipped == ledger.Taken && same:
@@ -67,7 +68,7 @@ func (m *Machine) foreign(f ledger.Fact) {
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}
-	if !touches || m.tenure.inherited[f.Intent] != nil {
+	if !touches || m.inheritedOf(f.Intent, f.Assembled) != nil {
 		return
 	}
 	w := m.importOf(whole, f.Assembled)
@@ -177,8 +178,8 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 		m.inFlight++
 	}
 	if m.tenure.inherited == nil {
-		m.tenure.inherited = map[ledger.Intent]*work{}
+		m.tenure.inherited = map[ledger.Intent][]*work{}
 	}
-	m.tenure.inherited[w.Intent] = w
+	m.tenure.inherited[w.Intent] = append(m.tenure.inherited[w.Intent], w)
 	return w
 }

@@ -120,7 +120,10 @@ func (m *Machine) drop(w *work) {
 	in := w.Intent
 	m.disembark(w)
 	if w.inherited {
-		delete(m.tenure.inherited, in)
+		left := slices.DeleteFunc(m.tenure.inherited[in], func(x *work) bool { return x == w })
+		if m.tenure.inherited[in] = left; len(left) == 0 {
+			delete(m.tenure.inherited, in)
+		}
 		return
 	}
 	if w.was != included {

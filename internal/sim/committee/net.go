@@ -101,6 +101,9 @@ func (n *node) fetch() {
 	}
 	n.fetched = n.r.w.Now()
 	n.patience = min(2*n.patience+500*time.Millisecond, 3*time.Second)
+	if n.patience == 3*time.Second { // perhaps nobody has them any more
+		n.reconcile(n.book.States())
+	}
 	ask := map[ledger.Account]wire.AskAttempts{}
 	for _, m := range missing {
 		if w, is := n.db.wholes[m.Assembled]; is {

@@ -134,8 +134,13 @@ func (n *node) lookUp(f ledger.Fact) {
 	if f.Skipped != ledger.Missing || !is {
 		return
 	}
+	n.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
+}
+
+// reconcile asks the ledger which states a final block still has.
+func (n *node) reconcile(states []ledger.StateID) {
 	n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
-		for _, id := range slices.Concat(w.Attempt.Inputs, w.Attempt.Reads) {
+		for _, id := range states {
 			if !n.r.chain.final.Unspent(id) {
 				n.book.Gone(id)
 			}
