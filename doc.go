@@ -59,6 +59,8 @@
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
 //   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
+//   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
+//     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

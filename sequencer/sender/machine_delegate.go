@@ -1,0 +1,243 @@
+package sender
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+const (
+	mostOffers  = 1024 // of one Delegate
+	firstPause  = 100 * time.Millisecond
+	longestBusy = time.Second // between two offers to one that is behind or busy; and to one for which this node is behind
+)
+
+// queue puts an intent among those that wait for a coordinator.
+func (m *Machine) queue(it *intent) {
+	if it.queued {
+		return
+	}
+	it.queued = true
+	m.unsorted = m.unsorted || len(m.waiting) > 0 && m.waiting[len(m.waiting)-1].order > it.order
+	m.waiting = append(m.waiting, it)
+}
+
+// delegate offers the intents that wait to the node of choice, in the order of submission. One offer of a delegation is
+// on its way at a time, so that none overtakes another (I4).
+func (m *Machine) delegate() {
+	for len(m.waiting) > 0 && m.waiting[0].state != Waiting {
+		m.waiting[0].queued = false
+		m.waiting = m.waiting[1:]
+	}
+	if len(m.waiting) == 0 {
+		return
+	}
+	to, avoid := m.choice()
+	if to == nil || to.againAt > m.now {
+		return
+	}
+	d := m.current
+	if d == nil || d.closed || d.to != to || d.ranged != m.ordered || !slices.Equal(d.avoid, avoid) {
+		d = m.open(to, avoid)
+	}
+	if d.open != nil || d.againAt > m.now {
+		return
+	}
+	if m.unsorted {
+		slices.SortFunc(m.waiting, func(a, b *intent) int { return cmp.Compare(a.order, b.order) })
+		m.unsorted = false
+	}
+	if m.waiting[0].order < d.reached && !m.broken(RisingInADelegation) {
+		d = m.open(to, avoid)
+	}
+	m.offer(d)
+}
+
+// open begins a delegation.
+func (m *Machine) open(to *peer, avoid []ledger.Account) *delegation {
+	d := &delegation{to: to, ranged: m.ordered, avoid: avoid}
+	m.delegations++
+	copy(d.id[:], m.cfg.Incarnation[:])
+	binary.BigEndian.PutUint64(d.id[len(d.id)-8:], m.delegations)
+	m.current, m.working = d, append(m.working, d)
+	return d
+}
+
+// offer sends the first of those that wait.
+func (m *Machine) offer(d *delegation) {
+	o, body := &offer{sent: m.now, before: d.reached}, wire.Delegate{Delegation: d.id, Range: d.ranged, Avoid: d.avoid}
+	for len(m.waiting) > 0 && len(o.intents) < mostOffers {
+		it := m.waiting[0]
+		it.queued = false
+		if m.waiting = m.waiting[1:]; it.state != Waiting {
+			continue
+		}
+		m.tell(it, happening{event: offered, to: d})
+		o.intents = append(o.intents, it)
+		body.Intents = append(body.Intents, wire.Offer{Sequence: it.Sequence, Payload: it.hash})
+		d.reached = it.order + 1
+	}
+	if len(o.intents) == 0 {
+		return
+	}
+	o.number = m.ask(d.to.account, body)
+	d.open, m.offers[o.number] = o, d
+}
+
+func (m *Machine) offered(it *intent, h *happening) wire.Why {
+	if m.broken(SequencePerIntent) && len(it.given) > 0 {
+		m.renumber(it)
+	}
+	m.to(it, Delegated)
+	it.with, it.under = h.to.to, h.to.id
+	h.to.add(it)
+	return wire.Done
+}
+
+// renumber gives the intent another number, as no machine may.
+func (m *Machine) renumber(it *intent) {
+	delete(m.intents, it.Sequence)
+	m.counter++
+	it.Sequence = ledger.Sequence{Lineage: m.cfg.Lineage, Counter: m.counter}
+	m.intents[it.Sequence] = it
+	m.store.Intents = append(m.store.Intents, it.IntentRow)
+}
+
+// answered takes the open offer to which an answer belongs, or returns nil.
+func (m *Machine) answered(from ledger.Account, request wire.RequestID) (*delegation, *offer) {
+	if m.work == nil || request.Incarnation != m.cfg.Incarnation {
+		return nil, nil
+	}
+	d := m.offers[request.Number]
+	if d == nil || d.to.account != from {
+		return nil, nil
+	}
+	o := d.open
+	m.withdraw(d)
+	return d, o
+}
+
+// withdraw forgets the open offer.
+func (m *Machine) withdraw(d *delegation) {
+	if d.open != nil {
+		delete(m.offers, d.open.number)
+		d.open = nil
+	}
+}
+
+// close adds no more to a delegation, and forgets its open offer.
+func (m *Machine) close(d *delegation) {
+	d.closed = true
+	m.withdraw(d)
+}
+
+func (m *Machine) acceptedBy(from ledger.Account, request wire.RequestID) {
+	d, o := m.answered(from, request)
+	if d == nil {
+		return
+	}
+	d.behind, d.pause, d.againAt = 0, 0, 0
+	for _, it := range o.intents {
+		if it.under == d.id {
+			m.tell(it, happening{event: acknowledged})
+		}
+	}
+}
+
+func (m *Machine) acknowledged(it *intent, _ *happening) wire.Why {
+	m.to(it, Accepted)
+	it.since, it.expected, it.active = m.now, it.with, true
+	it.with.digest.Add(it.Sequence, 1)
+	it.with.active++
+	return wire.Done
+}
+
+// rejectedBy takes a refusal of an offer. Who is behind, or busy, is asked again soon; who is ahead, when this node may
+// have caught up; any other is left out (P22, P23).
+func (m *Machine) rejectedBy(from ledger.Account, request wire.RequestID, body wire.Rejected) {
+	d, o := m.answered(from, request)
+	if d == nil {
+		return
+	}
+	switch body.Why {
+	case wire.TooOld:
+		d.behind, d.pause, d.againAt = 0, 0, m.now+longestBusy
+	case wire.TooNew, wire.Busy:
+		if d.behind == 0 {
+			d.behind = max(m.now, 1)
+		}
+		d.pause = min(max(2*d.pause, firstPause), longestBusy)
+		if d.againAt = m.now + d.pause; m.now-d.behind > m.cfg.MoveAfter {
+			m.close(d)
+			m.fail(d.to)
+		}
+	default:
+		m.close(d)
+		m.fail(d.to)
+	}
+	d.reached = o.before
+	for _, it := range o.intents {
+		if it.under == d.id {
+			it.why = body.Why.String()
+			m.tell(it, happening{event: declined})
+		}
+	}
+}
+
+// moved takes the intent from its coordinator. A new one is found for it with this step.
+func (m *Machine) moved(it *intent, h *happening) wire.Why {
+	switch h.event {
+	case skippedMissing:
+		m.over(it, h.hash)
+	case expired:
+		m.over(it, it.dispatched)
+	case returned, forgotten, returnedFaulty:
+		it.young = 0
+	default:
+	}
+	m.leave(it)
+	it.why = h.event.String()
+	m.to(it, Waiting)
+	m.queue(it)
+	return wire.Done
+}
+
+// released says that the intent's last grant keeps nobody waiting any more.
+func (m *Machine) released(it *intent, h *happening) wire.Why {
+	m.over(it, h.hash)
+	return wire.Done
+}
+
+// over notes that an attempt is no longer waited for, so that a restart, which reads the same blocks again, does not
+// wait for it either, and does not count its failure twice.
+func (m *Machine) over(it *intent, assembled ledger.Hash) {
+	it.overs(assembled)
+	it.young = 0
+	m.mark(Mark{Sequence: it.Sequence, Over: assembled})
+}
+
+// leave ends what the intent has to do with its coordinator.
+func (m *Machine) leave(it *intent) {
+	m.detach(it)
+	if it.expected != nil {
+		it.expected.digest.Add(it.Sequence, -1)
+		it.expected = nil
+	}
+	it.with, it.under, it.attempt, it.asking = nil, ledger.Hash{}, nil, nil
+	it.dispatched, it.until = ledger.Hash{}, 0
+}
+
+// detach takes the intent out of what its coordinator has still to dispatch.
+func (m *Machine) detach(it *intent) {
+	if it.delegation != nil {
+		it.delegation.remove(it)
+	}
+	if it.active {
+		it.active = false
+		it.expected.active--
+	}
+}

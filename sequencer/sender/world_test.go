@@ -1,0 +1,478 @@
+package sender
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/book"
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+const self = ledger.Account("self")
+
+func testContract() ledger.Contract {
+	return ledger.Contract{
+		Chain: 1, Address: "contract", Domain: "tokens 1", Needed: 1, Range: 8, Depth: 3, Life: 10,
+		Members: []ledger.Account{self, "a", "b", "c"}, Committee: []ledger.Account{"a", "b", "c"},
+	}
+}
+
+func testCommittee(c ledger.Contract) *ranking.Committee {
+	var names []string
+	for _, a := range c.Committee {
+		names = append(names, string(a))
+	}
+	committee, err := ranking.NewCommittee(c.Address, names, c.Range, ranking.Rendezvous{})
+	if err != nil {
+		panic(err)
+	}
+	return &committee
+}
+
+// told is what a user has heard of an intent.
+type told struct {
+	key      string
+	payload  string
+	names    []ledger.Sequence // that it had: one, unless a rule is broken
+	accepted bool
+	ended    bool
+	result   Result
+	stored   Result // the row that says so
+	settled  bool   // it is there
+	lost     bool   // its row, or what was told, was lost in a restore
+	excused  bool   // cancelled by its user, or it has a deadline
+	blame    int    // what coordinators and the ledger said against it
+}
+
+// packet is a message on its way, or a Pulse.
+type packet struct {
+	from, to ledger.Account
+	msg      wire.Message
+	pulse    *Pulse
+}
+
+// disk is what is committed.
+type disk struct {
+	open  map[ledger.Sequence]*Loaded
+	order []ledger.Sequence
+	ended map[ledger.Sequence]Result
+}
+
+func (d disk) clone() disk {
+	c := disk{maps.Clone(d.open), slices.Clone(d.order), maps.Clone(d.ended)}
+	for s, l := range c.open {
+		copied := *l
+		copied.Grants = slices.Clone(l.Grants)
+		c.open[s] = &copied
+	}
+	return c
+}
+
+// world is one owner, its coordinators and the ledger. Everything that may go wrong does, as a seed has it, until calm.
+type world struct {
+	t        testing.TB
+	rng      *rand.Rand
+	broken   Rule
+	calm     bool
+	restores bool
+	demand   bool // blocks come only if there is something to put into them
+	now      time.Duration
+	contract ledger.Contract
+	scheme   ledgertest.Fake
+
+	model, final *ledger.Model
+	blocks       [][]ledger.Sent
+	facts        [][]ledger.Fact
+	pool         []ledger.Sent // all that was ever sent
+	fresh        int           // of them, not tried yet
+	nudged       bool
+
+	m       *Machine
+	book    *book.Book
+	starts  int
+	begins  bool // the first step of a start
+	feed    []any
+	stores  []Store // not committed
+	judges  []Judge
+	disk    disk
+	backup  disk
+	packets []packet
+	coords  []*coordinator
+
+	users     []*told
+	bySeq     map[ledger.Sequence]*told
+	byKey     map[string]*told
+	landings  map[*told]int
+	placed    map[ledger.Sequence]int // of submission
+	assembled map[string]bool         // delegation + assembled hash
+	offeredTo map[ledger.Hash]ledger.Account
+	reached   map[ledger.Hash]int
+	before    map[ledger.Hash]int // what reached was before the last Delegate: who refuses it has taken none
+	latest    map[ledger.Sequence]ledger.Hash
+	arrived   map[string]int // requests, by who asks and id
+	answered  map[string]int
+	owed      map[string]bool // requests that this start has to answer
+	only      string          // faults that count begin so
+	fault     string
+}
+
+func newWorld(t testing.TB, seed uint64, broken Rule) *world {
+	w := &world{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), broken: broken, contract: testContract(),
+		disk:  disk{open: map[ledger.Sequence]*Loaded{}, ended: map[ledger.Sequence]Result{}},
+		bySeq: map[ledger.Sequence]*told{}, byKey: map[string]*told{}, landings: map[*told]int{}, placed: map[ledger.Sequence]int{},
+		assembled: map[string]bool{}, offeredTo: map[ledger.Hash]ledger.Account{}, reached: map[ledger.Hash]int{}, before: map[ledger.Hash]int{},
+		latest: map[ledger.Sequence]ledger.Hash{}, arrived: map[string]int{}, answered: map[string]int{},
+	}
+	w.demand, w.restores = w.rng.IntN(4) == 0, w.rng.IntN(3) == 0
+	w.model, w.final = ledger.NewModel(w.contract, w.scheme), ledger.NewModel(w.contract, w.scheme)
+	for _, a := range w.contract.Committee {
+		w.coords = append(w.coords, newCoordinator(w, a))
+	}
+	w.backup = w.disk.clone()
+	w.start()
+	return w
+}
+
+func (w *world) failf(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); w.fault == "" && strings.HasPrefix(text, w.only) {
+		w.fault = text
+	}
+}
+
+func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
+
+// start starts the node from what is on its disk.
+func (w *world) start() {
+	w.starts++
+	w.feed, w.judges, w.owed = nil, nil, map[string]bool{}
+	final := w.final.Number()
+	final -= min(final, w.rng.Uint64N(4))
+	b, err := book.New(book.Config{Contract: w.contract, Scheme: w.scheme, Rules: tokens{}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for n := uint64(1); n <= final; n++ {
+		_ = b.Block(ledger.Block{Number: n, Facts: w.facts[n-1]})
+	}
+	for _, c := range w.coords { // all that was ever made
+		for _, whole := range c.wholes {
+			_, _ = b.Hear(whole)
+		}
+	}
+	w.book = b
+	for n := final + 1; n <= w.model.Number(); n++ {
+		w.feed = append(w.feed, ledger.Block{Number: n, Facts: w.facts[n-1]})
+	}
+	load := Load{Final: final, Head: w.model.Number()}
+	for _, s := range w.disk.order {
+		if l := w.disk.open[s]; l != nil {
+			load.Intents = append(load.Intents, *l)
+		}
+	}
+	c := Config{
+		Self: self, Contract: &w.contract, Committee: testCommittee(w.contract), Scheme: w.scheme, Rules: tokens{}, Book: b,
+		Incarnation: wire.Incarnation{byte(w.starts), byte(w.starts >> 8), 7}, Lineage: uint64(w.starts) << 20, Secret: [32]byte{1}, Load: load, Broken: w.broken,
+	}
+	if err := c.Validate(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.m = New(c)
+	w.begins = true
+	if w.broken == Unbroken {
+		watch(w.t, w.m)
+	}
+}
+
+// crash stops the node. Of what it has asked to store a part is committed.
+func (w *world) crash(restore bool) {
+	for n := w.rng.IntN(len(w.stores) + 1); n > 0; n-- {
+		w.commit()
+	}
+	w.stores = nil
+	if restore {
+		w.disk = w.backup.clone()
+		for _, u := range w.users {
+			for _, s := range u.names {
+				_, ended := w.disk.ended[s]
+				u.lost = u.lost || w.disk.open[s] == nil && !ended || u.ended && !ended
+			}
+		}
+	}
+	w.start()
+}
+
+// step feeds the machine and carries out what it asks for.
+func (w *world) step(in Input) {
+	if r, is := in.(Received); is {
+		if r.Message.Request.Number > 0 {
+			switch r.Message.Body.(type) {
+			case wire.Assemble, wire.AskGrant, wire.Dispatched:
+				key := fmt.Sprint(r.From, r.Message.Request)
+				w.arrived[key]++
+				w.owed[key] = true
+			}
+		}
+	}
+	out := w.m.Step(w.now, in)
+	if *replay >= 0 {
+		w.t.Logf("%v %T %.300v", w.now, in, fmt.Sprint(in))
+		for _, a := range out {
+			w.t.Logf("      %T %.400v", a, fmt.Sprint(a))
+		}
+	}
+	for _, a := range out {
+		w.act(a)
+	}
+	w.begins = false
+}
+
+func (w *world) act(a Action) {
+	switch a := a.(type) {
+	case Send:
+		w.inspect(a)
+		w.packets = append(w.packets, packet{from: self, to: a.To, msg: a.Message})
+	case Store:
+		for _, row := range a.Intents {
+			u := w.byKey[row.Key]
+			if w.bySeq[row.Sequence] != nil {
+				w.failf("C5: the number %v was given twice", row.Sequence)
+			}
+			u.names = append(u.names, row.Sequence)
+			w.bySeq[row.Sequence] = u
+			w.placed[row.Sequence] = len(w.placed)
+		}
+		w.stores = append(w.stores, a)
+	case Submitted:
+		u := w.byKey[a.Key]
+		if w.disk.open[a.Sequence] == nil {
+			w.failf("P28: the user hears of %v before it is stored", a.Sequence)
+		}
+		u.accepted = true
+	case Finished:
+		w.finished(a)
+	case Judge:
+		w.judges = append(w.judges, a)
+	case SendCancellation:
+		c := ledger.Cancellation{Intent: a.Intent}
+		c.Signature = w.scheme.Sign(self, w.scheme.Cancelled(w.contract, a.Intent))
+		w.pool = append(w.pool, ledger.Sent{By: self, Cancel: &c})
+	case Nudge:
+		w.nudged = true
+	}
+}
+
+// commit commits the oldest Store.
+func (w *world) commit() uint64 {
+	s := w.stores[0]
+	w.stores = w.stores[1:]
+	for _, row := range s.Intents {
+		w.disk.open[row.Sequence] = &Loaded{IntentRow: row}
+		w.disk.order = append(w.disk.order, row.Sequence)
+	}
+	for _, g := range s.Grants {
+		if l := w.disk.open[g.Sequence]; l != nil {
+			l.Grants = append(l.Grants, g)
+		}
+	}
+	for _, k := range s.Marks {
+		l := w.disk.open[k.Sequence]
+		if l == nil {
+			continue
+		}
+		l.Failures = max(l.Failures, k.Failures)
+		if k.GivenUp != "" {
+			l.GivenUp = k.GivenUp
+		}
+		if k.Dispatched != (ledger.Hash{}) {
+			l.Dispatched = k.Dispatched
+		}
+		if k.Over != (ledger.Hash{}) {
+			l.Over = k.Over
+		}
+	}
+	for _, r := range s.Results {
+		delete(w.disk.open, r.Sequence)
+		w.disk.ended[r.Sequence] = r
+		u := w.bySeq[r.Sequence]
+		u.stored, u.settled = r, true
+		w.checkResult(u, r)
+	}
+	return s.ID
+}
+
+func (w *world) finished(f Finished) {
+	u := w.byKey[f.Key]
+	if _, is := w.disk.ended[f.Result.Sequence]; !is {
+		w.failf("the user of %s hears the end before it is stored", f.Key)
+	}
+	u.ended, u.result = true, f.Result
+}
+
+// checkResult compares a stored end with the ledger.
+func (w *world) checkResult(u *told, r Result) {
+	if u.lost {
+		return
+	}
+	_, payload, is := w.final.Landed(ledger.Intent{Owner: self, Sequence: r.Sequence})
+	mine := is && payload == domain.PayloadHash([]byte(u.payload))
+	switch {
+	case r.Confirmed && !mine:
+		w.failf("C5: %s (%s) is Confirmed, and the ledger does not have it", u.key, u.payload)
+	case !r.Confirmed && mine:
+		w.failf("C2: %s (%s) is Reverted, and the ledger has it", u.key, u.payload)
+	case !r.Confirmed && !u.excused && !strings.Contains(" never fail panic", strings.Fields(u.payload)[0]) && u.blame < 3:
+		w.failf("D20: %s (%s) is Reverted for no reason that counts: %s", u.key, u.payload, r.Why)
+	}
+}
+
+// inspect looks at what leaves.
+func (w *world) inspect(s Send) {
+	switch body := s.Message.Body.(type) {
+	case wire.Delegate:
+		w.offeredTo[body.Delegation] = s.To
+		w.before[body.Delegation] = w.reached[body.Delegation]
+		for _, o := range body.Intents {
+			if at := w.placed[o.Sequence] + 1; at <= w.reached[body.Delegation] {
+				w.failf("I4: %v was offered after one that was submitted later", o.Sequence)
+			} else {
+				w.reached[body.Delegation] = at
+			}
+			w.latest[o.Sequence] = body.Delegation
+		}
+	case wire.Assembled:
+		w.count(s)
+		for _, r := range body.Results {
+			if r.Why == wire.Done {
+				hash := w.scheme.Assembled(w.contract, r.Attempt)
+				w.assembled[fmt.Sprint(w.latest[r.Sequence], hash)] = true
+			}
+		}
+	case wire.Granted:
+		if !w.begins {
+			w.count(s)
+		}
+		for _, r := range body.Items {
+			if r.Why == wire.Done {
+				w.checkGrant(s.To, r)
+			}
+		}
+	case wire.Noted:
+		w.count(s)
+	case wire.Rejected:
+		w.count(s)
+	}
+}
+
+func (w *world) count(s Send) {
+	key := fmt.Sprint(s.To, s.Message.Request)
+	if delete(w.owed, key); w.answered[key] == w.arrived[key] {
+		w.failf("I10: request %v of %v got more answers than it was asked", s.Message.Request, s.To)
+	}
+	w.answered[key]++
+}
+
+// checkGrant: I5, P30, P38 and the rule of the own assembly.
+func (w *world) checkGrant(to ledger.Account, r wire.GrantResult) {
+	stored := false
+	if l := w.disk.open[r.Sequence]; l != nil {
+		for _, g := range l.Grants {
+			stored = stored || g.Grant.Assembled == r.Grant.Assembled && g.Grant.Delegation == r.Grant.Delegation && g.Grant.ValidUntil == r.Grant.ValidUntil && g.To == to
+		}
+	}
+	switch {
+	case !stored:
+		w.failf("P38: a grant of %v left before it was stored", r.Sequence)
+	case w.offeredTo[r.Grant.Delegation] != to, r.Grant.Coordinator != to:
+		w.failf("I5: a grant of %v for a delegation that went to %v left to %v", r.Sequence, w.offeredTo[r.Grant.Delegation], to)
+	case !w.begins && w.latest[r.Sequence] != r.Grant.Delegation:
+		w.failf("P30: a grant of %v for an earlier delegation", r.Sequence)
+	case !w.assembled[fmt.Sprint(r.Grant.Delegation, r.Grant.Assembled)]:
+		w.failf("own assembly: a grant of %v for a hash that was not assembled for this delegation", r.Sequence)
+	}
+}
+
+// mine makes the next block.
+func (w *world) mine(sent ...ledger.Sent) {
+	facts := w.model.Block(sent...)
+	w.blocks, w.facts = append(w.blocks, sent), append(w.facts, facts)
+	for _, f := range facts {
+		if u := w.bySeq[f.Sequence]; u != nil && f.Skipped == ledger.NotEndorsed {
+			u.blame++
+		} else if u != nil && f.Skipped == ledger.Taken && f.Assembled != (ledger.Hash{}) {
+			if w.landings[u]++; w.landings[u] > 1 {
+				w.failf("I1: %s (%s) has landed twice", u.key, u.payload)
+			}
+		}
+	}
+	w.feed = append(w.feed, ledger.Block{Number: w.model.Number(), Facts: facts})
+	for w.final.Number()+w.contract.Depth < w.model.Number() {
+		for _, f := range w.final.Block(w.blocks[w.final.Number()]...) {
+			if u := w.bySeq[f.Sequence]; u != nil && f.Skipped == ledger.Taken && f.Payload == domain.PayloadHash([]byte(u.payload)) && u.settled && !u.lost && !u.stored.Confirmed {
+				w.failf("C2: %s (%s) was Reverted, and has landed", u.key, u.payload)
+			}
+		}
+	}
+}
+
+// rewind takes blocks back, none that is final.
+func (w *world) rewind() {
+	n := w.rng.Uint64N(w.model.Number() - w.final.Number() + 1)
+	if n == 0 {
+		return
+	}
+	for range n {
+		for _, f := range w.facts[len(w.facts)-1] {
+			if u := w.bySeq[f.Sequence]; u != nil && f.Skipped == ledger.Taken && f.Assembled != (ledger.Hash{}) {
+				w.landings[u]--
+			}
+		}
+		w.model.Revert()
+		w.blocks, w.facts = w.blocks[:len(w.blocks)-1], w.facts[:len(w.facts)-1]
+	}
+	w.feed = append(w.feed, ledger.Rewind{To: w.model.Number()})
+}
+
+// next feeds the node with what the chain did.
+func (w *world) next() {
+	in := w.feed[0]
+	w.feed = w.feed[1:]
+	switch in := in.(type) {
+	case ledger.Block:
+		_ = w.book.Block(in)
+	case ledger.Rewind:
+		_ = w.book.Rewind(in)
+	}
+	w.step(in)
+}
+
+func (w *world) answerJudge() {
+	j := w.judges[0]
+	w.judges = w.judges[1:]
+	in := Judged{Number: w.final.Number()}
+	for _, q := range j.Questions {
+		in.Answers = append(in.Answers, q.Read(ledger.Final{View: w.final}))
+	}
+	w.step(in)
+}
+
+func (w *world) submit() {
+	kinds := []string{"make x", "make x", "make y", "move x y", "move x y", "move y z", "read x z", "never", "fail", "panic"}
+	u := &told{key: fmt.Sprint("k", len(w.users)), payload: kinds[w.rng.IntN(len(kinds))]}
+	in := Submit{Key: u.key, Payload: []byte(u.payload)}
+	if w.chance(10) {
+		in.Deadline, u.excused = w.model.Number()+w.rng.Uint64N(15), true
+	}
+	w.users = append(w.users, u)
+	w.byKey[u.key] = u
+	w.step(in)
+}
