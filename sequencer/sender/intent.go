@@ -178,9 +178,13 @@ type context struct {
 	view        *book.Overlay
 }
 
-// overs notes that an attempt's grants do not matter for what comes next. Only the ledger kills them.
-func (it *intent) overs(assembled ledger.Hash) {
+// overs notes that an attempt's grants do not matter for what comes next, and reports whether that is new. Only the
+// ledger kills them.
+func (it *intent) overs(assembled ledger.Hash) (is bool) {
 	for i := range it.given {
-		it.given[i].over = it.given[i].over || it.given[i].Assembled == assembled
+		if g := &it.given[i]; g.Assembled == assembled && !g.over {
+			g.over, is = true, true
+		}
 	}
+	return is
 }

@@ -215,9 +215,10 @@ func (m *Machine) released(it *intent, h *happening) wire.Why {
 // over notes that an attempt is no longer waited for, so that a restart, which reads the same blocks again, does not
 // wait for it either, and does not count its failure twice.
 func (m *Machine) over(it *intent, assembled ledger.Hash) {
-	it.overs(assembled)
 	it.young = 0
-	m.mark(Mark{Sequence: it.Sequence, Over: assembled})
+	if it.overs(assembled) {
+		m.mark(Mark{Sequence: it.Sequence, Over: assembled})
+	}
 }
 
 // leave ends what the intent has to do with its coordinator.

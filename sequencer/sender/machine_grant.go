@@ -83,9 +83,6 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 		}
 		a = &attempt{assembled: item.Assembled}
 	}
-	if it.state == Delegated {
-		m.acknowledged(it, h)
-	}
 	row := GrantRow{
 		Given: ledger.Given{Intent: it.name(m.cfg.Self), Assembled: a.assembled, ValidUntil: m.head + m.cfg.Contract.Life, Needs: a.needs},
 		Grant: ledger.Grant{Assembled: a.assembled, Coordinator: h.ask.by, Delegation: it.under, ValidUntil: m.head + m.cfg.Contract.Life},
@@ -102,7 +99,7 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 // again gives the stored grant again, if it is asked for once more and lasts.
 func (m *Machine) again(it *intent, ask *grantAsk, item int) bool {
 	g := it.grant
-	if g == nil || it.state == Accepted || it.state == Delegated || g.Assembled != ask.items[item].Assembled ||
+	if g == nil || it.state == Accepted || g.Assembled != ask.items[item].Assembled ||
 		g.Delegation != it.under || g.Coordinator != ask.by || g.request != ask.request && g.ValidUntil < m.head+leastBlocks {
 		return false
 	}

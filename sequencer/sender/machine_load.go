@@ -15,7 +15,7 @@ func (m *Machine) load() {
 	for _, l := range m.cfg.Load.Intents {
 		it := m.restore(l)
 		m.question(it)
-		if it.state != Waiting || it.grant == nil {
+		if it.state != Waiting || it.grant == nil || it.grant.Assembled == l.Over {
 			continue
 		}
 		g := it.grant
@@ -41,9 +41,10 @@ func (m *Machine) restore(l Loaded) *intent {
 	for _, g := range l.Grants {
 		it.given = append(it.given, given{Given: g.Given, to: g.To})
 		it.grant = &grant{Grant: g.Grant, to: g.To, request: g.Request}
+	}
+	if it.overs(l.Over); it.grant != nil && it.grant.Assembled != l.Over {
 		it.young = m.now + m.cfg.RegrantAfter
 	}
-	it.overs(l.Over)
 	dispatched := l.Dispatched != ledger.Hash{} && l.Dispatched != l.Over
 	switch {
 	case l.GivenUp != "":

@@ -47,6 +47,14 @@ func (r row) do(f func(*Machine, *intent, *happening) wire.Why, next, in []State
 	return r.put(cell{do: f, next: next}, in)
 }
 
+// stay is do for what leaves an intent in its state.
+func (r row) stay(f func(*Machine, *intent, *happening) wire.Why, in ...State) row {
+	for _, s := range in {
+		r.do(f, []State{s}, []State{s})
+	}
+	return r
+}
+
 func (r row) ignore(why string, in ...State) row { return r.put(cell{ignored: why}, in) }
 
 func (r row) refuse(why wire.Why, in ...State) row { return r.put(cell{refused: why}, in) }
@@ -57,6 +65,8 @@ func in(s ...State) []State { return s }
 
 // Groups of states.
 var (
+	ungranted     = in(Waiting, Delegated, Accepted) // or with grants of before
+	withGrant     = in(Granting, Granted, Noting, Dispatched)
 	atCoordinator = in(Delegated, Accepted, Granting, Granted)
 	onItsWay      = in(Waiting, Delegated, Accepted, Granting, Granted, Noting, Dispatched)
 	decided       = in(Confirming, Reverting, Confirmed, Reverted)
@@ -88,11 +98,11 @@ func (t *stateTable) ofItsRow() {
 		ignore("its row is stored once", append(in(Ending, Included), append(onItsWay, decided...)...)...)
 	t.on(foundTwice).do((*Machine).drop, to(Reverted), in(Storing)).
 		ignore("its own row is stored", append(in(Ending, Included), append(onItsWay, decided...)...)...)
-	t.on(cancelled).do((*Machine).cancel, to(Ending, Reverting), onItsWay).
-		do((*Machine).giveUpLater, to(Included), in(Included)).
+	t.on(cancelled).do((*Machine).cancel, to(Ending, Reverting), ungranted).do((*Machine).cancel, to(Ending), withGrant).
+		stay((*Machine).giveUpLater, Included).
 		ignore("its user does not know its number yet", Storing).ignore(givenUp, Ending).ignore(overAlready, decided...)
-	t.on(overdue).do((*Machine).miss, to(Ending, Reverting), onItsWay).
-		do((*Machine).giveUpLater, to(Included), in(Included)).
+	t.on(overdue).do((*Machine).miss, to(Ending, Reverting), ungranted).do((*Machine).miss, to(Ending), withGrant).
+		stay((*Machine).giveUpLater, Included).
 		ignore("it is looked at when the row is stored", Storing).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(resultStored).do((*Machine).finish, to(Confirmed), in(Confirming)).do((*Machine).finish, to(Reverted), in(Reverting)).
 		ignore("it has no result", append(in(Storing, Included, Ending), onItsWay...)...).ignore("it was told", Confirmed, Reverted)
@@ -110,7 +120,8 @@ func (t *stateTable) ofItsCoordinator() {
 			ignore(givenUp, Ending).ignore(overAlready, decided...)
 		switch e {
 		case returnedFaulty:
-			r.do((*Machine).failed, to(Waiting, Ending, Reverting), atCoordinator)
+			r.do((*Machine).failed, to(Waiting, Ending, Reverting), in(Delegated, Accepted)).
+				do((*Machine).failed, to(Waiting, Ending), in(Granting, Granted))
 		case forgotten:
 			r.do((*Machine).moved, to(Waiting), in(Accepted, Granting, Granted)).ignore("it has not said that it has it", Delegated)
 		default:
@@ -120,27 +131,28 @@ func (t *stateTable) ofItsCoordinator() {
 }
 
 func (t *stateTable) ofRequests() {
-	t.on(asked).do((*Machine).assembles, to(Delegated, Accepted, Granted, Ending, Reverting), in(Delegated, Accepted, Granted)).
+	t.on(asked).do((*Machine).assembles, to(Accepted, Ending, Reverting), in(Delegated, Accepted)).
+		do((*Machine).assembles, to(Granted, Accepted, Ending), in(Granted)).
 		refuse(wire.Moved, Storing, Waiting).refuse(wire.NotBefore, Granting, Noting, Dispatched).refuse(wire.Ended, ended...)
-	t.on(askedGrant).do((*Machine).grants, to(Delegated, Accepted, Granting, Granted), in(Delegated, Accepted, Granted)).
-		do((*Machine).grantsAgain, to(Noting, Dispatched), in(Noting, Dispatched)).
-		refuse(wire.Moved, Storing, Waiting).refuse(wire.NotBefore, Granting).refuse(wire.Ended, ended...)
+	t.on(askedGrant).do((*Machine).grants, to(Accepted, Granting), in(Accepted)).do((*Machine).grants, to(Granting, Granted), in(Granted)).
+		stay((*Machine).grantsAgain, Noting, Dispatched).
+		refuse(wire.Moved, Storing, Waiting).refuse(wire.Unknown, Delegated).refuse(wire.NotBefore, Granting).refuse(wire.Ended, ended...)
 	t.on(askedElsewhere).refuse(wire.Moved, append(in(Storing), onItsWay...)...).refuse(wire.Ended, ended...)
 	t.on(grantStored).do((*Machine).granted, to(Granting, Granted), in(Granting)).
 		refuse(wire.Moved, Storing, Waiting, Delegated, Accepted, Granted, Noting, Dispatched).refuse(wire.Ended, ended...)
 }
 
 func (t *stateTable) ofDispatch() {
-	t.on(handed).do((*Machine).handed, to(Noting), onItsWay).do((*Machine).handedLate, to(Included), in(Included)).
+	t.on(handed).do((*Machine).handed, to(Noting), onItsWay).stay((*Machine).handedLate, Included).
 		ignore(nobodyHas, Storing).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(handedStored).do((*Machine).handedStored, to(Dispatched), in(Noting)).
 		ignore(not, append(in(Storing, Waiting, Delegated, Accepted, Granting, Granted, Dispatched), ended...)...)
 	const another = "another attempt is on its way"
 	t.on(skippedMissing).do((*Machine).moved, to(Waiting), in(Granted, Noting, Dispatched)).
-		do((*Machine).released, to(Waiting, Delegated, Accepted), in(Waiting, Delegated, Accepted)).
+		stay((*Machine).released, ungranted...).
 		ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(skippedFaulty).do((*Machine).failed, to(Waiting, Ending), in(Granted, Noting, Dispatched)).
-		do((*Machine).released, to(Waiting, Delegated, Accepted), in(Waiting, Delegated, Accepted)).
+		stay((*Machine).released, ungranted...).
 		ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(skippedStray).ignore("a stranger can make it", append(in(Storing), append(onItsWay, ended...)...)...)
 	t.on(expired).do((*Machine).moved, to(Waiting), in(Noting, Dispatched)).
@@ -151,7 +163,8 @@ func (t *stateTable) ofDispatch() {
 func (t *stateTable) ofBlocks() {
 	t.on(landed).do((*Machine).included, to(Included), append(in(Included, Ending), onItsWay...)).
 		ignore(nobodyHas, Storing).ignore(overAlready, decided...)
-	t.on(superseded).do((*Machine).superseded, to(Ending, Reverting), append(in(Included), onItsWay...)).
+	t.on(superseded).do((*Machine).superseded, to(Ending, Reverting), ungranted).
+		do((*Machine).superseded, to(Ending), append(in(Included), withGrant...)).
 		ignore(nobodyHas, Storing).ignore(givenUp, Ending).ignore(overAlready, decided...)
 	t.on(rewound).do((*Machine).takenBack, to(Dispatched, Waiting, Ending), in(Included)).
 		ignore("no block had it", append(in(Storing, Ending), append(onItsWay, decided...)...)...)

@@ -2,9 +2,7 @@ package sender
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,23 +58,6 @@ type packet struct {
 	pulse    *Pulse
 }
 
-// disk is what is committed.
-type disk struct {
-	open  map[ledger.Sequence]*Loaded
-	order []ledger.Sequence
-	ended map[ledger.Sequence]Result
-}
-
-func (d disk) clone() disk {
-	c := disk{maps.Clone(d.open), slices.Clone(d.order), maps.Clone(d.ended)}
-	for s, l := range c.open {
-		copied := *l
-		copied.Grants = slices.Clone(l.Grants)
-		c.open[s] = &copied
-	}
-	return c
-}
-
 // world is one owner, its coordinators and the ledger. Everything that may go wrong does, as a seed has it, until calm.
 type world struct {
 	t        testing.TB
@@ -128,7 +109,7 @@ type world struct {
 func newWorld(t testing.TB, seed uint64, broken Rule) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), broken: broken, contract: testContract(),
-		disk:  disk{open: map[ledger.Sequence]*Loaded{}, ended: map[ledger.Sequence]Result{}},
+		disk:  newDisk(),
 		bySeq: map[ledger.Sequence]*told{}, byKey: map[string]*told{}, landings: map[*told]int{}, placed: map[ledger.Sequence]int{},
 		assembled: map[string]bool{}, offeredTo: map[ledger.Hash]ledger.Account{}, reached: map[ledger.Hash]int{}, before: map[ledger.Hash]int{},
 		latest: map[ledger.Sequence]ledger.Hash{}, arrived: map[string]int{}, answered: map[string]int{},
@@ -164,21 +145,12 @@ func (w *world) start() {
 	for n := uint64(1); n <= final; n++ {
 		_ = b.Block(ledger.Block{Number: n, Facts: w.facts[n-1]})
 	}
-	for _, c := range w.coords { // all that was ever made
-		for _, whole := range c.wholes {
-			_, _ = b.Hear(whole)
-		}
-	}
 	w.book = b
+	w.hearAll()
 	for n := final + 1; n <= w.model.Number(); n++ {
 		w.feed = append(w.feed, ledger.Block{Number: n, Facts: w.facts[n-1]})
 	}
-	load := Load{Final: final, Head: w.model.Number()}
-	for _, s := range w.disk.order {
-		if l := w.disk.open[s]; l != nil {
-			load.Intents = append(load.Intents, *l)
-		}
-	}
+	load := Load{Final: final, Head: w.model.Number(), Intents: w.disk.loaded()}
 	c := Config{
 		Self: self, Contract: &w.contract, Committee: testCommittee(w.contract), Scheme: w.scheme, Rules: tokens{}, Book: b,
 		Incarnation: wire.Incarnation{byte(w.starts), byte(w.starts >> 8), 7}, Lineage: uint64(w.starts) << 20, Secret: [32]byte{1}, Load: load, Broken: w.broken,
@@ -190,6 +162,15 @@ func (w *world) start() {
 	w.begins = true
 	if w.broken == Unbroken {
 		watch(w.t, w.m)
+	}
+}
+
+// hearAll tells the book all that was ever made.
+func (w *world) hearAll() {
+	for _, c := range w.coords {
+		for _, whole := range c.wholes {
+			_, _ = w.book.Hear(whole)
+		}
 	}
 }
 
@@ -275,34 +256,8 @@ func (w *world) act(a Action) {
 func (w *world) commit() uint64 {
 	s := w.stores[0]
 	w.stores = w.stores[1:]
-	for _, row := range s.Intents {
-		w.disk.open[row.Sequence] = &Loaded{IntentRow: row}
-		w.disk.order = append(w.disk.order, row.Sequence)
-	}
-	for _, g := range s.Grants {
-		if l := w.disk.open[g.Sequence]; l != nil {
-			l.Grants = append(l.Grants, g)
-		}
-	}
-	for _, k := range s.Marks {
-		l := w.disk.open[k.Sequence]
-		if l == nil {
-			continue
-		}
-		l.Failures = max(l.Failures, k.Failures)
-		if k.GivenUp != "" {
-			l.GivenUp = k.GivenUp
-		}
-		if k.Dispatched != (ledger.Hash{}) {
-			l.Dispatched = k.Dispatched
-		}
-		if k.Over != (ledger.Hash{}) {
-			l.Over = k.Over
-		}
-	}
+	w.disk.write(s)
 	for _, r := range s.Results {
-		delete(w.disk.open, r.Sequence)
-		w.disk.ended[r.Sequence] = r
 		u := w.bySeq[r.Sequence]
 		u.stored, u.settled = r, true
 		w.checkResult(u, r)
@@ -449,6 +404,9 @@ func (w *world) next() {
 	switch in := in.(type) {
 	case ledger.Block:
 		_ = w.book.Block(in)
+		if len(w.book.Missing()) > 0 { // the node asks the members
+			w.hearAll()
+		}
 	case ledger.Rewind:
 		_ = w.book.Rewind(in)
 	}
