@@ -34,6 +34,7 @@ type intent struct {
 	active     bool        // that one has to be heard, since it has not dispatched it
 	dispatched ledger.Hash // the attempt whose dispatch is noted
 	until      uint64      // the last block of that attempt's grant
+	due        uint64      // the block after which that is looked at
 	block      uint64      // that has it
 	landed     ledger.Hash // the attempt that the block has
 
@@ -98,8 +99,8 @@ type delegation struct {
 	closed      bool   // nothing is added any more
 
 	open    *offer        // the Delegate that is not answered
-	behind  time.Duration // when the coordinator first said that it does not take the range yet, or is busy
-	pause   time.Duration // the last pause for that
+	behind  time.Duration // when the coordinator first said that it does not take the range, or is busy
+	rest    time.Duration // the last pause for that
 	againAt time.Duration // when to offer again; 0: at once
 	moveAt  time.Duration // when its intents move, since the range turned; 0: it did not
 }

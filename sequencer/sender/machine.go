@@ -54,9 +54,9 @@ type work struct {
 	commits map[uint64]commit
 	asks    map[asker]*grantAsk // whose rows are not committed
 
-	blocks    map[uint64][]*intent // by the block that has them
-	expiring  map[uint64][]*intent // by the last block of the grant
-	deadlines map[uint64][]*intent
+	blocks    buckets // by the block that has them
+	expiring  buckets // by the last block of the grant
+	deadlines buckets
 	endings   []*intent // given up
 	questions []*intent // for the ledger
 	judging   bool
@@ -200,8 +200,7 @@ func (m *Machine) begin() {
 	if m.work == nil {
 		m.work = &work{
 			peers: map[ledger.Account]*peer{}, offers: map[uint64]*delegation{}, commits: map[uint64]commit{},
-			asks: map[asker]*grantAsk{}, blocks: map[uint64][]*intent{}, expiring: map[uint64][]*intent{},
-			deadlines: map[uint64][]*intent{},
+			asks: map[asker]*grantAsk{}, blocks: buckets{}, expiring: buckets{}, deadlines: buckets{},
 		}
 		m.intents, m.ticked = map[ledger.Sequence]*intent{}, m.now
 	}

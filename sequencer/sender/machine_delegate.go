@@ -13,6 +13,7 @@ import (
 const (
 	mostOffers  = 1024 // of one Delegate
 	firstPause  = 100 * time.Millisecond
+	believed    = 5           // times MoveAfter that a node is believed which says that this one is behind
 	longestBusy = time.Second // between two offers to one that is behind or busy; and to one for which this node is behind
 )
 
@@ -140,7 +141,7 @@ func (m *Machine) acceptedBy(from ledger.Account, request wire.RequestID) {
 	if d == nil {
 		return
 	}
-	d.behind, d.pause, d.againAt = 0, 0, 0
+	d.behind, d.rest, d.againAt = 0, 0, 0
 	for _, it := range o.intents {
 		if it.under == d.id {
 			m.tell(it, happening{event: acknowledged})
@@ -164,17 +165,10 @@ func (m *Machine) rejectedBy(from ledger.Account, request wire.RequestID, body w
 		return
 	}
 	switch body.Why {
-	case wire.TooOld:
-		d.behind, d.pause, d.againAt = 0, 0, m.now+longestBusy
+	case wire.TooOld: // a node that says so for ever is left out too: this one may not be behind at all
+		m.pause(d, longestBusy, believed*m.cfg.MoveAfter)
 	case wire.TooNew, wire.Busy:
-		if d.behind == 0 {
-			d.behind = max(m.now, 1)
-		}
-		d.pause = min(max(2*d.pause, firstPause), longestBusy)
-		if d.againAt = m.now + d.pause; m.now-d.behind > m.cfg.MoveAfter {
-			m.close(d)
-			m.fail(d.to)
-		}
+		m.pause(d, min(max(2*d.rest, firstPause), longestBusy), m.cfg.MoveAfter)
 	default:
 		m.close(d)
 		m.fail(d.to)
@@ -185,6 +179,18 @@ func (m *Machine) rejectedBy(from ledger.Account, request wire.RequestID, body w
 			it.why = body.Why.String()
 			m.tell(it, happening{event: declined})
 		}
+	}
+}
+
+// pause offers to a node again after a while, and leaves it out if that goes on for too long.
+func (m *Machine) pause(d *delegation, rest, most time.Duration) {
+	if d.behind == 0 {
+		d.behind = max(m.now, 1)
+	}
+	d.rest, d.againAt = rest, m.now+rest
+	if m.now-d.behind > most {
+		m.close(d)
+		m.fail(d.to)
 	}
 }
 
@@ -229,7 +235,8 @@ func (m *Machine) leave(it *intent) {
 		it.expected = nil
 	}
 	it.with, it.under, it.attempt, it.asking = nil, ledger.Hash{}, nil, nil
-	it.dispatched, it.until = ledger.Hash{}, 0
+	m.expiring.remove(it.due, it)
+	it.dispatched, it.until, it.due = ledger.Hash{}, 0, 0
 }
 
 // detach takes the intent out of what its coordinator has still to dispatch.

@@ -60,8 +60,9 @@ func (m *Machine) handedStored(it *intent, _ *happening) wire.Why {
 
 // expire looks at the intent again when the head is past its grant.
 func (m *Machine) expire(it *intent) {
-	at := max(it.until, m.head)
-	m.expiring[at] = append(m.expiring[at], it)
+	m.expiring.remove(it.due, it)
+	it.due = max(it.until, m.head)
+	m.expiring.add(it.due, it)
 }
 
 // returnedBy takes intents back that were not dispatched (P16). The word of a node kills no grant: it only allows the

@@ -16,12 +16,11 @@ func (m *Machine) block(b ledger.Block) {
 		for _, f := range b.Facts {
 			m.fact(b.Number, f)
 		}
-		for _, it := range m.expiring[b.Number-1] {
-			if (it.state == Noting || it.state == Dispatched) && it.until < b.Number {
+		for _, it := range m.expiring.take(b.Number - 1) {
+			if it.until < b.Number {
 				m.tell(it, happening{event: expired})
 			}
 		}
-		delete(m.expiring, b.Number-1)
 	}
 	m.finalize()
 }
@@ -57,10 +56,11 @@ func (m *Machine) fact(block uint64, f ledger.Fact) {
 // included waits for the block to be final.
 func (m *Machine) included(it *intent, h *happening) wire.Why {
 	m.detach(it)
+	m.blocks.remove(it.block, it)
 	it.attempt, it.asking = nil, nil
 	it.block, it.landed, it.why = h.block, h.hash, ""
 	m.to(it, Included)
-	m.blocks[h.block] = append(m.blocks[h.block], it)
+	m.blocks.add(h.block, it)
 	return wire.Done
 }
 
@@ -70,12 +70,9 @@ func (m *Machine) rewind(to uint64) {
 	m.head = min(head, to)
 	if m.work != nil {
 		for n := head; n > to; n-- {
-			for _, it := range m.blocks[n] {
-				if it.block == n {
-					m.tell(it, happening{event: rewound})
-				}
+			for _, it := range m.blocks.take(n) {
+				m.tell(it, happening{event: rewound})
 			}
-			delete(m.blocks, n)
 		}
 	}
 }
@@ -106,16 +103,12 @@ func (m *Machine) finalize() {
 	}
 	now := m.final()
 	for n := was + 1; n <= now; n++ {
-		for _, it := range m.blocks[n] {
-			if it.block == n {
-				m.tell(it, happening{event: final, hash: it.landed, block: n})
-			}
+		for _, it := range m.blocks.take(n) {
+			m.tell(it, happening{event: final, hash: it.landed, block: n})
 		}
-		for _, it := range m.deadlines[n] {
+		for _, it := range m.deadlines.take(n) {
 			m.tell(it, happening{event: overdue})
 		}
-		delete(m.blocks, n)
-		delete(m.deadlines, n)
 	}
 	m.askAboutEndings()
 	if c := m.cfg.Committee; c.RangeOf(was) != c.RangeOf(now) {

@@ -24,7 +24,7 @@ func (m *Machine) add(row IntentRow) *intent {
 	m.intents[row.Sequence] = it
 	if row.Deadline > 0 {
 		m.deadlined++
-		m.deadlines[row.Deadline] = append(m.deadlines[row.Deadline], it)
+		m.deadlines.add(row.Deadline, it)
 	}
 	return it
 }
@@ -51,8 +51,10 @@ func (m *Machine) drop(it *intent, _ *happening) wire.Why {
 func (m *Machine) forget(it *intent) {
 	delete(m.intents, it.Sequence)
 	m.counts[it.state]--
+	m.blocks.remove(it.block, it)
 	if it.Deadline > 0 {
 		m.deadlined--
+		m.deadlines.remove(it.Deadline, it)
 	}
 }
 
