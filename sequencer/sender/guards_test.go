@@ -55,7 +55,7 @@ func TestTimeThatThisNodeStoodStill(t *testing.T) {
 	}
 }
 
-// H4 of the review: one cut direction. The beats of a node that does not hear this one bring it back once, and from then
+// One cut direction. The beats of a node that does not hear this one bring it back once, and from then
 // on its pauses double; a beat that has intents of this node, an answer or a request shows that it hears.
 func TestBeatsOfANodeThatDoesNotHear(t *testing.T) {
 	t.Parallel()
@@ -135,6 +135,13 @@ func TestAListIsOfWhenItWasAsked(t *testing.T) {
 	s.play("submit k1 make x", "submit k2 make y", "stored", "stored", "accepted a", "wait 50ms", "beat a", "wait 50ms", "accepted a")
 	if done := s.play("list a k1"); len(done) > 0 {
 		t.Errorf("k2 was accepted after the list was asked for, and moves: %q", done)
+	}
+	for _, number := range []uint64{s.lists["a"].Number - 1, s.lists["a"].Number} { // not that request, or answered
+		other := s.message("list", "a", nil)
+		other.Request.Number, other.Request.Incarnation = number, wire.Incarnation{1}
+		if done := s.step(Received{From: "a", Message: other}); len(done) > 0 {
+			t.Errorf("an old list is believed: %q", done)
+		}
 	}
 	other := s.message("list", "b", nil)
 	other.Request = s.lists["a"]
@@ -231,5 +238,30 @@ func TestOffersAreInParts(t *testing.T) {
 	}
 	if next != all+1 {
 		t.Errorf("%d were offered, want %d", next-1, all)
+	}
+}
+
+// A sequence is its owner's: another member's intent may have the same.
+func TestAnotherOwnersFacts(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored")
+	f := ledger.Fact{Intent: ledger.Intent{Owner: "b", Sequence: s.seqs["k1"]}, Payload: s.payloads["k1"], Assembled: s.attempts[0]}
+	s.step(ledger.Block{Number: 1, Facts: []ledger.Fact{f}})
+	if st, _ := s.m.Status(s.seqs["k1"]); st.State != Granted {
+		t.Errorf("another owner's intent has landed, and k1 is %v", st.State)
+	}
+}
+
+// A deadline may pass while the node is down.
+func TestADeadlineThatPassedWhileTheNodeWasDown(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x deadline=3", "stored")
+	for n := range uint64(9) {
+		s.blocks = append(s.blocks, ledger.Block{Number: n + 1})
+	}
+	if s.play("crash"); s.m.counts[Ending] != 1 {
+		t.Errorf("its deadline is final, and it is not given up: %+v", s.m.Snapshot())
 	}
 }

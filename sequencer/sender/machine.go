@@ -103,7 +103,7 @@ func (m *Machine) Idle() bool { return m.loaded && m.work == nil }
 
 // Step takes an input at an instant of a clock that never goes back, and returns what to do.
 func (m *Machine) Step(now time.Duration, in Input) []Action {
-	m.now = max(m.now, now)
+	m.now = now
 	if !m.loaded {
 		m.load()
 	}

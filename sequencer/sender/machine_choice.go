@@ -69,7 +69,6 @@ func (m *Machine) meet(p *peer, i wire.Incarnation) {
 	if first {
 		return
 	}
-	p.context, p.answer = nil, nil
 	for _, d := range m.working {
 		if d.to != p {
 			continue

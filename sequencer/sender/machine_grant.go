@@ -73,9 +73,6 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 	if m.again(it, h.ask, h.item) {
 		return wire.Done
 	}
-	if same := it.grant != nil && it.grant.Assembled == item.Assembled; m.now < it.young && !same {
-		return wire.NotBefore
-	}
 	a := it.attempt
 	if a == nil || a.assembled != item.Assembled {
 		if !m.broken(OwnAssembly) {

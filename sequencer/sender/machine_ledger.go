@@ -17,9 +17,7 @@ func (m *Machine) block(b ledger.Block) {
 			m.fact(b.Number, f)
 		}
 		for _, it := range m.expiring.take(b.Number - 1) {
-			if it.until < b.Number {
-				m.tell(it, happening{event: expired})
-			}
+			m.tell(it, happening{event: expired})
 		}
 	}
 	m.finalize()

@@ -200,7 +200,12 @@ func TestContextsAreApart(t *testing.T) {
 		t.Errorf("a state that is locked is used: %q", done)
 	}
 	msg = s.message("assemble", "a", []string{"k2"})
-	msg.Body = wire.Assemble{Items: msg.Body.(wire.Assemble).Items, Context: wire.Context{Version: 3, Base: 2, Gone: []ledger.StateID{locked}}}
+	msg.Body = wire.Assemble{Items: msg.Body.(wire.Assemble).Items, Context: wire.Context{Version: 3, Base: 2, Gone: []ledger.StateID{locked}}, Withheld: []ledger.StateID{locked}}
+	if done := s.step(Received{From: "a", Message: msg}); done[0] != "to a: assembled k2:conflict" {
+		t.Errorf("a state that is withheld is used: %q", done)
+	}
+	msg = s.message("assemble", "a", []string{"k2"})
+	msg.Body = wire.Assemble{Items: msg.Body.(wire.Assemble).Items, Context: wire.Context{Version: 4, Base: 3}}
 	if done := s.step(Received{From: "a", Message: msg}); done[0] != "to a: assembled k2:A2" {
 		t.Errorf("a state that is free again is not used: %q", done)
 	}
