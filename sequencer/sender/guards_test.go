@@ -123,6 +123,10 @@ func TestReturnsArePaced(t *testing.T) {
 	if done := s.play("wait 50ms"); len(done) > 0 {
 		t.Errorf("it goes back after 50ms: %q", done)
 	}
+	if done := s.play("submit k2 make y", "stored"); !has(done[1:], "to a: delegate D1 range 0 k2") {
+		t.Errorf("another intent waits too: %q", done)
+	}
+	s.play("accepted a")
 	if done := s.play("wait 50ms"); !has(done, "to a: delegate D2") {
 		t.Errorf("it does not go back after 100ms: %q", done)
 	}
