@@ -71,7 +71,9 @@
 //     dispatched waits for the ledger (P39, P42).
 //   - A restore: grants that were forgotten may still land. The user hears the truth of the ledger, later. What was told
 //     and then lost in the restore is not undone: an intent may be Reverted in the lost rows and land.
-//   - The chain stands still while intents wait for it: Nudge asks for an empty transaction (D19).
+//   - The chain stands still while intents wait for it, or have a deadline: Nudge asks for an empty transaction, after
+//     NudgeAfter, then after twice as long each time, up to 30 s (D19).
+//   - A coordinator keeps an intent, says so in its beats, and does nothing: the intent moves when the range turns.
 //   - Rules that panic: a failure of the attempt, counted as one.
 //
 // Sources: document 002; requirements P28–P31, P34–P42, I1, I2, I4, I5, I10; D17 to D20; the safety review of the design.
