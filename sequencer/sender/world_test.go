@@ -185,6 +185,7 @@ func (w *world) crash(restore bool) {
 		for _, u := range w.users {
 			for _, s := range u.names {
 				_, ended := w.disk.ended[s]
+				u.settled = u.settled && ended // the row is gone; what the user has heard is not
 				u.lost = u.lost || w.disk.open[s] == nil && !ended || u.ended && !ended
 			}
 		}
