@@ -269,3 +269,23 @@ func TestADeadlineThatPassedWhileTheNodeWasDown(t *testing.T) {
 		t.Errorf("its deadline is final, and it is not given up: %+v", s.m.Snapshot())
 	}
 }
+
+// The ledger's answer may come before the block is final here.
+func TestJudgedBeforeTheBlockIsFinal(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k0 move y z", "submit k1 make x", "stored", "stored", "accepted a", "accepted a", "assemble a k1", "ask a k1", "stored", "crash")
+	if done := s.play("block k1=A1", "judged k1=done:A1", "stored"); !has(done, "tell k1 that it is confirmed") || len(s.m.blocks) > 0 {
+		t.Errorf("%q; blocks that are waited for: %v", done, s.m.blocks)
+	}
+}
+
+// A grant lasts for Life blocks from the head, which a reorganisation lowers.
+func TestAGrantIsFromTheHead(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "block", "block", "block", "rewind 1")
+	if done := s.play("ask a k1"); !has(done, "store [grant of k1 A1 to a under D1 until 11]") {
+		t.Errorf("got %q, want a grant until block 11", done)
+	}
+}
