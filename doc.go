@@ -64,6 +64,8 @@
 //     money that any member may spend.
 //   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
 //   - [github.com/conchhq/conch/sequencer/endorser]: which attempts a member endorses.
+//   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
+//     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

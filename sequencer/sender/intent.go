@@ -158,7 +158,6 @@ type peer struct {
 	heard       time.Duration    // when the last message came
 	failures    int              // in a row
 	until       time.Duration    // until when it is left out
-	againAt     time.Duration    // when it gets more, since it has just returned some
 
 	digest wire.Digest // of the intents that it should have
 	active int         // of them, those that are not dispatched: it has to be heard while there are any

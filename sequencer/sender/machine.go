@@ -47,6 +47,7 @@ type work struct {
 	current  *delegation   // to which intents are added
 	waiting  []*intent     // for a coordinator
 	unsorted bool
+	resting  []rest
 	offers   map[uint64]*delegation // by the number of the open Delegate
 
 	store   Store  // to be asked for with this step

@@ -30,6 +30,7 @@ func (m *Machine) queue(it *intent) {
 // delegate offers the intents that wait to the node of choice, in the order of submission. One offer of a delegation is
 // on its way at a time, so that none overtakes another (I4).
 func (m *Machine) delegate() {
+	m.rested()
 	for len(m.waiting) > 0 && m.waiting[0].state != Waiting {
 		m.waiting[0].queued = false
 		m.waiting = m.waiting[1:]
@@ -38,7 +39,7 @@ func (m *Machine) delegate() {
 		return
 	}
 	to, avoid := m.choice()
-	if to == nil || to.againAt > m.now {
+	if to == nil {
 		return
 	}
 	d := m.current
@@ -191,61 +192,5 @@ func (m *Machine) pause(d *delegation, rest, most time.Duration) {
 	if m.now-d.behind > most {
 		m.close(d)
 		m.fail(d.to)
-	}
-}
-
-// moved takes the intent from its coordinator. A new one is found for it with this step.
-func (m *Machine) moved(it *intent, h *happening) wire.Why {
-	switch h.event {
-	case skippedMissing:
-		m.over(it, h.hash)
-	case expired:
-		m.over(it, it.dispatched)
-	case returned, forgotten, returnedFaulty:
-		it.young = 0
-	default:
-	}
-	m.leave(it)
-	it.why = h.event.String()
-	m.to(it, Waiting)
-	m.queue(it)
-	return wire.Done
-}
-
-// released says that the intent's last grant keeps nobody waiting any more.
-func (m *Machine) released(it *intent, h *happening) wire.Why {
-	m.over(it, h.hash)
-	return wire.Done
-}
-
-// over notes that an attempt is no longer waited for, so that a restart, which reads the same blocks again, does not
-// wait for it either, and does not count its failure twice.
-func (m *Machine) over(it *intent, assembled ledger.Hash) {
-	it.young = 0
-	if it.overs(assembled) {
-		m.mark(Mark{Sequence: it.Sequence, Over: assembled})
-	}
-}
-
-// leave ends what the intent has to do with its coordinator.
-func (m *Machine) leave(it *intent) {
-	m.detach(it)
-	if it.expected != nil {
-		it.expected.digest.Add(it.Sequence, -1)
-		it.expected = nil
-	}
-	it.with, it.under, it.attempt, it.asking = nil, ledger.Hash{}, nil, nil
-	m.expiring.remove(it.due, it)
-	it.dispatched, it.until, it.due = ledger.Hash{}, 0, 0
-}
-
-// detach takes the intent out of what its coordinator has still to dispatch.
-func (m *Machine) detach(it *intent) {
-	if it.delegation != nil {
-		it.delegation.remove(it)
-	}
-	if it.active {
-		it.active = false
-		it.expected.active--
 	}
 }

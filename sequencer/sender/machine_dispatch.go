@@ -90,6 +90,5 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 		} else {
 			m.tell(it, happening{event: returned})
 		}
-		m.peer(from).againAt = m.now + firstPause // or the two of them would play ball
 	}
 }

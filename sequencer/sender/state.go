@@ -18,7 +18,7 @@ const (
 	Confirming              // it is done and final; the row that says so is not committed yet
 	Reverting               // it can no longer land; the row that says so is not committed yet
 	Confirmed               // its user was told that it is done
-	Reverted                // its user was told that it is not, and never will be
+	Reverted                // its user was told that it is not, and never will be; or its key had a row before
 	states
 )
 
