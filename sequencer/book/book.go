@@ -167,8 +167,8 @@ func (b *Book) Decided(assembled ledger.Hash, a ledger.Attempt) bool {
 	if _, landed := b.landed[assembled]; landed {
 		return true
 	}
-	for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
-		for _, id := range list {
+	for _, states := range [][]ledger.StateID{a.Inputs, a.Reads} {
+		for _, id := range states {
 			if _, spent := b.spent[id]; spent {
 				return true
 			}

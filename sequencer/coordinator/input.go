@@ -57,6 +57,8 @@ type (
 	Note struct{ Intents []ledger.Intent }
 	// Forget says that rows are over: the ledger has decided them in a final block.
 	Forget struct{ Intents []ledger.Intent }
+	// Nudge asks for an empty transaction: the chain stands still, and something here waits for a block.
+	Nudge struct{}
 	// Judge asks what ends grants, in one final block. Judged answers it.
 	Judge struct{ Given []ledger.Given }
 )
@@ -68,3 +70,4 @@ func (Submit) action() {}
 func (Note) action()   {}
 func (Forget) action() {}
 func (Judge) action()  {}
+func (Nudge) action()  {}

@@ -34,6 +34,8 @@ type Machine struct {
 	number  uint64          // of the last request
 	stores  map[uint64][]*work
 	storing uint64
+	nudgeAt time.Duration // when to ask for a block; 0: nothing has waited yet
+	flying  int           // works that are dispatched
 
 	changedReady bool // what is ready may go now
 	tenure       tenure

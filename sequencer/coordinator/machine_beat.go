@@ -13,6 +13,7 @@ import (
 func (m *Machine) tick() {
 	m.overdue()
 	m.tellAgain()
+	m.nudge()
 	if len(m.tenure.waits) > 0 && m.now < m.tenure.holds && m.now >= m.tenure.askedAt+m.set.Silence {
 		m.pull()
 	}
@@ -46,9 +47,6 @@ func (m *Machine) beat() {
 		better := coordinates && m.precedes(m.own(), one.account, m.set.Self)
 		if digest.Count == 0 && !lesser && !better || one.account == m.set.Self && digest.Count == 0 {
 			continue
-		}
-		if m.set.Broken == BeatDigest {
-			digest = wire.Digest{}
 		}
 		m.do(Pulse{To: one.account, Pulse: wire.Pulse{Contract: m.set.Contract.Address, Height: m.final(), Range: m.tenure.rng, Works: coordinates, Digest: digest}})
 	}

@@ -12,6 +12,7 @@ func (m *Machine) block(b ledger.Block) {
 	was := m.final()
 	m.head = b.Number
 	m.seen++
+	m.nudgeAt = 0
 	for _, f := range b.Facts {
 		m.fact(f)
 	}
@@ -89,6 +90,22 @@ func (m *Machine) settle(was uint64) {
 	}
 }
 
+// nudge asks for a block when an entry that is dispatched waits for one and none comes (Q6). Mostly its sender does that
+// sooner; but it may have lost its row.
+func (m *Machine) nudge() {
+	if m.flying == 0 {
+		m.nudgeAt = 0
+		return
+	}
+	switch {
+	case m.nudgeAt == 0:
+		m.nudgeAt = m.now + m.set.NudgeAfter
+	case m.now >= m.nudgeAt:
+		m.nudgeAt = m.now + 2*m.set.NudgeAfter
+		m.do(Nudge{})
+	}
+}
+
 // lasts notes the last block of a work's grant.
 func (m *Machine) lasts(w *work) {
 	m.lasting[w.grant.ValidUntil] = append(m.lasting[w.grant.ValidUntil], w)
@@ -139,6 +156,7 @@ func (m *Machine) load(rows []Row) {
 		c.digest.Add(w.Sequence, 1)
 		m.flight.board(w, m.set.Scheme)
 		m.inFlight++
+		m.flying++
 		m.lasts(w)
 		entries = append(entries, r.Entry)
 		m.judging = append(m.judging, w)
@@ -180,6 +198,7 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 	if m.tenure.inherited == nil {
 		m.tenure.inherited = map[ledger.Intent][]*work{}
 	}
+	m.flying++
 	m.tenure.inherited[w.Intent] = append(m.tenure.inherited[w.Intent], w)
 	return w
 }

@@ -211,6 +211,7 @@ func (m *Machine) tell(w *work, e event) bool {
 		return false
 	}
 	w.was, w.state = w.state, c.next
+	m.flying += waits(w.state) - waits(w.was)
 	switch c.do {
 	case nothing:
 	case unwinds:
@@ -225,6 +226,14 @@ func (m *Machine) tell(w *work, e event) bool {
 		m.exclude(w)
 	}
 	return true
+}
+
+// waits is 1 for a work that waits for a block.
+func waits(s state) int {
+	if s == dispatched {
+		return 1
+	}
+	return 0
 }
 
 // Diagram returns the table as a diagram for Mermaid.

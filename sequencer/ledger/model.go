@@ -61,6 +61,16 @@ func (m *Model) Block(sent ...Sent) (facts []Fact) {
 	return facts
 }
 
+// Recreate brings a state back in the last block, as no contract may: it is for proofs that something falls then.
+func (m *Model) Recreate(s StateID) {
+	if m.unspent[s] {
+		return
+	}
+	m.unspent[s] = true
+	u := &m.undo[len(m.undo)-1]
+	u.creating = append(u.creating, s)
+}
+
 // Revert takes the last block back.
 func (m *Model) Revert() {
 	last := m.undo[len(m.undo)-1]

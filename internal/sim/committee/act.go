@@ -2,6 +2,7 @@ package committee
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -46,8 +47,7 @@ func (n *node) performSender(actions []sender.Action) {
 				By: n.account, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: n.r.signer.Sign(n.account, h)},
 			})
 		case sender.Nudge:
-			n.r.stats["nudges"]++
-			n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
+			n.nudge()
 		}
 	}
 }
@@ -69,6 +69,8 @@ func (n *node) performCoordinator(actions []coordinator.Action) {
 			n.commit(func() { n.db.note(a) }, func() {})
 		case coordinator.Forget:
 			n.commit(func() { n.db.forget(a) }, func() {})
+		case coordinator.Nudge:
+			n.nudge()
 		case coordinator.Submit:
 			n.submit(a)
 		case coordinator.Judge:
@@ -96,14 +98,20 @@ func (n *node) performEndorser(actions []endorser.Action) {
 	}
 }
 
+func (n *node) nudge() {
+	n.r.stats["nudges"]++
+	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
+}
+
 // submit hands entries to the submitter, in a transaction of their own each time.
 func (n *node) submit(a coordinator.Submit) {
 	n.r.judgeDispatch(n, a.Entries)
-	key := n.name
+	var key strings.Builder
+	key.WriteString(n.name)
 	for _, e := range a.Entries {
-		key += fmt.Sprint(" ", e.Grant.Assembled)
+		key.WriteString(e.Grant.Assembled.String())
 	}
-	n.r.chain.send(key, ledger.Sent{By: n.account, Entries: a.Entries})
+	n.r.chain.send(key.String(), ledger.Sent{By: n.account, Entries: a.Entries})
 	n.r.note(n.name, "dispatches", int64(len(a.Entries)))
 }
 

@@ -31,8 +31,9 @@ type sent struct {
 }
 
 type mined struct {
-	sent  []*sent
-	facts []ledger.Fact
+	sent      []*sent
+	facts     []ledger.Fact
+	recreated []ledger.StateID // without the rule derived-ids
 }
 
 // landing is an intent that is in the chain.
@@ -110,7 +111,10 @@ func (c *chain) add(take []*sent) {
 	for i, s := range take {
 		all[i] = s.Sent
 	}
-	m := mined{sent: take, facts: c.head.Block(all...)}
+	m := mined{sent: take, facts: c.head.Block(all...), recreated: c.recurring()}
+	for _, id := range m.recreated {
+		c.head.Recreate(id)
+	}
 	c.blocks = append(c.blocks, m)
 	n := c.head.Number()
 	for _, s := range take {
@@ -130,8 +134,27 @@ func (c *chain) add(take []*sent) {
 			again = append(again, s.Sent)
 		}
 		c.final.Block(again...)
+		for _, id := range c.blocks[c.final.Number()-1].recreated {
+			c.final.Recreate(id)
+		}
 	}
 	c.r.publish(ledger.Block{Number: n, Facts: m.facts})
+}
+
+// recurring returns spent states that come back, where their names do not derive from what creates them.
+func (c *chain) recurring() (back []ledger.StateID) {
+	if c.r.broken != "derived-ids" || len(c.public) == 0 {
+		return nil
+	}
+	for range 10 {
+		e := c.public[c.r.w.Pick(len(c.public))]
+		for _, id := range e.Inputs {
+			if !c.final.Unspent(id) && !c.head.Unspent(id) {
+				back = append(back, id)
+			}
+		}
+	}
+	return back
 }
 
 // reorganise takes some blocks back. What was in them waits again.
@@ -142,7 +165,7 @@ func (c *chain) reorganise() {
 		return
 	}
 	c.r.stats["reorganisations"]++
-	c.r.note("the chain", "takes blocks back", int64(deep))
+	c.r.tell("the chain", "takes %d blocks back", deep)
 	for range deep {
 		last := c.blocks[len(c.blocks)-1]
 		c.blocks = c.blocks[:len(c.blocks)-1]

@@ -25,15 +25,16 @@ type database struct {
 	results map[ledger.Sequence]sender.Result
 	wholes  map[ledger.Hash]wire.Whole // granted or landed, for members that lack them
 
-	rows  map[ledger.Intent]coordinator.Row
-	order []ledger.Intent // of their dispatch
+	submitted map[ledger.Hash]bool // for the judge
+	rows      map[ledger.Intent]coordinator.Row
+	order     []ledger.Intent // of their dispatch
 }
 
 func newDatabase() *database {
 	return &database{
 		states: map[ledger.StateID]domain.State{}, missing: map[ledger.Hash]book.Missing{}, early: map[ledger.StateID]bool{},
 		place: map[ledger.Sequence]int{}, results: map[ledger.Sequence]sender.Result{}, wholes: map[ledger.Hash]wire.Whole{},
-		rows: map[ledger.Intent]coordinator.Row{},
+		rows: map[ledger.Intent]coordinator.Row{}, submitted: map[ledger.Hash]bool{},
 	}
 }
 

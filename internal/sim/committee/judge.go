@@ -25,6 +25,7 @@ const (
 	OneDispatches   = "I8 one dispatches"
 	IdleIsSilent    = "I9 idle is silent"
 	OneAnswer       = "I10 one answer"
+	OwnAttempt      = "I5 own attempt"
 	NoStarvation    = "starvation"
 	TableKept       = "the table is kept"
 )
@@ -87,12 +88,13 @@ func (r *run) finished(n *node, result sender.Result) {
 	in := slices.ContainsFunc(r.chain.facts[w.payload], func(l landing) bool { return l.block <= r.chain.final.Number() })
 	if result.Confirmed {
 		r.stats["confirmed"]++
+		r.tell(n.name, "ends %s (%s) as confirmed, after %.1f s", w.key, w.text, (w.ended - w.accepted).Seconds())
 		r.check(in, ToldTheTruth, "%s was told confirmed, and is not in the final chain", w.key)
 	} else {
 		r.stats["reverted"]++
-		r.note(n.name, "reverts "+w.key+": "+result.Why, 0)
+		r.tell(n.name, "ends %s (%s) as reverted: %s", w.key, w.text, result.Why)
 		r.check(len(r.chain.facts[w.payload]) == 0, ToldTheTruth, "%s was told reverted (%s), and is in the chain", w.key, result.Why)
-		impossible := strings.HasSuffix(w.text, "never") || strings.HasSuffix(w.text, "fails")
+		impossible := strings.HasSuffix(w.text, "never") || strings.HasSuffix(w.text, "fails") || strings.Contains(w.text, " odd ")
 		r.check(impossible || w.given, NoStarvation, "%s (%s) was given up, though it was possible: %s", w.key, w.text, result.Why)
 	}
 }
@@ -117,12 +119,32 @@ func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
 	r.stats["dispatched"] += int64(len(entries))
 	for _, e := range entries {
 		g := e.Grant
+		if r.firstTime(n, e) {
+			r.check(!n.closed[g.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
+		}
 		r.check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
 		n.sent[e.Intent] = true
 		r.check(g.Assembled == r.scheme.Assembled(r.contract, e.Attempt), GrantStored, "%s dispatches what was not granted", n.name)
 	}
 	if r.cfg.Calm && r.lagged == 0 {
 		r.judgeOne(n)
+	}
+}
+
+// closed notes what a node must not dispatch any more, since it has told a better one what it has dispatched: all that
+// it had, but for what its senders cannot give to the other.
+func (r *run) closed(n *node, asker ledger.Account, h wire.Handover) {
+	for _, e := range h.Entries {
+		n.db.submitted[r.scheme.Assembled(r.contract, e.Attempt)] = true // it may still be on its way to the submitter
+	}
+	at := r.inherits[r.byAccount[asker]]
+	if at == nil || !r.committee.Prefers(at.number, string(asker), n.name) {
+		return
+	}
+	for id, avoid := range n.delegations {
+		if !slices.Contains(avoid, asker) {
+			n.closed[id] = true
+		}
 	}
 }
 
@@ -136,7 +158,7 @@ func (r *run) judgeInherited(n *node) {
 	r.check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
-		decided = decided || r.chain.head.Number() >= a.ValidUntil || n.sent[a.Attempt.Intent] // its own attempt of the same intent
+		decided = decided || r.chain.head.Number() >= a.ValidUntil || n.sent[a.Attempt.Intent]
 		decided = decided || slices.ContainsFunc(a.Attempt.Inputs, func(id ledger.StateID) bool { return !r.chain.head.Unspent(id) })
 		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
@@ -159,8 +181,17 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 		for _, g := range body.Items {
 			if g.Why == wire.Done {
 				r.check(r.granted[grantKey{g.Grant.Assembled, g.Grant.Delegation, g.Grant.Coordinator}], GrantStored, "%s sends a grant that is not stored", n.name)
+				r.check(r.assembled[g.Grant.Assembled] == n.account, OwnAttempt, "%s grants what it did not assemble", n.name)
 			}
 		}
+	case wire.Assembled:
+		for _, a := range body.Results {
+			if a.Why == wire.Done {
+				r.assembled[r.scheme.Assembled(r.contract, a.Attempt)] = n.account
+			}
+		}
+	case wire.Handover:
+		r.closed(n, to, body)
 	case wire.Assemble:
 		r.judgeOrder(n, to, body)
 	case wire.AskHandover:
@@ -171,6 +202,7 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 				at.holds = r.w.Now() + 2*time.Second
 			}
 			r.inherits[n] = at
+			r.tell(n.name, "begins to coordinate, in range %d", body.Range)
 		}
 		at.asked[to], at.requests[msg.Request] = true, to
 	case wire.AskGrant:
@@ -190,10 +222,12 @@ func (r *run) judgeArrived(n *node, from ledger.Account, msg wire.Message) {
 	if at := r.inherits[n]; at != nil && at.requests[msg.Request] == from && at.asked[from] {
 		delete(at.asked, from)
 		if h, is := msg.Body.(wire.Handover); is {
-			for _, e := range h.Entries {
-				at.entries = append(at.entries, e)
-			}
+			at.entries = append(at.entries, h.Entries...)
 		}
+	}
+	if d, is := msg.Body.(wire.Delegate); is {
+		n.delegations[d.Delegation] = d.Avoid
+		delete(n.closed, d.Delegation)
 	}
 	if !isAnswer(msg.Body) && msg.Request != (wire.RequestID{}) {
 		k := key(n, msg.Request)

@@ -1,7 +1,9 @@
 package committee
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -12,6 +14,13 @@ import (
 
 // carry takes a message from one node to another: late, twice, out of order, or never, and always as bytes.
 func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
+	if _, list := msg.Body.(wire.AskList); list && r.broken == "beat-digest" {
+		return
+	}
+	if _, returned := msg.Body.(wire.Returned); returned && r.w.Chance(r.lostReturns) {
+		return
+	}
+	msg.Body = r.forged(msg.Body)
 	r.judgeSent(n, to, msg)
 	bytes, err := wire.Encode(msg)
 	if !r.check(err == nil, "the wire", "%s cannot send %v: %v", n.name, msg, err) {
@@ -83,6 +92,18 @@ func (n *node) beat(p coordinator.Pulse) {
 	n.r.net.Tell(n.name, target.name, arrive)
 }
 
+// forged is what a coordinator sends that wants another attempt granted than its sender has assembled.
+func (r *run) forged(body wire.Body) wire.Body {
+	ask, is := body.(wire.AskGrant)
+	if !is || r.quiet || !r.w.Chance(0.005) {
+		return body
+	}
+	r.stats["forgeries"]++
+	items := slices.Clone(ask.Items)
+	binary.BigEndian.PutUint64(items[r.w.Pick(len(items))].Assembled[:], r.w.Draw())
+	return wire.AskGrant{By: ask.By, Items: items}
+}
+
 func (r *run) copies() int {
 	if !r.quiet && r.w.Chance(0.02) {
 		return 1
@@ -138,6 +159,15 @@ func (n *node) hear(w wire.Whole) {
 }
 
 func (r *run) note(who, what string, number int64) { r.w.Note(who, what, number) }
+
+// tell writes a line of the story.
+func (r *run) tell(who, what string, args ...any) {
+	what = fmt.Sprintf(what, args...)
+	r.note(who, what, 0)
+	if r.cfg.Story != nil {
+		_, _ = fmt.Fprintf(r.cfg.Story, "%7.1f s  %-10s %s\n", r.w.Now().Seconds(), who, what)
+	}
+}
 
 // check reports a violation unless something holds, and returns whether it does.
 func (r *run) check(holds bool, invariant, detail string, args ...any) bool {

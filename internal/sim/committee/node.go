@@ -3,6 +3,7 @@ package committee
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
@@ -30,10 +31,12 @@ type node struct {
 	sender      *sender.Machine
 	coordinator *coordinator.Machine
 	endorser    *endorser.Machine
-	followed    time.Duration            // when the last block reaches it
-	landed      map[ledger.Intent]uint64 // that it has seen in the chain: the block
-	sent        map[ledger.Intent]bool   // that it has dispatched
-	fetcher     wire.Incarnation         // of its requests for attempts
+	followed    time.Duration                    // when the last block reaches it
+	landed      map[ledger.Intent]uint64         // that it has seen in the chain: the block
+	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
+	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
+	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
+	fetcher     wire.Incarnation                 // of its requests for attempts
 	fetched     time.Duration
 	stay        bool          // it does not come back
 	slow        time.Duration // by which it answers later
@@ -49,7 +52,10 @@ func (n *node) boot() {
 	n.up, n.born = true, n.r.w.Now()
 	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
 	n.fetched, n.requests = 0, 0
-	n.r.note(n.name, "starts", int64(n.lives))
+	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
+	if n.lives > 1 {
+		n.r.tell(n.name, "starts again")
+	}
 	contract := n.r.contract
 	n.book = n.must(book.New(book.Config{Contract: contract, Scheme: n.r.scheme, Rules: n.r.rules}))
 	at := n.db.load(n.book)
@@ -102,7 +108,7 @@ func (n *node) follow(in any) {
 			n.db.settle(n.book)
 			for _, f := range in.Facts {
 				if f.Skipped != ledger.Taken && f.Skipped != ledger.Repeated {
-					n.landed[f.Intent] = in.Number // skipped is not dead, but nobody waits for it any more
+					n.sent[f.Intent] = true // skipped is not dead, but nobody waits for it any more
 					n.lookUp(f)
 				}
 				if f.Skipped == ledger.Taken {
@@ -185,7 +191,7 @@ func (n *node) crash(why string) {
 		return
 	}
 	n.r.stats["crashes"]++
-	n.r.note(n.name, "is killed "+why, 0)
+	n.r.tell(n.name, "%s", strings.TrimSpace("is killed "+why))
 	wait := n.r.w.Between(50*time.Millisecond, 5*time.Second)
 	if n.r.w.Chance(0.1) {
 		wait = n.r.w.Between(5*time.Second, 30*time.Second)

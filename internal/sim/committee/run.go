@@ -17,36 +17,30 @@ import (
 
 const (
 	maxViolations = 5
-	faultsFor     = time.Minute     // while users hand their intents in
 	endsWithin    = 3 * time.Minute // after the faults, until every intent has ended
 	silentFor     = 10 * time.Second
 )
 
-// signer signs for all: nobody in the world forges a signature.
-type signer interface {
-	ledger.Scheme
-	Sign(a ledger.Account, h ledger.Hash) []byte
-}
-
 // run is one committee in its world.
 type run struct {
-	cfg       Config
-	broken    string
-	scene     *scene // nil: every fault
-	w         *world.World
-	net       *world.Network
-	chain     *chain
-	contract  ledger.Contract
-	committee ranking.Committee
-	scheme    ledger.Scheme
-	signer    ledgertest.Fake
-	rules     domain.Rules
-	nodes     []*node
-	byAccount map[ledger.Account]*node
-	rank      map[ledger.Account]int
-	odds      odds
-	lagged    time.Duration // the longest time that a block takes to a node
-	quiet     bool          // the faults are over
+	cfg         Config
+	broken      string
+	scene       *scene // nil: every fault
+	w           *world.World
+	net         *world.Network
+	chain       *chain
+	contract    ledger.Contract
+	committee   ranking.Committee
+	scheme      ledger.Scheme
+	signer      ledgertest.Fake
+	rules       domain.Rules
+	nodes       []*node
+	byAccount   map[ledger.Account]*node
+	rank        map[ledger.Account]int
+	odds        odds
+	lagged      time.Duration // the longest time that a block takes to a node
+	quiet       bool          // the faults are over
+	lostReturns float64       // of the messages that give work back
 
 	wishes      map[string]*wish
 	order       []string
@@ -56,6 +50,7 @@ type run struct {
 	orders      map[orderKey]*order
 	lastMessage time.Duration
 	anyRestored bool
+	assembled   map[ledger.Hash]ledger.Account // by whom
 	inherits    map[*node]*inheritance
 
 	found []sim.Violation
@@ -87,7 +82,7 @@ func Run(cfg Config) sim.Report {
 		r.users()
 		r.w.After(time.Second, r.fault)
 	}
-	r.until(faultsFor)
+	r.until(r.cfg.Faults)
 	if r.scene == nil {
 		r.calm()
 	}
@@ -113,7 +108,7 @@ func newRun(cfg Config) *run {
 		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond), rules: tokens{},
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
-		inherits: map[*node]*inheritance{},
+		inherits: map[*node]*inheritance{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
 	r.scheme = r.schemeOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: 10, Depth: 3, Life: 20, Domain: "tokens/1"}
@@ -164,7 +159,7 @@ func (r *run) until(at time.Duration) {
 
 // settled reports whether every intent has ended and nothing is under way.
 func (r *run) settled() bool {
-	if r.w.Now() < faultsFor+2*time.Second || r.w.Steps()%64 != 0 {
+	if r.w.Now() < r.cfg.Faults+2*time.Second || r.w.Steps()%64 != 0 {
 		return false
 	}
 	for _, n := range r.nodes {
@@ -187,7 +182,7 @@ func (r *run) calm() {
 		}
 	}
 	r.net.Calm(names)
-	r.note("the world", "faults are over", 0)
+	r.tell("the world", "has no more faults")
 }
 
 // judgeSilence is I9: when nothing is in flight, nothing is sent.
@@ -209,7 +204,7 @@ func (r *run) users() {
 	purses := []string{"red", "green", "blue"}
 	for i := range r.cfg.Intents {
 		n := r.nodes[r.w.Pick(len(r.nodes))]
-		at := r.w.Between(time.Millisecond, faultsFor*9/10)
+		at := r.w.Between(time.Millisecond, r.cfg.Faults*9/10)
 		if i < 4 {
 			at = r.w.Between(time.Millisecond, time.Second)
 		}
@@ -227,7 +222,7 @@ func (r *run) users() {
 	}
 	// What was not funded is funded in the end, so that every intent can end.
 	for i, purse := range purses {
-		r.wish(faultsFor+time.Second, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 1000", purse), 1000)
+		r.wish(r.cfg.Faults+time.Second, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 1000", purse), 1000)
 	}
 }
 
@@ -242,7 +237,7 @@ func (r *run) ask(w *wish) {
 		return
 	case n.up:
 		n.toSender(sender.Submit{Key: w.key, Payload: []byte(w.text)})
-		if r.w.Chance(r.odds.cancel) && r.w.Now() < faultsFor {
+		if r.w.Chance(r.odds.cancel) && r.w.Now() < r.cfg.Faults {
 			n.later(r.w.Between(time.Millisecond, 5*time.Second), func() { n.cancel(w) })
 		}
 	}
@@ -305,6 +300,7 @@ func (r *run) cut(a, b *node, wait time.Duration) {
 	if both {
 		r.net.Cut(b.name, a.name)
 	}
+	r.tell("the network", "is cut from %s to %s%s, for %.0f s", a.name, b.name, map[bool]string{true: " and back"}[both], wait.Seconds())
 	r.w.After(wait, func() {
 		r.net.Heal(a.name, b.name)
 		if both {
@@ -318,6 +314,7 @@ func (r *run) partition() {
 	r.stats["partitions"]++
 	cut := 1 + r.w.Pick(max(1, len(r.nodes)-1))
 	wait := r.w.Between(2*time.Second, 20*time.Second)
+	r.tell("the network", "is parted: the first %d nodes and the others, for %.0f s", cut, wait.Seconds())
 	for i, a := range r.nodes {
 		for j, b := range r.nodes {
 			if (i < cut) != (j < cut) {
@@ -337,6 +334,7 @@ func (r *run) replay() {
 	e := r.chain.public[r.w.Pick(len(r.chain.public))]
 	thief := r.nodes[r.w.Pick(len(r.nodes))]
 	r.stats["replays"]++
+	r.tell(thief.name, "copies a public entry of %s", string(e.Owner))
 	r.chain.send(fmt.Sprint("replay ", r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
 	if thief.account == e.Owner {
 		return
@@ -358,6 +356,9 @@ func (r *run) violate(invariant, detail string) {
 // line is the command that repeats the run.
 func (r *run) line() string {
 	line := fmt.Sprintf("conch sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
+	if r.cfg.Faults != time.Minute {
+		line += " --faults " + r.cfg.Faults.String()
+	}
 	if r.cfg.Calm {
 		line += " --calm"
 	}

@@ -31,7 +31,7 @@ var scenes = []scene{
 	},
 	{
 		Name: "heights", What: "blocks reach nodes up to 8 seconds late, so that they are up to two ranges apart", nodes: 10,
-		Ends: 30 * time.Second, blocks: 4, set: heights,
+		Ends: 45 * time.Second, blocks: 4, set: heights,
 	},
 	{
 		Name: "stuck", What: "a coordinator dies with transactions that never land, and the next range names another node",
@@ -39,15 +39,15 @@ var scenes = []scene{
 	},
 	{
 		Name: "contention", What: "all spend one state, one intent at a time, and one sender is slow",
-		Ends: 10 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
+		Ends: 7 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
 	},
 	{
 		Name: "half-dead", What: "a sender still assembles, and never answers when it is asked for grants",
 		Ends: 20 * time.Second, blocks: 1_000_000, set: halfDead,
 	},
 	{
-		Name: "lost-returns", What: "messages get lost, and coordinators give work back",
-		Ends: 30 * time.Second, blocks: 4, set: lostReturns,
+		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
+		Ends: 20 * time.Second, blocks: 1_000_000, set: lostReturns,
 	},
 }
 
@@ -144,7 +144,7 @@ func contention(r *run) {
 			r.stream(n, 5, 2*time.Second, 100*time.Millisecond, "turn red", 0)
 			continue
 		}
-		for range 1500 { // they have work for more than 20 seconds, one at a time
+		for range 700 { // they have work for some 10 seconds, one at a time
 			r.wish(2*time.Second, n, "turn red", 0).exempt = true
 		}
 	}
@@ -163,9 +163,10 @@ func halfDead(r *run) {
 }
 
 func lostReturns(r *run) {
-	r.net.Worse(0.05)
+	r.lostReturns = 0.33
 	for _, n := range r.nodes {
-		r.stream(n, 30, time.Second, 50*time.Second, "give red 1", 1)
+		r.stream(n, 400, time.Second, 55*time.Second, "give red 1", 1)
+		r.stream(n, 5, 2*time.Second, 20*time.Second, "odd red", 0)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 )
 
 // tokens is a domain for the world: a state is an amount in a purse, which any member may spend. An intent has a name,
-// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 turn red", "10 never", "11 fails".
+// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 turn red", "10 odd red", "11 never", "12
+// fails".
 type tokens struct{}
 
 var (
@@ -57,6 +58,8 @@ func (tokens) Assemble(call domain.Call, view domain.View) (d domain.Draft, err 
 			return domain.Draft{Inputs: []ledger.StateID{s.ID}, Outputs: [][]byte{s.Data}}, nil
 		}
 		return d, domain.ErrConflict
+	case "odd": // members refuse it
+		return domain.Draft{Outputs: [][]byte{[]byte(words[2] + " 0")}}, nil
 	case "fails":
 		return d, errFails
 	}
@@ -72,6 +75,9 @@ func (tokens) Endorse(p domain.Proposal) error {
 	}
 	for _, o := range p.Outputs {
 		out += valueOf(o)
+	}
+	if words[1] == "odd" {
+		return errWrong
 	}
 	if words[1] == "give" {
 		given, _ := strconv.ParseUint(words[3], 10, 64)

@@ -8,7 +8,6 @@ type Network struct {
 	unit time.Duration
 	cut  map[link]*parked
 	calm bool
-	loss float64 // of all messages; 0: the usual
 }
 
 type link struct{ from, to string }
@@ -68,15 +67,7 @@ func (n *Network) delay() time.Duration {
 	}
 }
 
-func (n *Network) loses() bool {
-	if n.loss > 0 {
-		return n.w.Chance(n.loss)
-	}
-	return !n.calm && n.w.Chance(0.006)
-}
-
-// Worse makes the network lose this part of all messages, also when it is calm.
-func (n *Network) Worse(loss float64) { n.loss = loss }
+func (n *Network) loses() bool { return !n.calm && n.w.Chance(0.006) }
 
 // Tell sends a datagram.
 func (n *Network) Tell(from, to string, arrive func()) {

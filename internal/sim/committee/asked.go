@@ -32,6 +32,13 @@ func (d *database) hasResult(key string) bool {
 	return false
 }
 
+// firstTime reports whether an entry is dispatched for the first time: after a start what is stored is submitted again.
+func (r *run) firstTime(n *node, e ledger.Entry) bool {
+	first := !n.db.submitted[e.Grant.Assembled]
+	n.db.submitted[e.Grant.Assembled] = true
+	return first
+}
+
 // cancel has a user cancel an intent.
 func (n *node) cancel(w *wish) {
 	w.given = true
