@@ -17,6 +17,9 @@ NIGHTLY_COUNT ?= 3
 CHAOS_FAULTS ?= 150
 NIGHTLY_FAULTS ?= 1000
 
+# Inputs for each fuzz test. Their corpora are tests too, and run with all others.
+FUZZ_RUNS ?= 300000
+
 # The node is a program of its own, whose code is not ours. It is the one package that
 # is not tested under the race detector, which would compile all of go-ethereum once
 # more; chain/evm tests it as a process. It is built as vet and lint see it, so that
@@ -33,7 +36,7 @@ export GORACE ?= atexit_sleep_ms=50
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -97,15 +100,22 @@ cover: ## coverage over all modules: cover.out, cover.html, and the sum
 	go tool cover -html cover.out -o cover.html
 	@go tool cover -func cover.out | tail -n 1
 
-nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGHTLY=1), several times, a thousand faults
+nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGHTLY=1), several times, fuzz tests, a thousand faults
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
+
+proto: ## the Go code of wire.proto, the messages between nodes; needs protoc
+	@scripts/proto.sh
+
+fuzz: ## every fuzz test, FUZZ_RUNS (300000) inputs each; a finding is a new file in testdata/fuzz
+	@scripts/fuzz.sh $(FUZZ_RUNS)
 
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)

@@ -60,6 +60,12 @@
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
 //   - [github.com/conchhq/conch/sequencer/coordinator]: the machine that brings the
 //     intents of all members into one order.
+//   - [github.com/conchhq/conch/sequencer/notes]: the worked example of such rules, notes of
+//     money that any member may spend.
+//   - [github.com/conchhq/conch/sequencer/book]: what a node knows of a contract's states.
+//   - [github.com/conchhq/conch/sequencer/endorser]: which attempts a member endorses.
+//   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
+//     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -73,6 +79,8 @@
 //     providers that limit, lag and lie as real ones do.
 //   - [github.com/conchhq/conch/sequencer/ledger/ledgertest]: for ledgers of shared
 //     contracts.
+//   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
+//     states.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //

@@ -18,6 +18,11 @@ var (
 	shared = []string{"./sequencer/domain", "./sequencer/wire", "./sequencer/ranking", "./sequencer/ledger", "./sequencer/book"}
 )
 
+// The book is read by every role, so it knows the words and no policy.
+const bookkeeper = "./sequencer/book"
+
+var booked = []string{"./sequencer/domain", "./sequencer/ledger", "./sequencer/wire"}
+
 // isElectorOf reports whether checkActors reports this import.
 func isElectorOf(actor, elector string) bool {
 	return slices.Contains(actors, actor) && slices.Contains(electors, elector)
@@ -55,6 +60,7 @@ func wingWalls() []wall {
 				{"two roles", rooms(room("./sequencer/sender", "./sequencer/coordinator")), "./sequencer/sender must not import ./sequencer/coordinator"},
 				{"a test", rooms(room("./sequencer/endorser").tested("./sequencer/sender")), "the tests of ./sequencer/endorser must not import"},
 				{"the wire knows a role", rooms(room("./sequencer/wire", "./sequencer/sender")), "./sequencer/wire must not import"},
+				{"the book knows a policy", rooms(room("./sequencer/book", "./sequencer/wire", "./sequencer/ranking")), "./sequencer/book must not import ./sequencer/ranking"},
 				{"the domain knows a role", rooms(room("./sequencer/domain", "./sequencer/endorser")), "./sequencer/domain must not import"},
 			},
 		},
@@ -97,6 +103,13 @@ func checkRoles(h house) (complaints []string) {
 			return at >= 0 && at != own
 		}
 		complaints = append(complaints, p.mustNotImport(otherRole)...)
+		if p.path == bookkeeper { // its tests may use more
+			for _, to := range p.imports {
+				if inside(to, "./sequencer") && !otherRole(to) && !slices.Contains(booked, to) {
+					complaints = append(complaints, p.path+" must not import "+to)
+				}
+			}
+		}
 	}
 	return complaints
 }

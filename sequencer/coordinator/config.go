@@ -10,13 +10,16 @@ import (
 )
 
 // Book is what the node knows of the contract's states. The machine only reads it.
-type Book interface {
+type Book interface { //nolint:interfacebloat // what the machine reads, and nothing else
 	// Hear takes an attempt's content and returns its hash, or says what is wrong with it.
 	Hear(w wire.Whole) (assembled ledger.Hash, err error)
 	// Whole returns the content of an attempt that was heard.
 	Whole(assembled ledger.Hash) (wire.Whole, bool)
 	// Unspent reports whether a state is unspent at the head.
 	Unspent(s ledger.StateID) bool
+	// Decided reports whether an attempt has landed, or a state that it spends or reads was spent by another, in a block
+	// that is not final.
+	Decided(assembled ledger.Hash, a ledger.Attempt) bool
 }
 
 // Config is what a coordinator needs. Zero durations and numbers have defaults.
@@ -36,6 +39,7 @@ type Config struct {
 	Hold         time.Duration // the longest wait for what was inherited; 2 s
 	KeptFor      time.Duration // how long work is kept whose sender cannot reach a better coordinator; 10 s
 	LongestAside time.Duration // the longest time for which a silent member is not asked; 30 s
+	NudgeAfter   time.Duration // without a block, while an entry waits for one whose sender asks for none; 5 s
 	Batch        int           // intents in a request to assemble, and entries in a submission; 50
 	InFlight     int           // attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
 	Pool         int           // intents of one sender; above it the coordinator is busy; 100,000
@@ -57,7 +61,6 @@ type Rule string
 // The rules.
 const (
 	NoRefusal      Rule = "no-refusal"      // better coordinators are no reason to refuse work
-	BeatDigest     Rule = "beat-digest"     // a heartbeat says what the coordinator has
 	BoundedHold    Rule = "bounded-hold"    // inherited work holds dispatch for a time only
 	Cut            Rule = "cut"             // an answer to a handover ends dispatch
 	ExclusiveLoser Rule = "exclusive-loser" // who lost a state has the next turn alone
@@ -67,7 +70,7 @@ const (
 func (c Config) withDefaults() Config {
 	for d, value := range map[*time.Duration]time.Duration{
 		&c.Beat: 200 * time.Millisecond, &c.Silence: 500 * time.Millisecond, &c.Hold: 2 * time.Second,
-		&c.KeptFor: 10 * time.Second, &c.LongestAside: 30 * time.Second,
+		&c.KeptFor: 10 * time.Second, &c.NudgeAfter: 5 * time.Second, &c.LongestAside: 30 * time.Second,
 	} {
 		if *d == 0 {
 			*d = value
@@ -96,7 +99,7 @@ func (c Config) Validate() error {
 	check(c.Self == "", "the node has no account")
 	check(c.Committee != nil && !c.Committee.Has(string(c.Self)), "the node is not in the contract's committee")
 	check(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
-	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.LongestAside < 0, "durations are not negative")
+	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.LongestAside < 0, "durations are not negative")
 	check(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
 	return errors.Join(faults...)
 }

@@ -5,8 +5,9 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// Input is what the machine is told.
-type Input interface{ input() }
+// Input is what the machine is told: a ledger.Block or ledger.Rewind, which the book knows already, or one of the types
+// below. Others are ignored.
+type Input any
 
 type (
 	// Received is a message of a member, whose signatures were verified.
@@ -14,27 +15,21 @@ type (
 		From    ledger.Account
 		Message wire.Message
 	}
-	// Heard says that another coordinator's heartbeat has named the contract.
-	Heard struct{ From ledger.Account }
+	// Heard is another coordinator's heartbeat for the contract.
+	Heard struct {
+		From  ledger.Account
+		Pulse wire.Pulse
+	}
 	// Stored answers Store: the rows are durable.
 	Stored struct{ Number uint64 }
-	// Included is the next block of the canonical chain. The book has it already.
-	Included ledger.Block
-	// Rewound says that blocks are gone. The book knows it already.
-	Rewound ledger.Rewind
-	// Judged answers Judge, in its order.
-	Judged struct{ Ends []ledger.End }
+	// Judged answers Judge, in its order, by one final block.
+	Judged struct {
+		Number uint64
+		Ends   []ledger.End
+	}
 	// Tick comes about every 50 ms while the machine is not idle.
 	Tick struct{}
 )
-
-func (Received) input() {}
-func (Heard) input()    {}
-func (Stored) input()   {}
-func (Included) input() {}
-func (Rewound) input()  {}
-func (Judged) input()   {}
-func (Tick) input()     {}
 
 // Action is what the machine asks its loop to do, in order.
 type Action interface{ action() }
@@ -62,6 +57,8 @@ type (
 	Note struct{ Intents []ledger.Intent }
 	// Forget says that rows are over: the ledger has decided them in a final block.
 	Forget struct{ Intents []ledger.Intent }
+	// Nudge asks for an empty transaction: the chain stands still, and something here waits for a block.
+	Nudge struct{}
 	// Judge asks what ends grants, in one final block. Judged answers it.
 	Judge struct{ Given []ledger.Given }
 )
@@ -73,3 +70,4 @@ func (Submit) action() {}
 func (Note) action()   {}
 func (Forget) action() {}
 func (Judge) action()  {}
+func (Nudge) action()  {}

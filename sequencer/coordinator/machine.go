@@ -28,12 +28,14 @@ type Machine struct {
 	inFlight int      // attempts on board that are in no block
 	ready    []*work  // endorsed, perhaps not ready any more
 	losers   []*loser // whose turn comes, the first first
-	delayed  []*work  // to be assembled again at a time
+	delayed  []listed // to be assembled again at a time
 
 	asks    map[uint64]*ask // requests that wait for an answer
 	number  uint64          // of the last request
 	stores  map[uint64][]*work
 	storing uint64
+	nudgeAt time.Duration // when to ask for a block; 0: nothing has waited yet
+	flying  int           // works that are dispatched
 
 	changedReady bool // what is ready may go now
 	tenure       tenure
@@ -41,6 +43,7 @@ type Machine struct {
 	beatAt       time.Duration
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
+	verdicts     Judged                           // its answer, until this node has followed the ledger to that block
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
@@ -51,10 +54,10 @@ type client struct {
 	account     ledger.Account
 	works       map[ledger.Sequence]*work
 	delegations map[ledger.Hash]*delegation
-	fresh       []*work // never assembled, in submit order; those that moved on are skipped
-	again       []*work // to be assembled again
-	blocked     []*work // wait for another view
-	sawAt       uint64  // the view's version at which they were blocked
+	fresh       []listed // never assembled under its delegation, in submit order
+	again       []listed // to be assembled again
+	blocked     []listed // wait for another view
+	sawAt       uint64   // the view's version at which they were blocked
 	blockAt     time.Duration
 	digest      wire.Digest
 
@@ -62,6 +65,7 @@ type client struct {
 	knows     uint64        // the version of the context that it has, 0 for none
 	strikes   int           // requests in a row without an answer
 	aside     time.Duration // until then it is not asked
+	mute      bool          // it was set aside since it did not answer for a grant
 	lost      *loser        // its turn to come
 	fresher   bool
 	untold    []*work // dispatched, and the owner has not confirmed that it knows
@@ -69,8 +73,9 @@ type client struct {
 	toldTries int
 }
 
-// New returns the machine of a node that starts, and what is to be done first. The configuration is valid.
-func New(c Config) (*Machine, []Action) {
+// New returns the machine of a node that starts. The configuration is valid. What is to be done first is in the answer
+// to the first Step, whatever its input.
+func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
@@ -82,7 +87,7 @@ func New(c Config) (*Machine, []Action) {
 	m.height.Note(m.deepest())
 	m.turnedAt = m.own()
 	m.load(c.Rows)
-	return m, m.take()
+	return m
 }
 
 // Step takes an input and returns what to do. Now is the node's monotonic clock.
@@ -92,15 +97,16 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case Received:
 		m.received(in.From, in.Message)
 	case Heard:
-		m.heard(in.From)
+		m.heard(in.From, in.Pulse.Works)
 	case Stored:
 		m.stored(in.Number)
-	case Included:
-		m.block(ledger.Block(in))
-	case Rewound:
+	case ledger.Block:
+		m.block(in)
+	case ledger.Rewind:
 		m.rewind(in.To)
 	case Judged:
-		m.judged(in.Ends)
+		m.verdicts = in
+		m.judged()
 	case Tick:
 		m.tick()
 	}

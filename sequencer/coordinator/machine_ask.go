@@ -19,6 +19,7 @@ type ask struct {
 	hash     []ledger.Hash
 	turn     *loser           // whose exclusive turn the request to assemble is
 	held     []ledger.StateID // states withheld in it
+	tenure   int              // in which it was asked for a handover
 	version  uint64           // of the context that its answer confirms
 	upstream bool             // the request to endorse carries what its attempts are built on
 	view     uint64           // what could be offered when it was sent
@@ -89,7 +90,7 @@ func (m *Machine) received(from ledger.Account, msg wire.Message) {
 		}
 	case wire.Handover:
 		if a := m.answered(from, msg.Request, wire.KindAskHandover); a != nil {
-			m.inherit(from, body)
+			m.inherit(a, body)
 		}
 	case wire.Rejected:
 		if a := m.asks[msg.Request.Number]; a != nil && m.answered(from, msg.Request, a.kind) != nil {
@@ -118,7 +119,7 @@ func (m *Machine) overdue() {
 			continue
 		}
 		delete(m.asks, n)
-		switch a.kind {
+		switch a.kind { //nolint:exhaustive // the others are asked by nobody here
 		case wire.KindAssemble:
 			m.unanswered(a)
 		case wire.KindEndorse:
@@ -142,6 +143,6 @@ func (m *Machine) rejected(a *ask, r wire.Rejected) {
 	case a.kind == wire.KindAskGrant:
 		m.ungranted(a)
 	case a.kind == wire.KindAskHandover: // it has nothing to hand over that it would tell
-		m.inherit(a.to, wire.Handover{})
+		m.inherit(a, wire.Handover{})
 	}
 }

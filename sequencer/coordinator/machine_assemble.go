@@ -39,7 +39,7 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 				by = a.held
 			}
 			if by != nil && m.set.Broken != ExclusiveLoser {
-				c.again = append(c.again, w)
+				c.again = append(c.again, w.list())
 				lost = append(lost, by...)
 			} else {
 				c.block(w, a.view, m.now)
@@ -73,7 +73,7 @@ func (c *client) block(w *work, view uint64, now time.Duration) {
 	if len(c.blocked) == 0 {
 		c.sawAt, c.blockAt = view, now+50*time.Millisecond
 	}
-	c.blocked = append(c.blocked, w)
+	c.blocked = append(c.blocked, w.list())
 }
 
 // attempt judges one result. With Conflict, by has the states that another has taken first.
@@ -124,7 +124,7 @@ func (m *Machine) back(a *ask) {
 	m.endTurn(a.turn)
 	for _, w := range a.works {
 		if w.state == assembling && w.request == a && m.tell(w, unattempted) {
-			c.again = append(c.again, w)
+			c.again = append(c.again, w.list())
 		}
 	}
 }
@@ -145,9 +145,10 @@ func (m *Machine) setAside(c *client) {
 	c.strikes++
 }
 
-// awake notes that a member was heard.
+// awake notes that a member was heard. One that does not answer for grants is there, and yet no use: only a grant ends
+// that.
 func (m *Machine) awake(a ledger.Account) {
-	if c := m.clients[a]; c != nil && c.strikes > 0 {
+	if c := m.clients[a]; c != nil && !c.mute {
 		c.strikes, c.aside = 0, 0
 	}
 	one := m.memberOf(a)

@@ -12,8 +12,8 @@ import (
 // tick does what is due by the clock.
 func (m *Machine) tick() {
 	m.overdue()
-	m.askAgain()
 	m.tellAgain()
+	m.nudge()
 	if len(m.tenure.waits) > 0 && m.now < m.tenure.holds && m.now >= m.tenure.askedAt+m.set.Silence {
 		m.pull()
 	}
@@ -48,15 +48,12 @@ func (m *Machine) beat() {
 		if digest.Count == 0 && !lesser && !better || one.account == m.set.Self && digest.Count == 0 {
 			continue
 		}
-		if m.set.Broken == BeatDigest {
-			digest = wire.Digest{}
-		}
-		m.do(Pulse{To: one.account, Pulse: wire.Pulse{Contract: m.set.Contract.Address, Height: m.final(), Range: m.tenure.rng, Digest: digest}})
+		m.do(Pulse{To: one.account, Pulse: wire.Pulse{Contract: m.set.Contract.Address, Height: m.final(), Range: m.tenure.rng, Works: coordinates, Digest: digest}})
 	}
 }
 
 // heard takes another coordinator's heartbeat.
-func (m *Machine) heard(from ledger.Account) {
+func (m *Machine) heard(from ledger.Account, works bool) {
 	if from == m.set.Self || m.memberOf(from) == nil {
 		return
 	}
@@ -64,7 +61,9 @@ func (m *Machine) heard(from ledger.Account) {
 	switch {
 	case !m.set.Committee.Has(string(from)):
 	case m.precedes(m.own(), m.set.Self, from):
-		m.lesser[from] = m.now
+		if works {
+			m.lesser[from] = m.now
+		}
 	default:
 		m.close(from)
 	}
@@ -99,6 +98,7 @@ func (m *Machine) awakeAt(a ledger.Account) time.Duration {
 // pump asks for what can be asked for now.
 func (m *Machine) pump() {
 	m.assemble()
+	m.askMembers()
 	if m.changedReady {
 		m.changedReady = false
 		m.grant()

@@ -13,7 +13,8 @@ import (
 type member struct {
 	account ledger.Account
 	place   int
-	owed    []*work // that it has to be asked about again
+	owed    []*work // that it has to be asked about
+	asking  int     // requests that it has not answered
 	whole   bool    // with what they are built on: it has lacked that
 	strikes int
 	after   time.Duration // until then it is not asked
@@ -29,17 +30,16 @@ func (m *Machine) memberOf(a ledger.Account) *member {
 	return nil
 }
 
-// endorse asks all members for their endorsements (P25). The first that suffice are taken.
+// A member has a few requests at a time, each with all that has come up meanwhile: more would only wait there.
+const (
+	mostAsked   = 4
+	mostAttempt = 128
+)
+
+// endorse has all members asked for their endorsements (P25). The first that suffice are taken.
 func (m *Machine) endorse(works []*work) {
-	if len(works) == 0 {
-		return
-	}
 	for _, one := range m.members {
-		if m.now < one.after {
-			one.owed = append(one.owed, works...)
-			continue
-		}
-		m.askEndorsements(one, works, false)
+		one.owed = append(one.owed, works...)
 	}
 }
 
@@ -51,6 +51,7 @@ func (m *Machine) askEndorsements(one *member, works []*work, upstream bool) {
 	if upstream {
 		body.Upstream = m.upstream(works)
 	}
+	one.asking++
 	m.ask(one.account, body, slices.Clone(works)).upstream = upstream
 }
 
@@ -88,6 +89,7 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		m.unendorsed(a)
 		return
 	}
+	one.asking--
 	var refusedOnes []*work
 	for i, v := range body.Verdicts {
 		w := a.works[i]
@@ -99,6 +101,8 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 			if m.sign(w, one.place, v.Signature) {
 				m.tell(w, complete)
 			}
+		case v.Why == wire.Conflict && !m.sound(w):
+			m.tell(w, overtaken)
 		case v.Why == wire.Conflict:
 			one.owed, one.whole = append(one.owed, w), true
 			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger
@@ -144,6 +148,7 @@ func (m *Machine) sign(w *work, place int, signature []byte) bool {
 // unendorsed has a member asked again later that has not answered.
 func (m *Machine) unendorsed(a *ask) {
 	one := m.memberOf(a.to)
+	one.asking--
 	one.after = m.now + min(m.set.Silence<<min(one.strikes, 16), m.set.LongestAside)
 	one.strikes++
 	for i, w := range a.works {
@@ -153,22 +158,21 @@ func (m *Machine) unendorsed(a *ask) {
 	}
 }
 
-// askAgain asks members about what they still owe.
-func (m *Machine) askAgain() {
+// askMembers asks members about what they owe.
+func (m *Machine) askMembers() {
 	for _, one := range m.members {
-		if len(one.owed) == 0 || m.now < one.after {
-			continue
-		}
-		owed := slices.DeleteFunc(one.owed, func(w *work) bool {
-			return w.state != endorsing || slices.ContainsFunc(w.signed, func(e ledger.Endorsement) bool { return e.Member == one.place })
-		})
-		n := min(len(owed), m.set.Batch)
-		if now := owed[:n]; n > 0 {
-			m.askEndorsements(one, now, one.whole)
-		}
-		one.whole = false
-		if one.owed = owed[n:]; len(one.owed) == 0 {
-			one.owed = nil
+		for len(one.owed) > 0 && one.asking < mostAsked && m.now >= one.after {
+			owed := slices.DeleteFunc(one.owed, func(w *work) bool {
+				return w.state != endorsing || slices.ContainsFunc(w.signed, func(e ledger.Endorsement) bool { return e.Member == one.place })
+			})
+			n := min(len(owed), mostAttempt)
+			if n > 0 {
+				m.askEndorsements(one, owed[:n], one.whole)
+				one.whole = false
+			}
+			if one.owed = owed[n:]; len(one.owed) == 0 {
+				one.owed = nil
+			}
 		}
 	}
 }

@@ -31,6 +31,10 @@ func (m *Machine) grant() {
 		if batches[c] == nil {
 			batches[c] = &ask{}
 		}
+		if !m.sound(w) {
+			m.tell(w, overtaken)
+			continue
+		}
 		if m.now < c.aside || !m.free(w, batches[c]) {
 			left = append(left, w)
 			continue
@@ -70,6 +74,7 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 		return
 	}
+	c.mute, c.strikes, c.aside = false, 0, 0
 	var rows []*work
 	var unused []wire.GrantResult
 	for i, item := range body.Items {
@@ -116,7 +121,9 @@ func (m *Machine) returnGrants(c *client, items []wire.GrantResult) {
 // ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside.
 func (m *Machine) ungranted(a *ask) {
 	m.ungrantedAll(a)
-	m.setAside(m.client(a.to))
+	c := m.client(a.to)
+	c.mute = true
+	m.setAside(c)
 }
 
 func (m *Machine) ungrantedAll(a *ask) {

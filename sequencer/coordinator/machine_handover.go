@@ -13,11 +13,12 @@ import (
 // tenure is this node's time as a coordinator. It begins with work for a later range, or after another had closed it.
 type tenure struct {
 	active    bool
+	number    int // counts them
 	rng       ranking.Range
 	holds     time.Duration // until then dispatch waits for what was inherited
 	waits     map[ledger.Account]bool
 	askedAt   time.Duration
-	inherited map[ledger.Intent]*work // dispatched by others, not final
+	inherited map[ledger.Intent][]*work // dispatched by others, not final
 }
 
 // begin begins a tenure: every member is asked once for what it has dispatched and the ledger has not decided (P17,
@@ -27,9 +28,10 @@ func (m *Machine) begin(r ranking.Range) {
 	if m.tenure.active && m.tenure.rng >= r {
 		return
 	}
+	m.tenure.number++
 	m.tenure.active, m.tenure.rng, m.tenure.waits = true, max(r, m.tenure.rng), map[ledger.Account]bool{}
 	m.tenure.holds = m.now
-	if m.firstOf(r, nil) == m.set.Self {
+	if m.firstOf(m.tenure.rng, nil) == m.set.Self {
 		m.tenure.holds += m.set.Hold
 	}
 	for _, one := range m.members {
@@ -44,7 +46,7 @@ func (m *Machine) pull() {
 	m.tenure.askedAt = m.now
 	for _, one := range m.members {
 		if m.tenure.waits[one.account] {
-			m.ask(one.account, wire.AskHandover{Range: m.tenure.rng}, nil)
+			m.ask(one.account, wire.AskHandover{Range: m.tenure.rng}, nil).tenure = m.tenure.number
 		}
 	}
 }
@@ -57,8 +59,8 @@ func (m *Machine) holding() bool {
 	if len(m.tenure.waits) > 0 {
 		return true
 	}
-	for _, w := range m.tenure.inherited {
-		if w.state == dispatched {
+	for _, works := range m.tenure.inherited {
+		if slices.ContainsFunc(works, func(w *work) bool { return w.state == dispatched }) {
 			return true
 		}
 	}
@@ -97,49 +99,39 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 
 // inherit takes what a member has dispatched. Its states are locked until the ledger decides, at the latest when its
 // last block is final.
-func (m *Machine) inherit(from ledger.Account, h wire.Handover) {
-	if !m.tenure.waits[from] {
-		return
+func (m *Machine) inherit(a *ask, h wire.Handover) {
+	if a.tenure != m.tenure.number || !m.tenure.waits[a.to] {
+		return // an answer to an earlier question closes nothing now
 	}
-	delete(m.tenure.waits, from)
+	delete(m.tenure.waits, a.to)
 	for _, e := range h.Entries {
-		a := e.Attempt
+		at := e.Attempt
 		hash, err := m.set.Book.Hear(e.Whole)
-		own := m.works[a.Intent]
-		if err != nil || m.memberOf(a.Owner) == nil || m.tenure.inherited[a.Intent] != nil || own != nil && own.state >= storing ||
-			e.ValidUntil <= m.final() || e.ValidUntil > m.head+2*m.set.Contract.Life || !m.alive(hash, a) {
+		own := m.works[at.Intent]
+		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && own.state >= storing ||
+			e.ValidUntil <= m.final() || m.set.Book.Decided(hash, at) {
 			continue
 		}
-		for _, id := range a.Inputs { // what was assembled here on the same states loses: it comes second
+		for _, id := range at.Inputs { // what was assembled here on the same states loses: it comes second
 			if by := m.flight.spends[id]; by != nil && by.state < storing {
 				m.tell(by, overtaken)
 			}
 		}
-		if slices.ContainsFunc(a.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
-			continue
-		}
 		w := m.importOf(e.Whole, hash)
-		w.grant.ValidUntil = e.ValidUntil
+		w.grant.ValidUntil = min(e.ValidUntil, m.head+2*m.set.Contract.Life) // whatever a member says, it ends
 		m.lasts(w)
 	}
 	m.changedReady = true
 }
 
-// alive reports whether an attempt may still land as far as this node can see.
-func (m *Machine) alive(hash ledger.Hash, a ledger.Attempt) bool {
-	for i := range a.Outputs {
-		if m.set.Book.Unspent(m.set.Scheme.State(hash, i)) {
-			return false // it has landed
+// inheritedOf returns an attempt that was inherited, nil if it was not.
+func (m *Machine) inheritedOf(in ledger.Intent, assembled ledger.Hash) *work {
+	for _, w := range m.tenure.inherited[in] {
+		if w.assembled == assembled {
+			return w
 		}
 	}
-	for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
-		for _, id := range list {
-			if _, made := m.flight.creates[id]; !made && !m.set.Book.Unspent(id) {
-				return false
-			}
-		}
-	}
-	return true
+	return nil
 }
 
 // close gives back what is not dispatched and another node coordinates now (P15, P16): all but the work whose senders

@@ -12,25 +12,28 @@ func (m *Machine) block(b ledger.Block) {
 	was := m.final()
 	m.head = b.Number
 	m.seen++
+	m.nudgeAt = 0
 	for _, f := range b.Facts {
 		m.fact(f)
 	}
 	m.height.Note(m.deepest())
 	m.settle(was)
+	m.judged()
 	m.turned()
 	m.changedReady = true
 }
 
 func (m *Machine) fact(f ledger.Fact) {
 	mine := false
-	for _, w := range []*work{m.works[f.Intent], m.tenure.inherited[f.Intent]} {
-		if w == nil {
-			continue
-		}
+	all := slices.Clone(m.tenure.inherited[f.Intent])
+	if w := m.works[f.Intent]; w != nil {
+		all = append(all, w)
+	}
+	for _, w := range all {
 		same := w.assembled == f.Assembled && f.Assembled != (ledger.Hash{})
 		switch {
 		case f.Skipped == ledger.Taken && same:
-			mine = true
+			mine = mine || w.boarded
 			m.tell(w, taken)
 		case f.Skipped == ledger.Taken:
 			if w.state != included { // a second one cannot be; a lying ledger is not this machine's to mend
@@ -66,7 +69,7 @@ func (m *Machine) foreign(f ledger.Fact) {
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}
-	if !touches || m.tenure.inherited[f.Intent] != nil {
+	if !touches || m.inheritedOf(f.Intent, f.Assembled) != nil {
 		return
 	}
 	w := m.importOf(whole, f.Assembled)
@@ -84,6 +87,22 @@ func (m *Machine) settle(was uint64) {
 			}
 			delete(list, n+1)
 		}
+	}
+}
+
+// nudge asks for a block when an entry that is dispatched waits for one and none comes (Q6). Mostly its sender does that
+// sooner; but it may have lost its row.
+func (m *Machine) nudge() {
+	if m.flying == 0 {
+		m.nudgeAt = 0
+		return
+	}
+	switch {
+	case m.nudgeAt == 0:
+		m.nudgeAt = m.now + m.set.NudgeAfter
+	case m.now >= m.nudgeAt:
+		m.nudgeAt = m.now + 2*m.set.NudgeAfter
+		m.do(Nudge{})
 	}
 }
 
@@ -137,6 +156,7 @@ func (m *Machine) load(rows []Row) {
 		c.digest.Add(w.Sequence, 1)
 		m.flight.board(w, m.set.Scheme)
 		m.inFlight++
+		m.flying++
 		m.lasts(w)
 		entries = append(entries, r.Entry)
 		m.judging = append(m.judging, w)
@@ -150,14 +170,18 @@ func (m *Machine) load(rows []Row) {
 	m.untell(m.judging)
 }
 
-// judged drops what the ledger had decided before this start.
-func (m *Machine) judged(ends []ledger.End) {
+// judged drops what the ledger had decided before this start. It waits until this node has followed the ledger to the
+// block by which that was judged: until then the row may be the only place that has the attempt's contents.
+func (m *Machine) judged() {
+	if m.verdicts.Number == 0 || m.final() < m.verdicts.Number {
+		return
+	}
 	for i, w := range m.judging {
-		if i < len(ends) && ends[i] != ledger.Alive && w.state == dispatched {
+		if i < len(m.verdicts.Ends) && m.verdicts.Ends[i] != ledger.Alive && w.state == dispatched {
 			m.tell(w, final)
 		}
 	}
-	m.judging = nil
+	m.judging, m.verdicts = nil, Judged{}
 }
 
 // importOf takes an attempt of another coordinator on board.
@@ -167,11 +191,14 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 		Intent: whole.Attempt.Intent, owner: m.client(whole.Attempt.Owner), state: dispatched, inherited: true,
 		whole: whole, assembled: hash, seat: m.seats,
 	}
-	m.flight.board(w, m.set.Scheme)
-	m.inFlight++
-	if m.tenure.inherited == nil {
-		m.tenure.inherited = map[ledger.Intent]*work{}
+	if !slices.ContainsFunc(whole.Attempt.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
+		m.flight.board(w, m.set.Scheme) // else it is waited for, and the ledger says which of two is first
+		m.inFlight++
 	}
-	m.tenure.inherited[w.Intent] = w
+	if m.tenure.inherited == nil {
+		m.tenure.inherited = map[ledger.Intent][]*work{}
+	}
+	m.flying++
+	m.tenure.inherited[w.Intent] = append(m.tenure.inherited[w.Intent], w)
 	return w
 }

@@ -44,18 +44,27 @@ func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
 	for _, o := range d.Intents {
 		m.adopt(c, under, o)
 	}
-	if under.intact > 0 {
-		if c.delegations == nil {
-			c.delegations = map[ledger.Hash]*delegation{}
-		}
-		c.delegations[d.Delegation] = under
-		m.begin(d.Range)
-	}
+	m.enter(c, under)
 	return wire.Accepted{}
+}
+
+// enter keeps a delegation that has work.
+func (m *Machine) enter(c *client, d *delegation) {
+	if d.intact == 0 {
+		return
+	}
+	if c.delegations == nil {
+		c.delegations = map[ledger.Hash]*delegation{}
+	}
+	c.delegations[d.id] = d
+	m.begin(d.rng)
 }
 
 func (m *Machine) adopt(c *client, under *delegation, o wire.Offer) {
 	w := c.works[o.Sequence]
+	if w != nil && w.noted && m.tell(w, disowned) {
+		w = nil
+	}
 	if w == nil {
 		m.seats++
 		w = &work{
@@ -64,8 +73,8 @@ func (m *Machine) adopt(c *client, under *delegation, o wire.Offer) {
 		}
 		c.works[o.Sequence], m.works[w.Intent] = w, w
 		c.digest.Add(o.Sequence, 1)
-		c.fresh = append(c.fresh, w)
 		under.intact++
+		c.fresh = append(c.fresh, w.list())
 		return
 	}
 	if was := w.delegation; was != under && m.tell(w, delegatedAgain) {
@@ -74,10 +83,25 @@ func (m *Machine) adopt(c *client, under *delegation, o wire.Offer) {
 				delete(c.delegations, was.id)
 			}
 		}
-		w.delegation = under
+		m.seats++
+		w.delegation, w.order = under, m.seats
 		under.intact++
+		c.fresh = append(c.fresh, w.list())
 	}
 }
+
+// listed is work in a list of what is to be assembled. It counts in the last list only into which it was put.
+type listed struct {
+	*work
+	at uint64
+}
+
+func (w *work) list() listed {
+	w.listedAt++
+	return listed{w, w.listedAt}
+}
+
+func (l listed) waits() bool { return l.state == pooled && l.at == l.listedAt }
 
 // loser is a client that has lost states to another, and whose next request has what came of them for itself. An
 // intent whose sender is slow would else lose each time.
@@ -185,16 +209,16 @@ func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
 
 // next takes the work to be assembled next out of the lists: what was given up before what is new, in submit order.
 func (c *client) next(most int) (batch []*work) {
-	slices.SortFunc(c.again, func(a, b *work) int { return cmp.Compare(a.order, b.order) })
-	for _, list := range []*[]*work{&c.again, &c.fresh} {
+	slices.SortFunc(c.again, func(a, b listed) int { return cmp.Compare(a.order, b.order) })
+	for _, list := range []*[]listed{&c.again, &c.fresh} {
 		n := 0
-		for _, w := range *list {
+		for _, l := range *list {
 			if len(batch) == most {
 				break
 			}
 			n++
-			if w.state == pooled && (len(batch) == 0 || batch[len(batch)-1] != w) {
-				batch = append(batch, w)
+			if l.waits() {
+				batch = append(batch, l.work)
 			}
 		}
 		if *list = (*list)[n:]; len(*list) == 0 {
@@ -207,19 +231,22 @@ func (c *client) next(most int) (batch []*work) {
 // view counts the changes of what can be offered.
 func (m *Machine) view() uint64 { return m.flight.version() + m.seen }
 
-// unblock lets work be tried again for which the states were not there: once they have changed.
+// stale is how long work waits for other states at most: a node may have heard of states that are not news here.
+const stale = 2 * time.Second
+
+// unblock lets work be tried again for which the states were not there: once they have changed, or after a while.
 func (m *Machine) unblock() {
 	view := m.view()
 	for _, c := range m.order {
-		if len(c.blocked) > 0 && c.sawAt != view && m.now >= c.blockAt {
+		if len(c.blocked) > 0 && m.now >= c.blockAt && (c.sawAt != view || m.now >= c.blockAt+stale) {
 			c.again = append(c.again, c.blocked...)
 			c.blocked = nil
 		}
 	}
 	due := 0
 	for due < len(m.delayed) && m.delayed[due].later <= m.now {
-		if w := m.delayed[due]; w.state == pooled {
-			w.owner.again = append(w.owner.again, w)
+		if l := m.delayed[due]; l.waits() {
+			l.owner.again = append(l.owner.again, l)
 		}
 		due++
 	}
@@ -228,11 +255,11 @@ func (m *Machine) unblock() {
 
 // delay has work assembled again when its time comes.
 func (m *Machine) delay(w *work) {
-	at, _ := slices.BinarySearchFunc(m.delayed, w.later, func(x *work, t time.Duration) int {
+	at, _ := slices.BinarySearchFunc(m.delayed, w.later, func(x listed, t time.Duration) int {
 		if x.later <= t {
 			return -1
 		}
 		return 1
 	})
-	m.delayed = slices.Insert(m.delayed, at, w)
+	m.delayed = slices.Insert(m.delayed, at, w.list())
 }

@@ -30,6 +30,7 @@ type event uint8
 
 const (
 	delegatedAgain event = iota // its sender delegates it under another delegation
+	disowned                    // so does a sender that knew of the dispatch: it has seen the end of that attempt
 	asked                       // its sender is asked for an attempt
 	attempted                   // an attempt has come whose states are free
 	unattempted                 // none has come: a conflict, a failure, a silence
@@ -52,7 +53,7 @@ const (
 )
 
 var eventNames = [events]string{
-	"delegated again", "asked", "attempted", "unattempted", "withdrawn", "complete", "refused", "grant asked",
+	"delegated again", "disowned", "asked", "attempted", "unattempted", "withdrawn", "complete", "refused", "grant asked",
 	"grant given", "ungranted", "row stored", "taken", "superseded", "skipped", "overtaken", "orphaned", "rewound",
 	"closed", "final",
 }
@@ -102,6 +103,12 @@ var table = func() (t [events][states]*cell) {
 			to(pooled, nothing, pooled),
 			to(pooled, unwinds, assembling, endorsing, ready, granting),
 			ignore("what is being dispatched is not assembled again (P31)", storing, dispatched, included),
+		},
+		disowned: {
+			to(over, drops, dispatched), // and it is taken anew
+			ignore("it was not dispatched", pooled, assembling, endorsing, ready, granting),
+			ignore("the sender cannot know yet", storing),
+			ignore("this node has seen more than the sender", included),
 		},
 		asked: {
 			to(assembling, nothing, pooled),
@@ -204,6 +211,7 @@ func (m *Machine) tell(w *work, e event) bool {
 		return false
 	}
 	w.was, w.state = w.state, c.next
+	m.flying += waits(w.state) - waits(w.was)
 	switch c.do {
 	case nothing:
 	case unwinds:
@@ -218,6 +226,14 @@ func (m *Machine) tell(w *work, e event) bool {
 		m.exclude(w)
 	}
 	return true
+}
+
+// waits is 1 for a work that waits for a block.
+func waits(s state) int {
+	if s == dispatched {
+		return 1
+	}
+	return 0
 }
 
 // Diagram returns the table as a diagram for Mermaid.

@@ -29,6 +29,7 @@ type work struct {
 	against   int  // members that will not endorse it
 	request   *ask // to assemble it or to grant it, in which it waits
 	later     time.Duration
+	listedAt  uint64 // how often it was put into a list
 	grant     ledger.Grant
 	block     uint64
 	noted     bool
@@ -68,6 +69,19 @@ func (m *Machine) free(w *work, batch *ask) bool {
 	return true
 }
 
+// sound reports whether the states that an attempt needs are there or on their way. They may have gone with an attempt of
+// which this node had not heard when it landed.
+func (m *Machine) sound(w *work) bool {
+	for _, list := range [][]ledger.StateID{w.whole.Attempt.Inputs, w.whole.Attempt.Reads} {
+		for _, id := range list {
+			if _, made := m.flight.creates[id]; !made && !m.set.Book.Unspent(id) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36).
 func (m *Machine) disembark(w *work) {
 	if w.boarded {
@@ -95,7 +109,7 @@ func (m *Machine) unwind(w *work) {
 		m.delay(w)
 		return
 	}
-	w.owner.again = append(w.owner.again, w)
+	w.owner.again = append(w.owner.again, w.list())
 }
 
 // drop forgets work.
@@ -106,7 +120,10 @@ func (m *Machine) drop(w *work) {
 	in := w.Intent
 	m.disembark(w)
 	if w.inherited {
-		delete(m.tenure.inherited, in)
+		left := slices.DeleteFunc(m.tenure.inherited[in], func(x *work) bool { return x == w })
+		if m.tenure.inherited[in] = left; len(left) == 0 {
+			delete(m.tenure.inherited, in)
+		}
 		return
 	}
 	if w.was != included {

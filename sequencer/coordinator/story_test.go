@@ -44,6 +44,7 @@ type stage struct {
 type fakeBook struct {
 	wholes  map[ledger.Hash]wire.Whole
 	unspent map[ledger.StateID]bool
+	landed  map[ledger.Hash]bool
 }
 
 func (b *fakeBook) Hear(w wire.Whole) (ledger.Hash, error) {
@@ -54,8 +55,9 @@ func (b *fakeBook) Hear(w wire.Whole) (ledger.Hash, error) {
 	b.wholes[h] = w
 	return h, nil
 }
-func (b *fakeBook) Whole(h ledger.Hash) (wire.Whole, bool) { w, is := b.wholes[h]; return w, is }
-func (b *fakeBook) Unspent(s ledger.StateID) bool          { return b.unspent[s] }
+func (b *fakeBook) Whole(h ledger.Hash) (wire.Whole, bool)       { w, is := b.wholes[h]; return w, is }
+func (b *fakeBook) Unspent(s ledger.StateID) bool                { return b.unspent[s] }
+func (b *fakeBook) Decided(h ledger.Hash, _ ledger.Attempt) bool { return b.landed[h] }
 
 // plain is a scheme in which hashes can be read.
 type plain struct{ ledger.Plain }
@@ -74,7 +76,7 @@ func sequence(text string) ledger.Sequence {
 }
 
 func newStage(t *testing.T) *stage {
-	s := &stage{t: t, asked: map[string]wire.RequestID{}, book: &fakeBook{wholes: map[ledger.Hash]wire.Whole{}, unspent: map[ledger.StateID]bool{}}}
+	s := &stage{t: t, asked: map[string]wire.RequestID{}, book: &fakeBook{wholes: map[ledger.Hash]wire.Whole{}, unspent: map[ledger.StateID]bool{}, landed: map[ledger.Hash]bool{}}}
 	members := []ledger.Account{"A", "B", "C", "D"}
 	for i := range 9 {
 		s.book.unspent[ledger.StateID(named("s"+strconv.Itoa(i)))] = true
@@ -147,9 +149,9 @@ func (s *stage) begins(words []string) bool {
 	return words[0] == "strict" || words[0] == "head" || words[0] == "rows"
 }
 
-func (s *stage) start() (out []Action) {
-	s.m, out = New(s.set)
-	return out
+func (s *stage) start() []Action {
+	s.m = New(s.set)
+	return s.m.Step(s.now, nil)
 }
 
 func (s *stage) input(words []string) Input {
@@ -157,16 +159,17 @@ func (s *stage) input(words []string) Input {
 	case "stored":
 		return Stored{s.store}
 	case "hear":
-		return Heard{ledger.Account(words[1])}
+		return Heard{ledger.Account(words[1]), wire.Pulse{Works: len(words) > 2}}
 	case "judged":
 		var in Judged
-		for _, w := range words[1:] {
+		in.Number, _ = strconv.ParseUint(words[1], 10, 64)
+		for _, w := range words[2:] {
 			in.Ends = append(in.Ends, map[string]ledger.End{"alive": ledger.Alive, "landed": ledger.Landed, "overdue": ledger.Overdue}[w])
 		}
 		return in
 	case "rewind":
 		n, _ := strconv.ParseUint(words[1], 10, 64)
-		return Rewound{To: n}
+		return ledger.Rewind{To: n}
 	case "block":
 		return s.block(words[1:])
 	}
@@ -195,6 +198,7 @@ func (s *stage) block(words []string) Input {
 		if why == "missing" {
 			f.Skipped = ledger.Missing
 		} else {
+			s.book.landed[f.Assembled] = true
 			for _, id := range s.book.wholes[f.Assembled].Attempt.Inputs {
 				delete(s.book.unspent, id)
 			}
@@ -204,7 +208,7 @@ func (s *stage) block(words []string) Input {
 		}
 		b.Facts = append(b.Facts, f)
 	}
-	return Included(b)
+	return b
 }
 
 // whole reads name:inputs:outputs.

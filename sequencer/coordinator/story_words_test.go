@@ -126,6 +126,8 @@ func (s *stage) say(actions []Action) (done []string) {
 			done = append(done, "note"+intents(a.Intents))
 		case Forget:
 			done = append(done, "forget"+intents(a.Intents))
+		case Nudge:
+			done = append(done, "nudge")
 		case Judge:
 			text := "judge"
 			for _, g := range a.Given {

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bytes"
 	"maps"
 	"slices"
 )
@@ -62,6 +61,16 @@ func (m *Model) Block(sent ...Sent) (facts []Fact) {
 	return facts
 }
 
+// Recreate brings a state back in the last block, as no contract may: it is for proofs that something falls then.
+func (m *Model) Recreate(s StateID) {
+	if m.unspent[s] {
+		return
+	}
+	m.unspent[s] = true
+	u := &m.undo[len(m.undo)-1]
+	u.creating = append(u.creating, s)
+}
+
 // Revert takes the last block back.
 func (m *Model) Revert() {
 	last := m.undo[len(m.undo)-1]
@@ -108,7 +117,7 @@ func (m *Model) take(in Intent, as landed) {
 func (m *Model) judge(by Account, e Entry, assembled Hash) Reason {
 	_, repeated := m.taken[e.Intent]
 	switch {
-	case !wellFormed(e.Attempt):
+	case !e.WellFormed():
 		return Malformed
 	case m.contract.place(e.Owner) < 0:
 		return NotMember
@@ -128,17 +137,6 @@ func (m *Model) judge(by Account, e Entry, assembled Hash) Reason {
 		}
 	}
 	return Taken
-}
-
-func wellFormed(a Attempt) bool {
-	for _, states := range [][]StateID{a.Inputs, a.Reads} {
-		for i := 1; i < len(states); i++ {
-			if bytes.Compare(states[i-1][:], states[i][:]) >= 0 {
-				return false
-			}
-		}
-	}
-	return !slices.ContainsFunc(a.Reads, func(s StateID) bool { return slices.Contains(a.Inputs, s) })
 }
 
 func (m *Model) endorsed(by []Endorsement, assembled Hash) bool {
@@ -179,5 +177,5 @@ func (m *Model) Unspent(s StateID) bool { return m.unspent[s] }
 
 // States returns all that are unspent, sorted.
 func (m *Model) States() []StateID {
-	return slices.SortedFunc(maps.Keys(m.unspent), func(a, b StateID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.SortedFunc(maps.Keys(m.unspent), StateID.Compare)
 }

@@ -135,3 +135,25 @@ func TestADeclarationHasOneHash(t *testing.T) {
 		hashes[h] = what
 	}
 }
+
+// P43: the contract decides the same with the scheme of simulations.
+func TestModelWithFakeSignatures(t *testing.T) {
+	t.Parallel()
+	ledgertest.Exercise(t, func(t *testing.T, members, needed int) ledgertest.Fixture {
+		f := open(t, members, needed)
+		fake := ledgertest.Fake{}
+		faked := func(name string) ledgertest.Member {
+			a := ledger.Account(name)
+			return ledgertest.Member{Account: a, Sign: func(h ledger.Hash) []byte { return fake.Sign(a, h) }}
+		}
+		f.Scheme, f.Stranger = fake, faked("stranger")
+		f.Contract.Members, f.Contract.Committee = nil, nil
+		for i := range f.Members {
+			f.Members[i] = faked(fmt.Sprint("member ", i))
+			f.Contract.Members = append(f.Contract.Members, f.Members[i].Account)
+		}
+		f.Contract.Committee = f.Contract.Members
+		f.Ledger = ledger.NewModel(f.Contract, fake)
+		return f
+	})
+}

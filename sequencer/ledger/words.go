@@ -1,8 +1,10 @@
 package ledger
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 )
 
 // Hash is the hash of something that is signed or named.
@@ -19,6 +21,9 @@ func (a Account) String() string { return "0x" + hex.EncodeToString([]byte(a)) }
 type StateID Hash
 
 func (s StateID) String() string { return Hash(s).String() }
+
+// Compare orders names as numbers, big-endian.
+func (s StateID) Compare(other StateID) int { return bytes.Compare(s[:], other[:]) }
 
 // Sequence numbers the intents of an owner. Lineage is drawn at random at each start of the owner's node: numbers that
 // a restored database has forgotten are never given again.
@@ -47,6 +52,28 @@ type Attempt struct {
 	Reads   []StateID // must be unspent, and stay so; strictly rising, and none is an input
 	Outputs []Hash    // commitments to the states that it creates, in order
 	Data    []byte    // the domain's own
+}
+
+// WellFormed reports whether inputs and reads are strictly rising, and no read is an input. Else the ledger skips the
+// entry as Malformed.
+func (a Attempt) WellFormed() bool {
+	rising := func(states []StateID) bool {
+		for i := 1; i < len(states); i++ {
+			if states[i-1].Compare(states[i]) >= 0 {
+				return false
+			}
+		}
+		return true
+	}
+	if !rising(a.Inputs) || !rising(a.Reads) {
+		return false
+	}
+	for _, s := range a.Reads {
+		if _, is := slices.BinarySearchFunc(a.Inputs, s, StateID.Compare); is {
+			return false
+		}
+	}
+	return true
 }
 
 // Endorsement is a member's signature of an assembled hash.

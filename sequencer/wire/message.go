@@ -171,6 +171,7 @@ type Pulse struct {
 	Contract string
 	Height   uint64
 	Range    ranking.Range // for which the node coordinates
+	Works    bool          // it has work of anybody; else it only says that it is there
 	Digest   Digest        // of the peer's intents
 }
 

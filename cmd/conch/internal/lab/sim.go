@@ -19,13 +19,14 @@ func (l lab) sim() *cobra.Command {
 		Use:   "sim",
 		Short: "run the protocols in a simulated world, thousands of times faster than life",
 		Example: `  conch sim election --nodes 5 --seed 7
+  conch sim sequencer --nodes 5 --seed 1
   conch sim election --runs 10000 --json`,
 		Args: cli.UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("sim needs what to simulate, election: see %q", cmd.CommandPath()+" --help")
+			return cli.Usagef("sim needs what to simulate, election or sequencer: see %q", cmd.CommandPath()+" --help")
 		},
 	}
-	cmd.AddCommand(l.simElection())
+	cmd.AddCommand(l.simElection(), l.simSequencer())
 	return cmd
 }
 
@@ -46,7 +47,7 @@ violation prints the command that repeats it. Exit 1 if there is one.
 --break leaves out one rule of the design, to show what it is for. Unless other flags
 are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
 
-` + ruleList(),
+` + ruleList(sim.Rules()),
 		Example: `  conch sim election --nodes 5 --seed 7
   conch sim election --runs 10000 --json
   conch sim election --seed 3 --break anchor-on-send`,
@@ -101,20 +102,29 @@ func fitToRule(cfg *sim.Config, given func(flag string) bool) error {
 	return cfg.Validate()
 }
 
-func ruleList() string {
+func ruleList(rules []sim.RuleInfo) string {
 	var b strings.Builder
-	for _, r := range sim.Rules() {
+	for _, r := range rules {
 		fmt.Fprintf(&b, "  %-27s %s\n", r.Name, r.Why)
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
 func (l lab) runSim(ctx context.Context, cfg sim.Config, runs int) error {
-	s := simulate(ctx, cfg, runs, l.progress(runs))
+	s := simulate(ctx, sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, runs, func(seed uint64) sim.Report {
+		one := cfg
+		one.Seed = seed
+		return sim.Election(one)
+	}, l.progress(runs))
+	return l.conclude(ctx, s, runs, unbroken(sim.Rules(), cfg.Break))
+}
+
+// conclude prints what came of runs. Unbroken says why nothing was violated, if nothing was.
+func (l lab) conclude(ctx context.Context, s summary, runs int, unbroken string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := l.printSim(s, cfg, runs); err != nil {
+	if err := l.printSim(s, runs, unbroken); err != nil {
 		return err
 	}
 	if s.violating > 0 {
@@ -123,7 +133,7 @@ func (l lab) runSim(ctx context.Context, cfg sim.Config, runs int) error {
 	return nil
 }
 
-func (l lab) printSim(s summary, cfg sim.Config, runs int) error {
+func (l lab) printSim(s summary, runs int, unbroken string) error {
 	if l.JSON {
 		return l.Document(s.Report)
 	}
@@ -141,14 +151,14 @@ func (l lab) printSim(s summary, cfg sim.Config, runs int) error {
 		}
 	}
 	if s.violating == 0 {
-		return l.Line("\nno invariant was violated%s", unbroken(cfg.Break))
+		return l.Line("\nno invariant was violated%s", unbroken)
 	}
 	return nil
 }
 
 // unbroken explains why nothing was violated although a rule was left out.
-func unbroken(broken string) string {
-	for _, r := range sim.Rules() {
+func unbroken(rules []sim.RuleInfo, broken string) string {
+	for _, r := range rules {
 		switch {
 		case r.Name != broken:
 		case r.Invariant == "":

@@ -28,19 +28,18 @@ type finding struct {
 	sim.Violation
 }
 
-// simulate makes the runs on all processors. The result does not depend on the number of
+// simulate makes the runs on all processors, from the first report's seed on. The result does not depend on the number of
 // processors, since each run has its own world.
-func simulate(ctx context.Context, cfg sim.Config, runs int, progress func(done int64)) summary {
-	total := summary{Report: sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes, Stats: map[string]int64{}}}
+func simulate(ctx context.Context, first sim.Report, runs int, run func(seed uint64) sim.Report, progress func(done int64)) summary {
+	first.Stats = map[string]int64{}
+	total := summary{Report: first}
 	var adding sync.Mutex
 	var next, made atomic.Int64
 	var group sync.WaitGroup
 	for range min(runs, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(runs) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				one := cfg
-				one.Seed += uint64(i)
-				report := sim.Election(one)
+				report := run(first.Seed + uint64(i))
 				adding.Lock()
 				total.add(i, report)
 				adding.Unlock()

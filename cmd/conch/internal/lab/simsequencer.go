@@ -1,0 +1,93 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/internal/sim/committee"
+)
+
+func (l lab) simSequencer() *cobra.Command {
+	var cfg committee.Config
+	var runs int
+	var trace, quiet bool
+	cmd := &cobra.Command{
+		Use:   "sequencer",
+		Short: "organisations that share a private contract crash, are cut off and lose messages",
+		Long: `sequencer runs the machines of a private contract in a simulated world full of
+faults: at each organisation the sender of its users' intents, a coordinator and an
+endorser, and a base ledger that alone decides what is true. After every event it
+checks that no intent lands twice, that everybody is told the truth, and that every
+intent ends. One run tells what happens; the times are those of the simulated world.
+Equal flags give equal runs; a violation prints the command that repeats it. Exit 1 if
+there is one.
+
+--scene shows a world with one trouble, and checks how long intents take in it:
+
+` + sceneList() + `
+
+--break leaves out one rule of the design, to show what it is for, in the world in
+which it shows:
+
+` + ruleList(committee.Rules()),
+		Example: `  conch sim sequencer --nodes 5 --seed 1
+  conch sim sequencer --scene cut-link
+  conch sim sequencer --runs 1000 --json
+  conch sim sequencer --runs 20 --break sequence-per-intent`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&cfg.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
+	flags.Uint64Var(&cfg.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
+	flags.IntVar(&cfg.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
+	flags.IntVar(&cfg.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
+	flags.DurationVar(&cfg.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
+	flags.BoolVar(&cfg.Calm, "calm", false, "a world without faults")
+	flags.StringVar(&cfg.Scene, "scene", "", "a world with one `trouble`")
+	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
+	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
+	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if err := cfg.WithDefaults().Validate(); err != nil {
+			return cli.Usagef("%w", err)
+		}
+		switch {
+		case runs < 1:
+			return cli.Usagef("--runs must be 1 or more")
+		case trace && runs > 1:
+			return cli.Usagef("--trace shows one run: leave --runs out")
+		case trace:
+			cfg.Trace = l.Stderr
+		}
+		if runs == 1 && !quiet && !trace && !l.JSON {
+			cfg.Story = l.Stdout
+		}
+		return l.runSequencer(ctx, cfg, runs)
+	})
+	return cmd
+}
+
+func (l lab) runSequencer(ctx context.Context, cfg committee.Config, runs int) error {
+	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
+	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
+		one := cfg
+		one.Seed = seed
+		return committee.Run(one)
+	}, l.progress(runs))
+	return l.conclude(ctx, s, runs, unbroken(committee.Rules(), cfg.Break))
+}
+
+func sceneList() string {
+	var b strings.Builder
+	names, what := committee.Scenes()
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-14s %s\n", name, what[i])
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,216 @@
+package committee
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/endorser"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+func (n *node) performSender(actions []sender.Action) {
+	life := n.lives
+	for _, a := range actions {
+		if !n.up || n.lives != life {
+			return // it was killed at one of them
+		}
+		switch a := a.(type) {
+		case sender.Send:
+			n.send(a.To, a.Message)
+		case sender.Store:
+			var twice []sender.Twice
+			n.commit(func() { twice = n.db.storeSender(a); n.r.stored(n, a) }, func() {
+				for _, t := range twice {
+					n.toSender(t)
+				}
+				n.toSender(sender.Stored{ID: a.ID})
+			})
+		case sender.Submitted:
+			n.r.accepted(n, a)
+		case sender.Finished:
+			n.r.told(n, a)
+		case sender.Judge:
+			n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
+				j := sender.Judged{Number: n.r.chain.final.Number()}
+				for _, q := range a.Questions {
+					j.Answers = append(j.Answers, q.Read(ledger.Final{View: n.r.chain.final}))
+				}
+				n.toSender(j)
+			})
+		case sender.SendCancellation:
+			h := n.r.scheme.Cancelled(n.r.contract, a.Intent)
+			n.r.chain.send(fmt.Sprint("cancel ", a.Intent), ledger.Sent{
+				By: n.account, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: n.r.signer.Sign(n.account, h)},
+			})
+		case sender.Nudge:
+			n.nudge()
+		}
+	}
+}
+
+func (n *node) performCoordinator(actions []coordinator.Action) {
+	life := n.lives
+	for _, a := range actions {
+		if !n.up || n.lives != life {
+			return
+		}
+		switch a := a.(type) {
+		case coordinator.Send:
+			n.send(a.To, a.Message)
+		case coordinator.Pulse:
+			n.beat(a)
+		case coordinator.Store:
+			n.commit(func() { n.db.storeDispatch(a) }, func() { n.toCoordinator(coordinator.Stored{Number: a.Number}) })
+		case coordinator.Note:
+			n.commit(func() { n.db.note(a) }, func() {})
+		case coordinator.Forget:
+			n.commit(func() { n.db.forget(a) }, func() {})
+		case coordinator.Nudge:
+			n.nudge()
+		case coordinator.Submit:
+			n.submit(a)
+		case coordinator.Judge:
+			n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
+				j := coordinator.Judged{Number: n.r.chain.final.Number()}
+				for _, g := range a.Given {
+					j.Ends = append(j.Ends, ledger.Final{View: n.r.chain.final}.Kills(g))
+				}
+				n.toCoordinator(j)
+			})
+		}
+	}
+}
+
+func (n *node) performEndorser(actions []endorser.Action) {
+	for _, a := range actions {
+		switch a := a.(type) {
+		case endorser.Send:
+			n.send(a.To, a.Message)
+		case endorser.Check:
+			n.later(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() {
+				n.toEndorser(endorser.Checked{Of: a.Of, Outcomes: endorser.Judge(n.r.rules, a.Proposals)})
+			})
+		}
+	}
+}
+
+func (n *node) nudge() {
+	n.r.stats["nudges"]++
+	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
+}
+
+// submit hands entries to the submitter, in a transaction of their own each time.
+func (n *node) submit(a coordinator.Submit) {
+	n.r.judgeDispatch(n, a.Entries)
+	var key strings.Builder
+	key.WriteString(n.name)
+	for _, e := range a.Entries {
+		key.WriteString(e.Grant.Assembled.String())
+	}
+	n.r.chain.send(key.String(), ledger.Sent{By: n.account, Entries: a.Entries})
+	n.r.note(n.name, "dispatches", int64(len(a.Entries)))
+}
+
+// commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
+func (n *node) commit(write, then func()) {
+	n.committed = max(n.committed+time.Microsecond, n.now()+n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)) // one after the other
+	n.later(n.committed-n.now(), func() {
+		if n.r.strikes() {
+			n.crash("before a commit")
+			return
+		}
+		write()
+		if n.r.strikes() {
+			n.crash("after a commit")
+			return
+		}
+		n.later(time.Nanosecond, then)
+	})
+}
+
+// send signs a message and sends it.
+func (n *node) send(to ledger.Account, msg wire.Message) {
+	msg.Body = n.signed(msg.Body)
+	n.trace(to, msg)
+	n.r.carry(n, to, msg)
+}
+
+// signed signs what a member signs.
+func (n *node) signed(body wire.Body) wire.Body {
+	switch b := body.(type) {
+	case wire.Endorsed:
+		verdicts := append([]wire.Verdict(nil), b.Verdicts...)
+		for i, v := range verdicts {
+			if v.Why == wire.Done {
+				verdicts[i].Signature = n.r.signer.Sign(n.account, v.Assembled)
+			}
+		}
+		return wire.Endorsed{Verdicts: verdicts}
+	case wire.Granted:
+		items := append([]wire.GrantResult(nil), b.Items...)
+		for i, item := range items {
+			if item.Why == wire.Done {
+				items[i].Grant.Signature = n.r.signer.Sign(n.account, n.r.scheme.Granted(n.r.contract, item.Grant))
+			}
+		}
+		return wire.Granted{Items: items}
+	}
+	return body
+}
+
+// verified makes what is signed wrongly a refusal, as a loop has to.
+func (n *node) verified(from ledger.Account, body wire.Body) wire.Body {
+	switch b := body.(type) {
+	case wire.Endorsed:
+		for i, v := range b.Verdicts {
+			if v.Why == wire.Done && !n.r.signer.Verify(from, v.Assembled, v.Signature) {
+				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused}
+			}
+		}
+	case wire.Granted:
+		for i, item := range b.Items {
+			if item.Why == wire.Done && !n.r.signer.Verify(from, n.r.scheme.Granted(n.r.contract, item.Grant), item.Grant.Signature) {
+				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
+			}
+		}
+	}
+	return body
+}
+
+// receive gives a message to the machine that it is for.
+func (n *node) receive(from ledger.Account, msg wire.Message) {
+	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
+		return
+	}
+	msg.Body = n.verified(from, msg.Body)
+	switch body := msg.Body.(type) {
+	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
+		n.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Endorse:
+		n.toEndorser(endorser.Received{From: from, Message: msg})
+	case wire.AskAttempts:
+		n.send(from, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: n.db.attempts(n.book, body)})
+	case wire.Attempts:
+		for _, w := range body.Attempts {
+			n.hear(w)
+		}
+	case wire.Rejected: // each machine has an incarnation of its own
+		if msg.Request.Incarnation == n.incarnation {
+			n.toCoordinator(coordinator.Received{From: from, Message: msg})
+		} else {
+			n.toSender(sender.Received{From: from, Message: msg})
+		}
+	default:
+		n.toSender(sender.Received{From: from, Message: msg})
+	}
+}
+
+func (n *node) trace(to ledger.Account, msg wire.Message) {
+	if n.r.cfg.Trace != nil {
+		n.r.w.Note(n.name, fmt.Sprintf("-> %s %T %+v", string(to), msg.Body, msg.Body), int64(msg.Request.Number))
+	}
+}

@@ -1,0 +1,188 @@
+package committee
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// chain is the base ledger: a public pool, blocks, reorganisations, and perhaps no block at all while nothing is sent.
+type chain struct {
+	r       *run
+	head    *ledger.Model // after the last block
+	final   *ledger.Model // after the last final one
+	blocks  []mined       // block n is at n-1
+	pool    []*sent       // in the order in which they came
+	known   map[string]*sent
+	public  []ledger.Entry                   // for anybody to copy
+	demand  bool                             // blocks are made only of something
+	arrives map[ledger.Account]time.Duration // when the last one of an account arrives
+	frozen  ledger.Account                   // whose transactions land no more
+	facts   map[ledger.Hash][]landing
+}
+
+// sent is a signed transaction. It is in the canonical chain once at most.
+type sent struct {
+	ledger.Sent
+	key   string
+	block uint64 // 0: it waits
+	stuck time.Duration
+}
+
+type mined struct {
+	sent      []*sent
+	facts     []ledger.Fact
+	recreated []ledger.StateID // without the rule derived-ids
+}
+
+// landing is an intent that is in the chain.
+type landing struct {
+	ledger.Intent
+	block uint64
+}
+
+func newChain(r *run, c ledger.Contract, s ledger.Scheme) *chain {
+	return &chain{r: r, head: ledger.NewModel(c, s), final: ledger.NewModel(c, s), known: map[string]*sent{}, arrives: map[ledger.Account]time.Duration{}, facts: map[ledger.Hash][]landing{}}
+}
+
+// send puts a transaction into the pool, after a while. One that is known is not sent twice.
+func (c *chain) send(key string, tx ledger.Sent) {
+	if c.known[key] != nil {
+		return
+	}
+	s := &sent{Sent: tx, key: key}
+	c.known[key] = s
+	if !c.r.quiet && c.r.w.Chance(c.r.odds.stuck) { // its price is too low, or a nonce before it is missing
+		s.stuck = c.r.w.Now() + c.r.w.Between(blockTime, 30*blockTime)
+	}
+	at := max(c.arrives[tx.By]+1, c.r.w.Now()+c.r.w.Between(time.Millisecond, blockTime/2)) // an account's keep their order
+	c.arrives[tx.By] = at
+	c.r.w.After(at-c.r.w.Now(), func() {
+		c.pool = append(c.pool, s)
+		c.public = append(c.public, tx.Entries...)
+		if c.demand && s.stuck == 0 {
+			c.r.w.After(blockTime/4, c.mineSome)
+		} else if c.demand {
+			c.r.w.After(s.stuck-c.r.w.Now(), c.mineSome)
+		}
+	})
+}
+
+// run makes blocks for ever.
+func (c *chain) run() {
+	if !c.demand {
+		c.mine()
+	}
+	if !c.r.quiet && c.r.w.Chance(c.r.odds.reorganisation) {
+		c.reorganise()
+	}
+	c.r.w.After(c.r.w.Between(blockTime*9/10, blockTime*11/10), c.run)
+}
+
+// mineSome makes a block if there is something for it.
+func (c *chain) mineSome() {
+	if slices.ContainsFunc(c.pool, func(s *sent) bool { return s.stuck <= c.r.w.Now() }) {
+		c.mine()
+	}
+}
+
+// mine makes a block of some of what waits. The transactions of one sender keep their order.
+func (c *chain) mine() {
+	var take, rest []*sent
+	late := map[ledger.Account]bool{}
+	for _, s := range c.pool {
+		if s.stuck > c.r.w.Now() || late[s.By] || s.By == c.frozen || !c.r.quiet && !c.demand && c.r.w.Chance(0.1) {
+			late[s.By] = true
+			rest = append(rest, s)
+			continue
+		}
+		take = append(take, s)
+	}
+	if !c.r.quiet && c.r.w.Chance(0.2) { // other senders may come first
+		slices.SortStableFunc(take, func(a, b *sent) int { return c.r.rank[a.By] - c.r.rank[b.By] })
+	}
+	c.pool = rest
+	c.add(take)
+}
+
+func (c *chain) add(take []*sent) {
+	all := make([]ledger.Sent, len(take))
+	for i, s := range take {
+		all[i] = s.Sent
+	}
+	m := mined{sent: take, facts: c.head.Block(all...), recreated: c.recurring()}
+	for _, id := range m.recreated {
+		c.head.Recreate(id)
+	}
+	c.blocks = append(c.blocks, m)
+	n := c.head.Number()
+	for _, s := range take {
+		s.block = n
+	}
+	for _, f := range m.facts {
+		if f.Skipped == ledger.Taken {
+			c.facts[f.Payload] = append(c.facts[f.Payload], landing{f.Intent, n})
+			c.r.judgeLanded(f, n)
+		} else {
+			c.r.stats["skipped"]++
+		}
+	}
+	for depth := c.r.contract.Depth; c.final.Number()+depth < n; {
+		var again []ledger.Sent
+		for _, s := range c.blocks[c.final.Number()].sent {
+			again = append(again, s.Sent)
+		}
+		c.final.Block(again...)
+		for _, id := range c.blocks[c.final.Number()-1].recreated {
+			c.final.Recreate(id)
+		}
+	}
+	c.r.publish(ledger.Block{Number: n, Facts: m.facts})
+}
+
+// recurring returns spent states that come back, where their names do not derive from what creates them.
+func (c *chain) recurring() (back []ledger.StateID) {
+	if c.r.broken != "derived-ids" || len(c.public) == 0 {
+		return nil
+	}
+	for range 10 {
+		e := c.public[c.r.w.Pick(len(c.public))]
+		for _, id := range e.Inputs {
+			if !c.final.Unspent(id) && !c.head.Unspent(id) {
+				back = append(back, id)
+			}
+		}
+	}
+	return back
+}
+
+// reorganise takes some blocks back. What was in them waits again.
+func (c *chain) reorganise() {
+	n := c.head.Number()
+	deep := min(uint64(1+c.r.w.Pick(int(c.r.contract.Depth))), n)
+	if deep == 0 || n-deep < c.final.Number() {
+		return
+	}
+	c.r.stats["reorganisations"]++
+	c.r.tell("the chain", "takes %d blocks back", deep)
+	for range deep {
+		last := c.blocks[len(c.blocks)-1]
+		c.blocks = c.blocks[:len(c.blocks)-1]
+		for _, s := range slices.Backward(last.sent) {
+			s.block = 0
+			c.pool = slices.Insert(c.pool, 0, s)
+		}
+		for _, f := range last.facts {
+			if f.Skipped == ledger.Taken {
+				all := c.facts[f.Payload]
+				c.facts[f.Payload] = slices.DeleteFunc(all, func(l landing) bool { return l.Intent == f.Intent })
+			}
+		}
+		c.head.Revert()
+	}
+	c.r.publish(ledger.Rewind{To: c.head.Number()})
+	for range deep + 1 {
+		c.mine()
+	}
+}

@@ -1,0 +1,110 @@
+package committee_test
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/internal/sim/committee"
+)
+
+// nightly reports whether there is time for many seeds.
+func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
+
+// report fails the test for each violation, with the line that repeats the run.
+func report(t *testing.T, r sim.Report) {
+	t.Helper()
+	for _, v := range r.Violations {
+		t.Errorf("%s after step %d: %s\n\t%s", v.Invariant, v.Step, v.Detail, v.Replay)
+	}
+}
+
+// I1 to I6, I9, I10, P8 to P20, P24 to P43: committees of 2 to 7 nodes under every fault, by day for a short time each.
+func TestCommittees(t *testing.T) {
+	t.Parallel()
+	const groups = 4
+	seeds := uint64(500)
+	if nightly() {
+		seeds = 10_000
+	}
+	for group := range uint64(groups) {
+		t.Run(fmt.Sprint(group), func(t *testing.T) {
+			t.Parallel()
+			for seed := group + 1; seed <= seeds && !t.Failed(); seed += groups {
+				c := committee.Config{Seed: seed, Nodes: int(2 + seed%6), Intents: 12, Faults: 15 * time.Second}
+				if seed%5 == 0 {
+					c.Needed = c.Nodes // all must endorse (P13)
+				}
+				if nightly() && seed%2 == 0 {
+					c.Intents, c.Faults = 40, time.Minute
+				}
+				report(t, committee.Run(c))
+			}
+		})
+	}
+}
+
+// I8, I9: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
+func TestCalm(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		report(t, committee.Run(committee.Config{Seed: seed + 1, Nodes: int(2 + seed%9), Calm: true, Intents: 30, Faults: 30 * time.Second}))
+	}
+}
+
+// A large committee (P1, P25).
+func TestALargeCommittee(t *testing.T) {
+	t.Parallel()
+	nodes := 20
+	if nightly() {
+		nodes = 50
+	}
+	report(t, committee.Run(committee.Config{Seed: 1, Nodes: nodes, Intents: 30, Faults: 20 * time.Second}))
+}
+
+// Each world with one trouble: nobody starves.
+func TestScenes(t *testing.T) {
+	t.Parallel()
+	names, _ := committee.Scenes()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			seeds := uint64(1)
+			if nightly() {
+				seeds = 30
+			}
+			for seed := range seeds {
+				report(t, committee.Run(committee.Config{Seed: seed + 1, Scene: name}))
+			}
+		})
+	}
+}
+
+// For each rule: without it the invariant that it is for falls.
+func TestEveryRuleIsNeeded(t *testing.T) {
+	t.Parallel()
+	for _, rule := range committee.Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(200) {
+				r := committee.Run(committee.Config{Seed: committee.Shows(rule.Name) + seed, Break: rule.Name})
+				if r.Has(rule.Invariant) {
+					t.Logf("falls with seed %d: %s", r.Seed, r.Violations[0].Detail)
+					return
+				}
+			}
+			t.Errorf("without %s nothing broke %q, and %s", rule.Name, rule.Invariant, rule.Why)
+		})
+	}
+}
+
+// Equal configurations give equal runs.
+func TestRunsAreEqual(t *testing.T) {
+	t.Parallel()
+	one := committee.Run(committee.Config{Seed: 3, Intents: 20})
+	if two := committee.Run(committee.Config{Seed: 3, Intents: 20}); one.Trace != two.Trace || one.Steps != two.Steps {
+		t.Errorf("one run of %d steps has the hash %s, the other of %d steps %s", one.Steps, one.Trace, two.Steps, two.Trace)
+	}
+}

@@ -1,0 +1,58 @@
+package committee
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// blockTime is the time between two blocks.
+const blockTime = time.Second
+
+// Config describes a run. Zero fields have defaults.
+type Config struct {
+	Nodes   int           // members, all of whom are in the committee; 5
+	Seed    uint64        // equal configurations give equal runs
+	Intents int           // that users hand in while there are faults; 40
+	Needed  int           // endorsements; a majority
+	Faults  time.Duration // while users hand their intents in; a minute
+	Scene   string        // a world with one trouble, or empty for one with every fault
+	Break   string        // a rule to leave out, or empty
+	Calm    bool          // without faults
+	Trace   io.Writer     // gets every event
+	Story   io.Writer     // gets a line for what a reader wants to know
+}
+
+// WithDefaults returns the configuration with all fields set.
+func (c Config) WithDefaults() Config {
+	if r := findRule(c.Break); r != nil {
+		c.Scene = cmp.Or(c.Scene, r.scene)
+	}
+	if s := findScene(c.Scene); s != nil {
+		c.Nodes, c.Needed = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed)
+	}
+	c.Nodes = cmp.Or(c.Nodes, 5)
+	c.Faults = cmp.Or(c.Faults, time.Minute)
+	c.Intents = cmp.Or(c.Intents, 40)
+	c.Needed = cmp.Or(c.Needed, c.Nodes/2+1)
+	return c
+}
+
+// Validate returns every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(bad bool, text string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf(text, args...))
+		}
+	}
+	fault(c.Nodes < 1 || c.Nodes > 100, "a committee has 1 to 100 nodes, not %d", c.Nodes)
+	fault(c.Faults < 0, "faults for %v", c.Faults)
+	fault(c.Intents < 1, "%d intents prove nothing", c.Intents)
+	fault(c.Needed < 1 || c.Needed > c.Nodes, "%d endorsements of %d members", c.Needed, c.Nodes)
+	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q", c.Scene)
+	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q", c.Break)
+	return errors.Join(faults...)
+}

@@ -1,0 +1,158 @@
+package book
+
+import (
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// remember keeps an attempt and the states that it creates.
+func (b *Book) remember(a *attempt) {
+	b.attempts[a.assembled] = a
+	for i, secret := range a.Outputs {
+		id := b.Scheme.State(a.assembled, i)
+		a.states = append(a.states, id)
+		if e := b.states[id]; e != nil { // its creator is final, and heard again
+			e.held = true
+			continue
+		}
+		s := domain.State{ID: id, Creator: a.Attempt.Intent, Assembled: a.assembled, Secret: secret}
+		b.states[id] = &entry{State: s, label: label(b.Rules, s), held: true}
+	}
+}
+
+// forget is the reverse of remember. What is there stays.
+func (b *Book) forget(a *attempt) {
+	delete(b.attempts, a.assembled)
+	for _, id := range a.states {
+		if e := b.states[id]; e != nil {
+			if e.held = false; !e.landed {
+				delete(b.states, id)
+			}
+		}
+	}
+}
+
+// wait puts an attempt in the line of those that have not landed.
+func (b *Book) wait(a *attempt) {
+	a.heard = b.top
+	a.waits = b.waiting.PushBack(a)
+	for b.waiting.Len() > b.Most {
+		b.drop()
+	}
+}
+
+func (b *Book) hearAgain(a *attempt) {
+	if a.waits != nil {
+		a.heard = b.top
+		b.waiting.MoveToBack(a.waits)
+	}
+}
+
+// leave takes an attempt out of the line.
+func (b *Book) leave(a *attempt) {
+	b.waiting.Remove(a.waits)
+	a.waits = nil
+}
+
+// expire forgets the attempts whose grants are over.
+func (b *Book) expire() {
+	for b.waiting.Len() > 0 && b.top-b.first().heard >= b.Contract.Life+b.Contract.Depth {
+		b.drop()
+	}
+}
+
+// drop forgets the attempt that was heard longest ago.
+func (b *Book) drop() {
+	a := b.first()
+	b.leave(a)
+	b.forget(a)
+}
+
+func (b *Book) first() *attempt {
+	a, _ := b.waiting.Front().Value.(*attempt)
+	return a
+}
+
+// apply does what an attempt on the chain does: its inputs are spent, and its outputs appear unless they were spent.
+// The order of attempts does not matter, since a state is created once and spent once.
+func (b *Book) apply(a *attempt) {
+	for _, id := range a.Attempt.Inputs {
+		b.spent[id] = false
+		if e := b.states[id]; e != nil {
+			b.labels.remove(e.label, id)
+		}
+	}
+	for _, id := range a.states {
+		e := b.states[id]
+		if e.landed = true; b.there(e) {
+			b.labels.add(e.label, &e.State)
+		}
+	}
+}
+
+// retract is the reverse of apply.
+func (b *Book) retract(a *attempt) {
+	for _, id := range a.states {
+		e := b.states[id]
+		e.landed = false
+		b.labels.remove(e.label, id)
+	}
+	for _, id := range a.Attempt.Inputs {
+		delete(b.spent, id)
+		if e := b.states[id]; e != nil && b.there(e) {
+			b.labels.add(e.label, &e.State)
+		}
+	}
+}
+
+// settle makes final what an attempt did, and forgets it.
+func (b *Book) settle(a *attempt) {
+	for _, id := range a.states {
+		e := b.states[id]
+		if b.spent[id] { // before its creator was heard
+			delete(b.spent, id)
+			b.change.early.remove(id)
+			e.landed = false
+		} else {
+			b.change.states.add(id, e.State)
+		}
+	}
+	for _, id := range a.Attempt.Inputs {
+		b.settleInput(id)
+	}
+	delete(b.landed, a.assembled)
+	b.forget(a)
+}
+
+// Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
+// missing, and perhaps nobody has it any more. A state whose creator is not final stays.
+func (b *Book) Gone(ids ...ledger.StateID) {
+	for _, id := range ids {
+		e := b.states[id]
+		if e == nil || !b.there(e) {
+			continue
+		}
+		if _, recent := b.landed[e.Assembled]; recent {
+			continue
+		}
+		b.labels.remove(e.label, id)
+		b.change.states.remove(id)
+		if e.landed = false; !e.held {
+			delete(b.states, id)
+		}
+	}
+}
+
+func (b *Book) settleInput(id ledger.StateID) {
+	e := b.states[id]
+	if e == nil || !e.landed {
+		b.spent[id] = true
+		b.change.early.add(id, id)
+		return
+	}
+	delete(b.spent, id)
+	b.change.states.remove(id)
+	if e.landed = false; !e.held {
+		delete(b.states, id)
+	}
+}

@@ -1,0 +1,96 @@
+package sender
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// longest is the longest pause between two tries of anything.
+const longest = 30 * time.Second
+
+// peer returns what is known of a node.
+func (m *Machine) peer(a ledger.Account) *peer {
+	p := m.peers[a]
+	if p == nil {
+		p = &peer{account: a, heard: m.now, listWait: m.cfg.ListEvery}
+		m.peers[a] = p
+		m.listed = append(m.listed, p)
+	}
+	return p
+}
+
+// choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). It is nil
+// if all are left out.
+func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
+	if r := m.cfg.Committee.RangeOf(m.final()); m.order == nil || r != m.ordered {
+		m.order, m.ordered = nil, r
+		for _, name := range m.cfg.Committee.Order(r) {
+			m.order = append(m.order, ledger.Account(name))
+		}
+	}
+	for i, a := range m.order {
+		if p := m.peer(a); p.until <= m.now {
+			return p, m.order[:i]
+		}
+	}
+	return nil, nil
+}
+
+// fail leaves a node out for a while, longer each time.
+func (m *Machine) fail(p *peer) {
+	p.failures++
+	p.until = m.now + min(m.cfg.AckTimeout<<min(p.failures-1, 16), longest)
+}
+
+// hear notes a message. A request or an answer shows that the node hears this one too; a beat may not.
+func (m *Machine) hear(p *peer, msg wire.Message) {
+	p.heard = m.now
+	if msg.Request.Number == 0 {
+		return
+	}
+	if _, refuses := msg.Body.(wire.Rejected); !refuses {
+		p.failures, p.until = 0, 0
+	}
+	if msg.Request.Incarnation != m.cfg.Incarnation {
+		m.meet(p, msg.Request.Incarnation)
+	}
+}
+
+// meet notes the incarnation of a node. A new one has nothing in memory of what the last had: what it was not granted
+// moves, and for the rest it is asked.
+func (m *Machine) meet(p *peer, i wire.Incarnation) {
+	if i == p.incarnation || i == p.former || i == (wire.Incarnation{}) {
+		return
+	}
+	first := p.incarnation == wire.Incarnation{}
+	p.former, p.incarnation = p.incarnation, i
+	if first {
+		return
+	}
+	for _, d := range m.working {
+		if d.to != p {
+			continue
+		}
+		for _, it := range d.all() {
+			if it.state == Accepted || it.state == Granting {
+				m.tell(it, happening{event: lost})
+			}
+		}
+	}
+	m.askList(p)
+}
+
+// lose moves all that a silent node has not dispatched.
+func (m *Machine) lose(p *peer) {
+	m.fail(p)
+	for _, d := range m.working {
+		if d.to == p {
+			m.close(d)
+			for _, it := range d.all() {
+				m.tell(it, happening{event: lost})
+			}
+		}
+	}
+}
