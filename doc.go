@@ -52,6 +52,8 @@
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
 //     organisations; [github.com/conchhq/conch/transport/memory] is a network in one
 //     process.
+//   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
+//     that several share.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
@@ -81,6 +83,7 @@
 //     contracts.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
+//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
@@ -93,7 +96,7 @@
 //
 //   - chain/substrate: the driver for chains built with Substrate
 //   - transport/mtls: messages between nodes over mutual TLS
-//   - sequencer: delegation and grants for a shared contract, beside its ranking
+//   - sequencer/pgstore: the tables of a node of the sequencer
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate

@@ -1,0 +1,102 @@
+package sequencer
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/transport"
+)
+
+// Config describes a node.
+type Config struct {
+	Self      ledger.Account            // of the node, with which it signs and sends
+	Keys      Keys                      // signs for Self
+	Peers     map[ledger.Account]string // the other members' names in the transport
+	Transport transport.Endpoint
+	Store     Store
+	Secret    [32]byte // from which salts are made; the same at each start, and known to nobody else
+	Contracts []Contract
+
+	Tick    time.Duration // between two looks at the clock while something is under way; 50 ms
+	Workers int           // goroutines for signatures and rules; 4
+	Log     *slog.Logger  // nothing is logged if nil
+}
+
+// Contract is a contract of which the node is a member.
+type Contract struct {
+	Declared ledger.Contract
+	Rules    domain.Rules
+	Scheme   ledger.Scheme
+	Ledger   Ledger
+
+	NudgeAfter time.Duration // without a block, while one is waited for: about 10 blocks; 2.5 s
+}
+
+// Keys sign for the node.
+type Keys interface {
+	// Sign signs a hash with the node's key. It may be called by several goroutines.
+	Sign(h ledger.Hash) ([]byte, error)
+}
+
+// Ledger is the base ledger of one contract. It is safe for concurrent use.
+type Ledger interface { //nolint:interfacebloat // what a chain has to do, and nothing else
+	// Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
+	// ends. It never rewinds below a final block. An error is tried again by the node.
+	Follow(ctx context.Context, after uint64, step func(any)) error
+	// Head returns the last block and the last final one.
+	Head(ctx context.Context) (head, final uint64, err error)
+	// Final reads intents and states in one final block.
+	Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error)
+	// Submit hands a transaction to the node's submitter. Without an error it is taken, and goes out after those taken
+	// before, also after a restart. One that was taken before is taken once.
+	Submit(ctx context.Context, tx ledger.Sent) error
+	// Nudge asks for an empty transaction, so that a chain that stands still makes a block.
+	Nudge(ctx context.Context) error
+}
+
+func (c Config) withDefaults() Config {
+	c.Tick = cmp.Or(c.Tick, 50*time.Millisecond)
+	c.Workers = cmp.Or(c.Workers, 4)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate returns every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(bad bool, text string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf("sequencer: "+text, args...))
+		}
+	}
+	fault(c.Self == "" || c.Keys == nil, "the node needs an account and its keys")
+	fault(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
+	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
+	fault(c.Tick < 0 || c.Workers < 0, "tick and workers are not negative")
+	seen := map[string]bool{}
+	for _, k := range c.Contracts {
+		at := k.Declared.Address
+		if err := k.Declared.Validate(); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		fault(seen[at], "the contract %s is there twice", at)
+		seen[at] = true
+		fault(k.Rules == nil || k.Scheme == nil || k.Ledger == nil, "the contract %s needs rules, a scheme and a ledger", at)
+		fault(!slices.Contains(k.Declared.Members, c.Self), "%v is no member of the contract %s", c.Self, at)
+		for _, a := range k.Declared.Members {
+			_, known := c.Peers[a]
+			fault(a != c.Self && !known, "the contract %s has the member %v, and no peer has that account", at, a)
+		}
+	}
+	return errors.Join(faults...)
+}

@@ -1,0 +1,22 @@
+// Package sequencer runs one organisation's node of private contracts that several organisations share.
+//
+// Each organisation runs a [Node] with its own keys and its own database. Its users hand intents in ([Node.Submit]); the
+// node owns them until each has ended ([Node.Wait]). All nodes of a contract assemble, endorse and order intents
+// together, and the base ledger alone decides what is true: it takes an intent once, and a state is spent once. Nobody
+// is elected, and nobody has to be trusted with more than liveness.
+//
+// # The parts
+//
+//   - [ledger.Contract] is the declaration that all nodes have; [Ledger] is where it lives.
+//   - [domain.Rules] say what its states are. Package notes is the worked example.
+//   - Packages sender, coordinator and endorser are pure machines, and package book is what the node knows of the
+//     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
+//     one writer for the [Store].
+//
+// # Duties of the caller
+//
+// A store has one node. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
+// is; [Config].Peers says which account it has.
+//
+// Sources: document 002; requirements P5, P28, P38 to P42, I9, I10, Q1 to Q19.
+package sequencer

@@ -1,0 +1,329 @@
+package sequencer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/endorser"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// The first byte of what is sent says what it is.
+const (
+	messageTag = 0
+	beatTag    = 1
+)
+
+// send signs a message and sends it. One to oneself is an input.
+func (c *contract) send(to ledger.Account, msg wire.Message) {
+	if to == c.n.cfg.Self {
+		if signs(msg.Body) {
+			c.n.job(func() {
+				if body, is := c.signed(msg.Body); is {
+					msg.Body = body
+					c.n.post(func() { c.receive(to, msg) })
+				}
+			})
+			return
+		}
+		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
+		return
+	}
+	if !signs(msg.Body) {
+		c.n.encode(to, msg)
+		return
+	}
+	c.n.job(func() {
+		if body, is := c.signed(msg.Body); is {
+			msg.Body = body
+			c.n.encode(to, msg)
+		}
+	})
+}
+
+func signs(b wire.Body) bool {
+	switch b.(type) {
+	case wire.Endorsed, wire.Granted:
+		return true
+	}
+	return false
+}
+
+// signed adds the signatures, and returns false if the keys fail: then nothing is sent, and the other side asks again.
+func (c *contract) signed(body wire.Body) (wire.Body, bool) {
+	sign := func(h ledger.Hash) []byte {
+		s, err := c.n.cfg.Keys.Sign(h)
+		if err != nil {
+			c.n.cfg.Log.Error("a hash cannot be signed", "contract", c.address(), "error", err)
+		}
+		return s
+	}
+	switch b := body.(type) {
+	case wire.Endorsed:
+		b.Verdicts = slices.Clone(b.Verdicts)
+		for i, v := range b.Verdicts {
+			if v.Why == wire.Done {
+				if b.Verdicts[i].Signature = sign(v.Assembled); b.Verdicts[i].Signature == nil {
+					return nil, false
+				}
+			}
+		}
+		return b, true
+	case wire.Granted:
+		b.Items = slices.Clone(b.Items)
+		for i, item := range b.Items {
+			if item.Why == wire.Done {
+				g := &b.Items[i].Grant
+				if g.Signature = sign(c.set.Scheme.Granted(c.set.Declared, *g)); g.Signature == nil {
+					return nil, false
+				}
+			}
+		}
+		return b, true
+	}
+	return body, true
+}
+
+func (n *Node) encode(to ledger.Account, msg wire.Message) {
+	bytes, err := wire.Encode(msg)
+	if err != nil {
+		n.cfg.Log.Error("a message cannot be sent", "message", msg.String(), "error", err)
+		return
+	}
+	n.transmit(to, messageTag, bytes)
+}
+
+// transmit sends bytes, which may get lost.
+func (n *Node) transmit(to ledger.Account, tag byte, bytes []byte) {
+	name, is := n.cfg.Peers[to]
+	if !is {
+		return
+	}
+	if err := n.line.Send(name, append([]byte{tag}, bytes...)); err != nil {
+		n.cfg.Log.Debug("a message was not sent", "to", name, "error", err)
+	}
+}
+
+// read decodes what arrives and verifies what is signed. Bytes that are no message are answered if they show a request.
+func (n *Node) read() {
+	for {
+		select {
+		case e := <-n.line.Inbox():
+			if from, known := n.accounts[e.From]; known && len(e.Body) > 0 {
+				n.arrived(from, e.Body[0], e.Body[1:])
+			}
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
+	switch tag {
+	case beatTag:
+		b, err := wire.DecodeBeat(bytes)
+		if err != nil {
+			n.cfg.Log.Warn("a heartbeat cannot be read", "from", from.String(), "error", err)
+			return
+		}
+		n.post(func() {
+			for _, p := range b.Contracts {
+				n.pulse(from, b.Incarnation, p)
+			}
+		})
+	case messageTag:
+		msg, err := wire.Decode(bytes)
+		if err != nil {
+			n.cfg.Log.Warn("a message cannot be read", "from", from.String(), "error", err)
+			n.reject(from, msg, wire.Malformed)
+			return
+		}
+		n.post(func() {
+			c := n.contracts[msg.Contract]
+			if c == nil {
+				n.reject(from, msg, wire.UnknownContract)
+				return
+			}
+			if !signs(msg.Body) {
+				c.receive(from, msg)
+				return
+			}
+			n.job(func() {
+				msg.Body = c.verified(from, msg.Body)
+				n.post(func() { c.receive(from, msg) })
+			})
+		})
+	}
+}
+
+// reject answers what no machine can: every request gets an answer (I10).
+func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
+	own := msg.Request.Incarnation == n.owns || msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches
+	if msg.Request.Number == 0 || own || msg.Contract == "" {
+		return
+	}
+	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
+}
+
+// verified makes what is signed wrongly a refusal.
+func (c *contract) verified(from ledger.Account, body wire.Body) wire.Body {
+	scheme, declared := c.set.Scheme, c.set.Declared
+	switch b := body.(type) {
+	case wire.Endorsed:
+		for i, v := range b.Verdicts {
+			if v.Why == wire.Done && !scheme.Verify(from, v.Assembled, v.Signature) {
+				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
+			}
+		}
+		return b
+	case wire.Granted:
+		for i, item := range b.Items {
+			if item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
+				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
+			}
+		}
+		return b
+	}
+	return body
+}
+
+// receive gives a message to the machine that it is for.
+func (c *contract) receive(from ledger.Account, msg wire.Message) {
+	switch body := msg.Body.(type) {
+	case wire.Delegate, wire.AskList, wire.AskHandover:
+		if c.coordinator == nil {
+			c.n.reject(from, msg, wire.NotMember)
+			return
+		}
+		c.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
+		c.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Endorse:
+		c.toEndorser(endorser.Received{From: from, Message: msg})
+	case wire.AskAttempts:
+		c.serve(from, msg, body)
+	case wire.Attempts:
+		c.hear(body.Attempts)
+	case wire.Rejected:
+		switch msg.Request.Incarnation {
+		case c.n.coordinates:
+			c.toCoordinator(coordinator.Received{From: from, Message: msg})
+		case c.n.owns:
+			c.toSender(sender.Received{From: from, Message: msg})
+		}
+	default:
+		c.toSender(sender.Received{From: from, Message: msg})
+	}
+}
+
+// serve answers a member that lacks the contents of attempts, from memory and from the store.
+func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
+	if !slices.Contains(c.set.Declared.Members, from) {
+		c.n.reject(from, msg, wire.NotMember)
+		return
+	}
+	var known []wire.Whole
+	var lacks []ledger.Hash
+	for _, h := range ask.Assembled {
+		if w, is := c.book.Whole(h); is {
+			known = append(known, w)
+		} else {
+			lacks = append(lacks, h)
+		}
+	}
+	c.n.job(func() {
+		stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), lacks)
+		if err != nil {
+			c.n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
+		}
+		answer := wire.Message{Contract: c.address(), Request: msg.Request}
+		for all := append(known, stored...); ; all = all[:len(all)/2] { // the other asks again for the rest
+			if answer.Body = (wire.Attempts{Attempts: all}); wire.Fits(answer) || len(all) == 0 {
+				break
+			}
+		}
+		c.n.encode(from, answer)
+	})
+}
+
+// hear takes the contents of attempts, and keeps those that have landed.
+func (c *contract) hear(all []wire.Whole) {
+	missing := map[ledger.Hash]bool{}
+	for _, m := range c.book.Missing() {
+		missing[m.Assembled] = true
+	}
+	change := Change{Contract: c.address()}
+	for _, w := range all {
+		if h, err := c.book.Hear(w); err == nil && missing[h] {
+			change.Landed = append(change.Landed, Landed{h, w})
+			c.patience = 0
+		}
+	}
+	if len(change.Landed) > 0 {
+		c.n.queue(write{change, nil})
+	}
+}
+
+// fetch asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in
+// turn. What nobody has any more may have spent states that seem to be there: the ledger says which.
+func (c *contract) fetch() {
+	if c.n.now() < c.fetchAt {
+		return
+	}
+	missing := c.book.Missing()
+	if len(missing) == 0 {
+		c.patience = 0
+		return
+	}
+	first := c.patience == 0
+	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
+	c.fetchAt = c.n.now() + c.patience
+	if c.patience > 3*time.Second {
+		c.reconcile(c.book.States())
+	}
+	members := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
+	lacks := map[ledger.Account][]ledger.Hash{}
+	var mine []ledger.Hash
+	for i, m := range missing[:min(len(missing), 1000)] {
+		mine = append(mine, m.Assembled)
+		switch {
+		case first && m.Owner != c.n.cfg.Self:
+			lacks[m.Owner] = append(lacks[m.Owner], m.Assembled)
+		case len(members) > 0:
+			to := members[(i+int(c.requests))%len(members)]
+			lacks[to] = append(lacks[to], m.Assembled)
+		}
+	}
+	c.n.job(func() { // an earlier start may have had them
+		if stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), mine); err == nil && len(stored) > 0 {
+			c.n.post(func() { c.hear(stored) })
+		}
+	})
+	for _, to := range sortedAccounts(lacks) {
+		c.requests++
+		c.n.encode(to, wire.Message{
+			Contract: c.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: lacks[to]},
+			Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests},
+		})
+	}
+}
+
+// reconcile asks the ledger which states a final block still has.
+func (c *contract) reconcile(states []ledger.StateID) {
+	c.n.job(func() {
+		f, err := c.set.Ledger.Final(c.n.ctx, nil, states)
+		if err != nil {
+			return // it is tried again with the next fetch
+		}
+		var gone []ledger.StateID
+		for _, id := range states {
+			if !f.Unspent(id) {
+				gone = append(gone, id)
+			}
+		}
+		c.n.post(func() { c.book.Gone(gone...) })
+	})
+}

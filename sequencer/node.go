@@ -1,0 +1,287 @@
+package sequencer
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
+)
+
+// Subject is the transport's subject of the sequencer's messages.
+const Subject = "sequencer"
+
+var (
+	// ErrContract means that the node is no member of such a contract.
+	ErrContract = errors.New("no such contract at this node")
+	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
+	ErrStopped = errors.New("the node is stopped")
+)
+
+// Node is one organisation's node. Its methods may be called by several goroutines.
+type Node struct {
+	cfg       Config
+	accounts  map[string]ledger.Account // by the peers' names
+	contracts map[string]*contract
+	order     []*contract
+	line      transport.Line
+	began     time.Time
+
+	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the senders', that of requests for attempts
+	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
+
+	tasks   chan func() // for the loop, which alone touches the machines
+	own     []func()    // what a step leaves to be done next
+	jobs    chan func() // for the workers
+	writes  chan write
+	stopped chan struct{}
+	group   sync.WaitGroup
+
+	waits   map[waitKey][]chan sender.Result
+	asks    map[waitKey]chan answer // users who wait until their intents are stored
+	beats   map[ledger.Account][]wire.Pulse
+	backlog []write // that the writer has no room for
+}
+
+type waitKey struct{ contract, key string }
+
+type answer struct {
+	sequence ledger.Sequence
+	err      error
+}
+
+// New returns a node that does not run yet. The error lists every fault of the configuration.
+func New(cfg Config) (*Node, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	n := &Node{
+		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*contract{}, began: time.Now(),
+		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
+		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+	}
+	for a, name := range cfg.Peers {
+		n.accounts[name] = a
+	}
+	n.coordinates, n.owns, n.fetches = drawn(), drawn(), drawn()
+	return n, nil
+}
+
+// Run runs the node until the context ends, once. It returns when nothing of it is under way any more.
+func (n *Node) Run(ctx context.Context) error {
+	defer close(n.stopped)
+	line, err := n.cfg.Transport.Open(Subject)
+	if err != nil {
+		return err
+	}
+	defer line.Close()
+	ctx, stop := context.WithCancel(ctx)
+	defer n.group.Wait()
+	defer stop()
+	n.line, n.ctx = line, ctx
+	for _, k := range n.cfg.Contracts {
+		c, err := n.open(ctx, k)
+		if err != nil {
+			return fmt.Errorf("contract %s: %w", k.Declared.Address, err)
+		}
+		n.contracts[k.Declared.Address], n.order = c, append(n.order, c)
+	}
+	for range n.cfg.Workers {
+		n.group.Go(n.work)
+		n.group.Go(n.read)
+	}
+	n.group.Go(n.write)
+	for _, c := range n.order {
+		n.group.Go(func() { n.follow(c) })
+		n.group.Go(func() { n.submitter(c) })
+	}
+	n.loop()
+	return ctx.Err()
+}
+
+// loop is the one goroutine that feeds the machines.
+func (n *Node) loop() {
+	tick := time.NewTicker(n.cfg.Tick)
+	defer tick.Stop()
+	for {
+		for len(n.own) > 0 {
+			do := n.own[0]
+			n.own = n.own[1:]
+			do()
+		}
+		n.own = nil
+		select {
+		case <-n.ctx.Done():
+			return
+		case do := <-n.tasks:
+			do()
+		case <-tick.C:
+			n.tick()
+		}
+	}
+}
+
+// now is the machines' clock.
+func (n *Node) now() time.Duration { return time.Since(n.began) }
+
+// post has the loop do something.
+func (n *Node) post(do func()) {
+	select {
+	case n.tasks <- do:
+	case <-n.ctx.Done():
+	}
+}
+
+// job has a worker do something that takes time.
+func (n *Node) job(do func()) {
+	select {
+	case n.jobs <- do:
+	default: // the loop never waits for workers
+		n.group.Go(do)
+	}
+}
+
+func (n *Node) work() {
+	for {
+		select {
+		case do := <-n.jobs:
+			do()
+		case <-n.ctx.Done():
+			return
+		}
+	}
+}
+
+// tick tells the machines of the time. A contract with nothing in flight costs nothing (I9).
+func (n *Node) tick() {
+	for _, c := range n.order {
+		c.tick()
+	}
+	for _, a := range sortedAccounts(n.beats) {
+		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
+		if err != nil {
+			n.cfg.Log.Error("a heartbeat cannot be sent", "error", err)
+			continue
+		}
+		if a == n.cfg.Self {
+			for _, p := range n.beats[a] {
+				n.pulse(a, n.coordinates, p)
+			}
+			continue
+		}
+		n.transmit(a, beatTag, bytes)
+	}
+	clear(n.beats)
+}
+
+func sortedAccounts[V any](of map[ledger.Account]V) []ledger.Account {
+	all := make([]ledger.Account, 0, len(of))
+	for a := range of {
+		all = append(all, a)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// drawn returns random bytes.
+func drawn() (i wire.Incarnation) {
+	_, _ = rand.Read(i[:]) // it never fails
+	return i
+}
+
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before names the intent of
+// that time. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
+// is a block; 0 is none. An error may come although it was stored: ask again with the same key.
+func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
+	c, err := n.find(contract)
+	if err != nil {
+		return ledger.Sequence{}, err
+	}
+	if found, is, err := n.cfg.Store.Find(ctx, contract, key); err != nil || is {
+		return found.Sequence, err
+	}
+	payload, err := c.set.Rules.Prepare(request)
+	if err != nil {
+		return ledger.Sequence{}, err
+	}
+	done := make(chan answer, 1)
+	at := waitKey{contract, key}
+	n.post(func() {
+		if other := n.asks[at]; other != nil {
+			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
+		}
+		n.asks[at] = done
+		c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+	})
+	select {
+	case a := <-done:
+		return a.sequence, a.err
+	case <-ctx.Done():
+		return ledger.Sequence{}, ctx.Err()
+	case <-n.stopped:
+		return ledger.Sequence{}, ErrStopped
+	}
+}
+
+// Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before.
+func (n *Node) Cancel(contract string, s ledger.Sequence) error {
+	c, err := n.find(contract)
+	if err != nil {
+		return err
+	}
+	n.post(func() { c.toSender(sender.Cancel{Sequence: s}) })
+	return nil
+}
+
+// Wait returns how an intent ended, when it has.
+func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, error) {
+	if _, err := n.find(contract); err != nil {
+		return sender.Result{}, err
+	}
+	told := make(chan sender.Result, 1)
+	at := waitKey{contract, key}
+	n.post(func() { n.waits[at] = append(n.waits[at], told) })
+	defer n.post(func() {
+		left := slices.DeleteFunc(n.waits[at], func(x chan sender.Result) bool { return x == told })
+		if n.waits[at] = left; len(left) == 0 {
+			delete(n.waits, at)
+		}
+	})
+	if found, _, err := n.cfg.Store.Find(ctx, contract, key); err != nil || found.Ended {
+		return found.Result, err
+	}
+	select {
+	case r := <-told:
+		return r, nil
+	case <-ctx.Done():
+		return sender.Result{}, ctx.Err()
+	case <-n.stopped:
+		return sender.Result{}, ErrStopped
+	}
+}
+
+// find waits until the node has begun.
+func (n *Node) find(address string) (*contract, error) {
+	found := make(chan *contract, 1)
+	select {
+	case n.tasks <- func() { found <- n.contracts[address] }:
+	case <-n.stopped:
+		return nil, ErrStopped
+	}
+	select {
+	case c := <-found:
+		if c == nil {
+			return nil, fmt.Errorf("%w: %s", ErrContract, address)
+		}
+		return c, nil
+	case <-n.stopped:
+		return nil, ErrStopped
+	}
+}

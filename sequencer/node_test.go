@@ -1,0 +1,307 @@
+package sequencer_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/memory"
+)
+
+// group is some organisations with their stores, a network and a ledger, which outlive their nodes.
+type group struct {
+	t        testing.TB
+	network  *memory.Network
+	declared ledger.Contract
+	chain    *sequencer.Chain
+	members  []*organisation
+}
+
+type organisation struct {
+	*group
+	name   string
+	store  sequencer.Store
+	node   *sequencer.Node
+	stop   func()
+	sent   atomic.Int64 // messages
+	commit *flaky
+}
+
+func newGroup(t testing.TB, count, needed int) *group {
+	t.Helper()
+	g := &group{t: t, network: memory.New(7)}
+	g.declared = ledger.Contract{Chain: 1, Address: "k", Needed: needed, Range: 1000, Depth: 2, Life: 50, Domain: "notes/1"}
+	for i := range count {
+		name := fmt.Sprintf("member-%d", i+1)
+		f := &flaky{Store: sequencer.NewMemory(), chance: rand.New(rand.NewPCG(uint64(i), 3))}
+		g.members = append(g.members, &organisation{group: g, name: name, store: f, commit: f})
+		g.declared.Members = append(g.declared.Members, account(name))
+	}
+	g.declared.Committee = g.declared.Members
+	g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+	ctx, stop := context.WithCancel(context.Background())
+	var mining sync.WaitGroup
+	mining.Go(func() { g.chain.Run(ctx, 10*time.Millisecond) })
+	t.Cleanup(func() {
+		for _, o := range g.members {
+			o.halt()
+		}
+		stop()
+		mining.Wait()
+	})
+	return g
+}
+
+// start starts the organisation's node from what its store has.
+func (o *organisation) start() {
+	o.t.Helper()
+	peers := map[ledger.Account]string{}
+	for _, other := range o.members {
+		if other != o {
+			peers[account(other.name)] = other.name
+		}
+	}
+	node, err := sequencer.New(sequencer.Config{
+		Self: account(o.name), Keys: key(o.name), Peers: peers, Transport: counted{o.network.Join(o.name), &o.sent}, Store: o.store,
+		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond,
+		Contracts: []sequencer.Contract{{
+			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
+		}},
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { _ = node.Run(ctx) })
+	o.node, o.stop = node, func() { cancel(); running.Wait() }
+}
+
+// halt stops the node in the middle of whatever it does. What was not committed is lost.
+func (o *organisation) halt() {
+	if o.stop != nil {
+		o.stop()
+		o.stop = nil
+	}
+}
+
+// counted counts what a node sends.
+type counted struct {
+	*memory.Endpoint
+	sent *atomic.Int64
+}
+
+func (c counted) Open(subject string) (transport.Line, error) {
+	line, err := c.Endpoint.Open(subject)
+	return countedLine{line, c.sent}, err
+}
+
+type countedLine struct {
+	transport.Line
+	sent *atomic.Int64
+}
+
+func (l countedLine) Send(to string, body []byte) error {
+	l.sent.Add(1)
+	return l.Line.Send(to, body)
+}
+
+// flaky is a database that sometimes does not store, and sometimes stores without saying so.
+type flaky struct {
+	sequencer.Store
+	mu     sync.Mutex
+	chance *rand.Rand
+	odds   float64
+}
+
+var errLost = errors.New("the connection is lost")
+
+func (f *flaky) fails() (before, after bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.chance.Float64() < f.odds, f.chance.Float64() < f.odds
+}
+
+func (f *flaky) Write(ctx context.Context, changes []sequencer.Change) ([]sequencer.Twice, error) {
+	before, after := f.fails()
+	if before {
+		return nil, errLost
+	}
+	twice, err := f.Store.Write(ctx, changes)
+	if after {
+		return nil, errLost
+	}
+	return twice, err
+}
+
+// I1, I2, P28, P35, P38 to P42: five nodes over a bad network, with databases that lose answers; one node after the other
+// is stopped in the middle and starts again. Every intent ends, and lands once.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 5, 3)
+	g.network.SetFaults(memory.Faults{Loss: 0.02, Double: 0.02, Least: 100 * time.Microsecond, Most: 3 * time.Millisecond})
+	for _, o := range g.members {
+		o.commit.odds = 0.05
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	hand := func(o *organisation, id, request string) ledger.Intent {
+		for {
+			s, err := o.node.Submit(ctx, "k", id, []byte(request), 0)
+			if err == nil {
+				return ledger.Intent{Owner: account(o.name), Sequence: s}
+			}
+			if ctx.Err() != nil || !errors.Is(err, sequencer.ErrStopped) {
+				t.Fatal(err)
+			}
+		}
+	}
+	hand(g.members[0], "funds", `{"issue": {"to": "office", "amount": 1000}}`)
+	all := map[string]ledger.Intent{}
+	for i := range 60 {
+		o := g.members[i%5]
+		id := fmt.Sprint("payment ", i)
+		all[id] = hand(o, id, fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
+		if again := hand(o, id, `{"issue": {"to": "office", "amount": 1}}`); again != all[id] {
+			t.Errorf("the key %s names %v and %v", id, all[id], again)
+		}
+		if i%12 == 11 {
+			victim := g.members[(i/12)%5]
+			victim.halt()
+			victim.start()
+		}
+	}
+	for i := range 60 {
+		o, id := g.members[i%5], fmt.Sprint("payment ", i)
+		result, err := o.node.Wait(ctx, "k", id)
+		if err != nil || !result.Confirmed {
+			t.Fatalf("%s ends as %+v, %v; want it confirmed", id, result, err)
+		}
+		if assembled, _, is := g.chain.Landed(all[id]); !is || assembled != result.Assembled {
+			t.Errorf("%s: the chain has %v, %v; its user was told %v", id, assembled, is, result.Assembled)
+		}
+	}
+}
+
+// I9: with nothing in flight nothing is sent.
+func TestIdleNodesAreSilent(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3, 3)
+	for _, o := range g.members {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := g.members[0].node.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed {
+		t.Fatalf("it ends as %+v, %v", r, err)
+	}
+	total := func() (n int64) {
+		for _, o := range g.members {
+			n += o.sent.Load()
+		}
+		return n
+	}
+	for quiet, was := 0, total(); quiet < 20; {
+		select {
+		case <-ctx.Done():
+			t.Fatal("the nodes never fall silent")
+		case <-time.After(50 * time.Millisecond):
+		}
+		if now := total(); now == was {
+			quiet++
+		} else {
+			quiet, was = 0, now
+		}
+	}
+}
+
+// What is no use is refused, and a user is told why.
+func TestNodesRefuse(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 2, 2)
+	for _, o := range g.members {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	node := g.members[0].node
+	if _, err := node.Submit(ctx, "another", "a", nil, 0); !errors.Is(err, sequencer.ErrContract) {
+		t.Errorf("an unknown contract: %v, want ErrContract", err)
+	}
+	if _, err := node.Submit(ctx, "k", "a", []byte("{}"), 0); err == nil {
+		t.Error("a request that says nothing was accepted")
+	}
+	if _, err := node.Submit(ctx, "k", "b", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	other := g.members[1].node
+	s, err := other.Submit(ctx, "k", "c", []byte(`{"pay": {"from": "empty", "to": "office", "amount": 5}}`), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Cancel("k", s); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := other.Wait(ctx, "k", "c"); err != nil || r.Confirmed {
+		t.Errorf("what was cancelled ends as %+v, %v; want it reverted", r, err)
+	}
+	g.members[0].halt()
+	if _, err := node.Submit(ctx, "k", "d", nil, 0); !errors.Is(err, sequencer.ErrStopped) {
+		t.Errorf("a node that is stopped: %v, want ErrStopped", err)
+	}
+}
+
+// I10: a request that cannot be read, or is about a contract that is not there, gets a rejection; what is no request, and
+// what a stranger sends, gets none.
+func TestEachRequestIsAnswered(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 2, 2)
+	g.members[0].start()
+	peer := g.network.Join("member-2")
+	line, err := peer.Open(sequencer.Subject)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer line.Close()
+	id := wire.RequestID{Incarnation: wire.Incarnation{9}, Number: 4}
+	unknown, err := wire.Encode(wire.Message{Contract: "another", Request: id, Wait: time.Second, Body: wire.AskList{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id.Number = 5
+	known, err := wire.Encode(wire.Message{Contract: "k", Request: id, Wait: time.Second, Body: wire.AskList{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.After(30 * time.Second)
+	want := map[uint64]string{4: "wire.Rejected", 5: "wire.List"}
+	for len(want) > 0 {
+		for _, body := range [][]byte{{}, {0}, {1, 2, 3}, {7, 7}, append([]byte{0}, unknown...), append([]byte{0}, known...), append([]byte{0}, known[:len(known)-1]...)} {
+			_ = line.Send("member-1", body)
+		}
+		select {
+		case e := <-line.Inbox():
+			if msg, err := wire.Decode(e.Body[1:]); err == nil && e.Body[0] == 0 && want[msg.Request.Number] == fmt.Sprintf("%T", msg.Body) {
+				delete(want, msg.Request.Number)
+			}
+		case <-time.After(100 * time.Millisecond): // the node may not have begun
+		case <-deadline:
+			t.Fatalf("these had no answer: %v", want)
+		}
+	}
+}

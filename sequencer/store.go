@@ -1,0 +1,66 @@
+package sequencer
+
+import (
+	"context"
+
+	"github.com/conchhq/conch/sequencer/book"
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// Store is a node's database. It is safe for concurrent use.
+//
+// What is stored, and nothing else (P41): intents, grants, what was noted of dispatches, and results (as their owner);
+// rows of dispatches (as a coordinator); what is final of the states, and the contents of attempts that were granted or
+// have landed, for members that lack them.
+type Store interface { //nolint:interfacebloat // what a database has to do, and nothing else
+	// Load returns what is stored of a contract.
+	Load(ctx context.Context, contract string) (Stored, error)
+	// Write makes changes durable in one transaction, in order. It returns the intents that were not stored since their
+	// keys have rows already. With an error nothing was written, or the caller cannot know: the same changes may be
+	// written again, and change nothing the second time.
+	Write(ctx context.Context, changes []Change) (twice []Twice, err error)
+	// Find returns an intent by its user's key, and false if there is none.
+	Find(ctx context.Context, contract, key string) (Found, bool, error)
+	// Attempts returns the contents of those of the attempts that are stored.
+	Attempts(ctx context.Context, contract string, assembled []ledger.Hash) ([]wire.Whole, error)
+}
+
+// Stored is what is stored of a contract.
+type Stored struct {
+	Book    book.Snapshot
+	Intents []sender.Loaded   // without those that have a result, in the order of submission
+	Rows    []coordinator.Row // in the order of their dispatch
+}
+
+// Change is what one step of a contract's machines stores.
+type Change struct {
+	Contract string
+	Sender   *sender.Store
+	Rows     []coordinator.Row
+	Noted    []ledger.Intent // whose senders know of the dispatch
+	Over     []ledger.Intent // whose rows are over
+	Book     *book.Change
+	Landed   []Landed
+}
+
+// Landed is an attempt that is in the chain.
+type Landed struct {
+	Name ledger.Hash // its assembled hash
+	wire.Whole
+}
+
+// Twice is an intent that was not stored: its key has another row.
+type Twice struct {
+	Contract string
+	Sequence ledger.Sequence
+}
+
+// Found is an intent as it is stored.
+type Found struct {
+	Sequence ledger.Sequence
+	Ended    bool
+	Result   sender.Result // if it has ended
+}
