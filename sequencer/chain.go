@@ -149,6 +149,20 @@ func (c *Chain) Nudge(context.Context) error {
 	return nil
 }
 
+// Skipped returns how many entries were not taken.
+func (c *Chain) Skipped() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range c.blocks {
+		for _, f := range b.facts {
+			if f.Skipped != ledger.Taken {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // Landed returns what was taken of an intent in the last block.
 func (c *Chain) Landed(in ledger.Intent) (assembled, payload ledger.Hash, is bool) {
 	c.mu.Lock()

@@ -204,9 +204,6 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 	if err != nil {
 		return ledger.Sequence{}, err
 	}
-	if found, is, err := n.cfg.Store.Find(ctx, contract, key); err != nil || is {
-		return found.Sequence, err
-	}
 	payload, err := c.set.Rules.Prepare(request)
 	if err != nil {
 		return ledger.Sequence{}, err

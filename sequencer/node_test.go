@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -35,6 +36,7 @@ type organisation struct {
 	node   *sequencer.Node
 	stop   func()
 	sent   atomic.Int64 // messages
+	keys   sequencer.Keys
 	commit *flaky
 }
 
@@ -45,7 +47,7 @@ func newGroup(t testing.TB, count, needed int) *group {
 	for i := range count {
 		name := fmt.Sprintf("member-%d", i+1)
 		f := &flaky{Store: sequencer.NewMemory(), chance: rand.New(rand.NewPCG(uint64(i), 3))}
-		g.members = append(g.members, &organisation{group: g, name: name, store: f, commit: f})
+		g.members = append(g.members, &organisation{group: g, name: name, store: f, commit: f, keys: key(name)})
 		g.declared.Members = append(g.declared.Members, account(name))
 	}
 	g.declared.Committee = g.declared.Members
@@ -73,7 +75,7 @@ func (o *organisation) start() {
 		}
 	}
 	node, err := sequencer.New(sequencer.Config{
-		Self: account(o.name), Keys: key(o.name), Peers: peers, Transport: counted{o.network.Join(o.name), &o.sent}, Store: o.store,
+		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
 		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
@@ -96,24 +98,42 @@ func (o *organisation) halt() {
 	}
 }
 
-// counted counts what a node sends.
-type counted struct {
+// watched counts what a node sends, and checks that what it tells of was stored before (P38).
+type watched struct {
 	*memory.Endpoint
-	sent *atomic.Int64
+	of *organisation
 }
 
-func (c counted) Open(subject string) (transport.Line, error) {
-	line, err := c.Endpoint.Open(subject)
-	return countedLine{line, c.sent}, err
+func (w watched) Open(subject string) (transport.Line, error) {
+	line, err := w.Endpoint.Open(subject)
+	return watchedLine{line, w.of}, err
 }
 
-type countedLine struct {
+type watchedLine struct {
 	transport.Line
-	sent *atomic.Int64
+	of *organisation
 }
 
-func (l countedLine) Send(to string, body []byte) error {
-	l.sent.Add(1)
+func (l watchedLine) Send(to string, body []byte) error {
+	l.of.sent.Add(1)
+	if msg, err := wire.Decode(body[1:]); err == nil && body[0] == 0 {
+		var told []ledger.Hash
+		switch b := msg.Body.(type) {
+		case wire.Granted:
+			for _, item := range b.Items {
+				if item.Why == wire.Done {
+					told = append(told, item.Grant.Assembled)
+				}
+			}
+		case wire.Dispatched:
+			for _, item := range b.Items {
+				told = append(told, item.Assembled)
+			}
+		}
+		if stored, err := l.of.commit.Store.Attempts(context.Background(), "k", told); err != nil || len(stored) < len(told) {
+			l.of.t.Errorf("%s tells %s of %d attempts, of which %d are stored", l.of.name, to, len(told), len(stored))
+		}
+	}
 	return l.Line.Send(to, body)
 }
 
@@ -192,6 +212,75 @@ func TestNodes(t *testing.T) {
 		if assembled, _, is := g.chain.Landed(all[id]); !is || assembled != result.Assembled {
 			t.Errorf("%s: the chain has %v, %v; its user was told %v", id, assembled, is, result.Assembled)
 		}
+	}
+}
+
+// garbage signs with a key that is not the node's.
+type garbage struct{}
+
+func (garbage) Sign(h ledger.Hash) ([]byte, error) { return key("nobody").Sign(h) }
+
+// Q3: a member whose signatures are wrong is as one that does not endorse, and its own intents get nowhere: nobody builds
+// on them.
+func TestWrongSignatures(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3, 2)
+	g.members[2].keys = garbage{}
+	for _, o := range g.members {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := g.members[2].node.Submit(ctx, "k", "bad", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if _, err := g.members[i%2].node.Submit(ctx, "k", fmt.Sprint(i), []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 21}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if r, err := g.members[i%2].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
+			t.Fatalf("payment %d ends as %+v, %v; want it confirmed", i, r, err)
+		}
+	}
+	if n := g.chain.Skipped(); n > 0 {
+		t.Errorf("the ledger skipped %d entries", n)
+	}
+}
+
+// Q14: a member that was away when an attempt landed gets its contents from another one, though its owner is gone.
+func TestContentsAreKept(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 4, 2)
+	for _, o := range g.members[:3] {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for i, request := range []string{`{"issue": {"to": "office", "amount": 20}}`, `{"issue": {"to": "other", "amount": 1}}`, `{"issue": {"to": "other", "amount": 2}}`} {
+		if _, err := g.members[0].node.Submit(ctx, "k", fmt.Sprint(i), []byte(request), 0); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := g.members[0].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
+			t.Fatalf("it ends as %+v, %v", r, err)
+		}
+	}
+	for _, o := range g.members[:3] { // what they had in memory is gone
+		o.halt()
+	}
+	for _, o := range g.members[1:] {
+		o.start()
+	}
+	late := g.members[3].node
+	if _, err := late.Submit(ctx, "k", "late", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 7}}`), 0); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := late.Wait(ctx, "k", "late"); err != nil || !r.Confirmed {
+		t.Errorf("the late member's payment ends as %+v, %v; want it confirmed", r, err)
 	}
 }
 
@@ -288,10 +377,11 @@ func TestEachRequestIsAnswered(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	spoilt := spoil(t, id.Incarnation)
 	deadline := time.After(30 * time.Second)
-	want := map[uint64]string{4: "wire.Rejected", 5: "wire.List"}
+	want := map[uint64]string{4: "wire.Rejected", 5: "wire.List", 6: "wire.Rejected"}
 	for len(want) > 0 {
-		for _, body := range [][]byte{{}, {0}, {1, 2, 3}, {7, 7}, append([]byte{0}, unknown...), append([]byte{0}, known...), append([]byte{0}, known[:len(known)-1]...)} {
+		for _, body := range [][]byte{{}, {0}, {1, 2, 3}, {7, 7}, append([]byte{0}, unknown...), append([]byte{0}, known...), append([]byte{0}, spoilt...)} {
 			_ = line.Send("member-1", body)
 		}
 		select {
@@ -304,4 +394,24 @@ func TestEachRequestIsAnswered(t *testing.T) {
 			t.Fatalf("these had no answer: %v", want)
 		}
 	}
+}
+
+// spoil returns a request of which only the head can be read.
+func spoil(t *testing.T, by wire.Incarnation) []byte {
+	t.Helper()
+	good, err := wire.Encode(wire.Message{
+		Contract: "k", Request: wire.RequestID{Incarnation: by, Number: 6}, Wait: time.Second, Body: wire.AskAttempts{Assembled: []ledger.Hash{{1}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range good {
+		bad := bytes.Clone(good)
+		bad[at] ^= 1
+		if msg, err := wire.Decode(bad); err != nil && msg.Request.Number == 6 && msg.Contract == "k" {
+			return bad
+		}
+	}
+	t.Fatal("every flipped bit leaves a good message, or no head")
+	return nil
 }
