@@ -99,6 +99,7 @@ func (n *node) performEndorser(actions []endorser.Action) {
 }
 
 func (n *node) nudge() {
+	n.r.words.say(n, "asks the chain for an empty transaction")
 	n.r.stats["nudges"]++
 	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
 }
@@ -106,6 +107,7 @@ func (n *node) nudge() {
 // submit hands entries to the submitter, in a transaction of their own each time.
 func (n *node) submit(a coordinator.Submit) {
 	n.r.judgeDispatch(n, a.Entries)
+	n.r.words.dispatches(n, a.Entries)
 	var key strings.Builder
 	key.WriteString(n.name)
 	for _, e := range a.Entries {

@@ -31,7 +31,7 @@ func (c Config) WithDefaults() Config {
 		c.Scene = cmp.Or(c.Scene, r.scene)
 	}
 	if s := findScene(c.Scene); s != nil {
-		c.Nodes, c.Needed = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed)
+		c.Nodes, c.Needed, c.Faults = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed), cmp.Or(c.Faults, s.lasts)
 	}
 	c.Nodes = cmp.Or(c.Nodes, 5)
 	c.Faults = cmp.Or(c.Faults, time.Minute)

@@ -41,6 +41,7 @@ type run struct {
 	lagged      time.Duration // the longest time that a block takes to a node
 	quiet       bool          // the faults are over
 	lostReturns float64       // of the messages that give work back
+	words       *teller       // of a story; else nil
 
 	wishes      map[string]*wish
 	order       []string
@@ -88,10 +89,11 @@ func Run(cfg Config) sim.Report {
 	}
 	r.until(r.w.Now() + endsWithin)
 	r.took()
-	switch {
-	case r.scene != nil:
+	r.words.flush()
+	if r.scene != nil {
 		r.judgeScene()
-	case len(r.found) == 0:
+	}
+	if (r.scene == nil || r.scene.story) && len(r.found) == 0 {
 		r.judgeEnd()
 		r.judgeSilence()
 	}
@@ -114,6 +116,9 @@ func newRun(cfg Config) *run {
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: 10, Depth: 3, Life: 20, Domain: "tokens/1"}
 	if r.scene != nil {
 		r.contract.Range = cmp.Or(r.scene.blocks, r.contract.Range)
+	}
+	if r.scene != nil && r.scene.story {
+		r.words = newTeller(r)
 	}
 	var names []string
 	for i := range cfg.Nodes {

@@ -87,7 +87,7 @@ func sceneList() string {
 	var b strings.Builder
 	names, what := committee.Scenes()
 	for i, name := range names {
-		fmt.Fprintf(&b, "  %-14s %s\n", name, what[i])
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
