@@ -119,6 +119,7 @@ func (n *node) submit(a coordinator.Submit) {
 
 // commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
 func (n *node) commit(write, then func()) {
+	n.r.stats["commits"]++
 	n.committed = max(n.committed+time.Microsecond, n.now()+n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)) // one after the other
 	n.later(n.committed-n.now(), func() {
 		if n.r.strikes() {

@@ -1,7 +1,6 @@
 package committee
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -113,10 +112,7 @@ func newRun(cfg Config) *run {
 		inherits: map[*node]*inheritance{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
 	r.scheme = r.schemeOf()
-	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: 10, Depth: 3, Life: 20, Domain: "tokens/1"}
-	if r.scene != nil {
-		r.contract.Range = cmp.Or(r.scene.blocks, r.contract.Range)
-	}
+	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1"}
 	if r.scene != nil && r.scene.story {
 		r.words = newTeller(r)
 	}
@@ -369,6 +365,8 @@ func (r *run) line() string {
 	}
 	if r.scene != nil {
 		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
+	} else if r.cfg.Range != 10 {
+		line += fmt.Sprint(" --range ", r.cfg.Range)
 	}
 	if r.broken != "" {
 		line += " --break " + r.broken

@@ -199,6 +199,11 @@ func (r *run) took() {
 		return
 	}
 	slices.Sort(all)
+	var sum time.Duration
+	for _, one := range all {
+		sum += one
+	}
+	r.stats["took_mean_ms"] = (sum / time.Duration(len(all))).Milliseconds()
 	r.stats["took_p50_ms"] = all[len(all)/2].Milliseconds()
 	r.stats["took_p99_ms"] = all[len(all)*99/100].Milliseconds()
 	r.stats["took_max_ms"] = all[len(all)-1].Milliseconds()

@@ -21,6 +21,7 @@ var stories = toldSmall([]scene{
 	{Name: "sender-failover", What: "story: a sender dies with a grant that is stored", set: senderFailover},
 	{Name: "coordinator-failover", What: "story: a coordinator dies with work, dispatched and not, and comes back", set: coordinatorFailover},
 	{Name: "preferred-returns", What: "story: the coordinator that the ranking names comes back", needed: 4, set: preferredReturns},
+	{Name: "never-lands", What: "story: what a coordinator submits does not land, until its grant is over", set: neverLands},
 	{Name: "partition", What: "story: a partition; one side has a majority", nodes: 5, needed: 3, set: parted},
 	{Name: "partition-all", What: "story: a partition where every member must endorse", nodes: 5, needed: 5, set: parted},
 	{Name: "partition-limp", What: "story: a partition where both sides can land, and spend the same states", nodes: 5, needed: 2, set: parted},
@@ -175,6 +176,14 @@ func preferredReturns(r *run) {
 	first, _, others := r.cast()
 	r.w.After(500*time.Millisecond, func() { first.kill(12 * time.Second) })
 	r.wish(time.Second, others[0], "give red 5", 5)
+}
+
+// neverLands: the coordinator lives and its transactions do not land. When they do, the first one comes too late.
+func neverLands(r *run) {
+	first, _, others := r.cast()
+	r.chain.frozen = first.account
+	r.wish(time.Second, others[0], "give red 5", 5)
+	r.when(func() bool { return r.chain.head.Number() > r.contract.Life }, func() { r.chain.frozen = "" })
 }
 
 // parted: the named node and one other are cut off from three. Users of both sides spend the same states.
