@@ -93,7 +93,7 @@
 //
 //   - chain/substrate: the driver for chains built with Substrate
 //   - transport/mtls: messages between nodes over mutual TLS
-//   - sequencer: delegation and grants for a shared contract, beside its ranking
+//   - sequencer: the loop, the store and the network under its machines
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate
