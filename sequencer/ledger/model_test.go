@@ -35,7 +35,7 @@ func open(_ *testing.T, members, needed int) ledgertest.Fixture {
 	return f
 }
 
-// P43: the contract in memory decides every case as a real one has to.
+// P43, Q1, Q3, Q4, Q18: the contract in memory decides every case as a real one has to.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	ledgertest.Exercise(t, open)

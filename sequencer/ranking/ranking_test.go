@@ -51,7 +51,7 @@ func TestOrdersNeverChange(t *testing.T) {
 	}
 }
 
-// P2, P3, P6: every policy is a total order of all nodes that does not depend on the order in which they are named, is
+// P2, P3, P6, I7: every policy is a total order of all nodes that does not depend on the order in which they are named, is
 // the same for the blocks of a range, and is another one for another contract.
 func TestPolicies(t *testing.T) {
 	t.Parallel()

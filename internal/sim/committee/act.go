@@ -99,6 +99,7 @@ func (n *node) performEndorser(actions []endorser.Action) {
 }
 
 func (n *node) nudge() {
+	n.r.words.say(n, "asks the chain for an empty transaction")
 	n.r.stats["nudges"]++
 	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
 }
@@ -106,6 +107,7 @@ func (n *node) nudge() {
 // submit hands entries to the submitter, in a transaction of their own each time.
 func (n *node) submit(a coordinator.Submit) {
 	n.r.judgeDispatch(n, a.Entries)
+	n.r.words.dispatches(n, a.Entries)
 	var key strings.Builder
 	key.WriteString(n.name)
 	for _, e := range a.Entries {
@@ -117,6 +119,7 @@ func (n *node) submit(a coordinator.Submit) {
 
 // commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
 func (n *node) commit(write, then func()) {
+	n.r.stats["commits"]++
 	n.committed = max(n.committed+time.Microsecond, n.now()+n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)) // one after the other
 	n.later(n.committed-n.now(), func() {
 		if n.r.strikes() {

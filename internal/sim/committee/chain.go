@@ -120,6 +120,7 @@ func (c *chain) add(take []*sent) {
 	for _, s := range take {
 		s.block = n
 	}
+	c.r.words.block(n, m.facts)
 	for _, f := range m.facts {
 		if f.Skipped == ledger.Taken {
 			c.facts[f.Payload] = append(c.facts[f.Payload], landing{f.Intent, n})

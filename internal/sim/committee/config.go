@@ -17,6 +17,7 @@ type Config struct {
 	Seed    uint64        // equal configurations give equal runs
 	Intents int           // that users hand in while there are faults; 40
 	Needed  int           // endorsements; a majority
+	Range   uint64        // blocks for which the ranking stays the same; 10
 	Faults  time.Duration // while users hand their intents in; a minute
 	Scene   string        // a world with one trouble, or empty for one with every fault
 	Break   string        // a rule to leave out, or empty
@@ -31,10 +32,12 @@ func (c Config) WithDefaults() Config {
 		c.Scene = cmp.Or(c.Scene, r.scene)
 	}
 	if s := findScene(c.Scene); s != nil {
-		c.Nodes, c.Needed = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed)
+		c.Nodes, c.Needed, c.Faults = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed), cmp.Or(c.Faults, s.lasts)
+		c.Range = cmp.Or(c.Range, s.blocks)
 	}
 	c.Nodes = cmp.Or(c.Nodes, 5)
 	c.Faults = cmp.Or(c.Faults, time.Minute)
+	c.Range = cmp.Or(c.Range, 10)
 	c.Intents = cmp.Or(c.Intents, 40)
 	c.Needed = cmp.Or(c.Needed, c.Nodes/2+1)
 	return c
@@ -50,6 +53,7 @@ func (c Config) Validate() error {
 	}
 	fault(c.Nodes < 1 || c.Nodes > 100, "a committee has 1 to 100 nodes, not %d", c.Nodes)
 	fault(c.Faults < 0, "faults for %v", c.Faults)
+	fault(c.Range < 4, "a range of %d blocks: name 4 at least, since a switch takes that long", c.Range)
 	fault(c.Intents < 1, "%d intents prove nothing", c.Intents)
 	fault(c.Needed < 1 || c.Needed > c.Nodes, "%d endorsements of %d members", c.Needed, c.Nodes)
 	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q", c.Scene)

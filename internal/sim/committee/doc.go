@@ -19,7 +19,8 @@
 //
 // The faults end after [Config.Faults]. Then every intent has to end, and the committee has to fall silent.
 //
-// [Scenes] are worlds with one trouble each, in which it is judged how long intents take.
+// [Scenes] are worlds with one trouble each, in which it is judged how long intents take. [Stories] are small ones, told
+// message by message and compared with files.
 //
 // # Invariants
 //

@@ -69,6 +69,7 @@ func (r *run) accepted(n *node, a sender.Submitted) {
 		return
 	}
 	w.accepted = r.w.Now()
+	r.words.say(n, "has stored %s (%s), and its user hears so", w.key, w.text)
 	r.check(n.db.has(a.Sequence), EveryIntentEnds, "%s was accepted and is not stored", a.Key)
 	r.stats["accepted"]++
 }

@@ -22,6 +22,7 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 	}
 	msg.Body = r.forged(msg.Body)
 	r.judgeSent(n, to, msg)
+	r.words.message(n, to, msg)
 	bytes, err := wire.Encode(msg)
 	if !r.check(err == nil, "the wire", "%s cannot send %v: %v", n.name, msg, err) {
 		return
@@ -66,6 +67,7 @@ func (n *node) beat(p coordinator.Pulse) {
 		return
 	}
 	n.r.stats["beats"]++
+	n.r.words.beat(n, target)
 	if n.r.cfg.Trace != nil {
 		n.r.note(n.name, fmt.Sprintf("beats to %s, range %d, works %v", target.name, p.Pulse.Range, p.Pulse.Works), int64(p.Pulse.Digest.Count))
 	}
@@ -162,10 +164,14 @@ func (r *run) note(who, what string, number int64) { r.w.Note(who, what, number)
 
 // tell writes a line of the story.
 func (r *run) tell(who, what string, args ...any) {
-	what = fmt.Sprintf(what, args...)
+	r.words.flush()
+	r.write(r.w.Now(), who, fmt.Sprintf(what, args...))
+}
+
+func (r *run) write(at time.Duration, who, what string) {
 	r.note(who, what, 0)
 	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%7.1f s  %-10s %s\n", r.w.Now().Seconds(), who, what)
+		_, _ = fmt.Fprintf(r.cfg.Story, "%7.1f s  %-10s %s\n", at.Seconds(), who, what)
 	}
 }
 

@@ -68,10 +68,10 @@ func (n *node) boot() {
 	n.coordinator = coordinator.New(coordinator.Config{
 		Self: n.account, Contract: &n.r.contract, Committee: &n.r.committee, Scheme: n.r.scheme, Book: n.book,
 		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: n.r.brokenIn("coordinator"),
-		Strict: n.r.broken == "named-range",
+		Strict: n.r.strict(),
 	})
 	n.endorser = endorser.New(endorser.Config{
-		Contract: contract, Committee: n.r.committee, Book: n.book, Final: at - min(at, contract.Depth), Strict: n.r.broken == "named-range",
+		Contract: contract, Committee: n.r.committee, Book: n.book, Final: at - min(at, contract.Depth), Strict: n.r.strict(),
 	})
 	n.followed = n.r.w.Now()
 	n.catchUp(at)
@@ -126,6 +126,7 @@ func (n *node) follow(in any) {
 				}
 			}
 		}
+		n.r.words.reaches(n)
 		n.toSender(in)
 		n.toCoordinator(in)
 		n.toEndorser(in)

@@ -1,7 +1,6 @@
 package committee
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -41,6 +40,7 @@ type run struct {
 	lagged      time.Duration // the longest time that a block takes to a node
 	quiet       bool          // the faults are over
 	lostReturns float64       // of the messages that give work back
+	words       *teller       // of a story; else nil
 
 	wishes      map[string]*wish
 	order       []string
@@ -88,10 +88,11 @@ func Run(cfg Config) sim.Report {
 	}
 	r.until(r.w.Now() + endsWithin)
 	r.took()
-	switch {
-	case r.scene != nil:
+	r.words.flush()
+	if r.scene != nil {
 		r.judgeScene()
-	case len(r.found) == 0:
+	}
+	if (r.scene == nil || r.scene.story) && len(r.found) == 0 {
 		r.judgeEnd()
 		r.judgeSilence()
 	}
@@ -111,9 +112,9 @@ func newRun(cfg Config) *run {
 		inherits: map[*node]*inheritance{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
 	r.scheme = r.schemeOf()
-	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: 10, Depth: 3, Life: 20, Domain: "tokens/1"}
-	if r.scene != nil {
-		r.contract.Range = cmp.Or(r.scene.blocks, r.contract.Range)
+	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1"}
+	if r.scene != nil && r.scene.story {
+		r.words = newTeller(r)
 	}
 	var names []string
 	for i := range cfg.Nodes {
@@ -364,6 +365,8 @@ func (r *run) line() string {
 	}
 	if r.scene != nil {
 		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
+	} else if r.cfg.Range != 10 {
+		line += fmt.Sprint(" --range ", r.cfg.Range)
 	}
 	if r.broken != "" {
 		line += " --break " + r.broken

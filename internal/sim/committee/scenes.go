@@ -20,6 +20,9 @@ type scene struct {
 	needed int    // endorsements; a majority if 0
 	nodes  int    // 5 if 0
 	batch  int    // intents in a request to assemble; the default if 0
+	strict bool   // heights are judged as document 002 has it
+	story  bool   // it is told message by message, and compared with a file
+	lasts  time.Duration
 	set    func(*run)
 }
 
@@ -51,18 +54,18 @@ var scenes = []scene{
 	},
 }
 
-// Scenes names the worlds with one trouble, and what it is.
+// Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
 func Scenes() (names, what []string) {
-	for _, s := range scenes {
+	for _, s := range slices.Concat(scenes, stories) {
 		names, what = append(names, s.Name), append(what, s.What)
 	}
 	return names, what
 }
 
 func findScene(name string) *scene {
-	for i := range scenes {
-		if scenes[i].Name == name {
-			return &scenes[i]
+	for _, s := range slices.Concat(scenes, stories) {
+		if s.Name == name {
+			return &s
 		}
 	}
 	return nil
@@ -196,6 +199,11 @@ func (r *run) took() {
 		return
 	}
 	slices.Sort(all)
+	var sum time.Duration
+	for _, one := range all {
+		sum += one
+	}
+	r.stats["took_mean_ms"] = (sum / time.Duration(len(all))).Milliseconds()
 	r.stats["took_p50_ms"] = all[len(all)/2].Milliseconds()
 	r.stats["took_p99_ms"] = all[len(all)*99/100].Milliseconds()
 	r.stats["took_max_ms"] = all[len(all)-1].Milliseconds()

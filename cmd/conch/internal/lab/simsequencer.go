@@ -47,6 +47,7 @@ which it shows:
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
 	flags.IntVar(&cfg.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
 	flags.IntVar(&cfg.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
+	flags.Uint64Var(&cfg.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")
 	flags.DurationVar(&cfg.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
 	flags.BoolVar(&cfg.Calm, "calm", false, "a world without faults")
 	flags.StringVar(&cfg.Scene, "scene", "", "a world with one `trouble`")
@@ -87,7 +88,7 @@ func sceneList() string {
 	var b strings.Builder
 	names, what := committee.Scenes()
 	for i, name := range names {
-		fmt.Fprintf(&b, "  %-14s %s\n", name, what[i])
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
 	}
 	return strings.TrimRight(b.String(), "\n")
 }

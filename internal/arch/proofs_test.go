@@ -1,0 +1,114 @@
+package arch
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// proofPage has a row for each number of the sequencer, with the tests and stories that show it.
+const proofPage = "docs/sequencer.md"
+
+var (
+	sequencerNumber = regexp.MustCompile(`(?m)^\| ([PIQ]\d{1,2}) \|`)
+	proofRow        = regexp.MustCompile(`(?m)^\| ([PIQ]\d{1,2}) \| (.*?) \|`)
+	proofTest       = regexp.MustCompile("`(\\w+)\\.((?:Test|Fuzz)[A-Z]\\w*)")
+	proofStory      = regexp.MustCompile(`\]\(([^)#]+/testdata/[^)#]+)\)`)
+)
+
+func proofRules() []wall {
+	page := func(text string) file { return file{proofPage, text} }
+	const rows = "| P1 | a committee | 002 |\n"
+	test := func(text string) file {
+		return file{"sequencer/book/book_test.go", "package book\n\n" + text + "func TestOne(t *testing.T) {}\n"}
+	}
+	numbers := file{"docs/requirements.md", rows}
+	return []wall{{
+		name: "every number of the sequencer has a proof", check: checkProofs,
+		why: "a requirement that no test shows is a wish, and a test that does not name it is not found by its number",
+		breaches: []breach{
+			{"no row", sources(numbers, page("| number | shown by |\n")), "docs/sequencer.md has no row for P1"},
+			{"two rows", sources(numbers, test("// P1\n"), page("| P1 | `book.TestOne` | |\n| P1 | `book.TestOne` | |\n")), "docs/sequencer.md has 2 rows for P1"},
+			{"an empty row", sources(numbers, page("| P1 | it is obvious | |\n")), "docs/sequencer.md names no test and no story for P1"},
+			{"a test of another package", sources(numbers, test("// P1\n"), page("| P1 | `wire.TestOne` | |\n")), "docs/sequencer.md names wire.TestOne for P1, which is not there"},
+			{"nothing cites it", sources(numbers, test(""), page("| P1 | `book.TestOne` | |\n")), "nothing that docs/sequencer.md names for P1 cites it"},
+		},
+	}}
+}
+
+func checkProofs(h house) (complaints []string) {
+	var wanted, text string
+	for _, f := range h.files {
+		switch f.path {
+		case "docs/requirements.md":
+			wanted = f.text
+		case proofPage:
+			text = f.text
+		}
+	}
+	if text == "" {
+		return nil // checkLinks reports that the page is missing
+	}
+	rows := map[string][]string{}
+	for _, row := range proofRow.FindAllStringSubmatch(text, -1) {
+		rows[row[1]] = append(rows[row[1]], row[2])
+	}
+	for _, found := range sequencerNumber.FindAllStringSubmatch(wanted, -1) {
+		switch number := found[1]; len(rows[number]) {
+		case 0:
+			complaints = append(complaints, fmt.Sprintf("%s has no row for %s", proofPage, number))
+		case 1:
+			complaints = append(complaints, checkProof(h, number, rows[number][0])...)
+		default:
+			complaints = append(complaints, fmt.Sprintf("%s has %d rows for %s", proofPage, len(rows[number]), number))
+		}
+	}
+	return complaints
+}
+
+// checkProof looks at what a row names.
+func checkProof(h house, number, row string) (complaints []string) {
+	var proofs []file
+	for _, found := range proofTest.FindAllStringSubmatch(row, -1) {
+		at := slices.IndexFunc(h.files, func(f file) bool {
+			return path.Base(path.Dir(f.path)) == found[1] && strings.HasSuffix(f.path, "_test.go") && strings.Contains(f.text, "func "+found[2]+"(")
+		})
+		if at < 0 {
+			complaints = append(complaints, fmt.Sprintf("%s names %s.%s for %s, which is not there", proofPage, found[1], found[2], number))
+			continue
+		}
+		proofs = append(proofs, h.files[at])
+	}
+	for _, found := range proofStory.FindAllStringSubmatch(row, -1) {
+		place := path.Join(path.Dir(proofPage), found[1])
+		for _, f := range h.files { // checkLinks reports missing ones
+			if f.path == place {
+				proofs = append(proofs, f)
+			}
+		}
+	}
+	if len(complaints) > 0 {
+		return complaints
+	}
+	if len(proofs) == 0 {
+		return []string{fmt.Sprintf("%s names no test and no story for %s", proofPage, number)}
+	}
+	if !slices.ContainsFunc(proofs, func(f file) bool { return cites(f, number) }) {
+		return []string{fmt.Sprintf("nothing that %s names for %s cites it", proofPage, number)}
+	}
+	return nil
+}
+
+// cites reports whether a comment of a file cites a number.
+func cites(f file, number string) bool {
+	for _, line := range numbered(f.text) {
+		for _, found := range cited.FindAllStringSubmatch(remark(f, line), -1) {
+			if slices.Contains(span(found), number) {
+				return true
+			}
+		}
+	}
+	return false
+}
