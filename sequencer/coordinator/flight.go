@@ -82,6 +82,13 @@ func (f *flight) leave(w *work) {
 	w.outputs, w.boarded = nil, false
 }
 
+// clear forgets the changes when nothing is in flight: who knows an earlier version is told that there is nothing.
+func (f *flight) clear() {
+	if len(f.spends)+len(f.creates) == 0 {
+		f.first, f.changes = f.version(), nil
+	}
+}
+
 func (f *flight) unread(id ledger.StateID, w *work) {
 	all := f.readers[id]
 	for i, r := range all {

@@ -124,6 +124,7 @@ func (m *Machine) drop(w *work) {
 		if m.tenure.inherited[in] = left; len(left) == 0 {
 			delete(m.tenure.inherited, in)
 		}
+		m.clear(w.owner)
 		return
 	}
 	if w.was != included {
@@ -135,6 +136,25 @@ func (m *Machine) drop(w *work) {
 		if d.intact--; d.intact == 0 {
 			delete(w.owner.delegations, d.id)
 		}
+	}
+	m.clear(w.owner)
+}
+
+// clear empties the lists of a sender, and of the machine, in which nothing waits any more: who has no work gets no tick
+// that would do it later.
+func (m *Machine) clear(c *client) {
+	if len(c.works) > 0 {
+		return
+	}
+	c.fresh, c.again, c.blocked, c.untold = nil, nil, nil, nil
+	m.endTurn(c.lost)
+	if len(m.works) > 0 {
+		return
+	}
+	m.flight.clear()
+	m.ready, m.delayed = nil, nil
+	for _, one := range m.members {
+		one.owed = nil
 	}
 }
 

@@ -46,6 +46,25 @@ func TestCommittees(t *testing.T) {
 	}
 }
 
+// What a coordinator counts, locks and lists is what its work says, after each step.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(100)
+	if nightly() {
+		seeds = 5_000
+	}
+	for seed := range seeds {
+		c := committee.Config{Seed: 10_000 + seed, Nodes: int(1 + seed%6), Intents: 20, Faults: 15 * time.Second, Audit: true}
+		if seed%4 == 0 {
+			c.Needed = c.Nodes
+		}
+		report(t, committee.Run(c))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // I8, I9: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
 func TestCalm(t *testing.T) {
 	t.Parallel()

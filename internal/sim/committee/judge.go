@@ -28,6 +28,7 @@ const (
 	OwnAttempt      = "I5 own attempt"
 	NoStarvation    = "starvation"
 	TableKept       = "the table is kept"
+	BooksKept       = "the books are kept"
 )
 
 // wish is what a user has asked for, and what became of it.
