@@ -61,8 +61,10 @@ func (a *audit) collect() {
 	}
 	count(m.delayed)
 	for _, one := range m.members {
-		for _, w := range one.owed {
-			a.owed[w]++
+		for _, o := range one.owed {
+			if o.waits() {
+				a.owed[o.work]++
+			}
 		}
 	}
 	for _, ask := range m.asks {

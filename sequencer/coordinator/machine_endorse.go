@@ -13,13 +13,24 @@ import (
 type member struct {
 	account ledger.Account
 	place   int
-	owed    []*work // that it has to be asked about
+	owed    []owing // that it has to be asked about
 	asking  int     // requests that it has not answered
 	whole   bool    // with what they are built on: it has lacked that
 	strikes int
 	after   time.Duration // until then it is not asked
 	heardAt time.Duration
 }
+
+// owing is an attempt about which a member has to be asked. When its work has another one, it is nothing: a member has one
+// word on each.
+type owing struct {
+	*work
+	seat uint64
+}
+
+func (o owing) waits() bool { return o.state == endorsing && o.work.seat == o.seat }
+
+func (one *member) owes(w *work) { one.owed = append(one.owed, owing{w, w.seat}) }
 
 func (m *Machine) memberOf(a ledger.Account) *member {
 	for _, one := range m.members {
@@ -39,7 +50,9 @@ const (
 // endorse has all members asked for their endorsements (P25). The first that suffice are taken.
 func (m *Machine) endorse(works []*work) {
 	for _, one := range m.members {
-		one.owed = append(one.owed, works...)
+		for _, w := range works {
+			one.owes(w)
+		}
 	}
 }
 
@@ -52,7 +65,7 @@ func (m *Machine) askEndorsements(one *member, works []*work, upstream bool) {
 		body.Upstream = m.upstream(works)
 	}
 	one.asking++
-	m.ask(one.account, body, slices.Clone(works)).upstream = upstream
+	m.ask(one.account, body, works).upstream = upstream
 }
 
 // upstream returns the attempts in flight on which others are built, in the order in which they came on board.
@@ -104,12 +117,13 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		case v.Why == wire.Conflict && !m.sound(w):
 			m.tell(w, overtaken)
 		case v.Why == wire.Conflict:
-			one.owed, one.whole = append(one.owed, w), true
+			one.owes(w)
+			one.whole = true
 			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger
 				one.after = max(one.after, m.now+rest)
 			}
 		case v.Why == wire.Failed:
-			one.owed = append(one.owed, w)
+			one.owes(w)
 			one.after = max(one.after, m.now+rest)
 		default:
 			if w.against++; len(m.members)-w.against < m.set.Contract.Needed {
@@ -153,7 +167,7 @@ func (m *Machine) unendorsed(a *ask) {
 	one.strikes++
 	for i, w := range a.works {
 		if w.state == endorsing && a.same(i) {
-			one.owed = append(one.owed, w)
+			one.owes(w)
 		}
 	}
 }
@@ -162,16 +176,19 @@ func (m *Machine) unendorsed(a *ask) {
 func (m *Machine) askMembers() {
 	for _, one := range m.members {
 		for len(one.owed) > 0 && one.asking < mostAsked && m.now >= one.after {
-			owed := slices.DeleteFunc(one.owed, func(w *work) bool {
-				return w.state != endorsing || slices.ContainsFunc(w.signed, func(e ledger.Endorsement) bool { return e.Member == one.place })
-			})
-			n := min(len(owed), mostAttempt)
-			if n > 0 {
-				m.askEndorsements(one, owed[:n], one.whole)
-				one.whole = false
+			n := 0
+			var works []*work
+			for ; n < len(one.owed) && len(works) < mostAttempt; n++ {
+				if o := one.owed[n]; o.waits() {
+					works = append(works, o.work)
+				}
 			}
-			if one.owed = owed[n:]; len(one.owed) == 0 {
+			if one.owed = one.owed[n:]; len(one.owed) == 0 {
 				one.owed = nil
+			}
+			if len(works) > 0 {
+				m.askEndorsements(one, works, one.whole)
+				one.whole = false
 			}
 		}
 	}

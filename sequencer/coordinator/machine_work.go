@@ -22,7 +22,7 @@ type work struct {
 
 	whole     wire.Whole
 	assembled ledger.Hash // zero unless it has an attempt
-	seat      uint64      // the order in which attempts came on board
+	seat      uint64      // the order in which attempts came on board; each has its own
 	boarded   bool
 	outputs   []ledger.StateID
 	signed    []ledger.Endorsement
@@ -99,7 +99,7 @@ func (m *Machine) disembark(w *work) {
 		}
 		m.changedReady = true
 	}
-	w.whole, w.assembled, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, nil, 0, nil
+	w.whole, w.assembled, w.seat, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil
 }
 
 // unwind gives an attempt up; the intent is assembled again.
