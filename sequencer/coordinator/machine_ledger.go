@@ -61,11 +61,7 @@ func (m *Machine) foreign(f ledger.Fact) {
 			m.tell(by, overtaken)
 			touches = true
 		}
-		for _, r := range slices.Clone(m.flight.readers[id]) {
-			if r.state != included {
-				m.tell(r, overtaken)
-			}
-		}
+		m.tellReaders(id, overtaken)
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}

@@ -89,9 +89,7 @@ func (m *Machine) disembark(w *work) {
 			if by := m.flight.spends[id]; by != nil {
 				m.tell(by, orphaned)
 			}
-			for _, r := range slices.Clone(m.flight.readers[id]) {
-				m.tell(r, orphaned)
-			}
+			m.tellReaders(id, orphaned)
 		}
 		m.flight.leave(w)
 		if w.was < included {
@@ -100,6 +98,15 @@ func (m *Machine) disembark(w *work) {
 		m.changedReady = true
 	}
 	w.whole, w.assembled, w.seat, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil
+}
+
+// tellReaders tells what reads a state. One of them may be built on another, and go with it.
+func (m *Machine) tellReaders(id ledger.StateID, e event) {
+	for _, r := range slices.Clone(m.flight.readers[id]) {
+		if r.boarded && r.state != included {
+			m.tell(r, e)
+		}
+	}
 }
 
 // unwind gives an attempt up; the intent is assembled again.
