@@ -82,14 +82,12 @@ func (m *Machine) sound(w *work) bool {
 	return true
 }
 
-// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36).
+// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36). What is
+// built on one that is final stays: its states are the ledger's.
 func (m *Machine) disembark(w *work) {
 	if w.boarded {
-		for _, id := range w.outputs {
-			if by := m.flight.spends[id]; by != nil {
-				m.tell(by, orphaned)
-			}
-			m.tellReaders(id, orphaned)
+		if w.was != included {
+			m.orphan(w.outputs)
 		}
 		m.flight.leave(w)
 		if w.was < included {
@@ -98,6 +96,15 @@ func (m *Machine) disembark(w *work) {
 		m.changedReady = true
 	}
 	w.whole, w.assembled, w.seat, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil
+}
+
+func (m *Machine) orphan(outputs []ledger.StateID) {
+	for _, id := range outputs {
+		if by := m.flight.spends[id]; by != nil {
+			m.tell(by, orphaned)
+		}
+		m.tellReaders(id, orphaned)
+	}
 }
 
 // tellReaders tells what reads a state. One of them may be built on another, and go with it.
