@@ -144,7 +144,7 @@ func (m *Machine) close(better ledger.Account) {
 }
 
 // turned gives back, when a range begins for this node, the work of older ones for which another is named now (P14,
-// P24).
+// P24). With what stays it coordinates for the new one: members refuse to endorse for one that is long over.
 func (m *Machine) turned() {
 	own := m.own()
 	if own == m.turnedAt {
@@ -154,6 +154,9 @@ func (m *Machine) turned() {
 	m.returnAll(m.undispatched(func(w *work) bool {
 		return w.delegation.rng < own && m.firstOf(own, w.delegation.avoid) != m.set.Self
 	}), wire.Moved, "")
+	if len(m.undispatched(func(*work) bool { return true })) > 0 {
+		m.begin(own)
+	}
 }
 
 func (m *Machine) undispatched(which func(*work) bool) (found []*work) {
