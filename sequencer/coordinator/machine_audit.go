@@ -99,7 +99,7 @@ func (a *audit) place(w *work) {
 	case dispatched:
 		is = slices.Contains(m.lasting[w.grant.ValidUntil], w)
 	case included:
-		is = w.block > m.final() && slices.Contains(m.blocks[w.block], w)
+		is = w.block > m.deepest() && slices.Contains(m.blocks[w.block], w)
 	case over, states:
 	}
 	a.must(is, "%v is %v and waits nowhere, or twice (signed %d, against %d, owed %d, listed %d)", w.Sequence, w.state, len(w.signed), w.against, a.owed[w], a.lists[w])

@@ -159,7 +159,7 @@ func (m *Machine) stored(number uint64) {
 	delete(m.stores, number)
 	var entries []ledger.Entry
 	for _, w := range works {
-		if w.state != storing {
+		if w.state != storing && w.state != included {
 			continue // a block has decided it meanwhile
 		}
 		m.tell(w, rowStored)
