@@ -15,7 +15,7 @@ type ask struct {
 	kind     wire.Kind
 	to       ledger.Account
 	until    time.Duration
-	works    []*work // in the order of the request's items
+	works    []*work          // in the order of the request's items
 	seats    []uint64         // of the attempts that the request is about
 	turn     *loser           // whose exclusive turn the request to assemble is
 	held     []ledger.StateID // states withheld in it

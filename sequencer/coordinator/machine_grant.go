@@ -74,19 +74,23 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 		return
 	}
-	c.mute, c.strikes, c.aside = false, 0, 0
 	var rows []*work
 	var unused []wire.GrantResult
+	grants, refuses := false, false
 	for i, item := range body.Items {
 		w := a.works[i]
-		switch mine := w.state == granting && w.request == a; {
-		case mine && item.Why == wire.Done && m.usable(w, item.Grant) && m.free(w, a):
+		mine := w.state == granting && w.request == a
+		given := mine && item.Why == wire.Done && m.usable(w, item.Grant)
+		grants = grants || given
+		switch {
+		case given && m.free(w, a):
 			w.grant = item.Grant
 			m.tell(w, grantGiven)
 			rows = append(rows, w)
 		case mine && (item.Why == wire.Ended || item.Why == wire.Moved):
 			m.tell(w, withdrawn)
 		case mine:
+			refuses = refuses || !given
 			w.later = m.now + rest
 			m.tell(w, ungranted)
 			unused = append(unused, item)
@@ -95,6 +99,13 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 	}
 	m.returnGrants(c, unused)
+	switch {
+	case grants:
+		c.mute, c.strikes, c.aside = false, 0, 0
+	case refuses: // it answers, and does not grant: as long as it is asked, its attempts hold their states
+		c.mute = true
+		m.setAside(c)
+	}
 	m.store(rows)
 }
 
@@ -118,10 +129,21 @@ func (m *Machine) returnGrants(c *client, items []wire.GrantResult) {
 	}
 }
 
-// ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside.
+// ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside. So do those for
+// which it is not asked yet: they would hold their states until it is.
 func (m *Machine) ungranted(a *ask) {
 	m.ungrantedAll(a)
 	c := m.client(a.to)
+	var more []*work
+	for _, w := range c.works {
+		if w.state == endorsing || w.state == ready {
+			more = append(more, w)
+		}
+	}
+	slices.SortFunc(more, func(a, b *work) int { return cmp.Compare(b.seat, a.seat) }) // each is built on those before
+	for _, w := range more {
+		m.tell(w, ungranted)
+	}
 	c.mute = true
 	m.setAside(c)
 }
