@@ -97,7 +97,7 @@ func (a *audit) place(w *work) {
 			is = is || slices.Contains(works, w)
 		}
 	case dispatched:
-		is = slices.Contains(m.lasting[w.grant.ValidUntil], w)
+		is = slices.Contains(m.lasting[w.until], w)
 	case included:
 		is = w.block > m.deepest() && slices.Contains(m.blocks[w.block], w)
 	case over, states:

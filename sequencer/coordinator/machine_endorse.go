@@ -122,7 +122,7 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger
 				one.after = max(one.after, m.now+rest)
 			}
-		case v.Why == wire.Failed:
+		case v.Why == wire.Failed && !w.fails(one.place):
 			one.owes(w)
 			one.after = max(one.after, m.now+rest)
 		default:
@@ -133,6 +133,19 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 	}
 	m.refuse(refusedOnes)
 }
+
+// fails counts that a member's rules have failed on an attempt, and reports whether that is a refusal by now: what is built
+// on it would else wait for as long as they fail (Q13).
+func (w *work) fails(place int) bool {
+	if w.failed == nil {
+		w.failed = map[int]int{}
+	}
+	w.failed[place]++
+	return w.failed[place] >= mostFailures
+}
+
+// mostFailures is how often a member is asked on whose rules an attempt fails.
+const mostFailures = 3
 
 // refuse gives back what too many members will not endorse. Its sender counts that.
 func (m *Machine) refuse(works []*work) {

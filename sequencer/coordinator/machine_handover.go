@@ -118,7 +118,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 			}
 		}
 		w := m.importOf(e.Whole, hash)
-		w.grant.ValidUntil = min(e.ValidUntil, m.head+2*m.set.Contract.Life) // whatever a member says, it ends
+		w.grant.ValidUntil = e.ValidUntil
 		m.lasts(w)
 	}
 	m.changedReady = true

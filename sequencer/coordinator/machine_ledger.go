@@ -77,7 +77,7 @@ func (m *Machine) settle() {
 	for _, n := range due(deepest, m.blocks, m.lasting) {
 		for _, list := range []map[uint64][]*work{m.blocks, m.lasting} {
 			for _, w := range list[n] {
-				if w.state == included && w.block == n || w.state == dispatched && w.grant.ValidUntil == n {
+				if w.state == included && w.block == n || w.state == dispatched && w.until == n {
 					m.tell(w, final)
 				}
 			}
@@ -115,9 +115,14 @@ func (m *Machine) nudge() {
 	}
 }
 
-// lasts notes the last block of a work's grant.
+// lasts notes the last block for which a work is waited: that of its grant, but not longer than any that is well meant. It
+// locks its states until then.
 func (m *Machine) lasts(w *work) {
-	m.lasting[w.grant.ValidUntil] = append(m.lasting[w.grant.ValidUntil], w)
+	w.until = w.grant.ValidUntil
+	if life := m.set.Contract.Life; w.until > m.head && (w.until-m.head)/4 > life {
+		w.until = m.head + 4*life
+	}
+	m.lasting[w.until] = append(m.lasting[w.until], w)
 }
 
 // lastsAgain says until when a work can land again that has left its block.
@@ -125,7 +130,7 @@ func (m *Machine) lastsAgain(w *work) {
 	if w.grant.ValidUntil == 0 { // it was seen in a block only
 		w.grant.ValidUntil = m.head + m.set.Contract.Life
 	}
-	if !slices.Contains(m.lasting[w.grant.ValidUntil], w) {
+	if !slices.Contains(m.lasting[w.until], w) {
 		m.lasts(w)
 	}
 }

@@ -26,11 +26,13 @@ type work struct {
 	boarded   bool
 	outputs   []ledger.StateID
 	signed    []ledger.Endorsement
-	against   int  // members that will not endorse it
-	request   *ask // to assemble it or to grant it, in which it waits
+	against   int         // members that will not endorse it
+	failed    map[int]int // how often the rules of a member have failed on it, by its place
+	request   *ask        // to assemble it or to grant it, in which it waits
 	later     time.Duration
 	listedAt  uint64 // how often it was put into a list
 	grant     ledger.Grant
+	until     uint64 // the last block for which it is waited
 	block     uint64
 	noted     bool
 }
@@ -95,7 +97,7 @@ func (m *Machine) disembark(w *work) {
 		}
 		m.changedReady = true
 	}
-	w.whole, w.assembled, w.seat, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil
+	w.whole, w.assembled, w.seat, w.signed, w.against, w.failed, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil, nil
 }
 
 func (m *Machine) orphan(outputs []ledger.StateID) {
