@@ -102,37 +102,44 @@ func (f *flight) unread(id ledger.StateID, w *work) {
 	}
 }
 
-// context returns what a sender has to know that is at a version, 0 for nothing.
-func (f *flight) context(at uint64) wire.Context {
-	c := wire.Context{Base: at, Version: f.version()}
+// context returns what a sender has to know that is at a version, 0 for nothing, and still lacks some changes up to it.
+// Left are those for which a message has no room: it is told of them with the next one.
+func (f *flight) context(at uint64, lacks []ledger.StateID, room int) (c wire.Context, left []ledger.StateID) {
+	c = wire.Context{Base: at, Version: f.version()}
+	var ids []ledger.StateID
 	if at < f.first || at > c.Version {
 		c.Base = 0
-		c.Locked = inOrder(f.spends) // also those created on the way: the sender may have them from a block
-		for _, id := range inOrder(f.creates) {
-			if f.spends[id] == nil {
-				c.Created = append(c.Created, f.creates[id].state)
-			}
-		}
-		return c
+		ids = slices.Concat(inOrder(f.spends), inOrder(f.creates)) // the sender may have the first ones from a block
+	} else {
+		ids = slices.Concat(lacks, f.changes[at-f.first:])
 	}
 	seen := map[ledger.StateID]bool{}
-	for _, id := range f.changes[at-f.first:] {
+	for i, id := range ids {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		made, own := f.creates[id]
+		list, size := &c.Gone, nameSize
 		switch locked := f.spends[id] != nil; {
 		case locked:
-			c.Locked = append(c.Locked, id)
+			list = &c.Locked
 		case own:
+			list, size = nil, wire.StateSize(made.state)+nameSize
+		}
+		if room -= size; room < 0 || list == nil && len(c.Created) == wire.MostItems || list != nil && len(*list) == wire.MostNames {
+			return c, ids[i:]
+		}
+		if list == nil {
 			c.Created = append(c.Created, made.state)
-		default:
-			c.Gone = append(c.Gone, id)
+		} else {
+			*list = append(*list, id)
 		}
 	}
-	return c
+	return c, nil
 }
+
+const nameSize = 40 // of a state's name in a message, at most
 
 // tips returns the unspent states that have come of states: what is exclusive to the sender that lost them.
 func (f *flight) tips(of []ledger.StateID, most int) (tips []ledger.StateID) {

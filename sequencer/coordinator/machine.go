@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
 )
 
 // Machine coordinates one contract at one node. It is pure, and not safe for concurrent use.
@@ -61,12 +62,13 @@ type client struct {
 	blockAt     time.Duration
 	digest      wire.Digest
 
-	asking    *ask          // its request to assemble
-	knows     uint64        // the version of the context that it has, 0 for none
-	strikes   int           // requests in a row without an answer
-	aside     time.Duration // until then it is not asked
-	mute      bool          // it was set aside since it did not answer for a grant
-	lost      *loser        // its turn to come
+	asking    *ask             // its request to assemble
+	knows     uint64           // the version of the context that it has, 0 for none
+	lacks     []ledger.StateID // changes up to that version of which it was not told
+	strikes   int              // requests in a row without an answer
+	aside     time.Duration    // until then it is not asked
+	mute      bool             // it was set aside since it did not answer for a grant
+	lost      *loser           // its turn to come
 	fresher   bool
 	untold    []*work // dispatched, and the owner has not confirmed that it knows
 	toldAt    time.Duration
@@ -162,6 +164,11 @@ func (m *Machine) notice(to ledger.Account, body wire.Body) {
 // answer answers a request.
 func (m *Machine) answer(to ledger.Account, request wire.RequestID, body wire.Body) {
 	m.do(Send{To: to, Message: wire.Message{Contract: m.set.Contract.Address, Height: m.final(), Request: request, Body: body}})
+}
+
+// room returns how many bytes may be added to a message.
+func (m *Machine) room(body wire.Body) int {
+	return transport.MostBody - wire.Size(wire.Message{Contract: m.set.Contract.Address, Body: body})
 }
 
 // firstOf returns the member that a range's order names when some cannot be reached.

@@ -21,6 +21,7 @@ type ask struct {
 	held     []ledger.StateID // states withheld in it
 	tenure   int              // in which it was asked for a handover
 	version  uint64           // of the context that its answer confirms
+	lacks    []ledger.StateID // for which the context had no room
 	upstream bool             // the request to endorse carries what its attempts are built on
 	view     uint64           // what could be offered when it was sent
 }

@@ -41,10 +41,12 @@ func (m *Machine) memberOf(a ledger.Account) *member {
 	return nil
 }
 
-// A member has a few requests at a time, each with all that has come up meanwhile: more would only wait there.
+// A member has a few requests at a time, each with all that has come up meanwhile: more would only wait there. An endorser
+// refuses one of more than 256 attempts.
 const (
-	mostAsked   = 4
-	mostAttempt = 128
+	mostAsked    = 4
+	mostAttempt  = 128
+	mostUpstream = 128
 )
 
 // endorse has all members asked for their endorsements (P25). The first that suffice are taken.
@@ -62,14 +64,15 @@ func (m *Machine) askEndorsements(one *member, works []*work, upstream bool) {
 		body.Attempts = append(body.Attempts, w.whole)
 	}
 	if upstream {
-		body.Upstream = m.upstream(works)
+		body.Upstream = m.upstream(works, m.room(body))
 	}
 	one.asking++
 	m.ask(one.account, body, works).upstream = upstream
 }
 
-// upstream returns the attempts in flight on which others are built, in the order in which they came on board.
-func (m *Machine) upstream(of []*work) (wholes []wire.Whole) {
+// upstream returns the attempts in flight on which others are built, in the order in which they came on board. Those on
+// which they are built directly come first, if there is no room for all.
+func (m *Machine) upstream(of []*work, room int) (wholes []wire.Whole) {
 	seen := map[*work]bool{}
 	for _, w := range of {
 		seen[w] = true
@@ -79,21 +82,27 @@ func (m *Machine) upstream(of []*work) (wholes []wire.Whole) {
 		a := next[0].whole.Attempt
 		for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
 			for _, id := range list {
-				if o, is := m.flight.creates[id]; is && !seen[o.by] {
+				if o, is := m.flight.creates[id]; is && !seen[o.by] && len(found) < mostUpstream {
 					seen[o.by] = true
 					found, next = append(found, o.by), append(next, o.by)
 				}
 			}
 		}
 	}
+	found = slices.DeleteFunc(found, func(w *work) bool {
+		size := w.whole.Size()
+		if size > room {
+			return true
+		}
+		room -= size
+		return false
+	})
 	slices.SortFunc(found, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	for _, w := range found {
 		wholes = append(wholes, w.whole)
 	}
 	return wholes
 }
-
-const mostUpstream = 256
 
 // endorsed takes a member's verdicts. A late one on an attempt that was given up is nothing.
 func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
@@ -189,10 +198,16 @@ func (m *Machine) unendorsed(a *ask) {
 func (m *Machine) askMembers() {
 	for _, one := range m.members {
 		for len(one.owed) > 0 && one.asking < mostAsked && m.now >= one.after {
-			n := 0
+			n, room := 0, m.room(wire.Endorse{})
+			if one.whole { // for what they are built on
+				room /= 2
+			}
 			var works []*work
 			for ; n < len(one.owed) && len(works) < mostAttempt; n++ {
 				if o := one.owed[n]; o.waits() {
+					if room -= o.whole.Size(); room < 0 && len(works) > 0 {
+						break
+					}
 					works = append(works, o.work)
 				}
 			}
@@ -201,7 +216,7 @@ func (m *Machine) askMembers() {
 			}
 			if len(works) > 0 {
 				m.askEndorsements(one, works, one.whole)
-				one.whole = false
+				one.whole = one.whole && len(one.owed) > 0
 			}
 		}
 	}

@@ -218,18 +218,18 @@ func (m *Machine) untell(works []*work) {
 	}
 }
 
+// mostTold is how many dispatches a sender is told in one message.
+const mostTold = 800
+
 // tellSender sends Dispatched for those of the works that are the sender's.
 func (m *Machine) tellSender(c *client, works []*work) {
-	var mine []*work
-	var body wire.Dispatched
-	for _, w := range works {
-		if w.owner == c && w.state == dispatched && !w.noted {
-			mine = append(mine, w)
+	mine := slices.DeleteFunc(slices.Clone(works), func(w *work) bool { return w.owner != c || w.state != dispatched || w.noted })
+	for part := range slices.Chunk(mine, mostTold) {
+		var body wire.Dispatched
+		for _, w := range part {
 			body.Items = append(body.Items, wire.Handed{Sequence: w.Sequence, Assembled: w.assembled})
 		}
-	}
-	if len(mine) > 0 {
-		m.ask(c.account, body, mine)
+		m.ask(c.account, body, part)
 	}
 }
 
@@ -241,9 +241,7 @@ func (m *Machine) tellAgain() {
 		}
 		c.untold = slices.DeleteFunc(c.untold, func(w *work) bool { return w.noted || w.state != dispatched })
 		c.toldAt, c.toldTries = m.now, c.toldTries+1
-		for part := range slices.Chunk(c.untold, 16*m.set.Batch) {
-			m.tellSender(c, part)
-		}
+		m.tellSender(c, c.untold)
 	}
 }
 

@@ -91,8 +91,13 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	}
 	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	var h wire.Handover
+	room := m.room(h)
 	for _, w := range list[:min(len(list), mostInherited)] {
-		h.Entries = append(h.Entries, wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil})
+		e := wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil}
+		if room -= e.Size(); room < 0 {
+			break
+		}
+		h.Entries = append(h.Entries, e)
 	}
 	return h
 }

@@ -189,7 +189,7 @@ func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
 		m.endTurn(c.lost)
 		return
 	}
-	body := wire.Assemble{Context: m.flight.context(c.knows)}
+	var body wire.Assemble
 	for _, w := range batch {
 		m.tell(w, asked)
 		body.Items = append(body.Items, wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id})
@@ -199,7 +199,10 @@ func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
 			body.Withheld = append(body.Withheld, id)
 		}
 	}
+	var lacks []ledger.StateID
+	body.Context, lacks = m.flight.context(c.knows, c.lacks, m.room(body))
 	c.asking = m.ask(c.account, body, batch)
+	c.asking.lacks = lacks
 	for _, w := range batch {
 		w.request = c.asking
 	}
