@@ -20,6 +20,7 @@ type ask struct {
 	turn     *loser           // whose exclusive turn the request to assemble is
 	held     []ledger.StateID // states withheld in it
 	tenure   int              // in which it was asked for a handover
+	base     uint64           // of the context, 0 if it is whole
 	version  uint64           // of the context that its answer confirms
 	lacks    []ledger.StateID // for which the context had no room
 	upstream bool             // the request to endorse carries what its attempts are built on
@@ -134,7 +135,7 @@ func (m *Machine) overdue() {
 
 func (m *Machine) rejected(a *ask, r wire.Rejected) {
 	switch {
-	case a.kind == wire.KindAssemble && r.Why == wire.OutOfStep:
+	case a.kind == wire.KindAssemble && r.Why == wire.OutOfStep && a.base > 0:
 		m.client(a.to).knows = 0
 		m.back(a)
 	case a.kind == wire.KindAssemble:

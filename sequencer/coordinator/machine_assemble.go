@@ -17,7 +17,7 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 	c.asking = nil
 	m.endTurn(a.turn)
 	if len(body.Results) != len(a.works) {
-		m.returnAll(a.works, wire.Failed, "")
+		m.returnAll(slices.DeleteFunc(a.works, func(w *work) bool { return w.request != a }), wire.Refused, "")
 		return
 	}
 	c.knows, c.lacks = a.version, a.lacks

@@ -247,6 +247,7 @@ func (m *Machine) tellAgain() {
 
 // noted stores that a sender knows (P38).
 func (m *Machine) noted(a *ask) {
+	m.client(a.to).toldTries = 0 // it answers: what it does not confirm got lost
 	var n Note
 	for i, w := range a.works {
 		if !w.noted && a.same(i) {

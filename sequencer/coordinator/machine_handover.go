@@ -76,8 +76,8 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	if !m.set.Committee.Has(string(from)) {
 		return wire.Rejected{Why: wire.NotMember, Text: "it is not in the committee"}
 	}
-	if !ranking.Delegation.Takes(m.own(), body.Range) && body.Range > m.own() {
-		return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
+	if !ranking.Delegation.Takes(m.own(), body.Range) {
+		return farFrom(m.own(), body.Range)
 	}
 	if m.precedes(body.Range, from, m.set.Self) && m.set.Broken != Cut {
 		m.close(from)
@@ -109,11 +109,11 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		return // an answer to an earlier question closes nothing now
 	}
 	delete(m.tenure.waits, a.to)
-	for _, e := range h.Entries {
+	for _, e := range h.Entries[:min(len(h.Entries), mostInherited)] {
 		at := e.Attempt
 		hash, err := m.set.Book.Hear(e.Whole)
 		own := m.works[at.Intent]
-		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && own.state >= storing ||
+		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= storing || own.assembled == hash) ||
 			e.ValidUntil <= m.final() || m.set.Book.Decided(hash, at) {
 			continue
 		}
