@@ -42,7 +42,7 @@ type Config struct {
 	LongestAside time.Duration // the longest time for which a silent member is not asked; 30 s
 	NudgeAfter   time.Duration // without a block, while an entry waits for one whose sender asks for none; 5 s
 	Batch        int           // intents in a request to assemble, and entries in a submission; 50
-	InFlight     int           // attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
+	InFlight     int           // this node's attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
 	Pool         int           // intents of one sender; above it the coordinator is busy; 60,000, and 65,536 at most
 
 	Strict bool // take work only when one's own height names this node, as document 002 has it (P21)

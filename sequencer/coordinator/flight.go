@@ -141,23 +141,28 @@ func (f *flight) context(at uint64, lacks []ledger.StateID, room int) (c wire.Co
 
 const nameSize = 40 // of a state's name in a message, at most
 
-// tips returns the unspent states that have come of states: what is exclusive to the sender that lost them.
+// tips returns the unspent states that have come of states: what is exclusive to the sender that lost them. Others may
+// have spent them many times since.
 func (f *flight) tips(of []ledger.StateID, most int) (tips []ledger.StateID) {
 	seen := map[ledger.StateID]bool{}
-	for next := of; len(next) > 0 && len(seen) < most; next = next[1:] {
-		id := next[0]
+	next := slices.Clone(of)
+	for n := 0; n < len(next) && len(tips) < most && n < mostSteps; n++ {
+		id := next[n]
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		if by := f.spends[id]; by != nil {
-			next = append(slices.Clip(next), by.outputs...)
+			next = append(next, by.outputs...)
 			continue
 		}
 		tips = append(tips, id)
 	}
 	return tips
 }
+
+// mostSteps is how far it is looked for what has become of states.
+const mostSteps = 4096
 
 func inOrder[V any](of map[ledger.StateID]V) []ledger.StateID {
 	return slices.SortedFunc(maps.Keys(of), func(a, b ledger.StateID) int { return bytes.Compare(a[:], b[:]) })

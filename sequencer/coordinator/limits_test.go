@@ -2,11 +2,13 @@ package coordinator
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
@@ -175,5 +177,94 @@ func TestAllIsGivenBack(t *testing.T) {
 	}
 	if back != parts*each {
 		t.Errorf("%d are given back", back)
+	}
+}
+
+// What other coordinators say that they have dispatched keeps this node from nothing else: not from assembling, however
+// much it is (I6 is about dispatch).
+func TestInheritedWorkIsNoLimit(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.set.InFlight = 2
+	s.tell("delegate B d1 0 1")
+	s.tell("handed C C/1=x:s1:1:20 C/2=y:s2:1:20")
+	if got := s.tell("attempts B 1=z:s3:1"); len(got) == 0 {
+		t.Error("the attempt is not endorsed")
+	}
+	if got := s.tell("delegate D d2 0 1"); len(got) != 2 {
+		t.Errorf("it does not assemble: %v", got)
+	}
+	if got := s.tell("attempts D 1=w:s4:1"); len(got) == 0 {
+		t.Error("the attempt is not endorsed")
+	}
+	if got := s.tell("delegate B d1 0 2"); len(got) != 1 {
+		t.Errorf("two of its own are in flight, and it assembles more: %v", got)
+	}
+	if wrong := s.m.Audit(); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+}
+
+// Only the committee can have dispatched something: a member that is not in it is not waited for (Q7).
+func TestOnlyTheCommitteeIsAsked(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	committee, err := ranking.NewCommittee("k", []string{"A", "B"}, 10, alphabet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.set.Committee = &committee
+	s.start()
+	got := s.tell("delegate C d1 0 1")
+	if want := []string{"B: hand over, range 0", "C: accepted", "C: assemble 1"}; !slices.Equal(got, want) {
+		t.Errorf("it does %q", got)
+	}
+}
+
+// The turn of a sender that has lost a state is on what became of that, though others have spent it very often since.
+func TestTheTipOfALongChain(t *testing.T) {
+	t.Parallel()
+	s := loaded(t, 300, 1)
+	first, last := plain{}.State(named("-1"), 0), plain{}.State(named("299"), 0)
+	if tips := s.m.flight.tips([]ledger.StateID{first}, mostTips); len(tips) != mostTips {
+		t.Errorf("%d tips", len(tips)) // the second outputs are unspent
+	}
+	for i := range 300 { // but here nobody has them
+		delete(s.m.flight.creates, plain{}.State(named(fmt.Sprint(i)), 1))
+		w := s.m.works[ledger.Intent{Owner: "B", Sequence: ledger.Sequence{Lineage: 1, Counter: uint64(i)}}]
+		w.outputs = w.outputs[:1]
+	}
+	if tips := s.m.flight.tips([]ledger.StateID{first}, mostTips); !slices.Equal(tips, []ledger.StateID{last}) {
+		t.Errorf("the tips are %v", tips)
+	}
+}
+
+// counting says how often it is asked for an order.
+type counting struct{ asked *int }
+
+func (c counting) Order(contract string, nodes []string, r ranking.Range) []string {
+	*c.asked++
+	return alphabet{}.Order(contract, nodes, r)
+}
+
+// The order of a range is found once, and not for each member with each heartbeat and each piece of work.
+func TestTheOrderIsFoundOnce(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	s := newStage(t)
+	committee, err := ranking.NewCommittee("k", []string{"A", "B", "C", "D"}, 10, counting{&asked})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.set.Committee = &committee
+	s.start()
+	for i := range 100 {
+		s.tell(fmt.Sprintf("delegate B d1 0 %d", i))
+	}
+	s.tell("wait 10s")
+	s.tell("hear D works")
+	s.tell("block 12")
+	if asked > 2 {
+		t.Errorf("two ranges are asked for %d times", asked)
 	}
 }

@@ -131,7 +131,7 @@ func (a *audit) counters() {
 	m, flying, inFlight := a.m, 0, 0
 	for _, w := range a.all {
 		flying += waits(w.state)
-		if w.boarded && w.state != included {
+		if w.boarded && !w.inherited && w.state != included {
 			inFlight++
 		}
 	}

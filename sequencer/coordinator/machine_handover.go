@@ -21,7 +21,7 @@ type tenure struct {
 	inherited map[ledger.Intent][]*work // dispatched by others, not final
 }
 
-// begin begins a tenure: every member is asked once for what it has dispatched and the ledger has not decided (P17,
+// begin begins a tenure: all of the committee are asked once for what they have dispatched and the ledger has not decided (P17,
 // P19, D18). This node assembles and endorses on top at once, and dispatches when all have answered and what they named
 // is in a block, or when the hold is over. After a failover there is no hold: the one before is gone.
 func (m *Machine) begin(r ranking.Range) {
@@ -35,7 +35,7 @@ func (m *Machine) begin(r ranking.Range) {
 		m.tenure.holds += m.set.Hold
 	}
 	for _, one := range m.members {
-		if one.account != m.set.Self {
+		if one.account != m.set.Self && m.set.Committee.Has(string(one.account)) { // others dispatch nothing
 			m.tenure.waits[one.account] = true
 		}
 	}

@@ -209,7 +209,6 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 	}
 	if !slices.ContainsFunc(whole.Attempt.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
 		m.flight.board(w, m.set.Scheme) // else it is waited for, and the ledger says which of two is first
-		m.inFlight++
 	}
 	if m.tenure.inherited == nil {
 		m.tenure.inherited = map[ledger.Intent][]*work{}

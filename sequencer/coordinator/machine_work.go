@@ -92,7 +92,7 @@ func (m *Machine) disembark(w *work) {
 			m.orphan(w.outputs)
 		}
 		m.flight.leave(w)
-		if w.was < included {
+		if w.was < included && !w.inherited {
 			m.inFlight--
 		}
 		m.changedReady = true
@@ -181,10 +181,8 @@ func (m *Machine) queue(w *work) { m.ready, m.changedReady = append(m.ready, w),
 func (m *Machine) include(w *work) {
 	w.block = m.head
 	m.blocks[m.head] = append(m.blocks[m.head], w)
-	if w.boarded {
-		m.inFlight--
-	}
 	if !w.inherited {
+		m.inFlight--
 		w.owner.digest.Add(w.Sequence, -1)
 	}
 }
@@ -192,10 +190,8 @@ func (m *Machine) include(w *work) {
 // exclude takes it back, after a reorganisation.
 func (m *Machine) exclude(w *work) {
 	w.block = 0
-	if w.boarded {
-		m.inFlight++
-	}
 	if !w.inherited {
+		m.inFlight++
 		w.owner.digest.Add(w.Sequence, 1)
 	}
 }
