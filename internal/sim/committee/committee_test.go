@@ -73,6 +73,19 @@ func TestCalm(t *testing.T) {
 	}
 }
 
+// Without faults nothing that is dispatched is skipped, however much spends and reads the same states at once: what a state
+// needs goes before it, and what only reads it before what spends it.
+func TestCalmAndBusy(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(25)
+	if nightly() {
+		seeds = 1000
+	}
+	for seed := range seeds {
+		report(t, committee.Run(committee.Config{Seed: seed + 1, Nodes: int(1 + seed%5), Calm: true, Intents: 300, Faults: 10 * time.Second}))
+	}
+}
+
 // A large committee (P1, P25).
 func TestALargeCommittee(t *testing.T) {
 	t.Parallel()

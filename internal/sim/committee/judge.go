@@ -26,6 +26,7 @@ const (
 	IdleIsSilent    = "I9 idle is silent"
 	OneAnswer       = "I10 one answer"
 	OwnAttempt      = "I5 own attempt"
+	NothingSkipped  = "nothing is skipped"
 	NoStarvation    = "starvation"
 	TableKept       = "the table is kept"
 	BooksKept       = "the books are kept"
