@@ -84,8 +84,10 @@ func (f *flight) leave(w *work) {
 
 // clear forgets the changes when nothing is in flight: who knows an earlier version is told that there is nothing.
 func (f *flight) clear() {
-	if len(f.spends)+len(f.creates) == 0 {
-		f.first, f.changes = f.version(), nil
+	if len(f.spends)+len(f.creates)+len(f.readers) == 0 {
+		first := f.version()
+		*f = *newFlight()
+		f.first = first
 	}
 }
 

@@ -167,8 +167,11 @@ func (m *Machine) clear(c *client) {
 	if len(m.works) > 0 {
 		return
 	}
-	m.flight.clear()
-	m.ready, m.delayed = nil, nil
+	m.flight.clear() // an empty map keeps the room for all that it once had
+	m.works, m.ready, m.delayed = map[ledger.Intent]*work{}, nil, nil
+	for _, c := range m.order {
+		c.works, c.delegations = map[ledger.Sequence]*work{}, nil
+	}
 	for _, one := range m.members {
 		one.owed = nil
 	}
