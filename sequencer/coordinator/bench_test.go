@@ -57,6 +57,12 @@ func (p *peers) round() {
 		}
 		p.step(Received{From: a, Message: wire.Message{Body: d}})
 	}
+	p.block()
+	p.step(Tick{})
+}
+
+// block is the next one, with all that was submitted.
+func (p *peers) block() {
 	p.head = max(p.head, 2) + 1
 	block := ledger.Block{Number: p.head}
 	for _, e := range p.entries {
@@ -65,7 +71,6 @@ func (p *peers) round() {
 	p.landed += len(p.entries)
 	p.entries = nil
 	p.step(block)
-	p.step(Tick{})
 }
 
 func (p *peers) step(in Input) {

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -41,8 +42,8 @@ type Config struct {
 	LongestAside time.Duration // the longest time for which a silent member is not asked; 30 s
 	NudgeAfter   time.Duration // without a block, while an entry waits for one whose sender asks for none; 5 s
 	Batch        int           // intents in a request to assemble, and entries in a submission; 50
-	InFlight     int           // attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
-	Pool         int           // intents of one sender; above it the coordinator is busy; 100,000
+	InFlight     int           // this node's attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
+	Pool         int           // intents of one sender; above it the coordinator is busy; 60,000, and 65,536 at most
 
 	Strict bool // take work only when one's own height names this node, as document 002 has it (P21)
 	Broken Rule // a rule that is not kept, for proofs that it matters
@@ -76,7 +77,7 @@ func (c Config) withDefaults() Config {
 			*d = value
 		}
 	}
-	for n, value := range map[*int]int{&c.Batch: 50, &c.InFlight: 10_000, &c.Pool: 100_000} {
+	for n, value := range map[*int]int{&c.Batch: 50, &c.InFlight: 10_000, &c.Pool: 60_000} {
 		if *n == 0 {
 			*n = value
 		}
@@ -101,5 +102,6 @@ func (c Config) Validate() error {
 	check(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
 	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.LongestAside < 0, "durations are not negative")
 	check(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
+	check(c.Pool > wire.MostNames, fmt.Sprintf("a list of a sender's intents has %d at most: the pool is larger", wire.MostNames))
 	return errors.Join(faults...)
 }

@@ -24,9 +24,9 @@
 // Nobody votes, and several nodes may believe that they coordinate. That costs attempts, which the ledger skips, and
 // nothing else. So better coordinators are no reason to refuse work or a request. A node gives its work back when a
 // range begins that names another, or when it hears a better one; what its sender cannot hand to the better one it keeps
-// for a while. A node that begins to coordinate asks every member once for what was dispatched and is not decided, and
-// holds its own dispatches until that is in a block, for a time that is bounded. Who has answered dispatches nothing
-// any more.
+// for a while. A node that begins to coordinate asks the rest of the committee once for what was dispatched and is not
+// decided, and holds its own dispatches until that is in a block, for a time that is bounded. Who has answered
+// dispatches nothing any more.
 //
 // # Duties of the loop
 //

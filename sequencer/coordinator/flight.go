@@ -82,6 +82,15 @@ func (f *flight) leave(w *work) {
 	w.outputs, w.boarded = nil, false
 }
 
+// clear forgets the changes when nothing is in flight: who knows an earlier version is told that there is nothing.
+func (f *flight) clear() {
+	if len(f.spends)+len(f.creates)+len(f.readers) == 0 {
+		first := f.version()
+		*f = *newFlight()
+		f.first = first
+	}
+}
+
 func (f *flight) unread(id ledger.StateID, w *work) {
 	all := f.readers[id]
 	for i, r := range all {
@@ -95,55 +104,67 @@ func (f *flight) unread(id ledger.StateID, w *work) {
 	}
 }
 
-// context returns what a sender has to know that is at a version, 0 for nothing.
-func (f *flight) context(at uint64) wire.Context {
-	c := wire.Context{Base: at, Version: f.version()}
+// context returns what a sender has to know that is at a version, 0 for nothing, and still lacks some changes up to it.
+// Left are those for which a message has no room: it is told of them with the next one.
+func (f *flight) context(at uint64, lacks []ledger.StateID, room int) (c wire.Context, left []ledger.StateID) {
+	c = wire.Context{Base: at, Version: f.version()}
+	var ids []ledger.StateID
 	if at < f.first || at > c.Version {
 		c.Base = 0
-		c.Locked = inOrder(f.spends) // also those created on the way: the sender may have them from a block
-		for _, id := range inOrder(f.creates) {
-			if f.spends[id] == nil {
-				c.Created = append(c.Created, f.creates[id].state)
-			}
-		}
-		return c
+		ids = slices.Concat(inOrder(f.spends), inOrder(f.creates)) // the sender may have the first ones from a block
+	} else {
+		ids = slices.Concat(lacks, f.changes[at-f.first:])
 	}
 	seen := map[ledger.StateID]bool{}
-	for _, id := range f.changes[at-f.first:] {
+	for i, id := range ids {
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		made, own := f.creates[id]
+		list, size := &c.Gone, nameSize
 		switch locked := f.spends[id] != nil; {
 		case locked:
-			c.Locked = append(c.Locked, id)
+			list = &c.Locked
 		case own:
+			list, size = nil, wire.StateSize(made.state)+nameSize
+		}
+		if room -= size; room < 0 || list == nil && len(c.Created) == wire.MostItems || list != nil && len(*list) == wire.MostNames {
+			return c, ids[i:]
+		}
+		if list == nil {
 			c.Created = append(c.Created, made.state)
-		default:
-			c.Gone = append(c.Gone, id)
+		} else {
+			*list = append(*list, id)
 		}
 	}
-	return c
+	return c, nil
 }
 
-// tips returns the unspent states that have come of states: what is exclusive to the sender that lost them.
+const nameSize = 40 // of a state's name in a message, at most
+
+// tips returns the unspent states that have come of states: what is exclusive to the sender that lost them. Others may
+// have spent them many times since.
 func (f *flight) tips(of []ledger.StateID, most int) (tips []ledger.StateID) {
 	seen := map[ledger.StateID]bool{}
-	for next := of; len(next) > 0 && len(seen) < most; next = next[1:] {
-		id := next[0]
+	next := slices.Clone(of)
+	for n := 0; n < len(next) && len(tips) < most && n < mostSteps; n++ {
+		id := next[n]
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		if by := f.spends[id]; by != nil {
-			next = append(slices.Clip(next), by.outputs...)
+			next = append(next, by.outputs...)
 			continue
 		}
 		tips = append(tips, id)
 	}
 	return tips
 }
+
+// mostSteps is how far it is looked for what has become of states.
+const mostSteps = 4096
 
 func inOrder[V any](of map[ledger.StateID]V) []ledger.StateID {
 	return slices.SortedFunc(maps.Keys(of), func(a, b ledger.StateID) int { return bytes.Compare(a[:], b[:]) })

@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
 )
 
 // Machine coordinates one contract at one node. It is pure, and not safe for concurrent use.
@@ -25,7 +26,7 @@ type Machine struct {
 	lasting  map[uint64][]*work // whose grant has a last block
 	seen     uint64             // blocks and reorganisations
 	seats    uint64
-	inFlight int      // attempts on board that are in no block
+	inFlight int      // attempts of this node on board that are in no block
 	ready    []*work  // endorsed, perhaps not ready any more
 	losers   []*loser // whose turn comes, the first first
 	delayed  []listed // to be assembled again at a time
@@ -41,6 +42,7 @@ type Machine struct {
 	tenure       tenure
 	turnedAt     ranking.Range
 	beatAt       time.Duration
+	orders       map[ranking.Range][]string
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
 	verdicts     Judged                           // its answer, until this node has followed the ledger to that block
@@ -61,12 +63,13 @@ type client struct {
 	blockAt     time.Duration
 	digest      wire.Digest
 
-	asking    *ask          // its request to assemble
-	knows     uint64        // the version of the context that it has, 0 for none
-	strikes   int           // requests in a row without an answer
-	aside     time.Duration // until then it is not asked
-	mute      bool          // it was set aside since it did not answer for a grant
-	lost      *loser        // its turn to come
+	asking    *ask             // its request to assemble
+	knows     uint64           // the version of the context that it has, 0 for none
+	lacks     []ledger.StateID // changes up to that version of which it was not told
+	strikes   int              // requests in a row without an answer
+	aside     time.Duration    // until then it is not asked
+	mute      bool             // it was set aside since it did not answer for a grant
+	lost      *loser           // its turn to come
 	fresher   bool
 	untold    []*work // dispatched, and the owner has not confirmed that it knows
 	toldAt    time.Duration
@@ -79,7 +82,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
-		lesser: map[ledger.Account]time.Duration{},
+		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{},
 	}
 	for i, a := range c.Contract.Members {
 		m.members = append(m.members, &member{account: a, place: i})
@@ -164,9 +167,14 @@ func (m *Machine) answer(to ledger.Account, request wire.RequestID, body wire.Bo
 	m.do(Send{To: to, Message: wire.Message{Contract: m.set.Contract.Address, Height: m.final(), Request: request, Body: body}})
 }
 
+// room returns how many bytes may be added to a message.
+func (m *Machine) room(body wire.Body) int {
+	return transport.MostBody - wire.Size(wire.Message{Contract: m.set.Contract.Address, Body: body})
+}
+
 // firstOf returns the member that a range's order names when some cannot be reached.
 func (m *Machine) firstOf(r ranking.Range, avoid []ledger.Account) ledger.Account {
-	for _, name := range m.set.Committee.Order(r) {
+	for _, name := range m.orderOf(r) {
 		if !slices.Contains(avoid, ledger.Account(name)) {
 			return ledger.Account(name)
 		}
@@ -176,5 +184,21 @@ func (m *Machine) firstOf(r ranking.Range, avoid []ledger.Account) ledger.Accoun
 
 // precedes reports whether one member comes before another in a range.
 func (m *Machine) precedes(r ranking.Range, one, other ledger.Account) bool {
-	return m.set.Committee.Prefers(r, string(one), string(other))
+	order := m.orderOf(r)
+	a, b := slices.Index(order, string(one)), slices.Index(order, string(other))
+	return a >= 0 && (b < 0 || a < b)
+}
+
+// orderOf returns the committee in the order of a range. To find it costs a hash for each member, and it is asked for with
+// each heartbeat.
+func (m *Machine) orderOf(r ranking.Range) []string {
+	order, is := m.orders[r]
+	if !is {
+		if len(m.orders) >= 8 { // own, and those near it
+			clear(m.orders)
+		}
+		order = m.set.Committee.Order(r)
+		m.orders[r] = order
+	}
+	return order
 }

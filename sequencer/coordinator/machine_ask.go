@@ -15,12 +15,14 @@ type ask struct {
 	kind     wire.Kind
 	to       ledger.Account
 	until    time.Duration
-	works    []*work // in the order of the request's items
-	hash     []ledger.Hash
+	works    []*work          // in the order of the request's items
+	seats    []uint64         // of the attempts that the request is about
 	turn     *loser           // whose exclusive turn the request to assemble is
 	held     []ledger.StateID // states withheld in it
 	tenure   int              // in which it was asked for a handover
+	base     uint64           // of the context, 0 if it is whole
 	version  uint64           // of the context that its answer confirms
+	lacks    []ledger.StateID // for which the context had no room
 	upstream bool             // the request to endorse carries what its attempts are built on
 	view     uint64           // what could be offered when it was sent
 }
@@ -36,7 +38,7 @@ func (m *Machine) send(a *ask, to ledger.Account, body wire.Body) {
 	m.number++
 	a.kind, a.to, a.until = body.Kind(), to, m.now+m.set.Silence
 	for _, w := range a.works {
-		a.hash = append(a.hash, w.assembled)
+		a.seats = append(a.seats, w.seat)
 	}
 	m.asks[m.number] = a
 	m.do(Send{To: to, Message: wire.Message{
@@ -56,7 +58,7 @@ func (m *Machine) answered(from ledger.Account, id wire.RequestID, kind wire.Kin
 }
 
 // same reports whether a work is still at the attempt for which the request was made.
-func (a *ask) same(i int) bool { return a.works[i].assembled == a.hash[i] }
+func (a *ask) same(i int) bool { return a.works[i].seat == a.seats[i] }
 
 // received takes a message apart. A request gets exactly one answer (I10); an answer that nobody waits for is dropped.
 func (m *Machine) received(from ledger.Account, msg wire.Message) {
@@ -133,7 +135,7 @@ func (m *Machine) overdue() {
 
 func (m *Machine) rejected(a *ask, r wire.Rejected) {
 	switch {
-	case a.kind == wire.KindAssemble && r.Why == wire.OutOfStep:
+	case a.kind == wire.KindAssemble && r.Why == wire.OutOfStep && a.base > 0:
 		m.client(a.to).knows = 0
 		m.back(a)
 	case a.kind == wire.KindAssemble:

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -16,10 +17,10 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 	c.asking = nil
 	m.endTurn(a.turn)
 	if len(body.Results) != len(a.works) {
-		m.returnAll(a.works, wire.Failed, "")
+		m.returnAll(slices.DeleteFunc(a.works, func(w *work) bool { return w.request != a }), wire.Refused, "")
 		return
 	}
-	c.knows = a.version
+	c.knows, c.lacks = a.version, a.lacks
 	var won []*work
 	var gone []wire.Step
 	var lost []ledger.StateID
@@ -170,8 +171,8 @@ func (m *Machine) returnAll(works []*work, why wire.Why, better ledger.Account) 
 		}
 	}
 	for _, c := range m.order {
-		if len(items[c]) > 0 {
-			m.notice(c.account, wire.Returned{Items: items[c], Why: why, Better: better})
+		for part := range slices.Chunk(items[c], wire.MostItems) {
+			m.notice(c.account, wire.Returned{Items: part, Why: why, Better: better})
 		}
 	}
 }

@@ -13,13 +13,24 @@ import (
 type member struct {
 	account ledger.Account
 	place   int
-	owed    []*work // that it has to be asked about
+	owed    []owing // that it has to be asked about
 	asking  int     // requests that it has not answered
 	whole   bool    // with what they are built on: it has lacked that
 	strikes int
 	after   time.Duration // until then it is not asked
 	heardAt time.Duration
 }
+
+// owing is an attempt about which a member has to be asked. When its work has another one, it is nothing: a member has one
+// word on each.
+type owing struct {
+	*work
+	seat uint64
+}
+
+func (o owing) waits() bool { return o.state == endorsing && o.work.seat == o.seat }
+
+func (one *member) owes(w *work) { one.owed = append(one.owed, owing{w, w.seat}) }
 
 func (m *Machine) memberOf(a ledger.Account) *member {
 	for _, one := range m.members {
@@ -30,16 +41,20 @@ func (m *Machine) memberOf(a ledger.Account) *member {
 	return nil
 }
 
-// A member has a few requests at a time, each with all that has come up meanwhile: more would only wait there.
+// A member has a few requests at a time, each with all that has come up meanwhile: more would only wait there. An endorser
+// refuses one of more than 256 attempts.
 const (
-	mostAsked   = 4
-	mostAttempt = 128
+	mostAsked    = 4
+	mostAttempt  = 128
+	mostUpstream = 128
 )
 
 // endorse has all members asked for their endorsements (P25). The first that suffice are taken.
 func (m *Machine) endorse(works []*work) {
 	for _, one := range m.members {
-		one.owed = append(one.owed, works...)
+		for _, w := range works {
+			one.owes(w)
+		}
 	}
 }
 
@@ -49,14 +64,15 @@ func (m *Machine) askEndorsements(one *member, works []*work, upstream bool) {
 		body.Attempts = append(body.Attempts, w.whole)
 	}
 	if upstream {
-		body.Upstream = m.upstream(works)
+		body.Upstream = m.upstream(works, m.room(body))
 	}
 	one.asking++
-	m.ask(one.account, body, slices.Clone(works)).upstream = upstream
+	m.ask(one.account, body, works).upstream = upstream
 }
 
-// upstream returns the attempts in flight on which others are built, in the order in which they came on board.
-func (m *Machine) upstream(of []*work) (wholes []wire.Whole) {
+// upstream returns the attempts in flight on which others are built, in the order in which they came on board. Those on
+// which they are built directly come first, if there is no room for all.
+func (m *Machine) upstream(of []*work, room int) (wholes []wire.Whole) {
 	seen := map[*work]bool{}
 	for _, w := range of {
 		seen[w] = true
@@ -66,21 +82,27 @@ func (m *Machine) upstream(of []*work) (wholes []wire.Whole) {
 		a := next[0].whole.Attempt
 		for _, list := range [][]ledger.StateID{a.Inputs, a.Reads} {
 			for _, id := range list {
-				if o, is := m.flight.creates[id]; is && !seen[o.by] {
+				if o, is := m.flight.creates[id]; is && !seen[o.by] && len(found) < mostUpstream {
 					seen[o.by] = true
 					found, next = append(found, o.by), append(next, o.by)
 				}
 			}
 		}
 	}
+	found = slices.DeleteFunc(found, func(w *work) bool {
+		size := w.whole.Size()
+		if size > room {
+			return true
+		}
+		room -= size
+		return false
+	})
 	slices.SortFunc(found, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	for _, w := range found {
 		wholes = append(wholes, w.whole)
 	}
 	return wholes
 }
-
-const mostUpstream = 256
 
 // endorsed takes a member's verdicts. A late one on an attempt that was given up is nothing.
 func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
@@ -104,12 +126,13 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		case v.Why == wire.Conflict && !m.sound(w):
 			m.tell(w, overtaken)
 		case v.Why == wire.Conflict:
-			one.owed, one.whole = append(one.owed, w), true
+			one.owes(w)
+			one.whole = true
 			if a.upstream { // it has had all that is in flight: what it lacks comes from the ledger
 				one.after = max(one.after, m.now+rest)
 			}
-		case v.Why == wire.Failed:
-			one.owed = append(one.owed, w)
+		case v.Why == wire.Failed && !w.fails(one.place):
+			one.owes(w)
 			one.after = max(one.after, m.now+rest)
 		default:
 			if w.against++; len(m.members)-w.against < m.set.Contract.Needed {
@@ -119,6 +142,19 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 	}
 	m.refuse(refusedOnes)
 }
+
+// fails counts that a member's rules have failed on an attempt, and reports whether that is a refusal by now: what is built
+// on it would else wait for as long as they fail (Q13).
+func (w *work) fails(place int) bool {
+	if w.failed == nil {
+		w.failed = map[int]int{}
+	}
+	w.failed[place]++
+	return w.failed[place] >= mostFailures
+}
+
+// mostFailures is how often a member is asked on whose rules an attempt fails.
+const mostFailures = 3
 
 // refuse gives back what too many members will not endorse. Its sender counts that.
 func (m *Machine) refuse(works []*work) {
@@ -153,7 +189,7 @@ func (m *Machine) unendorsed(a *ask) {
 	one.strikes++
 	for i, w := range a.works {
 		if w.state == endorsing && a.same(i) {
-			one.owed = append(one.owed, w)
+			one.owes(w)
 		}
 	}
 }
@@ -162,16 +198,25 @@ func (m *Machine) unendorsed(a *ask) {
 func (m *Machine) askMembers() {
 	for _, one := range m.members {
 		for len(one.owed) > 0 && one.asking < mostAsked && m.now >= one.after {
-			owed := slices.DeleteFunc(one.owed, func(w *work) bool {
-				return w.state != endorsing || slices.ContainsFunc(w.signed, func(e ledger.Endorsement) bool { return e.Member == one.place })
-			})
-			n := min(len(owed), mostAttempt)
-			if n > 0 {
-				m.askEndorsements(one, owed[:n], one.whole)
-				one.whole = false
+			n, room := 0, m.room(wire.Endorse{})
+			if one.whole { // for what they are built on
+				room /= 2
 			}
-			if one.owed = owed[n:]; len(one.owed) == 0 {
+			var works []*work
+			for ; n < len(one.owed) && len(works) < mostAttempt; n++ {
+				if o := one.owed[n]; o.waits() {
+					if room -= o.whole.Size(); room < 0 && len(works) > 0 {
+						break
+					}
+					works = append(works, o.work)
+				}
+			}
+			if one.owed = one.owed[n:]; len(one.owed) == 0 {
 				one.owed = nil
+			}
+			if len(works) > 0 {
+				m.askEndorsements(one, works, one.whole)
+				one.whole = one.whole && len(one.owed) > 0
 			}
 		}
 	}

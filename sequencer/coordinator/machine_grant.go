@@ -74,19 +74,23 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 		return
 	}
-	c.mute, c.strikes, c.aside = false, 0, 0
 	var rows []*work
 	var unused []wire.GrantResult
+	grants, refuses := false, false
 	for i, item := range body.Items {
 		w := a.works[i]
-		switch mine := w.state == granting && w.request == a; {
-		case mine && item.Why == wire.Done && m.usable(w, item.Grant) && m.free(w, a):
+		mine := w.state == granting && w.request == a
+		given := mine && item.Why == wire.Done && m.usable(w, item.Grant)
+		grants = grants || given
+		switch {
+		case given && m.free(w, a):
 			w.grant = item.Grant
 			m.tell(w, grantGiven)
 			rows = append(rows, w)
 		case mine && (item.Why == wire.Ended || item.Why == wire.Moved):
 			m.tell(w, withdrawn)
 		case mine:
+			refuses = refuses || !given
 			w.later = m.now + rest
 			m.tell(w, ungranted)
 			unused = append(unused, item)
@@ -95,6 +99,13 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 		}
 	}
 	m.returnGrants(c, unused)
+	switch {
+	case grants:
+		c.mute, c.strikes, c.aside = false, 0, 0
+	case refuses: // it answers, and does not grant: as long as it is asked, its attempts hold their states
+		c.mute = true
+		m.setAside(c)
+	}
 	m.store(rows)
 }
 
@@ -118,10 +129,21 @@ func (m *Machine) returnGrants(c *client, items []wire.GrantResult) {
 	}
 }
 
-// ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside.
+// ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside. So do those for
+// which it is not asked yet: they would hold their states until it is.
 func (m *Machine) ungranted(a *ask) {
 	m.ungrantedAll(a)
 	c := m.client(a.to)
+	var more []*work
+	for _, w := range c.works {
+		if w.state == endorsing || w.state == ready {
+			more = append(more, w)
+		}
+	}
+	slices.SortFunc(more, func(a, b *work) int { return cmp.Compare(b.seat, a.seat) }) // each is built on those before
+	for _, w := range more {
+		m.tell(w, ungranted)
+	}
 	c.mute = true
 	m.setAside(c)
 }
@@ -159,7 +181,7 @@ func (m *Machine) stored(number uint64) {
 	delete(m.stores, number)
 	var entries []ledger.Entry
 	for _, w := range works {
-		if w.state != storing {
+		if w.state != storing && w.state != included {
 			continue // a block has decided it meanwhile
 		}
 		m.tell(w, rowStored)
@@ -196,18 +218,18 @@ func (m *Machine) untell(works []*work) {
 	}
 }
 
+// mostTold is how many dispatches a sender is told in one message.
+const mostTold = 800
+
 // tellSender sends Dispatched for those of the works that are the sender's.
 func (m *Machine) tellSender(c *client, works []*work) {
-	var mine []*work
-	var body wire.Dispatched
-	for _, w := range works {
-		if w.owner == c && w.state == dispatched && !w.noted {
-			mine = append(mine, w)
+	mine := slices.DeleteFunc(slices.Clone(works), func(w *work) bool { return w.owner != c || w.state != dispatched || w.noted })
+	for part := range slices.Chunk(mine, mostTold) {
+		var body wire.Dispatched
+		for _, w := range part {
 			body.Items = append(body.Items, wire.Handed{Sequence: w.Sequence, Assembled: w.assembled})
 		}
-	}
-	if len(mine) > 0 {
-		m.ask(c.account, body, mine)
+		m.ask(c.account, body, part)
 	}
 }
 
@@ -219,14 +241,13 @@ func (m *Machine) tellAgain() {
 		}
 		c.untold = slices.DeleteFunc(c.untold, func(w *work) bool { return w.noted || w.state != dispatched })
 		c.toldAt, c.toldTries = m.now, c.toldTries+1
-		for part := range slices.Chunk(c.untold, 16*m.set.Batch) {
-			m.tellSender(c, part)
-		}
+		m.tellSender(c, c.untold)
 	}
 }
 
 // noted stores that a sender knows (P38).
 func (m *Machine) noted(a *ask) {
+	m.client(a.to).toldTries = 0 // it answers: what it does not confirm got lost
 	var n Note
 	for i, w := range a.works {
 		if !w.noted && a.same(i) {

@@ -21,7 +21,7 @@ type tenure struct {
 	inherited map[ledger.Intent][]*work // dispatched by others, not final
 }
 
-// begin begins a tenure: every member is asked once for what it has dispatched and the ledger has not decided (P17,
+// begin begins a tenure: all of the committee are asked once for what they have dispatched and the ledger has not decided (P17,
 // P19, D18). This node assembles and endorses on top at once, and dispatches when all have answered and what they named
 // is in a block, or when the hold is over. After a failover there is no hold: the one before is gone.
 func (m *Machine) begin(r ranking.Range) {
@@ -35,7 +35,7 @@ func (m *Machine) begin(r ranking.Range) {
 		m.tenure.holds += m.set.Hold
 	}
 	for _, one := range m.members {
-		if one.account != m.set.Self {
+		if one.account != m.set.Self && m.set.Committee.Has(string(one.account)) { // others dispatch nothing
 			m.tenure.waits[one.account] = true
 		}
 	}
@@ -76,8 +76,8 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	if !m.set.Committee.Has(string(from)) {
 		return wire.Rejected{Why: wire.NotMember, Text: "it is not in the committee"}
 	}
-	if !ranking.Delegation.Takes(m.own(), body.Range) && body.Range > m.own() {
-		return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
+	if !ranking.Delegation.Takes(m.own(), body.Range) {
+		return farFrom(m.own(), body.Range)
 	}
 	if m.precedes(body.Range, from, m.set.Self) && m.set.Broken != Cut {
 		m.close(from)
@@ -91,8 +91,13 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	}
 	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	var h wire.Handover
+	room := m.room(h)
 	for _, w := range list[:min(len(list), mostInherited)] {
-		h.Entries = append(h.Entries, wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil})
+		e := wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil}
+		if room -= e.Size(); room < 0 {
+			break
+		}
+		h.Entries = append(h.Entries, e)
 	}
 	return h
 }
@@ -104,11 +109,11 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		return // an answer to an earlier question closes nothing now
 	}
 	delete(m.tenure.waits, a.to)
-	for _, e := range h.Entries {
+	for _, e := range h.Entries[:min(len(h.Entries), mostInherited)] {
 		at := e.Attempt
 		hash, err := m.set.Book.Hear(e.Whole)
 		own := m.works[at.Intent]
-		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && own.state >= storing ||
+		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= storing || own.assembled == hash) ||
 			e.ValidUntil <= m.final() || m.set.Book.Decided(hash, at) {
 			continue
 		}
@@ -118,7 +123,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 			}
 		}
 		w := m.importOf(e.Whole, hash)
-		w.grant.ValidUntil = min(e.ValidUntil, m.head+2*m.set.Contract.Life) // whatever a member says, it ends
+		w.grant.ValidUntil = e.ValidUntil
 		m.lasts(w)
 	}
 	m.changedReady = true
@@ -144,7 +149,7 @@ func (m *Machine) close(better ledger.Account) {
 }
 
 // turned gives back, when a range begins for this node, the work of older ones for which another is named now (P14,
-// P24).
+// P24). With what stays it coordinates for the new one: members refuse to endorse for one that is long over.
 func (m *Machine) turned() {
 	own := m.own()
 	if own == m.turnedAt {
@@ -154,6 +159,9 @@ func (m *Machine) turned() {
 	m.returnAll(m.undispatched(func(w *work) bool {
 		return w.delegation.rng < own && m.firstOf(own, w.delegation.avoid) != m.set.Self
 	}), wire.Moved, "")
+	if len(m.undispatched(func(*work) bool { return true })) > 0 {
+		m.begin(own)
+	}
 }
 
 func (m *Machine) undispatched(which func(*work) bool) (found []*work) {

@@ -9,7 +9,6 @@ import (
 
 // block takes the next block. The book has it already.
 func (m *Machine) block(b ledger.Block) {
-	was := m.final()
 	m.head = b.Number
 	m.seen++
 	m.nudgeAt = 0
@@ -17,7 +16,7 @@ func (m *Machine) block(b ledger.Block) {
 		m.fact(f)
 	}
 	m.height.Note(m.deepest())
-	m.settle(was)
+	m.settle()
 	m.judged()
 	m.turned()
 	m.changedReady = true
@@ -61,11 +60,7 @@ func (m *Machine) foreign(f ledger.Fact) {
 			m.tell(by, overtaken)
 			touches = true
 		}
-		for _, r := range slices.Clone(m.flight.readers[id]) {
-			if r.state != included {
-				m.tell(r, overtaken)
-			}
-		}
+		m.tellReaders(id, overtaken)
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}
@@ -77,17 +72,31 @@ func (m *Machine) foreign(f ledger.Fact) {
 }
 
 // settle forgets what is final: works in blocks that became so, and those whose grant has no block left.
-func (m *Machine) settle(was uint64) {
-	for n := was; n < m.final(); n++ {
+func (m *Machine) settle() {
+	deepest := m.deepest() // also of a chain that went back below what was final: there it is less than that
+	for _, n := range due(deepest, m.blocks, m.lasting) {
 		for _, list := range []map[uint64][]*work{m.blocks, m.lasting} {
-			for _, w := range list[n+1] {
-				if w.state == included && w.block == n+1 || w.state == dispatched && w.grant.ValidUntil == n+1 {
+			for _, w := range list[n] {
+				if w.state == included && w.block == n || w.state == dispatched && w.until == n {
 					m.tell(w, final)
 				}
 			}
-			delete(list, n+1)
+			delete(list, n)
 		}
 	}
+}
+
+// due returns the blocks up to one at which something waits, the first one first: there may be millions between them.
+func due(until uint64, lists ...map[uint64][]*work) (numbers []uint64) {
+	for _, list := range lists {
+		for n := range list {
+			if n <= until {
+				numbers = append(numbers, n)
+			}
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
 }
 
 // nudge asks for a block when an entry that is dispatched waits for one and none comes (Q6). Mostly its sender does that
@@ -106,26 +115,33 @@ func (m *Machine) nudge() {
 	}
 }
 
-// lasts notes the last block of a work's grant.
+// lasts notes the last block for which a work is waited: that of its grant, but not longer than any that is well meant. It
+// locks its states until then.
 func (m *Machine) lasts(w *work) {
-	m.lasting[w.grant.ValidUntil] = append(m.lasting[w.grant.ValidUntil], w)
+	w.until = w.grant.ValidUntil
+	if life := m.set.Contract.Life; w.until > m.head && (w.until-m.head)/4 > life {
+		w.until = m.head + 4*life
+	}
+	m.lasting[w.until] = append(m.lasting[w.until], w)
 }
 
-// lastsAgain ends a work that has left its block and can no longer land, or says until when it can.
+// lastsAgain says until when a work can land again that has left its block.
 func (m *Machine) lastsAgain(w *work) {
-	switch until := w.grant.ValidUntil; {
-	case until == 0: // it was seen in a block only
+	if w.grant.ValidUntil == 0 { // it was seen in a block only
 		w.grant.ValidUntil = m.head + m.set.Contract.Life
+	}
+	if !slices.Contains(m.lasting[w.until], w) {
 		m.lasts(w)
-	case until <= m.final():
-		m.tell(w, final)
 	}
 }
 
 // rewind takes blocks back.
 func (m *Machine) rewind(to uint64) {
 	m.seen++
-	for n := m.head; n > to; n-- {
+	for _, n := range slices.Backward(due(m.head, m.blocks)) {
+		if n <= to {
+			break
+		}
 		for _, w := range m.blocks[n] {
 			if w.state == included && w.block == n {
 				m.tell(w, rewound)
@@ -193,7 +209,6 @@ func (m *Machine) importOf(whole wire.Whole, hash ledger.Hash) *work {
 	}
 	if !slices.ContainsFunc(whole.Attempt.Inputs, func(id ledger.StateID) bool { return m.flight.spends[id] != nil }) {
 		m.flight.board(w, m.set.Scheme) // else it is waited for, and the ledger says which of two is first
-		m.inFlight++
 	}
 	if m.tenure.inherited == nil {
 		m.tenure.inherited = map[ledger.Intent][]*work{}

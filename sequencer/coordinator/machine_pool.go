@@ -18,10 +18,7 @@ func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
 		window = ranking.Strict
 	}
 	if !window.Takes(own, d.Range) {
-		if d.Range < own {
-			return wire.Rejected{Why: wire.TooOld, Text: "that range is long over here"}
-		}
-		return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
+		return farFrom(own, d.Range)
 	}
 	if m.set.Strict && m.firstOf(own, d.Avoid) != m.set.Self {
 		return wire.Rejected{Why: wire.Moved, Text: "another node coordinates this range"}
@@ -46,6 +43,13 @@ func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
 	}
 	m.enter(c, under)
 	return wire.Accepted{}
+}
+
+func farFrom(own, named ranking.Range) wire.Rejected {
+	if named < own {
+		return wire.Rejected{Why: wire.TooOld, Text: "that range is long over here"}
+	}
+	return wire.Rejected{Why: wire.TooNew, Text: "that range is far ahead of this node"}
 }
 
 // enter keeps a delegation that has work.
@@ -189,7 +193,7 @@ func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
 		m.endTurn(c.lost)
 		return
 	}
-	body := wire.Assemble{Context: m.flight.context(c.knows)}
+	var body wire.Assemble
 	for _, w := range batch {
 		m.tell(w, asked)
 		body.Items = append(body.Items, wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id})
@@ -199,7 +203,10 @@ func (m *Machine) request(c *client, held map[ledger.StateID]*loser) {
 			body.Withheld = append(body.Withheld, id)
 		}
 	}
+	var lacks []ledger.StateID
+	body.Context, lacks = m.flight.context(c.knows, c.lacks, m.room(body))
 	c.asking = m.ask(c.account, body, batch)
+	c.asking.base, c.asking.lacks = body.Context.Base, lacks
 	for _, w := range batch {
 		w.request = c.asking
 	}

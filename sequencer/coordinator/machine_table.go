@@ -143,8 +143,8 @@ var table = func() (t [events][states]*cell) {
 			never("a grant that nothing waits for is returned (P15)", pooled, assembling, endorsing, ready, storing, dispatched, included),
 		},
 		ungranted: {
-			to(pooled, unwinds, granting),
-			never("an answer for anything else is dropped with its request", pooled, assembling, endorsing, ready, storing, dispatched, included),
+			to(pooled, unwinds, endorsing, ready, granting), // those before granting with others of the same sender
+			never("an answer for anything else is dropped with its request", pooled, assembling, storing, dispatched, included),
 		},
 		rowStored: {
 			to(dispatched, nothing, storing),

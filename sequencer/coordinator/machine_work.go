@@ -22,15 +22,17 @@ type work struct {
 
 	whole     wire.Whole
 	assembled ledger.Hash // zero unless it has an attempt
-	seat      uint64      // the order in which attempts came on board
+	seat      uint64      // the order in which attempts came on board; each has its own
 	boarded   bool
 	outputs   []ledger.StateID
 	signed    []ledger.Endorsement
-	against   int  // members that will not endorse it
-	request   *ask // to assemble it or to grant it, in which it waits
+	against   int         // members that will not endorse it
+	failed    map[int]int // how often the rules of a member have failed on it, by its place
+	request   *ask        // to assemble it or to grant it, in which it waits
 	later     time.Duration
 	listedAt  uint64 // how often it was put into a list
 	grant     ledger.Grant
+	until     uint64 // the last block for which it is waited
 	block     uint64
 	noted     bool
 }
@@ -82,24 +84,38 @@ func (m *Machine) sound(w *work) bool {
 	return true
 }
 
-// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36).
+// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36). What is
+// built on one that is final stays: its states are the ledger's.
 func (m *Machine) disembark(w *work) {
 	if w.boarded {
-		for _, id := range w.outputs {
-			if by := m.flight.spends[id]; by != nil {
-				m.tell(by, orphaned)
-			}
-			for _, r := range slices.Clone(m.flight.readers[id]) {
-				m.tell(r, orphaned)
-			}
+		if w.was != included {
+			m.orphan(w.outputs)
 		}
 		m.flight.leave(w)
-		if w.was < included {
+		if w.was < included && !w.inherited {
 			m.inFlight--
 		}
 		m.changedReady = true
 	}
-	w.whole, w.assembled, w.signed, w.against, w.request = wire.Whole{}, ledger.Hash{}, nil, 0, nil
+	w.whole, w.assembled, w.seat, w.signed, w.against, w.failed, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil, nil
+}
+
+func (m *Machine) orphan(outputs []ledger.StateID) {
+	for _, id := range outputs {
+		if by := m.flight.spends[id]; by != nil {
+			m.tell(by, orphaned)
+		}
+		m.tellReaders(id, orphaned)
+	}
+}
+
+// tellReaders tells what reads a state. One of them may be built on another, and go with it.
+func (m *Machine) tellReaders(id ledger.StateID, e event) {
+	for _, r := range slices.Clone(m.flight.readers[id]) {
+		if r.boarded && r.state != included {
+			m.tell(r, e)
+		}
+	}
 }
 
 // unwind gives an attempt up; the intent is assembled again.
@@ -124,6 +140,7 @@ func (m *Machine) drop(w *work) {
 		if m.tenure.inherited[in] = left; len(left) == 0 {
 			delete(m.tenure.inherited, in)
 		}
+		m.clear(w.owner)
 		return
 	}
 	if w.was != included {
@@ -136,6 +153,28 @@ func (m *Machine) drop(w *work) {
 			delete(w.owner.delegations, d.id)
 		}
 	}
+	m.clear(w.owner)
+}
+
+// clear empties the lists of a sender, and of the machine, in which nothing waits any more: who has no work gets no tick
+// that would do it later.
+func (m *Machine) clear(c *client) {
+	if len(c.works) > 0 {
+		return
+	}
+	c.fresh, c.again, c.blocked, c.untold = nil, nil, nil, nil
+	m.endTurn(c.lost)
+	if len(m.works) > 0 {
+		return
+	}
+	m.flight.clear() // an empty map keeps the room for all that it once had
+	m.works, m.ready, m.delayed = map[ledger.Intent]*work{}, nil, nil
+	for _, c := range m.order {
+		c.works, c.delegations = map[ledger.Sequence]*work{}, nil
+	}
+	for _, one := range m.members {
+		one.owed = nil
+	}
 }
 
 // queue makes an attempt wait for its turn to be granted.
@@ -145,10 +184,8 @@ func (m *Machine) queue(w *work) { m.ready, m.changedReady = append(m.ready, w),
 func (m *Machine) include(w *work) {
 	w.block = m.head
 	m.blocks[m.head] = append(m.blocks[m.head], w)
-	if w.boarded {
-		m.inFlight--
-	}
 	if !w.inherited {
+		m.inFlight--
 		w.owner.digest.Add(w.Sequence, -1)
 	}
 }
@@ -156,10 +193,8 @@ func (m *Machine) include(w *work) {
 // exclude takes it back, after a reorganisation.
 func (m *Machine) exclude(w *work) {
 	w.block = 0
-	if w.boarded {
-		m.inFlight++
-	}
 	if !w.inherited {
+		m.inFlight++
 		w.owner.digest.Add(w.Sequence, 1)
 	}
 }

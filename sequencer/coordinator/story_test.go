@@ -36,7 +36,8 @@ type stage struct {
 	book    *fakeBook
 	asked   map[string]wire.RequestID // by kind and member: the last request
 	store   uint64
-	speaker ledger.Account // of the message that is read
+	speaker ledger.Account  // of the message that is read
+	as      *wire.RequestID // that the next message answers, whatever it is
 	set     Config
 }
 
@@ -116,6 +117,13 @@ func (s *stage) tell(line string) (done []string) {
 	case "head":
 		s.set.Head, _ = strconv.ParseUint(words[1], 10, 64)
 		return nil
+	case "as":
+		id := s.asked[fmt.Sprint(kinds[words[2]], words[1])]
+		if len(words) > 3 {
+			id.Incarnation[0]++
+		}
+		s.as = &id
+		return nil
 	case "rows":
 		for _, w := range words[1:] {
 			noted := strings.HasSuffix(w, "!")
@@ -180,6 +188,9 @@ func (s *stage) input(words []string) Input {
 	msg.Body, of = s.body(words[0], words[2:])
 	if of != 0 {
 		msg.Request = s.asked[fmt.Sprint(of, from)]
+	}
+	if s.as != nil {
+		msg.Request, s.as = *s.as, nil
 	}
 	return Received{From: from, Message: msg}
 }

@@ -177,7 +177,9 @@ func sayBody(b wire.Body) (text string) {
 		ids("; gone", b.Context.Gone)
 		ids("; withheld", b.Withheld)
 	case wire.Endorse:
-		text = "endorse"
+		if text = "endorse"; b.Range > 3 {
+			text = fmt.Sprintf("in range %d endorse", b.Range)
+		}
 		for _, w := range b.Attempts {
 			text += " " + string(w.Attempt.Data)
 		}

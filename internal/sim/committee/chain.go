@@ -127,6 +127,7 @@ func (c *chain) add(take []*sent) {
 			c.r.judgeLanded(f, n)
 		} else {
 			c.r.stats["skipped"]++
+			c.r.check(!c.r.cfg.Calm, NothingSkipped, "block %d skips %v of %s: %v", n, f.Intent.Sequence, string(f.Intent.Owner), f.Skipped)
 		}
 	}
 	for depth := c.r.contract.Depth; c.final.Number()+depth < n; {

@@ -46,11 +46,43 @@ func TestCommittees(t *testing.T) {
 	}
 }
 
+// What a coordinator counts, locks and lists is what its work says, after each step.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(100)
+	if nightly() {
+		seeds = 5_000
+	}
+	for seed := range seeds {
+		c := committee.Config{Seed: 10_000 + seed, Nodes: int(1 + seed%6), Intents: 20, Faults: 15 * time.Second, Audit: true}
+		if seed%4 == 0 {
+			c.Needed = c.Nodes
+		}
+		report(t, committee.Run(c))
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // I8, I9: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
 func TestCalm(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(20) {
 		report(t, committee.Run(committee.Config{Seed: seed + 1, Nodes: int(2 + seed%9), Calm: true, Intents: 30, Faults: 30 * time.Second}))
+	}
+}
+
+// Without faults nothing that is dispatched is skipped, however much spends and reads the same states at once: what a state
+// needs goes before it, and what only reads it before what spends it.
+func TestCalmAndBusy(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(25)
+	if nightly() {
+		seeds = 1000
+	}
+	for seed := range seeds {
+		report(t, committee.Run(committee.Config{Seed: seed + 1, Nodes: int(1 + seed%5), Calm: true, Intents: 300, Faults: 10 * time.Second}))
 	}
 }
 

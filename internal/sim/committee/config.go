@@ -22,6 +22,7 @@ type Config struct {
 	Scene   string        // a world with one trouble, or empty for one with every fault
 	Break   string        // a rule to leave out, or empty
 	Calm    bool          // without faults
+	Audit   bool          // coordinators are audited after each step
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
 }

@@ -26,8 +26,10 @@ const (
 	IdleIsSilent    = "I9 idle is silent"
 	OneAnswer       = "I10 one answer"
 	OwnAttempt      = "I5 own attempt"
+	NothingSkipped  = "nothing is skipped"
 	NoStarvation    = "starvation"
 	TableKept       = "the table is kept"
+	BooksKept       = "the books are kept"
 )
 
 // wish is what a user has asked for, and what became of it.

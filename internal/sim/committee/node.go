@@ -221,7 +221,12 @@ func (n *node) now() time.Duration { return n.r.w.Now() }
 
 func (n *node) toSender(in sender.Input) { n.performSender(n.sender.Step(n.now(), in)) }
 func (n *node) toCoordinator(in coordinator.Input) {
-	n.performCoordinator(n.coordinator.Step(n.now(), in))
+	actions := n.coordinator.Step(n.now(), in)
+	if n.r.cfg.Audit {
+		wrong := n.coordinator.Audit()
+		n.r.check(len(wrong) == 0, BooksKept, "%s, after %T: %v", n.name, in, wrong)
+	}
+	n.performCoordinator(actions)
 }
 
 func (n *node) toEndorser(in endorser.Input) { n.performEndorser(n.endorser.Step(n.now(), in)) }

@@ -217,6 +217,8 @@ func (r *run) users() {
 			r.wish(at, n, "never", 0)
 		case p < 21:
 			r.wish(at, n, "fails", 0)
+		case p < 36:
+			r.wish(at, n, "look "+purses[r.w.Pick(3)], 0)
 		default:
 			r.wish(at, n, fmt.Sprintf("move %s %s %d", purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5)), 0)
 		}

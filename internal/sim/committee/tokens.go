@@ -11,8 +11,8 @@ import (
 )
 
 // tokens is a domain for the world: a state is an amount in a purse, which any member may spend. An intent has a name,
-// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 turn red", "10 odd red", "11 never", "12
-// fails".
+// so that no two are alike: "7 give red 5", "8 move red blue 3", "9 look red", "10 turn red", "11 odd red", "12
+// never", "13 fails".
 type tokens struct{}
 
 var (
@@ -53,6 +53,17 @@ func (tokens) Assemble(call domain.Call, view domain.View) (d domain.Draft, err 
 			d.Outputs = append(d.Outputs, fmt.Appendf(nil, "%s %d", words[2], have-want))
 		}
 		return d, nil
+	case "look": // at the first states of a purse, which nobody may have spent
+		for s := range view.Labelled(words[2], seedOf(call.Intent)) {
+			if d.Reads = append(d.Reads, s.ID); len(d.Reads) == 2 {
+				break
+			}
+		}
+		if len(d.Reads) == 0 {
+			return d, domain.ErrConflict
+		}
+		d.Outputs = [][]byte{[]byte(words[2] + " 0")}
+		return d, nil
 	case "turn": // the one state of a purse becomes another
 		for s := range view.Labelled(words[2], 0) {
 			return domain.Draft{Inputs: []ledger.StateID{s.ID}, Outputs: [][]byte{s.Data}}, nil
@@ -82,6 +93,12 @@ func (tokens) Endorse(p domain.Proposal) error {
 	if words[1] == "give" {
 		given, _ := strconv.ParseUint(words[3], 10, 64)
 		if len(p.Inputs) > 0 || out != given {
+			return errWrong
+		}
+		return nil
+	}
+	if words[1] == "look" {
+		if len(p.Reads) == 0 || in+out > 0 {
 			return errWrong
 		}
 		return nil
