@@ -21,7 +21,8 @@
 //     with another payload is somebody's lost history, and the intent has failed.
 //   - Reverted is told if no grant ever left, or if the ledger has killed all of them, read in one final block. No word
 //     of a member kills one. Nor does a member's word say which attempt creates a state that a grant needs: with a false
-//     one the ledger would be read as if it had killed the grant. A creator counts if the node's own book knows it.
+//     one the ledger would be read as if it had killed the grant. A creator counts if the node's own book knows it. What
+//     a state has is taken from the own book too, where that knows it.
 //   - Rows may be missing that were written before this start (a restore, a standby). An intent of an earlier start is
 //     Reverted when every grant of that time is over, known or not: the block Load.Head + Life + Depth is final. Depth
 //     is in it since the head may have been higher before a reorganisation.

@@ -74,6 +74,9 @@ func (m *Machine) follow(p *peer, i wire.Incarnation, c wire.Context) bool {
 		p.context.view.Hide(id)
 	}
 	for _, s := range c.Created {
+		if known, is := m.cfg.Book.Known(s.ID); is && !m.broken(OwnNeeds) {
+			s = known // it was compared with its commitment
+		}
 		p.context.view.Add(s)
 	}
 	return true
