@@ -1,6 +1,8 @@
 package sender
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/sequencer/domain"
@@ -34,5 +36,52 @@ func TestACoordinatorDoesNotSayWhatAStateHas(t *testing.T) {
 	lie.ID = ledger.StateID{1} // this one is not known: what it has is the endorsers' to judge
 	if done := s.askWith("k2", wire.Context{Version: 2, Base: 1, Created: []domain.State{lie}}); done[0] != "to a: assembled k2:A2" {
 		t.Errorf("what the coordinator alone knows is not used: %q", done)
+	}
+}
+
+// I2, I10: attempts of any size are answered for, each in time: an answer that is too large for a message would never
+// arrive, with all that is in it.
+func TestAnAnswerFitsIntoAMessage(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	keys := make([]string, 64)
+	word := strings.Repeat("x", 60_000)
+	for i := range keys {
+		keys[i] = fmt.Sprint("k", i)
+		s.play("submit "+keys[i]+" make "+word, "stored")
+	}
+	s.play("accepted a", "accepted a")
+	for round := 0; len(keys) > 0; round++ {
+		msg := s.message("assemble", "a", keys)
+		out := s.m.Step(s.now, Received{From: "a", Message: msg})
+		answer := out[0].(Send).Message
+		if _, err := wire.Encode(answer); err != nil || round == 10 {
+			t.Fatalf("round %d: %v with error %v", round, answer, err)
+		}
+		var later []string
+		for i, r := range answer.Body.(wire.Assembled).Results {
+			switch {
+			case r.Why == wire.NotBefore && r.NotBefore > 0:
+				later = append(later, keys[i])
+			case r.Why != wire.Done || len(later) > 0:
+				t.Fatalf("%s: %v, after %d that come later", keys[i], r.Why, len(later))
+			}
+		}
+		keys = later
+	}
+}
+
+// D20: an attempt that no message can hold is a failure of the rules, and counted as one.
+func TestAnAttemptThatCannotBeSent(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make "+strings.Repeat("x", wire.MostData+1), "stored", "accepted a")
+	for _, want := range []string{"k1:failed", "k1:failed", "k1:ended"} {
+		if done := s.play("assemble a k1"); done[0] != "to a: assembled "+want {
+			t.Fatalf("got %q, want %s", done, want)
+		}
+	}
+	if why := s.m.Snapshot()[0].Why; !strings.Contains(why, "too large") || len(why) > 200 {
+		t.Errorf("its user is told %q", why)
 	}
 }

@@ -14,8 +14,12 @@ import (
 // assembly is one Assemble that is being answered.
 type assembly struct {
 	view   *book.Overlay // what the items before have left
+	left   int           // bytes for attempts in the answer; below 0: it is full
 	result wire.Result
 }
+
+// errFull means that the answer has no room for the attempt. The next one has.
+var errFull = errors.New("its attempt did not fit into the message")
 
 // assemble answers a coordinator's request for attempts. A repeated request gets the same answer, and one that was
 // overtaken gets none: its attempts would take the place of newer ones.
@@ -87,9 +91,10 @@ func (m *Machine) attempts(from ledger.Account, p *peer, body wire.Assemble) wir
 	for _, id := range body.Withheld {
 		view.Hide(id)
 	}
-	var all wire.Assembled
+	all := wire.Assembled{Results: make([]wire.Result, 0, len(body.Items))}
+	step := &assembly{view: view, left: wire.Left(wire.Message{Contract: m.cfg.Contract.Address, Body: all}) - len(body.Items)*wire.Result{}.Size()}
 	for _, item := range body.Items {
-		step := &assembly{view: view, result: wire.Result{Sequence: item.Sequence, Why: wire.Ended}}
+		step.result = wire.Result{Sequence: item.Sequence, Why: wire.Ended}
 		if it := m.intents[item.Sequence]; it != nil {
 			event := asked
 			if !it.has(from, item.Delegation) {
@@ -114,8 +119,11 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 		it.why = "a grant that was given before may still be used"
 		return wire.NotBefore
 	}
-	a, err := m.carryOut(it, h.step.view)
+	a, err := m.carryOut(it, h.step)
 	switch {
+	case errors.Is(err, errFull):
+		it.why = err.Error()
+		return wire.NotBefore
 	case errors.Is(err, domain.ErrNever):
 		m.giveUp(it, err.Error())
 		return wire.Ended
@@ -158,7 +166,11 @@ func (m *Machine) failed(it *intent, h *happening) wire.Why {
 }
 
 // carryOut asks the rules, and changes the view as the attempt would change the states.
-func (m *Machine) carryOut(it *intent, view *book.Overlay) (*attempt, error) {
+func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
+	if step.left < 0 {
+		return nil, errFull // it stays behind the one before (I4)
+	}
+	view := step.view
 	m.assembled++
 	draft, err := ask(m.cfg.Rules, domain.Call{Intent: it.name(m.cfg.Self), Payload: it.Payload}, view)
 	if err != nil {
@@ -177,6 +189,12 @@ func (m *Machine) carryOut(it *intent, view *book.Overlay) (*attempt, error) {
 		s := domain.Secret{Salt: m.salt(it.Sequence, i), Data: data}
 		a.whole.Outputs = append(a.whole.Outputs, s)
 		made.Outputs = append(made.Outputs, s.Commitment())
+	}
+	if err := a.whole.Check(); err != nil {
+		return nil, err
+	}
+	if step.left -= a.whole.Size(); step.left < 0 {
+		return nil, errFull
 	}
 	if a.assembled, err = m.cfg.Book.Hear(a.whole); err != nil {
 		return nil, err
