@@ -1,9 +1,11 @@
 package sender
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -83,5 +85,49 @@ func TestAnAttemptThatCannotBeSent(t *testing.T) {
 	}
 	if why := s.m.Snapshot()[0].Why; !strings.Contains(why, "too large") || len(why) > 200 {
 		t.Errorf("its user is told %q", why)
+	}
+}
+
+// A coordinator's context is bounded: changes that only ever add have it sent whole again, and what it said is forgotten.
+func TestAContextIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x", "stored", "accepted a")
+	again := 0
+	for n := range uint64(100) {
+		c := wire.Context{Base: n, Version: n + 1, Locked: make([]ledger.StateID, wire.MostNames)}
+		for i := range c.Locked {
+			binary.BigEndian.PutUint64(c.Locked[i][:], n<<32|uint64(i))
+		}
+		if done := s.askWith("k1", c); done[0] == "to a: rejected: out of step" {
+			if again++; s.m.peers["a"].context != nil {
+				t.Fatal("it is kept")
+			}
+			break
+		}
+	}
+	if again == 0 {
+		t.Error("6,500,000 states are remembered")
+	}
+	if done := s.askWith("k1", wire.Context{Version: 300}); !strings.HasPrefix(done[0], "to a: assembled k1:A") {
+		t.Errorf("a whole context is not taken: %q", done)
+	}
+}
+
+// A node that has an intent cannot fill the store with grants of one attempt, each for another account.
+func TestGrantsOfOneAttemptAreFew(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored")
+	msg := s.message("ask", "a", []string{"k1"})
+	body := msg.Body.(wire.AskGrant)
+	body.By = "another"
+	msg.Body = body
+	if done := s.step(Received{From: "a", Message: msg}); len(done) != 1 || done[0] != "to a: granted k1:not before" {
+		t.Errorf("another grant while one may be used: %q", done)
+	}
+	s.now += 2 * time.Second
+	if done := s.step(Received{From: "a", Message: msg}); len(done) != 1 || !strings.Contains(done[0], "store [grant of k1") {
+		t.Errorf("no grant for another account later: %q", done)
 	}
 }

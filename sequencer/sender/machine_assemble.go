@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
 )
 
 // assembly is one Assemble that is being answered.
@@ -47,7 +48,7 @@ func (m *Machine) assemble(from ledger.Account, request wire.RequestID, body wir
 	case same && p.asked.Number >= request.Number:
 		reject(wire.OutOfStep, "a later request has overtaken this one")
 		return
-	case !m.follow(p, request.Incarnation, body.Context):
+	case !m.follow(p, request.Incarnation, body):
 		p.asked, p.answer = request, wire.Rejected{Why: wire.OutOfStep, Text: "send the whole context"}
 	default:
 		p.asked, p.answer = request, m.attempts(from, p, body)
@@ -63,14 +64,22 @@ func allEnded(items []wire.Step) wire.Assembled {
 	return all
 }
 
+// mostContext is how many bytes of changes of a context are taken before it is asked for as a whole: it may have hidden
+// and added much that it never takes back.
+const mostContext = 4 * transport.MostBody
+
 // follow brings what is known of a coordinator's context up to date, and reports whether it could.
-func (m *Machine) follow(p *peer, i wire.Incarnation, c wire.Context) bool {
+func (m *Machine) follow(p *peer, i wire.Incarnation, body wire.Assemble) bool {
+	c, size := body.Context, wire.Size(wire.Message{Body: body})
 	if c.Base == 0 {
 		p.context = &context{incarnation: i, view: book.Over(m.cfg.Book, m.cfg.Rules)}
 	} else if p.context == nil || p.context.incarnation != i || p.context.version != c.Base {
 		return false
+	} else if p.context.size+size > mostContext {
+		p.context = nil
+		return false
 	}
-	p.context.version = c.Version
+	p.context.version, p.context.size = c.Version, p.context.size+size
 	for _, id := range c.Gone {
 		p.context.view.Drop(id)
 	}
