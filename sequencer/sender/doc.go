@@ -55,7 +55,9 @@
 //   - Load.Head is the ledger's head at the start, asked of all endpoints. After New, blocks come from Load.Final + 1 on,
 //     in order and without a gap; a Rewind comes before the blocks that replace others, never for more than Depth.
 //   - The book is fed with a block before the machine is.
-//   - Each Store is one transaction, Stores are committed in their order, and Stored comes once for each. If the outcome
+//   - Each Store is one transaction, Stores are committed in their order, and Stored comes once for each. A Store fails
+//     for ever once a later start has read the rows (a fence): else a process that was frozen goes on with what it had,
+//     and tells Reverted of an intent that the later one has granted. If the outcome
 //     of a commit is unknown, the caller reads before it says so; until then the machine waits.
 //   - A key that has a row already makes no second: then Twice comes before Stored, and the caller tells the user what
 //     the first row says.

@@ -131,3 +131,21 @@ func TestGrantsOfOneAttemptAreFew(t *testing.T) {
 		t.Errorf("no grant for another account later: %q", done)
 	}
 }
+
+// Q19, P38: the answer to a commit of an earlier start comes when another machine runs. It is not taken for the answer to
+// one of its own: nothing leaves that is not stored.
+func TestACommitOfAnEarlierStart(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, Unbroken)
+	s.play("submit k1 make x", "stored", "submit k2 make x")
+	old := s.stores[0].ID
+	s.play("crash", "submit k3 make x", "submit k4 make x", "cancel k1")
+	for _, id := range []uint64{1, 2, 3, old - 1, old, old + 1} {
+		if done := s.step(Stored{ID: id}); len(done) > 0 {
+			t.Errorf("with the answer of store %d of another start: %q", id, done)
+		}
+	}
+	if done := s.step(Stored{ID: s.stores[0].ID}); len(done) == 0 {
+		t.Error("its own answer is not taken")
+	}
+}
