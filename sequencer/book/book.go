@@ -31,7 +31,7 @@ type Book struct {
 	waiting  *list.List               // those that have not landed, the one heard longest ago first
 	states   map[ledger.StateID]*entry
 	labels   index                   // the states that are there
-	spent    map[ledger.StateID]bool // by an attempt that is known, on the chain; true if that is final
+	spent    map[ledger.StateID]bool // by an attempt that is known, on the chain; true if that is final, or it is Gone
 	landed   map[ledger.Hash]landing // on the chain, in blocks that are not final or not known
 	missing  map[ledger.Hash]bool    // those that are not known
 	blocks   []block                 // that are not final, the oldest first
@@ -162,7 +162,7 @@ func (b *Book) Unspent(id ledger.StateID) bool {
 }
 
 // Decided reports whether an attempt has landed, or a state that it spends or reads was spent by another, as far as the
-// book remembers: in a block that is not final.
+// book remembers: in a block that is not final, or as it was told by Gone.
 func (b *Book) Decided(assembled ledger.Hash, a ledger.Attempt) bool {
 	if _, landed := b.landed[assembled]; landed {
 		return true

@@ -77,7 +77,9 @@ func (b *Book) first() *attempt {
 // The order of attempts does not matter, since a state is created once and spent once.
 func (b *Book) apply(a *attempt) {
 	for _, id := range a.Attempt.Inputs {
-		b.spent[id] = false
+		if !b.spent[id] { // or it is Gone
+			b.spent[id] = false
+		}
 		if e := b.states[id]; e != nil {
 			b.labels.remove(e.label, id)
 		}
@@ -98,7 +100,9 @@ func (b *Book) retract(a *attempt) {
 		b.labels.remove(e.label, id)
 	}
 	for _, id := range a.Attempt.Inputs {
-		delete(b.spent, id)
+		if !b.spent[id] {
+			delete(b.spent, id)
+		}
 		if e := b.states[id]; e != nil && b.there(e) {
 			b.labels.add(e.label, &e.State)
 		}
@@ -125,7 +129,8 @@ func (b *Book) settle(a *attempt) {
 }
 
 // Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
-// missing, and perhaps nobody has it any more. A state whose creator is not final stays.
+// missing, and perhaps nobody has it any more. A state whose creator is not final stays. What is gone is Early until what
+// has spent it is heard.
 func (b *Book) Gone(ids ...ledger.StateID) {
 	for _, id := range ids {
 		e := b.states[id]
@@ -137,6 +142,8 @@ func (b *Book) Gone(ids ...ledger.StateID) {
 		}
 		b.labels.remove(e.label, id)
 		b.change.states.remove(id)
+		b.spent[id] = true
+		b.change.early.add(id, id)
 		if e.landed = false; !e.held {
 			delete(b.states, id)
 		}
@@ -145,6 +152,11 @@ func (b *Book) Gone(ids ...ledger.StateID) {
 
 func (b *Book) settleInput(id ledger.StateID) {
 	e := b.states[id]
+	if b.spent[id] { // it was Gone
+		delete(b.spent, id)
+		b.change.early.remove(id)
+		return
+	}
 	if e == nil || !e.landed {
 		b.spent[id] = true
 		b.change.early.add(id, id)
