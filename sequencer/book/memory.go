@@ -36,7 +36,8 @@ func (b *Book) forget(a *attempt) {
 func (b *Book) wait(a *attempt) {
 	a.heard = b.top
 	a.waits = b.waiting.PushBack(a)
-	for b.waiting.Len() > b.Most {
+	b.bytes += a.Size()
+	for b.waiting.Len() > b.Most || b.bytes > b.MostBytes {
 		b.drop()
 	}
 }
@@ -51,6 +52,7 @@ func (b *Book) hearAgain(a *attempt) {
 // leave takes an attempt out of the line.
 func (b *Book) leave(a *attempt) {
 	b.waiting.Remove(a.waits)
+	b.bytes -= a.Size()
 	a.waits = nil
 }
 
