@@ -3,6 +3,7 @@ package sender
 import (
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -147,5 +148,28 @@ func TestACommitOfAnEarlierStart(t *testing.T) {
 	}
 	if done := s.step(Stored{ID: s.stores[0].ID}); len(done) == 0 {
 		t.Error("its own answer is not taken")
+	}
+}
+
+// What members keep from the ledger must never be in a log, in whatever row or action it comes.
+func TestNothingPrintsAPayload(t *testing.T) {
+	t.Parallel()
+	const secret = "wherewithal"
+	s := newStory(t, Unbroken)
+	var all []any
+	in := Submit{Key: "k1", Payload: []byte("make " + secret)}
+	s.step(in)
+	all = append(all, in, s.stores[0], s.stores[0].Intents, s.stores[0].Intents[0])
+	s.play("stored", "accepted a", "assemble a k1", "ask a k1")
+	all = append(all, s.stores[0], s.stores[0].Grants[0])
+	s.play("stored")
+	all = append(all, s.disk.loaded(), s.disk.loaded()[0])
+	for _, v := range all {
+		out := fmt.Sprintf("%v %+v %#v %s %q %x %d", v, v, v, v, v, v, v) + fmt.Sprint(slog.AnyValue(v).Resolve())
+		for _, form := range []string{secret, fmt.Sprintf("%x", secret), strings.Trim(fmt.Sprintf("%v", []byte(secret)), "[]")} {
+			if strings.Contains(out, form) {
+				t.Errorf("%T prints a payload: %s", v, out)
+			}
+		}
 	}
 }
