@@ -39,6 +39,7 @@ type Book struct {
 	missing  map[ledger.Hash]bool    // those that are not known
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
+	worked   bool // an attempt was heard, or has landed, since it rested
 	head     uint64
 	top      uint64 // the highest head ever: the clock by which attempts are forgotten
 	final    uint64
@@ -99,6 +100,7 @@ func (b *Book) Hear(w wire.Whole) (assembled ledger.Hash, err error) {
 		b.hearAgain(a)
 		return assembled, nil
 	}
+	b.worked = true
 	a := &attempt{Whole: w, assembled: assembled}
 	b.remember(a)
 	at, has := b.landed[assembled]

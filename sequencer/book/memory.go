@@ -63,6 +63,18 @@ func (b *Book) expire() {
 	}
 }
 
+// rest gives memory back when nothing is on its way: a map keeps the room that it once had.
+func (b *Book) rest() {
+	if !b.worked || len(b.attempts)+len(b.landed)+len(b.spent) > 0 {
+		return
+	}
+	b.worked = false
+	b.attempts, b.landed, b.spent, b.missing = map[ledger.Hash]*attempt{}, map[ledger.Hash]landing{}, map[ledger.StateID]bool{}, map[ledger.Hash]bool{}
+	if len(b.states) == 0 {
+		b.states, b.labels = map[ledger.StateID]*entry{}, index{}
+	}
+}
+
 // drop forgets the attempt that was heard longest ago.
 func (b *Book) drop() {
 	a := b.first()
