@@ -1,6 +1,7 @@
 package book
 
 import (
+	"cmp"
 	"container/list"
 	"errors"
 	"fmt"
@@ -18,10 +19,11 @@ var ErrMalformed = errors.New("malformed attempt")
 
 // Config describes a book.
 type Config struct {
-	Contract ledger.Contract
-	Scheme   ledger.Scheme
-	Rules    domain.Rules
-	Most     int // attempts that have not landed; 100,000 if 0
+	Contract  ledger.Contract
+	Scheme    ledger.Scheme
+	Rules     domain.Rules
+	Most      int // attempts that have not landed; 100,000 if 0
+	MostBytes int // that they take together; 256 MiB if 0, and wire.MostAttempt at least
 }
 
 // Book is what a node knows of the states of a contract. It is a domain.View of what is unspent at the head.
@@ -29,13 +31,15 @@ type Book struct {
 	Config
 	attempts map[ledger.Hash]*attempt // that are remembered
 	waiting  *list.List               // those that have not landed, the one heard longest ago first
+	bytes    int                      // of those
 	states   map[ledger.StateID]*entry
 	labels   index                   // the states that are there
-	spent    map[ledger.StateID]bool // by an attempt that is known, on the chain; true if that is final
+	spent    map[ledger.StateID]bool // by an attempt that is known, on the chain; true if that is final, or it is Gone
 	landed   map[ledger.Hash]landing // on the chain, in blocks that are not final or not known
 	missing  map[ledger.Hash]bool    // those that are not known
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
+	worked   bool // an attempt was heard, or has landed, since it rested
 	head     uint64
 	top      uint64 // the highest head ever: the clock by which attempts are forgotten
 	final    uint64
@@ -68,15 +72,16 @@ type landing struct {
 
 // New returns an empty book, which knows no block yet.
 func New(c Config) (*Book, error) {
-	if c.Most == 0 {
-		c.Most = 100_000
-	}
+	c.Most, c.MostBytes = cmp.Or(c.Most, 100_000), cmp.Or(c.MostBytes, 256<<20)
 	faults := []error{c.Contract.Validate()}
 	if c.Scheme == nil || c.Rules == nil {
 		faults = append(faults, errors.New("book: it needs the contract's scheme and rules"))
 	}
 	if c.Most < 0 {
 		faults = append(faults, fmt.Errorf("book: it cannot remember %d attempts", c.Most))
+	}
+	if c.MostBytes < wire.MostAttempt {
+		faults = append(faults, fmt.Errorf("book: %d bytes have no room for an attempt, which may have %d", c.MostBytes, wire.MostAttempt))
 	}
 	return &Book{
 		Config: c, attempts: map[ledger.Hash]*attempt{}, waiting: list.New(), states: map[ledger.StateID]*entry{}, labels: index{},
@@ -95,6 +100,7 @@ func (b *Book) Hear(w wire.Whole) (assembled ledger.Hash, err error) {
 		b.hearAgain(a)
 		return assembled, nil
 	}
+	b.worked = true
 	a := &attempt{Whole: w, assembled: assembled}
 	b.remember(a)
 	at, has := b.landed[assembled]
@@ -162,7 +168,7 @@ func (b *Book) Unspent(id ledger.StateID) bool {
 }
 
 // Decided reports whether an attempt has landed, or a state that it spends or reads was spent by another, as far as the
-// book remembers: in a block that is not final.
+// book remembers: in a block that is not final, or as it was told by Gone.
 func (b *Book) Decided(assembled ledger.Hash, a ledger.Attempt) bool {
 	if _, landed := b.landed[assembled]; landed {
 		return true

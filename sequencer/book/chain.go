@@ -43,6 +43,7 @@ func (b *Book) Block(in ledger.Block) error {
 		if _, is := b.landed[f.Assembled]; is {
 			continue
 		}
+		b.worked = true
 		b.landed[f.Assembled] = landing{f.Intent, in.Number}
 		now.landed = append(now.landed, f.Assembled)
 		if a := b.attempts[f.Assembled]; a != nil {
@@ -59,6 +60,7 @@ func (b *Book) Block(in ledger.Block) error {
 	}
 	b.finalize()
 	b.expire()
+	b.rest()
 	return nil
 }
 

@@ -14,8 +14,8 @@
 // # Memory
 //
 // An attempt that has not landed is forgotten Life + Depth blocks after it was last heard: its grants are over by then.
-// Of more than Most such attempts, those heard longest ago go first. One that has landed is forgotten when its block is
-// final, and only its unspent states stay. What is missing stays too, until it is heard.
+// Of more than Most such attempts, or more than MostBytes of them, those heard longest ago go first. One that has landed
+// is forgotten when its block is final, and only its unspent states stay. What is missing stays too, until it is heard.
 //
 // # The store
 //

@@ -15,7 +15,7 @@ type Snapshot struct {
 	Number  uint64           // the final block
 	States  []domain.State   // that are there
 	Missing []Missing        // attempts that have landed and are not known
-	Early   []ledger.StateID // states that are spent, and what creates them is missing
+	Early   []ledger.StateID // states that are spent, and what creates them is missing; or they are Gone
 }
 
 // Change is what became final since the last one. It is stored whole, after the one before it: what it removes may be
@@ -27,7 +27,7 @@ type Change struct {
 	Missing []Missing
 	Heard   []ledger.Hash // that were Missing before
 	Early   []ledger.StateID
-	Late    []ledger.StateID // that were Early before: what creates them was heard
+	Late    []ledger.StateID // that were Early before: what was missing was heard
 }
 
 // Final returns what became final since it was last asked, and false if nothing did. All is sorted by name.

@@ -36,7 +36,8 @@ func (b *Book) forget(a *attempt) {
 func (b *Book) wait(a *attempt) {
 	a.heard = b.top
 	a.waits = b.waiting.PushBack(a)
-	for b.waiting.Len() > b.Most {
+	b.bytes += a.Size()
+	for b.waiting.Len() > b.Most || b.bytes > b.MostBytes {
 		b.drop()
 	}
 }
@@ -51,6 +52,7 @@ func (b *Book) hearAgain(a *attempt) {
 // leave takes an attempt out of the line.
 func (b *Book) leave(a *attempt) {
 	b.waiting.Remove(a.waits)
+	b.bytes -= a.Size()
 	a.waits = nil
 }
 
@@ -58,6 +60,18 @@ func (b *Book) leave(a *attempt) {
 func (b *Book) expire() {
 	for b.waiting.Len() > 0 && b.top-b.first().heard >= b.Contract.Life+b.Contract.Depth {
 		b.drop()
+	}
+}
+
+// rest gives memory back when nothing is on its way: a map keeps the room that it once had.
+func (b *Book) rest() {
+	if !b.worked || len(b.attempts)+len(b.landed)+len(b.spent) > 0 {
+		return
+	}
+	b.worked = false
+	b.attempts, b.landed, b.spent, b.missing = map[ledger.Hash]*attempt{}, map[ledger.Hash]landing{}, map[ledger.StateID]bool{}, map[ledger.Hash]bool{}
+	if len(b.states) == 0 {
+		b.states, b.labels = map[ledger.StateID]*entry{}, index{}
 	}
 }
 
@@ -77,7 +91,9 @@ func (b *Book) first() *attempt {
 // The order of attempts does not matter, since a state is created once and spent once.
 func (b *Book) apply(a *attempt) {
 	for _, id := range a.Attempt.Inputs {
-		b.spent[id] = false
+		if !b.spent[id] { // or it is Gone
+			b.spent[id] = false
+		}
 		if e := b.states[id]; e != nil {
 			b.labels.remove(e.label, id)
 		}
@@ -98,7 +114,9 @@ func (b *Book) retract(a *attempt) {
 		b.labels.remove(e.label, id)
 	}
 	for _, id := range a.Attempt.Inputs {
-		delete(b.spent, id)
+		if !b.spent[id] {
+			delete(b.spent, id)
+		}
 		if e := b.states[id]; e != nil && b.there(e) {
 			b.labels.add(e.label, &e.State)
 		}
@@ -125,7 +143,8 @@ func (b *Book) settle(a *attempt) {
 }
 
 // Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
-// missing, and perhaps nobody has it any more. A state whose creator is not final stays.
+// missing, and perhaps nobody has it any more. A state whose creator is not final stays. What is gone is Early until what
+// has spent it is heard.
 func (b *Book) Gone(ids ...ledger.StateID) {
 	for _, id := range ids {
 		e := b.states[id]
@@ -137,6 +156,8 @@ func (b *Book) Gone(ids ...ledger.StateID) {
 		}
 		b.labels.remove(e.label, id)
 		b.change.states.remove(id)
+		b.spent[id] = true
+		b.change.early.add(id, id)
 		if e.landed = false; !e.held {
 			delete(b.states, id)
 		}
@@ -145,6 +166,11 @@ func (b *Book) Gone(ids ...ledger.StateID) {
 
 func (b *Book) settleInput(id ledger.StateID) {
 	e := b.states[id]
+	if b.spent[id] { // it was Gone
+		delete(b.spent, id)
+		b.change.early.remove(id)
+		return
+	}
 	if e == nil || !e.landed {
 		b.spent[id] = true
 		b.change.early.add(id, id)

@@ -18,6 +18,7 @@ type truth struct {
 	line       []ledger.Hash              // of those that have not landed, the one heard longest ago first
 	heard      map[ledger.Hash]uint64     // of those in the line
 	know       map[ledger.Hash]wire.Whole // heard, and not forgotten before they landed
+	gone       map[ledger.StateID]bool    // what the book was told
 }
 
 func (t *truth) landedAt(chain []ledger.Block, h ledger.Hash) (uint64, bool) {
@@ -123,8 +124,24 @@ func (t *truth) at(chain []ledger.Block, number uint64) (there map[ledger.StateI
 	slices.SortFunc(missing, func(x, y Missing) int {
 		return cmp.Or(cmp.Compare(x.Number, y.Number), slices.Compare(x.Assembled[:], y.Assembled[:]))
 	})
+	spent := maps.Clone(early)
 	maps.DeleteFunc(early, func(id ledger.StateID, _ bool) bool { return created[id] })
+	for id := range t.gone {
+		if delete(there, id); !spent[id] {
+			early[id] = true
+		}
+	}
 	return there, missing, early
+}
+
+// leaves notes that a state is gone, if it seems to be there and what creates it is final.
+func (t *truth) leaves(chain []ledger.Block, id ledger.StateID) {
+	there, _ := t.states(chain, uint64(len(chain)))
+	final, _ := t.states(chain, t.final)
+	_, is := there[id]
+	if _, was := final[id]; is && was {
+		t.gone[id] = true
+	}
 }
 
 func (t *truth) states(chain []ledger.Block, number uint64) (map[ledger.StateID]domain.State, []Missing) {

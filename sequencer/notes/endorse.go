@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/sequencer/domain"
 )
 
-// Endorse implements domain.Rules.
+// Endorse implements domain.Rules. Its errors go to operators of other members: they have no amounts and no purses.
 func (r Rules) Endorse(p domain.Proposal) error {
 	asked, err := parse(p.Payload)
 	switch {
@@ -30,7 +30,7 @@ func (r Rules) Endorse(p domain.Proposal) error {
 		return err
 	}
 	if want := asked.outputs(spent); !slices.EqualFunc(p.Outputs, want, bytes.Equal) {
-		return fmt.Errorf("%w: got the notes %s, want %s", domain.ErrNever, p.Outputs, want)
+		return fmt.Errorf("%w: the %d notes that it makes are not those that it may make", domain.ErrNever, len(p.Outputs))
 	}
 	return nil
 }
@@ -47,7 +47,7 @@ func (p pay) spends(inputs []domain.State) (spent sum, err error) {
 			return sum{}, err
 		}
 		if n.Purse != p.From {
-			return sum{}, fmt.Errorf("%w: input %d is a note of %s, and %s pays", domain.ErrNever, i, n.Purse, p.From)
+			return sum{}, fmt.Errorf("%w: input %d is not a note of the purse that pays", domain.ErrNever, i)
 		}
 		for _, before := range inputs[:i] {
 			if before.ID == s.ID {
@@ -57,7 +57,7 @@ func (p pay) spends(inputs []domain.State) (spent sum, err error) {
 		spent = spent.plus(n.Amount)
 	}
 	if spent.minus(p.Amount).high > 0 { // less than the amount wraps
-		return sum{}, fmt.Errorf("%w: the inputs do not hold %d, or the change is too much for one note", domain.ErrNever, p.Amount)
+		return sum{}, fmt.Errorf("%w: the inputs do not hold the amount, or the change is too much for one note", domain.ErrNever)
 	}
 	return spent, nil
 }

@@ -16,7 +16,7 @@ type (
 	}
 	// Store asks for one transaction that writes all of it. The input Stored follows.
 	Store struct {
-		ID      uint64 // rising
+		ID      uint64 // rising; it begins anywhere, at each start
 		Intents []IntentRow
 		Grants  []GrantRow
 		Marks   []Mark

@@ -125,7 +125,7 @@ const (
 	SamePayload                     // whatever landed under its number, an intent is done
 	NudgeTheChain                   // a chain that stands still is left alone
 	FailuresHaveKinds               // a conflict counts as a failure
-	OwnNeeds                        // what creates a state is believed of a coordinator
+	OwnNeeds                        // what creates a state, and what it has, is believed of a coordinator
 	RisingInADelegation             // what comes back is offered again under the same delegation
 )
 

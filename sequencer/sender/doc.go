@@ -21,7 +21,8 @@
 //     with another payload is somebody's lost history, and the intent has failed.
 //   - Reverted is told if no grant ever left, or if the ledger has killed all of them, read in one final block. No word
 //     of a member kills one. Nor does a member's word say which attempt creates a state that a grant needs: with a false
-//     one the ledger would be read as if it had killed the grant. A creator counts if the node's own book knows it.
+//     one the ledger would be read as if it had killed the grant. A creator counts if the node's own book knows it. What
+//     a state has is taken from the own book too, where that knows it.
 //   - Rows may be missing that were written before this start (a restore, a standby). An intent of an earlier start is
 //     Reverted when every grant of that time is over, known or not: the block Load.Head + Life + Depth is final. Depth
 //     is in it since the head may have been higher before a reorganisation.
@@ -54,7 +55,9 @@
 //   - Load.Head is the ledger's head at the start, asked of all endpoints. After New, blocks come from Load.Final + 1 on,
 //     in order and without a gap; a Rewind comes before the blocks that replace others, never for more than Depth.
 //   - The book is fed with a block before the machine is.
-//   - Each Store is one transaction, Stores are committed in their order, and Stored comes once for each. If the outcome
+//   - Each Store is one transaction, Stores are committed in their order, and Stored comes once for each. A Store fails
+//     for ever once a later start has read the rows (a fence): else a process that was frozen goes on with what it had,
+//     and tells Reverted of an intent that the later one has granted. If the outcome
 //     of a commit is unknown, the caller reads before it says so; until then the machine waits.
 //   - A key that has a row already makes no second: then Twice comes before Stored, and the caller tells the user what
 //     the first row says.

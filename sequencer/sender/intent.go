@@ -175,6 +175,7 @@ type peer struct {
 type context struct {
 	incarnation wire.Incarnation
 	version     uint64
+	size        int // bytes in which it came
 	view        *book.Overlay
 }
 

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -85,6 +86,7 @@ type note struct {
 func New(c Config) *Machine {
 	m := &Machine{cfg: c.withDefaults(), table: shared, head: c.Load.Final}
 	m.height.Note(c.Load.Final)
+	m.stores = binary.BigEndian.Uint64(c.Incarnation[:]) >> 1 // a late Stored of an earlier start means none of this one (Q19)
 	m.holds = c.Load.Head + c.Contract.Depth + c.Contract.Life
 	m.loaded = len(c.Load.Intents) == 0
 	if c.Broken == LineagePerStart {

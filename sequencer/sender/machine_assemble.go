@@ -9,13 +9,18 @@ import (
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
+	"github.com/conchhq/conch/transport"
 )
 
 // assembly is one Assemble that is being answered.
 type assembly struct {
 	view   *book.Overlay // what the items before have left
+	left   int           // bytes for attempts in the answer; below 0: it is full
 	result wire.Result
 }
+
+// errFull means that the answer has no room for the attempt. The next one has.
+var errFull = errors.New("its attempt did not fit into the message")
 
 // assemble answers a coordinator's request for attempts. A repeated request gets the same answer, and one that was
 // overtaken gets none: its attempts would take the place of newer ones.
@@ -43,7 +48,7 @@ func (m *Machine) assemble(from ledger.Account, request wire.RequestID, body wir
 	case same && p.asked.Number >= request.Number:
 		reject(wire.OutOfStep, "a later request has overtaken this one")
 		return
-	case !m.follow(p, request.Incarnation, body.Context):
+	case !m.follow(p, request.Incarnation, body):
 		p.asked, p.answer = request, wire.Rejected{Why: wire.OutOfStep, Text: "send the whole context"}
 	default:
 		p.asked, p.answer = request, m.attempts(from, p, body)
@@ -59,14 +64,22 @@ func allEnded(items []wire.Step) wire.Assembled {
 	return all
 }
 
+// mostContext is how many bytes of changes of a context are taken before it is asked for as a whole: it may have hidden
+// and added much that it never takes back.
+const mostContext = 4 * transport.MostBody
+
 // follow brings what is known of a coordinator's context up to date, and reports whether it could.
-func (m *Machine) follow(p *peer, i wire.Incarnation, c wire.Context) bool {
+func (m *Machine) follow(p *peer, i wire.Incarnation, body wire.Assemble) bool {
+	c, size := body.Context, wire.Size(wire.Message{Body: body})
 	if c.Base == 0 {
 		p.context = &context{incarnation: i, view: book.Over(m.cfg.Book, m.cfg.Rules)}
 	} else if p.context == nil || p.context.incarnation != i || p.context.version != c.Base {
 		return false
+	} else if p.context.size+size > mostContext {
+		p.context = nil
+		return false
 	}
-	p.context.version = c.Version
+	p.context.version, p.context.size = c.Version, p.context.size+size
 	for _, id := range c.Gone {
 		p.context.view.Drop(id)
 	}
@@ -74,6 +87,9 @@ func (m *Machine) follow(p *peer, i wire.Incarnation, c wire.Context) bool {
 		p.context.view.Hide(id)
 	}
 	for _, s := range c.Created {
+		if known, is := m.cfg.Book.Known(s.ID); is && !m.broken(OwnNeeds) {
+			s = known // it was compared with its commitment
+		}
 		p.context.view.Add(s)
 	}
 	return true
@@ -84,9 +100,10 @@ func (m *Machine) attempts(from ledger.Account, p *peer, body wire.Assemble) wir
 	for _, id := range body.Withheld {
 		view.Hide(id)
 	}
-	var all wire.Assembled
+	all := wire.Assembled{Results: make([]wire.Result, 0, len(body.Items))}
+	step := &assembly{view: view, left: wire.Left(wire.Message{Contract: m.cfg.Contract.Address, Body: all}) - len(body.Items)*wire.Result{}.Size()}
 	for _, item := range body.Items {
-		step := &assembly{view: view, result: wire.Result{Sequence: item.Sequence, Why: wire.Ended}}
+		step.result = wire.Result{Sequence: item.Sequence, Why: wire.Ended}
 		if it := m.intents[item.Sequence]; it != nil {
 			event := asked
 			if !it.has(from, item.Delegation) {
@@ -111,8 +128,11 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 		it.why = "a grant that was given before may still be used"
 		return wire.NotBefore
 	}
-	a, err := m.carryOut(it, h.step.view)
+	a, err := m.carryOut(it, h.step)
 	switch {
+	case errors.Is(err, errFull):
+		it.why = err.Error()
+		return wire.NotBefore
 	case errors.Is(err, domain.ErrNever):
 		m.giveUp(it, err.Error())
 		return wire.Ended
@@ -155,7 +175,11 @@ func (m *Machine) failed(it *intent, h *happening) wire.Why {
 }
 
 // carryOut asks the rules, and changes the view as the attempt would change the states.
-func (m *Machine) carryOut(it *intent, view *book.Overlay) (*attempt, error) {
+func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
+	if step.left < 0 {
+		return nil, errFull // it stays behind the one before (I4)
+	}
+	view := step.view
 	m.assembled++
 	draft, err := ask(m.cfg.Rules, domain.Call{Intent: it.name(m.cfg.Self), Payload: it.Payload}, view)
 	if err != nil {
@@ -174,6 +198,12 @@ func (m *Machine) carryOut(it *intent, view *book.Overlay) (*attempt, error) {
 		s := domain.Secret{Salt: m.salt(it.Sequence, i), Data: data}
 		a.whole.Outputs = append(a.whole.Outputs, s)
 		made.Outputs = append(made.Outputs, s.Commitment())
+	}
+	if err := a.whole.Check(); err != nil {
+		return nil, err
+	}
+	if step.left -= a.whole.Size(); step.left < 0 {
+		return nil, errFull
 	}
 	if a.assembled, err = m.cfg.Book.Hear(a.whole); err != nil {
 		return nil, err

@@ -53,7 +53,8 @@ func (m *Machine) hear(p *peer, msg wire.Message) {
 	if _, refuses := msg.Body.(wire.Rejected); !refuses {
 		p.failures, p.until = 0, 0
 	}
-	if msg.Request.Incarnation != m.cfg.Incarnation {
+	switch msg.Body.(type) {
+	case wire.Assemble, wire.AskGrant, wire.Dispatched: // an answer has the incarnation of who has asked, perhaps an earlier one of this node
 		m.meet(p, msg.Request.Incarnation)
 	}
 }

@@ -80,6 +80,9 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 		}
 		a = &attempt{assembled: item.Assembled}
 	}
+	if it.state == Granted && m.now < it.young && it.grant.ValidUntil >= m.head+leastBlocks {
+		return wire.NotBefore // for another account: with one row for each, a node could fill the store
+	}
 	row := GrantRow{
 		Given: ledger.Given{Intent: it.name(m.cfg.Self), Assembled: a.assembled, ValidUntil: m.head + m.cfg.Contract.Life, Needs: a.needs},
 		Grant: ledger.Grant{Assembled: a.assembled, Coordinator: h.ask.by, Delegation: it.under, ValidUntil: m.head + m.cfg.Contract.Life},

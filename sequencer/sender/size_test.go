@@ -37,7 +37,8 @@ func TestIdleMachinesAreSmall(t *testing.T) { //nolint:paralleltest // it measur
 	runtime.ReadMemStats(&before)
 	for i := range all {
 		m := New(config)
-		for _, in := range []Input{Submit{Payload: []byte("make x")}, Stored{ID: 1}, Cancel{Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}, Stored{ID: 2}} {
+		first := m.stores + 1
+		for _, in := range []Input{Submit{Payload: []byte("make x")}, Stored{ID: first}, Cancel{Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}, Stored{ID: first + 1}} {
 			m.Step(time.Second, in)
 		}
 		if all[i] = m; !m.Idle() {

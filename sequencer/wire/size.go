@@ -21,7 +21,17 @@ const (
 func Size(m Message) int { return headSize + lengthSize + len(m.Contract) + bodySize(m.Body) }
 
 // Fits reports whether a message can be sent, as far as its size goes.
-func Fits(m Message) bool { return Size(m) <= transport.MostBody }
+func Fits(m Message) bool { return Left(m) >= 0 }
+
+// Left returns how many more bytes a message can have, below 0 if it cannot be sent.
+func Left(m Message) int { return transport.MostBody - Size(m) }
+
+// Check returns which limit of this package an attempt breaks, so that it can never be sent. It is nil if it can be.
+func (w Whole) Check() error {
+	var c checker
+	c.attempt(w)
+	return c.err
+}
 
 func namesSize[T ~[32]byte](all []T) int { return lengthSize + 32*len(all) }
 

@@ -91,3 +91,29 @@ func doneOf[T any](all []T, why func(T) Why, noun string) string {
 	}
 	return fmt.Sprintf("%d of %d %s done", done, len(all), noun)
 }
+
+// String returns whose it is and how much it has.
+func (w Whole) String() string {
+	a := &w.Attempt
+	return fmt.Sprintf("an attempt of %v %d-%d with %d inputs, %d reads, %d outputs", a.Owner, a.Sequence.Lineage, a.Sequence.Counter, len(a.Inputs), len(a.Reads), len(a.Outputs))
+}
+
+// Format implements fmt.Formatter, as that of Message.
+func (w Whole) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, w.String()) }
+
+// LogValue implements slog.LogValuer.
+func (w Whole) LogValue() slog.Value { return slog.StringValue(w.String()) }
+
+// String returns the attempt, or why there is none.
+func (r Result) String() string {
+	if r.Why == Done {
+		return r.whole().String()
+	}
+	return fmt.Sprintf("no attempt of %d-%d: %v", r.Sequence.Lineage, r.Sequence.Counter, r.Why)
+}
+
+// Format implements fmt.Formatter, as that of Message.
+func (r Result) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
+
+// LogValue implements slog.LogValuer.
+func (r Result) LogValue() slog.Value { return slog.StringValue(r.String()) }

@@ -2,8 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"reflect"
@@ -79,7 +79,11 @@ func TestBeatsArriveAsTheyWereSent(t *testing.T) {
 // dump prints all of a message, as Message itself never does.
 func dump(m Message) string {
 	type plain Message
-	return fmt.Sprintf("%+v", plain(m))
+	out, err := json.Marshal(plain(m)) // nothing else prints a secret
+	if err != nil {
+		panic(err)
+	}
+	return string(out)
 }
 
 // The kinds of bodies have a way each; a kind that is added needs one too.

@@ -1,0 +1,36 @@
+package book
+
+import (
+	"runtime"
+	"testing"
+)
+
+// What a contract costs that nobody uses: ten thousand empty books.
+func TestEmptyBooksAreSmall(t *testing.T) { //nolint:paralleltest // it measures the memory of the process
+	const books, most = 10_000, 2048
+	all := make([]*Book, books)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range all {
+		b := open(t, 0)
+		w := whole(1, "a")
+		hears(t, b, w)
+		lands(t, b, w)
+		lands(t, b, whole(2, "", output(w, 0)))
+		hears(t, b, whole(2, "", output(w, 0)))
+		for range deal.Depth + deal.Life {
+			lands(t, b)
+		}
+		b.Final()
+		all[i] = b
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if each := (int64(after.HeapAlloc) - int64(before.HeapAlloc)) / books; each > most {
+		t.Errorf("an empty book has %d bytes, want %d at most", each, most)
+	} else {
+		t.Logf("an empty book has %d bytes", each)
+	}
+	runtime.KeepAlive(all)
+}
