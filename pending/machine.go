@@ -46,7 +46,7 @@ type machine struct {
 	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	window   window        // how many nonces from best on may be signed and sent
 	most     int           // how many intents the next assign may have: fewer after one that failed
-	mostRead int           // the same for a probe and a confirm
+	mostRead int           // the same for what a probe and a confirm read
 	sentFrom uint64        // best when the submit under way began
 
 	paused uint64        // sign and send nothing until the head has this height, or until resume
@@ -325,7 +325,7 @@ func (m *machine) broke(now fence.Instant, in broke) {
 	case link:
 		m.linking = false
 	case confirm:
-		m.confirming, m.mostRead = false, max(1, min(m.mostRead, len(a.Claims))/2)
+		m.confirming, m.mostRead = false, max(1, min(m.mostRead, readsOf(a.Claims))/2)
 	case survey:
 		m.surveying = false
 	case page:
