@@ -157,7 +157,8 @@ func storable(why string) string {
 }
 
 // queueChanges stores new states of slots, and the fates of their intents, except for slots that a
-// later write has changed. It reads the slot's intent before the update, because Again detaches it.
+// later write has changed. It reads the slot's intent before the update, because Again detaches it, and
+// whether the slot was final, because that may be taken back: other fates save that reading.
 // The reason for a refused call is stored as soon as it is known: another leader may see the filler
 // become final.
 //
@@ -171,10 +172,12 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.Changes) == 0 {
 		return
 	}
-	var nonces, numbers []int64
-	var hashes, blocks [][]byte
-	var states, fates, whys, waits, firsts, seconds []string
-	var failed []bool
+	n := len(b.Changes)
+	nonces, numbers := make([]int64, 0, n), make([]int64, 0, n)
+	hashes, blocks := make([][]byte, 0, n), make([][]byte, 0, n)
+	states, fates, whys := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	waits, firsts, seconds := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
+	failed := make([]bool, 0, n)
 	for _, c := range b.Changes {
 		nonces = append(nonces, int64(c.Index))
 		hashes = append(hashes, []byte(c.Hash))
@@ -201,12 +204,12 @@ func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $10, write = $11
 			  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*, was.intent, was.final
 			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[], $12::text[],
-			                       $14::text[], $15::text[], $16::text[]) AS c(nonce, hash, state, block, number, failed, fate, why, waits, first, second),
-			               LATERAL (SELECT intent, final FROM conch.pending_transactions
-			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
+			                       $14::text[], $15::text[], $16::text[]) AS c(nonce, hash, state, block, number, failed, fate, why, waits, first, second)
+			          LEFT JOIN LATERAL (SELECT intent, final FROM conch.pending_transactions
+			                         WHERE c.fate IN ('open', 'again') AND chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was ON true OFFSET 0) c
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce
 			   AND CASE WHEN (t.epoch, t.write) < ($10, $11) THEN true ELSE false END
-			RETURNING c.nonce, c.fate, c.intent, c.final, c.why)
+			RETURNING c.nonce, c.fate, CASE WHEN c.fate = 'again' THEN c.intent ELSE t.intent END AS intent, c.final, c.why)
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
 		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END,
