@@ -38,8 +38,9 @@ type machine struct {
 	strangeUntil fence.Instant // it does not end before this instant
 	strangeEnds  int           // turns that named a final block not below strangeAt
 
-	ahead  ahead  // what is known of nonces that the chain has used and the store does not know
-	recall recall // the reading of blocks for slots of an earlier term
+	stayAt chain.Hash // the head at which no slot could leave the line
+	ahead  ahead      // what is known of nonces that the chain has used and the store does not know
+	recall recall     // the reading of blocks for slots of an earlier term
 
 	retry    fence.Instant // no action before this instant; 0 if there is no limit
 	reread   fence.Instant // the same for actions that only read the chain, since one has failed
