@@ -38,15 +38,16 @@ type machine struct {
 	strangeUntil fence.Instant // it does not end before this instant
 	strangeEnds  int           // turns that named a final block not below strangeAt
 
-	ahead  ahead  // what is known of nonces that the chain has used and the store does not know
-	recall recall // the reading of blocks for slots of an earlier term
+	stayAt chain.Hash // the head at which no slot could leave the line
+	ahead  ahead      // what is known of nonces that the chain has used and the store does not know
+	recall recall     // the reading of blocks for slots of an earlier term
 
 	retry    fence.Instant // no action before this instant; 0 if there is no limit
 	reread   fence.Instant // the same for actions that only read the chain, since one has failed
 	later    fence.Instant // when a postponed submit, replace or save is due; 0 if there is none
 	window   window        // how many nonces from best on may be signed and sent
 	most     int           // how many intents the next assign may have: fewer after one that failed
-	mostRead int           // the same for a probe and a confirm
+	mostRead int           // the same for what a probe and a confirm read
 	sentFrom uint64        // best when the submit under way began
 
 	paused uint64        // sign and send nothing until the head has this height, or until resume
@@ -325,7 +326,7 @@ func (m *machine) broke(now fence.Instant, in broke) {
 	case link:
 		m.linking = false
 	case confirm:
-		m.confirming, m.mostRead = false, max(1, min(m.mostRead, len(a.Claims))/2)
+		m.confirming, m.mostRead = false, max(1, min(m.mostRead, readsOf(a.Claims))/2)
 	case survey:
 		m.surveying = false
 	case page:

@@ -3,10 +3,10 @@ package pending
 import "github.com/conchhq/conch/fence"
 
 // leave takes the oldest slots out of a long line, and those that had come back and are done. It takes half of the
-// line at once, since each time costs a visit to all.
+// line at once, since each time costs a visit to all. If none could leave, it tries again at the next head.
 func (m *machine) leave(now fence.Instant) {
 	excess := 0
-	if n := len(m.slots.all()); n > m.set.Held.Most {
+	if n := len(m.slots.all()); n > m.set.Held.Most && m.stayAt != m.head.Hash {
 		excess = n - m.set.Held.Most/2
 	}
 	if excess == 0 && m.census.guests == 0 {
@@ -29,6 +29,9 @@ func (m *machine) leave(now fence.Instant) {
 		return true
 	})
 	m.deep.add(gone)
+	if excess > 0 && len(gone) == 0 {
+		m.stayAt = m.head.Hash
+	}
 }
 
 // needed returns the nonces whose slots an alarm is about, or a replace that is under way.

@@ -66,22 +66,49 @@ func (m *machine) confirm() {
 		return
 	}
 	var claims []claim
+	read := 0
 	for _, s := range m.slots.all() {
-		if len(claims) == m.mostRead {
+		counts := m.wantsCount(s)
+		if !counts && !m.wantsOpinion(s) {
+			continue
+		}
+		one := claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.finalAtCount, Counts: true}
+		if !counts {
+			one = claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own() && !s.vacant()}
+		}
+		if read += one.reads(claims); read > m.mostRead && len(claims) > 0 {
 			break
 		}
-		if m.wantsCount(s) {
+		if claims = append(claims, one); counts {
 			s.countAt = m.head
-			claims = append(claims, claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.finalAtCount, Counts: true})
-		} else if m.wantsOpinion(s) {
+		} else {
 			s.asked = m.finals
-			claims = append(claims, claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own() && !s.vacant()})
 		}
 	}
 	if len(claims) > 0 {
 		m.confirming = true
 		m.do(confirm{Claims: claims})
 	}
+}
+
+// reads returns how much a claim adds to what is read for those before it. All of one block, in a row, share one reading
+// of it: without that a block of thousands would be read anew for each part of them.
+func (c claim) reads(before []claim) (n int) {
+	if len(before) == 0 || c.Counts || before[len(before)-1].Counts || before[len(before)-1].Block.Hash != c.Block.Hash {
+		n++
+	}
+	if c.Failed || c.Foreign { // its receipt, or its signature
+		n++
+	}
+	return n
+}
+
+// readsOf returns what is read for some claims.
+func readsOf(claims []claim) (n int) {
+	for i, c := range claims {
+		n += c.reads(claims[:i])
+	}
+	return n
 }
 
 // wantsOpinion reports whether a second opinion about the slot's transaction is to be asked for.

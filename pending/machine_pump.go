@@ -247,6 +247,7 @@ func (m *machine) save(now fence.Instant) {
 		return
 	}
 	var changes []Change
+	var changed []*slot
 	for _, s := range m.slots.all() {
 		c := s.change(m.timedOut(s, now))
 		if c == s.saved || s.unheard() || s.endStands() {
@@ -256,9 +257,10 @@ func (m *machine) save(now fence.Instant) {
 			m.later = sooner(m.later, delivery.after.Add(m.set.Patience))
 			continue
 		}
-		changed := c // only now on the heap: most slots do not change
-		s.saving = &changed
-		changes = append(changes, c)
+		changes, changed = append(changes, c), append(changed, s)
+	}
+	for i, s := range changed { // only now, since they have moved while their number grew
+		s.saving = &changes[i]
 	}
 	do := save{Changes: changes}
 	if hold := m.hold(); hold != m.savedHold {

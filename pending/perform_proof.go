@@ -44,7 +44,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 			return nil, err
 		}
 	}
-	var out confirmed
+	out := confirmed{Answers: make([]confirmation, 0, len(a.Claims))}
 	for i, c := range a.Claims {
 		one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Opinion: opinions[i], Counts: c.Counts}
 		if c.Foreign && one.Stand == chain.Agrees {

@@ -160,7 +160,8 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 				out.Left++
 				continue
 			}
-			b.New = append(b.New, Slot{Index: p.Index, Intent: &tried[i].ID, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
+			id := w.ID // a copy: a pointer into the queue would keep all calls that were read with it, as long as the slot
+			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
 			continue
 		}
 		gap = true

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -136,7 +135,7 @@ func (c *Chain) judgeContents(ctx context.Context, claims []chain.Claim, opinion
 			opinions[i].Stand = chain.Agrees
 		case listed == nil:
 			opinions[i].Why = fmt.Sprintf("it does not return block %v", claim.Block.Hash)
-		case !slices.Contains(listed, common.BytesToHash([]byte(claim.Hash))):
+		case !listed[claim.Hash]:
 			opinions[i].Stand, opinions[i].Why = chain.Differs, fmt.Sprintf("its block %v does not have the transaction", claim.Block.Hash)
 		case claim.Failed:
 			failed = append(failed, i)
@@ -165,16 +164,19 @@ func (c *Chain) judgeContents(ctx context.Context, claims []chain.Claim, opinion
 	return nil
 }
 
-// contents reads the transactions' hashes of the claims' blocks, each block once.
-func (c *Chain) contents(ctx context.Context, claims []chain.Claim, there []int) (map[chain.Hash][]common.Hash, error) {
+// contents reads the transactions' hashes of the claims' blocks, each block once. A block that the endpoint does not
+// return has none.
+func (c *Chain) contents(ctx context.Context, claims []chain.Claim, there []int) (map[chain.Hash]map[chain.Hash]bool, error) {
 	type list struct {
 		Hash         hexutil.Bytes `json:"hash"`
 		Transactions []common.Hash `json:"transactions"`
 	}
 	var hashes []chain.Hash
+	contents := map[chain.Hash]map[chain.Hash]bool{}
 	for _, i := range there {
-		if h := claims[i].Block.Hash; claims[i].Hash != "" && !slices.Contains(hashes, h) {
-			hashes = append(hashes, h)
+		h := claims[i].Block.Hash
+		if _, asked := contents[h]; claims[i].Hash != "" && !asked {
+			hashes, contents[h] = append(hashes, h), nil
 		}
 	}
 	lists := make([]*list, len(hashes))
@@ -185,11 +187,15 @@ func (c *Chain) contents(ctx context.Context, claims []chain.Claim, there []int)
 	if err := c.all(ctx, calls); err != nil {
 		return nil, err
 	}
-	contents := map[chain.Hash][]common.Hash{}
 	for i, l := range lists {
-		if l != nil && chain.Hash(l.Hash) == hashes[i] && l.Transactions != nil {
-			contents[hashes[i]] = l.Transactions
+		if l == nil || chain.Hash(l.Hash) != hashes[i] || l.Transactions == nil {
+			continue
 		}
+		listed := make(map[chain.Hash]bool, len(l.Transactions))
+		for _, h := range l.Transactions {
+			listed[chain.Hash(h[:])] = true
+		}
+		contents[hashes[i]] = listed
 	}
 	return contents, nil
 }

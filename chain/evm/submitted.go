@@ -50,8 +50,11 @@ func (s *submitted) take(hash chain.Hash) (in chain.Inclusion, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, known = s.look(hash)
-	delete(s.young, hash)
-	delete(s.aged, hash)
+	if _, young := s.young[hash]; young { // deleting what is not there costs as much as deleting
+		delete(s.young, hash)
+	} else if known {
+		delete(s.aged, hash)
+	}
 	return in, known
 }
 

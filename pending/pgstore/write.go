@@ -157,7 +157,8 @@ func storable(why string) string {
 }
 
 // queueChanges stores new states of slots, and the fates of their intents, except for slots that a
-// later write has changed. It reads the slot's intent before the update, because Again detaches it.
+// later write has changed. It reads the slot's intent before the update, because Again detaches it, and
+// whether the slot was final, because that may be taken back: other fates save that reading.
 // The reason for a refused call is stored as soon as it is known: another leader may see the filler
 // become final.
 //
@@ -167,56 +168,41 @@ func storable(why string) string {
 //
 // The condition on m alone follows from the one after it. The server checks it before it reads an
 // intent: a slot that gets into a block changes none.
+//
+// Hundreds of slots get into one block: what their changes have in common is sent once.
 func (s *Store) queueChanges(batch *pgx.Batch, t fence.Token, b pending.Batch) {
-	if len(b.Changes) == 0 {
-		return
+	for changes := b.Changes; len(changes) > 0; {
+		of := newKinds(changes)
+		changes = changes[len(of.kinds):]
+		batch.Queue(changesSQL, s.cfg.Chain, []byte(b.Account), t.Epoch, int64(b.Number), pending.NoWords, of.nonces, of.hashes, of.kinds,
+			of.states, of.blocks, of.numbers, of.failed, of.fates, of.whys, of.waits, of.firsts, of.seconds)
 	}
-	var nonces, numbers []int64
-	var hashes, blocks [][]byte
-	var states, fates, whys, waits, firsts, seconds []string
-	var failed []bool
-	for _, c := range b.Changes {
-		nonces = append(nonces, int64(c.Index))
-		hashes = append(hashes, []byte(c.Hash))
-		states = append(states, c.Status.String())
-		numbers = append(numbers, int64(c.Block.Number))
-		fates = append(fates, c.Intent.String())
-		failed = append(failed, c.Failed)
-		whys = append(whys, storable(c.Why))
-		waits = append(waits, storable(c.Waits))
-		firsts = append(firsts, storable(c.Witnesses[0]))
-		seconds = append(seconds, storable(c.Witnesses[1]))
-		var block []byte
-		if c.Block.Hash != "" {
-			block = []byte(c.Block.Hash)
-		}
-		blocks = append(blocks, block)
-	}
-	batch.Queue(`
+}
+
+const changesSQL = `
 		WITH moved AS (
 			UPDATE conch.pending_transactions t
 			   SET hash = c.hash, state = c.state, block_hash = c.block, block_number = CASE WHEN c.block IS NOT NULL THEN c.number END,
 			       failed = c.failed, final = c.state IN ('finalized', 'usurped'), watched = c.state NOT IN ('finalized', 'usurped'),
 			       waits = c.waits, witnesses = CASE WHEN c.first <> '' THEN ARRAY[c.first, c.second] END,
-			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $10, write = $11
+			       intent = CASE WHEN c.fate = 'again' THEN NULL ELSE t.intent END, updated_at = clock_timestamp(), epoch = $3, write = $4
 			  FROM (SELECT $1::text AS chain, $2::bytea AS account, c.*, was.intent, was.final
-			          FROM unnest($3::bigint[], $4::bytea[], $5::text[], $6::bytea[], $7::bigint[], $8::boolean[], $9::text[], $12::text[],
-			                       $14::text[], $15::text[], $16::text[]) AS c(nonce, hash, state, block, number, failed, fate, why, waits, first, second),
-			               LATERAL (SELECT intent, final FROM conch.pending_transactions
-			                         WHERE chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was OFFSET 0) c
+			          FROM (SELECT n.nonce, n.hash, ($9::text[])[n.kind] AS state, ($10::bytea[])[n.kind] AS block, ($11::bigint[])[n.kind] AS number,
+			                       ($12::boolean[])[n.kind] AS failed, ($13::text[])[n.kind] AS fate, ($14::text[])[n.kind] AS why,
+			                       ($15::text[])[n.kind] AS waits, ($16::text[])[n.kind] AS first, ($17::text[])[n.kind] AS second
+			                  FROM unnest($6::bigint[], $7::bytea[], $8::int[]) AS n(nonce, hash, kind) OFFSET 0) c
+			          LEFT JOIN LATERAL (SELECT intent, final FROM conch.pending_transactions
+			                         WHERE c.fate IN ('open', 'again') AND chain = $1 AND account = $2 AND nonce = c.nonce OFFSET 0) was ON true OFFSET 0) c
 			 WHERE t.chain = c.chain AND t.account = c.account AND t.nonce = c.nonce
-			   AND CASE WHEN (t.epoch, t.write) < ($10, $11) THEN true ELSE false END
-			RETURNING c.nonce, c.fate, c.intent, c.final, c.why)
+			   AND CASE WHEN (t.epoch, t.write) < ($3, $4) THEN true ELSE false END
+			RETURNING c.nonce, c.fate, CASE WHEN c.fate = 'again' THEN c.intent ELSE t.intent END AS intent, c.final, c.why)
 		UPDATE conch.intents i
 		   SET fate = CASE WHEN m.fate <> 'again' THEN m.fate WHEN i.cancel THEN 'cancelled' ELSE 'open' END,
 		       nonce = CASE WHEN m.fate = 'again' THEN NULL ELSE i.nonce END,
 		       why = CASE WHEN m.fate NOT IN ('open', 'rejected') THEN '' WHEN m.why <> '' THEN m.why
-		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $13 ELSE i.why END
+		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $5 ELSE i.why END
 		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND (m.fate <> 'open' OR m.final OR m.why <> '')
-		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`,
-		s.cfg.Chain, []byte(b.Account), nonces, hashes, states, blocks, numbers, failed, fates, t.Epoch, int64(b.Number), whys, pending.NoWords,
-		waits, firsts, seconds)
-}
+		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`
 
 func uuid(id *pending.ID) pgtype.UUID {
 	if id == nil {
