@@ -207,7 +207,7 @@ func (n *node) crash(why string) {
 
 // restore kills the node and brings back an old copy of its database.
 func (n *node) restore() {
-	if n.backup == nil || n.r.anyRestored {
+	if n.backup == nil || n.r.anyRestored && n.r.odds.restore == 0 {
 		return
 	}
 	n.crash("and its database restored")

@@ -63,6 +63,7 @@ type odds struct {
 	cancel         float64 // of an intent, by its user
 	stuck          float64 // of a transaction, for a while
 	commit         float64 // of a crash at a commit
+	restore        float64 // of a fault that backs a database up, or restores one; 0: rarely, and once
 }
 
 // Run runs a committee and returns its report. The configuration must be valid.
@@ -271,6 +272,12 @@ func (r *run) fault() {
 	n := r.nodes[r.w.Pick(len(r.nodes))]
 	other := r.nodes[r.w.Pick(len(r.nodes))]
 	switch p := r.w.Pick(100); {
+	case r.w.Chance(r.odds.restore):
+		if n.backup != nil {
+			n.restore()
+		} else {
+			n.backup = n.db.copied()
+		}
 	case p < 35:
 		n.crash("")
 	case p < 60 && n != other:
