@@ -21,6 +21,9 @@ type Contract struct {
 	Domain string // the rules of its states, by name and version
 }
 
+// leastLife: a grant is used only if it leaves two blocks (Q16), and its owner may be a block behind.
+const leastLife = 3
+
 // Validate returns every fault.
 func (c Contract) Validate() error {
 	var faults []error
@@ -48,8 +51,8 @@ func (c Contract) Validate() error {
 	if c.Needed < 1 || c.Needed > len(c.Members) {
 		fault("it needs %d endorsements of %d members", c.Needed, len(c.Members))
 	}
-	if c.Range == 0 || c.Depth == 0 || c.Life == 0 {
-		fault("range, depth and life are blocks, one at least")
+	if c.Range == 0 || c.Depth == 0 || c.Life < leastLife {
+		fault("range, depth and life are blocks: one at least, and life %d, since no grant is used that leaves fewer", leastLife)
 	}
 	if c.Address == "" || c.Domain == "" {
 		fault("it has no address, or no domain")

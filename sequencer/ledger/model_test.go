@@ -100,6 +100,10 @@ func TestDeclarations(t *testing.T) {
 	if good.Needed = 2; !strings.Contains(good.Warning(), "no majority") {
 		t.Errorf("2 of 4: got the warning %q, want one about majorities", good.Warning())
 	}
+	short := good
+	if short.Life = 2; short.Validate() == nil {
+		t.Error("grants of 2 blocks are never used, and there is no fault") // Q16
+	}
 	bad := ledger.Contract{Members: []ledger.Account{"a", "a", ""}, Committee: []ledger.Account{"b"}, Needed: 4}
 	err := bad.Validate()
 	for _, want := range []string{"twice among its members", "number 2 of its members", "in its committee and no member", "4 endorsements of 3", "one at least", "no address"} {
