@@ -49,7 +49,7 @@ func TestCommittees(t *testing.T) {
 // What a coordinator counts, locks and lists is what its work says, after each step.
 func TestAudit(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(100)
+	seeds := uint64(30)
 	if nightly() {
 		seeds = 5_000
 	}
@@ -77,7 +77,7 @@ func TestCalm(t *testing.T) {
 // needs goes before it, and what only reads it before what spends it.
 func TestCalmAndBusy(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(25)
+	seeds := uint64(8)
 	if nightly() {
 		seeds = 1000
 	}

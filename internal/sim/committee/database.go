@@ -110,9 +110,8 @@ func (d *database) storeSender(s sender.Store) (twice []sender.Twice) {
 		at := &d.intents[d.place[m.Sequence]]
 		at.Failures = max(at.Failures, m.Failures)
 		at.GivenUp = cmp.Or(m.GivenUp, at.GivenUp)
-		if m.Dispatched != (ledger.Hash{}) {
-			at.Dispatched = m.Dispatched
-		}
+		at.Dispatched = cmp.Or(m.Dispatched, at.Dispatched)
+		at.Over = cmp.Or(m.Over, at.Over)
 	}
 	for _, r := range s.Results {
 		d.results[r.Sequence] = r

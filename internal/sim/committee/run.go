@@ -87,7 +87,11 @@ func Run(cfg Config) sim.Report {
 	if r.scene == nil {
 		r.calm()
 	}
-	r.until(r.w.Now() + endsWithin)
+	wait := endsWithin
+	if r.scene != nil {
+		wait = r.scene.Ends
+	}
+	r.until(r.w.Now() + wait)
 	r.took()
 	r.words.flush()
 	if r.scene != nil {

@@ -42,7 +42,7 @@ var scenes = []scene{
 	},
 	{
 		Name: "contention", What: "all spend one state, one intent at a time, and one sender is slow",
-		Ends: 7 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
+		Ends: 6 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
 	},
 	{
 		Name: "half-dead", What: "a sender still assembles, and never answers when it is asked for grants",
@@ -147,7 +147,7 @@ func contention(r *run) {
 			r.stream(n, 5, 2*time.Second, 100*time.Millisecond, "turn red", 0)
 			continue
 		}
-		for range 700 { // they have work for some 10 seconds, one at a time
+		for range 400 { // they have work for some 6 seconds, one at a time
 			r.wish(2*time.Second, n, "turn red", 0).exempt = true
 		}
 	}
