@@ -203,7 +203,7 @@ func seeds() uint64 {
 	if testing.Short() {
 		return 30
 	}
-	return 200
+	return 60
 }
 
 // I1, I2, I4, I5, I10, P28, P30, P35, P37–P39, P42, and C2 and C5 of the safety review, under lies, losses, crashes,

@@ -60,6 +60,9 @@ func TestEveryMutationIsSurvived(t *testing.T) {
 			try = examineBeat
 		}
 		for i := range in {
+			if !nightly() && i%4 != 0 && i > 64 {
+				continue // by day each byte of the head, and every fourth of the rest
+			}
 			try(t, in[:i])
 			for bit := range 8 {
 				if changed := bytes.Clone(in); nightly() || bit == i%8 {

@@ -13,6 +13,17 @@ import (
 // nightly reports whether there is time for many seeds.
 func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
 
+// few reports whether there is time for few worlds only.
+func few() bool { return !nightly() && (raced || testing.Short()) }
+
+// whole skips a test that takes long when there is little time.
+func whole(t *testing.T) {
+	t.Helper()
+	if few() {
+		t.Skip("the run without the race detector has time for it")
+	}
+}
+
 // report fails the test for each violation, with the line that repeats the run.
 func report(t *testing.T, r sim.Report) {
 	t.Helper()
@@ -28,6 +39,8 @@ func TestCommittees(t *testing.T) {
 	seeds := uint64(500)
 	if nightly() {
 		seeds = 10_000
+	} else if few() {
+		seeds = 24
 	}
 	for group := range uint64(groups) {
 		t.Run(fmt.Sprint(group), func(t *testing.T) {
@@ -52,6 +65,8 @@ func TestAudit(t *testing.T) {
 	seeds := uint64(30)
 	if nightly() {
 		seeds = 5_000
+	} else if few() {
+		seeds = 4
 	}
 	for seed := range seeds {
 		c := committee.Config{Seed: 10_000 + seed, Nodes: int(1 + seed%6), Intents: 20, Faults: 15 * time.Second, Audit: true}
@@ -68,7 +83,11 @@ func TestAudit(t *testing.T) {
 // I8, I9: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
 func TestCalm(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(20) {
+	seeds := uint64(20)
+	if few() {
+		seeds = 4
+	}
+	for seed := range seeds {
 		report(t, committee.Run(committee.Config{Seed: seed + 1, Nodes: int(2 + seed%9), Calm: true, Intents: 30, Faults: 30 * time.Second}))
 	}
 }
@@ -76,6 +95,7 @@ func TestCalm(t *testing.T) {
 // Without faults nothing that is dispatched is skipped, however much spends and reads the same states at once: what a state
 // needs goes before it, and what only reads it before what spends it.
 func TestCalmAndBusy(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	seeds := uint64(8)
 	if nightly() {
@@ -98,6 +118,7 @@ func TestALargeCommittee(t *testing.T) {
 
 // Each world with one trouble: nobody starves.
 func TestScenes(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	names, _ := committee.Scenes()
 	for _, name := range names {
@@ -117,6 +138,7 @@ func TestScenes(t *testing.T) {
 // For each rule: without it the invariant that it is for falls (Q1, Q2, Q3, Q4, Q5, Q6, Q7, Q8, Q9, Q10, Q11, Q12, Q13, Q15,
 // Q17).
 func TestEveryRuleIsNeeded(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	for _, rule := range committee.Rules() {
 		t.Run(rule.Name, func(t *testing.T) {

@@ -69,6 +69,7 @@ func TestWhatIsStored(t *testing.T) {
 
 // P20: a switch costs what is in flight about a block, so the longer the ranges are the less it matters.
 func TestLongRangesMakeTheDipMatterLess(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	mean := func(blocks uint64) (all int64) {
 		for seed := range uint64(2) {

@@ -1,0 +1,5 @@
+//go:build !race
+
+package committee_test
+
+const raced = false
