@@ -118,7 +118,7 @@ func (s *stage) tell(line string) (done []string) {
 		s.set.Head, _ = strconv.ParseUint(words[1], 10, 64)
 		return nil
 	case "as":
-		id := s.asked[fmt.Sprint(kinds[words[2]], words[1])]
+		id := s.asked[keyOf(kinds[words[2]], ledger.Account(words[1]))]
 		if len(words) > 3 {
 			id.Incarnation[0]++
 		}
@@ -187,13 +187,16 @@ func (s *stage) input(words []string) Input {
 	var of wire.Kind
 	msg.Body, of = s.body(words[0], words[2:])
 	if of != 0 {
-		msg.Request = s.asked[fmt.Sprint(of, from)]
+		msg.Request = s.asked[keyOf(of, from)]
 	}
 	if s.as != nil {
 		msg.Request, s.as = *s.as, nil
 	}
 	return Received{From: from, Message: msg}
 }
+
+// keyOf names the last request of a kind to a member.
+func keyOf(of wire.Kind, to ledger.Account) string { return fmt.Sprint(of, string(to)) }
 
 func (s *stage) block(words []string) Input {
 	n, _ := strconv.ParseUint(words[0], 10, 64)

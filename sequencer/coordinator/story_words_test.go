@@ -104,7 +104,7 @@ func (s *stage) say(actions []Action) (done []string) {
 		switch a := a.(type) {
 		case Send:
 			if isRequest(a.Message.Body) {
-				s.asked[fmt.Sprint(a.Message.Body.Kind(), a.To)] = a.Message.Request
+				s.asked[keyOf(a.Message.Body.Kind(), a.To)] = a.Message.Request
 			}
 			done = append(done, fmt.Sprintf("%s: %s", string(a.To), sayBody(a.Message.Body)))
 		case Pulse:
