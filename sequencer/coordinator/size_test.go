@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// DESIGN §5: 10,000 coordinators without work, in heap bytes: as they are when they start, and when work is over. It is not
+// I9: 10,000 coordinators without work, in heap bytes: as they are when they start, and when work is over. It is not
 // parallel: it reads the heap.
 func TestSizeWithoutWork(t *testing.T) {
 	members := []ledger.Account{"A", "B", "C", "D"}

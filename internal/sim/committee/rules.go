@@ -42,7 +42,7 @@ var rules = []rule{
 	inSender(sender.LineagePerStart, EveryIntentEnds,
 		"a sequence begins with a number that is drawn at each start; otherwise a sequence that has landed is given to another intent, which never ends"),
 	inSender(sender.LedgerKills, ToldTheTruth,
-		"only the ledger kills a grant; if a coordinator's word does, an intent is told reverted and lands").with(odds{reorganisation: 0.05, cancel: 0.5, stuck: 0.3, commit: 0.004}).from(145),
+		"only the ledger kills a grant; if a coordinator's word does, an intent is told reverted and lands").with(odds{reorganisation: 0.05, cancel: 0.5, stuck: 0.3, commit: 0.004}).from(86),
 	inSender(sender.StoredFirst, GrantStored,
 		"a grant is stored before it leaves; otherwise a node that starts again does not know what may still land"),
 	inSender(sender.OwnAssembly, OwnAttempt,
