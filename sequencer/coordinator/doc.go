@@ -10,7 +10,7 @@
 //
 //	pooled → assembling → endorsing → ready → granting → storing → dispatched → included → over
 //
-// What is given up before its row is stored goes back to pooled, and with it everything that is built on it, whoever
+// What is given up before its row is stored goes back to pooled, and with it everything that is built on it, also if another
 // owns that. A table says what each event does in each state; [Diagram] draws it.
 //
 // # Whose states

@@ -84,7 +84,7 @@ func (m *Machine) sound(w *work) bool {
 	return true
 }
 
-// disembark takes an attempt back, and with it all that is built on it and not dispatched, whoever owns it (P36). What is
+// disembark takes an attempt back, and with it all that is built on it and not dispatched, of all owners (P36). What is
 // built on one that is final stays: its states are the ledger's.
 func (m *Machine) disembark(w *work) {
 	if w.boarded {

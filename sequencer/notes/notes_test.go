@@ -65,7 +65,7 @@ func wrong() (all []string) {
 	return all
 }
 
-// Whoever asks for what cannot be is told what to write.
+// A user that asks for what cannot be is told what to write.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	for request, says := range refusals {

@@ -121,7 +121,7 @@ const (
 	HoldAfterStart                  // an intent of an earlier start is Reverted as if no row could be missing
 	StoredFirst                     // a grant leaves before it is stored
 	OwnAssembly                     // a grant is given for any hash
-	CurrentDelegate                 // a grant is given whoever asks, under whatever delegation
+	CurrentDelegate                 // a grant is given to any node that asks, under any delegation
 	SamePayload                     // whatever landed under its number, an intent is done
 	NudgeTheChain                   // a chain that stands still is left alone
 	FailuresHaveKinds               // a conflict counts as a failure

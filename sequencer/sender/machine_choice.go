@@ -54,7 +54,7 @@ func (m *Machine) hear(p *peer, msg wire.Message) {
 		p.failures, p.until = 0, 0
 	}
 	switch msg.Body.(type) {
-	case wire.Assemble, wire.AskGrant, wire.Dispatched: // an answer has the incarnation of who has asked, perhaps an earlier one of this node
+	case wire.Assemble, wire.AskGrant, wire.Dispatched: // an answer has the incarnation of the node that has asked, perhaps an earlier one of this node
 		m.meet(p, msg.Request.Incarnation)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/sequencer/domain"
 )
 
-// oneForm: a payload is the payload of itself, so that whoever has it can judge its hash.
+// oneForm: a payload is the payload of itself, so that a reader can judge its hash.
 func oneForm(t *trial) error {
 	for _, request := range t.Requests {
 		once, err := t.Prepare([]byte(request))
