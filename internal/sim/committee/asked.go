@@ -3,7 +3,6 @@ package committee
 import (
 	"fmt"
 
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
@@ -47,20 +46,6 @@ func (n *node) cancel(w *wish) {
 			n.toSender(sender.Cancel{Sequence: l.Sequence})
 		}
 	}
-}
-
-func (r *run) senderConfig(*node) (c sender.Config) {
-	if rule := findRule(r.broken); rule != nil {
-		c.Broken = rule.sender
-	}
-	return c
-}
-
-func (r *run) brokenIn(string) coordinator.Rule {
-	if rule := findRule(r.broken); rule != nil {
-		return rule.coordinator
-	}
-	return ""
 }
 
 func (r *run) batch() int {

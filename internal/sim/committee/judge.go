@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/sender"
@@ -346,11 +345,9 @@ func (r *run) judgeMoney() {
 		for _, id := range r.chain.head.States() {
 			s, is := n.book.State(id)
 			if r.check(is, NoDoubleSpend, "%s lacks the contents of %v", n.name, id) {
-				sum += r.value(s)
+				sum += valueOf(s.Data)
 			}
 		}
 		r.check(sum == issued, NoDoubleSpend, "%s counts %d, and %d was issued", n.name, sum, issued)
 	}
 }
-
-func (r *run) value(s domain.State) uint64 { return valueOf(s.Data) }

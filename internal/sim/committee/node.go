@@ -59,7 +59,11 @@ func (n *node) boot() {
 	contract := n.r.contract
 	n.book = n.must(book.New(book.Config{Contract: contract, Scheme: n.r.scheme, Rules: n.r.rules}))
 	at := n.db.load(n.book)
-	cfg := n.r.senderConfig(n)
+	var broken rule // none
+	if left := findRule(n.r.broken); left != nil {
+		broken = *left
+	}
+	cfg := sender.Config{Broken: broken.sender}
 	cfg.Self, cfg.Contract, cfg.Committee, cfg.Scheme, cfg.Rules = n.account, &n.r.contract, &n.r.committee, n.r.scheme, n.r.rules
 	cfg.Book, cfg.Incarnation, cfg.Lineage = n.book, n.drawn(), n.r.w.Draw()|1
 	binary.BigEndian.PutUint64(cfg.Secret[:], n.r.w.Draw()|1)
@@ -67,7 +71,7 @@ func (n *node) boot() {
 	n.sender = sender.New(cfg)
 	n.coordinator = coordinator.New(coordinator.Config{
 		Self: n.account, Contract: &n.r.contract, Committee: &n.r.committee, Scheme: n.r.scheme, Book: n.book,
-		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: n.r.brokenIn("coordinator"),
+		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: broken.coordinator,
 		Strict: n.r.strict(),
 	})
 	n.endorser = endorser.New(endorser.Config{
@@ -120,9 +124,9 @@ func (n *node) follow(in any) {
 			}
 		case ledger.Rewind:
 			n.r.check(n.book.Rewind(in) == nil, "the world", "%s: the chain went back below %d", n.name, in.To)
-			for in2, number := range n.landed {
+			for intent, number := range n.landed {
 				if number > in.To {
-					delete(n.landed, in2)
+					delete(n.landed, intent)
 				}
 			}
 		}
