@@ -64,7 +64,8 @@ func (l *lonely) waits(standby string) {
 }
 
 // cancels ends every wait for a standby, until the test ends. It signals each transaction once: the
-// wait is visible a moment longer, and a second signal would hit the next statement.
+// wait is visible a moment longer, and a second signal would hit the next statement. The view reads
+// the transaction before the wait: one that has just begun shows no transaction yet, and is met next time.
 func (l *lonely) cancels() {
 	l.t.Helper()
 	conn := pgtest.Connect(l.t, l.cfg)
@@ -78,7 +79,7 @@ func (l *lonely) cancels() {
 		for {
 			var more []string
 			err := conn.QueryRow(ctx, `SELECT coalesce(array_agg(backend_xid::text) FILTER (WHERE pg_cancel_backend(pid)), '{}')
-				FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_xid::text <> ALL ($1::text[])`, ended).Scan(&more)
+				FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_xid IS NOT NULL AND backend_xid::text <> ALL ($1::text[])`, ended).Scan(&more)
 			if err != nil {
 				if ctx.Err() == nil {
 					l.t.Errorf("waits for the standby are not ended any more: %v", err)
