@@ -30,6 +30,7 @@ type contract struct {
 	fetchAt     time.Duration
 	patience    time.Duration
 	requests    uint64
+	heard       map[ledger.Account]Heard // nil before the first message
 }
 
 // open reads what is stored and makes the machines.
@@ -61,7 +62,7 @@ func (n *Node) open(ctx context.Context, k Contract) (*contract, error) {
 	c.after = stored.Book.Number
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
-		Incarnation: n.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter,
+		Incarnation: n.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
 		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
@@ -366,6 +367,7 @@ func (c *contract) followed(in any) {
 // pulse is one contract's part of a heartbeat.
 func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
 	if c := n.contracts[p.Contract]; c != nil {
+		c.hears(from, p.Height)
 		c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
 		c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
 	}

@@ -192,6 +192,7 @@ func (c *contract) verified(from ledger.Account, body wire.Body) wire.Body {
 
 // receive gives a message to the machine that it is for.
 func (c *contract) receive(from ledger.Account, msg wire.Message) {
+	c.hears(from, msg.Height)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover:
 		if c.coordinator == nil {

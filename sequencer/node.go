@@ -48,6 +48,8 @@ type Node struct {
 	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
 	backlog []write // that the writer has no room for
+
+	chronicle *chronicle
 }
 
 type waitKey struct{ contract, key string }
@@ -66,6 +68,7 @@ func New(cfg Config) (*Node, error) {
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*contract{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		chronicle: newChronicle(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a
