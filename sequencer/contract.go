@@ -332,17 +332,12 @@ func (n *Node) follow(c *contract) {
 
 // followed feeds the book before the machines.
 func (c *contract) followed(in any) {
-	change := Change{Contract: c.address()}
 	var err error
 	switch in := in.(type) {
 	case ledger.Block:
 		err = c.book.Block(in)
 		for _, f := range in.Facts {
-			w, known := c.book.Whole(f.Assembled)
-			switch {
-			case f.Skipped == ledger.Taken && known:
-				change.Landed = append(change.Landed, Landed{f.Assembled, w})
-			case f.Skipped == ledger.Missing && known:
+			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
 				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
 			}
 		}
@@ -353,15 +348,17 @@ func (c *contract) followed(in any) {
 		c.n.cfg.Log.Error("the ledger goes on as no ledger may", "contract", c.address(), "step", fmt.Sprint(in), "error", err)
 		return
 	}
-	if b, is := c.book.Final(); is {
-		change.Book = &b
-	}
-	if change.Book != nil || len(change.Landed) > 0 {
-		c.n.queue(write{change, nil})
-	}
+	c.keep()
 	c.toSender(in)
 	c.toCoordinator(in)
 	c.toEndorser(in)
+}
+
+// keep stores what the book has learnt.
+func (c *contract) keep() {
+	if b, is := c.book.Final(); is {
+		c.n.queue(write{Change{Contract: c.address(), Book: &b}, nil})
+	}
 }
 
 // pulse is one contract's part of a heartbeat.

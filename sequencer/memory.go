@@ -95,9 +95,6 @@ func (m *Memory) Write(_ context.Context, changes []Change) (twice []Twice, err 
 		if c.Book != nil {
 			t.settled(c.Book)
 		}
-		for _, w := range c.Landed {
-			t.wholes[w.Name] = w.Whole
-		}
 	}
 	return twice, nil
 }
@@ -183,6 +180,9 @@ func (t *tables) settled(c *book.Change) {
 	}
 	for _, id := range c.Late {
 		delete(t.early, id)
+	}
+	for _, l := range c.Landed {
+		t.wholes[l.Assembled] = l.Whole
 	}
 }
 

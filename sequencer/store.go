@@ -43,13 +43,6 @@ type Change struct {
 	Noted    []ledger.Intent // whose senders know of the dispatch
 	Over     []ledger.Intent // whose rows are over
 	Book     *book.Change
-	Landed   []Landed
-}
-
-// Landed is an attempt that is in the chain.
-type Landed struct {
-	Name ledger.Hash // its assembled hash
-	wire.Whole
 }
 
 // Twice is an intent that was not stored: its key has another row.

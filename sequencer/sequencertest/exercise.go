@@ -192,7 +192,7 @@ func contents(t *testing.T, s sequencer.Store) {
 	d := dispatch("y", 1, 20)
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a")}}))
 	write(t, s, owned(sender.Store{Grants: []sender.GrantRow{grant(1, 10, 1)}}), sequencer.Change{Contract: "k", Rows: []coordinator.Row{d}},
-		sequencer.Change{Contract: "k", Landed: []sequencer.Landed{{Name: ledger.Hash{30}, Whole: landed}}})
+		sequencer.Change{Contract: "k", Book: &book.Change{Number: 1, Landed: []book.Landed{{Assembled: ledger.Hash{30}, Whole: landed}}}})
 	write(t, s, sequencer.Change{Contract: "k", Over: []ledger.Intent{d.Entry.Intent}}, owned(sender.Store{Results: []sender.Result{{Sequence: number(1)}}}))
 	got, err := s.Attempts(t.Context(), "k", []ledger.Hash{{30}, {99}, {10}, {20}})
 	if err != nil {
