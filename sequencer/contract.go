@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -218,10 +219,12 @@ func (c *contract) twice(s sender.Store, second ledger.Sequence) {
 		if row.Sequence != second {
 			continue
 		}
-		key := row.Key
 		c.n.job(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), key)
-			c.n.post(func() { c.n.accepted(waitKey{c.address(), key}, answer{found.Sequence, err}) })
+			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
+				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
+			}
+			c.n.post(func() { c.n.accepted(waitKey{c.address(), row.Key}, answer{found.Sequence, err}) })
 		})
 	}
 }

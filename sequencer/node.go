@@ -21,6 +21,8 @@ const Subject = "sequencer"
 var (
 	// ErrContract means that the node is no member of such a contract.
 	ErrContract = errors.New("no such contract at this node")
+	// ErrConflict means that the key was used before, for something else.
+	ErrConflict = errors.New("the key was used before, for another request")
 	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
 	ErrStopped = errors.New("the node is stopped")
 )
@@ -199,8 +201,8 @@ func drawn() (i wire.Incarnation) {
 	return i
 }
 
-// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before names the intent of
-// that time. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
+// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
 // is a block; 0 is none. An error may come although it was stored: ask again with the same key.
 func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
 	c, err := n.find(contract)

@@ -194,9 +194,13 @@ func TestNodes(t *testing.T) {
 	for i := range 60 {
 		o := g.members[i%5]
 		id := fmt.Sprint("payment ", i)
-		all[id] = hand(o, id, fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
-		if again := hand(o, id, `{"issue": {"to": "office", "amount": 1}}`); again != all[id] {
+		request := fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7)
+		all[id] = hand(o, id, request)
+		if again := hand(o, id, request); again != all[id] {
 			t.Errorf("the key %s names %v and %v", id, all[id], again)
+		}
+		if _, err := o.node.Submit(ctx, "k", id, []byte(`{"issue": {"to": "office", "amount": 1}}`), 0); !errors.Is(err, sequencer.ErrConflict) {
+			t.Errorf("the key %s for another request: got error %v, want ErrConflict", id, err)
 		}
 		if i%12 == 11 {
 			victim := g.members[(i/12)%5]
