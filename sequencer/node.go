@@ -27,6 +27,13 @@ var (
 	ErrStopped = errors.New("the node is stopped")
 )
 
+// RequestError means that the domain of the contract does not take what a user asks for. Nothing was stored.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+
+func (e *RequestError) Unwrap() error { return e.Err }
+
 // Node is one organisation's node. Its methods may be called by several goroutines.
 type Node struct {
 	cfg       Config
@@ -211,7 +218,7 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 	}
 	payload, err := c.set.Rules.Prepare(request)
 	if err != nil {
-		return ledger.Sequence{}, err
+		return ledger.Sequence{}, &RequestError{err}
 	}
 	done := make(chan answer, 1)
 	at := waitKey{contract, key}

@@ -40,6 +40,14 @@ func (n *Node) Contracts() []string {
 	return all
 }
 
+// List returns intents of this node's users, the newest first.
+func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, error) {
+	if _, err := n.find(contract); err != nil {
+		return nil, err
+	}
+	return n.cfg.Store.List(ctx, contract, f)
+}
+
 // Status returns what the node knows of a contract.
 func (n *Node) Status(ctx context.Context, address string) (s Status, err error) {
 	err = n.ask(ctx, address, func(c *contract) { s = c.status() })
