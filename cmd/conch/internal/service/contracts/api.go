@@ -1,0 +1,317 @@
+package contracts
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+const (
+	pathContracts    = "/v1/contracts"
+	pathContract     = pathContracts + "/{address}"
+	pathTransactions = pathContract + "/transactions"
+	pathTransaction  = pathTransactions + "/{id}"
+
+	maxRequest  = 300 << 10       // bytes of a body
+	maxKey      = 200             // bytes of an idempotency key
+	webPatience = 5 * time.Second // how long one request waits for the node and its database
+)
+
+// running is the node of this process, while there is one.
+type running interface { //nolint:interfacebloat // what a caller may ask for
+	Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error)
+	Cancel(contract string, s ledger.Sequence) error
+	Story(ctx context.Context, contract string, s ledger.Sequence) ([]sequencer.Moment, error)
+	Status(ctx context.Context, contract string) (sequencer.Status, error)
+	List(ctx context.Context, contract string, f sequencer.Filter) ([]sequencer.Found, error)
+}
+
+// declared is a contract with what this node calls its chain.
+type declared struct {
+	ledger.Contract
+
+	chainName string
+}
+
+// office knows the node and its contracts.
+type office interface {
+	// Contracts returns the configured contracts, sorted by address, the node's own account, and the members' names.
+	Contracts() (all []declared, self ledger.Account, n names)
+	// Node returns nil unless the node runs in this process.
+	Node() running
+}
+
+// api serves contracts over HTTP.
+type api struct {
+	office   office
+	log      *slog.Logger
+	patience time.Duration
+}
+
+func newAPI(o office, log *slog.Logger) *api { return &api{office: o, log: log, patience: webPatience} }
+
+func (a *api) routes() []web.Route {
+	return []web.Route{
+		{Method: http.MethodGet, Path: pathContracts, Serve: a.getContracts},
+		{Method: http.MethodGet, Path: pathContract, Serve: a.getContract},
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Serve: a.postTransaction},
+		{Method: http.MethodGet, Path: pathTransactions, Serve: a.getTransactions},
+		{Method: http.MethodGet, Path: pathTransaction, Serve: a.getTransaction},
+		{Method: http.MethodPost, Path: pathTransaction + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
+	}
+}
+
+// node returns the node of this process.
+func (a *api) node() (running, error) {
+	if n := a.office.Node(); n != nil {
+		return n, nil
+	}
+	return nil, web.Failf(http.StatusServiceUnavailable, "this process does not run the contracts' node now: ask the one that leads it (GET /v1/scopes says which)").
+		Named("not-leading", "Not leading").RetryAfter(1)
+}
+
+// contract returns the one that a request names, in any case of letters.
+func (a *api) contract(r *http.Request) (declared, error) {
+	address := r.PathValue("address")
+	all, _, _ := a.office.Contracts()
+	if at := slices.IndexFunc(all, func(d declared) bool { return strings.EqualFold(d.Address, address) }); at >= 0 {
+		return all[at], nil
+	}
+	return declared{}, unknownContract(address)
+}
+
+func unknownContract(address string) error {
+	return web.Failf(http.StatusNotFound, "this node has no contract %q: GET %s lists those of its configuration", address, pathContracts).
+		Named("unknown-contract", "Unknown contract")
+}
+
+func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
+	node, err := a.node()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	all, self, n := a.office.Contracts()
+	found := []Contract{}
+	for _, d := range all {
+		s, err := node.Status(ctx, d.Address)
+		if err != nil {
+			return refusal(err)
+		}
+		found = append(found, contractOf(d.Contract, d.chainName, s, self, n, time.Now()))
+	}
+	return web.Answer(w, http.StatusOK, struct {
+		AsOf      time.Time  `json:"as_of"`
+		Contracts []Contract `json:"contracts"`
+	}{time.Now().UTC(), found})
+}
+
+func (a *api) getContract(w http.ResponseWriter, r *http.Request) error {
+	d, err := a.contract(r)
+	if err != nil {
+		return err
+	}
+	node, err := a.node()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	s, err := node.Status(ctx, d.Address)
+	if err != nil {
+		return refusal(err)
+	}
+	_, self, n := a.office.Contracts()
+	return web.Answer(w, http.StatusOK, contractOf(d.Contract, d.chainName, s, self, n, time.Now()))
+}
+
+// requestBody is the body of POST …/transactions.
+type requestBody struct {
+	Request  json.RawMessage `json:"request"`
+	Key      string          `json:"idempotency_key"`
+	Deadline uint64          `json:"deadline"`
+}
+
+func (b requestBody) check() error {
+	switch {
+	case len(b.Request) == 0:
+		return &web.FieldError{Field: "request", Text: "is missing: write what the domain of the contract takes"}
+	case len(b.Key) > maxKey || strings.ContainsRune(b.Key, 0):
+		return &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
+	case strings.ContainsRune(b.Key, utf8.RuneError): // different keys may have been decoded to this one
+		return &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
+	}
+	return nil
+}
+
+type accepted struct {
+	ID string `json:"id"`
+}
+
+func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
+	d, err := a.contract(r)
+	if err != nil {
+		return err
+	}
+	node, err := a.node()
+	if err != nil {
+		return err
+	}
+	var body requestBody
+	if err := web.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	if err := body.check(); err != nil {
+		return refusal(err)
+	}
+	if body.Key == "" {
+		body.Key = "api-" + rand.Text()
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	s, err := node.Submit(ctx, d.Address, body.Key, body.Request, body.Deadline)
+	if err != nil {
+		return refusal(err)
+	}
+	id := idOf(s)
+	a.log.InfoContext(r.Context(), "intent accepted", slog.String("contract", d.Address), slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
+	w.Header().Set("Location", pathContracts+"/"+d.Address+"/transactions/"+id)
+	return web.Answer(w, http.StatusAccepted, accepted{id})
+}
+
+// refusal makes a problem of an error. What it does not know came from the database.
+func refusal(err error) error {
+	if field, ok := errors.AsType[*web.FieldError](err); ok {
+		return field.Problem(http.StatusUnprocessableEntity)
+	}
+	if request, ok := errors.AsType[*sequencer.RequestError](err); ok {
+		return (&web.FieldError{Field: "request", Text: request.Error()}).Problem(http.StatusUnprocessableEntity)
+	}
+	switch {
+	case errors.Is(err, sequencer.ErrConflict):
+		return web.Failf(http.StatusConflict, "another transaction has this idempotency_key: choose another key, or ask for the same").Named("key-taken", "Key taken").About("idempotency_key")
+	case errors.Is(err, sequencer.ErrContract):
+		return web.Failf(http.StatusServiceUnavailable, "the node has not loaded the contract yet: try again").Named("not-leading", "Not leading").RetryAfter(1)
+	case errors.Is(err, sequencer.ErrStopped):
+		return web.Failf(http.StatusServiceUnavailable, "this process has just ended the contracts' node: ask again").Named("not-leading", "Not leading").RetryAfter(1)
+	}
+	return err
+}
+
+func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
+	d, err := a.contract(r)
+	if err != nil {
+		return err
+	}
+	node, err := a.node()
+	if err != nil {
+		return err
+	}
+	var f sequencer.Filter
+	if f.Most, err = web.Limit(r); err != nil {
+		return err
+	}
+	if text := r.URL.Query().Get("before"); text != "" {
+		if f.Before, err = strconv.ParseUint(text, 10, 63); err != nil || f.Before == 0 {
+			return web.Failf(http.StatusBadRequest, "before = %q is no cursor: take next_before of an answer", text)
+		}
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	now := time.Now()
+	found, err := node.List(ctx, d.Address, f)
+	if err != nil {
+		return refusal(err)
+	}
+	all := make([]Transaction, 0, len(found))
+	next := uint64(0)
+	for _, one := range found {
+		all = append(all, transactionOf(d.Address, one))
+	}
+	if len(found) == f.Most {
+		next = found[len(found)-1].Number
+	}
+	return web.Answer(w, http.StatusOK, struct {
+		AsOf         time.Time     `json:"as_of"`
+		Transactions []Transaction `json:"transactions"`
+		Next         uint64        `json:"next_before,omitempty"`
+	}{now.UTC(), all, next})
+}
+
+// look finds the transaction that a request names.
+func (a *api) look(ctx context.Context, r *http.Request) (node running, d declared, f sequencer.Found, err error) {
+	if d, err = a.contract(r); err != nil {
+		return nil, d, f, err
+	}
+	if node, err = a.node(); err != nil {
+		return nil, d, f, err
+	}
+	id := r.PathValue("id")
+	unknown := web.Failf(http.StatusNotFound, "%s", fmt.Sprintf("no transaction of this node has the id %q", id)).Named("unknown-transaction", "Unknown transaction")
+	s, is := sequenceOf(id)
+	if !is {
+		return nil, d, f, unknown
+	}
+	found, err := node.List(ctx, d.Address, sequencer.Filter{Sequence: s, Most: 1})
+	if err != nil {
+		return nil, d, f, refusal(err)
+	}
+	if len(found) == 0 {
+		return nil, d, f, unknown
+	}
+	return node, d, found[0], nil
+}
+
+func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	now := time.Now()
+	node, d, f, err := a.look(ctx, r)
+	if err != nil {
+		return err
+	}
+	moments, err := node.Story(ctx, d.Address, f.Sequence)
+	if err != nil {
+		return refusal(err)
+	}
+	_, _, n := a.office.Contracts()
+	return web.Answer(w, http.StatusOK, Told{now.UTC(), transactionOf(d.Address, f), storyOf(moments, n)})
+}
+
+// cancelTransaction gives an intent up. It is over once its fate says so: what was granted may still land.
+func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
+	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	defer cancel()
+	now := time.Now()
+	node, d, f, err := a.look(ctx, r)
+	if err != nil {
+		return err
+	}
+	if f.Ended {
+		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", transactionOf(d.Address, f).Fate).Named("too-late", "Too late")
+	}
+	if err := node.Cancel(d.Address, f.Sequence); err != nil {
+		return refusal(err)
+	}
+	moments, err := node.Story(ctx, d.Address, f.Sequence)
+	if err != nil {
+		return refusal(err)
+	}
+	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("contract", d.Address), slog.String("id", idOf(f.Sequence)), slog.String("actor", web.Actor(r.Context())))
+	_, _, n := a.office.Contracts()
+	return web.Answer(w, http.StatusAccepted, Told{now.UTC(), transactionOf(d.Address, f), storyOf(moments, n)})
+}

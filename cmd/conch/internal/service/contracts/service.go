@@ -1,0 +1,6 @@
+package contracts
+
+import _ "embed"
+
+//go:embed openapi.yaml
+var openAPI string

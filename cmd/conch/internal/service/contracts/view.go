@@ -1,0 +1,180 @@
+package contracts
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// names has the members' names, as the configuration gives them. A stranger's is its account.
+type names map[ledger.Account]string
+
+func (n names) of(a ledger.Account) string {
+	if name, known := n[a]; known || a == "" {
+		return name
+	}
+	return a.String()
+}
+
+func (n names) all(accounts []ledger.Account) []string {
+	list := make([]string, 0, len(accounts))
+	for _, a := range accounts {
+		list = append(list, n.of(a))
+	}
+	return list
+}
+
+// idOf writes a sequence as users see it.
+func idOf(s ledger.Sequence) string {
+	b := s.Bytes()
+	return hex.EncodeToString(b[:])
+}
+
+// sequenceOf is the reverse of idOf. It returns false if the text is no ID.
+func sequenceOf(id string) (s ledger.Sequence, is bool) {
+	raw, err := hex.DecodeString(id)
+	if err != nil || len(raw) != 16 {
+		return s, false
+	}
+	for i, b := range raw {
+		part := &s.Lineage
+		if i >= 8 {
+			part = &s.Counter
+		}
+		*part = *part<<8 | uint64(b)
+	}
+	return s, s.Lineage > 0 && s.Counter > 0
+}
+
+// Transaction is an intent of this node's users.
+type Transaction struct {
+	ID         string          `json:"id"`
+	Contract   string          `json:"contract"`
+	Key        string          `json:"idempotency_key"`
+	Request    json.RawMessage `json:"request"`
+	Deadline   uint64          `json:"deadline,omitempty"`
+	Fate       string          `json:"fate"` // open, confirmed or reverted
+	Why        string          `json:"why,omitempty"`
+	Attempt    *string         `json:"attempt"`
+	Block      *uint64         `json:"block"`
+	AcceptedAt time.Time       `json:"accepted_at"`
+}
+
+// Told is a Transaction with its story.
+type Told struct {
+	AsOf time.Time `json:"as_of"`
+	Transaction
+	Story []Moment `json:"story"`
+}
+
+// Moment is something that happened to a transaction.
+type Moment struct {
+	At        time.Time `json:"at"`
+	Event     string    `json:"event"`
+	State     string    `json:"state"`
+	Node      string    `json:"node,omitempty"`
+	Attempt   string    `json:"attempt,omitempty"`
+	Endorsers []string  `json:"endorsers,omitempty"`
+	Block     uint64    `json:"block,omitempty"`
+	Why       string    `json:"why,omitempty"`
+}
+
+func transactionOf(contract string, f sequencer.Found) Transaction {
+	t := Transaction{
+		ID: idOf(f.Sequence), Contract: contract, Key: f.Key, Request: requestOf(f.Payload), Deadline: f.Deadline, Fate: "open",
+		AcceptedAt: f.Accepted.UTC(),
+	}
+	if !f.Ended {
+		return t
+	}
+	t.Fate, t.Why = "reverted", f.Result.Why
+	if f.Result.Confirmed {
+		attempt := f.Result.Assembled.String()
+		t.Fate, t.Attempt = "confirmed", &attempt
+	}
+	if f.Result.Block > 0 {
+		t.Block = &f.Result.Block
+	}
+	return t
+}
+
+// requestOf shows a payload, which need not be JSON.
+func requestOf(payload []byte) json.RawMessage {
+	if json.Valid(payload) {
+		return payload
+	}
+	return json.RawMessage(strconv.Quote("0x" + hex.EncodeToString(payload)))
+}
+
+func storyOf(moments []sequencer.Moment, n names) []Moment {
+	story := make([]Moment, 0, len(moments))
+	for _, m := range moments {
+		one := Moment{At: m.At.UTC(), Event: m.Event, State: m.State, Node: n.of(m.With), Endorsers: n.all(m.Endorsers), Block: m.Block, Why: m.Why}
+		if m.Assembled != (ledger.Hash{}) {
+			one.Attempt = m.Assembled.String()
+		}
+		story = append(story, one)
+	}
+	return story
+}
+
+// Contract is what a node knows of a contract.
+type Contract struct {
+	AsOf         time.Time      `json:"as_of"`
+	Address      string         `json:"address"`
+	Chain        string         `json:"chain"`
+	Domain       string         `json:"domain"`
+	Endorsements int            `json:"endorsements"`
+	Warning      string         `json:"warning,omitempty"`
+	Head         uint64         `json:"head"`
+	Final        uint64         `json:"final"`
+	Range        uint64         `json:"range"`
+	RangeSize    uint64         `json:"range_size"`
+	Coordinator  string         `json:"coordinator"`
+	Next         string         `json:"next_coordinator"`
+	Open         map[string]int `json:"open"`         // of this node's transactions, by state
+	Coordinating map[string]int `json:"coordinating"` // what this node coordinates, by stage
+	Missing      int            `json:"missing"`
+	Members      []Member       `json:"members"`
+}
+
+// Member is a member of a contract, as this node knows it.
+type Member struct {
+	Name        string     `json:"name"`
+	Account     string     `json:"account"`
+	Coordinates bool       `json:"may_coordinate"`
+	This        bool       `json:"this_node"`
+	Final       *uint64    `json:"final"`    // the last final block that it spoke of
+	HeardAt     *time.Time `json:"heard_at"` // its last message since this node's start
+}
+
+func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
+	c := Contract{
+		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: d.Warning(), Head: s.Head, Final: s.Final,
+		Range: uint64(s.Range), RangeSize: d.Range, Coordinator: n.of(s.Coordinator), Next: n.of(s.Next), Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+	}
+	if s.Coordinates != nil {
+		c.Coordinating = s.Coordinates.Stages
+	}
+	heard := map[ledger.Account]sequencer.Heard{}
+	for _, h := range s.Members {
+		heard[h.Account] = h
+	}
+	for _, a := range d.Members {
+		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self}
+		if h := heard[a]; !h.At.IsZero() {
+			at := h.At.UTC()
+			m.Final, m.HeardAt = &h.Final, &at
+		}
+		if m.This {
+			m.Final = &s.Final
+		}
+		c.Members = append(c.Members, m)
+	}
+	return c
+}
