@@ -121,6 +121,17 @@ func (k *Keystore) Sign(_ context.Context, tx *types.Transaction) (*types.Transa
 	return signed, nil
 }
 
+// SignHash returns a signature of a hash, as wallets write it: r, s, and 27 or 28, 65 bytes. The same hash has the same
+// signature (RFC 6979). The caller answers for what the hash is of: one of a transaction spends the account's money.
+func (k *Keystore) SignHash(hash [32]byte) ([]byte, error) {
+	signature, err := crypto.Sign(hash[:], k.key())
+	if err != nil {
+		return nil, fmt.Errorf("%w %v: %w", chain.ErrKey, k.account, err)
+	}
+	signature[crypto.RecoveryIDOffset] += 27
+	return signature, nil
+}
+
 // String names the account.
 func (k *Keystore) String() string { return "keystore of " + k.account.String() }
 

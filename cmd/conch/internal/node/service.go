@@ -68,6 +68,7 @@ type Frame struct {
 	Hurry        context.Context    // ends when commands are to be killed at once
 	Go           func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
 	Blocked      func(scope string) // counts an attempt that a shut gate refused (S17)
+	Accounts     *Accounts          // that one service keeps for all
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
@@ -98,6 +99,7 @@ func (n *Node) open() *services {
 	s := &services{byTable: map[string]Service{}}
 	frame := Frame{
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
+		Accounts: new(Accounts),
 	}
 	if !n.cfg.Node.Standalone {
 		frame.Database = &n.cfg.Database

@@ -61,6 +61,9 @@ func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s.accounts = newAccounts(f, s.managers)
 	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers}
 	s.counts = newCounts(s.accounts)
+	if f.Accounts != nil {
+		f.Accounts.Offer(s.offer)
+	}
 	if f.Database != nil {
 		crowd := pgcrowd.New(f.Database.Connection(" calls"))
 		s.sharing = newSharing(crowd)

@@ -1,0 +1,53 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/conchhq/conch/chain"
+)
+
+// Account is an account of a chain that one service keeps and others may use: so they need neither know each other nor
+// open its key twice.
+type Account struct {
+	Chain     string // its name in the configuration
+	ID        uint64 // of the chain
+	Address   chain.Account
+	Endpoints []string // their URLs, which may have secrets
+	// Accept has a call sent, in order and once for each key, by the node that leads the account. Without an error it
+	// is stored.
+	Accept func(ctx context.Context, key string, call chain.Call) error
+	// Dial returns the connection to the chain, which all users in this process share, until release is called.
+	Dial func() (line chain.Chain, release func(), err error)
+	// Sign signs a hash. It is nil if the key is in an external signer, which signs transactions alone.
+	Sign func(hash [32]byte) ([]byte, error)
+}
+
+// ErrNoAccount means that no account has that name.
+var ErrNoAccount = errors.New("no [[accounts]] has that name")
+
+// Accounts is where services find them. It is safe for concurrent use.
+type Accounts struct {
+	mu   sync.Mutex
+	find func(name string) (Account, error)
+}
+
+// Offer is called once, by the service that keeps the accounts.
+func (a *Accounts) Offer(find func(name string) (Account, error)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.find = find
+}
+
+// Find returns the account with a name. The error is ErrNoAccount, or says what prevents its use.
+func (a *Accounts) Find(name string) (Account, error) {
+	a.mu.Lock()
+	find := a.find
+	a.mu.Unlock()
+	if find == nil {
+		return Account{}, fmt.Errorf("%w: %q", ErrNoAccount, name)
+	}
+	return find(name)
+}

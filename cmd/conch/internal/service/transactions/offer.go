@@ -1,0 +1,51 @@
+package transactions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/pending"
+)
+
+// offer finds an account for another service.
+func (s *service) offer(name string) (node.Account, error) {
+	a, kept, known := s.accounts.find(name)
+	if !known {
+		return node.Account{}, fmt.Errorf("%w: %q", node.ErrNoAccount, name)
+	}
+	out := node.Account{
+		Chain: a.Chain.Name, ID: uint64(a.Chain.ChainID), Address: a.Address,
+		Accept: func(ctx context.Context, key string, call chain.Call) error {
+			_, err := kept.Accept(ctx, pending.Intent{Account: a.Address, Key: key, Call: call})
+			if errors.Is(err, pending.ErrConflict) {
+				return fmt.Errorf("%w: %q", errKeyTaken, key)
+			}
+			return err
+		},
+		Dial: func() (chain.Chain, func(), error) {
+			shared, release, err := s.chains.acquire(a.Chain, s.connect)
+			if err != nil {
+				return nil, nil, err
+			}
+			return shared.driver, release, nil
+		},
+	}
+	for _, e := range a.Chain.places() {
+		out.Endpoints = append(out.Endpoints, e.URL)
+	}
+	if a.Signer != "" || s.dial != nil {
+		return out, nil
+	}
+	signer, err := s.keyring.open(a)
+	if err != nil {
+		return node.Account{}, err
+	}
+	if key, is := signer.(*evm.Keystore); is {
+		out.Sign = key.SignHash
+	}
+	return out, nil
+}
