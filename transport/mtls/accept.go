@@ -152,6 +152,16 @@ func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, erro
 	return c, e.admit(c)
 }
 
+// enter counts a stream that is served, unless Run is about to return.
+func (e *Endpoint) enter() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if !e.over {
+		e.handlers.Add(1)
+	}
+	return !e.over
+}
+
 // linger lets the other side read why it is refused: closed at once, a socket with unread bytes resets the connection.
 func linger(raw net.Conn) {
 	defer func() { _ = raw.Close() }()
@@ -174,11 +184,10 @@ func (e *Endpoint) server(ctx context.Context) *http.Server {
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostPacket), connect.WithCompression("gzip", nil, nil))
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != procedure {
+			if r.URL.Path != procedure || !e.enter() {
 				http.NotFound(w, r)
 				return
 			}
-			e.handlers.Add(1)
 			defer e.handlers.Done()
 			talk.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), controlKey{}, http.NewResponseController(w))))
 		}),

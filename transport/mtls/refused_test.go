@@ -32,10 +32,9 @@ func eventually(t testing.TB, what string, so func() bool) {
 	}
 }
 
-// until sends a message again and again until it arrives, as the machines of wings do, and returns it.
-func until(t testing.TB, from transport.Line, to string, at transport.Line, body string) transport.Envelope {
+// until sends a message again and again until it arrives, as the machines of wings do.
+func until(t testing.TB, from transport.Line, to string, at transport.Line, body string) {
 	t.Helper()
-	var got transport.Envelope
 	last := time.Time{}
 	eventually(t, fmt.Sprintf("%q arrives at %s", body, to), func() bool {
 		if time.Since(last) > 100*time.Millisecond {
@@ -44,7 +43,7 @@ func until(t testing.TB, from transport.Line, to string, at transport.Line, body
 		}
 		for {
 			select {
-			case got = <-at.Inbox():
+			case got := <-at.Inbox():
 				if string(got.Body) == body {
 					return true
 				}
@@ -53,7 +52,6 @@ func until(t testing.TB, from transport.Line, to string, at transport.Line, body
 			}
 		}
 	})
-	return got
 }
 
 // call makes a connection to a node as somebody who shows this certificate.
@@ -154,6 +152,13 @@ func TestWhoDoesNotSpeakTLS13(t *testing.T) {
 // impostor runs node a, which knows a peer b, and returns a stream of somebody who has b's key.
 func impostor(t *testing.T) (a *node, b mtls.Raw) {
 	t.Helper()
+	a, show := knowing(t)
+	return a, raw(t, a, show)
+}
+
+// knowing runs node a, which knows a peer b, and returns what b shows.
+func knowing(t *testing.T) (a *node, show tls.Certificate) {
+	t.Helper()
 	a = listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
 	key := identity(t, "b")
 	i, err := mtls.LoadIdentity(key, "")
@@ -163,7 +168,7 @@ func impostor(t *testing.T) (a *node, b mtls.Raw) {
 	a.cfg.Peers = []mtls.Peer{{Name: "b", URL: "https://127.0.0.1:1", Key: i.Fingerprint().String()}}
 	a.reload(t)
 	a.run(t)
-	return a, raw(t, a, mtls.CertificateOf(i))
+	return a, mtls.CertificateOf(i)
 }
 
 func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
