@@ -1,0 +1,243 @@
+package contracts
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// Section is the configuration of the service: [identity], [[peers]] and [[contracts]].
+type Section struct {
+	identity  Identity
+	peers     []Peer
+	contracts []Agreed
+}
+
+// Identity is [identity]: who this organisation is among the others.
+type Identity struct {
+	Name        string // as the others' [[peers]] call it
+	Listen      string // host:port for the peers
+	Key         string // file of conch identity new
+	Certificate string // file; empty: peers pin the key's fingerprint
+}
+
+// Peer is one [[peers]]: another organisation's node.
+type Peer struct {
+	Name string
+	URL  string // https://host:port
+	Key  string // fingerprint of its key; or else
+	CA   string // a file of the certificates of its CA
+}
+
+// Agreed is one [[contracts]]: what was agreed on. The contract on the chain has to say the same.
+type Agreed struct {
+	Address      string
+	Account      string            // name of the [[accounts]] that sends for this node and is its account in the contract
+	Members      []string          // names, in the contract's order
+	Accounts     map[string]string // the members' accounts, by their names
+	Committee    []string          // names; empty: all members
+	Endorsements int               // 0: all members
+	RangeSize    int
+	Depth        int
+	Life         int
+	Policy       string
+	Domain       string
+	Issuer       string // of notes: the member whose intents may issue some
+}
+
+// The defaults of an Agreed. They fit a chain with a block each few seconds.
+const (
+	defaultRange = 100
+	defaultDepth = 2
+	defaultLife  = 50
+	rendezvous   = "rendezvous"
+	ring         = "ring"
+	allMembers   = "all"
+)
+
+// Table implements config.Section.
+func (*Section) Table() string { return "contracts" }
+
+// Keys implements config.Section.
+func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{
+		"identity": func(place string, value any) {
+			d.Table(place, value, map[string]config.Setter{
+				"name": d.Word(&s.identity.Name), "listen": d.Word(&s.identity.Listen), "key": d.Path(&s.identity.Key), "certificate": d.Path(&s.identity.Certificate),
+			})
+		},
+		"peers": func(place string, value any) {
+			for i, v := range d.Tables(place, value) {
+				var one Peer
+				d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
+					"name": d.Word(&one.Name), "url": d.Word(&one.URL), "key": d.Word(&one.Key), "ca": d.Path(&one.CA),
+				})
+				s.peers = append(s.peers, one)
+			}
+		},
+		"contracts": func(place string, value any) {
+			for i, v := range d.Tables(place, value) {
+				s.contracts = append(s.contracts, readAgreed(d, fmt.Sprintf("%s[%d]", place, i), v))
+			}
+		},
+	}
+}
+
+func readAgreed(d *config.Decoder, place string, value any) Agreed {
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}
+	d.Table(place, value, map[string]config.Setter{
+		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
+		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
+		"policy": d.Word(&one.Policy), "domain": d.Word(&one.Domain), "issuer": d.Word(&one.Issuer),
+		"endorsement": func(place string, v any) {
+			if v == allMembers {
+				return
+			}
+			if d.Count(&one.Endorsements)(place, v); one.Endorsements == 0 {
+				d.Fault(place, `write "all", or the number of members that have to endorse, such as 3`)
+			}
+		},
+	})
+	return one
+}
+
+// accounts reads a table of the members' accounts.
+func accounts(d *config.Decoder, to *map[string]string) config.Setter {
+	return func(place string, value any) {
+		table, is := value.(map[string]any)
+		if !is {
+			d.Fault(place, `must be a table such as { bank = "0x…", north = "0x…" }`)
+			return
+		}
+		*to = map[string]string{}
+		for name, v := range table {
+			var text string
+			d.Text(&text)(config.Under(place, name), v)
+			(*to)[name] = text
+		}
+	}
+}
+
+// Settle implements config.Section.
+func (s *Section) Settle(*config.Decoder) {
+	for i := range s.contracts {
+		one := &s.contracts[i]
+		one.Address = strings.ToLower(one.Address)
+		if len(one.Committee) == 0 {
+			one.Committee = one.Members
+		}
+		if one.Endorsements == 0 {
+			one.Endorsements = len(one.Members)
+		}
+	}
+}
+
+// Organisation is the role of an organisation's node: one process runs it at a time.
+type Organisation struct{ Name string }
+
+// Roles implements config.Section. The fenced door is enough: the database refuses what a stale leader stores, nothing
+// leaves before it is stored, and the ledger takes an intent once.
+func (s *Section) Roles() []config.Role {
+	if len(s.contracts) == 0 {
+		return nil
+	}
+	name := "sequencer:" + s.identity.Name
+	return []config.Role{{Name: name, Scope: name, Fenced: true, Does: Organisation{s.identity.Name}}}
+}
+
+// Validate implements config.Section.
+func (s *Section) Validate(d *config.Decoder, c config.Config) {
+	if len(s.contracts) == 0 {
+		return
+	}
+	if c.Node.Standalone {
+		d.Fault("contracts", "a standalone node forgets what it has promised: give it a database, or take the contracts out")
+	}
+	s.validateIdentity(d)
+	s.validatePeers(d)
+	for i, one := range s.contracts {
+		s.validateAgreed(d, fmt.Sprintf("contracts[%d]", i), one, slices.IndexFunc(s.contracts, func(o Agreed) bool { return o.Address == one.Address }) < i)
+	}
+}
+
+func (s *Section) validateIdentity(d *config.Decoder) {
+	if s.identity.Name == "" {
+		d.Fault("identity.name", "is missing: it is what the [[peers]] of the others call this organisation")
+	}
+	if s.identity.Key == "" {
+		d.Fault("identity.key", "is missing: conch identity new makes a key; name its file")
+	}
+	if s.identity.Listen == "" {
+		d.Fault("identity.listen", `is missing: it is where the peers connect, such as "0.0.0.0:7443"`)
+	}
+}
+
+func (s *Section) validatePeers(d *config.Decoder) {
+	for i, p := range s.peers {
+		place := fmt.Sprintf("peers[%d]", i)
+		switch {
+		case p.Name == "":
+			d.Fault(place+".name", "is missing: it is what the peer's own [identity] calls it")
+		case p.Name == s.identity.Name:
+			d.Fault(place+".name", "%q is this node itself: take the peer out", p.Name)
+		case slices.IndexFunc(s.peers, func(o Peer) bool { return o.Name == p.Name }) < i:
+			d.Fault(place+".name", "%q is the name of another peer already", p.Name)
+		}
+		if u, err := url.Parse(p.URL); err != nil || u.Scheme != "https" || u.Host == "" {
+			d.Fault(place+".url", `is not a URL such as "https://north.example:7443"`)
+		}
+		if (p.Key == "") == (p.CA == "") {
+			d.Fault(place, "needs one of key, which is what conch identity show prints there, and ca")
+		}
+	}
+}
+
+func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, twice bool) {
+	if raw, err := chain.ParseHex(one.Address); err != nil || len(raw) != addressBytes {
+		d.Fault(place+".address", "%q is not an address: conch contract deploy prints one", one.Address)
+	} else if twice {
+		d.Fault(place+".address", "%s is there twice", one.Address)
+	}
+	if one.Account == "" {
+		d.Fault(place+".account", "is missing: name the [[accounts]] with which this node signs and sends")
+	}
+	if one.Policy != rendezvous && one.Policy != ring {
+		d.Fault(place+".policy", "%q is none of rendezvous, ring", one.Policy)
+	}
+	if len(one.Members) == 0 {
+		d.Fault(place+".members", "is missing: name all members, in the order of the contract")
+	}
+	for _, name := range one.Members {
+		if name != s.identity.Name && !slices.ContainsFunc(s.peers, func(p Peer) bool { return p.Name == name }) {
+			d.Fault(place+".members", "%q is neither this node nor one of the [[peers]]", name)
+		}
+		if raw, err := chain.ParseHex(one.Accounts[name]); err != nil || len(raw) != addressBytes {
+			d.Fault(config.Under(place+".accounts", name), "%q is not the address of an account: write 0x and 40 hexadecimal digits", one.Accounts[name])
+		}
+	}
+	if len(one.Members) > 0 && !slices.Contains(one.Members, s.identity.Name) {
+		d.Fault(place+".members", "%q, this node, is not among them", s.identity.Name)
+	}
+	if _, err := rulesOf(one); err != nil {
+		d.Fault(place+".domain", "%s", config.Plain(err))
+	}
+	if err := declaration(one, 1).Validate(); err != nil && len(one.Members) > 0 {
+		d.Fault(place, "%s", config.Plain(err))
+	}
+}
+
+const addressBytes = 20
+
+// accountOf returns a member's account; empty if it is none.
+func (a Agreed) accountOf(name string) ledger.Account {
+	raw, err := chain.ParseHex(a.Accounts[name])
+	if err != nil || len(raw) != addressBytes {
+		return ""
+	}
+	return ledger.Account(raw)
+}
