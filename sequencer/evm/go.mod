@@ -4,7 +4,7 @@ go 1.26.0
 
 require (
 	github.com/conchhq/conch v0.0.0
-	github.com/conchhq/conch/chain/evm v0.0.0-00010101000000-000000000000
+	github.com/conchhq/conch/chain/evm v0.0.0
 	github.com/ethereum/go-ethereum v1.17.10
 	go.uber.org/goleak v1.3.0
 )
