@@ -20,6 +20,7 @@ type sum struct {
 	intent     map[ledger.Sequence]*ending
 	endings    []*ending // in the order in which they were named first
 	grants     []sender.GrantRow
+	granted    map[grantName]bool
 	attempts   map[ledger.Hash]bool
 	wholes     []sequencer.Landed // contents, each once
 	work       map[ledger.Intent]*dispatch
@@ -28,6 +29,13 @@ type sum struct {
 	states     changed[ledger.StateID, domain.State]
 	missing    changed[ledger.Hash, book.Missing]
 	early      changed[ledger.StateID, ledger.StateID]
+}
+
+// grantName is what makes a grant the same.
+type grantName struct {
+	ledger.Sequence
+	assembled ledger.Hash
+	request   wire.RequestID
 }
 
 // ending is what changes of an intent's row.
@@ -79,7 +87,8 @@ func fold(changes []sequencer.Change) (all []*sum) {
 		s := of[c.Contract]
 		if s == nil {
 			s = &sum{
-				contract: c.Contract, intent: map[ledger.Sequence]*ending{}, attempts: map[ledger.Hash]bool{}, work: map[ledger.Intent]*dispatch{},
+				contract: c.Contract, intent: map[ledger.Sequence]*ending{}, granted: map[grantName]bool{},
+				attempts: map[ledger.Hash]bool{}, work: map[ledger.Intent]*dispatch{},
 			}
 			of[c.Contract], all = s, append(all, s)
 		}
@@ -100,7 +109,11 @@ func fold(changes []sequencer.Change) (all []*sum) {
 func (s *sum) owned(c *sender.Store) {
 	s.intents = append(s.intents, c.Intents...)
 	for _, g := range c.Grants {
-		s.grants = append(s.grants, g)
+		name := grantName{g.Sequence, g.Grant.Assembled, g.Request}
+		if !s.granted[name] { // what is stored in one statement does not see itself
+			s.granted[name] = true
+			s.grants = append(s.grants, g)
+		}
 		s.whole(g.Grant.Assembled, g.Whole)
 	}
 	for _, m := range c.Marks {

@@ -33,12 +33,12 @@ func TestWhatIsPackedComesBack(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(gotNeeds, needs) || !reflect.DeepEqual(gotAll, all) {
 			t.Fatalf("%+v and %+v are read as %+v and %+v, %v", needs, all, gotNeeds, gotAll, err)
 		}
-		for cut := range len(a) {
+		for cut := range a {
 			if got, _, err := pgstore.Unpack(a[:cut], nil); err == nil && len(got) == len(needs) {
 				t.Fatalf("%d of %d bytes are read as all %d needs", cut, len(a), len(got))
 			}
 		}
-		for cut := range len(b) {
+		for cut := range b {
 			if _, got, err := pgstore.Unpack(nil, b[:cut]); err == nil && len(got) == len(all) {
 				t.Fatalf("%d of %d bytes are read as all %d endorsements", cut, len(b), len(got))
 			}

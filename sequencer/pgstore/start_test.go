@@ -161,7 +161,9 @@ func TestALateWriteUndoesNothing(t *testing.T) {
 		END $$`)
 	proxy, url := db.Proxy(t)
 	slow := begin(t, opened(t, pg.Config{URL: url, AppName: "slow"}), 1)
-	dispatched := func(name byte) sequencer.Change { return marked(sender.Mark{Sequence: number(1), Dispatched: ledger.Hash{name}}) }
+	dispatched := func(name byte) sequencer.Change {
+		return marked(sender.Mark{Sequence: number(1), Dispatched: ledger.Hash{name}})
+	}
 	write(t, slow, submitted(1, "a"), dispatched(1))
 	blocker := db.Connect(t)
 	run(t, blocker, `SELECT pg_advisory_lock(2)`)
