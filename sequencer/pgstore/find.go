@@ -42,6 +42,10 @@ const findSQL = `
 	SELECT sequence, ended, coalesce(confirmed, false), landed, coalesce(block, 0), why
 	  FROM conch.sequencer_intents WHERE contract = $1 AND pg_catalog.sha256(key) = pg_catalog.sha256($2) AND key = $2`
 
+const attemptsSQL = `
+	SELECT n.hash, a.contents FROM ` + hashes + `
+	 CROSS JOIN LATERAL (SELECT contents FROM conch.sequencer_attempts WHERE contract = n.contract AND assembled = n.hash OFFSET 0) a`
+
 // Attempts implements [sequencer.Store].
 func (s *Store) Attempts(ctx context.Context, contract string, assembled []ledger.Hash) (found []wire.Whole, err error) {
 	if len(assembled) == 0 {
@@ -49,7 +53,7 @@ func (s *Store) Attempts(ctx context.Context, contract string, assembled []ledge
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	rows, err := s.db.readers.Query(ctx, `SELECT assembled, contents FROM conch.sequencer_attempts WHERE contract = $1 AND assembled = ANY ($2)`, contract, list(assembled))
+	rows, err := s.db.readers.Query(ctx, attemptsSQL, contract, list(assembled))
 	if err != nil {
 		return nil, err
 	}

@@ -71,6 +71,8 @@ func (s *Store) Load(ctx context.Context, contract string) (stored sequencer.Sto
 }
 
 // inOrder makes the planner read open rows by their index, one after the other, however many rows there are that have ended.
+// The statements help: each looks for the rows that belong to a row by all columns of their key. Of a table that was never
+// analysed the planner believes that a contract has one row, and would compare all of them with each.
 const inOrder = `SELECT set_config('jit', 'off', true), set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 	set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true)`
 
@@ -80,14 +82,14 @@ const (
 		  FROM conch.sequencer_intents WHERE contract = $1 AND NOT ended ORDER BY place`
 	loadGrants = `
 		SELECT g.assembled, g.given_to, g.coordinator, g.delegation, g.incarnation, g.request, g.valid_until, g.needs, a.contents
-		  FROM (SELECT contract, sequence, place FROM conch.sequencer_intents WHERE contract = $1 AND NOT ended) i
-		  JOIN conch.sequencer_grants g ON g.contract = i.contract AND g.sequence = i.sequence
-		  LEFT JOIN conch.sequencer_attempts a ON a.contract = g.contract AND a.assembled = g.assembled
+		  FROM (SELECT contract, sequence, place FROM conch.sequencer_intents WHERE contract = $1 AND NOT ended ORDER BY place) i
+		  CROSS JOIN LATERAL (SELECT * FROM conch.sequencer_grants WHERE contract = i.contract AND sequence = i.sequence OFFSET 0) g
+		  LEFT JOIN LATERAL (SELECT contents FROM conch.sequencer_attempts WHERE contract = i.contract AND assembled = g.assembled OFFSET 0) a ON true
 		 ORDER BY i.place, g.place`
 	loadDispatches = `
 		SELECT d.assembled, d.endorsements, d.coordinator, d.delegation, d.valid_until, d.signature, d.noted, a.contents
 		  FROM conch.sequencer_dispatches d
-		  LEFT JOIN conch.sequencer_attempts a ON a.contract = d.contract AND a.assembled = d.assembled
+		  LEFT JOIN LATERAL (SELECT contents FROM conch.sequencer_attempts WHERE contract = d.contract AND assembled = d.assembled OFFSET 0) a ON true
 		 WHERE d.contract = $1 ORDER BY d.place`
 )
 

@@ -54,8 +54,10 @@ func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []
 	return twice, nil
 }
 
-// byIndex makes the planner fetch the rows of a write one by one by their keys, instead of reading a whole table: of one
-// that was never analysed it knows nothing. Compiling costs more than it saves.
+// byIndex makes the planner fetch the rows of a write one by one by their keys, instead of reading a whole table. The
+// statements help: they give the contract in every row and not as a constant, or ask in a subquery for one row at a time.
+// Of a table that was never analysed the planner believes that a contract has one row, and would compare all its rows
+// with the whole write. Compiling costs more than it saves.
 const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
 	set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
 

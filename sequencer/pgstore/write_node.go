@@ -12,21 +12,24 @@ func (s *sum) queueDispatches(batch *pgx.Batch) {
 	s.queueRows(batch, rows)
 	if len(noted) > 0 {
 		owners, sequences := named(noted)
-		batch.Queue(`UPDATE conch.sequencer_dispatches d SET noted = true FROM `+names+` WHERE d.contract = n.contract AND d.owner = n.owner AND d.sequence = n.sequence AND NOT d.noted`,
+		batch.Queue(`UPDATE conch.sequencer_dispatches d SET noted = true FROM `+intents+` WHERE d.contract = n.contract AND d.owner = n.owner AND d.sequence = n.sequence AND NOT d.noted`,
 			s.contract, owners, sequences)
 	}
 	if len(over) > 0 {
 		owners, sequences := named(over)
-		batch.Queue(`DELETE FROM conch.sequencer_dispatches d USING `+names+` WHERE d.contract = n.contract AND d.owner = n.owner AND d.sequence = n.sequence`,
+		batch.Queue(`DELETE FROM conch.sequencer_dispatches d USING `+intents+` WHERE d.contract = n.contract AND d.owner = n.owner AND d.sequence = n.sequence`,
 			s.contract, owners, sequences)
 	}
 }
 
-// names is the table n of some intents of one contract.
-const names = `(SELECT $1::text AS contract, n.* FROM unnest($2::bytea[], $3::bytea[]) AS n(owner, sequence) OFFSET 0) n`
+// intents is the table n of some intents of one contract.
+const intents = `(SELECT $1::text AS contract, n.* FROM unnest($2::bytea[], $3::bytea[]) AS n(owner, sequence) OFFSET 0) n`
 
-func named(intents []ledger.Intent) (owners, sequences [][]byte) {
-	for _, in := range intents {
+// hashes is the table n of some hashes of one contract.
+const hashes = `(SELECT $1::text AS contract, n.* FROM pg_catalog.unnest($2::bytea[]) AS n(hash) OFFSET 0) n`
+
+func named(all []ledger.Intent) (owners, sequences [][]byte) {
+	for _, in := range all {
 		owners, sequences = append(owners, []byte(in.Owner)), append(sequences, sequence(in.Sequence))
 	}
 	return owners, sequences
@@ -67,20 +70,20 @@ func (s *sum) queueBook(batch *pgx.Batch) {
 	s.queueStates(batch)
 	lacks, heard := s.missing.split()
 	if len(lacks) > 0 {
-		var hashes, owners, sequences [][]byte
+		var names, owners, sequences [][]byte
 		var blocks []int64
 		for _, m := range lacks {
-			hashes, owners, sequences = append(hashes, m.Assembled[:]), append(owners, []byte(m.Owner)), append(sequences, sequence(m.Sequence))
+			names, owners, sequences = append(names, m.Assembled[:]), append(owners, []byte(m.Owner)), append(sequences, sequence(m.Sequence))
 			blocks = append(blocks, int64(m.Number))
 		}
 		batch.Queue(`
 			INSERT INTO conch.sequencer_missing (contract, assembled, owner, sequence, block)
 			SELECT $1, n.* FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[]) AS n
 			    ON CONFLICT (contract, assembled) DO UPDATE SET owner = excluded.owner, sequence = excluded.sequence, block = excluded.block`,
-			s.contract, hashes, owners, sequences, blocks)
+			s.contract, names, owners, sequences, blocks)
 	}
 	if len(heard) > 0 {
-		batch.Queue(`DELETE FROM conch.sequencer_missing WHERE contract = $1 AND assembled = ANY ($2)`, s.contract, list(heard))
+		batch.Queue(`DELETE FROM conch.sequencer_missing d USING `+hashes+` WHERE d.contract = n.contract AND d.assembled = n.hash`, s.contract, list(heard))
 	}
 	early, late := s.early.split()
 	if len(early) > 0 {
@@ -88,10 +91,10 @@ func (s *sum) queueBook(batch *pgx.Batch) {
 		for _, id := range early {
 			ids = append(ids, id[:])
 		}
-		batch.Queue(`INSERT INTO conch.sequencer_early (contract, id) SELECT $1, n.* FROM unnest($2::bytea[]) AS n ON CONFLICT DO NOTHING`, s.contract, ids)
+		batch.Queue(`INSERT INTO conch.sequencer_early (contract, id) SELECT $1, n.* FROM pg_catalog.unnest($2::bytea[]) AS n ON CONFLICT DO NOTHING`, s.contract, ids)
 	}
 	if len(late) > 0 {
-		batch.Queue(`DELETE FROM conch.sequencer_early WHERE contract = $1 AND id = ANY ($2)`, s.contract, list(late))
+		batch.Queue(`DELETE FROM conch.sequencer_early d USING `+hashes+` WHERE d.contract = n.contract AND d.id = n.hash`, s.contract, list(late))
 	}
 }
 
@@ -109,7 +112,7 @@ func (s *sum) queueStates(batch *pgx.Batch) {
 			s.contract, ids, owners, sequences, hashes, salts, data)
 	}
 	if len(removed) > 0 {
-		batch.Queue(`DELETE FROM conch.sequencer_states WHERE contract = $1 AND id = ANY ($2)`, s.contract, list(removed))
+		batch.Queue(`DELETE FROM conch.sequencer_states d USING `+hashes+` WHERE d.contract = n.contract AND d.id = n.hash`, s.contract, list(removed))
 	}
 }
 

@@ -26,8 +26,8 @@ func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
 		  FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bigint[]) WITH ORDINALITY AS n(sequence, key, payload, deadline, place)
 		 ORDER BY n.place ON CONFLICT DO NOTHING`, s.contract, sequences, keys, payloads, deadlines)
 	batch.Queue(`
-		SELECT n.sequence FROM unnest($2::bytea[]) WITH ORDINALITY AS n(sequence, place)
-		 WHERE NOT EXISTS (SELECT FROM conch.sequencer_intents i WHERE i.contract = $1 AND i.sequence = n.sequence) ORDER BY n.place`,
+		SELECT n.sequence FROM pg_catalog.unnest($2::bytea[]) WITH ORDINALITY AS n(sequence, place)
+		 WHERE (SELECT true FROM conch.sequencer_intents i WHERE i.contract = $1 AND i.sequence = n.sequence) IS NULL ORDER BY n.place`,
 		s.contract, sequences).Query(func(rows pgx.Rows) error {
 		var second []byte
 		_, err := pgx.ForEachRow(rows, []any{&second}, func() error {
@@ -75,8 +75,8 @@ func (s *sum) queueGrants(batch *pgx.Batch) {
 		SELECT $1, n.sequence, n.assembled, n.given_to, n.coordinator, n.delegation, n.incarnation, n.needs, n.until, n.request
 		  FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bytea[], $8::bytea[], $9::bigint[], $10::bigint[])
 		    WITH ORDINALITY AS n(sequence, assembled, given_to, coordinator, delegation, incarnation, needs, until, request, place)
-		 WHERE NOT EXISTS (SELECT FROM conch.sequencer_grants g WHERE g.contract = $1 AND g.sequence = n.sequence
-		           AND g.assembled = n.assembled AND g.incarnation = n.incarnation AND g.request = n.request)
+		 WHERE (SELECT true FROM conch.sequencer_grants g WHERE g.contract = $1 AND g.sequence = n.sequence
+		           AND g.assembled = n.assembled AND g.incarnation = n.incarnation AND g.request = n.request LIMIT 1) IS NULL
 		 ORDER BY n.place`,
 		s.contract, sequences, names, to, coordinators, delegations, incarnations, needs, until, requests)
 }
