@@ -71,6 +71,8 @@
 //   - [github.com/conchhq/conch/sequencer/endorser]: which attempts a member endorses.
 //   - [github.com/conchhq/conch/sequencer/sender]: the owner of intents, which grants
 //     their attempts and says how each ended.
+//   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
+//     which fences every write.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -98,7 +100,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - sequencer/pgstore: the tables of a node of the sequencer
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate

@@ -1,6 +1,7 @@
 package sequencer_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/conchhq/conch/sequencer"
@@ -10,4 +11,12 @@ import (
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	sequencertest.Exercise(t, func(*testing.T) sequencer.Store { return sequencer.NewMemory() })
+}
+
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	sequencertest.Crashes(t, func(*testing.T) sequencertest.Begin {
+		m := sequencer.NewMemory()
+		return func(context.Context) sequencer.Store { return m }
+	})
 }

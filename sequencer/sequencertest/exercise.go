@@ -26,7 +26,7 @@ func Exercise(t *testing.T, open func(t *testing.T) sequencer.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, sequencer.Store){
 		"intents": intents, "keys": keys, "grants": grants, "marks": marks, "results": results, "rows": rows,
-		"book": books, "contents": contents, "again": again, "apart": apart, "list": list,
+		"book": books, "contents": contents, "again": again, "apart": apart, "list": list, "odd": odd, "random": random,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,34 @@
+package pgstore_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/pgstore"
+	"github.com/conchhq/conch/sequencer/sequencertest"
+)
+
+// beginning starts nodes under an epoch over a database, and again as long as it does not answer.
+func beginning(d *pgstore.Database, epoch int64) sequencertest.Begin {
+	return func(ctx context.Context) sequencer.Store {
+		for {
+			if s, err := d.Begin(ctx, token(epoch)); err == nil {
+				return s
+			}
+			select {
+			case <-time.After(5 * time.Millisecond):
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	}
+}
+
+// P28, P38 to P42: five nodes over five databases die at every crash point.
+func TestCrashes(t *testing.T) {
+	t.Parallel()
+	sequencertest.Crashes(t, func(t *testing.T) sequencertest.Begin { return beginning(opened(t, pgtest.New(t).Config()), 1) })
+}

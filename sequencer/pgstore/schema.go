@@ -1,0 +1,96 @@
+package pgstore
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/migrate"
+)
+
+//go:embed migrations/*.sql
+var files embed.FS
+
+// Migrations returns the migrations of the tables. They need the election's schema.
+func Migrations() migrate.Set {
+	sub, err := fs.Sub(files, "migrations")
+	if err != nil {
+		sub = files // impossible: the folder is embedded above
+	}
+	return migrate.Set{Wing: "sequencer", Files: sub}
+}
+
+// Up migrates the tables to the latest version.
+func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
+	return migrate.Up(ctx, conn, Migrations(), progress)
+}
+
+// Status returns the migrations, and when each was applied.
+func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
+	return migrate.Status(ctx, conn, Migrations())
+}
+
+// SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
+// programs N and N − 1, so it also works with SchemaMax + 1.
+const (
+	SchemaMin = 1
+	SchemaMax = 1
+)
+
+// SchemaError reports that this program cannot work with the tables. Version 0 means none.
+type SchemaError struct{ Version int }
+
+func (e *SchemaError) Error() string {
+	switch {
+	case e.Version == 0:
+		return "the database has no tables for a node of the sequencer: run `conch migrate up`"
+	case e.Version < SchemaMin:
+		return fmt.Sprintf("the tables of the sequencer are at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
+	}
+	return fmt.Sprintf("the tables of the sequencer are at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
+}
+
+func checkVersion(v int) error {
+	if v < SchemaMin || v > SchemaMax+1 {
+		return &SchemaError{Version: v}
+	}
+	return nil
+}
+
+// OpenError reports that the tables cannot be removed, because work is unfinished.
+type OpenError struct {
+	Intents    int // that have not ended
+	Dispatches int // that the ledger has not decided
+}
+
+func (e *OpenError) Error() string {
+	return fmt.Sprintf("%d intents have not ended and %d dispatches are not decided: grants that have left could no longer be followed: let the node finish them first", e.Intents, e.Dispatches)
+}
+
+// RefuseOpen returns an [*OpenError] if work is unfinished, and locks the tables, in the transaction that
+// removes them. Keys, results and states go too: a known key is then a new intent, and the book begins anew.
+func RefuseOpen(ctx context.Context, tx pgx.Tx) error {
+	// Count before locking too: while this waits for a lock, a node's writes wait behind it.
+	if err := countOpen(ctx, tx); err != nil {
+		return err
+	}
+	// In the order in which a write takes the locks.
+	_, err := tx.Exec(ctx, `LOCK TABLE conch.sequencer_nodes, conch.sequencer_contracts, conch.sequencer_intents, conch.sequencer_dispatches IN ACCESS EXCLUSIVE MODE`)
+	if err != nil {
+		return err
+	}
+	return countOpen(ctx, tx)
+}
+
+func countOpen(ctx context.Context, tx pgx.Tx) error {
+	var e OpenError
+	err := tx.QueryRow(ctx, `
+		SELECT (SELECT count(*) FROM conch.sequencer_intents WHERE NOT ended), (SELECT count(*) FROM conch.sequencer_dispatches)`).Scan(&e.Intents, &e.Dispatches)
+	if err == nil && e != (OpenError{}) {
+		return &e
+	}
+	return err
+}

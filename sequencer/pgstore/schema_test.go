@@ -1,0 +1,68 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/pgstore"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+// SchemaMax is the version of the newest migration.
+func TestTheNewestMigrationIsKnown(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
+	if err != nil || len(files) != pgstore.SchemaMax {
+		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
+	}
+}
+
+// The tables cannot be removed while an intent or a dispatch is open: a grant may have left. Without them a program says
+// what is missing.
+func TestTablesAreRemovedOnlyWhenAllHasEnded(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	d := opened(t, db.Config())
+	conn := db.Connect(t)
+	if err := d.Check(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s := begin(t, d, 1)
+	everything(t, s)
+	down := func() error {
+		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
+			return pgstore.RefuseOpen(ctx, tx)
+		}})
+	}
+	var open *pgstore.OpenError
+	if err := down(); !errors.As(err, &open) || *open != (pgstore.OpenError{Intents: 1, Dispatches: 1}) {
+		t.Errorf("with open work: %v, want an OpenError with one of each", err)
+	}
+	write(t, s, sequencer.Change{Contract: "k", Over: []ledger.Intent{{Owner: "you", Sequence: number(9)}}, Sender: &sender.Store{Results: []sender.Result{{Sequence: number(1)}}}})
+	if err := down(); err != nil {
+		t.Fatal(err)
+	}
+	var left int
+	if err := conn.QueryRow(t.Context(), `SELECT count(*) FROM pg_class WHERE relname LIKE 'sequencer%' AND relname NOT LIKE 'sequencer_schema_version%'`).Scan(&left); err != nil || left > 0 {
+		t.Errorf("%d things are left, error %v", left, err)
+	}
+	var schema *pgstore.SchemaError
+	if err := d.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
+		t.Errorf("without tables: %v, want a SchemaError", err)
+	}
+	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+		t.Errorf("the status is %+v, %v", all, err)
+	}
+	everything(t, begin(t, d, 1))
+}
