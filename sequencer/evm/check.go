@@ -77,7 +77,7 @@ func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
 			return nil, fmt.Errorf("%w: the code at %v is not that of this version with this declaration", ErrOther, part.at)
 		}
 	}
-	return &Reader{node: node, address: address, contract: c, since: since}, nil
+	return &Reader{node: node, address: address, contract: c, since: since, window: searched}, nil
 }
 
 // differ names every field in which two declarations differ.

@@ -50,3 +50,12 @@ func DecodeDeclaration(b []byte) (ledger.Contract, error) { return decodeDeclara
 
 // Declaration is what decodeDeclaration reads.
 func Declaration(c ledger.Contract) []byte { return tuple(behind(declaration(c))) }
+
+// Gas is the limit that a transaction gets.
+func Gas(c ledger.Contract, tx ledger.Sent, data []byte) uint64 { return gas(c, tx, data) }
+
+// Loads are the transactions of what is sent.
+func Loads(c ledger.Contract, tx ledger.Sent) ([]ledger.Sent, error) { return loads(c, tx) }
+
+// Narrow has the log searched over so few blocks at once.
+func (r *Reader) Narrow(blocks uint64) { r.window = blocks }

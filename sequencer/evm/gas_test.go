@@ -36,13 +36,19 @@ func (m *meter) entry(owner, signatures, outputs int, inputs, reads []ledger.Sta
 	for i := range outputs {
 		e.Outputs = append(e.Outputs, hashOf("output", m.lineage, m.counter, i))
 	}
+	m.sign(&e, owner, signatures)
+	return e
+}
+
+// sign has so many endorse an entry, and its owner grant it.
+func (m *meter) sign(e *ledger.Entry, owner, signatures int) {
+	e.Endorsements = nil
 	assembled := evm.Scheme{}.Assembled(m.c, e.Attempt)
 	for i := range signatures {
 		e.Endorsements = append(e.Endorsements, ledger.Endorsement{Member: i, Signature: m.all[i].sign(assembled)})
 	}
 	e.Grant = ledger.Grant{Assembled: assembled, Coordinator: m.sender().name(), Delegation: hashOf("delegation", m.counter), ValidUntil: 1e6}
 	e.Grant.Signature = m.all[owner].sign(evm.Scheme{}.Granted(m.c, e.Grant))
-	return e
 }
 
 func (m *meter) sender() account { return m.all[len(m.all)-1] }

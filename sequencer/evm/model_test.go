@@ -250,6 +250,7 @@ func agree(t *testing.T, n *node, seed uint64, blocks int, reasons map[ledger.Re
 		t: t, chance: rand.New(rand.NewPCG(seed, 1)), Fixture: f, place: at, model: ledger.NewModel(f.Contract, evm.Scheme{}),
 		first: at.Number(), intents: map[ledger.Intent]bool{}, reasons: reasons,
 	}
+	at.reader.Narrow(7)
 	for p.model.Number() < p.first {
 		p.model.Block()
 	}

@@ -29,6 +29,7 @@ type Reader struct {
 	address  common.Address
 	contract ledger.Contract
 	since    uint64
+	window   uint64 // over how many blocks one request searches the log
 }
 
 // block is what is read of a block's header.
@@ -179,8 +180,8 @@ func (r *Reader) ask(ctx context.Context, b block, calls [][]byte) (answers []bo
 	return answers, nil
 }
 
-// mostSearched is over how many blocks one request searches the log.
-const mostSearched = 2_000
+// searched is over how many blocks one request searches the log: common providers allow so many.
+const searched = 2_000
 
 // search finds how intents ended that are over, in the log up to a block, the newest first.
 func (r *Reader) search(ctx context.Context, to uint64, over map[ledger.Intent]bool) (map[ledger.Intent][2]ledger.Hash, error) {
@@ -191,7 +192,7 @@ func (r *Reader) search(ctx context.Context, to uint64, over map[ledger.Intent]b
 	}
 	topics := []any{[]common.Hash{landedTopic, cancelledTopic}, asHashes(owners), asHashes(sequences)}
 	for len(found) < len(over) {
-		from := max(r.since, to-min(to, mostSearched-1))
+		from := max(r.since, to-min(to, r.window-1))
 		var logs []types.Log
 		query := map[string]any{"address": r.address, "fromBlock": hexutil.EncodeUint64(from), "toBlock": hexutil.EncodeUint64(to), "topics": topics}
 		if err := r.node.CallContext(ctx, &logs, "eth_getLogs", query); err != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/sequencer/evm"
@@ -103,6 +104,56 @@ func TestNobodySigns(t *testing.T) {
 			if (evm.Scheme{}).Verify(who, h, s) {
 				t.Errorf("%v has signed by %x", who, s)
 			}
+		}
+	}
+}
+
+// Q3: of the high values of s, two words can hold those below 2^255. A key is made for which the signature of an attempt
+// has one: it does not count, and the same signature with the low s does.
+func TestAHighSInTwoWords(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	c, all, creator := declare(t, s.node, 2, 1)
+	var nonce hexutil.Uint64
+	s.call(t, &nonce, "eth_getTransactionCount", creator.address(), "latest")
+	c.Address = crypto.CreateAddress(creator.address(), uint64(nonce)).Hex()
+	a := ledger.Attempt{Intent: ledger.Intent{Owner: all[0].name(), Sequence: ledger.Sequence{Counter: 1}}}
+	assembled := evm.Scheme{}.Assembled(c, a)
+
+	curve, n := crypto.S256(), crypto.S256().Params().N
+	high := new(big.Int).Add(new(big.Int).Rsh(n, 1), big.NewInt(1))
+	k := big.NewInt(0x5eed)
+	x, y := curve.ScalarBaseMult(k.Bytes())
+	d := new(big.Int).Mul(high, k) // s = (z + r d) / k, solved for d
+	d.Sub(d, new(big.Int).SetBytes(assembled[:]))
+	d.Mul(d, new(big.Int).ModInverse(x, n)).Mod(d, n)
+	key, err := crypto.ToECDSA(d.FillBytes(make([]byte, 32)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	member := account{key}
+	c.Members = []ledger.Account{all[0].name(), member.name()}
+	c.Committee = c.Members
+	at, _ := create(t, s.node, creator, &c, evm.Creation)
+	p := &place{t: t, node: s.node, at: at, contract: c, by: map[ledger.Account]account{creator.name(): creator}}
+
+	bad := make([]byte, 65)
+	x.FillBytes(bad[:32])
+	high.FillBytes(bad[32:64])
+	bad[64] = 27 + byte(y.Bit(0))
+	good := malleated(slices.Clone(bad))
+	if bad[32] >= 0x80 || (evm.Scheme{}).Verify(member.name(), assembled, bad) || !(evm.Scheme{}).Verify(member.name(), assembled, good) {
+		t.Errorf("the high s counts, or the low one does not: %x", bad)
+	}
+	for _, by := range []struct {
+		signature []byte
+		want      ledger.Reason
+	}{{bad, ledger.NotEndorsed}, {good, ledger.Taken}} {
+		e := ledger.Entry{Attempt: a, Endorsements: []ledger.Endorsement{{Member: 1, Signature: by.signature}}}
+		e.Grant = ledger.Grant{Assembled: assembled, Coordinator: creator.name(), ValidUntil: 1 << 40}
+		e.Grant.Signature = all[0].sign(evm.Scheme{}.Granted(c, e.Grant))
+		if facts := p.Block(ledger.Sent{By: creator.name(), Entries: []ledger.Entry{e}}); facts[0].Skipped != by.want {
+			t.Errorf("%x: %v, want %v", by.signature, facts[0].Skipped, by.want)
 		}
 	}
 }

@@ -94,10 +94,15 @@ const mostGas = 1 << 24
 // transaction signs a transaction, as the account's n-th from its next nonce on.
 func (n *node) transaction(t testing.TB, a account, later uint64, to *common.Address, data []byte) hexutil.Bytes {
 	t.Helper()
+	return n.limited(t, a, later, to, data, mostGas)
+}
+
+func (n *node) limited(t testing.TB, a account, later uint64, to *common.Address, data []byte, gas uint64) hexutil.Bytes {
+	t.Helper()
 	var nonce hexutil.Uint64
 	n.call(t, &nonce, "eth_getTransactionCount", a.address(), "latest")
 	tx, err := types.SignNewTx(a.key, types.LatestSignerForChainID(new(big.Int).SetUint64(n.id)), &types.DynamicFeeTx{
-		ChainID: new(big.Int).SetUint64(n.id), Nonce: uint64(nonce) + later, To: to, Gas: mostGas, Data: data,
+		ChainID: new(big.Int).SetUint64(n.id), Nonce: uint64(nonce) + later, To: to, Gas: gas, Data: data,
 		GasTipCap: big.NewInt(1), GasFeeCap: big.NewInt(100e9),
 	})
 	if err != nil {
@@ -207,7 +212,7 @@ func (p *place) Block(sent ...ledger.Sent) (facts []ledger.Fact) {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		raw = append(raw, p.node.transaction(p.t, p.by[tx.By], count[tx.By], &p.at, data))
+		raw = append(raw, p.node.limited(p.t, p.by[tx.By], count[tx.By], &p.at, data, evm.Gas(p.contract, tx, data)))
 		count[tx.By]++
 	}
 	var logs []types.Log
