@@ -1,6 +1,7 @@
 package book
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -74,5 +75,22 @@ func TestContentsOfWhatHasLanded(t *testing.T) {
 	hears(t, b, before)
 	if got := taken(); len(got) != 0 {
 		t.Errorf("the contents of %v are to be stored again", got)
+	}
+}
+
+// A contract begins at the block of its creation: the first block that a new node hears of has any number.
+func TestANewContractBeginsAnywhere(t *testing.T) {
+	t.Parallel()
+	b := open(t, 0)
+	if err := b.Load(Snapshot{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, number := range []uint64{854, 855} {
+		if err := b.Block(ledger.Block{Number: number}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := b.Block(ledger.Block{Number: 857}); !errors.Is(err, ErrOrder) {
+		t.Errorf("a gap: got error %v, want ErrOrder", err)
 	}
 }

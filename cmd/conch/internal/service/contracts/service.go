@@ -1,6 +1,133 @@
 package contracts
 
-import _ "embed"
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/pgstore"
+	"github.com/conchhq/conch/transport/mtls"
+)
 
 //go:embed openapi.yaml
 var openAPI string
+
+// Kind is the service of [identity], [[peers]] and [[contracts]].
+func Kind() node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(Section) },
+		Check:   check,
+		Tables:  &node.Tables{Wing: "sequencer", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
+		OpenAPI: openAPI,
+		Open:    func(f node.Frame) node.Service { return &service{frame: f} },
+	}
+}
+
+// check reports identities that cannot be used.
+func check(c config.Config, fault func(key string, err error)) {
+	s := config.Of[*Section](c)
+	if len(s.contracts) == 0 {
+		return
+	}
+	_, err := mtls.LoadIdentity(s.identity.Key, s.identity.Certificate)
+	fault("identity.key", err)
+	for i, p := range s.peers {
+		if p.Key != "" {
+			_, err := mtls.ParseFingerprint(p.Key)
+			fault(fmt.Sprintf("peers[%d].key", i), err)
+		}
+	}
+}
+
+// service is the part of a process in the node of its organisation.
+type service struct {
+	node.Plain
+	frame node.Frame
+
+	mu      sync.Mutex
+	section Section
+	term    *term // while this process leads
+}
+
+// Prepare implements node.Service.
+func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
+	next := *config.Of[*Section](c)
+	s.mu.Lock()
+	running := s.term
+	before := s.section
+	s.mu.Unlock()
+	if running != nil && !sameContracts(before, next) {
+		s.frame.Log.Warn("[[contracts]] and [identity] are read again when the node starts: restart it to change them")
+	}
+	return func() {
+		s.mu.Lock()
+		s.section = next
+		running := s.term
+		s.mu.Unlock()
+		if running == nil {
+			return
+		}
+		if err := running.reload(next); err != nil {
+			s.frame.Log.Error("the peers stay as they were", slog.Any("error", err))
+		}
+	}, nil
+}
+
+func sameContracts(a, b Section) bool {
+	return a.identity == b.identity && slices.EqualFunc(a.contracts, b.contracts, func(x, y Agreed) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
+}
+
+// Work implements node.Service.
+func (s *service) Work(r config.Role, _ func(error)) (node.Work, func(context.Context)) {
+	if _, is := r.Does.(Organisation); !is {
+		return nil, nil
+	}
+	return s.lead, nil
+}
+
+// Routes implements node.Service.
+func (s *service) Routes() []web.Route { return newAPI(s, s.frame.Log).routes() }
+
+// Collectors implements node.Service.
+func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Contracts implements office.
+func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
+	s.mu.Lock()
+	section := s.section
+	s.mu.Unlock()
+	n = names{}
+	for _, a := range section.contracts {
+		d := declared{Contract: declaration(a, 0)}
+		if account, err := s.frame.Accounts.Find(a.Account); err == nil {
+			d.chainName = account.Chain
+		}
+		all = append(all, d)
+		self = a.accountOf(section.identity.Name)
+		for _, name := range a.Members {
+			n[a.accountOf(name)] = name
+		}
+	}
+	slices.SortFunc(all, func(a, b declared) int { return strings.Compare(a.Address, b.Address) })
+	return all, self, n
+}
+
+// Node implements office.
+func (s *service) Node() running {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.term == nil {
+		return nil
+	}
+	return s.term.node
+}

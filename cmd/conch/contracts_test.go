@@ -1,0 +1,216 @@
+//go:build unix
+
+package main_test
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	contract "github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// organisation is one party of a private contract: a node with a database, an account and an identity of its own.
+type organisation struct {
+	*daemon
+	name, fingerprint string
+	db                string
+	account           ledger.Account
+	front             *tcpproxy.Proxy // where its peers reach it, also after it was started again
+}
+
+// parties are organisations that share a contract on a chain.
+type parties struct {
+	t       *testing.T
+	chain   *devnode
+	all     []*organisation
+	address string // of the contract
+}
+
+// newParties starts a node for each name, and deploys a contract of which so many have to endorse.
+func newParties(t *testing.T, needed int, names ...string) *parties {
+	t.Helper()
+	p := &parties{t: t, chain: startDevnode(t)}
+	for _, name := range names {
+		o := &organisation{name: name, db: migrated(t).URL, front: proxied(t, "127.0.0.1:1")}
+		o.daemon = prepareDaemon(t, name, o.db, "")
+		key := worthlessKey // the first one has money
+		if len(p.all) > 0 {
+			key = hex.EncodeToString(randomKey())
+		}
+		account, err := evm.WriteKeystore(filepath.Join(o.dir, "key.json"), key, keystorePassword, evm.LightCost)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(o.dir, "password"), []byte(keystorePassword), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id, err := mtls.CreateIdentity(filepath.Join(o.dir, "identity.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
+		p.all = append(p.all, o)
+	}
+	p.deploy(needed)
+	for _, o := range p.all {
+		o.write(p.file(o, needed))
+		p.start(o)
+	}
+	return p
+}
+
+func randomKey() []byte {
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	key[0] &= 0x7f        // below the order of the curve
+	return key
+}
+
+func (p *parties) accounts(o *organisation) string {
+	return fmt.Sprintf("[[chains]]\nname = \"main\"\nkind = \"evm\"\nurl = %q\nchain_id = 1337\n[[accounts]]\nname = \"ops\"\nchain = \"main\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n", p.chain.url)
+}
+
+// deploy has the first organisation pay for the others and create the contract.
+func (p *parties) deploy(needed int) {
+	p.t.Helper()
+	first := p.all[0]
+	c := ledger.Contract{Chain: 1337, Address: "0x", Needed: needed, Range: 50, Depth: 2, Life: 50, Domain: "notes/1 issued by " + first.account.String()}
+	for _, o := range p.all {
+		c.Members = append(c.Members, o.account)
+	}
+	c.Committee = c.Members
+	creation, err := contract.Creation(c)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(first)))
+	first.start()
+	var ids []string
+	ask := func(body string) {
+		code, answer := post(p.t, first.api()+"/v1/transactions", body)
+		if code != http.StatusAccepted {
+			p.t.Fatalf("%d %v", code, answer)
+		}
+		ids = append(ids, answer["id"].(string))
+	}
+	for _, o := range p.all[1:] {
+		ask(fmt.Sprintf(`{"account":"ops","to":%q,"value":"1000000000000000000"}`, o.account))
+	}
+	ask(`{"account":"ops","data":"0x` + hex.EncodeToString(creation) + `"}`)
+	hash := ""
+	for _, id := range ids {
+		pgtest.Eventually(p.t, longPatience, "a transaction is done", func() bool {
+			_, answer := get(p.t, first.api()+"/v1/transactions/"+id)
+			hash, _ = answer["hash"].(string)
+			return answer["fate"] == "done" && answer["failed"] == false
+		})
+	}
+	receipt, _ := p.chain.call("eth_getTransactionReceipt", hash).(map[string]any)
+	p.address, _ = receipt["contractAddress"].(string)
+	if p.address == "" {
+		p.t.Fatalf("no contract was created: %v", receipt)
+	}
+	first.stop(syscall.SIGTERM)
+}
+
+// file returns an organisation's configuration.
+func (p *parties) file(o *organisation, needed int) string {
+	text := fileOf(o.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(o)) +
+		fmt.Sprintf("[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", o.name)
+	var names, accounts []string
+	for _, other := range p.all {
+		names, accounts = append(names, fmt.Sprintf("%q", other.name)), append(accounts, fmt.Sprintf("%s = %q", other.name, other.account))
+		if other != o {
+			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://%s\"\nkey = %q\n", other.name, other.front.Addr(), other.fingerprint)
+		}
+	}
+	return text + fmt.Sprintf("[[contracts]]\naddress = %q\naccount = \"ops\"\nmembers = [%s]\naccounts = { %s }\nrange_size = 50\nendorsement = %d\ndomain = \"notes/1\"\nissuer = %q\n",
+		p.address, strings.Join(names, ", "), strings.Join(accounts, ", "), needed, p.all[0].name)
+}
+
+const contractsRun = "the node of the contracts runs"
+
+func (p *parties) start(o *organisation) {
+	p.t.Helper()
+	runs, serves := o.count(contractsRun), o.count("serving the API")
+	o.start()
+	pgtest.Eventually(p.t, longPatience, o.name+" runs", func() bool { return o.count(contractsRun) > runs && o.count("serving the API") > serves })
+	o.front.Retarget(o.value(contractsRun, "listen"))
+}
+
+// asks hands a request in and returns the path of the transaction.
+func (p *parties) asks(o *organisation, key, request string) (path string) {
+	p.t.Helper()
+	path = "/v1/contracts/" + p.address + "/transactions"
+	code, answer := post(p.t, o.api()+path, fmt.Sprintf(`{"request":%s,"idempotency_key":%q}`, request, key))
+	if code != http.StatusAccepted {
+		p.t.Fatalf("%s: %d %v", key, code, answer)
+	}
+	return path + "/" + answer["id"].(string)
+}
+
+// ends waits until a transaction has ended, and returns it.
+func (p *parties) ends(o *organisation, path, fate string) (t map[string]any) {
+	p.t.Helper()
+	pgtest.Eventually(p.t, longPatience, path+" is "+fate, func() bool {
+		_, t = get(p.t, o.api()+path)
+		return t["fate"] != "open"
+	})
+	if t["fate"] != fate {
+		p.t.Fatalf("%s ended as %v, want %s", path, t, fate)
+	}
+	return t
+}
+
+// P28, P33, P38 to P43: three organisations, each with its own process, database, account and identity, share a contract
+// on a real chain. One is killed in the middle and comes back; every payment lands once.
+func TestOrganisationsShareAContract(t *testing.T) {
+	t.Parallel()
+	p := newParties(t, 2, "bank", "north", "east")
+	bank, north, east := p.all[0], p.all[1], p.all[2]
+	funds := p.ends(bank, p.asks(bank, "funds", `{"issue": {"to": "office", "amount": 100}}`), "confirmed")
+	if story, _ := funds["story"].([]any); len(story) < 8 || funds["block"] == nil || funds["attempt"] == nil {
+		t.Errorf("its story is %v, want each step", funds)
+	}
+	pays := func(o *organisation, i int) string {
+		return p.asks(o, fmt.Sprint("payment ", i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": 2}}`, i%2))
+	}
+	var paths []string
+	for i, o := range []*organisation{bank, north, east, bank, north, east} {
+		paths = append(paths, pays(o, i))
+	}
+	east.stop(syscall.SIGKILL)
+	paths = append(paths, pays(bank, 6), pays(north, 7))
+	p.ends(north, paths[7], "confirmed") // two of three are enough
+	p.start(east)
+	for i, o := range []*organisation{bank, north, east, bank, north, east, bank, north} {
+		p.ends(o, paths[i], "confirmed")
+	}
+	if again := pays(east, 2); again != paths[2] {
+		t.Errorf("asked again after the kill, the payment is %s, want %s", again, paths[2])
+	}
+	poor := p.asks(north, "too much", `{"pay": {"from": "office", "to": "desk-0", "amount": 85}}`)
+	code, answer := post(t, north.api()+poor+"/cancel", "")
+	if code != http.StatusAccepted {
+		t.Fatalf("%d %v", code, answer)
+	}
+	p.ends(north, poor, "reverted")
+	_, seen := get(t, east.api()+"/v1/contracts/"+p.address)
+	members, _ := seen["members"].([]any)
+	if len(members) != 3 || seen["coordinator"] == "" || seen["chain"] != "main" {
+		t.Errorf("east says of the contract: %v", seen)
+	}
+	tellsNoSecret(t, bank.text()+north.text()+east.text())
+}

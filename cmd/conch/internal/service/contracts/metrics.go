@@ -1,0 +1,94 @@
+package contracts
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// scrapePatience is how long a scrape waits for the node.
+const scrapePatience = time.Second
+
+// collector reads the metrics from the node when they are asked for. While another process leads there are none.
+type collector struct{ s *service }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("conch_sequencer_"+name, help, labels, nil)
+}
+
+var (
+	openDesc         = desc("transactions", "Open transactions of this node's users.", "contract", "state")
+	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
+	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
+	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
+	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
+	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
+	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
+	refusedDesc      = desc("peer_refused_total", "Connections with a peer that were refused or ended.", "peer", "reason")
+)
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	c.s.mu.Lock()
+	t := c.s.term
+	c.s.mu.Unlock()
+	if t == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
+	defer cancel()
+	for _, address := range t.node.Contracts() {
+		if s, err := t.node.Status(ctx, address); err == nil {
+			contractMetrics(to, address, s)
+		}
+	}
+	for name, s := range t.endpoint.Stats().Peers {
+		peerMetrics(to, name, s)
+	}
+}
+
+func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.Status) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+	}
+	for state, n := range s.Intents {
+		gauge(openDesc, float64(n), address, state)
+	}
+	if s.Coordinates != nil {
+		for stage, n := range s.Coordinates.Stages {
+			gauge(coordinatingDesc, float64(n), address, stage)
+		}
+	}
+	gauge(finalDesc, float64(s.Final), address)
+	gauge(missingDesc, float64(s.Missing), address)
+}
+
+func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
+	connected := 0.0
+	if s.Connected {
+		connected = 1
+	}
+	to <- prometheus.MustNewConstMetric(connectedDesc, prometheus.GaugeValue, connected, name)
+	count := func(d *prometheus.Desc, n uint64, label string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), name, label)
+	}
+	count(messagesDesc, s.Sent, "sent")
+	count(messagesDesc, s.Received, "received")
+	count(droppedDesc, s.Full, "full")
+	count(droppedDesc, s.Stale, "stale")
+	count(droppedDesc, s.Dropped, "inbox")
+	for reason, n := range s.Refused {
+		count(refusedDesc, n, string(reason))
+	}
+}
