@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
-	contract "github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -36,6 +35,7 @@ type parties struct {
 	chain   *devnode
 	all     []*organisation
 	address string // of the contract
+	table   string // that deploy has printed
 }
 
 // newParties starts a node for each name, and deploys a contract of which so many have to endorse.
@@ -65,7 +65,7 @@ func newParties(t *testing.T, needed int, names ...string) *parties {
 	}
 	p.deploy(needed)
 	for _, o := range p.all {
-		o.write(p.file(o, needed))
+		o.write(p.file(o))
 		p.start(o)
 	}
 	return p
@@ -86,15 +86,6 @@ func (p *parties) accounts(o *organisation) string {
 func (p *parties) deploy(needed int) {
 	p.t.Helper()
 	first := p.all[0]
-	c := ledger.Contract{Chain: 1337, Address: "0x", Needed: needed, Range: 50, Depth: 2, Life: 50, Domain: "notes/1 issued by " + first.account.String()}
-	for _, o := range p.all {
-		c.Members = append(c.Members, o.account)
-	}
-	c.Committee = c.Members
-	creation, err := contract.Creation(c)
-	if err != nil {
-		p.t.Fatal(err)
-	}
 	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(first)))
 	first.start()
 	var ids []string
@@ -108,36 +99,41 @@ func (p *parties) deploy(needed int) {
 	for _, o := range p.all[1:] {
 		ask(fmt.Sprintf(`{"account":"ops","to":%q,"value":"1000000000000000000"}`, o.account))
 	}
-	ask(`{"account":"ops","data":"0x` + hex.EncodeToString(creation) + `"}`)
-	hash := ""
 	for _, id := range ids {
 		pgtest.Eventually(p.t, longPatience, "a transaction is done", func() bool {
 			_, answer := get(p.t, first.api()+"/v1/transactions/"+id)
-			hash, _ = answer["hash"].(string)
-			return answer["fate"] == "done" && answer["failed"] == false
+			return answer["fate"] == "done"
 		})
 	}
-	receipt, _ := p.chain.call("eth_getTransactionReceipt", hash).(map[string]any)
-	p.address, _ = receipt["contractAddress"].(string)
-	if p.address == "" {
-		p.t.Fatalf("no contract was created: %v", receipt)
+	args := []string{"contract", "deploy", "--node", first.api(), "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed), "--range-size", "50"}
+	for _, o := range p.all {
+		args = append(args, "--member", o.name+"="+o.account.String())
+	}
+	printed := conch(p.t, args...).done(p.t)
+	p.table = strings.Replace(printed, `account     = ""`, `account     = "ops"`, 1)
+	if p.address = between(printed, `address     = "`, `"`); p.address == "" {
+		p.t.Fatalf("deploy printed %s", printed)
 	}
 	first.stop(syscall.SIGTERM)
 }
 
 // file returns an organisation's configuration.
-func (p *parties) file(o *organisation, needed int) string {
+func (p *parties) file(o *organisation) string {
 	text := fileOf(o.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(o)) +
 		fmt.Sprintf("[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", o.name)
-	var names, accounts []string
 	for _, other := range p.all {
-		names, accounts = append(names, fmt.Sprintf("%q", other.name)), append(accounts, fmt.Sprintf("%s = %q", other.name, other.account))
 		if other != o {
 			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://%s\"\nkey = %q\n", other.name, other.front.Addr(), other.fingerprint)
 		}
 	}
-	return text + fmt.Sprintf("[[contracts]]\naddress = %q\naccount = \"ops\"\nmembers = [%s]\naccounts = { %s }\nrange_size = 50\nendorsement = %d\ndomain = \"notes/1\"\nissuer = %q\n",
-		p.address, strings.Join(names, ", "), strings.Join(accounts, ", "), needed, p.all[0].name)
+	return text + p.table
+}
+
+// between returns what stands between two texts, empty if they are not there.
+func between(text, from, to string) string {
+	_, rest, _ := strings.Cut(text, from)
+	found, _, _ := strings.Cut(rest, to)
+	return found
 }
 
 const contractsRun = "the node of the contracts runs"
@@ -207,6 +203,16 @@ func TestOrganisationsShareAContract(t *testing.T) {
 		t.Fatalf("%d %v", code, answer)
 	}
 	p.ends(north, poor, "reverted")
+	shown := conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": {"from": "office", "to": "desk-1", "amount": 1}}`, "--wait").done(t)
+	if !strings.Contains(shown, "confirmed") || !strings.Contains(shown, "endorsed by ") {
+		t.Errorf("send printed %s, want the story", shown)
+	}
+	conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": 1}`).refused(t, 2, "request")
+	for _, args := range [][]string{{"list"}, {"show", p.address}} {
+		if out := conch(t, append(append([]string{"contract"}, args...), "--node", east.api())...).done(t); !strings.Contains(out, p.address) {
+			t.Errorf("%v printed %s, want the address", args, out)
+		}
+	}
 	_, seen := get(t, east.api()+"/v1/contracts/"+p.address)
 	members, _ := seen["members"].([]any)
 	if len(members) != 3 || seen["coordinator"] == "" || seen["chain"] != "main" {

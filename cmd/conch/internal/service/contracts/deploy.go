@@ -1,0 +1,183 @@
+package contracts
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/sequencer/evm"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// deployment is what the flags of deploy say.
+type deployment struct {
+	Agreed
+
+	members     []string // name=account
+	committee   []string
+	endorsement string
+	payer       string
+	chainID     uint64
+}
+
+func (a *shell) deploy() *cobra.Command {
+	var c client
+	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}}
+	cmd := &cobra.Command{
+		Use:   "deploy --account NAME --member NAME=ACCOUNT …",
+		Short: "create a private contract on the chain",
+		Long: `deploy has a node create the contract, waits until it is final, and prints the [[contracts]]
+table that each member puts into its conch.toml. Nothing of the declaration can be changed
+afterwards. One member deploys; the account pays the gas and has no other part in it.
+Run it again after an interruption: with the same --key it is the same contract.`,
+		Example: `  conch contract deploy --account ops --domain notes/1 --issuer bank \
+      --member bank=0x6d2d… --member north=0x1f3a… --member east=0x88c0… --endorsement 2`,
+		Args: cli.NoArguments,
+	}
+	c.Flags(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&d.payer, "account", "", "`name` of the node's account that sends the transaction")
+	flags.StringArrayVar(&d.members, "member", nil, "`name=account` of a member, in the contract's order; once for each")
+	flags.StringSliceVar(&d.committee, "committee", nil, "`names` of the members that may coordinate; without it all may")
+	flags.StringVar(&d.endorsement, "endorsement", allMembers, `how many members have to endorse: "all", or a number`)
+	flags.IntVar(&d.RangeSize, "range-size", d.RangeSize, "`blocks` for which the committee keeps one order")
+	flags.IntVar(&d.Depth, "depth", d.Depth, "`blocks` below the head at which a block is final")
+	flags.IntVar(&d.Life, "life", d.Life, "`blocks` after the head until which a grant may last")
+	flags.StringVar(&d.Domain, "domain", "notes/1", "the rules of the contract's states")
+	flags.StringVar(&d.Issuer, "issuer", "", "of notes: the `member` that may issue some")
+	key := flags.String("key", "", "your own name for the deployment: it happens once, however often you repeat the command")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if d.payer == "" {
+			return cli.Usagef("deploy needs --account: see %q", cmd.CommandPath()+" --help")
+		}
+		if err := d.read(); err != nil {
+			return err
+		}
+		creation, err := evm.Creation(declaration(d.Agreed, 0))
+		if err != nil {
+			return cli.Usagef("%w", err)
+		}
+		if err := c.Prepare(a.Getenv); err != nil {
+			return err
+		}
+		if *key == "" {
+			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+		}
+		return a.deploys(ctx, &c, d, creation, *key)
+	})
+	return cmd
+}
+
+// read checks the flags.
+func (d *deployment) read() error {
+	d.Address = "0x0000000000000000000000000000000000000000" // the chain says which; a declaration has one
+	d.Accounts = map[string]string{}
+	for _, m := range d.members {
+		name, account, _ := strings.Cut(m, "=")
+		if raw, err := chain.ParseHex(account); name == "" || err != nil || len(raw) != addressBytes {
+			return cli.Usagef("--member %s is not a name, = and the address of an account", m)
+		}
+		d.Members, d.Accounts[name] = append(d.Members, name), account
+	}
+	for _, name := range append(slices.Clone(d.committee), d.Issuer) {
+		if name != "" && !slices.Contains(d.Members, name) {
+			return cli.Usagef("%q is not among the members", name)
+		}
+	}
+	if d.Committee = d.committee; len(d.Committee) == 0 {
+		d.Committee = d.Members
+	}
+	if d.Endorsements = len(d.Members); d.endorsement != allMembers {
+		n, err := strconv.Atoi(d.endorsement)
+		if err != nil {
+			return cli.Usagef(`--endorsement is "all" or a number`)
+		}
+		d.Endorsements = n
+	}
+	if _, err := rulesOf(d.Agreed); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if err := declaration(d.Agreed, 1).Validate(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	return nil
+}
+
+// sentTransaction is the part of a transaction's document that deploy needs.
+type sentTransaction struct {
+	ID      string  `json:"id"`
+	Address string  `json:"address"`
+	Fate    string  `json:"fate"`
+	Why     string  `json:"why"`
+	Nonce   *uint64 `json:"nonce"`
+	Failed  bool    `json:"failed"`
+}
+
+func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation []byte, key string) error {
+	var tx sentTransaction
+	body := map[string]any{"account": d.payer, "data": "0x" + hex.EncodeToString(creation), "idempotency_key": key}
+	if err := c.Ask(ctx, http.MethodPost, "/v1/transactions", body, &tx); err != nil {
+		if cli.Unanswered(err) {
+			return fmt.Errorf("%w; the contract may be on its way: repeat the command with --key %s", err, key)
+		}
+		return err
+	}
+	_, _ = fmt.Fprintf(a.Stderr, "the transaction %s creates the contract; this returns when it is final (--key %s)\n", tx.ID, key)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for tx.Fate != "done" {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("interrupted: repeat the command with --key %s", key)
+		case <-look.C:
+		}
+		if err := c.Ask(ctx, http.MethodGet, "/v1/transactions/"+tx.ID, nil, &tx); err != nil && !cli.Passing(err) {
+			return err
+		}
+		if tx.Fate == "rejected" || tx.Fate == "cancelled" {
+			return fmt.Errorf("the contract was not created: its transaction was %s: %s", tx.Fate, cli.OrDash(tx.Why))
+		}
+	}
+	creator, err := chain.ParseHex(tx.Address)
+	if tx.Failed || tx.Nonce == nil || err != nil {
+		return fmt.Errorf("the contract was not created: the transaction %s is in the chain and had no effect", tx.ID)
+	}
+	d.Address = strings.ToLower(evm.AddressOf(ledger.Account(creator), *tx.Nonce))
+	if a.JSON {
+		return a.Document(map[string]string{"address": d.Address, "transaction": tx.ID})
+	}
+	return a.Line("%s", d.table())
+}
+
+// table is the declaration as a configuration has it.
+func (d deployment) table() string {
+	quoted := func(names []string) string {
+		all := make([]string, 0, len(names))
+		for _, n := range names {
+			all = append(all, strconv.Quote(n))
+		}
+		return "[" + strings.Join(all, ", ") + "]"
+	}
+	accounts := make([]string, 0, len(d.Members))
+	for _, name := range d.Members {
+		accounts = append(accounts, fmt.Sprintf("%s = %q", name, d.Accounts[name]))
+	}
+	text := fmt.Sprintf("[[contracts]]\naddress     = %q\naccount     = \"\" # the [[accounts]] of this member\nmembers     = %s\naccounts    = { %s }\n", d.Address, quoted(d.Members), strings.Join(accounts, ", "))
+	if !slices.Equal(d.Committee, d.Members) {
+		text += "committee   = " + quoted(d.Committee) + "\n"
+	}
+	text += fmt.Sprintf("endorsement = %d\nrange_size  = %d\ndepth       = %d\nlife        = %d\npolicy      = %q\ndomain      = %q", d.Endorsements, d.RangeSize, d.Depth, d.Life, d.Policy, d.Domain)
+	if d.Issuer != "" {
+		text += fmt.Sprintf("\nissuer      = %q", d.Issuer)
+	}
+	return text
+}
