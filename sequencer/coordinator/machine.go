@@ -64,6 +64,7 @@ type client struct {
 	digest      wire.Digest
 
 	asking    *ask             // its request to assemble
+	granting  int              // its requests for grants that it has not answered
 	knows     uint64           // the version of the context that it has, 0 for none
 	lacks     []ledger.StateID // changes up to that version of which it was not told
 	strikes   int              // requests in a row without an answer
