@@ -27,6 +27,10 @@ type Config struct {
 	Tick    time.Duration // between two looks at the clock while something is under way; 50 ms
 	Workers int           // goroutines for signatures and rules; 4
 	Log     *slog.Logger  // nothing is logged if nil
+
+	// Stepped is told how long each step of a machine took, "sender", "coordinator" or "endorser", by the loop, which waits
+	// for it. It may be nil.
+	Stepped func(machine string, took time.Duration)
 }
 
 // Contract is a contract of which the node is a member.

@@ -109,8 +109,18 @@ func (c *contract) tick() {
 	c.fetch()
 }
 
+// stepped has a machine do a step.
+func stepped[In, Out any](n *Node, machine string, step func(time.Duration, In) []Out, in In) []Out {
+	now := n.now()
+	out := step(now, in)
+	if n.cfg.Stepped != nil {
+		n.cfg.Stepped(machine, n.now()-now)
+	}
+	return out
+}
+
 func (c *contract) toSender(in sender.Input) {
-	for _, a := range c.sender.Step(c.n.now(), in) {
+	for _, a := range stepped(c.n, "sender", c.sender.Step, in) {
 		c.owner(a)
 	}
 }
@@ -119,13 +129,13 @@ func (c *contract) toCoordinator(in coordinator.Input) {
 	if c.coordinator == nil {
 		return
 	}
-	for _, a := range c.coordinator.Step(c.n.now(), in) {
+	for _, a := range stepped(c.n, "coordinator", c.coordinator.Step, in) {
 		c.coordinate(a)
 	}
 }
 
 func (c *contract) toEndorser(in endorser.Input) {
-	for _, a := range c.endorser.Step(c.n.now(), in) {
+	for _, a := range stepped(c.n, "endorser", c.endorser.Step, in) {
 		switch a := a.(type) {
 		case endorser.Send:
 			c.send(a.To, a.Message)

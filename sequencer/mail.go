@@ -19,72 +19,21 @@ const (
 
 // send signs a message and sends it. One to oneself is an input.
 func (c *contract) send(to ledger.Account, msg wire.Message) {
-	if to == c.n.cfg.Self {
-		if signs(msg.Body) {
-			c.n.job(func() {
-				if body, is := c.signed(msg.Body); is {
-					msg.Body = body
-					c.n.post(func() { c.receive(to, msg) })
-				}
-			})
-			return
-		}
-		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
-		return
-	}
-	if !signs(msg.Body) {
-		c.n.encode(to, msg)
-		return
-	}
-	c.n.job(func() {
-		if body, is := c.signed(msg.Body); is {
-			msg.Body = body
+	self := to == c.n.cfg.Self
+	switch {
+	case signs(msg.Body):
+		c.sign(msg.Body, func(signed wire.Body) {
+			if msg.Body = signed; self {
+				c.n.post(func() { c.receive(to, msg) })
+				return
+			}
 			c.n.encode(to, msg)
-		}
-	})
-}
-
-func signs(b wire.Body) bool {
-	switch b.(type) {
-	case wire.Endorsed, wire.Granted:
-		return true
+		})
+	case self:
+		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
+	default:
+		c.n.encode(to, msg)
 	}
-	return false
-}
-
-// signed adds the signatures, and returns false if the keys fail: then nothing is sent, and the other side asks again.
-func (c *contract) signed(body wire.Body) (wire.Body, bool) {
-	sign := func(h ledger.Hash) []byte {
-		s, err := c.n.cfg.Keys.Sign(h)
-		if err != nil {
-			c.n.cfg.Log.Error("a hash cannot be signed", "contract", c.address(), "error", err)
-		}
-		return s
-	}
-	switch b := body.(type) {
-	case wire.Endorsed:
-		b.Verdicts = slices.Clone(b.Verdicts)
-		for i, v := range b.Verdicts {
-			if v.Why == wire.Done {
-				if b.Verdicts[i].Signature = sign(v.Assembled); b.Verdicts[i].Signature == nil {
-					return nil, false
-				}
-			}
-		}
-		return b, true
-	case wire.Granted:
-		b.Items = slices.Clone(b.Items)
-		for i, item := range b.Items {
-			if item.Why == wire.Done {
-				g := &b.Items[i].Grant
-				if g.Signature = sign(c.set.Scheme.Granted(c.set.Declared, *g)); g.Signature == nil {
-					return nil, false
-				}
-			}
-		}
-		return b, true
-	}
-	return body, true
 }
 
 func (n *Node) encode(to ledger.Account, msg wire.Message) {
@@ -143,18 +92,17 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 		}
 		n.post(func() {
 			c := n.contracts[msg.Contract]
-			if c == nil {
+			switch {
+			case c == nil:
 				n.reject(from, msg, wire.UnknownContract)
-				return
-			}
-			if !signs(msg.Body) {
+			case signs(msg.Body):
+				c.verify(from, msg.Body, func(verified wire.Body) {
+					msg.Body = verified
+					n.post(func() { c.receive(from, msg) })
+				})
+			default:
 				c.receive(from, msg)
-				return
 			}
-			n.job(func() {
-				msg.Body = c.verified(from, msg.Body)
-				n.post(func() { c.receive(from, msg) })
-			})
 		})
 	}
 }
@@ -166,28 +114,6 @@ func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
 		return
 	}
 	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
-}
-
-// verified makes what is signed wrongly a refusal.
-func (c *contract) verified(from ledger.Account, body wire.Body) wire.Body {
-	scheme, declared := c.set.Scheme, c.set.Declared
-	switch b := body.(type) {
-	case wire.Endorsed:
-		for i, v := range b.Verdicts {
-			if v.Why == wire.Done && !scheme.Verify(from, v.Assembled, v.Signature) {
-				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
-			}
-		}
-		return b
-	case wire.Granted:
-		for i, item := range b.Items {
-			if item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
-				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
-			}
-		}
-		return b
-	}
-	return body
 }
 
 // receive gives a message to the machine that it is for.

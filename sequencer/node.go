@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -153,6 +154,7 @@ func (n *Node) work() {
 		select {
 		case do := <-n.jobs:
 			do()
+			runtime.Gosched() // while all processors are busy with jobs, the loop would wait until one is taken away
 		case <-n.ctx.Done():
 			return
 		}
