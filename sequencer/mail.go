@@ -91,17 +91,17 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			return
 		}
 		n.post(func() {
-			c := n.contracts[msg.Contract]
+			p := n.contracts[msg.Contract]
 			switch {
-			case c == nil:
+			case p == nil:
 				n.reject(from, msg, wire.UnknownContract)
 			case signs(msg.Body):
-				c.verify(from, msg.Body, func(verified wire.Body) {
+				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
 					msg.Body = verified
-					n.post(func() { c.receive(from, msg) })
+					n.post(func() { n.with(p, func(c *contract) { c.receive(from, msg) }) })
 				})
 			default:
-				c.receive(from, msg)
+				n.with(p, func(c *contract) { c.receive(from, msg) })
 			}
 		})
 	}
@@ -109,7 +109,8 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 
 // reject answers what no machine can: every request gets an answer (I10).
 func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
-	own := msg.Request.Incarnation == n.owns || msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches
+	own := msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches ||
+		[8]byte(msg.Request.Incarnation[8:]) == [8]byte(n.owns[8:])
 	if msg.Request.Number == 0 || own || msg.Contract == "" {
 		return
 	}
@@ -137,7 +138,7 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 		switch msg.Request.Incarnation {
 		case c.n.coordinates:
 			c.toCoordinator(coordinator.Received{From: from, Message: msg})
-		case c.n.owns:
+		case c.owns:
 			c.toSender(sender.Received{From: from, Message: msg})
 		}
 	default:
@@ -181,7 +182,7 @@ func (c *contract) hear(all []wire.Whole) {
 	for _, m := range c.book.Missing() {
 		missing[m.Assembled] = true
 	}
-	change := Change{Contract: c.address()}
+	var change Change
 	for _, w := range all {
 		if h, err := c.book.Hear(w); err == nil && missing[h] {
 			change.Landed = append(change.Landed, Landed{h, w})
@@ -189,7 +190,7 @@ func (c *contract) hear(all []wire.Whole) {
 		}
 	}
 	if len(change.Landed) > 0 {
-		c.n.queue(write{change, nil})
+		c.store(change, nil)
 	}
 }
 

@@ -73,8 +73,8 @@ func (c *contract) sign(body wire.Body, then func(wire.Body)) {
 }
 
 // verify makes what is signed wrongly a refusal.
-func (c *contract) verify(from ledger.Account, body wire.Body, then func(wire.Body)) {
-	scheme, declared := c.set.Scheme, c.set.Declared
+func (n *Node) verify(set *Contract, from ledger.Account, body wire.Body, then func(wire.Body)) {
+	scheme, declared := set.Scheme, set.Declared
 	var many int
 	var do func(int)
 	switch b := body.(type) {
@@ -91,5 +91,5 @@ func (c *contract) verify(from ledger.Account, body wire.Body, then func(wire.Bo
 			}
 		}
 	}
-	c.n.parts(many, do, func() { then(body) })
+	n.parts(many, do, func() { then(body) })
 }
