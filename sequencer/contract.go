@@ -3,7 +3,6 @@ package sequencer
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"slices"
 	"time"
 
@@ -348,73 +347,3 @@ func (c *contract) store(change Change, then func(twice []ledger.Sequence)) {
 }
 
 func (c *contract) address() string { return c.set.Declared.Address }
-
-// follow feeds blocks to the loop, as long as the contract is awake.
-func (c *contract) follow() {
-	after := c.after
-	c.n.insist("the ledger cannot be followed", c.address(), func(context.Context) error {
-		err := c.set.Ledger.Follow(c.ctx, after, func(in any) {
-			switch in := in.(type) {
-			case ledger.Block:
-				after = in.Number
-			case ledger.Rewind:
-				after = in.To
-			}
-			c.n.post(func() { c.followed(in) })
-		})
-		if c.ctx.Err() != nil {
-			return nil //nolint:nilerr // it is over
-		}
-		return err
-	})
-}
-
-// followed feeds the book before the machines.
-func (c *contract) followed(in any) {
-	if c.ctx.Err() != nil {
-		return
-	}
-	var change Change
-	var err error
-	switch in := in.(type) {
-	case ledger.Block:
-		err = c.book.Block(in)
-		for _, f := range in.Facts {
-			w, known := c.book.Whole(f.Assembled)
-			switch {
-			case f.Skipped == ledger.Taken && known:
-				change.Landed = append(change.Landed, Landed{f.Assembled, w})
-			case f.Skipped == ledger.Missing && known:
-				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
-			}
-		}
-	case ledger.Rewind:
-		err = c.book.Rewind(in)
-	}
-	if err != nil {
-		c.n.cfg.Log.Error("the ledger goes on as no ledger may", "contract", c.address(), "step", fmt.Sprint(in), "error", err)
-		return
-	}
-	if b, is := c.book.Final(); is {
-		change.Book = &b
-	}
-	if change.Book != nil || len(change.Landed) > 0 {
-		c.store(change, nil)
-	}
-	c.toSender(in)
-	c.toCoordinator(in)
-	c.toEndorser(in)
-	if head, _ := c.book.Height(); c.behind && head >= c.until {
-		c.n.ready(c.n.contracts[c.address()])
-	}
-}
-
-// pulse is one contract's part of a heartbeat.
-func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
-	if at := n.contracts[p.Contract]; at != nil {
-		n.with(at, func(c *contract) {
-			c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
-			c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
-		})
-	}
-}

@@ -16,7 +16,7 @@ import (
 // sequenced measures a node of a private contract: how many payments it brings through, alone, beside a dead sender and
 // after a coordinator's death, and what contracts cost in which nothing happens.
 func sequenced(ctx context.Context, cfg Config) (r Report, err error) {
-	for _, part := range []func(context.Context, Config, *Report) error{rates, besideTheDead, struck} {
+	for _, part := range []func(context.Context, Config, *Report) error{rates, besideTheDead, struck, idleContracts} {
 		if err := part(ctx, cfg, &r); err != nil {
 			return r, err
 		}
@@ -39,7 +39,6 @@ func rates(ctx context.Context, cfg Config, r *Report) error {
 			if delay != 5*time.Millisecond {
 				continue
 			}
-			one.steps = nil
 			one.shared = true
 			if err := one.measure(ctx, fmt.Sprintf("%s_one_note_%dms", s.name, delay.Milliseconds()), r); err != nil {
 				return err
@@ -109,8 +108,8 @@ func (m *rate) measure(ctx context.Context, name string, r *Report) error {
 		r.beside(name+"_processor", median(processor), median(signatures), "µs/tx")
 		r.add(name+"_signatures", 100*median(signatures)/median(processor), "%")
 	}
-	pair.Close()
-	if m.delay == 5*time.Millisecond {
+	pair.Close() // nothing steps any more
+	if m.delay == 5*time.Millisecond && !m.shared {
 		for _, machine := range []string{"sender", "coordinator", "endorser"} {
 			if s := m.steps[machine]; s != nil {
 				r.add(fmt.Sprintf("%s_step_%s", name, machine), microseconds(s.took, s.many), "µs/step")
@@ -140,11 +139,12 @@ func besideTheDead(ctx context.Context, cfg Config, r *Report) error {
 			if shared {
 				name += "_one_note"
 			}
-			cfg.Say("sequencer: %s, %d pairs of %s …", name, a.payRounds, a.living)
+			rounds := max(a.payRounds/2, 1)
+			cfg.Say("sequencer: %s, %d pairs of %s …", name, rounds, a.living)
 			live := standin.Purses(100, shared)
 			dead := standin.Purses(120, shared)[100:]
 			var with, without []float64
-			for i := range a.payRounds {
+			for i := range rounds {
 				for half := range 2 {
 					grave := dead
 					if half == i%2 {
@@ -181,5 +181,21 @@ func struck(ctx context.Context, cfg Config, r *Report) error {
 		took, pauses = append(took, s.Took), append(pauses, s.Pause)
 	}
 	r.spread("coordinator_stopped_to_dispatch", took, pauses)
+	return nil
+}
+
+// idleContracts measures what contracts cost in which nothing happens, on a node with others in which something does. The
+// ceiling of a message is none, so that there is no ratio.
+func idleContracts(ctx context.Context, cfg Config, r *Report) error {
+	a := cfg.amounts()
+	cfg.Say("sequencer: %d contracts, %d of them busy …", a.contracts, a.busy)
+	rest, err := standin.Idle(ctx, standin.Ed25519(), a.contracts, a.busy)
+	if err != nil {
+		return err
+	}
+	r.add("idle_contract_messages", float64(rest.Messages), "messages")
+	r.add("busy_contracts_messages", float64(rest.Others), "messages")
+	r.add("idle_contract", rest.BytesAsleep, "bytes")
+	r.add("contract_beside_busy", rest.BytesIdle, "bytes")
 	return nil
 }

@@ -29,16 +29,21 @@ func Live(ctx context.Context, s Scheme, users, dead []string, d Death, long tim
 	} else {
 		died <- nil
 	}
-	payments, took, err = (&Users{Node: node, Name: "live", Purses: users}).Run(ctx, long)
-	if err != nil {
-		return 0, 0, err
+	for over, round := false, 0; !over; round++ { // on a slow machine the end may be late
+		done, t, err := (&Users{Node: node, Name: fmt.Sprint("live ", round), Purses: users}).Run(ctx, long)
+		if err != nil {
+			return 0, 0, err
+		}
+		payments, took = payments+done, took+t
+		select {
+		case err := <-died:
+			if over = true; err != nil {
+				return 0, 0, err
+			}
+		default:
+		}
 	}
-	select {
-	case err = <-died:
-	default:
-		err = fmt.Errorf("the sender outlived the measurement of %s", long)
-	}
-	return payments, took, err
+	return payments, took, nil
 }
 
 const delayOfPeers = 5 * time.Millisecond

@@ -89,8 +89,8 @@ func Secp256k1() Scheme {
 	key := func(name string) (secp.Key, [32]byte) {
 		secret := sha256.Sum256([]byte(name))
 		k, err := secp.NewKey(secret[:])
-		if err != nil { // one name in 2^128
-			panic(err)
+		if err != nil {
+			panic(err) //nolint:forbidigo // one name in 2^128 has no key, and the bench chooses its names
 		}
 		return k, secret
 	}
