@@ -45,12 +45,8 @@ func (n *Node) open(ctx context.Context, k *Contract, number uint64) (*contract,
 	c := &contract{n: n, set: k, owns: drawn(), busyAt: n.now()}
 	copy(c.owns[8:], n.owns[8:])
 	d := &c.set.Declared
-	var names []string
-	for _, a := range d.Committee {
-		names = append(names, string(a))
-	}
 	var err error
-	if c.committee, err = ranking.NewCommittee(d.Address, names, d.Range, ranking.Rendezvous{}); err != nil {
+	if c.committee, err = d.Ranking(); err != nil {
 		return nil, err
 	}
 	stored, err := n.cfg.Store.Load(ctx, d.Address)
