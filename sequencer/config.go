@@ -35,6 +35,9 @@ type Config struct {
 	// Stepped is told how long each step of a machine took, "sender", "coordinator" or "endorser", by the loop, which waits
 	// for it. It may be nil.
 	Stepped func(machine string, took time.Duration)
+
+	// Told, if there is one, is told what happens to this node's intents. The loop waits for it.
+	Told func(Told)
 }
 
 // Contract is a contract of which the node is a member.

@@ -1,8 +1,10 @@
 package sequencer
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 // contract is a contract's machines. All of it belongs to the loop.
 type contract struct {
 	n           *Node
+	place       *place
 	set         *Contract
 	committee   ranking.Committee
 	book        *book.Book
@@ -34,6 +37,7 @@ type contract struct {
 	fetchAt     time.Duration
 	patience    time.Duration
 	requests    uint64
+	heard       map[ledger.Account]Heard // nil before the first message
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
 	stop   func()
@@ -41,8 +45,9 @@ type contract struct {
 }
 
 // open reads what is stored and makes the machines. Number is that of the last request of the coordinator before.
-func (n *Node) open(ctx context.Context, k *Contract, number uint64) (*contract, error) {
-	c := &contract{n: n, set: k, owns: drawn(), busyAt: n.now()}
+func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, error) {
+	k := p.set
+	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now()}
 	copy(c.owns[8:], n.owns[8:])
 	d := &c.set.Declared
 	var err error
@@ -67,7 +72,7 @@ func (n *Node) open(ctx context.Context, k *Contract, number uint64) (*contract,
 	c.behind = c.until > c.after
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
-		Incarnation: c.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter,
+		Incarnation: c.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
 		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
@@ -232,10 +237,12 @@ func (c *contract) twice(s sender.Store, second ledger.Sequence) {
 		if row.Sequence != second {
 			continue
 		}
-		key := row.Key
 		c.n.job(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), key)
-			c.n.post(func() { c.n.accepted(waitKey{c.address(), key}, answer{found.Sequence, err}) })
+			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
+				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
+			}
+			c.n.post(func() { c.n.accepted(waitKey{c.address(), row.Key}, answer{found.Sequence, err}) })
 		})
 	}
 }

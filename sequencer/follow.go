@@ -36,17 +36,12 @@ func (c *contract) followed(in any) {
 	if c.ctx.Err() != nil {
 		return
 	}
-	var change Change
 	var err error
 	switch in := in.(type) {
 	case ledger.Block:
 		err = c.book.Block(in)
 		for _, f := range in.Facts {
-			w, known := c.book.Whole(f.Assembled)
-			switch {
-			case f.Skipped == ledger.Taken && known:
-				change.Landed = append(change.Landed, Landed{f.Assembled, w})
-			case f.Skipped == ledger.Missing && known:
+			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
 				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
 			}
 		}
@@ -57,17 +52,19 @@ func (c *contract) followed(in any) {
 		c.n.cfg.Log.Error("the ledger goes on as no ledger may", "contract", c.address(), "step", fmt.Sprint(in), "error", err)
 		return
 	}
-	if b, is := c.book.Final(); is {
-		change.Book = &b
-	}
-	if change.Book != nil || len(change.Landed) > 0 {
-		c.store(change, nil)
-	}
+	c.keep()
 	c.toSender(in)
 	c.toCoordinator(in)
 	c.toEndorser(in)
 	if head, _ := c.book.Height(); c.behind && head >= c.until {
-		c.n.ready(c.n.contracts[c.address()])
+		c.n.ready(c.place)
+	}
+}
+
+// keep stores what the book has learnt.
+func (c *contract) keep() {
+	if b, is := c.book.Final(); is {
+		c.store(Change{Book: &b}, nil)
 	}
 }
 
@@ -75,6 +72,7 @@ func (c *contract) followed(in any) {
 func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
 	if at := n.contracts[p.Contract]; at != nil {
 		n.with(at, func(c *contract) {
+			c.hears(from, p.Height)
 			c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
 			c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
 		})

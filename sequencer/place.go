@@ -29,7 +29,7 @@ const mostWaits = 10_000
 func (n *Node) begin(ctx context.Context) error {
 	for i := range n.cfg.Contracts {
 		p := &place{set: &n.cfg.Contracts[i]}
-		c, err := n.open(ctx, p.set, 0)
+		c, err := n.open(ctx, p, 0)
 		if err != nil {
 			return fmt.Errorf("contract %s: %w", p.set.Declared.Address, err)
 		}
@@ -58,7 +58,7 @@ func (n *Node) with(p *place, do func(*contract)) {
 	number := p.number
 	n.group.Go(func() {
 		n.insist("a contract cannot be read", p.set.Declared.Address, func(ctx context.Context) error {
-			c, err := n.open(ctx, p.set, number)
+			c, err := n.open(ctx, p, number)
 			if err == nil {
 				n.post(func() { n.wake(p, c) })
 			}
