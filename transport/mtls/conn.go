@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type conn struct {
 	verified *roster // by which it was proven
 	incoming bool
 	since    time.Time
+	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
 }
 
 // admit adds a connection to the list, by which a reload finds it. Of too many of one peer the oldest goes.

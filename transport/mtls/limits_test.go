@@ -313,3 +313,16 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	}
 	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Links("b")) <= 3 })
 }
+
+// A peer that proves who it is and then says nothing is cut off.
+func TestAPeerWithoutAHello(t *testing.T) {
+	t.Parallel()
+	a, b := impostor(t)
+	if err := b.Send(nil); err != nil { // the header of the request
+		t.Fatal(err)
+	}
+	if _, err := b.Hear(); err == nil {
+		t.Error("it was answered")
+	}
+	eventually(t, "it is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] == 1 })
+}

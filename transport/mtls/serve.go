@@ -2,6 +2,7 @@ package mtls
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -35,7 +36,8 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 
 func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.ResponseController, stream connect.StreamingHandlerConn) error {
 	var in incoming
-	if err := control.SetReadDeadline(time.Now().Add(introduction)); err != nil {
+	due := time.Now().Add(introduction)
+	if err := errors.Join(control.SetReadDeadline(due), control.SetWriteDeadline(due)); err != nil {
 		return err
 	}
 	if err := stream.Receive(&in); err != nil {
@@ -45,15 +47,15 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	if err != nil {
 		return err
 	}
-	if err := control.SetReadDeadline(time.Time{}); err != nil {
+	if err := stream.Send(&outgoing{e.hello()}); err != nil {
+		return err
+	}
+	if err := errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{})); err != nil {
 		return err
 	}
 	e.current(c)
 	c.peer.heard(c, h)
 	defer c.peer.unheard(c)
-	if err := stream.Send(&outgoing{e.hello()}); err != nil {
-		return err
-	}
 	for {
 		if err := stream.Receive(&in); err != nil {
 			return broken(err)
@@ -85,6 +87,9 @@ func broken(err error) error {
 // take delivers a packet.
 func (e *Endpoint) take(c *conn, packet []byte) (frames int, err error) {
 	p := c.peer
+	if c.cut.Load() {
+		return 0, refuse(p.name, UnknownKey, "it was removed a moment ago")
+	}
 	if len(packet) == 0 {
 		return 0, refuse(p.name, Malformed, "an empty packet")
 	}
