@@ -88,6 +88,8 @@ func handshakeRefusal(peer string, err error) *RefusalError {
 	case plain, strings.Contains(text, "protocol version"), strings.Contains(text, "unsupported versions"):
 	case strings.Contains(text, "remote error: tls: "):
 		reason = RefusedUs
+	case errors.Is(err, net.ErrClosed): // by evict
+		reason = TooMany
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		reason = Silent
 	default:

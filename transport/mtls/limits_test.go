@@ -280,7 +280,7 @@ func TestAFloodOfStrangers(t *testing.T) {
 	a.cfg.Peers = []mtls.Peer{pinned(again)}
 	a.reload(t)
 	connected(t, a, again)
-	eventually(t, "they are counted", func() bool { return a.Stats().Strangers[mtls.Silent] >= 36 })
+	eventually(t, "they are counted", func() bool { return a.Stats().Strangers[mtls.TooMany] >= 36 })
 }
 
 // A peer that connects again and again has few connections, and the newest is the one that counts.

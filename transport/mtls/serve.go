@@ -2,7 +2,6 @@ package mtls
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
@@ -36,8 +35,8 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 
 func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.ResponseController, stream connect.StreamingHandlerConn) error {
 	var in incoming
-	due := time.Now().Add(introduction)
-	if err := errors.Join(control.SetReadDeadline(due), control.SetWriteDeadline(due)); err != nil {
+	// The deadline for the answer resets the whole stream, so it holds for the hello before it too.
+	if err := control.SetWriteDeadline(time.Now().Add(introduction)); err != nil {
 		return err
 	}
 	if err := stream.Receive(&in); err != nil {
@@ -50,7 +49,7 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	if err := stream.Send(&outgoing{e.hello()}); err != nil {
 		return err
 	}
-	if err := errors.Join(control.SetReadDeadline(time.Time{}), control.SetWriteDeadline(time.Time{})); err != nil {
+	if err := control.SetWriteDeadline(time.Time{}); err != nil {
 		return err
 	}
 	e.current(c)
