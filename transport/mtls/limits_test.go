@@ -302,10 +302,10 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	if err := say(newer); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
 	if _, err := b.Hear(); err == nil {
 		t.Error("the older connection goes on")
 	}
-	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
 	for range 4 {
 		if _, err := call(t, a, show); err != nil {
 			t.Fatal(err)

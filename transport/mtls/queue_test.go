@@ -39,6 +39,9 @@ func TestTheQueueHasLimits(t *testing.T) {
 	if err := q.push("s", make([]byte, transport.MostBody), now); err != nil {
 		t.Errorf("one message has room in any queue: %v", err)
 	}
+	if _, frames := q.pop(nil, now.Add(outdatedAfter+1)); frames != 0 || q.outdated != 11 {
+		t.Errorf("%d frames that have waited too long, and %d were dropped; want none and 11", frames, q.outdated)
+	}
 	many := newQueue(1 << 30)
 	for i := range queueMost + 1 {
 		if err := many.push("s", nil, now); (err != nil) != (i == queueMost) {

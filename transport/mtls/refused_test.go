@@ -178,7 +178,7 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	stream, err := mtls.NewRaw(ctx, link)
 	if err != nil {
@@ -191,6 +191,10 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 func TestWhatAPeerMustNotSay(t *testing.T) {
 	t.Parallel()
 	right := mtls.HelloOf(mtls.Version, "b", nil)
+	many := transport.Claims{}
+	for i := range 1025 {
+		many[fmt.Sprint(i)] = nil
+	}
 	for what, c := range map[string]struct {
 		packets [][]byte
 		reason  mtls.Reason
@@ -200,6 +204,7 @@ func TestWhatAPeerMustNotSay(t *testing.T) {
 		"another version":      {[][]byte{mtls.HelloOf(mtls.Version+1, "b", nil)}, mtls.OtherVersion},
 		"no hello":             {[][]byte{mtls.BatchOf("s", nil, 1)}, mtls.Malformed},
 		"a hello cut off":      {[][]byte{right[:len(right)-1]}, mtls.Malformed},
+		"a claim too many":     {[][]byte{mtls.HelloOf(mtls.Version, "b", map[string]transport.Claims{"s": many})}, mtls.Malformed},
 		"nothing":              {[][]byte{{}}, mtls.Malformed},
 		"a batch cut off":      {[][]byte{right, append(mtls.BatchOf("x", nil, 1), 200)}, mtls.Malformed},
 		"a kind unknown":       {[][]byte{right, {9}}, mtls.Malformed},
