@@ -321,8 +321,8 @@ func TestAPeerWithoutAHello(t *testing.T) {
 	if err := b.Send(nil); err != nil { // the header of the request
 		t.Fatal(err)
 	}
+	eventually(t, "it is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] == 1 })
 	if _, err := b.Hear(); err == nil {
 		t.Error("it was answered")
 	}
-	eventually(t, "it is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] == 1 })
 }

@@ -74,7 +74,7 @@ func (e *Endpoint) attempt(ctx context.Context, p *peer) error {
 	}()
 	defer func() {
 		end(nil)
-		_ = link.Close()
+		shut(link)
 		<-listened
 		_ = stream.CloseRequest()
 		_ = stream.CloseResponse()

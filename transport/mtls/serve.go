@@ -35,8 +35,7 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 
 func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.ResponseController, stream connect.StreamingHandlerConn) error {
 	var in incoming
-	// The deadline for the answer resets the whole stream, so it holds for the hello before it too.
-	if err := control.SetWriteDeadline(time.Now().Add(introduction)); err != nil {
+	if err := control.SetReadDeadline(time.Now().Add(introduction)); err != nil {
 		return err
 	}
 	if err := stream.Receive(&in); err != nil {
@@ -46,10 +45,10 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	if err != nil {
 		return err
 	}
-	if err := stream.Send(&outgoing{e.hello()}); err != nil {
+	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
-	if err := control.SetWriteDeadline(time.Time{}); err != nil {
+	if err := stream.Send(&outgoing{e.hello()}); err != nil { // a peer that does not read it holds up itself
 		return err
 	}
 	e.current(c)
