@@ -52,7 +52,8 @@
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
 //     organisations; [github.com/conchhq/conch/transport/memory] is a network in one
-//     process.
+//     process, [github.com/conchhq/conch/transport/mtls] one between processes, over TLS in
+//     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
@@ -96,7 +97,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - transport/mtls: messages between nodes over mutual TLS
 //   - sequencer/pgstore: the tables of a node of the sequencer
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
