@@ -79,7 +79,8 @@ SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
                 conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
-GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel) ON conch.intents TO :"node";
+GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
+    ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,
               witnesses, waits)

@@ -164,6 +164,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
 	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
 	try("hold", store.Write(ctx, token, hold))
+	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
@@ -186,6 +187,8 @@ var needs = map[string]string{
 	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
 	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
 	"node: UPDATE (why) ON conch.intents":                                                        "reject",
+	"node: UPDATE (refusals) ON conch.intents":                                                   "assign",
+	"node: UPDATE (held_until) ON conch.intents":                                                 "assign",
 	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
 	"node: SELECT ON conch.pending_accounts":                                                     "claim",
 	"node: INSERT ON conch.pending_accounts":                                                     "claim",
@@ -230,6 +233,9 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	needs := maps.Clone(needs)
 	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
+	}
+	for _, column := range []string{"held_cause", "held_why", "held_height", "held_nonce", "held_since"} {
+		needs["node: UPDATE ("+column+") ON conch.intents"] = "put off"
 	}
 	for _, column := range []string{"intent", "why", "since", "epoch", "write"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
