@@ -2,6 +2,7 @@ package pgstore
 
 import (
 	"context"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueRejects(batch, b)
 	s.queueHeld(batch, b)
 	s.queueChanges(batch, t, b)
+	s.queueFloor(batch, b)
 	s.queueHold(batch, t, b)
 }
 
@@ -212,6 +214,21 @@ const changesSQL = `
 		                  WHEN i.why = '' AND m.fate = 'rejected' THEN $5 ELSE i.why END
 		  FROM moved m WHERE i.id = m.intent AND i.nonce = m.nonce AND (m.fate <> 'open' OR m.final OR m.why <> '')
 		   AND (i.fate <> m.fate AND (m.fate <> 'open' OR m.final) OR m.fate = 'open' AND m.why <> '' AND i.why <> m.why)`
+
+// queueFloor moves the nonce from which Load looks for slots that are not final, after the states have changed: down to
+// the lowest that has been written as not final, or up.
+func (s *Store) queueFloor(batch *pgx.Batch, b pending.Batch) {
+	if len(b.Changes) == 0 {
+		return
+	}
+	lowest := uint64(math.MaxInt64)
+	for _, c := range b.Changes {
+		if c.Status != pending.Finalized && c.Status != pending.Usurped {
+			lowest = min(lowest, c.Index)
+		}
+	}
+	batch.Queue(`SELECT conch.pending_floor($1, $2, $3)`, s.cfg.Chain, []byte(b.Account), int64(lowest))
+}
 
 func uuid(id *pending.ID) pgtype.UUID {
 	if id == nil {

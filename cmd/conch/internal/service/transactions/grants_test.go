@@ -207,6 +207,8 @@ var needs = map[string]string{
 	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
 	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
 	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
+	"node: SELECT ON conch.pending_floors":                                                                             "load",
+	"node: EXECUTE ON function conch.pending_floor(chain text, account bytea, lowest bigint)":                          "change",
 	"node: SELECT ON conch.archived_intents":                                                                           "accept",
 	"node: SELECT ON conch.archived_transactions":                                                                      "get",
 	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)":         "archive",
@@ -274,7 +276,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `TRUNCATE conch.intents CASCADE`,
+			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
@@ -287,7 +289,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}
