@@ -70,13 +70,16 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	if len(b.New) == 0 {
 		return
 	}
-	var nonces, since []int64
-	var intents []pgtype.UUID
-	var hashes [][]byte
+	n, intended := len(b.New), 0
+	nonces, since := make([]int64, 0, n), make([]int64, 0, n)
+	intents, hashes := make([]pgtype.UUID, 0, n), make([][]byte, 0, n)
 	for _, slot := range b.New {
 		nonces = append(nonces, int64(slot.Index))
 		since = append(since, int64(slot.Since))
 		intents = append(intents, uuid(slot.Intent))
+		if slot.Intent != nil {
+			intended++
+		}
 		hashes = append(hashes, []byte(slot.Attempts[len(slot.Attempts)-1].Hash))
 	}
 	batch.Queue(`
@@ -84,7 +87,6 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 		SELECT $1, $2, n.nonce, n.intent, n.hash, n.since, $3
 		  FROM unnest($4::bigint[], $5::uuid[], $6::bytea[], $7::bigint[]) AS n(nonce, intent, hash, since) ORDER BY n.nonce`,
 		s.cfg.Chain, []byte(b.Account), t.Holder, nonces, intents, hashes, since)
-	intended := len(slices.DeleteFunc(slices.Clone(intents), func(id pgtype.UUID) bool { return !id.Valid }))
 	if intended == 0 {
 		return // filling a gap does not show what else was lost
 	}
@@ -107,11 +109,13 @@ func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 // numbers them: a late write, after which another attempt was stored, finds its number taken and is
 // undone, since its attempt may pay less.
 func (s *Store) queueAttempts(batch *pgx.Batch, b pending.Batch) {
-	var nonces, numbers, gas []int64
-	var hashes, signed [][]byte
-	var most, tips []pgtype.Numeric
-	var fillers []bool
-	for _, slot := range append(append([]pending.Slot{}, b.New...), b.Attempts...) {
+	slots := slices.Concat(b.New, b.Attempts)
+	n := len(slots) // nearly always each has one
+	nonces, numbers, gas := make([]int64, 0, n), make([]int64, 0, n), make([]int64, 0, n)
+	hashes, signed := make([][]byte, 0, n), make([][]byte, 0, n)
+	most, tips := make([]pgtype.Numeric, 0, n), make([]pgtype.Numeric, 0, n)
+	fillers := make([]bool, 0, n)
+	for _, slot := range slots {
 		for i, a := range slot.Attempts {
 			nonces = append(nonces, int64(slot.Index))
 			numbers = append(numbers, int64(slot.Before+i+1))
