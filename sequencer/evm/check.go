@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // ErrOther is in the error of a contract that is not the declared one.
@@ -96,6 +97,7 @@ func differ(there, here ledger.Contract) error {
 		{"depth", there.Depth, here.Depth, there.Depth == here.Depth},
 		{"life", there.Life, here.Life, there.Life == here.Life},
 		{"domain", there.Domain, here.Domain, there.Domain == here.Domain},
+		{"policy", ranking.Default(there.Policy), ranking.Default(here.Policy), ranking.Default(there.Policy) == ranking.Default(here.Policy)},
 	} {
 		if !f.same {
 			faults = append(faults, fmt.Errorf("%w: %s is %v there and %v here", ErrOther, f.name, f.there, f.here))
@@ -119,13 +121,13 @@ func decodeDeclaration(all []byte) (c ledger.Contract, err error) {
 	c.Members, c.Committee = d.from(0).accounts(), d.from(1).accounts()
 	needed := d.number(2)
 	c.Range, c.Depth, c.Life = d.number(3), d.number(4), d.number(5)
-	ranked := d.from(6).text()
+	c.Policy = d.from(6).text()
 	c.Domain = d.from(7).text()
 	if needed <= math.MaxInt32 {
 		c.Needed = int(needed)
 	}
-	if ranked != policy && ranked != "" {
-		return c, fmt.Errorf("%w: its committee is ranked by %q, which this version does not know", ErrOther, ranked)
+	if _, known := ranking.Named(c.Policy); !known {
+		return c, fmt.Errorf("%w: its committee is ranked by %q, which this version does not know", ErrOther, c.Policy)
 	}
 	if !bytes.Equal(tuple(behind(declaration(c))), all) {
 		return c, fmt.Errorf("%w: it does not tell what was declared", ErrOther)
