@@ -6,6 +6,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
@@ -17,6 +18,7 @@ func services() []node.Kind {
 		roles.Kind(),
 		transactions.Kind(),
 		files.Kind(),
+		contracts.Kind(),
 	}
 }
 

@@ -5,6 +5,7 @@ package main
 import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
@@ -14,6 +15,7 @@ func services() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
 		files.Kind(),
+		contracts.Kind(),
 	}
 }
 
