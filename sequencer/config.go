@@ -27,6 +27,9 @@ type Config struct {
 	Tick    time.Duration // between two looks at the clock while something is under way; 50 ms
 	Workers int           // goroutines for signatures and rules; 4
 	Log     *slog.Logger  // nothing is logged if nil
+
+	// Told, if there is one, is told what happens to this node's intents. The loop waits for it.
+	Told func(Told)
 }
 
 // Contract is a contract of which the node is a member.

@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -30,6 +31,7 @@ type contract struct {
 	fetchAt     time.Duration
 	patience    time.Duration
 	requests    uint64
+	heard       map[ledger.Account]Heard // nil before the first message
 }
 
 // open reads what is stored and makes the machines.
@@ -61,7 +63,7 @@ func (n *Node) open(ctx context.Context, k Contract) (*contract, error) {
 	c.after = stored.Book.Number
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
-		Incarnation: n.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter,
+		Incarnation: n.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
 		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
@@ -217,10 +219,12 @@ func (c *contract) twice(s sender.Store, second ledger.Sequence) {
 		if row.Sequence != second {
 			continue
 		}
-		key := row.Key
 		c.n.job(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), key)
-			c.n.post(func() { c.n.accepted(waitKey{c.address(), key}, answer{found.Sequence, err}) })
+			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
+				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
+			}
+			c.n.post(func() { c.n.accepted(waitKey{c.address(), row.Key}, answer{found.Sequence, err}) })
 		})
 	}
 }
@@ -331,17 +335,12 @@ func (n *Node) follow(c *contract) {
 
 // followed feeds the book before the machines.
 func (c *contract) followed(in any) {
-	change := Change{Contract: c.address()}
 	var err error
 	switch in := in.(type) {
 	case ledger.Block:
 		err = c.book.Block(in)
 		for _, f := range in.Facts {
-			w, known := c.book.Whole(f.Assembled)
-			switch {
-			case f.Skipped == ledger.Taken && known:
-				change.Landed = append(change.Landed, Landed{f.Assembled, w})
-			case f.Skipped == ledger.Missing && known:
+			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
 				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
 			}
 		}
@@ -352,20 +351,23 @@ func (c *contract) followed(in any) {
 		c.n.cfg.Log.Error("the ledger goes on as no ledger may", "contract", c.address(), "step", fmt.Sprint(in), "error", err)
 		return
 	}
-	if b, is := c.book.Final(); is {
-		change.Book = &b
-	}
-	if change.Book != nil || len(change.Landed) > 0 {
-		c.n.queue(write{change, nil})
-	}
+	c.keep()
 	c.toSender(in)
 	c.toCoordinator(in)
 	c.toEndorser(in)
 }
 
+// keep stores what the book has learnt.
+func (c *contract) keep() {
+	if b, is := c.book.Final(); is {
+		c.n.queue(write{Change{Contract: c.address(), Book: &b}, nil})
+	}
+}
+
 // pulse is one contract's part of a heartbeat.
 func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
 	if c := n.contracts[p.Contract]; c != nil {
+		c.hears(from, p.Height)
 		c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
 		c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
 	}

@@ -192,6 +192,7 @@ func (c *contract) verified(from ledger.Account, body wire.Body) wire.Body {
 
 // receive gives a message to the machine that it is for.
 func (c *contract) receive(from ledger.Account, msg wire.Message) {
+	c.hears(from, msg.Height)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover:
 		if c.coordinator == nil {
@@ -249,22 +250,16 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 	})
 }
 
-// hear takes the contents of attempts, and keeps those that have landed.
+// hear takes the contents of attempts.
 func (c *contract) hear(all []wire.Whole) {
-	missing := map[ledger.Hash]bool{}
-	for _, m := range c.book.Missing() {
-		missing[m.Assembled] = true
-	}
-	change := Change{Contract: c.address()}
+	lacked := len(c.book.Missing())
 	for _, w := range all {
-		if h, err := c.book.Hear(w); err == nil && missing[h] {
-			change.Landed = append(change.Landed, Landed{h, w})
-			c.patience = 0
-		}
+		_, _ = c.book.Hear(w) // what makes no sense is not taken
 	}
-	if len(change.Landed) > 0 {
-		c.n.queue(write{change, nil})
+	if len(c.book.Missing()) < lacked {
+		c.patience = 0
 	}
+	c.keep()
 }
 
 // fetch asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in

@@ -21,9 +21,18 @@ const Subject = "sequencer"
 var (
 	// ErrContract means that the node is no member of such a contract.
 	ErrContract = errors.New("no such contract at this node")
+	// ErrConflict means that the key was used before, for something else.
+	ErrConflict = errors.New("the key was used before, for another request")
 	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
 	ErrStopped = errors.New("the node is stopped")
 )
+
+// RequestError means that the domain of the contract does not take what a user asks for. Nothing was stored.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+
+func (e *RequestError) Unwrap() error { return e.Err }
 
 // Node is one organisation's node. Its methods may be called by several goroutines.
 type Node struct {
@@ -48,6 +57,8 @@ type Node struct {
 	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
 	backlog []write // that the writer has no room for
+
+	chronicle *chronicle
 }
 
 type waitKey struct{ contract, key string }
@@ -66,6 +77,7 @@ func New(cfg Config) (*Node, error) {
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*contract{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		chronicle: newChronicle(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a
@@ -196,8 +208,8 @@ func drawn() (i wire.Incarnation) {
 	return i
 }
 
-// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before names the intent of
-// that time. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
+// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
 // is a block; 0 is none. An error may come although it was stored: ask again with the same key.
 func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
 	c, err := n.find(contract)
@@ -206,7 +218,7 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 	}
 	payload, err := c.set.Rules.Prepare(request)
 	if err != nil {
-		return ledger.Sequence{}, err
+		return ledger.Sequence{}, &RequestError{err}
 	}
 	done := make(chan answer, 1)
 	at := waitKey{contract, key}

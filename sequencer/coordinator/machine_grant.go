@@ -227,7 +227,7 @@ func (m *Machine) tellSender(c *client, works []*work) {
 	for part := range slices.Chunk(mine, mostTold) {
 		var body wire.Dispatched
 		for _, w := range part {
-			body.Items = append(body.Items, wire.Handed{Sequence: w.Sequence, Assembled: w.assembled})
+			body.Items = append(body.Items, wire.Handed{Sequence: w.Sequence, Assembled: w.assembled, Endorsers: w.endorsers(m.set.Contract.Needed)})
 		}
 		m.ask(c.account, body, part)
 	}

@@ -1,9 +1,10 @@
 package pgstore
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -19,28 +20,60 @@ const lookup = 10 * time.Second
 
 // Find implements [sequencer.Store].
 func (s *Store) Find(ctx context.Context, contract, key string) (f sequencer.Found, is bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, lookup)
-	defer cancel()
-	var number, landed, why []byte
-	var confirmed bool
-	var block int64
-	err = s.db.readers.QueryRow(ctx, findSQL, contract, []byte(key)).Scan(&number, &f.Ended, &confirmed, &landed, &block, &why)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return sequencer.Found{}, false, nil
+	all, err := s.find(ctx, findByKey, contract, []byte(key))
+	if err != nil || len(all) == 0 {
+		return f, false, err
 	}
-	if err != nil {
-		return sequencer.Found{}, false, err
-	}
-	f.Sequence = sequenceOf(number)
-	if f.Ended {
-		f.Result = sender.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
-	}
-	return f, true, nil
+	return all[0], true, nil
 }
 
-const findSQL = `
-	SELECT sequence, ended, coalesce(confirmed, false), landed, coalesce(block, 0), why
-	  FROM conch.sequencer_intents WHERE contract = $1 AND pg_catalog.sha256(key) = pg_catalog.sha256($2) AND key = $2`
+// List implements [sequencer.Store].
+func (s *Store) List(ctx context.Context, contract string, f sequencer.Filter) ([]sequencer.Found, error) {
+	before, most := int64(math.MaxInt64), cmp.Or(f.Most, mostListed)
+	if f.Before > 0 {
+		before = int64(min(f.Before, math.MaxInt64))
+	}
+	if f.Sequence != (ledger.Sequence{}) {
+		return s.find(ctx, findBySequence, contract, sequence(f.Sequence), before)
+	}
+	return s.find(ctx, findNewest, contract, before, most)
+}
+
+// mostListed is how many intents are listed unless a filter says another number.
+const mostListed = 100
+
+const (
+	find           = `SELECT sequence, key, payload, deadline, place, created_at, ended, coalesce(confirmed, false), landed, coalesce(block, 0), why FROM conch.sequencer_intents WHERE contract = $1`
+	findByKey      = find + ` AND pg_catalog.sha256(key) = pg_catalog.sha256($2) AND key = $2`
+	findBySequence = find + ` AND sequence = $2 AND place < $3`
+	findNewest     = find + ` AND place < $2 ORDER BY place DESC LIMIT $3`
+)
+
+func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequencer.Found, err error) {
+	ctx, cancel := context.WithTimeout(ctx, lookup)
+	defer cancel()
+	rows, err := s.db.readers.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	var number, key, payload, landed, why []byte
+	var accepted time.Time
+	var ended, confirmed bool
+	var deadline, place, block int64
+	columns := []any{&number, &key, &payload, &deadline, &place, &accepted, &ended, &confirmed, &landed, &block, &why}
+	_, err = pgx.ForEachRow(rows, columns, func() error {
+		f := sequencer.Found{
+			IntentRow: sender.IntentRow{Sequence: sequenceOf(number), Key: string(key), Payload: payload, Deadline: uint64(deadline)},
+			Number:    uint64(place), Accepted: accepted, Ended: ended,
+		}
+		if ended {
+			f.Result = sender.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
+		}
+		all = append(all, f)
+		return nil
+	})
+	return all, err
+}
 
 const attemptsSQL = `
 	SELECT n.hash, a.contents FROM ` + hashes + `

@@ -22,7 +22,7 @@ type sum struct {
 	grants     []sender.GrantRow
 	granted    map[grantName]bool
 	attempts   map[ledger.Hash]bool
-	wholes     []sequencer.Landed // contents, each once
+	wholes     []book.Landed // contents, each once
 	work       map[ledger.Intent]*dispatch
 	dispatches []*dispatch // in the order of dispatch; those that were replaced meanwhile too
 	final      *uint64
@@ -99,9 +99,6 @@ func fold(changes []sequencer.Change) (all []*sum) {
 		if c.Book != nil {
 			s.settled(c.Book)
 		}
-		for _, l := range c.Landed {
-			s.whole(l.Name, l.Whole)
-		}
 	}
 	return all
 }
@@ -140,7 +137,7 @@ func (s *sum) ending(of ledger.Sequence) *ending {
 func (s *sum) whole(name ledger.Hash, w wire.Whole) {
 	if !s.attempts[name] {
 		s.attempts[name] = true
-		s.wholes = append(s.wholes, sequencer.Landed{Name: name, Whole: w})
+		s.wholes = append(s.wholes, book.Landed{Assembled: name, Whole: w})
 	}
 }
 
@@ -202,5 +199,8 @@ func (s *sum) settled(c *book.Change) {
 	}
 	for _, id := range c.Late {
 		s.early.set(id, nil)
+	}
+	for _, l := range c.Landed {
+		s.whole(l.Assembled, l.Whole)
 	}
 }

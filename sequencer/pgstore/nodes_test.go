@@ -28,7 +28,11 @@ type pays struct {
 
 func (p *pays) pay(i int) {
 	p.t.Helper()
-	p.hand(i%len(p.Members), fmt.Sprint(i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
+	p.hand(i%len(p.Members), fmt.Sprint(i), payment(i))
+}
+
+func payment(i int) string {
+	return fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7)
 }
 
 func (p *pays) hand(member int, key, request string) {
@@ -187,7 +191,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	p.hand(0, "funds", `{"issue": {"to": "office", "amount": 1000}}`)
 	for i := range payments / 2 {
 		if i%3 == 1 { // those of the node that freezes may be stored and not answered
-			_, _ = g.Members[1].Submit(within(ctx, 100*time.Millisecond), fmt.Sprint(i), `{"pay": {"from": "office", "to": "desk", "amount": 1}}`)
+			_, _ = g.Members[1].Submit(within(ctx, 100*time.Millisecond), fmt.Sprint(i), payment(i))
 			continue
 		}
 		p.pay(i)

@@ -49,7 +49,7 @@ func (s *sum) queueAttempts(batch *pgx.Batch) error {
 		if err != nil {
 			return err
 		}
-		names, contents = append(names, l.Name[:]), append(contents, bytes)
+		names, contents = append(names, l.Assembled[:]), append(contents, bytes)
 	}
 	batch.Queue(`
 		INSERT INTO conch.sequencer_attempts (contract, assembled, contents)

@@ -28,7 +28,8 @@ func Each(ctx context.Context, s sequencer.Store) error {
 		{Contract: "k", Book: &book.Change{
 			Number: 5, Added: []domain.State{{ID: ledger.StateID{1}}, {ID: ledger.StateID{2}}},
 			Missing: []book.Missing{{Intent: in, Assembled: ledger.Hash{8}}, {Intent: in, Assembled: ledger.Hash{9}}}, Early: []ledger.StateID{{7}, {6}},
-		}, Landed: []sequencer.Landed{{Name: ledger.Hash{30}, Whole: whole(in, 30)}}},
+			Landed: []book.Landed{{Assembled: ledger.Hash{30}, Whole: whole(in, 30)}},
+		}},
 	}); err != nil {
 		return err
 	}
@@ -48,6 +49,11 @@ func Each(ctx context.Context, s sequencer.Store) error {
 	}
 	if f, is, err := s.Find(ctx, "k", "b"); err != nil || !is || !f.Ended {
 		return fmt.Errorf("found %+v, %v, instead of a result: %w", f, is, err)
+	}
+	for f, want := range map[sequencer.Filter]int{{}: 2, {Sequence: number(1)}: 1, {Before: 1}: 0} {
+		if all, err := s.List(ctx, "k", f); err != nil || len(all) != want {
+			return fmt.Errorf("%d intents are listed by %+v, instead of %d: %w", len(all), f, want, err)
+		}
 	}
 	if all, err := s.Attempts(ctx, "k", []ledger.Hash{{1}, {10}, {30}, {40}}); err != nil || len(all) != 3 {
 		return fmt.Errorf("%d attempts are there, instead of 3: %w", len(all), err)

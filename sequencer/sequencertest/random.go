@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
@@ -33,7 +34,7 @@ func odd(t *testing.T, s sequencer.Store) {
 		result := sender.Result{Sequence: in.Sequence, Block: math.MaxUint64, Why: text}
 		write(t, s, owned(sender.Store{Results: []sender.Result{result}}))
 		found, is, err := s.Find(t.Context(), "k", text)
-		want(t, "its result", []any{found, is, err}, []any{sequencer.Found{Sequence: in.Sequence, Ended: true, Result: result}, true, error(nil)})
+		want(t, "its result", []any{found.IntentRow, found.Result, is, err}, []any{in, result, true, error(nil)})
 	}
 }
 
@@ -70,6 +71,7 @@ func random(t *testing.T, s sequencer.Store) {
 	for key := range draw.first {
 		found, is, err := s.Find(t.Context(), "k", key)
 		also, there, _ := model.Find(t.Context(), "k", key)
+		found.Number, found.Accepted, also.Number, also.Accepted = 0, time.Time{}, 0, time.Time{} // each has its own
 		want(t, "what has the key "+key, []any{found, is, err}, []any{also, there, error(nil)})
 	}
 }
@@ -106,10 +108,6 @@ func (d *drawing) change() sequencer.Change {
 	}
 	if d.IntN(2) == 0 {
 		c.Book = d.book()
-	}
-	if d.IntN(4) == 0 {
-		name := byte(220 + d.IntN(30))
-		c.Landed = append(c.Landed, sequencer.Landed{Name: ledger.Hash{name}, Whole: whole(ledger.Intent{Owner: "z"}, name)})
 	}
 	return c
 }
@@ -173,6 +171,10 @@ func (d *drawing) book() *book.Change {
 		case 5:
 			c.Late = append(c.Late, ledger.StateID{name})
 		}
+	}
+	if d.IntN(4) == 0 {
+		name := byte(220 + d.IntN(30))
+		c.Landed = append(c.Landed, book.Landed{Assembled: ledger.Hash{name}, Whole: whole(ledger.Intent{Owner: "z"}, name)})
 	}
 	return c
 }

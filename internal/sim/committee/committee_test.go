@@ -59,6 +59,20 @@ func TestCommittees(t *testing.T) {
 	}
 }
 
+// Seeds that have failed once, among ten thousand.
+func TestFormerFaults(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]committee.Config{
+		"contents that a coordinator had heard were not stored": {Seed: 2640, Nodes: 2, Needed: 2, Intents: 40, Faults: time.Minute},
+		"an inherited attempt whose read was spent":             {Seed: 1111, Nodes: 3, Needed: 2, Intents: 12, Faults: 15 * time.Second},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			report(t, committee.Run(c))
+		})
+	}
+}
+
 // What a coordinator counts, locks and lists is what its work says, after each step.
 func TestAudit(t *testing.T) {
 	t.Parallel()
