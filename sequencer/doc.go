@@ -11,7 +11,7 @@
 //   - [domain.Rules] say what its states are. Package notes is the worked example.
 //   - Packages sender, coordinator and endorser are pure machines, and package book is what the node knows of the
 //     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
-//     one writer for the [Store].
+//     one writer for the [Store]. Package pgstore keeps it in Postgres, [Memory] in memory.
 //
 // # Duties of the caller
 //

@@ -52,10 +52,19 @@ const (
 func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequencer.Found, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	rows, err := s.db.readers.Query(ctx, sql, args...)
-	if err != nil {
+	var batch pgx.Batch
+	batch.Queue(inOrder) // or a list of the newest reads all, and sorts them
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		all, err = found(rows)
+		return err
+	})
+	if err := s.db.readers.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
+	return all, nil
+}
+
+func found(rows pgx.Rows) (all []sequencer.Found, err error) {
 	var number, key, payload, landed, why []byte
 	var accepted time.Time
 	var ended, confirmed bool

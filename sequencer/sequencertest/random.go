@@ -138,7 +138,11 @@ func (d *drawing) owner() *sender.Store {
 		n := d.known[d.IntN(len(d.known))]
 		switch d.IntN(4) {
 		case 0:
-			s.Grants = append(s.Grants, grant(n.Counter, byte(30+2*n.Counter)+byte(d.IntN(2)), uint64(d.IntN(3))))
+			g := grant(n.Counter, byte(30+2*n.Counter)+byte(d.IntN(2)), uint64(d.IntN(3)))
+			s.Grants = append(s.Grants, g)
+			if d.IntN(4) == 0 {
+				s.Grants = append(s.Grants, g)
+			}
 		case 1:
 			s.Marks = append(s.Marks, sender.Mark{Sequence: n, Failures: d.IntN(3), GivenUp: []string{"", "late"}[d.IntN(2)]})
 		case 2:
