@@ -15,7 +15,7 @@
 //
 // # Duties of the caller
 //
-// A store has one node. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
+// A store has one node; one of package pgstore has one start of it. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
 // is; [Config].Peers says which account it has.
 //
 // Sources: document 002; requirements P5, P28, P38 to P42, I9, I10, Q1 to Q19.
