@@ -95,6 +95,30 @@ GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, byt
     conch.pending_floor(text, bytea, bigint) TO :"node";
 \endif
 
+-- The sequencer, if its tables exist. What members keep among themselves (payloads, states, contents, and what users
+-- call their intents) is for nodes alone.
+SELECT to_regclass('conch.sequencer_nodes') IS NOT NULL AS sequencer \gset
+\if :sequencer
+GRANT SELECT ON conch.sequencer_nodes, conch.sequencer_contracts, conch.sequencer_missing, conch.sequencer_schema_version TO :"observer";
+GRANT SELECT (contract, sequence, place, deadline, created_at, failures, dispatched, over, ended, ended_at, confirmed, landed, block)
+    ON conch.sequencer_intents TO :"observer";
+GRANT SELECT (contract, owner, sequence, place, assembled, coordinator, delegation, valid_until, noted, created_at)
+    ON conch.sequencer_dispatches TO :"observer";
+GRANT SELECT (contract, sequence, place, assembled, given_to, coordinator, delegation, valid_until, created_at)
+    ON conch.sequencer_grants TO :"observer";
+GRANT SELECT ON conch.sequencer_schema_version TO :"node";
+GRANT SELECT, INSERT, UPDATE (start, write, epoch, holder, began_at) ON conch.sequencer_nodes TO :"node";
+GRANT SELECT, INSERT, UPDATE (final) ON conch.sequencer_contracts TO :"node";
+GRANT SELECT, INSERT, UPDATE (failures, dispatched, over, given_up, ended, ended_at, confirmed, landed, block, why)
+    ON conch.sequencer_intents TO :"node";
+GRANT SELECT, INSERT ON conch.sequencer_grants, conch.sequencer_attempts TO :"node"; -- append-only for it
+GRANT SELECT, INSERT, DELETE, UPDATE (place, assembled, endorsements, coordinator, delegation, signature, valid_until, noted, created_at)
+    ON conch.sequencer_dispatches TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.sequencer_states, conch.sequencer_early TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (owner, sequence, block) ON conch.sequencer_missing TO :"node";
+GRANT EXECUTE ON FUNCTION conch.sequencer_begin(text, bigint, text), conch.sequencer_turn(text, bigint, bigint, text[]) TO :"node";
+\endif
+
 -- A node is a member of fence for two reasons: it fences its own transactions and those
 -- of a command under `conch run`; and it may then end a session of that role whose
 -- transaction has held a fence for longer than a lease. It cannot end sessions that log
