@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -218,8 +219,20 @@ func TestAnswersThatContradict(t *testing.T) {
 			t.Errorf("%s: got %+v, want an error", name, final)
 		}
 	}
-	blocks := 0
 	r, err := evm.Check(t.Context(), liar{s.node, func(method string, args []any, answer json.RawMessage) json.RawMessage {
+		if method != "eth_getBlockByNumber" || args[0] == "latest" {
+			return answer
+		}
+		return json.RawMessage(regexp.MustCompile(`"number":"0x[0-9a-f]+"`).ReplaceAllString(string(answer), `"number":"0x1"`))
+	}}, f.Contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if final, err := r.Final(t.Context(), []ledger.Intent{in}, nil); !errors.Is(err, evm.ErrAnswer) {
+		t.Errorf("another block than was asked for: got %+v, %v; want ErrAnswer", final, err)
+	}
+	blocks := 0
+	r, err = evm.Check(t.Context(), liar{s.node, func(method string, args []any, answer json.RawMessage) json.RawMessage {
 		if method != "eth_getBlockByNumber" || args[0] == "latest" {
 			return answer
 		}

@@ -189,6 +189,15 @@ func (c *cancels) block() ledger.Fact {
 	return fact
 }
 
+// replace takes so many blocks back and makes at least as many others, so that nothing is replaced that is final.
+func (c *cancels) replace(depth uint64, by int) (last ledger.Fact) {
+	c.at.node.call(c.at.t, nil, "dev_reorg", hexutil.Uint64(depth), [][]hexutil.Bytes{})
+	for range by {
+		last = c.block()
+	}
+	return last
+}
+
 // Whatever the chain takes back above its final blocks, while a node follows, while it does not, and between two lives of
 // it, the node has been told in the end what is on the chain, in order.
 func TestFollow(t *testing.T) {
@@ -197,7 +206,9 @@ func TestFollow(t *testing.T) {
 	_, at := opened(t, s.node, 3, 2)
 	chance := rand.New(rand.NewPCG(4, 2))
 	c := &cancels{at: at, owner: named(t, "member 0")}
-	c.block()
+	for range 3 {
+		c.block()
+	}
 	r := newReader(t, at, nobody{})
 	steps := 60
 	if os.Getenv("CONCH_NIGHTLY") != "" {
@@ -213,16 +224,7 @@ func TestFollow(t *testing.T) {
 				r.await(at.Number(), fact)
 			}
 		case dice < 8:
-			r.mu.Lock()
-			top := r.top
-			r.mu.Unlock()
-			// Nothing that is final, or was called so to the reader, is taken back.
-			if head := at.Number(); head > top-min(top, 2)+1 {
-				at.node.call(t, nil, "dev_reorg", hexutil.Uint64(1+chance.Uint64N(2)), [][]hexutil.Bytes{})
-			}
-			for range 2 + chance.IntN(2) {
-				c.block()
-			}
+			c.replace(1+chance.Uint64N(2), 2+chance.IntN(2))
 		case away:
 			if chance.IntN(2) == 0 {
 				r.open(nobody{})
@@ -238,6 +240,8 @@ func TestFollow(t *testing.T) {
 		r.start()
 	}
 	last := c.block()
+	r.await(at.Number(), last)
+	last = c.replace(2, 2)
 	r.await(at.Number(), last)
 	r.stop()
 	r.judge()
