@@ -20,7 +20,7 @@ var ErrOther = errors.New("the contract on the chain is another one")
 
 // Read returns the declaration of a contract on the chain, without Check.
 func Read(ctx context.Context, node Node, address string) (ledger.Contract, error) {
-	c, _, err := declared(ctx, node, address)
+	c, _, err := declared(ctx, bounded{node}, address)
 	return c, err
 }
 
@@ -53,6 +53,7 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 // Check compares a contract on the chain with its declaration: chain, declaration, and its code byte by byte. It
 // returns a Reader of it. The error says what differs.
 func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
+	node = bounded{node}
 	there, since, err := declared(ctx, node, c.Address)
 	if err != nil {
 		return nil, err
