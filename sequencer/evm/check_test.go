@@ -58,6 +58,7 @@ func TestCheck(t *testing.T) {
 		"range":     func(c *ledger.Contract) { c.Range++ },
 		"depth":     func(c *ledger.Contract) { c.Depth++ },
 		"life":      func(c *ledger.Contract) { c.Life++ },
+		"policy":    func(c *ledger.Contract) { c.Policy = "circle" },
 		"domain":    func(c *ledger.Contract) { c.Domain = "notes/2" },
 	} {
 		c := f.Contract
@@ -68,6 +69,11 @@ func TestCheck(t *testing.T) {
 		if f.Scheme.Declared(c) == f.Scheme.Declared(f.Contract) {
 			t.Errorf("another %s has the same hash", name)
 		}
+	}
+	small := f.Contract
+	small.Address = strings.ToLower(small.Address)
+	if _, err := evm.Check(t.Context(), s.node, small); !errors.Is(err, evm.ErrOther) || !strings.Contains(err.Error(), f.Contract.Address) {
+		t.Errorf("the address in small letters: got error %v, want ErrOther with the address as it is to be written", err)
 	}
 	for _, bad := range []string{"", "0xc0ffee", common.Address{1}.Hex()} {
 		c := f.Contract

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 //go:embed solidity/Ledger.json
@@ -30,14 +31,11 @@ func parse(text []byte) (a artifact, err error) {
 	return a, nil
 }
 
-// policy is how the committee's members are ranked. A node knows no other way yet.
-const policy = "rendezvous"
-
 // declaration encodes what is agreed on, without chain and address.
 func declaration(c ledger.Contract) []byte {
 	return tuple(behind(accounts(c.Members)), behind(accounts(c.Committee)),
 		fixed(number(uint64(c.Needed)), number(c.Range), number(c.Depth), number(c.Life)),
-		behind(text([]byte(policy))), behind(text([]byte(c.Domain))))
+		behind(text([]byte(ranking.Default(c.Policy)))), behind(text([]byte(c.Domain))))
 }
 
 // Creation returns the data of the transaction that creates a contract. Chain and Address are not in it: the first is
