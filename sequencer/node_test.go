@@ -29,7 +29,7 @@ type group struct {
 	members  []*organisation
 
 	sleepAfter time.Duration // so short that contracts sleep whenever they can
-	told     func(sequencer.Told)
+	told       func(sequencer.Told)
 }
 
 type organisation struct {
