@@ -63,7 +63,7 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 40m $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 10m $(PACKAGES)
 	go test -timeout 10m ./internal/sim/committee
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -29,6 +30,7 @@ type tables struct {
 	early   map[ledger.StateID]struct{}
 
 	intents []sender.Loaded // in the order of submission, also those that have ended
+	at      []time.Time     // when each was written
 	place   map[ledger.Sequence]int
 	keys    map[string]ledger.Sequence
 	results map[ledger.Sequence]sender.Result
@@ -58,8 +60,11 @@ func (m *Memory) of(contract string) *tables {
 func (m *Memory) Load(_ context.Context, contract string) (Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.of(contract)
 	var s Stored
+	t := m.contracts[contract]
+	if t == nil {
+		return s, nil
+	}
 	s.Book.Number = t.final
 	for _, id := range slices.SortedFunc(maps.Keys(t.states), ledger.StateID.Compare) {
 		s.Book.States = append(s.Book.States, t.states[id])
@@ -95,9 +100,6 @@ func (m *Memory) Write(_ context.Context, changes []Change) (twice []Twice, err 
 		if c.Book != nil {
 			t.settled(c.Book)
 		}
-		for _, w := range c.Landed {
-			t.wholes[w.Name] = w.Whole
-		}
 	}
 	return twice, nil
 }
@@ -111,7 +113,7 @@ func (t *tables) owned(s *sender.Store) (twice []ledger.Sequence) {
 			twice = append(twice, row.Sequence)
 		default:
 			t.keys[row.Key], t.place[row.Sequence] = row.Sequence, len(t.intents)
-			t.intents = append(t.intents, sender.Loaded{IntentRow: row})
+			t.intents, t.at = append(t.intents, sender.Loaded{IntentRow: row}), append(t.at, time.Now())
 		}
 	}
 	for _, g := range s.Grants {
@@ -184,6 +186,9 @@ func (t *tables) settled(c *book.Change) {
 	for _, id := range c.Late {
 		delete(t.early, id)
 	}
+	for _, l := range c.Landed {
+		t.wholes[l.Assembled] = l.Whole
+	}
 }
 
 // Find implements Store.
@@ -195,9 +200,33 @@ func (m *Memory) Find(_ context.Context, contract, key string) (Found, bool, err
 	if !is {
 		return Found{}, false, nil
 	}
-	r, ended := t.results[s]
-	return Found{Sequence: s, Ended: ended, Result: r}, true, nil
+	return t.found(t.place[s]), true, nil
 }
+
+func (t *tables) found(place int) Found {
+	row := t.intents[place].IntentRow
+	r, ended := t.results[row.Sequence]
+	return Found{IntentRow: row, Number: uint64(place + 1), Accepted: t.at[place], Ended: ended, Result: r}
+}
+
+// List implements Store.
+func (m *Memory) List(_ context.Context, contract string, f Filter) (all []Found, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t := m.of(contract)
+	for place, l := range slices.Backward(t.intents) {
+		if len(all) == cmp.Or(f.Most, mostListed) {
+			break
+		}
+		if (f.Before == 0 || uint64(place+1) < f.Before) && (f.Sequence == ledger.Sequence{} || f.Sequence == l.Sequence) {
+			all = append(all, t.found(place))
+		}
+	}
+	return all, nil
+}
+
+// mostListed is how many intents are listed unless a Filter says another number.
+const mostListed = 100
 
 // Attempts implements Store.
 func (m *Memory) Attempts(_ context.Context, contract string, assembled []ledger.Hash) (found []wire.Whole, err error) {

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -21,20 +23,30 @@ const Subject = "sequencer"
 var (
 	// ErrContract means that the node is no member of such a contract.
 	ErrContract = errors.New("no such contract at this node")
+	// ErrConflict means that the key was used before, for something else.
+	ErrConflict = errors.New("the key was used before, for another request")
 	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
 	ErrStopped = errors.New("the node is stopped")
 )
+
+// RequestError means that the domain of the contract does not take what a user asks for. Nothing was stored.
+type RequestError struct{ Err error }
+
+func (e *RequestError) Error() string { return e.Err.Error() }
+
+func (e *RequestError) Unwrap() error { return e.Err }
 
 // Node is one organisation's node. Its methods may be called by several goroutines.
 type Node struct {
 	cfg       Config
 	accounts  map[string]ledger.Account // by the peers' names
-	contracts map[string]*contract
-	order     []*contract
+	contracts map[string]*place
+	awake     []*place
+	many      atomic.Int64 // of those
 	line      transport.Line
 	began     time.Time
 
-	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the senders', that of requests for attempts
+	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the second half of the senders', that of requests for attempts
 	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
 
 	tasks   chan func() // for the loop, which alone touches the machines
@@ -48,6 +60,8 @@ type Node struct {
 	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
 	backlog []write // that the writer has no room for
+
+	chronicle *chronicle
 }
 
 type waitKey struct{ contract, key string }
@@ -63,9 +77,10 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*contract{}, began: time.Now(),
+		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		chronicle: newChronicle(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a
@@ -86,22 +101,14 @@ func (n *Node) Run(ctx context.Context) error {
 	defer n.group.Wait()
 	defer stop()
 	n.line, n.ctx = line, ctx
-	for _, k := range n.cfg.Contracts {
-		c, err := n.open(ctx, k)
-		if err != nil {
-			return fmt.Errorf("contract %s: %w", k.Declared.Address, err)
-		}
-		n.contracts[k.Declared.Address], n.order = c, append(n.order, c)
+	if err := n.begin(ctx); err != nil {
+		return err
 	}
 	for range n.cfg.Workers {
 		n.group.Go(n.work)
 		n.group.Go(n.read)
 	}
 	n.group.Go(n.write)
-	for _, c := range n.order {
-		n.group.Go(func() { n.follow(c) })
-		n.group.Go(func() { n.submitter(c) })
-	}
 	n.loop()
 	return ctx.Err()
 }
@@ -153,6 +160,7 @@ func (n *Node) work() {
 		select {
 		case do := <-n.jobs:
 			do()
+			runtime.Gosched() // while all processors are busy with jobs, the loop would wait until one is taken away
 		case <-n.ctx.Done():
 			return
 		}
@@ -161,9 +169,10 @@ func (n *Node) work() {
 
 // tick tells the machines of the time. A contract with nothing in flight costs nothing (I9).
 func (n *Node) tick() {
-	for _, c := range n.order {
-		c.tick()
+	for _, p := range n.awake {
+		p.open.tick()
 	}
+	n.rest()
 	for _, a := range sortedAccounts(n.beats) {
 		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
 		if err != nil {
@@ -196,17 +205,17 @@ func drawn() (i wire.Incarnation) {
 	return i
 }
 
-// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before names the intent of
-// that time. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
+// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
 // is a block; 0 is none. An error may come although it was stored: ask again with the same key.
 func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	c, err := n.find(contract)
+	p, err := n.find(contract)
 	if err != nil {
 		return ledger.Sequence{}, err
 	}
-	payload, err := c.set.Rules.Prepare(request)
+	payload, err := p.set.Rules.Prepare(request)
 	if err != nil {
-		return ledger.Sequence{}, err
+		return ledger.Sequence{}, &RequestError{err}
 	}
 	done := make(chan answer, 1)
 	at := waitKey{contract, key}
@@ -215,7 +224,7 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
 		}
 		n.asks[at] = done
-		c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+		n.tell(p, sender.Submit{Key: key, Payload: payload, Deadline: deadline})
 	})
 	select {
 	case a := <-done:
@@ -229,11 +238,11 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 
 // Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before.
 func (n *Node) Cancel(contract string, s ledger.Sequence) error {
-	c, err := n.find(contract)
+	p, err := n.find(contract)
 	if err != nil {
 		return err
 	}
-	n.post(func() { c.toSender(sender.Cancel{Sequence: s}) })
+	n.post(func() { n.tell(p, sender.Cancel{Sequence: s}) })
 	return nil
 }
 
@@ -265,19 +274,19 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 }
 
 // find waits until the node has begun.
-func (n *Node) find(address string) (*contract, error) {
-	found := make(chan *contract, 1)
+func (n *Node) find(address string) (*place, error) {
+	found := make(chan *place, 1)
 	select {
 	case n.tasks <- func() { found <- n.contracts[address] }:
 	case <-n.stopped:
 		return nil, ErrStopped
 	}
 	select {
-	case c := <-found:
-		if c == nil {
+	case p := <-found:
+		if p == nil {
 			return nil, fmt.Errorf("%w: %s", ErrContract, address)
 		}
-		return c, nil
+		return p, nil
 	case <-n.stopped:
 		return nil, ErrStopped
 	}

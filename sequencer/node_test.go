@@ -27,6 +27,7 @@ type group struct {
 	declared ledger.Contract
 	chain    *sequencer.Chain
 	members  []*organisation
+	told     func(sequencer.Told)
 }
 
 type organisation struct {
@@ -76,7 +77,7 @@ func (o *organisation) start() {
 	}
 	node, err := sequencer.New(sequencer.Config{
 		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
-		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond,
+		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond, Told: o.told,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
 		}},
@@ -193,9 +194,13 @@ func TestNodes(t *testing.T) {
 	for i := range 60 {
 		o := g.members[i%5]
 		id := fmt.Sprint("payment ", i)
-		all[id] = hand(o, id, fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
-		if again := hand(o, id, `{"issue": {"to": "office", "amount": 1}}`); again != all[id] {
+		request := fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7)
+		all[id] = hand(o, id, request)
+		if again := hand(o, id, request); again != all[id] {
 			t.Errorf("the key %s names %v and %v", id, all[id], again)
+		}
+		if _, err := o.node.Submit(ctx, "k", id, []byte(`{"issue": {"to": "office", "amount": 1}}`), 0); !errors.Is(err, sequencer.ErrConflict) {
+			t.Errorf("the key %s for another request: got error %v, want ErrConflict", id, err)
 		}
 		if i%12 == 11 {
 			victim := g.members[(i/12)%5]

@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"context"
+	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
@@ -24,6 +25,8 @@ type Store interface { //nolint:interfacebloat // what a database has to do, and
 	Write(ctx context.Context, changes []Change) (twice []Twice, err error)
 	// Find returns an intent by its user's key, and false if there is none.
 	Find(ctx context.Context, contract, key string) (Found, bool, error)
+	// List returns intents of the node's users, the newest first.
+	List(ctx context.Context, contract string, f Filter) ([]Found, error)
 	// Attempts returns the contents of those of the attempts that are stored.
 	Attempts(ctx context.Context, contract string, assembled []ledger.Hash) ([]wire.Whole, error)
 }
@@ -43,13 +46,6 @@ type Change struct {
 	Noted    []ledger.Intent // whose senders know of the dispatch
 	Over     []ledger.Intent // whose rows are over
 	Book     *book.Change
-	Landed   []Landed
-}
-
-// Landed is an attempt that is in the chain.
-type Landed struct {
-	Name ledger.Hash // its assembled hash
-	wire.Whole
 }
 
 // Twice is an intent that was not stored: its key has another row.
@@ -60,7 +56,17 @@ type Twice struct {
 
 // Found is an intent as it is stored.
 type Found struct {
-	Sequence ledger.Sequence
+	sender.IntentRow
+
+	Number   uint64    // rises with each intent of the contract; from 1
+	Accepted time.Time // by the store's clock
 	Ended    bool
 	Result   sender.Result // if it has ended
+}
+
+// Filter says which intents to list. What is zero does not limit.
+type Filter struct {
+	Sequence ledger.Sequence // the one with this number
+	Before   uint64          // only those with a lower Number
+	Most     int             // 100 if 0
 }

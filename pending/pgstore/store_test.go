@@ -55,7 +55,7 @@ func opened(t *testing.T, cfg pg.Config, most int) *pgstore.Database {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(d.Close)
+	t.Cleanup(func() { pgtest.Within(t, time.Minute, "the connections are closed", d.Close) })
 	return d
 }
 

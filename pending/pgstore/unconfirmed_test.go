@@ -26,12 +26,16 @@ type lonely struct {
 	cfg       pg.Config
 	admin     *pgx.Conn // its own commits do not wait
 	cancelled atomic.Int64
+	ctx       context.Context // of all statements: one that nothing cancels would wait for ever
+	giveUp    context.CancelFunc
 }
 
 func newLonely(t *testing.T) *lonely {
 	t.Helper()
 	server := pgtest.Own(t, postmaster.Config{})
 	l := &lonely{t: t, cfg: pg.Config{URL: server.URL("postgres")}}
+	l.ctx, l.giveUp = context.WithTimeout(t.Context(), 2*time.Minute)
+	t.Cleanup(l.giveUp)
 	l.admin = pgtest.Connect(t, l.cfg)
 	run(t, l.admin, `SET synchronous_commit = local`)
 	if err := made(t.Context(), l.admin); err != nil {
@@ -45,14 +49,14 @@ func (l *lonely) waits(standby string) {
 	l.t.Helper()
 	run(l.t, l.admin, `ALTER SYSTEM SET synchronous_standby_names = '`+standby+`'`)
 	run(l.t, l.admin, `SELECT pg_reload_conf()`)
-	probe, err := pg.Connect(l.t.Context(), l.cfg)
+	probe, err := pg.Connect(l.ctx, l.cfg)
 	if err != nil {
 		l.t.Fatal(err)
 	}
 	defer func() { _ = probe.Close(context.WithoutCancel(l.t.Context())) }()
 	pgtest.Eventually(l.t, 30*time.Second, "commits wait for the standby "+standby, func() bool {
 		err := pg.Confirmed(probe, func() error {
-			_, err := probe.Exec(l.t.Context(), `SELECT pg_logical_emit_message(true, 'test', '')`)
+			_, err := probe.Exec(l.ctx, `SELECT pg_logical_emit_message(true, 'test', '')`)
 			return err
 		})
 		return (err != nil) == (standby != "")
@@ -60,11 +64,12 @@ func (l *lonely) waits(standby string) {
 }
 
 // cancels ends every wait for a standby, until the test ends. It signals each transaction once: the
-// wait is visible a moment longer, and a second signal would hit the next statement.
+// wait is visible a moment longer, and a second signal would hit the next statement. The view reads
+// the transaction before the wait: one that has just begun shows no transaction yet, and is met next time.
 func (l *lonely) cancels() {
 	l.t.Helper()
 	conn := pgtest.Connect(l.t, l.cfg)
-	ctx, stop := context.WithCancel(l.t.Context())
+	ctx, stop := context.WithCancel(l.ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -74,8 +79,12 @@ func (l *lonely) cancels() {
 		for {
 			var more []string
 			err := conn.QueryRow(ctx, `SELECT coalesce(array_agg(backend_xid::text) FILTER (WHERE pg_cancel_backend(pid)), '{}')
-				FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_xid::text <> ALL ($1::text[])`, ended).Scan(&more)
+				FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_xid IS NOT NULL AND backend_xid::text <> ALL ($1::text[])`, ended).Scan(&more)
 			if err != nil {
+				if ctx.Err() == nil {
+					l.t.Errorf("waits for the standby are not ended any more: %v", err)
+					l.giveUp()
+				}
 				return
 			}
 			ended = append(ended, more...)
@@ -102,8 +111,8 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	l.cancels()
 	l.waits("nobody")
 	intent := pending.Intent{Account: pendingtest.Account, Key: "new", Call: chain.Call{Gas: 1}}
-	accept := func() error { _, err := s.Accept(t.Context(), intent); return err }
-	cancel := func() error { return s.Cancel(t.Context(), two.ID) }
+	accept := func() error { _, err := s.Accept(l.ctx, intent); return err }
+	cancel := func() error { return s.Cancel(l.ctx, two.ID) }
 	for _, c := range []struct {
 		what string
 		do   func() error
@@ -113,11 +122,11 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 		{"cancel", cancel},
 		{"cancel again", cancel},
 		{"write", func() error {
-			return s.Write(t.Context(), current, pending.Batch{Account: pendingtest.Account, Number: writes.Add(1), New: []pending.Slot{slotOf(0, one)}})
+			return s.Write(l.ctx, current, pending.Batch{Account: pendingtest.Account, Number: writes.Add(1), New: []pending.Slot{slotOf(0, one)}})
 		}},
-		{"settle", func() error { return s.Settle(t.Context(), current, pendingtest.Account, writes.Add(1)) }},
+		{"settle", func() error { return s.Settle(l.ctx, current, pendingtest.Account, writes.Add(1)) }},
 		{"archive", func() error {
-			_, err := s.Archive(t.Context(), current, pendingtest.Account, 0, 10)
+			_, err := s.Archive(l.ctx, current, pendingtest.Account, 0, 10)
 			return err
 		}},
 	} {
@@ -129,13 +138,13 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	l.waits("")
 	for what, do := range map[string]func() error{
 		"accept": accept, "cancel": cancel,
-		"settle": func() error { return s.Settle(t.Context(), current, pendingtest.Account, writes.Add(1)) },
+		"settle": func() error { return s.Settle(l.ctx, current, pendingtest.Account, writes.Add(1)) },
 	} {
 		if err := do(); err != nil {
 			t.Errorf("%s, with confirmed commits: %v", what, err)
 		}
 	}
-	if snap, err := s.Load(t.Context(), pendingtest.Account, 0, 100); err != nil || len(snap.Slots) != 1 || snap.Queued != 1 {
+	if snap, err := s.Load(l.ctx, pendingtest.Account, 0, 100); err != nil || len(snap.Slots) != 1 || snap.Queued != 1 {
 		t.Errorf("loaded %+v, error %v; want one slot and one queued", snap, err)
 	}
 }
@@ -151,7 +160,7 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 	line := node.Line()
 	store := opened(t, l.cfg, 4).Store("evm:1", "test")
 	for range many {
-		_, err := store.Accept(t.Context(), pending.Intent{Account: from, Call: chain.Call{To: []byte(chaintest.Address("somebody")), Gas: 21_000}})
+		_, err := store.Accept(l.ctx, pending.Intent{Account: from, Call: chain.Call{To: []byte(chaintest.Address("somebody")), Gas: 21_000}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -164,7 +173,7 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 	}
 	gate, latch := fence.New("s", nil)
 	latch.Open(current, 0, fence.Boottime().Add(time.Hour))
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(l.ctx)
 	ended := make(chan error, 1)
 	defer func() { cancel(); _ = wait(t, ended) }()
 	go func() { ended <- m.Lead(ctx, gate, current) }()
@@ -178,10 +187,10 @@ func TestNothingLeavesUnconfirmed(t *testing.T) {
 	final := 0
 	pgtest.Eventually(t, time.Minute, "all intents are done", func() bool {
 		node.Mine()
-		err := l.admin.QueryRow(t.Context(), `SELECT count(*) FILTER (WHERE fate = 'done') FROM conch.intents`).Scan(&final)
+		err := l.admin.QueryRow(l.ctx, `SELECT count(*) FILTER (WHERE fate = 'done') FROM conch.intents`).Scan(&final)
 		return err == nil && final == many
 	})
-	if n, err := line.Next(t.Context(), from); err != nil || n != many {
+	if n, err := line.Next(l.ctx, from); err != nil || n != many {
 		t.Errorf("%d transactions are in the chain, error %v; want %d", n, err, many)
 	}
 }

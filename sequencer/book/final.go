@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // Snapshot is what a book knows at a final block. It is the sum of all changes.
@@ -28,9 +29,17 @@ type Change struct {
 	Heard   []ledger.Hash // that were Missing before
 	Early   []ledger.StateID
 	Late    []ledger.StateID // that were Early before: what was missing was heard
+	Landed  []Landed         // that are in the chain, in a block that need not be final yet: a member may lack them
 }
 
-// Final returns what became final since it was last asked, and false if nothing did. All is sorted by name.
+// Landed is an attempt that is in the chain, with its contents.
+type Landed struct {
+	Assembled ledger.Hash
+	wire.Whole
+}
+
+// Final returns what became final and what has landed since it was last asked, and false if nothing did. All is sorted
+// by name.
 func (b *Book) Final() (Change, bool) {
 	if b.final == b.told && b.change.empty() {
 		return Change{}, false
@@ -40,6 +49,9 @@ func (b *Book) Final() (Change, bool) {
 	c.Added, c.Removed = b.change.states.take()
 	c.Missing, c.Heard = b.change.missing.take()
 	c.Early, c.Late = b.change.early.take()
+	for _, h := range sorted(b.change.landed) {
+		c.Landed = append(c.Landed, Landed{h, b.change.landed[h]})
+	}
 	b.change = newChanges()
 	return c, true
 }
@@ -102,10 +114,13 @@ type changes struct {
 	states  delta[ledger.StateID, domain.State]
 	missing delta[ledger.Hash, Missing]
 	early   delta[ledger.StateID, ledger.StateID]
+	landed  map[ledger.Hash]wire.Whole
 }
 
 func newChanges() changes {
-	return changes{newDelta[ledger.StateID, domain.State](), newDelta[ledger.Hash, Missing](), newDelta[ledger.StateID, ledger.StateID]()}
+	return changes{newDelta[ledger.StateID, domain.State](), newDelta[ledger.Hash, Missing](), newDelta[ledger.StateID, ledger.StateID](), map[ledger.Hash]wire.Whole{}}
 }
 
-func (c changes) empty() bool { return c.states.empty() && c.missing.empty() && c.early.empty() }
+func (c changes) empty() bool {
+	return c.states.empty() && c.missing.empty() && c.early.empty() && len(c.landed) == 0
+}

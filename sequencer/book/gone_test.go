@@ -45,3 +45,34 @@ func TestWhatIsLostForEver(t *testing.T) {
 		t.Error("what spent it is heard: want its own state, and nothing else")
 	}
 }
+
+// What has landed is stored with its contents, however the book has heard them and whenever: another member may have
+// lost them, and would build on states that it does not know for ever.
+func TestContentsOfWhatHasLanded(t *testing.T) {
+	t.Parallel()
+	b := open(t, 0)
+	before, after, other := whole(1, "a"), whole(2, "b"), whole(3, "c")
+	hears(t, b, before, other)
+	lands(t, b, before, after)
+	taken := func() (names []ledger.Hash) {
+		c, _ := b.Final()
+		for _, l := range c.Landed {
+			if l.Assembled != named(l.Whole) {
+				t.Errorf("the contents of %v are under the name %v", named(l.Whole), l.Assembled)
+			}
+			names = append(names, l.Assembled)
+		}
+		return names
+	}
+	if got := taken(); len(got) != 1 || got[0] != named(before) {
+		t.Errorf("with the block the contents of %v are to be stored, want those that were heard before", got)
+	}
+	hears(t, b, after) // as an attempt on which another one is built
+	if got := taken(); len(got) != 1 || got[0] != named(after) {
+		t.Errorf("when they are heard the contents of %v are to be stored, want the late ones", got)
+	}
+	hears(t, b, before)
+	if got := taken(); len(got) != 0 {
+		t.Errorf("the contents of %v are to be stored again", got)
+	}
+}

@@ -88,8 +88,10 @@ func (b *Book) first() *attempt {
 }
 
 // apply does what an attempt on the chain does: its inputs are spent, and its outputs appear unless they were spent.
-// The order of attempts does not matter, since a state is created once and spent once.
+// The order of attempts does not matter, since a state is created once and spent once. Its contents are to be stored,
+// from wherever the book has heard them: another member may have lost them.
 func (b *Book) apply(a *attempt) {
+	b.change.landed[a.assembled] = a.Whole
 	for _, id := range a.Attempt.Inputs {
 		if !b.spent[id] { // or it is Gone
 			b.spent[id] = false

@@ -37,6 +37,14 @@ type work struct {
 	noted     bool
 }
 
+// endorsers returns the members whose endorsements its entry has.
+func (w *work) endorsers(needed int) (places []byte) {
+	for _, e := range w.signed[:min(needed, len(w.signed))] {
+		places = wire.AddPlace(places, e.Member)
+	}
+	return places
+}
+
 // delegation is what a sender has said of work.
 type delegation struct {
 	id     ledger.Hash

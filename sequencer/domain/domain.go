@@ -22,7 +22,8 @@ import (
 // Rules are the rules of a contract's states. They are safe for concurrent use.
 type Rules interface { //nolint:interfacebloat // what the author of a domain writes, and nothing else
 	// Prepare checks what a user asks for and returns it in its one form, the payload, whose hash is on the ledger.
-	// An error is for the user: nothing was stored.
+	// The same request has the same payload: it may be handed in again under its key. An error is for the user: nothing was
+	// stored.
 	Prepare(request []byte) (payload []byte, err error)
 	// Label returns the name under which Assemble finds a state, such as its owner. It may be empty.
 	Label(state []byte) string

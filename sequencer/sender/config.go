@@ -37,6 +37,9 @@ type Config struct {
 	Tries        int           // of an intent that fails for no good reason (default 3)
 	Batch        int           // attempts that are assembled at once (default 64)
 
+	// Watch, if there is one, is told of each step of an intent, within the machine's Step.
+	Watch func(Passage)
+
 	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Broken Rule
 }

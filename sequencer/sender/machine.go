@@ -31,8 +31,7 @@ type Machine struct {
 	intents map[ledger.Sequence]*intent
 	*work   // nil while idle
 
-	out    []Action
-	passed func(from State, e event, to State) // in tests: sees each handled event
+	out []Action
 }
 
 // work is what a machine needs while it has intents.
@@ -183,11 +182,16 @@ func (m *Machine) tell(it *intent, h happening) wire.Why {
 	if c.do == nil {
 		return c.refused
 	}
-	was := it.state
-	why := c.do(m, it, &h)
-	if m.passed != nil {
-		m.passed(was, h.event, it.state)
+	if m.cfg.Watch == nil {
+		return c.do(m, it, &h)
 	}
+	p := Passage{Sequence: it.Sequence, From: it.state, Event: h.event.String(), Assembled: h.hash, Block: h.block, Endorsers: h.by}
+	if it.with != nil {
+		p.With = it.with.account
+	}
+	why := c.do(m, it, &h)
+	p.complete(it)
+	m.cfg.Watch(p)
 	return why
 }
 

@@ -24,7 +24,7 @@ func (m *Machine) dispatchedBy(from ledger.Account, request wire.RequestID, body
 		if it.state == Dispatched && it.dispatched == item.Assembled {
 			continue // stored already
 		}
-		m.tell(it, happening{event: handed, hash: item.Assembled, until: until})
+		m.tell(it, happening{event: handed, hash: item.Assembled, until: until, by: wire.Places(item.Endorsers)})
 		if it.state == Noting || it.state == Included {
 			m.mark(Mark{Sequence: it.Sequence, Dispatched: item.Assembled})
 			n.intents = append(n.intents, it)

@@ -45,6 +45,23 @@ func (m *Machine) Snapshot() []Status {
 	return list
 }
 
+// Counts returns how many open intents there are in each state that has some, by its name.
+func (m *Machine) Counts() map[string]int {
+	all := map[string]int{}
+	if m.work == nil {
+		return all
+	}
+	for s, n := range m.counts {
+		if n > 0 {
+			all[State(s).String()] = n
+		}
+	}
+	return all
+}
+
+// Height returns the ledger's last block, and the last final one, as far as the machine was told.
+func (m *Machine) Height() (head, final uint64) { return m.head, m.final() }
+
 func (m *Machine) status(it *intent) Status {
 	s := Status{
 		Sequence: it.Sequence, Key: it.Key, State: it.state, Delegation: it.under, Grants: len(it.given), Failures: it.failures,

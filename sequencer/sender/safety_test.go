@@ -172,7 +172,7 @@ func TestNothingPanics(t *testing.T) {
 	}
 	for _, busy := range []bool{false, true} {
 		s := newStory(t, Unbroken)
-		s.m.passed = nil
+		s.m.cfg.Watch = nil
 		if busy {
 			s.play("submit k1 fail", "submit k2 make x", "stored", "stored", "accepted a", "accepted a", "assemble a k2", "ask a k2")
 		}

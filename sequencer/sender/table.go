@@ -16,6 +16,7 @@ type happening struct {
 	block uint64      // of landed and the judged ones
 	until uint64      // of handed: the last block of its grant
 	fault string      // of the faulty ones
+	by    []int       // of handed: the members that have endorsed the attempt
 }
 
 // cell is what an event does to an intent in one state: do is called, or nothing happens. A request gets an answer.

@@ -27,9 +27,10 @@ func TestTheTableNamesEveryPair(t *testing.T) {
 
 // watch fails the test if an event leaves an intent in a state that the table does not name.
 func watch(t testing.TB, m *Machine) {
-	m.passed = func(from State, e event, to State) {
-		if !slices.Contains(m.table[e][from].next, to) {
-			t.Errorf("%q brings an intent from %v to %v, and the table says %v", e, from, to, m.table[e][from].next)
+	m.cfg.Watch = func(p Passage) {
+		e := slices.Index(eventNames[:], p.Event)
+		if !slices.Contains(m.table[e][p.From].next, p.To) {
+			t.Errorf("%q brings an intent from %v to %v, and the table says %v", p.Event, p.From, p.To, m.table[e][p.From].next)
 		}
 	}
 }

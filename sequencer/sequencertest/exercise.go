@@ -10,6 +10,7 @@ package sequencertest
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
@@ -25,7 +26,7 @@ func Exercise(t *testing.T, open func(t *testing.T) sequencer.Store) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T, sequencer.Store){
 		"intents": intents, "keys": keys, "grants": grants, "marks": marks, "results": results, "rows": rows,
-		"book": books, "contents": contents, "again": again, "apart": apart,
+		"book": books, "contents": contents, "again": again, "apart": apart, "list": list,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -144,7 +145,39 @@ func results(t *testing.T, s sequencer.Store) {
 	write(t, s, owned(sender.Store{Results: []sender.Result{result}}))
 	want(t, "the open intents", sequences(load(t, s, "k")), []uint64{2})
 	found, is, err := s.Find(t.Context(), "k", "a")
-	want(t, "the result", []any{found, is, err}, []any{sequencer.Found{Sequence: number(1), Ended: true, Result: result}, true, error(nil)})
+	want(t, "the result", []any{found.IntentRow, found.Ended, found.Result, is, err}, []any{row(1, "a"), true, result, true, error(nil)})
+}
+
+// The intents of the node's users are listed, the newest first, open or not.
+func list(t *testing.T, s sequencer.Store) {
+	before := time.Now().Add(-time.Hour) // the store's clock may be another one
+	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(2, "b"), row(1, "a")}}), owned(sender.Store{Intents: []sender.IntentRow{row(3, "c")}}))
+	write(t, s, owned(sender.Store{Results: []sender.Result{{Sequence: number(1), Why: "why"}}}), sequencer.Change{Contract: "other", Sender: &sender.Store{Intents: []sender.IntentRow{row(4, "d")}}})
+	listed := func(f sequencer.Filter) (keys []string, all []sequencer.Found) {
+		all, err := s.List(t.Context(), "k", f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, one := range all {
+			keys = append(keys, one.Key)
+		}
+		return keys, all
+	}
+	keys, all := listed(sequencer.Filter{})
+	want(t, "the list", keys, []string{"c", "a", "b"})
+	want(t, "what has ended", []any{all[0].Ended, all[1].Ended, all[1].Result.Why}, []any{false, true, "why"})
+	want(t, "a row", all[2].IntentRow, row(2, "b"))
+	if all[0].Number <= all[1].Number || all[1].Number <= all[2].Number || all[2].Number == 0 || all[2].Accepted.Before(before) {
+		t.Errorf("their numbers are %d, %d and %d, and the first was accepted at %v", all[0].Number, all[1].Number, all[2].Number, all[2].Accepted)
+	}
+	keys, _ = listed(sequencer.Filter{Most: 2})
+	want(t, "the newest two", keys, []string{"c", "a"})
+	keys, _ = listed(sequencer.Filter{Before: all[1].Number})
+	want(t, "those before a", keys, []string{"b"})
+	keys, _ = listed(sequencer.Filter{Sequence: number(1)})
+	want(t, "the one with a number", keys, []string{"a"})
+	keys, _ = listed(sequencer.Filter{Sequence: number(9)})
+	want(t, "one that is not there", keys, []string(nil))
 }
 
 func dispatch(owner ledger.Account, n uint64, name byte) coordinator.Row {
@@ -192,7 +225,7 @@ func contents(t *testing.T, s sequencer.Store) {
 	d := dispatch("y", 1, 20)
 	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a")}}))
 	write(t, s, owned(sender.Store{Grants: []sender.GrantRow{grant(1, 10, 1)}}), sequencer.Change{Contract: "k", Rows: []coordinator.Row{d}},
-		sequencer.Change{Contract: "k", Landed: []sequencer.Landed{{Name: ledger.Hash{30}, Whole: landed}}})
+		sequencer.Change{Contract: "k", Book: &book.Change{Number: 1, Landed: []book.Landed{{Assembled: ledger.Hash{30}, Whole: landed}}}})
 	write(t, s, sequencer.Change{Contract: "k", Over: []ledger.Intent{d.Entry.Intent}}, owned(sender.Store{Results: []sender.Result{{Sequence: number(1)}}}))
 	got, err := s.Attempts(t.Context(), "k", []ledger.Hash{{30}, {99}, {10}, {20}})
 	if err != nil {

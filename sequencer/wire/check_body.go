@@ -38,6 +38,9 @@ func (c *checker) body(body Body) {
 		}
 	case Dispatched:
 		c.most("a list of intents", len(b.Items), MostItems)
+		for i := range b.Items {
+			c.most("a list of endorsers", len(b.Items[i].Endorsers), MostEndorsers)
+		}
 	case Returned:
 		c.most("a list of intents", len(b.Items), MostItems)
 		c.refusal(b.Why)

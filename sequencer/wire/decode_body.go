@@ -110,7 +110,7 @@ func (d *decoder) grant(to *GrantResult, p *wirepb.GrantResult) {
 }
 
 func (d *decoder) handed(to *Handed, p *wirepb.Handed) {
-	to.Sequence = d.sequence(p.Sequence)
+	to.Sequence, to.Endorsers = d.sequence(p.Sequence), p.Endorsers
 	d.hash(&to.Assembled, p.Assembled)
 }
 

@@ -112,7 +112,7 @@ func (e *encoder) grant(to *wirepb.GrantResult, r *GrantResult) {
 }
 
 func (e *encoder) handed(to *wirepb.Handed, h *Handed) {
-	to.Sequence, to.Assembled = e.sequence(h.Sequence), h.Assembled[:]
+	to.Sequence, to.Assembled, to.Endorsers = e.sequence(h.Sequence), h.Assembled[:], h.Endorsers
 }
 
 func (e *encoder) inherited(to *wirepb.Inherited, i *Inherited) {

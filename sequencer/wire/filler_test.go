@@ -85,6 +85,8 @@ func (f *filler) fill(v reflect.Value, path string) {
 		f.walk(v, path)
 	}
 	switch to := v.Addr().Interface().(type) {
+	case *Handed:
+		to.Endorsers = to.Endorsers[:min(len(to.Endorsers), MostEndorsers)]
 	case *Result:
 		if to.Why != NotBefore {
 			to.NotBefore = 0

@@ -31,6 +31,8 @@ const (
 	MostSignature = 1 << 10
 	// MostContract is the longest address of a contract, in bytes.
 	MostContract = 256
+	// MostEndorsers is the longest list of endorsers, in bytes, with a bit for each member of a contract.
+	MostEndorsers = 32
 	// MostText is the longest text for an operator, in bytes. Encode cuts what is longer: an error of a domain's rules
 	// may have any length, and its answer has to arrive.
 	MostText = 1 << 10

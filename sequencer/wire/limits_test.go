@@ -85,6 +85,7 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		"grants":                     {AskGrant{By: "b", Items: make([]GrantStep, MostItems+1)}, ErrSize},
 		"by nobody":                  {AskGrant{}, ErrMalformed},
 		"handed":                     {Dispatched{Items: make([]Handed, MostItems+1)}, ErrSize},
+		"endorsers":                  {Dispatched{Items: []Handed{{Endorsers: make([]byte, MostEndorsers+1)}}}, ErrSize},
 		"all of it":                  {Attempts{Attempts: slicesOf(20, Whole{Attempt: full().Attempt, Payload: make([]byte, MostPayload)})}, ErrSize},
 	} {
 		m := Message{Contract: "0xc", Request: RequestID{Number: 1}, Body: c.body}

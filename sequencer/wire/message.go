@@ -130,10 +130,12 @@ type (
 	}
 	// Dispatched tells a sender that entries were handed to the submitter. It is sent again until Noted (P32, P39).
 	Dispatched struct{ Items []Handed }
-	// Handed is an attempt, by its intent.
+	// Handed is an attempt, by its intent. Its owner's user wants to know who has endorsed it, and nothing else depends
+	// on that: the coordinator may say anything.
 	Handed struct {
 		Sequence  ledger.Sequence
 		Assembled ledger.Hash
+		Endorsers []byte // see Places
 	}
 	// Noted answers Dispatched: the sender has stored it.
 	Noted struct{}

@@ -100,7 +100,11 @@ func bodySize(body Body) int {
 	case Granted:
 		return sum(b.Items, GrantResult.Size)
 	case Dispatched:
-		return stepSize * len(b.Items)
+		size := 0
+		for i := range b.Items {
+			size += stepSize + lengthSize + len(b.Items[i].Endorsers)
+		}
+		return size
 	case Returned:
 		return stepSize*len(b.Items) + whySize + accountSize(b.Better)
 	case List:

@@ -140,7 +140,9 @@ func stopped(t testing.TB, server *postmaster.Server, err error) *postmaster.Ser
 	if err != nil {
 		t.Fatalf("pgtest: %v", err)
 	}
+	started(server)
 	t.Cleanup(func() {
+		defer gone(server)
 		if err := server.Stop(); err != nil {
 			t.Errorf("pgtest: %v", err)
 		}

@@ -37,6 +37,8 @@ var shared struct {
 func Main(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	unwatch := watch()
+	defer unwatch()
 	code := m.Run()
 	err := stop()
 	if code == 0 {
@@ -74,6 +76,7 @@ func start(ctx context.Context) error {
 	if shared.err != nil {
 		return shared.err
 	}
+	started(shared.server)
 	shared.admin, shared.err = connect(ctx, pg.Config{URL: shared.server.URL("postgres")})
 	if shared.err == nil {
 		shared.err = makeTemplate(ctx)

@@ -69,6 +69,25 @@ func (c *chain) send(key string, tx ledger.Sent) {
 	})
 }
 
+// spent reports whether an attempt in the canonical chain has spent a state.
+func (c *chain) spent(id ledger.StateID) bool {
+	for _, b := range c.blocks {
+		next := 0
+		for _, s := range b.sent {
+			for _, e := range s.Entries {
+				if b.facts[next].Skipped == ledger.Taken && slices.Contains(e.Inputs, id) {
+					return true
+				}
+				next++
+			}
+			if s.Cancel != nil {
+				next++
+			}
+		}
+	}
+	return false
+}
+
 // run makes blocks for ever.
 func (c *chain) run() {
 	if !c.demand {

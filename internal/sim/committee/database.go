@@ -64,7 +64,7 @@ func (d *database) load(b *book.Book) uint64 {
 	return d.final
 }
 
-// settle stores what has become final.
+// settle stores what has become final, and what has landed.
 func (d *database) settle(b *book.Book) {
 	c, is := b.Final()
 	if !is {
@@ -88,6 +88,9 @@ func (d *database) settle(b *book.Book) {
 	}
 	for _, id := range c.Late {
 		delete(d.early, id)
+	}
+	for _, l := range c.Landed {
+		d.wholes[l.Assembled] = l.Whole
 	}
 }
 

@@ -161,7 +161,7 @@ func (r *run) judgeInherited(n *node) {
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
 		decided = decided || r.chain.head.Number() >= a.ValidUntil || n.sent[a.Attempt.Intent]
-		decided = decided || slices.ContainsFunc(a.Attempt.Inputs, func(id ledger.StateID) bool { return !r.chain.head.Unspent(id) })
+		decided = decided || slices.ContainsFunc(slices.Concat(a.Attempt.Inputs, a.Attempt.Reads), r.chain.spent)
 		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
 }

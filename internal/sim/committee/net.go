@@ -154,9 +154,9 @@ func (n *node) fetch() {
 
 // hear takes an attempt's contents, and keeps them if it has landed.
 func (n *node) hear(w wire.Whole) {
-	if h, err := n.book.Hear(w); err == nil {
+	if _, err := n.book.Hear(w); err == nil {
 		n.patience = 0
-		n.db.wholes[h] = w
+		n.db.settle(n.book)
 	}
 }
 

@@ -117,9 +117,6 @@ func (n *node) follow(in any) {
 				}
 				if f.Skipped == ledger.Taken {
 					n.landed[f.Intent] = in.Number
-					if w, is := n.book.Whole(f.Assembled); is {
-						n.db.wholes[f.Assembled] = w
-					}
 				}
 			}
 		case ledger.Rewind:

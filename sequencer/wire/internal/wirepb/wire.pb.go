@@ -1627,6 +1627,7 @@ type Handed struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      []byte                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Assembled     []byte                 `protobuf:"bytes,2,opt,name=assembled,proto3" json:"assembled,omitempty"`
+	Endorsers     []byte                 `protobuf:"bytes,3,opt,name=endorsers,proto3" json:"endorsers,omitempty"` // a bit for each member, in the contract's order, the lowest first
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1671,6 +1672,13 @@ func (x *Handed) GetSequence() []byte {
 func (x *Handed) GetAssembled() []byte {
 	if x != nil {
 		return x.Assembled
+	}
+	return nil
+}
+
+func (x *Handed) GetEndorsers() []byte {
+	if x != nil {
+		return x.Endorsers
 	}
 	return nil
 }
@@ -2625,10 +2633,11 @@ const file_wire_proto_rawDesc = "" +
 	"\tsignature\x18\x05 \x01(\fR\tsignature\"@\n" +
 	"\n" +
 	"Dispatched\x122\n" +
-	"\x05items\x18\x01 \x03(\v2\x1c.conch.sequencer.wire.HandedR\x05items\"B\n" +
+	"\x05items\x18\x01 \x03(\v2\x1c.conch.sequencer.wire.HandedR\x05items\"`\n" +
 	"\x06Handed\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\fR\bsequence\x12\x1c\n" +
-	"\tassembled\x18\x02 \x01(\fR\tassembled\"\a\n" +
+	"\tassembled\x18\x02 \x01(\fR\tassembled\x12\x1c\n" +
+	"\tendorsers\x18\x03 \x01(\fR\tendorsers\"\a\n" +
 	"\x05Noted\"\x81\x01\n" +
 	"\bReturned\x120\n" +
 	"\x05items\x18\x01 \x03(\v2\x1a.conch.sequencer.wire.StepR\x05items\x12+\n" +

@@ -1,0 +1,88 @@
+package sequencer
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+)
+
+// Status is what a node knows of a contract now.
+type Status struct {
+	Contract    string
+	Head, Final uint64         // of the ledger, as this node follows it
+	Range       ranking.Range  // by its own height
+	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
+	Next        ledger.Account // for the range after it
+	Intents     map[string]int // of this node, by their states
+	Coordinates *coordinator.Status
+	Members     []Heard // the others, in the contract's order
+	Missing     int     // attempts that have landed, whose contents this node lacks
+}
+
+// Heard is what a node has last heard of a member.
+type Heard struct {
+	Account ledger.Account
+	Final   uint64    // the last final block that the member knew
+	At      time.Time // zero if nothing was heard since the contract woke
+}
+
+// Contracts returns the addresses of the node's contracts, sorted.
+func (n *Node) Contracts() []string {
+	all := make([]string, 0, len(n.cfg.Contracts))
+	for _, k := range n.cfg.Contracts {
+		all = append(all, k.Declared.Address)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// List returns intents of this node's users, the newest first.
+func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, error) {
+	if _, err := n.find(contract); err != nil {
+		return nil, err
+	}
+	return n.cfg.Store.List(ctx, contract, f)
+}
+
+// Status returns what the node knows of a contract. One that sleeps is woken for it.
+func (n *Node) Status(ctx context.Context, address string) (Status, error) {
+	return ask(ctx, n, address, func(p *place, answer func(Status)) {
+		n.with(p, func(c *contract) { answer(c.status()) })
+	})
+}
+
+func (c *contract) status() Status {
+	head, final := c.sender.Height()
+	r := c.committee.RangeOf(final)
+	s := Status{
+		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()),
+		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
+	}
+	if c.coordinator != nil {
+		own := c.coordinator.Status()
+		s.Coordinates = &own
+	}
+	for _, a := range c.set.Declared.Members {
+		if a != c.n.cfg.Self {
+			s.Members = append(s.Members, c.heard[a].of(a))
+		}
+	}
+	return s
+}
+
+func (h Heard) of(a ledger.Account) Heard {
+	h.Account = a
+	return h
+}
+
+// hears notes a member's height. It may say anything: the height is for the operator alone.
+func (c *contract) hears(from ledger.Account, final uint64) {
+	if c.heard == nil {
+		c.heard = map[ledger.Account]Heard{}
+	}
+	c.heard[from] = Heard{Final: final, At: time.Now()}
+}

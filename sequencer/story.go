@@ -1,0 +1,117 @@
+package sequencer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+const (
+	// mostStories is how many stories a node keeps: of the intents that were begun last.
+	mostStories = 10_000
+	// mostMoments is how many moments one story has at most: the first half, and the newest.
+	mostMoments = 64
+)
+
+// Moment is something that happened to an intent, as its owner's node saw it.
+type Moment struct {
+	At        time.Time
+	Event     string         // what happened, as the diagram of docs/sequencer.md names it
+	State     string         // in which the intent was then
+	With      ledger.Account // its coordinator; empty if it has none
+	Assembled ledger.Hash    // the attempt that it is about, or zero
+	Endorsers []ledger.Account
+	Block     uint64 // that has the intent, or in which it was judged; else 0
+	Why       string // what it waits for, or why it is given up
+}
+
+// Told is a moment of an intent.
+type Told struct {
+	Contract string
+	Sequence ledger.Sequence
+	Moment
+}
+
+// storyKey names an intent of this node.
+type storyKey struct {
+	place    *place
+	sequence ledger.Sequence
+}
+
+// chronicle has the stories of the newest intents. It belongs to the loop, and nothing depends on it: after a restart it
+// is empty.
+type chronicle struct {
+	stories map[storyKey][]Moment
+	order   []storyKey // a ring: the next one to be forgotten is at next
+	next    int
+}
+
+func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Moment{}} }
+
+func (h *chronicle) add(at storyKey, m Moment) {
+	story, known := h.stories[at]
+	switch {
+	case !known && len(h.order) < mostStories:
+		h.order = append(h.order, at)
+	case !known:
+		delete(h.stories, h.order[h.next])
+		h.order[h.next] = at
+		h.next = (h.next + 1) % mostStories
+	case len(story) == mostMoments:
+		const half = mostMoments / 2
+		copy(story[half:], story[half+1:])
+		story = story[:mostMoments-1]
+	}
+	h.stories[at] = append(story, m)
+}
+
+// watch is told of each step of the contract's own intents.
+func (c *contract) watch(p sender.Passage) {
+	if p.From == p.To && p.To != sender.Accepted {
+		return
+	}
+	m := Moment{At: time.Now(), Event: p.Event, State: p.To.String(), With: p.With, Assembled: p.Assembled, Block: p.Block, Why: p.Why}
+	for _, place := range p.Endorsers {
+		if members := c.set.Declared.Members; place < len(members) {
+			m.Endorsers = append(m.Endorsers, members[place])
+		}
+	}
+	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
+	if c.n.cfg.Told != nil {
+		c.n.cfg.Told(Told{c.address(), p.Sequence, m})
+	}
+}
+
+// Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
+// stories of its newest intents; of others there is none.
+func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
+	return ask(ctx, n, address, func(p *place, answer func([]Moment)) { answer(slices.Clone(n.chronicle.stories[storyKey{p, s}])) })
+}
+
+// ask has the loop read something of a contract, which answers once.
+func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
+	p, err := n.find(address)
+	if err != nil {
+		return told, err
+	}
+	done := make(chan T, 1)
+	select {
+	case n.tasks <- func() { read(p, func(t T) { done <- t }) }:
+	case <-n.stopped:
+		return told, ErrStopped
+	case <-ctx.Done():
+		return told, ctx.Err()
+	}
+	select {
+	case told = <-done:
+		return told, nil
+	case <-n.stopped:
+		return told, ErrStopped
+	case <-ctx.Done():
+		return told, fmt.Errorf("the node is busy: %w", ctx.Err())
+	}
+}

@@ -1,0 +1,118 @@
+package sequencer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// An intent's story has each step with its time and its nodes, and all nodes say the same of the contract.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3, 2)
+	var mu sync.Mutex
+	var told []sequencer.Told
+	g.told = func(m sequencer.Told) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, m)
+	}
+	for _, o := range g.members {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	owner := g.members[0].node
+	s, err := owner.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 10}}`), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := owner.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed {
+		t.Fatalf("it ended as %+v, %v", r, err)
+	}
+	story, err := owner.Story(ctx, "k", s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	for i, m := range story {
+		events = append(events, m.Event)
+		if m.At.IsZero() || i > 0 && m.At.Before(story[i-1].At) {
+			t.Errorf("moment %d is at %v, after one at %v", i, m.At, story[max(i-1, 0)].At)
+		}
+		switch m.Event {
+		case "offered", "acknowledged", "asked for an attempt", "grant stored":
+			if !slices.Contains(g.declared.Members, m.With) {
+				t.Errorf("%q names no coordinator", m.Event)
+			}
+		case "dispatched":
+			if len(m.Endorsers) != 2 || m.Endorsers[0] == m.Endorsers[1] || m.Assembled == (ledger.Hash{}) {
+				t.Errorf("it was dispatched with the endorsements of %v for %v, want two members' for an attempt", m.Endorsers, m.Assembled)
+			}
+		case "landed", "result stored":
+			if m.Block == 0 || m.Assembled == (ledger.Hash{}) {
+				t.Errorf("%q names the block %d and the attempt %v", m.Event, m.Block, m.Assembled)
+			}
+		}
+	}
+	// The block may come before the word that it was dispatched.
+	for _, want := range []string{"row stored", "offered", "acknowledged", "asked for an attempt", "asked for the grant", "grant stored", "landed", "final", "result stored"} {
+		if !slices.Contains(events, want) {
+			t.Errorf("the story is %v, want %q in it", events, want)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if told := slices.DeleteFunc(told, func(m sequencer.Told) bool { return m.Sequence != s }); len(told) != len(story) {
+		t.Errorf("%d moments were told, and the story has %d", len(told), len(story))
+	}
+	if _, err := owner.Story(ctx, "other", s); !errors.Is(err, sequencer.ErrContract) {
+		t.Errorf("the story of another contract: got error %v, want ErrContract", err)
+	}
+}
+
+// Each node knows who coordinates, what it has open, and how far the others are.
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3, 2)
+	for _, o := range g.members {
+		o.start()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	owner := g.members[0].node
+	for _, key := range []string{"funds", "more"} { // when the second one is under way, a block is final
+		if _, err := owner.Submit(ctx, "k", key, []byte(`{"issue": {"to": "office", "amount": 10}}`), 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := owner.Wait(ctx, "k", key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var named ledger.Account
+	for i, o := range g.members {
+		s, err := o.node.Status(ctx, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			named = s.Coordinator
+		}
+		if s.Coordinator != named || s.Next == "" || s.Coordinates == nil || len(s.Members) != 2 || s.Head < s.Final || len(s.Intents) != 0 {
+			t.Errorf("%s says %+v, want the coordinator %v", o.name, s, named)
+		}
+	}
+	s, err := owner.Status(ctx, "k")
+	if err != nil || s.Final == 0 || !slices.ContainsFunc(s.Members, func(h sequencer.Heard) bool { return h.Final > 0 && !h.At.IsZero() }) {
+		t.Errorf("the owner says %+v, error %v; want its height and that of a member that it has heard", s, err)
+	}
+	if got := owner.Contracts(); len(got) != 1 || got[0] != "k" {
+		t.Errorf("its contracts are %v, want k", got)
+	}
+}
