@@ -36,7 +36,7 @@ export GORACE ?= atexit_sleep_ms=50
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
+.PHONY: build build-noevm help contract proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -63,7 +63,7 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" go test -race -timeout 10m $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(PACKAGES)
 	go test -timeout 10m ./internal/sim/committee
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
@@ -73,7 +73,7 @@ test-whole: ## every test, also those that make test leaves out because it runs 
 
 # Whatever starts no process and no server, with few seeds.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds
-	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops)
+	go test -race -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /sequencer/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops)
 
 model: ## the models of the election and of reading a chain, every state; and each rule removed, to see it fail
 	@scripts/model.sh
@@ -106,11 +106,14 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
+
+contract: ## the bytes of the ledger contract from its source, sequencer/evm/solidity/Ledger.sol; needs Node.js and npm
+	@dir=$$(scripts/solc.sh); test -n "$$dir" && node sequencer/evm/solidity/compile.js "$$dir" sequencer/evm/solidity
 
 proto: ## the Go code of wire.proto, the messages between nodes; needs protoc
 	@scripts/proto.sh

@@ -60,6 +60,8 @@
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
 //     ends a grant; the contract in memory.
+//   - [github.com/conchhq/conch/sequencer/evm]: the same as a contract on Ethereum and similar
+//     chains. It is a separate module, since it needs the libraries of go-ethereum.
 //   - [github.com/conchhq/conch/sequencer/domain]: what the author of a contract's rules
 //     writes; [github.com/conchhq/conch/sequencer/wire]: the messages between its nodes.
 //   - [github.com/conchhq/conch/sequencer/coordinator]: the machine that brings the

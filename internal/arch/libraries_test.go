@@ -26,7 +26,7 @@ var libraries = []library{
 	{prefix: "golang.org/x", rooms: []string{"*"}, root: true},
 	// The node passes a transaction on to the services that guard their tables (Tables.Guard).
 	{prefix: "github.com/jackc/pgx", rooms: []string{"internal/pg", "*/pg*", "cmd/conch/internal/pg*", "cmd/conch/internal/lab/pg*", "cmd/conch/internal/node", "examples"}, root: true},
-	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm"}},
+	{prefix: "github.com/ethereum/go-ethereum", rooms: []string{"chain/evm", "sequencer/evm"}},
 	// A service returns its collectors, and the node hands them to metric.
 	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
@@ -67,6 +67,10 @@ func libraryWalls() []wall {
 					"./pending must not reach github.com/jackc/pgx/v5 (by ./pending/pgstore)",
 				},
 				{"RPC outside mtls", rooms(room("./transport", "connectrpc.com/connect")), "./transport must not reach connectrpc.com/connect"},
+				{
+					"geth in the sequencer", rooms(room("./sequencer", "./sequencer/evm"), room("./sequencer/evm", "github.com/ethereum/go-ethereum/rpc")),
+					"./sequencer must not reach github.com/ethereum/go-ethereum/rpc (by ./sequencer/evm)",
+				},
 				{"geth outside evm", rooms(room("./chain", "github.com/ethereum/go-ethereum/rpc")), "./chain must not reach"},
 				{"metrics in a wing", rooms(room("./schedule", "github.com/prometheus/client_golang/prometheus")), "./schedule must not reach"},
 				{"metrics in another room of the binary", rooms(room("./cmd/conch/internal/web", "github.com/prometheus/client_golang/prometheus")), "./cmd/conch/internal/web must not reach"},

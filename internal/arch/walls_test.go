@@ -105,7 +105,7 @@ func soundHouse() house {
 			room("./sequencer/wire/internal/wirepb", "google.golang.org/protobuf/runtime/protoimpl"),
 			room("./sequencer/sender", "./sequencer/wire", "./sequencer/ranking"),
 			room("./sequencer/coordinator", "./sequencer/wire", "./fence", "./transport"),
-			room("./sequencer/endorser", "./sequencer/wire"),
+			room("./sequencer/endorser", "./sequencer/wire"), room("./sequencer/ledger"), room("./sequencer/evm", "./sequencer/ledger", "./chain", geth),
 			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
 			room("./schedule", "./fence"), room("./chunksync", "./transport"),
 			room("./internal/sim", "./election", "./fence"),
@@ -117,12 +117,13 @@ func soundHouse() house {
 			room(services+"/transactions", "./cmd/conch/internal/node", "./cmd/conch/internal/cli", "./election", "./pending"),
 			room("./examples/gate", "./election", "./fence", pgx),
 		},
-		work: []string{".", "chain/evm", "chain/evm/cmd/conch-devnode", "cmd/conch"},
+		work: []string{".", "chain/evm", "chain/evm/cmd/conch-devnode", "cmd/conch", "sequencer/evm"},
 		modules: []module{
 			{dir: ".", requires: []require{{path: pgx, version: "v5.12.0"}}},
 			nested("chain/evm", "../.."),
 			{dir: "chain/evm/cmd/conch-devnode", requires: []require{{path: "github.com/ethereum/go-ethereum", version: "v1.17.10"}}},
 			nested("cmd/conch", "../.."),
+			nested("sequencer/evm", "../.."),
 			nested("bench/peers", "../.."),
 		},
 		files: []file{

@@ -56,10 +56,14 @@ func (b *Book) Final() (Change, bool) {
 	return c, true
 }
 
-// Load begins a new book with what was stored. Blocks after its number are told next.
+// Load begins a new book with what was stored. Blocks after its number are told next; if nothing was stored, the first
+// one may have any number, as a contract is younger than its chain.
 func (b *Book) Load(s Snapshot) error {
 	if b.began || len(b.attempts) > 0 {
 		return errors.New("book: only an empty one can be loaded")
+	}
+	if s.Number == 0 {
+		return nil
 	}
 	b.began, b.head, b.top, b.final, b.told = true, s.Number, s.Number, s.Number, s.Number
 	for _, state := range s.States {
