@@ -47,11 +47,13 @@
 //     none of which is believed alone.
 //   - [github.com/conchhq/conch/chain/evm]: the driver for Ethereum and similar chains.
 //     It is a separate module, since it needs the libraries of go-ethereum.
+//   - [github.com/conchhq/conch/chain/evm/secp]: signatures as a contract verifies them.
 //   - [github.com/conchhq/conch/chain/feed]: one chain shared by all accounts of a
 //     process, which then ask for its heads and blocks once.
 //   - [github.com/conchhq/conch/transport]: messages between the nodes of several
 //     organisations; [github.com/conchhq/conch/transport/memory] is a network in one
-//     process.
+//     process, [github.com/conchhq/conch/transport/mtls] one between processes, over TLS in
+//     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
@@ -97,7 +99,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - transport/mtls: messages between nodes over mutual TLS
 //   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate

@@ -4,7 +4,7 @@
 // machine that knows of it, until it is acknowledged. A node speaks only as itself: the receiver's Envelope has the name
 // under which the sender has proven its identity. A peer that is slow, dead or floods costs the others nothing.
 //
-// Package memory is a network in one process, with faults by a seed; package mtls will be the one between processes.
+// Package memory is a network in one process, with faults by a seed; package mtls is the one between processes.
 // Package transporttest is the suite that both must pass.
 //
 // Sources: requirements I9, I10; document 002.

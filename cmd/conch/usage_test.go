@@ -40,6 +40,7 @@ func TestWrongUsage(t *testing.T) {
 		{"migrate grants --fence a'b", []string{"no name of a role"}},
 		{"migrate up --print --json", []string{"leave --json out"}},
 		{"scope", []string{"forget"}},
+		{"identity", []string{"new, show"}},
 		{"scope forget", []string{"takes one scope"}},
 		{"migrate advance --scope s --epoch 1.5", []string{`--epoch "1.5" is not a whole number`}},
 		{"migrate advance --scope s --epoch 0", []string{"--epoch 0"}},
@@ -100,7 +101,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q, want the help, as with --help and help", bare)
 	}
 	for _, command := range []string{
-		"chaos", "demo", "doctor", "history", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
+		"chaos", "demo", "doctor", "history", "identity new", "identity show", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {

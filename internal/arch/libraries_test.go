@@ -37,9 +37,9 @@ var libraries = []library{
 	{prefix: "google.golang.org/protobuf", rooms: []string{"sequencer/wire"}, travels: true, root: true},
 	{prefix: "go.uber.org/goleak", tests: true, root: true},
 	{prefix: "go.yaml.in/yaml", tests: true},
+	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
 
 	// Planned: nothing imports these yet, and some of their rooms are planned too.
-	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
 	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
 	{prefix: "github.com/cockroachdb/pebble", rooms: []string{"txlog/pebble*"}},
 	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/bolt*"}},

@@ -64,7 +64,7 @@ func explain(err error) (text string, code int) {
 }
 
 // packages are those whose errors begin with their name, for programs that use them.
-var packages = regexp.MustCompile(`^(election|pending|pgmint|pgops|sim): `)
+var packages = regexp.MustCompile(`^(election|mtls|pending|pgmint|pgops|sim): `)
 
 // Sentence puts a text on one line, without the package names that begin its lines.
 func Sentence(text string) string {

@@ -115,7 +115,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
-	root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.version(), a.doctor())
+	root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.version(), a.doctor(), a.identity())
 	root.AddCommand(a.services()...)
 	for _, from := range others {
 		root.AddCommand(from(&a.Shell)...)

@@ -1,0 +1,213 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+// mostStrangers is how many connections may be about to prove who they are. The oldest of too many goes: a peer needs
+// milliseconds, and who only holds a place loses it.
+const mostStrangers = 64
+
+// door accepts connections and hands on those whose other side has proven who it is. It is the net.Listener of an HTTP
+// server, which therefore never sees a stranger.
+type door struct {
+	net.Listener
+	endpoint *Endpoint
+	proven   chan *tls.Conn
+	done     <-chan struct{}
+
+	mu      sync.Mutex
+	waiting []net.Conn // before their proof, the oldest first
+}
+
+// Accept implements net.Listener.
+func (d *door) Accept() (net.Conn, error) {
+	select {
+	case c := <-d.proven:
+		return c, nil
+	case <-d.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// accept accepts connections until the context ends or the listener breaks.
+func (e *Endpoint) accept(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d := &door{Listener: e.listener, endpoint: e, proven: make(chan *tls.Conn), done: ctx.Done()}
+	server := e.server(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { _ = server.Serve(d) })
+	context.AfterFunc(ctx, func() { _ = e.listener.Close() })
+	defer func() {
+		cancel()
+		_ = server.Close()
+		d.evict(0)
+	}()
+	for failures := 0; ; failures++ {
+		raw, err := e.listener.Accept()
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil {
+			failures = 0
+			d.enter(raw)
+			running.Go(func() { d.prove(ctx, raw) })
+			continue
+		}
+		if failures > 20 { // a minute and more
+			return err
+		}
+		late := time.NewTimer(pause(min(failures+1, 6))) // as a rule the process has no file descriptor left
+		select {
+		case <-late.C:
+		case <-ctx.Done():
+		}
+		late.Stop()
+	}
+}
+
+// enter adds a connection that is not proven yet.
+func (d *door) enter(raw net.Conn) {
+	d.mu.Lock()
+	d.waiting = append(d.waiting, raw)
+	d.mu.Unlock()
+	d.evict(mostStrangers)
+}
+
+// evict closes the oldest connections that are not proven, until no more than these are left.
+func (d *door) evict(left int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.waiting) > left {
+		_ = d.waiting[0].Close()
+		d.waiting = d.waiting[1:]
+	}
+}
+
+func (d *door) leave(raw net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, other := range d.waiting {
+		if other == raw {
+			d.waiting = append(d.waiting[:i:i], d.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// prove runs the handshake, and hands the connection on.
+func (d *door) prove(ctx context.Context, raw net.Conn) {
+	defer d.leave(raw)
+	c, err := d.endpoint.greetStranger(ctx, raw)
+	switch {
+	case err != nil && ctx.Err() != nil: // Run ends, and nobody is to blame
+		_ = raw.Close()
+		return
+	case err != nil:
+		d.endpoint.refused(handshakeRefusal("", err), raw.RemoteAddr())
+		linger(raw)
+		return
+	}
+	select {
+	case d.proven <- c.tls:
+	case <-d.done:
+		d.endpoint.drop(c.tls)
+	}
+}
+
+// greetStranger finds out who has connected.
+func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	e.mu.RLock()
+	self, known := e.self, e.roster
+	e.mu.RUnlock()
+	var name string
+	link := tls.Server(raw, &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{self.certificate},
+		ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true, // without a certificate VerifyConnection refuses, and says so
+		VerifyConnection: func(s tls.ConnectionState) (err error) {
+			name, err = known.who(s.PeerCertificates, time.Now())
+			return err
+		},
+	})
+	if err := link.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if link.ConnectionState().NegotiatedProtocol != "h2" {
+		return nil, refuse(name, OldTLS, "it does not speak HTTP/2")
+	}
+	p := e.peer(name)
+	if p == nil {
+		return nil, refuse(name, UnknownKey, "it was removed a moment ago")
+	}
+	c := &conn{peer: p, tls: link, verified: known, incoming: true}
+	return c, e.admit(c)
+}
+
+// enter counts a stream that is served, unless Run is about to return.
+func (e *Endpoint) enter() bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if !e.over {
+		e.handlers.Add(1)
+	}
+	return !e.over
+}
+
+// linger lets the other side read why it is refused: closed at once, a socket with unread bytes resets the connection.
+func linger(raw net.Conn) {
+	defer func() { _ = raw.Close() }()
+	half, ok := raw.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil || raw.SetReadDeadline(time.Now().Add(time.Second)) != nil {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, raw, 64<<10)
+}
+
+// connKey finds the connection of a request, and controlKey what sets its deadlines.
+type (
+	connKey    struct{}
+	controlKey struct{}
+)
+
+// server is the HTTP server behind the door.
+func (e *Endpoint) server(ctx context.Context) *http.Server {
+	talk := connect.NewBidiStreamHandler(procedure, e.serve,
+		connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostPacket), connect.WithCompression("gzip", nil, nil))
+	return &http.Server{
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != procedure || !e.enter() {
+				http.NotFound(w, r)
+				return
+			}
+			defer e.handlers.Done()
+			talk.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), controlKey{}, http.NewResponseController(w))))
+		}),
+		Protocols: protocols(), HTTP2: http2(e.cfg.Keepalive), IdleTimeout: introduction, ReadHeaderTimeout: introduction, MaxHeaderBytes: mostHeader,
+		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the other side decides what would be in it
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			e.mu.RLock()
+			defer e.mu.RUnlock()
+			link, _ := c.(*tls.Conn)
+			return context.WithValue(ctx, connKey{}, e.conns[link])
+		},
+		ConnState: func(c net.Conn, s http.ConnState) {
+			if link, ok := c.(*tls.Conn); ok && s == http.StateClosed {
+				e.drop(link)
+			}
+		},
+	}
+}

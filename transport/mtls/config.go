@@ -1,0 +1,136 @@
+package mtls
+
+import (
+	"cmp"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"time"
+)
+
+// Config describes a node's place in the network.
+type Config struct {
+	Self   string // the node's name, as its peers call it
+	Listen string // host:port for the peers; port 0 takes a free one
+	Key    string // file of the node's key (CreateIdentity)
+	// Certificate is the file of the key's certificate and of those that lead to a CA. If it is empty the key signs its
+	// own, and peers have to pin the fingerprint.
+	Certificate string
+	CA          string // file of the certificates of the CA for peers without Key and CA of their own
+	Peers       []Peer
+
+	Queue     int           // bytes that wait for one peer, and 256 for each message; 16 MiB
+	Rate      int           // bytes a second that each peer may send, and 256 for each message; 64 MiB
+	Keepalive time.Duration // of silence before a peer is asked whether it lives, and the time for its answer; 2 s
+	Log       *slog.Logger  // nothing is logged if nil
+}
+
+// Peer is another node, known by a fingerprint or by a CA.
+type Peer struct {
+	Name string // in a certificate of a CA one of the DNS names
+	URL  string // https://host:port
+	Key  string // fingerprint of its key; then no CA counts
+	CA   string // file of the certificates of its CA, instead of Config.CA
+}
+
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
+
+const nameRule = "a name has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
+
+func (c Config) withDefaults() Config {
+	c.Queue = cmp.Or(c.Queue, 16<<20)
+	c.Rate = cmp.Or(c.Rate, 64<<20)
+	c.Keepalive = cmp.Or(c.Keepalive, 2*time.Second)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Validate returns every fault that shows without reading a file.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("mtls: "+format, args...)) }
+	if !validName.MatchString(c.Self) {
+		fault("Self %.80q is no name: %s", c.Self, nameRule)
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		fault("Listen %.80q is not host:port", c.Listen)
+	}
+	if c.Key == "" {
+		fault("Key is empty: \"conch identity new\" makes a key")
+	}
+	if c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 {
+		fault("Queue, Rate and Keepalive must not be negative")
+	}
+	names, keys := map[string]bool{}, map[string]string{}
+	for i, p := range c.Peers {
+		who := fmt.Sprintf("peer %d", i+1)
+		if !validName.MatchString(p.Name) {
+			fault("%s: %.80q is no name: %s", who, p.Name, nameRule)
+		} else if who = fmt.Sprintf("peer %q", p.Name); names[p.Name] {
+			fault("%s is there twice", who)
+		}
+		names[p.Name] = true
+		if p.Name == c.Self {
+			fault("%s has the name of the node itself", who)
+		}
+		if _, err := p.address(); err != nil {
+			fault("%s: %w", who, err)
+		}
+		switch f, err := ParseFingerprint(p.Key); {
+		case p.Key == "" && p.CA == "" && c.CA == "":
+			fault("%s has neither Key nor CA, so that nobody could prove to be it", who)
+		case p.Key != "" && p.CA != "":
+			fault("%s has both Key and CA: one of them says who it is", who)
+		case p.Key == "":
+		case err != nil:
+			fault("%s: %w", who, err)
+		case keys[f.String()] != "":
+			fault("%s has the key of peer %q", who, keys[f.String()])
+		default:
+			keys[f.String()] = p.Name
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// address returns host:port of the peer's URL.
+func (p Peer) address() (string, error) {
+	u, err := url.Parse(p.URL)
+	if err != nil || u.Scheme != "https" || u.Hostname() == "" || u.Port() == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || u.Path != "" && u.Path != "/" {
+		return "", fmt.Errorf("the URL is not https://host:port") // it is left out: somebody may have written a password
+	}
+	return u.Host, nil
+}
+
+// load reads the files that the configuration names.
+func (c Config) load() (Identity, *roster, error) {
+	self, err := LoadIdentity(c.Key, c.Certificate)
+	faults := []error{err}
+	r := &roster{pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
+	for _, p := range c.Peers {
+		if p.Key != "" {
+			f, _ := ParseFingerprint(p.Key) // Validate has read it
+			r.pinned[f], r.keys[p.Name] = p.Name, f
+			if err == nil && f == self.fingerprint {
+				faults = append(faults, fmt.Errorf("peer %q has the key of this node itself", p.Name))
+			}
+			continue
+		}
+		all, err := readCertificates(cmp.Or(p.CA, c.CA))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("CA of peer %q: %w", p.Name, err))
+		}
+		pool := x509.NewCertPool()
+		for _, ca := range all {
+			pool.AddCert(ca)
+		}
+		r.roots[p.Name] = pool
+	}
+	return self, r, errors.Join(faults...)
+}

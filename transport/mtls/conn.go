@@ -1,0 +1,103 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// mostConns is how many connections one peer has to this node: one, and another while it replaces that.
+const mostConns = 3
+
+// conn is a connection whose other side has proven who it is.
+type conn struct {
+	peer     *peer
+	tls      *tls.Conn
+	verified *roster // by which it was proven
+	incoming bool
+	since    time.Time
+	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
+}
+
+// admit adds a connection to the list, by which a reload finds it. Of too many of one peer the oldest goes.
+func (e *Endpoint) admit(c *conn) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.peers[c.peer.name] != c.peer {
+		return refuse(c.peer.name, UnknownKey, "it was removed a moment ago")
+	}
+	if c.verified != e.roster {
+		if err := e.roster.is(c.peer.name, c.tls.ConnectionState().PeerCertificates); err != nil {
+			return err
+		}
+	}
+	c.since = time.Now()
+	e.conns[c.tls] = c
+	if !c.incoming {
+		return nil
+	}
+	count, oldest := 0, c
+	for _, other := range e.conns {
+		if other.peer == c.peer && other.incoming {
+			count++
+			if other.since.Before(oldest.since) {
+				oldest = other
+			}
+		}
+	}
+	if count > mostConns {
+		go c.peer.refused(refuse(c.peer.name, TooMany, "it has %d connections, and %d are allowed: the oldest goes", count, mostConns))
+		shut(oldest.tls)
+	}
+	return nil
+}
+
+// drop closes a connection and takes it off the list.
+func (e *Endpoint) drop(link *tls.Conn) {
+	shut(link)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.conns, link)
+}
+
+// current makes a connection the only one that its peer has to this node.
+func (e *Endpoint) current(c *conn) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, other := range e.conns {
+		if other.peer == c.peer && other.incoming && other != c && !other.since.After(c.since) {
+			shut(other.tls)
+		}
+	}
+}
+
+// shut closes the socket itself: closing TLS first would wait for a peer that does not read.
+func shut(link *tls.Conn) { _ = link.NetConn().Close() }
+
+// handshakeRefusal names the reason of a handshake that failed.
+func handshakeRefusal(peer string, err error) *RefusalError {
+	reason := OldTLS
+	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	switch text := err.Error(); {
+	case plain, strings.Contains(text, "protocol version"), strings.Contains(text, "unsupported versions"):
+	case strings.Contains(text, "remote error: tls: "):
+		reason = RefusedUs
+	case errors.Is(err, net.ErrClosed): // by evict
+		reason = TooMany
+	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		reason = Silent
+	default:
+		if _, network := errors.AsType[net.Error](err); network {
+			reason = Silent
+		} else {
+			reason = Malformed
+		}
+	}
+	return refusalOf(err, peer, reason)
+}

@@ -1,0 +1,68 @@
+// Package mtls carries messages between the processes of several organisations, over TLS 1.3 in which both sides prove who
+// they are. It is a transport.Endpoint.
+//
+// # Who a peer is
+//
+// A node has a key, and it is whoever has that key. There are two ways to say who a peer is:
+//
+//   - By a fingerprint (Peer.Key): the SHA-256 of its public key, as "conch identity show" prints it. No CA is needed, and
+//     none can speak for that peer. Whoever runs the peer says the fingerprint, by a way that is trusted already.
+//   - By a CA (Config.CA, Peer.CA): the peer's certificate was signed by it, and has the peer's name among its DNS names.
+//     A pattern such as *.example is nobody's name.
+//
+// A peer speaks only as itself. Envelope.From is the name that the handshake has proven; no message contains it. A node
+// says its own name once, in its hello, and a peer that calls itself otherwise than it is called here is refused: two
+// organisations would not mean the same node by one name. The time of a certificate counts in both ways, but one that a key
+// has signed for itself never ends, so a wrong clock keeps nobody out who is pinned. Sessions are not resumed: each
+// connection is proven anew. A certificate that ends while a connection lasts counts when it is made again, or on Reload.
+//
+// # What is sent
+//
+// Each node connects to each peer and sends over its own connection: one stream, in batches of up to 256 KiB. So two nodes
+// have two connections, and a message arrives after those that its sender sent to the same peer before. A batch that was
+// under way when a connection broke may be lost, or have arrived. Nothing is sent twice, and nothing is stored: who needs an
+// answer asks again (package transport says so for all transports).
+//
+// At the start of a stream each side says hello: the version of the protocol, its name, and what it claims under each
+// subject (transport.Claimer), such as the hash of each contract that it knows. A wing reads the claims of a peer and can
+// name a difference before it shows as a failure.
+//
+// # Limits
+//
+// Everything has one, and it is the peer's own: a peer that is slow, dead or floods costs no other anything but its share
+// of the processor.
+//
+//   - To a peer wait up to Config.Queue bytes; then Send returns transport.ErrFull for this peer. What has waited for five
+//     seconds is dropped: whoever wanted an answer has sent it again.
+//   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and
+//     its own queue fills.
+//   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room is
+//     dropped and counted.
+//   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. Whoever has not
+//     proven who it is in five seconds, or is the oldest of over 64 such connections, is cut off.
+//   - Silence is questioned after Config.Keepalive and ends the connection after as much again: a line that swallows
+//     everything is noticed after twice that.
+//   - A broken connection is made again after 0.1 s, then twice as late each time, up to a minute, less up to a half at
+//     random. A peer that connects to this node is tried at once, so nobody waits a minute for one that has returned.
+//
+// # Running one
+//
+// New reads the configuration and listens, Run connects. Reload takes another configuration and reads keys, certificates
+// and peers again: a peer that is gone or whose proof no longer holds is disconnected at once, and nobody else. Stats
+// counts for each peer what was sent, dropped and refused, with the Reason; the log has a line only when the state changes.
+//
+// # What can go wrong
+//
+//	wrong key, other CA, expired, unknown key   refused in the handshake; the other side sees "refused us"
+//	a name that is not its own                  refused after the handshake
+//	another version of the protocol             refused by both, with both numbers
+//	a peer away                                 tried again; messages to it wait five seconds, then they are dropped
+//	a peer that does not read                   ErrFull for it
+//	no file descriptors left                    accepting pauses; if it lasts over a minute Run returns an error
+//
+// The caller owes: a key that only this node has; no second process that runs with the same key and name (the newer
+// connection ends the older one); quick readers.
+//
+// The RPC library is connect: it is HTTP/2 of the standard library with a frame for messages, so this package owns sockets,
+// handshakes and limits, and nothing of it has to be trusted with who a peer is. Sources: requirements I9, I10.
+package mtls

@@ -1,0 +1,182 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// Endpoint is a node's place in a network of processes. It is safe for concurrent use.
+type Endpoint struct {
+	cfg      Config
+	listener net.Listener
+	handlers sync.WaitGroup
+
+	mu        sync.RWMutex
+	self      Identity
+	roster    *roster
+	peers     map[string]*peer
+	conns     map[*tls.Conn]*conn
+	lines     map[string]*line
+	claims    map[string]transport.Claims // of this node, by subject
+	strangers strangers
+	running   context.Context // of Run; nil before it
+	over      bool
+}
+
+var (
+	_ transport.Endpoint = (*Endpoint)(nil)
+	_ transport.Claimer  = (*Endpoint)(nil)
+)
+
+// strangers counts connections of nobody who is known.
+type strangers struct {
+	counts map[Reason]uint64
+	logged map[Reason]time.Time
+}
+
+// New checks the configuration, reads its files and listens. Nothing is accepted or sent before Run.
+func New(c Config) (*Endpoint, error) {
+	c = c.withDefaults()
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	self, known, err := c.load()
+	if err != nil {
+		return nil, fmt.Errorf("mtls: %w", err)
+	}
+	listener, err := net.Listen("tcp", c.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("mtls: %w", err)
+	}
+	e := &Endpoint{
+		cfg: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{}, lines: map[string]*line{},
+		claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, logged: map[Reason]time.Time{}},
+	}
+	for _, p := range c.Peers {
+		address, _ := p.address() // Validate has read it
+		e.peers[p.Name] = newPeer(p.Name, address, c)
+	}
+	return e, nil
+}
+
+// Run connects the peers until the context ends; then it closes the lines and the listener. It returns nil then, and
+// otherwise says why nothing can be accepted any more. It is called once.
+func (e *Endpoint) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	e.mu.Lock()
+	if e.running != nil {
+		e.mu.Unlock()
+		return errors.New("mtls: Run was called before")
+	}
+	e.running = ctx
+	for _, p := range e.peers {
+		p.start(ctx, e)
+	}
+	e.mu.Unlock()
+	err := e.accept(ctx)
+	stopped := ctx.Err() != nil
+	cancel()
+	e.end()
+	if stopped {
+		return nil
+	}
+	return fmt.Errorf("mtls: %w", err)
+}
+
+// end closes the lines and waits for the senders.
+func (e *Endpoint) end() {
+	e.mu.Lock()
+	e.over = true
+	peers, lines := slices.Collect(maps.Values(e.peers)), slices.Collect(maps.Values(e.lines))
+	clear(e.lines)
+	e.mu.Unlock()
+	for _, l := range lines {
+		l.end()
+	}
+	for _, p := range peers {
+		p.stop()
+	}
+	e.handlers.Wait()
+}
+
+// Addr returns the address of the listener.
+func (e *Endpoint) Addr() net.Addr { return e.listener.Addr() }
+
+// Fingerprint returns the name of the key that the node shows.
+func (e *Endpoint) Fingerprint() Fingerprint {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.self.fingerprint
+}
+
+// Self implements transport.Endpoint.
+func (e *Endpoint) Self() string { return e.cfg.Self }
+
+// Peers implements transport.Endpoint.
+func (e *Endpoint) Peers() []string {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return slices.Sorted(maps.Keys(e.peers))
+}
+
+func (e *Endpoint) peer(name string) *peer {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	return e.peers[name]
+}
+
+// Open implements transport.Endpoint. A subject has 1 to 64 bytes.
+func (e *Endpoint) Open(subject string) (transport.Line, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case e.over:
+		return nil, transport.ErrClosed
+	case subject == "" || len(subject) > mostName:
+		return nil, fmt.Errorf("the subject %.80q has %d bytes, and 1 to %d are allowed", subject, len(subject), mostName)
+	case e.lines[subject] != nil:
+		return nil, fmt.Errorf("%w: %q", transport.ErrTaken, subject)
+	}
+	l := newLine(e, subject)
+	e.lines[subject] = l
+	return l, nil
+}
+
+// forget takes a line off the list.
+func (e *Endpoint) forget(l *line) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lines[l.subject] == l {
+		delete(e.lines, l.subject)
+	}
+}
+
+// refused counts a connection that was refused, and logs it: for a peer once until something changes, for strangers of a
+// kind once a minute.
+func (e *Endpoint) refused(r *RefusalError, from net.Addr) {
+	if p := e.peer(r.Peer); p != nil {
+		p.refused(r)
+		return
+	}
+	now := time.Now()
+	e.mu.Lock()
+	e.strangers.counts[r.Reason]++
+	due := now.Sub(e.strangers.logged[r.Reason]) >= time.Minute
+	if due {
+		e.strangers.logged[r.Reason] = now
+	}
+	e.mu.Unlock()
+	if due {
+		e.cfg.Log.Warn("a stranger was refused", "from", from, "reason", r.Reason, "error", r.Err)
+	}
+}

@@ -1,0 +1,70 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// CertificateOf returns what an identity shows in a handshake.
+func CertificateOf(i Identity) tls.Certificate { return i.certificate }
+
+// Links returns the local addresses of the connections with a peer: one that was made anew has another.
+func (e *Endpoint) Links(peer string) map[string]bool {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	all := map[string]bool{}
+	for _, c := range e.conns {
+		if c.peer.name == peer {
+			all[c.tls.LocalAddr().String()+" "+c.tls.RemoteAddr().String()] = true
+		}
+	}
+	return all
+}
+
+// Raw is a stream of a peer that sends whatever it likes.
+type Raw struct {
+	connect.StreamingClientConn
+	Link *tls.Conn
+}
+
+// NewRaw begins a stream over a connection, until the context ends.
+func NewRaw(ctx context.Context, link *tls.Conn) (Raw, error) {
+	stream, _, err := over(ctx, link, time.Minute)
+	context.AfterFunc(ctx, func() { _ = link.NetConn().Close() })
+	return Raw{stream, link}, err
+}
+
+// Packet sends the bytes of a packet.
+func (r Raw) Packet(packet []byte) error { return r.Send(&outgoing{packet}) }
+
+// Hear waits for a packet.
+func (r Raw) Hear() ([]byte, error) {
+	var in incoming
+	err := r.Receive(&in)
+	return in.packet, err
+}
+
+// HelloOf returns the packet of a hello.
+func HelloOf(v uint64, from string, claims map[string]transport.Claims) []byte {
+	return (&hello{version: v, from: from, claims: claims}).packet()
+}
+
+// BatchOf returns a packet with one frame many times.
+func BatchOf(subject string, body []byte, times int) []byte {
+	packet := []byte{kindBatch}
+	for range times {
+		packet = appendFrame(packet, subject, body)
+	}
+	return packet
+}
+
+// Version is of the protocol.
+const Version = version
+
+// Procedure is the path of the stream.
+const Procedure = procedure

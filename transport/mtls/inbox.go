@@ -1,0 +1,67 @@
+package mtls
+
+import (
+	"bytes"
+
+	"github.com/conchhq/conch/transport"
+)
+
+const (
+	// boxMessages and boxBytes are how much of one peer waits for the reader of one line.
+	boxMessages = 1024
+	boxBytes    = 2 * transport.MostBody
+)
+
+// inbox has what waits for the reader of a line, apart for each peer: a peer that floods fills its own box, and the
+// reader gets one message of each peer in turn. It is not safe for concurrent use.
+type inbox struct {
+	boxes map[string]*box
+	turn  []string // the peers of whom something waits
+}
+
+type box struct {
+	bodies [][]byte
+	bytes  int
+	room   chan struct{} // has a token when something was taken
+	asleep bool          // a wait for room was in vain, and nothing was taken since
+}
+
+// put adds a copy of a message. If there is no room it is false.
+func (i *inbox) put(from string, body []byte) bool {
+	b := i.boxes[from]
+	if b == nil {
+		if i.boxes == nil {
+			i.boxes = map[string]*box{}
+		}
+		b = &box{room: make(chan struct{}, 1)}
+		i.boxes[from] = b
+		i.turn = append(i.turn, from)
+	}
+	if len(b.bodies) >= boxMessages || b.bytes+len(body) > boxBytes {
+		return false
+	}
+	b.bodies = append(b.bodies, bytes.Clone(body))
+	b.bytes += len(body)
+	return true
+}
+
+// take removes the next message of the peer whose turn it is.
+func (i *inbox) take() (from string, body []byte, ok bool) {
+	if len(i.turn) == 0 {
+		return "", nil, false
+	}
+	from, i.turn = i.turn[0], i.turn[1:]
+	b := i.boxes[from]
+	body, b.bodies[0] = b.bodies[0], nil
+	b.bodies, b.bytes, b.asleep = b.bodies[1:], b.bytes-len(body), false
+	select {
+	case b.room <- struct{}{}:
+	default:
+	}
+	if len(b.bodies) == 0 {
+		delete(i.boxes, from)
+	} else {
+		i.turn = append(i.turn, from)
+	}
+	return from, body, true
+}

@@ -1,0 +1,163 @@
+package mtls
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// line is one subject of an endpoint.
+type line struct {
+	endpoint *Endpoint
+	subject  string
+	out      chan transport.Envelope
+	ready    chan struct{} // has a token while something waits
+	done     chan struct{} // closed with the line
+	pumping  sync.WaitGroup
+
+	mu      sync.Mutex
+	inbox   inbox
+	dropped uint64
+	closed  bool
+}
+
+func newLine(e *Endpoint, subject string) *line {
+	l := &line{
+		endpoint: e, subject: subject, ready: make(chan struct{}, 1), done: make(chan struct{}),
+		out: make(chan transport.Envelope, 16), // so that the reader and the pump need not meet for each message
+	}
+	l.pumping.Go(l.pump)
+	return l
+}
+
+// pump hands what waits to the reader.
+func (l *line) pump() {
+	for {
+		l.mu.Lock()
+		from, body, ok := l.inbox.take()
+		l.mu.Unlock()
+		if !ok {
+			select {
+			case <-l.ready:
+				continue
+			case <-l.done:
+				return
+			}
+		}
+		select {
+		case l.out <- transport.Envelope{From: from, Subject: l.subject, Body: body}:
+		case <-l.done:
+			return
+		}
+	}
+}
+
+// yawn is how long a peer's stream is held up for a reader that is behind, before its messages are dropped. So a burst is
+// slowed down instead, and a reader that sleeps costs the peer's other subjects this much once.
+const yawn = 50 * time.Millisecond
+
+// receive takes a message from a peer. It is false if it was dropped.
+func (l *line) receive(from string, body []byte) bool {
+	taken, room := l.put(from, body)
+	if taken || room == nil {
+		return taken
+	}
+	late := time.NewTimer(yawn)
+	defer late.Stop()
+	for {
+		select {
+		case <-room:
+		case <-l.done:
+			return false
+		case <-late.C:
+			l.sleeps(from)
+			return false
+		}
+		if taken, room = l.put(from, body); taken || room == nil {
+			return taken
+		}
+	}
+}
+
+// put adds a message. If it has no room it returns what to wait for, or nil if waiting is in vain.
+func (l *line) put(from string, body []byte) (taken bool, room <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.closed:
+		return false, nil
+	case l.inbox.put(from, body):
+		select {
+		case l.ready <- struct{}{}:
+		default:
+		}
+		return true, nil
+	case l.inbox.boxes[from].asleep:
+		l.dropped++
+		return false, nil
+	default:
+		return false, l.inbox.boxes[from].room
+	}
+}
+
+// sleeps drops a message whose reader was waited for, and the next ones at once, until the reader takes something.
+func (l *line) sleeps(from string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.dropped++
+	if b := l.inbox.boxes[from]; b != nil {
+		b.asleep = true
+	}
+}
+
+// Send implements transport.Line.
+func (l *line) Send(to string, body []byte) error {
+	select {
+	case <-l.done:
+		return transport.ErrClosed
+	default:
+	}
+	if len(body) > transport.MostBody {
+		return fmt.Errorf("%w: %d bytes, and %d are allowed", transport.ErrBody, len(body), transport.MostBody)
+	}
+	p := l.endpoint.peer(to)
+	if p == nil {
+		return fmt.Errorf("%w: %q", transport.ErrPeer, to)
+	}
+	if err := p.queue.push(l.subject, body, time.Now()); err != nil {
+		p.count(func(s *PeerStats) { s.Full++ })
+		return fmt.Errorf("%w: %q", err, to)
+	}
+	return nil
+}
+
+// Inbox implements transport.Line.
+func (l *line) Inbox() <-chan transport.Envelope { return l.out }
+
+// Dropped implements transport.Line.
+func (l *line) Dropped() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dropped
+}
+
+// Close implements transport.Line.
+func (l *line) Close() {
+	if l.end() {
+		l.endpoint.forget(l)
+	}
+}
+
+// end closes the line, and is false if it was closed.
+func (l *line) end() bool {
+	l.mu.Lock()
+	was := l.closed
+	if l.closed = true; !was {
+		close(l.done)
+	}
+	l.mu.Unlock()
+	l.pumping.Wait()
+	return !was
+}

@@ -1,0 +1,108 @@
+package mtls_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/transport/mtls"
+	"github.com/conchhq/conch/transport/transporttest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestExercise(t *testing.T) {
+	t.Parallel()
+	transporttest.Exercise(t, func(t *testing.T, names ...string) map[string]transport.Endpoint {
+		t.Helper()
+		all := map[string]transport.Endpoint{}
+		for name, n := range network(t, names...) {
+			all[name] = n.Endpoint
+		}
+		return all
+	})
+}
+
+// node is an endpoint of a test, with the configuration that it runs with.
+type node struct {
+	*mtls.Endpoint
+	cfg  mtls.Config
+	stop func() // ends it, and waits
+}
+
+// network runs endpoints that pin each other.
+func network(t testing.TB, names ...string) map[string]*node {
+	t.Helper()
+	all := map[string]*node{}
+	for _, name := range names {
+		all[name] = listen(t, mtls.Config{Self: name, Key: identity(t, name)})
+	}
+	for _, n := range all {
+		for _, other := range all {
+			if n != other {
+				n.cfg.Peers = append(n.cfg.Peers, pinned(other))
+			}
+		}
+		n.reload(t)
+		n.run(t)
+	}
+	return all
+}
+
+// identity returns the file of a new key.
+func identity(t testing.TB, name string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), name+".pem")
+	if _, err := mtls.CreateIdentity(file); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// listen makes an endpoint on a port of its own.
+func listen(t testing.TB, c mtls.Config) *node {
+	t.Helper()
+	c.Listen = "127.0.0.1:0"
+	e, err := mtls.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &node{Endpoint: e, cfg: c}
+}
+
+func pinned(n *node) mtls.Peer {
+	return mtls.Peer{Name: n.Self(), URL: "https://" + n.Addr().String(), Key: n.Fingerprint().String()}
+}
+
+func (n *node) reload(t testing.TB) {
+	t.Helper()
+	if err := n.Reload(n.cfg); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (n *node) run(t testing.TB) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := n.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	n.stop = func() { cancel(); running.Wait() }
+	t.Cleanup(n.stop)
+}
+
+func open(t testing.TB, n *node) transport.Line {
+	t.Helper()
+	l, err := n.Open("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}

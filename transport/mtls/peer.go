@@ -1,0 +1,136 @@
+package mtls
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// peer is what the endpoint knows of another node. It outlives connections.
+type peer struct {
+	name  string
+	queue *queue
+	log   *slog.Logger
+	kick  chan struct{} // has a token when the peer was heard, so that the next try need not wait
+	stop  func()        // ends the sender, and waits for it
+
+	mu      sync.Mutex
+	address string
+	stats   PeerStats
+	rate    rate
+	claims  map[string]transport.Claims // by subject; nil before its first hello
+	heardBy *conn                       // over which it speaks
+	greet   bool                        // what this node claims has changed
+	there   Reason                      // why nothing can be sent to it; empty if something can
+	here    Reason                      // why its last connection was refused
+}
+
+func newPeer(name, address string, c Config) *peer {
+	return &peer{
+		name: name, queue: newQueue(c.Queue), log: c.Log.With("peer", name), kick: make(chan struct{}, 1), stop: func() {},
+		address: address, rate: rate{perSecond: c.Rate}, stats: PeerStats{Refused: map[Reason]uint64{}},
+	}
+}
+
+func (p *peer) count(change func(*PeerStats)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change(&p.stats)
+}
+
+func (p *peer) snapshot() PeerStats {
+	outdated := p.queue.expired(time.Now())
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.stats
+	s.Outdated, s.Refused = outdated, maps.Clone(s.Refused)
+	return s
+}
+
+// refused counts a connection of the peer, or of somebody in its name, and logs the first of a kind.
+func (p *peer) refused(r *RefusalError) {
+	p.mu.Lock()
+	p.stats.Refused[r.Reason]++
+	again := p.here == r.Reason
+	p.here = r.Reason
+	p.mu.Unlock()
+	if !again {
+		p.log.Warn("a connection was refused", "reason", r.Reason, "error", r.Err)
+	}
+}
+
+// lost notes that nothing can be sent to the peer, and logs the first time for a reason.
+func (p *peer) lost(r *RefusalError) {
+	p.mu.Lock()
+	if r.Reason != Ended && r.Reason != Unreachable { // these refuse nobody
+		p.stats.Refused[r.Reason]++
+	}
+	again := p.there == r.Reason
+	p.there, p.stats.Connected = r.Reason, false
+	p.mu.Unlock()
+	if !again {
+		p.log.Warn("nothing can be sent to the peer", "reason", r.Reason, "error", r.Err)
+	}
+}
+
+// reached notes that the peer has answered with its hello.
+func (p *peer) reached(h hello) {
+	p.mu.Lock()
+	p.there, p.stats.Connected, p.claims = "", true, h.claims
+	p.mu.Unlock()
+	p.log.Info("connected to the peer")
+}
+
+// heard notes a hello of a connection that the peer has made.
+func (p *peer) heard(c *conn, h hello) {
+	p.mu.Lock()
+	before := p.heardBy
+	p.heardBy, p.here, p.stats.Heard, p.claims = c, "", true, h.claims
+	p.mu.Unlock()
+	if before == nil {
+		p.log.Info("the peer has connected")
+	}
+	if before != c {
+		p.wake()
+	}
+}
+
+// unheard notes that a connection of the peer has ended.
+func (p *peer) unheard(c *conn) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.heardBy == c {
+		p.heardBy, p.stats.Heard = nil, false
+	}
+}
+
+// wake makes a sender that pauses try again.
+func (p *peer) wake() {
+	select {
+	case p.kick <- struct{}{}:
+	default:
+	}
+}
+
+// spend counts what the peer has sent, and returns how long its reader has to wait.
+func (p *peer) spend(bytes int) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wait := p.rate.spend(bytes, time.Now())
+	if wait > 0 {
+		p.stats.Braked++
+	}
+	return wait
+}
+
+// start starts the sender.
+func (p *peer) start(ctx context.Context, e *Endpoint) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { p.keep(ctx, func(ctx context.Context) error { return e.attempt(ctx, p) }) })
+	p.stop = func() { cancel(); running.Wait() }
+}

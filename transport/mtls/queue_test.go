@@ -1,0 +1,174 @@
+package mtls
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
+
+func bodies(t *testing.T, packet []byte) (all []string) {
+	t.Helper()
+	if err := readBatch(packet[1:], func(_, body []byte) { all = append(all, string(body)) }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func TestTheQueueHasLimits(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	q := newQueue(10 * (frameCost + 10))
+	for i := range 10 {
+		if err := q.push("s", make([]byte, 10), now); err != nil {
+			t.Fatalf("message %d: %v", i, err)
+		}
+	}
+	if err := q.push("s", nil, now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
+		t.Errorf("over the bytes: got error %v, want ErrFull", err)
+	}
+	if err := q.push("s", []byte("new"), now.Add(outdatedAfter+1)); err != nil {
+		t.Errorf("when all others have waited too long: %v", err)
+	}
+	packet, frames := q.pop([]byte{kindBatch}, now.Add(outdatedAfter+1))
+	if got := bodies(t, packet); frames != 1 || fmt.Sprint(got) != "[new]" || q.expired(now) != 10 || q.bytes != 0 {
+		t.Errorf("got %q, %d outdated and %d bytes left; want the new one, 10 and none", got, q.outdated, q.bytes)
+	}
+	if err := q.push("s", make([]byte, transport.MostBody), now); err != nil {
+		t.Errorf("one message has room in any queue: %v", err)
+	}
+	if _, frames := q.pop(nil, now.Add(outdatedAfter+1)); frames != 0 || q.outdated != 11 {
+		t.Errorf("%d frames that have waited too long, and %d were dropped; want none and 11", frames, q.outdated)
+	}
+	many := newQueue(1 << 30)
+	for i := range queueMost + 1 {
+		if err := many.push("s", nil, now); (err != nil) != (i == queueMost) {
+			t.Errorf("message %d: error %v", i, err)
+		}
+	}
+}
+
+func TestBatchesKeepTheOrder(t *testing.T) {
+	t.Parallel()
+	now, q := time.Now(), newQueue(1<<30)
+	for i := range 3000 {
+		if err := q.push("s", fmt.Appendf(nil, "%0200d", i), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, batches := 0, 0
+	for next < 3000 {
+		packet, frames := q.pop([]byte{kindBatch}, now)
+		if batches++; frames == 0 || len(packet) > fullBatch+300 || frames > batchFrames {
+			t.Fatalf("a batch of %d frames and %d bytes", frames, len(packet))
+		}
+		for _, body := range bodies(t, packet) {
+			if body != fmt.Sprintf("%0200d", next) {
+				t.Fatalf("got %s, want %d", body, next)
+			}
+			next++
+		}
+	}
+	if batches != 3 {
+		t.Errorf("%d batches, want 3", batches)
+	}
+}
+
+// A reader gets one message of each peer in turn, and who floods fills its own box.
+func TestTheInboxIsFair(t *testing.T) {
+	t.Parallel()
+	var i inbox
+	kept := 0
+	for i.put("flood", make([]byte, 100)) {
+		kept++
+	}
+	if kept != boxMessages {
+		t.Errorf("%d messages have room, want %d", kept, boxMessages)
+	}
+	for n := range 3 {
+		if !i.put("calm", fmt.Append(nil, n)) {
+			t.Fatal("the flood takes the room of another")
+		}
+	}
+	order := ""
+	for range 7 {
+		from, _, _ := i.take()
+		order += from[:1]
+	}
+	if order != "fcfcfcf" {
+		t.Errorf("the turns are %q, want fcfcfcf", order)
+	}
+	for {
+		if _, _, ok := i.take(); !ok {
+			break
+		}
+	}
+	if len(i.boxes) > 0 {
+		t.Errorf("%d boxes are kept for nobody", len(i.boxes))
+	}
+	var large inbox
+	for range 2 {
+		if !large.put("a", make([]byte, transport.MostBody)) {
+			t.Error("two of the largest bodies have no room")
+		}
+	}
+	if large.put("a", []byte{1}) {
+		t.Error("more than the most bytes have room")
+	}
+}
+
+// What a connection had sent before a reload cut it is not delivered after that.
+func TestACutConnectionIsNotHeard(t *testing.T) {
+	t.Parallel()
+	p := newPeer("b", "", Config{}.withDefaults())
+	e := &Endpoint{lines: map[string]*line{}}
+	c := &conn{peer: p}
+	packet := appendFrame([]byte{kindBatch}, "s", []byte("body"))
+	if frames, err := e.take(c, packet); frames != 1 || err != nil {
+		t.Errorf("%d frames, error %v; want one", frames, err)
+	}
+	c.cut.Store(true)
+	if frames, err := e.take(c, packet); frames != 0 || err == nil {
+		t.Errorf("%d frames, error %v; want none", frames, err)
+	}
+}
+
+func TestTheRateIsABrake(t *testing.T) {
+	t.Parallel()
+	now, r := time.Now(), rate{perSecond: 1000}
+	for _, c := range []struct {
+		after time.Duration
+		bytes int
+		wait  time.Duration
+	}{
+		{0, 1000, 0},                       // a second's worth at once
+		{0, 500, 500 * time.Millisecond},   // and no more
+		{500 * time.Millisecond, 0, 0},     // paid with time
+		{0, 4000, 4 * time.Second},         // a large message comes whole and is paid for
+		{time.Hour, 1000, 0},               // an idle hour gives no more than a second
+		{0, 1000, time.Second},             //
+		{-time.Hour, 0, time.Second},       // a clock that steps back gives nothing
+		{time.Second, 1, time.Millisecond}, // the clock of now.Add
+	} {
+		now = now.Add(c.after)
+		if wait := r.spend(c.bytes, now); wait.Round(time.Microsecond) != c.wait {
+			t.Errorf("%d bytes after %v: wait %v, want %v", c.bytes, c.after, wait, c.wait)
+		}
+	}
+}
+
+func TestThePausesGrowToAMinute(t *testing.T) {
+	t.Parallel()
+	for failures, want := range map[int]time.Duration{0: firstPause, 1: firstPause, 2: 2 * firstPause, 5: 16 * firstPause, 10: 51200 * time.Millisecond, 11: time.Minute, 1 << 40: time.Minute} {
+		if got := pause(failures); got != want {
+			t.Errorf("after %d failures: %v, want %v", failures, got, want)
+		}
+		for range 100 {
+			if got := jitter(want); got > want || got < want/2 {
+				t.Errorf("%v became %v", want, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package mtls
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Reload reads the files again and takes another configuration. A peer that is gone, or whose proof no longer holds, is
+// disconnected at once; all others keep their connections, and see a new certificate of this node when they connect the
+// next time. Self, Listen and Keepalive cannot change. If it returns an error nothing has changed.
+func (e *Endpoint) Reload(c Config) error {
+	c = c.withDefaults()
+	if err := c.Validate(); err != nil {
+		return err
+	}
+	if c.Self != e.cfg.Self || c.Listen != e.cfg.Listen || c.Keepalive != e.cfg.Keepalive {
+		return errors.New("mtls: Self, Listen and Keepalive cannot change while the node runs: start it again")
+	}
+	self, known, err := c.load()
+	if err != nil {
+		return fmt.Errorf("mtls: %w", err)
+	}
+	e.mu.Lock()
+	e.self, e.roster = self, known
+	gone := maps.Clone(e.peers)
+	for _, p := range c.Peers {
+		address, _ := p.address() // Validate has read it
+		if old := e.peers[p.Name]; old != nil {
+			e.moved(old, address, c)
+			delete(gone, p.Name)
+			continue
+		}
+		added := newPeer(p.Name, address, c)
+		e.peers[p.Name] = added
+		if e.running != nil && !e.over {
+			added.start(e.running, e)
+		}
+	}
+	for name := range gone {
+		delete(e.peers, name)
+	}
+	now := time.Now()
+	for _, link := range e.conns {
+		name, err := known.who(link.tls.ConnectionState().PeerCertificates, now)
+		if err != nil || name != link.peer.name || e.peers[name] != link.peer {
+			link.cut.Store(true)
+			shut(link.tls)
+		}
+	}
+	e.mu.Unlock()
+	for _, p := range slices.Collect(maps.Values(gone)) {
+		p.stop()
+		p.log.Info("the peer was removed")
+	}
+	return nil
+}
+
+// moved gives a peer that stays its new address and limits.
+func (e *Endpoint) moved(p *peer, address string, c Config) {
+	p.mu.Lock()
+	other := p.address != address
+	p.address, p.rate.perSecond = address, c.Rate
+	p.mu.Unlock()
+	p.queue.limit(c.Queue)
+	for _, link := range e.conns {
+		if other && link.peer == p && !link.incoming {
+			shut(link.tls)
+		}
+	}
+	p.wake() // whatever kept it away may be cured
+}

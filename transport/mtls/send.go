@@ -1,0 +1,205 @@
+package mtls
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"time"
+
+	"connectrpc.com/connect"
+)
+
+const (
+	// introduction is how long two nodes have to prove who they are, and again to say hello.
+	introduction = 5 * time.Second
+	// lasting is how long a connection lives that clears the failures before it.
+	lasting = 10 * time.Second
+)
+
+// keep keeps a connection to the peer until the context ends: it calls attempt, which returns why one has ended, again
+// and again.
+func (p *peer) keep(ctx context.Context, attempt func(context.Context) error) {
+	for failures := 1; ; failures++ {
+		began := time.Now()
+		err := attempt(ctx)
+		if ctx.Err() != nil {
+			p.count(func(s *PeerStats) { s.Connected = false })
+			return
+		}
+		p.lost(refusalOf(err, p.name, Ended))
+		if time.Since(began) > lasting {
+			failures = 1
+		}
+		await(ctx, jitter(firstPause), nil) // whoever kicks
+		if await(ctx, jitter(pause(failures))-firstPause, p.kick) {
+			failures = 0
+		}
+	}
+}
+
+// await waits, and reports whether it was kicked before the time was over.
+func await(ctx context.Context, d time.Duration, kick <-chan struct{}) (kicked bool) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-kick:
+		return true
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// attempt connects to the peer and sends until the connection ends.
+func (e *Endpoint) attempt(ctx context.Context, p *peer) error {
+	link, err := e.dial(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer e.drop(link)
+	ctx, end := context.WithCancelCause(ctx)
+	stream, free, err := over(ctx, link, e.cfg.Keepalive)
+	defer free()
+	if err != nil {
+		end(nil)
+		return err
+	}
+
+	greeted, listened := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(listened)
+		end(e.listen(p, stream, greeted))
+	}()
+	defer func() {
+		end(nil)
+		shut(link)
+		<-listened
+		_ = stream.CloseRequest()
+		_ = stream.CloseResponse()
+	}()
+	_ = p.greeting()
+	if err := stream.Send(&outgoing{e.hello()}); err == nil { // otherwise the listener knows why
+		if !e.pump(ctx, p, stream, greeted) {
+			return refuse(p.name, Silent, "it did not say hello within %v", introduction)
+		}
+	}
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(introduction):
+		return refuse(p.name, Ended, "the connection took no more, and did not end")
+	}
+}
+
+// pump sends what waits until the connection ends. It is false if the peer has not said hello in time.
+func (e *Endpoint) pump(ctx context.Context, p *peer, stream connect.StreamingClientConn, greeted <-chan struct{}) bool {
+	if !await(ctx, introduction, greeted) {
+		return ctx.Err() != nil
+	}
+	p.queue.wake()
+	packet := make([]byte, 0, fullBatch)
+	for {
+		select {
+		case <-p.queue.ready:
+		case <-ctx.Done():
+			return true
+		}
+		if p.greeting() && stream.Send(&outgoing{e.hello()}) != nil {
+			return true
+		}
+		var frames int
+		if packet, frames = p.queue.pop(append(packet[:0], kindBatch), time.Now()); frames == 0 {
+			continue
+		}
+		if stream.Send(&outgoing{packet}) != nil {
+			return true
+		}
+		bytes := len(packet)
+		p.count(func(s *PeerStats) { s.Sent += uint64(frames); s.SentBytes += uint64(bytes) })
+		if cap(packet) > 4*fullBatch {
+			packet = make([]byte, 0, fullBatch)
+		}
+	}
+}
+
+// listen reads the peer's hello, and then waits for the end of the connection. It returns why that came.
+func (e *Endpoint) listen(p *peer, stream connect.StreamingClientConn, greeted chan<- struct{}) error {
+	var in incoming
+	if err := stream.Receive(&in); err != nil {
+		return refusedUs(p.name, err)
+	}
+	h, err := introduced(p.name, in.packet)
+	if err != nil {
+		return err
+	}
+	p.reached(h)
+	close(greeted)
+	if err := stream.Receive(&in); err != nil {
+		return refusedUs(p.name, err)
+	}
+	return refuse(p.name, Malformed, "it answered with more than its hello")
+}
+
+// introduced reads a hello and compares it with whom the handshake has proven.
+func introduced(proven string, packet []byte) (hello, error) {
+	if len(packet) == 0 || packet[0] != kindHello {
+		return hello{}, refuse(proven, Malformed, "it did not begin with a hello")
+	}
+	h, err := readHello(packet[1:])
+	switch {
+	case err != nil:
+		return hello{}, &RefusalError{Peer: proven, Reason: Malformed, Err: err}
+	case h.version != version:
+		return hello{}, refuse(proven, OtherVersion, "it speaks version %d of the protocol, and this node version %d", h.version, version)
+	case h.from != proven:
+		return hello{}, refuse(proven, OtherName, "it calls itself %.80q", h.from)
+	}
+	return h, nil
+}
+
+// dial connects and proves both sides to each other.
+func (e *Endpoint) dial(ctx context.Context, p *peer) (*tls.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, introduction)
+	defer cancel()
+	p.mu.Lock()
+	address := p.address
+	p.mu.Unlock()
+	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, &RefusalError{Peer: p.name, Reason: Unreachable, Err: err}
+	}
+	e.mu.RLock()
+	self, known := e.self, e.roster
+	e.mu.RUnlock()
+	link := tls.Client(raw, &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{self.certificate},
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it: a peer is named by its key, or by a name that is no host's
+		VerifyConnection:   func(s tls.ConnectionState) error { return known.is(p.name, s.PeerCertificates) },
+	})
+	if err = link.HandshakeContext(ctx); err == nil && link.ConnectionState().NegotiatedProtocol != "h2" {
+		err = refuse(p.name, OldTLS, "it does not speak HTTP/2")
+	}
+	if err == nil {
+		err = e.admit(&conn{peer: p, tls: link, verified: known})
+	}
+	if err != nil {
+		_ = raw.Close()
+		return nil, handshakeRefusal(p.name, err)
+	}
+	return link, nil
+}
+
+// is checks that a chain proves one peer.
+func (r *roster) is(want string, chain []*x509.Certificate) error {
+	name, err := r.who(chain, time.Now())
+	if err != nil {
+		found := refusalOf(err, want, UnknownKey)
+		return &RefusalError{Peer: want, Reason: found.Reason, Err: found.Err}
+	}
+	if name != want {
+		return &RefusalError{Peer: want, Reason: OtherName, Err: fmt.Errorf("who answers there is peer %q", name)}
+	}
+	return nil
+}

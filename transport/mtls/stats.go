@@ -1,0 +1,36 @@
+package mtls
+
+import "maps"
+
+// Stats are counts since the endpoint was made.
+type Stats struct {
+	Peers     map[string]PeerStats
+	Strangers map[Reason]uint64 // connections of nobody who is known
+}
+
+// PeerStats are counts since the peer was added.
+type PeerStats struct {
+	Connected     bool   // what is sent to it leaves
+	Heard         bool   // it is connected to this node
+	Sent          uint64 // messages that left
+	SentBytes     uint64 // of their bodies
+	Received      uint64 // messages that arrived, also those dropped
+	ReceivedBytes uint64 // of their bodies
+	Full          uint64 // messages that Send refused with transport.ErrFull
+	Outdated      uint64 // messages that waited too long and were dropped
+	Dropped       uint64 // messages that arrived and found the inbox full
+	Unread        uint64 // messages that arrived for a subject without a line
+	Braked        uint64 // times that it sent more than its rate, and was made to wait
+	Refused       map[Reason]uint64
+}
+
+// Stats returns the counts.
+func (e *Endpoint) Stats() Stats {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts)}
+	for name, p := range e.peers {
+		s.Peers[name] = p.snapshot()
+	}
+	return s
+}
