@@ -13,6 +13,12 @@
 //     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
 //     one writer for the [Store].
 //
+// # Where to begin
+//
+// The folder examples/slots of the repository has a register that organisations share: its rules, a test with three nodes in
+// one process ([Chain], [Memory], transport/memory and [ledger.Plain]), and a program that runs one organisation's node for
+// real (sequencer/evm, sequencer/pgstore, transport/mtls).
+//
 // # Duties of the caller
 //
 // A store has one node. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
