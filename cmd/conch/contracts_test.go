@@ -110,7 +110,7 @@ func (p *parties) deploy(needed int) {
 		args = append(args, "--member", o.name+"="+o.account.String())
 	}
 	printed := conch(p.t, args...).done(p.t)
-	p.table = strings.Replace(printed, `account     = ""`, `account     = "ops"`, 1)
+	p.table = printed
 	if p.address = between(printed, `address     = "`, `"`); p.address == "" {
 		p.t.Fatalf("deploy printed %s", printed)
 	}

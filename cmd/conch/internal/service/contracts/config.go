@@ -56,7 +56,6 @@ const (
 	defaultDepth = 2
 	defaultLife  = 50
 	rendezvous   = "rendezvous"
-	ring         = "ring"
 	allMembers   = "all"
 )
 
@@ -206,8 +205,8 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 	if one.Account == "" {
 		d.Fault(place+".account", "is missing: name the [[accounts]] with which this node signs and sends")
 	}
-	if one.Policy != rendezvous && one.Policy != ring {
-		d.Fault(place+".policy", "%q is none of rendezvous, ring", one.Policy)
+	if one.Policy != rendezvous {
+		d.Fault(place+".policy", "%q is not known: the contracts of this version have %q", one.Policy, rendezvous)
 	}
 	if len(one.Members) == 0 {
 		d.Fault(place+".members", "is missing: name all members, in the order of the contract")

@@ -69,6 +69,9 @@ Run it again after an interruption: with the same --key it is the same contract.
 		if err := c.Prepare(a.Getenv); err != nil {
 			return err
 		}
+		if warning := declaration(d.Agreed, 0).Warning(); warning != "" {
+			_, _ = fmt.Fprintln(a.Stderr, "warning:", warning)
+		}
 		if *key == "" {
 			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		}
@@ -171,7 +174,7 @@ func (d deployment) table() string {
 	for _, name := range d.Members {
 		accounts = append(accounts, fmt.Sprintf("%s = %q", name, d.Accounts[name]))
 	}
-	text := fmt.Sprintf("[[contracts]]\naddress     = %q\naccount     = \"\" # the [[accounts]] of this member\nmembers     = %s\naccounts    = { %s }\n", d.Address, quoted(d.Members), strings.Join(accounts, ", "))
+	text := fmt.Sprintf("[[contracts]]\naddress     = %q\naccount     = %q # the name of this member's own [[accounts]]\nmembers     = %s\naccounts    = { %s }\n", d.Address, d.payer, quoted(d.Members), strings.Join(accounts, ", "))
 	if !slices.Equal(d.Committee, d.Members) {
 		text += "committee   = " + quoted(d.Committee) + "\n"
 	}
