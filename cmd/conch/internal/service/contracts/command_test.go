@@ -12,7 +12,7 @@ import (
 )
 
 // runs runs conch contract, and returns what it prints.
-func runs(t *testing.T, asJSON bool, args ...string) (out, says string, err error) {
+func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := (&shell{&cli.Shell{World: cli.World{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }}, JSON: asJSON}}).contract()
@@ -21,7 +21,7 @@ func runs(t *testing.T, asJSON bool, args ...string) (out, says string, err erro
 	cmd.SetErr(&stderr)
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(t.Context())
-	return stdout.String(), stderr.String(), err
+	return stdout.String(), err
 }
 
 func member(name string, n int) string { return fmt.Sprintf("%s=0x%040x", name, n) }
@@ -57,7 +57,7 @@ func TestUsage(t *testing.T) {
 		{"life", deploy("--life", "2")},
 		{"twice", deploy("--member", member("east", 2))},
 	} {
-		out, _, err := runs(t, false, c.args...)
+		out, err := runs(t, false, c.args...)
 		if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
 			t.Errorf("%v: %v, printed %q; want an error with %q", c.args, err, out, c.says)
 		}
@@ -67,7 +67,7 @@ func TestUsage(t *testing.T) {
 func TestEachHelpHasAnExample(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "deploy", "show", "send", "list"} {
-		out, _, err := runs(t, false, append(strings.Fields(name), "--help")...)
+		out, err := runs(t, false, append(strings.Fields(name), "--help")...)
 		if err != nil || !strings.Contains(out, "Examples:\n  conch contract ") {
 			t.Errorf("the help of %q has no example: %v\n%s", name, err, out)
 		}
@@ -130,7 +130,7 @@ func TestWhatIsPrinted(t *testing.T) {
 		{"another contract", "open", "", false, []string{"show", "0xc1"}, nil, "404"},
 	} {
 		server := aNode(t, c.fate, c.why)
-		out, _, err := runs(t, c.json, append(c.args, "--node", server.URL)...)
+		out, err := runs(t, c.json, append(c.args, "--node", server.URL)...)
 		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.fails)
 		}
@@ -143,7 +143,7 @@ func TestWhatIsPrinted(t *testing.T) {
 	}
 	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer mute.Close()
-	out, _, err := runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
+	out, err := runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
 	if err == nil || !strings.Contains(err.Error(), "--key mine") || out != "" {
 		t.Errorf("without an answer: %v, want how to ask again", err)
 	}
