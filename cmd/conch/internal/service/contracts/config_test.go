@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -148,5 +149,43 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the faults repeat a secret: %v", err)
 			}
 		})
+	}
+}
+
+// What is shipped as an example is accepted, once its comments are taken out.
+func TestTheShippedExample(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.FromSlash("../../../../../deploy/conch.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n# [identity]\n")
+	part, _, ends := strings.Cut(rest, "\n\n")
+	if !found || !ends {
+		t.Fatal("there is no [identity] in the example")
+	}
+	c, err := load(t, db+"[identity]\n"+strings.ReplaceAll("\n"+part, "\n# ", "\n"))
+	if err != nil || len(config.Of[*Section](c).contracts) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// The table that deploy prints says what was deployed.
+func TestTheTableOfDeploy(t *testing.T) {
+	t.Parallel()
+	d := deployment{
+		Agreed:  Agreed{RangeSize: 200, Depth: 3, Life: 60, Policy: rendezvous, Domain: "notes/1", Issuer: "north"},
+		members: []string{member("bank", 0xb1), member("north", 0xb2), member("east", 0xb3)}, committee: []string{"east", "bank"}, endorsement: "2", payer: "ops",
+	}
+	if err := d.read(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, db+identity+north+east+d.table()+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.Of[*Section](c).contracts[0]
+	if here, there := declaration(got, 7), declaration(d.Agreed, 7); got.Account != "ops" || len(differences(here, there)) > 0 {
+		t.Errorf("the table declares %v\nand deployed was %v", here, there)
 	}
 }
