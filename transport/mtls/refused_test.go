@@ -1,14 +1,19 @@
 package mtls_test
 
 import (
+	"compress/gzip"
 	"context"
+	"crypto/ecdsa"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
@@ -171,15 +176,15 @@ func knowing(t *testing.T) (a *node, show tls.Certificate) {
 	return a, mtls.CertificateOf(i)
 }
 
-func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
+func raw(t *testing.T, n *node, show tls.Certificate, others ...connect.ClientOption) mtls.Raw {
 	t.Helper()
 	link, err := call(t, n, show)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	stream, err := mtls.NewRaw(ctx, link)
+	stream, err := mtls.NewRaw(ctx, link, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +195,10 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 func TestWhatAPeerMustNotSay(t *testing.T) {
 	t.Parallel()
 	right := mtls.HelloOf(mtls.Version, "b", nil)
+	many := transport.Claims{}
+	for i := range 1025 {
+		many[fmt.Sprint(i)] = nil
+	}
 	for what, c := range map[string]struct {
 		packets [][]byte
 		reason  mtls.Reason
@@ -199,6 +208,7 @@ func TestWhatAPeerMustNotSay(t *testing.T) {
 		"another version":      {[][]byte{mtls.HelloOf(mtls.Version+1, "b", nil)}, mtls.OtherVersion},
 		"no hello":             {[][]byte{mtls.BatchOf("s", nil, 1)}, mtls.Malformed},
 		"a hello cut off":      {[][]byte{right[:len(right)-1]}, mtls.Malformed},
+		"a claim too many":     {[][]byte{mtls.HelloOf(mtls.Version, "b", map[string]transport.Claims{"s": many})}, mtls.Malformed},
 		"nothing":              {[][]byte{{}}, mtls.Malformed},
 		"a batch cut off":      {[][]byte{right, append(mtls.BatchOf("x", nil, 1), 200)}, mtls.Malformed},
 		"a kind unknown":       {[][]byte{right, {9}}, mtls.Malformed},
@@ -249,4 +259,55 @@ func TestBothSidesLearnOfARefusal(t *testing.T) {
 		return a.Stats().Peers["sea"].Refused[mtls.OtherName] > 0
 	})
 	eventually(t, "who answers for d is b", func() bool { return a.Stats().Peers["d"].Refused[mtls.OtherName] > 0 })
+}
+
+// A peer that is known by its key may show a certificate of a CA, whose time counts all the same.
+func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
+	t.Parallel()
+	authority := authority(t)
+	key, valid, current := authority.issue(t, -time.Minute, time.Minute, "whatever")
+	i, err := mtls.LoadIdentity(key, valid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _ := mtls.CertificateOf(i).PrivateKey.(*ecdsa.PrivateKey)
+	_, old := authority.sign(t, private, -2*time.Minute, -time.Minute, "whatever")
+	a := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
+	a.cfg.Peers = []mtls.Peer{{Name: "b", URL: "https://127.0.0.1:1", Key: i.Fingerprint().String()}}
+	a.reload(t)
+	a.run(t)
+	_, _ = call(t, a, old)
+	eventually(t, "it is refused as expired", func() bool { return a.Stats().Peers["b"].Refused[mtls.Expired] == 1 })
+	_, _ = call(t, a, current)
+	eventually(t, "the valid one is accepted", func() bool { return len(a.Links("b")) == 1 })
+}
+
+// Nothing is unpacked: a few bytes could become many.
+func TestCompressionIsRefused(t *testing.T) {
+	t.Parallel()
+	a, show := knowing(t)
+	b := raw(t, a, show, connect.WithAcceptCompression("gzip", func() connect.Decompressor { return &gzip.Reader{} }, func() connect.Compressor { return gzip.NewWriter(nil) }), connect.WithSendGzip())
+	_ = b.Packet(mtls.HelloOf(mtls.Version, "b", nil))
+	if packet, err := b.Hear(); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("heard %q, error %v; want it unimplemented", packet, err)
+	}
+}
+
+// Whoever is refused reads why, though it has sent something that nobody read.
+func TestARefusalIsRead(t *testing.T) {
+	t.Parallel()
+	n := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
+	n.run(t)
+	show := shown(t, identity(t, "x"))
+	for range 50 {
+		link, err := call(t, n, show)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = link.Write(make([]byte, 30<<10))
+		_, _ = link.Write(make([]byte, 30<<10))
+		if _, err := link.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+			t.Fatalf("got error %v, want that of the other side", err)
+		}
+	}
 }

@@ -8,7 +8,9 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // Section is the configuration of the service: [identity], [[peers]] and [[contracts]].
@@ -55,7 +57,6 @@ const (
 	defaultRange = 100
 	defaultDepth = 2
 	defaultLife  = 50
-	rendezvous   = "rendezvous"
 	allMembers   = "all"
 )
 
@@ -88,7 +89,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 func readAgreed(d *config.Decoder, place string, value any) Agreed {
-	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}
 	d.Table(place, value, map[string]config.Setter{
 		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
 		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
@@ -126,7 +127,7 @@ func accounts(d *config.Decoder, to *map[string]string) config.Setter {
 func (s *Section) Settle(*config.Decoder) {
 	for i := range s.contracts {
 		one := &s.contracts[i]
-		one.Address = strings.ToLower(one.Address)
+		one.Address = evm.Spelled(one.Address)
 		if len(one.Committee) == 0 {
 			one.Committee = one.Members
 		}
@@ -205,8 +206,8 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 	if one.Account == "" {
 		d.Fault(place+".account", "is missing: name the [[accounts]] with which this node signs and sends")
 	}
-	if one.Policy != rendezvous {
-		d.Fault(place+".policy", "%q is not known: the contracts of this version have %q", one.Policy, rendezvous)
+	if !slices.Contains(ranking.Names(), one.Policy) {
+		d.Fault(place+".policy", "%q is none of %s", one.Policy, strings.Join(ranking.Names(), ", "))
 	}
 	if len(one.Members) == 0 {
 		d.Fault(place+".members", "is missing: name all members, in the order of the contract")

@@ -38,7 +38,7 @@ func load(t *testing.T, text string) (config.Config, error) {
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, strings.Replace(whole, "[[peers]]", "certificate = \"cert.pem\"\n[[peers]]", 1)+
-		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"rendezvous\"\n")
+		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestEveryKey(t *testing.T) {
 	d := declaration(a, 7)
 	b1, b2 := ledger.Account(strings.Repeat("\x00", 19)+"\xb1"), ledger.Account(strings.Repeat("\x00", 19)+"\xb2")
 	switch {
-	case a.Account != "ops" || a.Policy != rendezvous || d.Address != "0xac1d8f982acdfa9b94d224242426775274691fe3" || d.Chain != 7:
+	case a.Account != "ops" || a.Policy != "ring" || d.Policy != "ring" || d.Address != "0xAc1D8f982aCDFa9b94d224242426775274691fE3" || d.Chain != 7:
 		t.Errorf("%+v", a)
 	case d.Needed != 2 || d.Range != 200 || d.Depth != 3 || d.Life != 60 || len(d.Members) != 3 || d.Members[0] != b1:
 		t.Errorf("%+v", d)
@@ -116,7 +116,7 @@ func TestFaults(t *testing.T) {
 		{"a short address", but("0xAC1d", "0xAC"), []string{"line 16, contracts[0].address", "is not an address"}},
 		{"a contract twice", whole + strings.Replace(agreed, "0xAC1d", "0xac1d", 1), []string{"line 23, contracts[1].address", "is there twice"}},
 		{"no account", but("account = \"ops\"\n", ""), []string{"contracts[0].account: is missing", "[[accounts]]"}},
-		{"another policy", whole + "policy = \"ring\"\n", []string{`line 22, contracts[0].policy: "ring" is not known`, rendezvous}},
+		{"another policy", whole + "policy = \"turns\"\n", []string{`line 22, contracts[0].policy: "turns" is none of rendezvous, ring`}},
 		{"no members", but("members = [\"bank\", \"north\", \"east\"]\n", ""), []string{"contracts[0].members: is missing"}},
 		{"an unknown member", but("\"north\", \"east\"]", "\"north\", \"west\"]"), []string{`line 18, contracts[0].members: "west" is neither this node nor one of the [[peers]]`}},
 		{"not a member", but("[\"bank\", \"north\", \"east\"]", "[\"north\", \"east\"]"), []string{`contracts[0].members: "bank", this node, is not among them`}},
@@ -174,7 +174,7 @@ func TestTheShippedExample(t *testing.T) {
 func TestTheTableOfDeploy(t *testing.T) {
 	t.Parallel()
 	d := deployment{
-		Agreed:  Agreed{RangeSize: 200, Depth: 3, Life: 60, Policy: rendezvous, Domain: "notes/1", Issuer: "north"},
+		Agreed:  Agreed{RangeSize: 200, Depth: 3, Life: 60, Policy: "ring", Domain: "notes/1", Issuer: "north"},
 		members: []string{member("bank", 0xb1), member("north", 0xb2), member("east", 0xb3)}, committee: []string{"east", "bank"}, endorsement: "2", payer: "ops",
 	}
 	if err := d.read(); err != nil {

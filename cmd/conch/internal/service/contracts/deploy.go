@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // deployment is what the flags of deploy say.
@@ -26,12 +27,11 @@ type deployment struct {
 	committee   []string
 	endorsement string
 	payer       string
-	chainID     uint64
 }
 
 func (a *shell) deploy() *cobra.Command {
 	var c client
-	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}}
+	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}}
 	cmd := &cobra.Command{
 		Use:   "deploy --account NAME --member NAME=ACCOUNT …",
 		Short: "create a private contract on the chain",
@@ -52,6 +52,7 @@ Run it again after an interruption: with the same --key it is the same contract.
 	flags.IntVar(&d.RangeSize, "range-size", d.RangeSize, "`blocks` for which the committee keeps one order")
 	flags.IntVar(&d.Depth, "depth", d.Depth, "`blocks` below the head at which a block is final")
 	flags.IntVar(&d.Life, "life", d.Life, "`blocks` after the head until which a grant may last")
+	flags.StringVar(&d.Policy, "policy", d.Policy, "in which order members coordinate: `rendezvous or ring`")
 	flags.StringVar(&d.Domain, "domain", "notes/1", "the rules of the contract's states")
 	flags.StringVar(&d.Issuer, "issuer", "", "of notes: the `member` that may issue some")
 	key := flags.String("key", "", "your own name for the deployment: it happens once, however often you repeat the command")
@@ -75,7 +76,7 @@ Run it again after an interruption: with the same --key it is the same contract.
 		if *key == "" {
 			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		}
-		return a.deploys(ctx, &c, d, creation, *key)
+		return a.deploys(ctx, &c, &d, creation, *key)
 	})
 	return cmd
 }
@@ -125,7 +126,7 @@ type sentTransaction struct {
 	Failed  bool    `json:"failed"`
 }
 
-func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation []byte, key string) error {
+func (a *shell) deploys(ctx context.Context, c *client, d *deployment, creation []byte, key string) error {
 	var tx sentTransaction
 	body := map[string]any{"account": d.payer, "data": "0x" + hex.EncodeToString(creation), "idempotency_key": key}
 	if err := c.Ask(ctx, http.MethodPost, "/v1/transactions", body, &tx); err != nil {
@@ -154,7 +155,7 @@ func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation [
 	if tx.Failed || tx.Nonce == nil || err != nil {
 		return fmt.Errorf("the contract was not created: the transaction %s is in the chain and had no effect", tx.ID)
 	}
-	d.Address = strings.ToLower(evm.AddressOf(ledger.Account(creator), *tx.Nonce))
+	d.Address = evm.AddressOf(ledger.Account(creator), *tx.Nonce)
 	if a.JSON {
 		return a.Document(map[string]string{"address": d.Address, "transaction": tx.ID})
 	}
@@ -162,7 +163,7 @@ func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation [
 }
 
 // table is the declaration as a configuration has it.
-func (d deployment) table() string {
+func (d *deployment) table() string {
 	quoted := func(names []string) string {
 		all := make([]string, 0, len(names))
 		for _, n := range names {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // partner has the facts about a peer.
@@ -108,6 +109,7 @@ func differences(here, there ledger.Contract) (all []string) {
 		{"range_size", here.Range, there.Range},
 		{"depth", here.Depth, there.Depth},
 		{"life", here.Life, there.Life},
+		{"policy", ranking.Default(here.Policy), ranking.Default(there.Policy)},
 		{"domain or issuer", here.Domain, there.Domain},
 		{"chain_id", here.Chain, there.Chain},
 	} {

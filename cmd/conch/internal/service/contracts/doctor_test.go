@@ -51,6 +51,7 @@ func TestFindings(t *testing.T) {
 		{"another range", nil, nil, differs(func(c *ledger.Contract) { c.Range = 7 }), checkShared, doctor.Fail, []string{"range_size"}},
 		{"another depth", nil, nil, differs(func(c *ledger.Contract) { c.Depth = 7 }), checkShared, doctor.Fail, []string{"depth"}},
 		{"another life", nil, nil, differs(func(c *ledger.Contract) { c.Life = 7 }), checkShared, doctor.Fail, []string{"life"}},
+		{"another policy", nil, nil, differs(func(c *ledger.Contract) { c.Policy = "ring" }), checkShared, doctor.Fail, []string{"policy: the file says rendezvous, and the contract ring"}},
 		{"another issuer", nil, nil, differs(func(c *ledger.Contract) { c.Domain = "notes/1 issued by 0x62" }), checkShared, doctor.Fail, []string{"domain or issuer"}},
 	} {
 		found := judge(c.identity, c.partners, c.agreements)
