@@ -16,6 +16,12 @@
 // A contract in which nothing happens is in the store alone, and is not followed, until a message or an intent wakes it
 // ([Config].SleepAfter). Thousands of them cost a node next to nothing.
 //
+// # Where to begin
+//
+// The folder examples/slots of the repository has a register that organisations share: its rules, a test with three nodes in
+// one process ([Chain], [Memory], transport/memory and [ledger.Plain]), and a program that runs one organisation's node for
+// real (sequencer/evm, sequencer/pgstore, transport/mtls).
+//
 // # Duties of the caller
 //
 // A store has one node; one of package pgstore has one start of it. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer

@@ -110,7 +110,7 @@ func (p *parties) deploy(needed int) {
 		args = append(args, "--member", o.name+"="+o.account.String())
 	}
 	printed := conch(p.t, args...).done(p.t)
-	p.table = strings.Replace(printed, `account     = ""`, `account     = "ops"`, 1)
+	p.table = printed
 	if p.address = between(printed, `address     = "`, `"`); p.address == "" {
 		p.t.Fatalf("deploy printed %s", printed)
 	}
@@ -218,5 +218,32 @@ func TestOrganisationsShareAContract(t *testing.T) {
 	if len(members) != 3 || seen["coordinator"] == "" || seen["chain"] != "main" {
 		t.Errorf("east says of the contract: %v", seen)
 	}
+	doctored(t, p, east)
 	tellsNoSecret(t, bank.text()+north.text()+east.text())
+}
+
+// doctored asks conch doctor about an organisation's file, as it is and with another range, account and address.
+func doctored(t *testing.T, p *parties, o *organisation) {
+	t.Helper()
+	asks := func(old, text string) string {
+		t.Helper()
+		file := p.file(o)
+		if !strings.Contains(file, old) {
+			t.Fatalf("%q is not in the file", old)
+		}
+		o.write(strings.Replace(file, old, text, 1))
+		return conch(t, "doctor", "--config", o.file).out
+	}
+	for _, c := range []struct{ old, text, says string }{
+		{"issuer", "issuer", p.address + " is the one that was agreed on"},
+		{"issuer", "issuer", "2 peers answer with the right key"},
+		{"range_size  = 50", "range_size = 60", "range_size: the file says 60, and the contract 50"},
+		{`account     = "ops"`, `account = "opps"`, `no [[accounts]] has that name: "opps"`},
+		{p.address, "0x" + strings.Repeat("1", 40), "there is none at 0x" + strings.Repeat("1", 40)},
+		{p.all[0].fingerprint, "sha256:" + strings.Repeat("0", 64), p.all[0].fingerprint + ", and not the one that is written down"},
+	} {
+		if out := asks(c.old, c.text); !strings.Contains(out, c.says) {
+			t.Errorf("with %s the doctor says %s\nwant %q", c.text, out, c.says)
+		}
+	}
 }

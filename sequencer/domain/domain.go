@@ -5,7 +5,12 @@
 // notes is the worked example, and its documentation teaches how to write the next.
 //
 // Rules are pure functions, and quick: Assemble is called in the loop of a node. They are the same on every node: the
-// contract's declaration names them with their version.
+// contract's declaration names them with their version, and with whatever they were made with, such as the account of the
+// member that may do more than others. Nodes with other rules would refuse each other's proposals for ever.
+//
+// Rules see the states that an attempt uses, and no others: an endorser cannot ask whether a state is absent. So what must
+// be there once, such as a serial number, has to come out of a state that is spent for it, or from one member that the
+// others trust with that.
 //
 // Sources: document 002; requirements P12 and P36; DESIGN D20; the safety review of the design.
 package domain
@@ -75,15 +80,17 @@ type View interface {
 	// State returns a state, if it may be used.
 	State(id ledger.StateID) (State, bool)
 	// Labelled returns the states with a label. The order begins at a place drawn from the seed: intents that begin
-	// at different places meet less often. Equal views and seeds give equal orders.
+	// at different places meet less often. Equal views and seeds give equal orders. A seed is a hash of the intent, or 0
+	// where one state at most has the label.
 	Labelled(label string, seed uint64) iter.Seq[State]
 }
 
-// Draft is how an intent is carried out.
+// Draft is how an intent is carried out. Each list may be empty; no state is twice in Inputs and Reads. The limits are
+// those of package wire: MostStates for each list, MostData for each text.
 type Draft struct {
 	Inputs  []ledger.StateID // spent; in any order
 	Reads   []ledger.StateID // must stay unspent; in any order
-	Outputs [][]byte         // the data of the states that it creates
+	Outputs [][]byte         // the data of the states that it creates; this order stays
 	Data    []byte           // the domain's own; it is public on the ledger
 }
 

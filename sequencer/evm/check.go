@@ -39,6 +39,9 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 		if err = node.CallContext(ctx, &answers[i], "eth_call", message, "latest"); err != nil {
 			return c, 0, fmt.Errorf("%w: %w", ErrOther, err)
 		}
+		if len(answers[i]) == 0 {
+			return c, 0, fmt.Errorf("%w: there is none at %s on the chain %d", ErrOther, address, uint64(id))
+		}
 	}
 	if c, err = decodeDeclaration(answers[0]); err != nil {
 		return c, 0, err

@@ -10,6 +10,10 @@ import (
 )
 
 // Contract is the declaration of a shared contract. Every node has the same one; it never changes.
+//
+// To begin with: all members in the committee, Needed more than half of them, Range 100, Depth 2 or what the chain's own
+// depth is, Life 50. A Range has to last ten times as long as a transaction takes, or the coordinator changes while most are
+// under way; a Life that is shorter than the chain's worst delay has grants end unused, which costs time and nothing else.
 type Contract struct {
 	Chain   uint64 // the chain's ID
 	Address string // the contract's, as the chain writes it
@@ -21,7 +25,7 @@ type Contract struct {
 	Range  uint64 // blocks for which the committee keeps one order
 	Depth  uint64 // blocks below the head at which a block is final
 	Life   uint64 // blocks after the head until which a grant may last
-	Domain string // the rules of its states, by name and version
+	Domain string // the rules of its states, by name, version, and what they were made with
 	Policy string // how its committee is ranked, one of ranking.Names; empty is "rendezvous"
 }
 

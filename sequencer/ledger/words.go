@@ -15,6 +15,7 @@ func (h Hash) String() string { return "0x" + hex.EncodeToString(h[:]) }
 // Account is what a member signs with: a public key, or an address made of one.
 type Account string
 
+// String returns 0x and the bytes in hexadecimal, in small letters: the form for people, and for the states of a domain.
 func (a Account) String() string { return "0x" + hex.EncodeToString([]byte(a)) }
 
 // StateID names a state. It is derived from the attempt that creates it.

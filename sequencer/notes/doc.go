@@ -39,7 +39,9 @@
 //   - Return ErrNever if no view can help: that ends the intent. Return ErrConflict if another view may help, such as an
 //     empty purse, which may be filled later: that waits. Every other error counts as a failure of your rules, and an
 //     intent has three.
-//   - What is left over is a state too: here the change is the second output.
+//   - What is left over is a state too: here the change is the second output. What is used up leaves none.
+//   - What has to be there and stays is a read: the ledger refuses the attempt once it is spent. Notes need none; the
+//     register in examples/slots reads the day that has to be open.
 //
 // A payment takes 16 notes at most, of the first 256 that it sees. A purse of many small notes is merged by paying from it
 // to itself, in one payment or several: such a payment takes all the notes that it may, and leaves the amount as one note
@@ -59,8 +61,22 @@
 //
 // # Prove it
 //
-// Package domaintest judges any rules: hand it some requests. Fuzz what reads bytes of others. The name of the domain in
-// the contract's declaration has a version: members with different rules refuse each other's proposals for ever.
+// Package domaintest judges any rules: hand it some requests. All are of one owner, so write a test of your own for what
+// each member must not do: hand Endorse a [domain.Proposal] of the wrong one. Fuzz what reads bytes of others.
+//
+// # Run it
+//
+// Put a name and a version into the contract's declaration (ledger.Contract.Domain), and whatever the rules were made with:
+// here the issuer. Members with different rules refuse each other's proposals for ever, so a new rule is a new contract.
+//
+// The folder examples/slots has a second domain with its tests, several nodes over transport/memory in one of them, and
+// below it the whole program of an organisation: a database, mutual TLS, and a contract on Ethereum. "conch node" itself
+// knows this domain alone.
+//
+// # Limits
+//
+// An attempt has up to 256 inputs, reads and outputs each, and up to a megabyte in all (package wire). On Ethereum an
+// output costs about 23,000 gas, an input 5,400, a read 2,500, and one attempt has to fit into a transaction.
 //
 // Sources: document 002; requirements P12 and P36.
 package notes

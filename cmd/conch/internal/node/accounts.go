@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
 // Account is an account of a chain that one service keeps and others may use: so they need neither know each other nor
@@ -23,6 +24,24 @@ type Account struct {
 	Dial func() (line chain.Chain, release func(), err error)
 	// Sign signs a hash. It is nil if the key is in an external signer, which signs transactions alone.
 	Sign func(hash [32]byte) ([]byte, error)
+}
+
+// Offers is a role's work (config.Role.Does) that keeps an account. So a service can look at the account of another one
+// without a node that runs.
+type Offers interface {
+	// Offered returns the account without its functions, and whether its key signs hashes.
+	Offered() (a Account, signs bool)
+}
+
+// Offered returns the account of that name in a configuration. The error is ErrNoAccount.
+func Offered(c config.Config, name string) (a Account, signs bool, err error) {
+	for _, r := range c.Settled() {
+		if o, is := r.Does.(Offers); is && r.Name == name {
+			a, signs = o.Offered()
+			return a, signs, nil
+		}
+	}
+	return a, false, fmt.Errorf("%w: %q", ErrNoAccount, name)
 }
 
 // ErrNoAccount means that no account has that name.

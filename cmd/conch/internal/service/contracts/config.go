@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // Section is the configuration of the service: [identity], [[peers]] and [[contracts]].
@@ -55,8 +57,6 @@ const (
 	defaultRange = 100
 	defaultDepth = 2
 	defaultLife  = 50
-	rendezvous   = "rendezvous"
-	ring         = "ring"
 	allMembers   = "all"
 )
 
@@ -89,7 +89,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 func readAgreed(d *config.Decoder, place string, value any) Agreed {
-	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}
 	d.Table(place, value, map[string]config.Setter{
 		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
 		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
@@ -206,8 +206,8 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 	if one.Account == "" {
 		d.Fault(place+".account", "is missing: name the [[accounts]] with which this node signs and sends")
 	}
-	if one.Policy != rendezvous && one.Policy != ring {
-		d.Fault(place+".policy", "%q is none of rendezvous, ring", one.Policy)
+	if !slices.Contains(ranking.Names(), one.Policy) {
+		d.Fault(place+".policy", "%q is none of %s", one.Policy, strings.Join(ranking.Names(), ", "))
 	}
 	if len(one.Members) == 0 {
 		d.Fault(place+".members", "is missing: name all members, in the order of the contract")

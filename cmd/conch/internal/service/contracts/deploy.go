@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // deployment is what the flags of deploy say.
@@ -30,7 +31,7 @@ type deployment struct {
 
 func (a *shell) deploy() *cobra.Command {
 	var c client
-	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: rendezvous}}
+	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}}
 	cmd := &cobra.Command{
 		Use:   "deploy --account NAME --member NAME=ACCOUNT …",
 		Short: "create a private contract on the chain",
@@ -51,6 +52,7 @@ Run it again after an interruption: with the same --key it is the same contract.
 	flags.IntVar(&d.RangeSize, "range-size", d.RangeSize, "`blocks` for which the committee keeps one order")
 	flags.IntVar(&d.Depth, "depth", d.Depth, "`blocks` below the head at which a block is final")
 	flags.IntVar(&d.Life, "life", d.Life, "`blocks` after the head until which a grant may last")
+	flags.StringVar(&d.Policy, "policy", d.Policy, "in which order members coordinate: `rendezvous or ring`")
 	flags.StringVar(&d.Domain, "domain", "notes/1", "the rules of the contract's states")
 	flags.StringVar(&d.Issuer, "issuer", "", "of notes: the `member` that may issue some")
 	key := flags.String("key", "", "your own name for the deployment: it happens once, however often you repeat the command")
@@ -68,8 +70,8 @@ Run it again after an interruption: with the same --key it is the same contract.
 		if err := c.Prepare(a.Getenv); err != nil {
 			return err
 		}
-		if warning := declaration(d.Agreed, 1).Warning(); warning != "" {
-			_, _ = fmt.Fprintln(a.Stderr, "warning: "+warning)
+		if warning := declaration(d.Agreed, 0).Warning(); warning != "" {
+			_, _ = fmt.Fprintln(a.Stderr, "warning:", warning)
 		}
 		if *key == "" {
 			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -173,7 +175,7 @@ func (d *deployment) table() string {
 	for _, name := range d.Members {
 		accounts = append(accounts, fmt.Sprintf("%s = %q", name, d.Accounts[name]))
 	}
-	text := fmt.Sprintf("[[contracts]]\naddress     = %q\naccount     = \"\" # the [[accounts]] of this member\nmembers     = %s\naccounts    = { %s }\n", d.Address, quoted(d.Members), strings.Join(accounts, ", "))
+	text := fmt.Sprintf("[[contracts]]\naddress     = %q\naccount     = %q # the name of this member's own [[accounts]]\nmembers     = %s\naccounts    = { %s }\n", d.Address, d.payer, quoted(d.Members), strings.Join(accounts, ", "))
 	if !slices.Equal(d.Committee, d.Members) {
 		text += "committee   = " + quoted(d.Committee) + "\n"
 	}

@@ -27,6 +27,7 @@ func Kind() node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
+		Examine: examine,
 		Tables:  &node.Tables{Wing: "sequencer", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
 		Open:    func(f node.Frame) node.Service { return &service{frame: f} },
@@ -47,6 +48,23 @@ func check(c config.Config, fault func(key string, err error)) {
 			fault(fmt.Sprintf("peers[%d].key", i), err)
 		}
 	}
+	for i, a := range s.contracts {
+		fault(fmt.Sprintf("contracts[%d].account", i), accountFault(c, s.identity.Name, a))
+	}
+}
+
+// accountFault returns why a member cannot sign with the account that its contract names.
+func accountFault(c config.Config, self string, a Agreed) error {
+	account, signs, err := node.Offered(c, a.Account)
+	switch {
+	case err != nil:
+		return err
+	case !signs:
+		return fmt.Errorf("the key of %q is in an external signer, which signs transactions alone: name an account with a keystore", a.Account)
+	case ledger.Account(account.Address) != a.accountOf(self):
+		return fmt.Errorf("%q is %v, and accounts says that %s is %v: correct one of them", a.Account, account.Address, self, a.accountOf(self))
+	}
+	return nil
 }
 
 // service is the part of a process in the node of its organisation.

@@ -37,8 +37,11 @@ type shown struct {
 	Witnesses  []string `json:"witnesses"`
 }
 
-// Commands returns conch tx.
-func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).tx()} }
+// Commands returns conch tx and conch account.
+func Commands(s *cli.Shell) []*cobra.Command {
+	a := &shell{s}
+	return []*cobra.Command{a.tx(), a.account()}
+}
 
 // shell runs the commands.
 type shell struct{ *cli.Shell }

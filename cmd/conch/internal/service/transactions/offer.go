@@ -11,31 +11,35 @@ import (
 	"github.com/conchhq/conch/pending"
 )
 
+// Offered implements node.Offers.
+func (a Account) Offered() (out node.Account, signs bool) {
+	out = node.Account{Chain: a.Chain.Name, ID: uint64(a.Chain.ChainID), Address: a.Address}
+	for _, e := range a.Chain.places() {
+		out.Endpoints = append(out.Endpoints, e.URL)
+	}
+	return out, a.Signer == ""
+}
+
 // offer finds an account for another service.
 func (s *service) offer(name string) (node.Account, error) {
 	a, kept, known := s.accounts.find(name)
 	if !known {
 		return node.Account{}, fmt.Errorf("%w: %q", node.ErrNoAccount, name)
 	}
-	out := node.Account{
-		Chain: a.Chain.Name, ID: uint64(a.Chain.ChainID), Address: a.Address,
-		Accept: func(ctx context.Context, key string, call chain.Call) error {
-			_, err := kept.Accept(ctx, pending.Intent{Account: a.Address, Key: key, Call: call})
-			if errors.Is(err, pending.ErrConflict) {
-				return fmt.Errorf("%w: %q", errKeyTaken, key)
-			}
-			return err
-		},
-		Dial: func() (chain.Chain, func(), error) {
-			shared, release, err := s.chains.acquire(a.Chain, s.connect)
-			if err != nil {
-				return nil, nil, err
-			}
-			return shared.driver, release, nil
-		},
+	out, _ := a.Offered()
+	out.Accept = func(ctx context.Context, key string, call chain.Call) error {
+		_, err := kept.Accept(ctx, pending.Intent{Account: a.Address, Key: key, Call: call})
+		if errors.Is(err, pending.ErrConflict) {
+			return fmt.Errorf("%w: %q", errKeyTaken, key)
+		}
+		return err
 	}
-	for _, e := range a.Chain.places() {
-		out.Endpoints = append(out.Endpoints, e.URL)
+	out.Dial = func() (chain.Chain, func(), error) {
+		shared, release, err := s.chains.acquire(a.Chain, s.connect)
+		if err != nil {
+			return nil, nil, err
+		}
+		return shared.driver, release, nil
 	}
 	if a.Signer != "" || s.dial != nil {
 		return out, nil

@@ -1,0 +1,150 @@
+package contracts
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+)
+
+// runs runs conch contract, and returns what it prints.
+func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := (&shell{&cli.Shell{World: cli.World{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }}, JSON: asJSON}}).contract()
+	cmd.SilenceUsage, cmd.SilenceErrors = true, true
+	cmd.SetOut(&stdout)
+	cmd.SetErr(&stderr)
+	cmd.SetArgs(args)
+	err = cmd.ExecuteContext(t.Context())
+	return stdout.String(), err
+}
+
+func member(name string, n int) string { return fmt.Sprintf("%s=0x%040x", name, n) }
+
+// What is wrong about a command is said before any node is asked.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	deploy := func(more ...string) []string {
+		return append([]string{"deploy", "--account", "ops", "--issuer", "bank", "--member", member("bank", 1), "--member", member("north", 2)}, more...)
+	}
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"needs one of deploy, show, send, list", nil},
+		{"unknown", []string{"remove"}},
+		{"list", []string{"list", "0xc0"}},
+		{"the address of a contract", []string{"show"}},
+		{"the address of a contract", []string{"show", "a", "b", "c"}},
+		{"name its ID too", []string{"show", "0xc0", "--wait"}},
+		{"the address of one contract", []string{"send"}},
+		{"--request is no JSON", []string{"send", "0xc0"}},
+		{"--request is no JSON", []string{"send", "0xc0", "--request", "{pay}"}},
+		{"needs --account", []string{"deploy", "--member", member("bank", 1)}},
+		{"--member bank is not a name", []string{"deploy", "--account", "ops", "--member", "bank"}},
+		{"--member =0x", []string{"deploy", "--account", "ops", "--member", member("", 1)}},
+		{`"west" is not among the members`, deploy("--committee", "bank,west")},
+		{`"west" is not among the members`, deploy("--issuer", "west")},
+		{`--endorsement is "all" or a number`, deploy("--endorsement", "most")},
+		{"3 endorsements of 2 members", deploy("--endorsement", "3")},
+		{"needs an issuer", []string{"deploy", "--account", "ops", "--member", member("bank", 1)}},
+		{"slots/1", deploy("--domain", "slots/1")},
+		{"life", deploy("--life", "2")},
+		{"twice", deploy("--member", member("east", 2))},
+	} {
+		out, err := runs(t, false, c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.says) || out != "" {
+			t.Errorf("%v: %v, printed %q; want an error with %q", c.args, err, out, c.says)
+		}
+	}
+}
+
+func TestEachHelpHasAnExample(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "deploy", "show", "send", "list"} {
+		out, err := runs(t, false, append(strings.Fields(name), "--help")...)
+		if err != nil || !strings.Contains(out, "Examples:\n  conch contract ") {
+			t.Errorf("the help of %q has no example: %v\n%s", name, err, out)
+		}
+	}
+}
+
+const (
+	oneContract = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"no majority","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"members":[{"name":"bank","account":"0x62","this_node":true,"final":10},{"name":"north","account":"0x6e","final":9,"heard_at":"1970-01-01T00:00:05Z"}]}`
+	oneTold     = `{"id":"07","contract":"0xc0","idempotency_key":"invoice-17","request":{"pay":1},"fate":"%s","why":"%s","attempt":"0xaa","block":7,"accepted_at":"1970-01-01T00:00:05Z","story":[{"at":"1970-01-01T00:00:05Z","state":"noting","event":"dispatched","node":"north","endorsers":["bank","north"],"block":7,"why":"it rains"}]}`
+)
+
+// aNode answers as a node does. The second look at the transaction sees its end.
+func aNode(t *testing.T, fate, why string) *httptest.Server {
+	t.Helper()
+	looks := 0
+	routes := http.NewServeMux()
+	answer := func(pattern string, code int, text func() string) {
+		routes.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			_, _ = fmt.Fprint(w, text())
+		})
+	}
+	answer("GET /v1/contracts", http.StatusOK, func() string { return `{"contracts":[` + oneContract + `]}` })
+	answer("GET /v1/contracts/0xc0", http.StatusOK, func() string { return oneContract })
+	answer("POST /v1/contracts/0xc0/transactions", http.StatusAccepted, func() string { return `{"id":"07","fate":"open"}` })
+	answer("GET /v1/contracts/0xc0/transactions/07", http.StatusOK, func() string {
+		if looks++; looks == 1 && fate != "open" {
+			return fmt.Sprintf(oneTold, "open", "")
+		}
+		return fmt.Sprintf(oneTold, fate, why)
+	})
+	server := httptest.NewServer(routes)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// What a node answers is printed for people, or with --json as it came.
+func TestWhatIsPrinted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, fate, why string
+		json            bool
+		args            []string
+		says            []string // of stdout
+		fails           string
+	}{
+		{"list", "open", "", false, []string{"list"}, []string{"ADDRESS", "0xc0", "main", "notes/1", "2 accepted"}, ""},
+		{"list, as JSON", "open", "", true, []string{"list"}, []string{`"address":"0xc0"`}, ""},
+		{"a contract", "open", "", false, []string{"show", "0xc0"}, []string{"head 12, final 10", "by 1 of 2 members", "no majority", "north, then bank", "2 accepted", "4 endorsing", "bank (this node)"}, ""},
+		{"a contract, as JSON", "open", "", true, []string{"show", "0xc0"}, []string{`"next_coordinator":"bank"`}, ""},
+		{"a transaction", "open", "", false, []string{"show", "0xc0", "07"}, []string{"invoice-17", "fate     open", "dispatched, with north, endorsed by bank, north, block 7: it rains"}, ""},
+		{"a transaction, as JSON", "open", "", true, []string{"show", "0xc0", "07"}, []string{`"idempotency_key":"invoice-17"`}, ""},
+		{"its end", "confirmed", "", false, []string{"show", "0xc0", "07", "--wait"}, []string{"fate     confirmed"}, ""},
+		{"a bad end", "reverted", "cancelled", false, []string{"show", "0xc0", "07", "--wait"}, []string{"fate     reverted"}, "the transaction was reverted: cancelled"},
+		{"sent", "open", "", false, []string{"send", "0xc0", "--request", "{}"}, []string{"07\n"}, ""},
+		{"sent, as JSON", "open", "", true, []string{"send", "0xc0", "--request", "{}"}, []string{`"id":"07"`}, ""},
+		{"sent and confirmed", "confirmed", "", false, []string{"send", "0xc0", "--request", "{}", "--wait"}, []string{"fate     confirmed"}, ""},
+		{"sent and reverted", "reverted", "poor", false, []string{"send", "0xc0", "--request", "{}", "--wait"}, []string{"fate     reverted"}, "poor"},
+		{"another contract", "open", "", false, []string{"show", "0xc1"}, nil, "404"},
+	} {
+		server := aNode(t, c.fate, c.why)
+		out, err := runs(t, c.json, append(c.args, "--node", server.URL)...)
+		if (err == nil) != (c.fails == "") || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.fails)
+		}
+		flat := strings.Join(strings.Fields(out), " ")
+		for _, part := range c.says {
+			if !strings.Contains(out, part) && !strings.Contains(strings.ReplaceAll(flat, `": `, `":`), part) {
+				t.Errorf("%s printed %s\nwant %q", c.name, out, part)
+			}
+		}
+	}
+	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer mute.Close()
+	out, err := runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
+	if err == nil || !strings.Contains(err.Error(), "--key mine") || out != "" {
+		t.Errorf("without an answer: %v, want how to ask again", err)
+	}
+}

@@ -1,0 +1,191 @@
+package contracts
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+const (
+	db       = "[database]\nurl = \"postgres://app_node@db/app\"\n"
+	identity = "[identity]\nname = \"bank\"\nlisten = \"0.0.0.0:7443\"\nkey = \"identity.pem\"\n"
+	north    = "[[peers]]\nname = \"north\"\nurl = \"https://north.example:7443\"\nkey = \"sha256:00\"\n"
+	east     = "[[peers]]\nname = \"east\"\nurl = \"https://east.example:7443\"\nca = \"ca.pem\"\n"
+	// agreed begins at line 15 of a file after the others.
+	agreed = `[[contracts]]
+address = "0xAC1d8f982acdfa9b94d224242426775274691fe3"
+account = "ops"
+members = ["bank", "north", "east"]
+accounts = { bank = "0x00000000000000000000000000000000000000b1", north = "0x00000000000000000000000000000000000000b2", east = "0x00000000000000000000000000000000000000b3" }
+domain = "notes/1"
+issuer = "bank"
+`
+	whole = db + identity + north + east + agreed
+)
+
+func load(t *testing.T, text string) (config.Config, error) {
+	t.Helper()
+	return configtest.Load(t, text, config.Source{Sections: configtest.Beside(Kind().Section)}, nil)
+}
+
+// Each key of [identity], [[peers]] and [[contracts]], and the role behind the fenced door.
+func TestEveryKey(t *testing.T) {
+	t.Parallel()
+	c, err := load(t, strings.Replace(whole, "[[peers]]", "certificate = \"cert.pem\"\n[[peers]]", 1)+
+		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := config.Of[*Section](c)
+	if i := s.identity; i.Name != "bank" || i.Listen != "0.0.0.0:7443" || !filepath.IsAbs(i.Key) || !filepath.IsAbs(i.Certificate) {
+		t.Errorf("%+v", i)
+	}
+	if p := s.peers; len(p) != 2 || p[0] != (Peer{Name: "north", URL: "https://north.example:7443", Key: "sha256:00"}) || p[1].Key != "" || !filepath.IsAbs(p[1].CA) {
+		t.Errorf("%+v", p)
+	}
+	a := s.contracts[0]
+	d := declaration(a, 7)
+	b1, b2 := ledger.Account(strings.Repeat("\x00", 19)+"\xb1"), ledger.Account(strings.Repeat("\x00", 19)+"\xb2")
+	switch {
+	case a.Account != "ops" || a.Policy != "ring" || d.Policy != "ring" || d.Address != "0xAc1D8f982aCDFa9b94d224242426775274691fE3" || d.Chain != 7:
+		t.Errorf("%+v", a)
+	case d.Needed != 2 || d.Range != 200 || d.Depth != 3 || d.Life != 60 || len(d.Members) != 3 || d.Members[0] != b1:
+		t.Errorf("%+v", d)
+	case !slices.Equal(d.Committee, []ledger.Account{b2, b1}):
+		t.Errorf("the committee is %v, want the order of the file", d.Committee)
+	case d.Domain != "notes/1 issued by "+b1.String():
+		t.Errorf("the domain is %q, want the issuer in it", d.Domain)
+	}
+	roles := c.Settled()
+	if len(roles) != 1 || roles[0].Scope != "sequencer:bank" || !roles[0].Fenced || roles[0].Does != (Organisation{"bank"}) {
+		t.Errorf("%+v", roles)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{whole, whole + "endorsement = \"all\"\n"} {
+		c, err := load(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := declaration(config.Of[*Section](c).contracts[0], 1)
+		if d.Needed != 3 || d.Range != 100 || d.Depth != 2 || d.Life != 50 || !slices.Equal(d.Committee, d.Members) {
+			t.Errorf("%+v", d)
+		}
+	}
+	c, err := load(t, db+"[[roles]]\nname = \"x\"\n"+identity)
+	if roles := c.Settled(); err != nil || len(roles) != 1 {
+		t.Errorf("without contracts there are the roles %v (%v)", roles, err)
+	}
+}
+
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	but := func(old, text string) string {
+		if !strings.Contains(whole, old) {
+			t.Fatalf("%q is not in the file", old)
+		}
+		return strings.Replace(whole, old, text, 1)
+	}
+	for _, c := range []struct {
+		name, text string
+		says       []string
+	}{
+		{"an unknown key of the identity", but("listen =", "lissten ="), []string{"line 5, identity.lissten", "listen"}},
+		{"an unknown key of a peer", but("ca =", "cca ="), []string{"line 14, peers[1].cca"}},
+		{"an unknown key of a contract", whole + "range = 7\n", []string{"line 22, contracts[0].range", "range_size"}},
+		{"standalone", "[node]\nstandalone = true\n" + strings.Replace(whole, db, "", 1), []string{"contracts: a standalone node forgets"}},
+		{"no name", but("name = \"bank\"\n", ""), []string{"identity.name: is missing"}},
+		{"no listen", but("listen = \"0.0.0.0:7443\"\n", ""), []string{"identity.listen: is missing", "0.0.0.0:7443"}},
+		{"no key", but("key = \"identity.pem\"\n", ""), []string{"identity.key: is missing", "conch identity new"}},
+		{"a peer without a name", but("name = \"north\"\n", ""), []string{"peers[0].name: is missing"}},
+		{"this node as a peer", but("name = \"north\"", "name = \"bank\""), []string{`line 8, peers[0].name: "bank" is this node itself`}},
+		{"a peer twice", but("name = \"east\"", "name = \"north\""), []string{`line 12, peers[1].name: "north" is the name of another peer`}},
+		{"no URL", but("https://north", "http://SECRET@north"), []string{"line 9, peers[0].url: is not a URL such as"}},
+		{"neither key nor ca", but("key = \"sha256:00\"\n", ""), []string{"line 7, peers[0]: needs one of key"}},
+		{"key and ca", but("ca = ", "key = \"sha256:00\"\nca = "), []string{"line 11, peers[1]: needs one of key"}},
+		{"one table", db + identity + "[contracts]\naddress = \"0x\"\n", []string{"contracts", "[[contracts]]"}},
+		{"no address", but("address = \"0xAC1d8f982acdfa9b94d224242426775274691fe3\"\n", ""), []string{"contracts[0].address", "conch contract deploy"}},
+		{"a short address", but("0xAC1d", "0xAC"), []string{"line 16, contracts[0].address", "is not an address"}},
+		{"a contract twice", whole + strings.Replace(agreed, "0xAC1d", "0xac1d", 1), []string{"line 23, contracts[1].address", "is there twice"}},
+		{"no account", but("account = \"ops\"\n", ""), []string{"contracts[0].account: is missing", "[[accounts]]"}},
+		{"another policy", whole + "policy = \"turns\"\n", []string{`line 22, contracts[0].policy: "turns" is none of rendezvous, ring`}},
+		{"no members", but("members = [\"bank\", \"north\", \"east\"]\n", ""), []string{"contracts[0].members: is missing"}},
+		{"an unknown member", but("\"north\", \"east\"]", "\"north\", \"west\"]"), []string{`line 18, contracts[0].members: "west" is neither this node nor one of the [[peers]]`}},
+		{"not a member", but("[\"bank\", \"north\", \"east\"]", "[\"north\", \"east\"]"), []string{`contracts[0].members: "bank", this node, is not among them`}},
+		{"a member without an account", but("east = \"0x00000000000000000000000000000000000000b3\"", "west = \"0x00000000000000000000000000000000000000b3\""), []string{"contracts[0].accounts.east", "40 hexadecimal digits"}},
+		{"an account twice", but("00b3\"", "00b2\""), []string{"contracts[0]", "is twice among its members"}},
+		{"accounts as a list", but("accounts = { bank = \"0x00000000000000000000000000000000000000b1\", north = \"0x00000000000000000000000000000000000000b2\", east = \"0x00000000000000000000000000000000000000b3\" }", "accounts = [\"x\"]"), []string{"line 19, contracts[0].accounts: must be a table"}},
+		{"a stranger coordinates", whole + "committee = [\"bank\", \"west\"]\n", []string{"contracts[0]", "committee"}},
+		{"too many endorsements", whole + "endorsement = 4\n", []string{"contracts[0]", "it needs 4 endorsements of 3 members"}},
+		{"no endorsement", whole + "endorsement = 0\n", []string{"line 22, contracts[0].endorsement", `"all"`}},
+		{"an endorsement of words", whole + "endorsement = \"most\"\n", []string{"line 22, contracts[0].endorsement"}},
+		{"a short life", whole + "life = 2\n", []string{"contracts[0]", "life 3"}},
+		{"no range", whole + "range_size = 0\n", []string{"contracts[0]", "range"}},
+		{"a depth below 0", whole + "depth = -1\n", []string{"line 22, contracts[0].depth"}},
+		{"another domain", but("notes/1", "slots/1"), []string{"line 20, contracts[0].domain", "it knows notes/1"}},
+		{"no issuer", but("issuer = \"bank\"\n", ""), []string{"contracts[0].domain", "needs an issuer"}},
+		{"an issuer that is no member", but("issuer = \"bank\"", "issuer = \"west\""), []string{"contracts[0].domain", "needs an issuer"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := load(t, c.text)
+			if err == nil {
+				t.Fatal("the configuration has no fault, want one")
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("got the faults %v\nwant one with %q", err, part)
+				}
+			}
+			if strings.Contains(err.Error(), "SECRET") {
+				t.Errorf("the faults repeat a secret: %v", err)
+			}
+		})
+	}
+}
+
+// What is shipped as an example is accepted, once its comments are taken out.
+func TestTheShippedExample(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(filepath.FromSlash("../../../../../deploy/conch.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, found := strings.Cut(string(text), "\n# [identity]\n")
+	part, _, ends := strings.Cut(rest, "\n\n")
+	if !found || !ends {
+		t.Fatal("there is no [identity] in the example")
+	}
+	c, err := load(t, db+"[identity]\n"+strings.ReplaceAll("\n"+part, "\n# ", "\n"))
+	if err != nil || len(config.Of[*Section](c).contracts) != 1 {
+		t.Errorf("%v", err)
+	}
+}
+
+// The table that deploy prints says what was deployed.
+func TestTheTableOfDeploy(t *testing.T) {
+	t.Parallel()
+	d := deployment{
+		Agreed:  Agreed{RangeSize: 200, Depth: 3, Life: 60, Policy: "ring", Domain: "notes/1", Issuer: "north"},
+		members: []string{member("bank", 0xb1), member("north", 0xb2), member("east", 0xb3)}, committee: []string{"east", "bank"}, endorsement: "2", payer: "ops",
+	}
+	if err := d.read(); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, db+identity+north+east+d.table()+"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := config.Of[*Section](c).contracts[0]
+	if here, there := declaration(got, 7), declaration(d.Agreed, 7); got.Account != "ops" || len(differences(here, there)) > 0 {
+		t.Errorf("the table declares %v\nand deployed was %v", here, there)
+	}
+}

@@ -1,0 +1,124 @@
+package contracts
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+)
+
+// partner has the facts about a peer.
+type partner struct {
+	name    string
+	away    string // why it does not answer; empty: it does
+	foreign string // why what it shows is not its key; empty: it is
+}
+
+// agreement has the facts about a contract.
+type agreement struct {
+	Agreed
+	here        ledger.Contract // as it is configured; zero if no account says on which chain
+	there       ledger.Contract // as the chain has it
+	account     string          // why nothing can be signed with the account; empty: it can
+	away        string          // why the chain does not answer; empty: it does
+	other       string          // why the contract is another one, though it may say the same; empty: it is this one
+	head, final uint64
+}
+
+const (
+	unnamed     = "none checked: --config names a file that has some"
+	checkPeers  = "peers"
+	checkShared = "contracts"
+	checkSelf   = "identity"
+)
+
+// judge makes all checks.
+func judge(identity error, partners []partner, agreements []agreement) (all []doctor.Finding) {
+	if len(agreements) == 0 {
+		return doctor.About(checkShared, doctor.Well(unnamed))
+	}
+	if identity != nil {
+		all = append(all, doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))...)
+	} else {
+		all = append(all, doctor.About(checkSelf, doctor.Well("this node can prove who it is"))...)
+	}
+	all = append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
+	return append(all, doctor.About(checkShared, judgeContracts(agreements)...)...)
+}
+
+func judgePeers(partners []partner) (found []doctor.Finding) {
+	for _, p := range partners {
+		switch {
+		case p.foreign != "":
+			found = append(found, doctor.Failure(fmt.Sprintf("peer %q: %s", p.name, p.foreign), "ask the peer, by a way that you trust, what conch identity show prints there, and correct key or url"))
+		case p.away != "":
+			found = append(found, doctor.Warning(fmt.Sprintf("peer %q does not answer: %s", p.name, p.away), "check its url, and that its node runs and leads; until then what needs its endorsement waits"))
+		}
+	}
+	if len(found) == 0 {
+		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s with the right key", doctor.Count(len(partners), "peer answers", "peers answer")))}
+	}
+	return found
+}
+
+func judgeContracts(agreements []agreement) (found []doctor.Finding) {
+	for _, a := range agreements {
+		if a.account != "" {
+			found = append(found, doctor.Failure(fmt.Sprintf("contract %s: %s", a.Address, a.account), "correct contracts.account, or the member's address in contracts.accounts"))
+		}
+		if a.here.Address == "" {
+			continue
+		}
+		if a.away != "" {
+			found = append(found, doctor.Failure(fmt.Sprintf("contract %s: its chain does not answer: %s", a.Address, a.away), "check the url of its account's chain; until then the node waits"))
+			continue
+		}
+		differs := differences(a.here, a.there)
+		if a.there.Address == "" {
+			differs = nil // it was not read
+		}
+		for _, d := range differs {
+			found = append(found, doctor.Failure(fmt.Sprintf("contract %s: %s", a.Address, d), "write what the contract has, or the address of the one that was agreed on: a node takes no part in another one"))
+		}
+		if a.other != "" && len(differs) == 0 {
+			found = append(found, doctor.Failure(fmt.Sprintf("contract %s: %s", a.Address, a.other), "do not use it: its rules may be others. Ask who deployed it for the right address"))
+		}
+		if w := a.here.Warning(); w != "" {
+			found = append(found, doctor.Warning(fmt.Sprintf("contract %s: %s", a.Address, w), "deploy a contract that needs more than half of its members, unless all are one operator's"))
+		}
+	}
+	if len(found) == 0 {
+		for _, a := range agreements {
+			found = append(found, doctor.Well(fmt.Sprintf("contract %s is the one that was agreed on; head %d, final %d", a.Address, a.head, a.final)))
+		}
+	}
+	return found
+}
+
+// differences names each value in which the configuration and the contract differ, by its key.
+func differences(here, there ledger.Contract) (all []string) {
+	for _, v := range []struct {
+		key         string
+		here, there any
+	}{
+		{"members or accounts", here.Members, there.Members},
+		{"committee", here.Committee, there.Committee},
+		{"endorsement", here.Needed, there.Needed},
+		{"range_size", here.Range, there.Range},
+		{"depth", here.Depth, there.Depth},
+		{"life", here.Life, there.Life},
+		{"policy", ranking.Default(here.Policy), ranking.Default(there.Policy)},
+		{"domain or issuer", here.Domain, there.Domain},
+		{"chain_id", here.Chain, there.Chain},
+	} {
+		if v.key == "committee" && len(all) > 0 {
+			continue // its accounts are those of members, which differ
+		}
+		if !reflect.DeepEqual(v.here, v.there) {
+			all = append(all, fmt.Sprintf("%s: the file says %v, and the contract %v", v.key, v.here, v.there))
+		}
+	}
+	return all
+}
