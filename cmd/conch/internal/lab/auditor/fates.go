@@ -77,7 +77,9 @@ func (j *judge) strangers() {
 	for in := range j.landed {
 		landed = append(landed, in)
 	}
-	slices.SortFunc(landed, func(a, b intent) int { return slices.Compare([]string{a.owner, a.sequence}, []string{b.owner, b.sequence}) })
+	slices.SortFunc(landed, func(a, b intent) int {
+		return slices.Compare([]string{a.owner, a.sequence}, []string{b.owner, b.sequence})
+	})
 	keys := map[string]intent{}
 	for _, in := range landed {
 		t, known := j.told[in]
