@@ -44,7 +44,7 @@ func (j *judge) tell(t Told) {
 		switch {
 		case !landed:
 			untrue("%s was told confirmed, and the ledger does not have it", j.name(in))
-		case e.Attempt != t.Attempt || t.Block != 0 && e.Block != t.Block:
+		case e.Attempt != t.Attempt || t.Block != 0 && e.Block > t.Block:
 			untrue("%s was told confirmed by the attempt %s of block %d, and the ledger has %s in block %d", j.name(in), t.Attempt, t.Block, e.Attempt, e.Block)
 		}
 	case reverted:

@@ -39,7 +39,7 @@ type Told struct {
 	Payload string
 	Fate    string // open, confirmed or reverted
 	Attempt string // that was confirmed
-	Block   uint64 // of the attempt; 0: the node does not say
+	Block   uint64 // that has the attempt, or a later one that proved it; 0: the node does not say
 	First   string // the first end that the node told of; empty: it was not asked before the end
 }
 

@@ -86,7 +86,7 @@ func (s *supervisor) kill(o *organisation) error {
 	if s.coordinates(o) {
 		role, s.killed = "the coordinator", at
 	}
-	s.screen.Note("kill -9 %s, pid %d, %s", o.name, o.process.cmd.Process.Pid, role)
+	s.screen.Note("kill -9 %s, pid %d, %s", o.name, o.process.pid, role)
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (s *supervisor) pause(o *organisation, now time.Time) error {
 		most = longPause
 	}
 	o.process.stopped, s.asleep, s.wakeAt = true, o.process, now.Add(most)
-	s.screen.Note("SIGSTOP %s, pid %d, for %s", o.name, o.process.cmd.Process.Pid, most)
+	s.screen.Note("SIGSTOP %s, pid %d, for %s", o.name, o.process.pid, most)
 	return nil
 }
 

@@ -42,6 +42,7 @@ type organisation struct {
 // process is one start of a node. Its fields belong to the supervisor.
 type process struct {
 	cmd     *exec.Cmd
+	pid     int
 	words   *fleet.LastLine
 	killed  bool // by us
 	stopped bool // by SIGSTOP
@@ -126,6 +127,7 @@ func (o *organisation) start(program string, launcher *fleet.Launcher, l links, 
 	if err := launcher.Start(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", o.name, err)
 	}
+	p.pid = cmd.Process.Pid
 	o.process, o.back = p, time.Time{}
 	go func() {
 		_ = cmd.Wait() // the reason is known: we ended it, or its last words say it

@@ -46,7 +46,7 @@ func (o *organisation) pidText() string {
 	if o.process == nil {
 		return "-"
 	}
-	return fmt.Sprint(o.process.cmd.Process.Pid)
+	return fmt.Sprint(o.process.pid)
 }
 
 // state says what was done to a node.
