@@ -17,7 +17,7 @@
 -- `migrate down`, `migrate advance` and `scope forget`.
 --
 -- The functions run with the rights of their caller, all but conch.fence and
--- conch.pending_archive. The owner's rights would not make a node harmless, since a
+-- conch.notify_pending and conch.pending_archive and conch.pending_floor. The owner's rights would not make a node harmless, since a
 -- node that may bid and part can depose every leader; they would put the owner's
 -- rights behind pg_terminate_backend and behind each argument that a node passes. Use
 -- two databases for nodes that must not touch each other's scopes.
@@ -79,17 +79,44 @@ SELECT to_regclass('conch.pending_transactions') IS NOT NULL AS pending \gset
 GRANT SELECT ON conch.intents, conch.pending_transactions, conch.pending_accounts, conch.pending_holds,
                 conch.archived_intents, conch.archived_transactions, conch.pending_schema_version TO :"observer";
 GRANT SELECT ON conch.pending_schema_version TO :"node";
-GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel) ON conch.intents TO :"node";
+GRANT SELECT, INSERT, UPDATE (nonce, fate, why, cancel, refusals, held_cause, held_why, held_height, held_nonce, held_since, held_until)
+    ON conch.intents TO :"node";
 GRANT SELECT, INSERT, UPDATE (system_id, timeline, epoch, write) ON conch.pending_accounts TO :"node";
 GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, final, watched, intent, updated_at, epoch, write,
               witnesses, waits)
     ON conch.pending_transactions TO :"node";
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
+GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
 -- A node reads the archive, but moves rows there only through a function, which can delete no other row.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
-    conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int) TO :"node";
+    conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int),
+    conch.pending_floor(text, bytea, bigint) TO :"node";
+\endif
+
+-- The sequencer, if its tables exist. What members keep among themselves (payloads, states, contents, and what users
+-- call their intents) is for nodes alone.
+SELECT to_regclass('conch.sequencer_nodes') IS NOT NULL AS sequencer \gset
+\if :sequencer
+GRANT SELECT ON conch.sequencer_nodes, conch.sequencer_contracts, conch.sequencer_missing, conch.sequencer_schema_version TO :"observer";
+GRANT SELECT (contract, sequence, place, deadline, created_at, failures, dispatched, over, ended, ended_at, confirmed, landed, block)
+    ON conch.sequencer_intents TO :"observer";
+GRANT SELECT (contract, owner, sequence, place, assembled, coordinator, delegation, valid_until, noted, created_at)
+    ON conch.sequencer_dispatches TO :"observer";
+GRANT SELECT (contract, sequence, place, assembled, given_to, coordinator, delegation, valid_until, created_at)
+    ON conch.sequencer_grants TO :"observer";
+GRANT SELECT ON conch.sequencer_schema_version TO :"node";
+GRANT SELECT, INSERT, UPDATE (start, write, epoch, holder, began_at) ON conch.sequencer_nodes TO :"node";
+GRANT SELECT, INSERT, UPDATE (final) ON conch.sequencer_contracts TO :"node";
+GRANT SELECT, INSERT, UPDATE (failures, dispatched, over, given_up, ended, ended_at, confirmed, landed, block, why)
+    ON conch.sequencer_intents TO :"node";
+GRANT SELECT, INSERT ON conch.sequencer_grants, conch.sequencer_attempts TO :"node"; -- append-only for it
+GRANT SELECT, INSERT, DELETE, UPDATE (place, assembled, endorsements, coordinator, delegation, signature, valid_until, noted, created_at)
+    ON conch.sequencer_dispatches TO :"node";
+GRANT SELECT, INSERT, DELETE ON conch.sequencer_states, conch.sequencer_early TO :"node";
+GRANT SELECT, INSERT, DELETE, UPDATE (owner, sequence, block) ON conch.sequencer_missing TO :"node";
+GRANT EXECUTE ON FUNCTION conch.sequencer_begin(text, bigint, text), conch.sequencer_turn(text, bigint, bigint, text[]) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those

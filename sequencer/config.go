@@ -28,6 +28,14 @@ type Config struct {
 	Workers int           // goroutines for signatures and rules; 4
 	Log     *slog.Logger  // nothing is logged if nil
 
+	// SleepAfter is how long nothing happens in a contract until the node keeps it in the store alone, and no longer follows
+	// its ledger; the next message or intent wakes it. 1 min.
+	SleepAfter time.Duration
+
+	// Stepped is told how long each step of a machine took, "sender", "coordinator" or "endorser", by the loop, which waits
+	// for it. It may be nil.
+	Stepped func(machine string, took time.Duration)
+
 	// Told, if there is one, is told what happens to this node's intents. The loop waits for it.
 	Told func(Told)
 }
@@ -51,7 +59,8 @@ type Keys interface {
 // Ledger is the base ledger of one contract. It is safe for concurrent use.
 type Ledger interface { //nolint:interfacebloat // what a chain has to do, and nothing else
 	// Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
-	// ends. It never rewinds below a final block. An error is tried again by the node.
+	// ends. Blocks before the contract's creation are not told. It never rewinds below a final block. An error is tried
+	// again by the node, from where it was.
 	Follow(ctx context.Context, after uint64, step func(any)) error
 	// Head returns the last block and the last final one.
 	Head(ctx context.Context) (head, final uint64, err error)
@@ -67,6 +76,7 @@ type Ledger interface { //nolint:interfacebloat // what a chain has to do, and n
 func (c Config) withDefaults() Config {
 	c.Tick = cmp.Or(c.Tick, 50*time.Millisecond)
 	c.Workers = cmp.Or(c.Workers, 4)
+	c.SleepAfter = cmp.Or(c.SleepAfter, time.Minute)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
@@ -84,7 +94,7 @@ func (c Config) Validate() error {
 	fault(c.Self == "" || c.Keys == nil, "the node needs an account and its keys")
 	fault(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
 	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
-	fault(c.Tick < 0 || c.Workers < 0, "tick and workers are not negative")
+	fault(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0, "tick, workers and the time until a contract sleeps are not negative")
 	seen := map[string]bool{}
 	for _, k := range c.Contracts {
 		at := k.Declared.Address

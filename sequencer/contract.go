@@ -17,33 +17,41 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// contract is a contract's machines. All of it but submits belongs to the loop.
+// contract is a contract's machines. All of it belongs to the loop.
 type contract struct {
 	n           *Node
-	set         Contract
+	place       *place
+	set         *Contract
 	committee   ranking.Committee
 	book        *book.Book
 	sender      *sender.Machine
 	coordinator *coordinator.Machine // nil if the node may not coordinate
 	endorser    *endorser.Machine
-	after       uint64           // the last block that the store had at the start
-	submits     chan ledger.Sent // in order
+	owns        wire.Incarnation // the sender's
+	after       uint64           // the last block that the store had
+	until       uint64           // the ledger's last block at that time
+	behind      bool             // the blocks between are not read yet
+	unsent      []ledger.Sent    // for the ledger, in order
+	sending     bool             // transactions before those are being handed to it
+	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
+
+	ctx    context.Context //nolint:containedctx // until it falls asleep
+	stop   func()
+	busyAt time.Duration // when something happened
 }
 
-// open reads what is stored and makes the machines.
-func (n *Node) open(ctx context.Context, k Contract) (*contract, error) {
-	c := &contract{n: n, set: k, submits: make(chan ledger.Sent, 1024)}
+// open reads what is stored and makes the machines. Number is that of the last request of the coordinator before.
+func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, error) {
+	k := p.set
+	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now()}
+	copy(c.owns[8:], n.owns[8:])
 	d := &c.set.Declared
-	var names []string
-	for _, a := range d.Committee {
-		names = append(names, string(a))
-	}
 	var err error
-	if c.committee, err = ranking.NewCommittee(d.Address, names, d.Range, ranking.Rendezvous{}); err != nil {
+	if c.committee, err = d.Ranking(); err != nil {
 		return nil, err
 	}
 	stored, err := n.cfg.Store.Load(ctx, d.Address)
@@ -60,10 +68,11 @@ func (n *Node) open(ctx context.Context, k Contract) (*contract, error) {
 	if err = c.book.Load(stored.Book); err != nil {
 		return nil, err
 	}
-	c.after = stored.Book.Number
+	c.after, c.until = stored.Book.Number, head
+	c.behind = c.until > c.after
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
-		Incarnation: n.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
+		Incarnation: c.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
 		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
@@ -78,17 +87,13 @@ func (n *Node) open(ctx context.Context, k Contract) (*contract, error) {
 	if slices.Contains(d.Committee, n.cfg.Self) {
 		coordinators := coordinator.Config{
 			Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Book: c.book,
-			Incarnation: n.coordinates, Head: c.after, Rows: stored.Rows,
+			Incarnation: n.coordinates, Number: number, Head: c.after, Rows: stored.Rows,
 		}
 		if err = coordinators.Validate(); err != nil {
 			return nil, err
 		}
 		c.coordinator = coordinator.New(coordinators)
 	}
-	n.own = append(n.own, func() { // what is to be done first
-		c.toSender(sender.Tick{})
-		c.toCoordinator(coordinator.Tick{})
-	})
 	return c, nil
 }
 
@@ -111,23 +116,39 @@ func (c *contract) tick() {
 	c.fetch()
 }
 
+// stepped has a machine do a step.
+func stepped[In, Out any](n *Node, machine string, step func(time.Duration, In) []Out, in In) []Out {
+	now := n.now()
+	out := step(now, in)
+	if n.cfg.Stepped != nil {
+		n.cfg.Stepped(machine, n.now()-now)
+	}
+	return out
+}
+
 func (c *contract) toSender(in sender.Input) {
-	for _, a := range c.sender.Step(c.n.now(), in) {
+	if c.ctx.Err() != nil {
+		return // it sleeps, and has been asked for nothing
+	}
+	for _, a := range stepped(c.n, "sender", c.sender.Step, in) {
 		c.owner(a)
 	}
 }
 
 func (c *contract) toCoordinator(in coordinator.Input) {
-	if c.coordinator == nil {
+	if c.coordinator == nil || c.ctx.Err() != nil {
 		return
 	}
-	for _, a := range c.coordinator.Step(c.n.now(), in) {
+	for _, a := range stepped(c.n, "coordinator", c.coordinator.Step, in) {
 		c.coordinate(a)
 	}
 }
 
 func (c *contract) toEndorser(in endorser.Input) {
-	for _, a := range c.endorser.Step(c.n.now(), in) {
+	if c.ctx.Err() != nil {
+		return
+	}
+	for _, a := range stepped(c.n, "endorser", c.endorser.Step, in) {
 		switch a := a.(type) {
 		case endorser.Send:
 			c.send(a.To, a.Message)
@@ -146,13 +167,13 @@ func (c *contract) owner(a sender.Action) {
 	case sender.Send:
 		c.send(a.To, a.Message)
 	case sender.Store:
-		c.n.queue(write{Change{Contract: c.address(), Sender: &a}, func(twice []ledger.Sequence) {
+		c.store(Change{Sender: &a}, func(twice []ledger.Sequence) {
 			for _, s := range twice {
 				c.twice(a, s)
 				c.toSender(sender.Twice{Sequence: s})
 			}
 			c.toSender(sender.Stored{ID: a.ID})
-		}})
+		})
 	case sender.Submitted:
 		c.n.accepted(waitKey{c.address(), a.Key}, answer{sequence: a.Sequence})
 	case sender.Finished:
@@ -170,7 +191,9 @@ func (c *contract) owner(a sender.Action) {
 				c.n.cfg.Log.Error("a cancellation cannot be signed", "contract", c.address(), "error", err)
 				return
 			}
-			c.submit(ledger.Sent{By: c.n.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: signature}})
+			c.n.post(func() {
+				c.submit(ledger.Sent{By: c.n.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: signature}})
+			})
 		})
 	case sender.Nudge:
 		c.nudge()
@@ -185,18 +208,13 @@ func (c *contract) coordinate(a coordinator.Action) {
 	case coordinator.Pulse:
 		c.n.beats[a.To] = append(c.n.beats[a.To], a.Pulse)
 	case coordinator.Store:
-		c.n.queue(write{Change{Contract: c.address(), Rows: a.Rows}, func([]ledger.Sequence) { c.toCoordinator(coordinator.Stored{Number: a.Number}) }})
+		c.store(Change{Rows: a.Rows}, func([]ledger.Sequence) { c.toCoordinator(coordinator.Stored{Number: a.Number}) })
 	case coordinator.Note:
-		c.n.queue(write{Change{Contract: c.address(), Noted: a.Intents}, nil})
+		c.store(Change{Noted: a.Intents}, nil)
 	case coordinator.Forget:
-		c.n.queue(write{Change{Contract: c.address(), Over: a.Intents}, nil})
+		c.store(Change{Over: a.Intents}, nil)
 	case coordinator.Submit:
-		tx := ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries}
-		select {
-		case c.submits <- tx:
-		default:
-			c.n.job(func() { c.submit(tx) })
-		}
+		c.submit(ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries})
 	case coordinator.Judge:
 		c.n.job(func() {
 			var j coordinator.Judged
@@ -299,79 +317,39 @@ func (c *contract) nudge() {
 	})
 }
 
-// submitter hands transactions to the ledger in their order.
-func (n *Node) submitter(c *contract) {
-	for {
-		select {
-		case tx := <-c.submits:
-			n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error { return c.set.Ledger.Submit(ctx, tx) })
-		case <-n.ctx.Done():
-			return
-		}
-	}
-}
-
+// submit hands a transaction to the ledger, after those before.
 func (c *contract) submit(tx ledger.Sent) {
-	select {
-	case c.submits <- tx:
-	case <-c.n.ctx.Done():
+	c.unsent = append(c.unsent, tx)
+	if c.sending {
+		return
 	}
-}
-
-func (c *contract) address() string { return c.set.Declared.Address }
-
-// follow feeds blocks to the loop.
-func (n *Node) follow(c *contract) {
-	after := c.after
-	n.insist("the ledger cannot be followed", c.address(), func(ctx context.Context) error {
-		return c.set.Ledger.Follow(ctx, after, func(in any) {
-			switch in := in.(type) {
-			case ledger.Block:
-				after = in.Number
-			case ledger.Rewind:
-				after = in.To
+	next := c.unsent
+	c.unsent, c.sending = nil, true
+	c.n.group.Go(func() {
+		for _, tx := range next {
+			c.n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error { return c.set.Ledger.Submit(ctx, tx) })
+		}
+		c.n.post(func() {
+			c.sending = false
+			more := c.unsent
+			c.unsent = nil
+			for _, tx := range more {
+				c.submit(tx)
 			}
-			n.post(func() { c.followed(in) })
 		})
 	})
 }
 
-// followed feeds the book before the machines.
-func (c *contract) followed(in any) {
-	var err error
-	switch in := in.(type) {
-	case ledger.Block:
-		err = c.book.Block(in)
-		for _, f := range in.Facts {
-			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
-				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
-			}
+// store has a change written. Then is called once it is durable; it may be nil.
+func (c *contract) store(change Change, then func(twice []ledger.Sequence)) {
+	change.Contract = c.address()
+	c.writing++
+	c.n.queue(write{change, func(twice []ledger.Sequence) {
+		c.writing--
+		if then != nil {
+			then(twice)
 		}
-	case ledger.Rewind:
-		err = c.book.Rewind(in)
-	}
-	if err != nil {
-		c.n.cfg.Log.Error("the ledger goes on as no ledger may", "contract", c.address(), "step", fmt.Sprint(in), "error", err)
-		return
-	}
-	c.keep()
-	c.toSender(in)
-	c.toCoordinator(in)
-	c.toEndorser(in)
+	}})
 }
 
-// keep stores what the book has learnt.
-func (c *contract) keep() {
-	if b, is := c.book.Final(); is {
-		c.n.queue(write{Change{Contract: c.address(), Book: &b}, nil})
-	}
-}
-
-// pulse is one contract's part of a heartbeat.
-func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
-	if c := n.contracts[p.Contract]; c != nil {
-		c.hears(from, p.Height)
-		c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
-		c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
-	}
-}
+func (c *contract) address() string { return c.set.Declared.Address }

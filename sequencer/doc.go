@@ -11,11 +11,11 @@
 //   - [domain.Rules] say what its states are. Package notes is the worked example.
 //   - Packages sender, coordinator and endorser are pure machines, and package book is what the node knows of the
 //     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
-//     one writer for the [Store].
+//     one writer for the [Store]. Package pgstore keeps it in Postgres, [Memory] in memory.
 //
 // # Duties of the caller
 //
-// A store has one node. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
+// A store has one node; one of package pgstore has one start of it. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer
 // is; [Config].Peers says which account it has.
 //
 // Sources: document 002; requirements P5, P28, P38 to P42, I9, I10, Q1 to Q19.

@@ -19,72 +19,21 @@ const (
 
 // send signs a message and sends it. One to oneself is an input.
 func (c *contract) send(to ledger.Account, msg wire.Message) {
-	if to == c.n.cfg.Self {
-		if signs(msg.Body) {
-			c.n.job(func() {
-				if body, is := c.signed(msg.Body); is {
-					msg.Body = body
-					c.n.post(func() { c.receive(to, msg) })
-				}
-			})
-			return
-		}
-		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
-		return
-	}
-	if !signs(msg.Body) {
-		c.n.encode(to, msg)
-		return
-	}
-	c.n.job(func() {
-		if body, is := c.signed(msg.Body); is {
-			msg.Body = body
+	self := to == c.n.cfg.Self
+	switch {
+	case signs(msg.Body):
+		c.sign(msg.Body, func(signed wire.Body) {
+			if msg.Body = signed; self {
+				c.n.post(func() { c.receive(to, msg) })
+				return
+			}
 			c.n.encode(to, msg)
-		}
-	})
-}
-
-func signs(b wire.Body) bool {
-	switch b.(type) {
-	case wire.Endorsed, wire.Granted:
-		return true
+		})
+	case self:
+		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
+	default:
+		c.n.encode(to, msg)
 	}
-	return false
-}
-
-// signed adds the signatures, and returns false if the keys fail: then nothing is sent, and the other side asks again.
-func (c *contract) signed(body wire.Body) (wire.Body, bool) {
-	sign := func(h ledger.Hash) []byte {
-		s, err := c.n.cfg.Keys.Sign(h)
-		if err != nil {
-			c.n.cfg.Log.Error("a hash cannot be signed", "contract", c.address(), "error", err)
-		}
-		return s
-	}
-	switch b := body.(type) {
-	case wire.Endorsed:
-		b.Verdicts = slices.Clone(b.Verdicts)
-		for i, v := range b.Verdicts {
-			if v.Why == wire.Done {
-				if b.Verdicts[i].Signature = sign(v.Assembled); b.Verdicts[i].Signature == nil {
-					return nil, false
-				}
-			}
-		}
-		return b, true
-	case wire.Granted:
-		b.Items = slices.Clone(b.Items)
-		for i, item := range b.Items {
-			if item.Why == wire.Done {
-				g := &b.Items[i].Grant
-				if g.Signature = sign(c.set.Scheme.Granted(c.set.Declared, *g)); g.Signature == nil {
-					return nil, false
-				}
-			}
-		}
-		return b, true
-	}
-	return body, true
 }
 
 func (n *Node) encode(to ledger.Account, msg wire.Message) {
@@ -142,52 +91,30 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			return
 		}
 		n.post(func() {
-			c := n.contracts[msg.Contract]
-			if c == nil {
+			p := n.contracts[msg.Contract]
+			switch {
+			case p == nil:
 				n.reject(from, msg, wire.UnknownContract)
-				return
+			case signs(msg.Body):
+				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
+					msg.Body = verified
+					n.post(func() { n.with(p, func(c *contract) { c.receive(from, msg) }) })
+				})
+			default:
+				n.with(p, func(c *contract) { c.receive(from, msg) })
 			}
-			if !signs(msg.Body) {
-				c.receive(from, msg)
-				return
-			}
-			n.job(func() {
-				msg.Body = c.verified(from, msg.Body)
-				n.post(func() { c.receive(from, msg) })
-			})
 		})
 	}
 }
 
 // reject answers what no machine can: every request gets an answer (I10).
 func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
-	own := msg.Request.Incarnation == n.owns || msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches
+	own := msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches ||
+		[8]byte(msg.Request.Incarnation[8:]) == [8]byte(n.owns[8:])
 	if msg.Request.Number == 0 || own || msg.Contract == "" {
 		return
 	}
 	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
-}
-
-// verified makes what is signed wrongly a refusal.
-func (c *contract) verified(from ledger.Account, body wire.Body) wire.Body {
-	scheme, declared := c.set.Scheme, c.set.Declared
-	switch b := body.(type) {
-	case wire.Endorsed:
-		for i, v := range b.Verdicts {
-			if v.Why == wire.Done && !scheme.Verify(from, v.Assembled, v.Signature) {
-				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
-			}
-		}
-		return b
-	case wire.Granted:
-		for i, item := range b.Items {
-			if item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
-				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
-			}
-		}
-		return b
-	}
-	return body
 }
 
 // receive gives a message to the machine that it is for.
@@ -212,7 +139,7 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 		switch msg.Request.Incarnation {
 		case c.n.coordinates:
 			c.toCoordinator(coordinator.Received{From: from, Message: msg})
-		case c.n.owns:
+		case c.owns:
 			c.toSender(sender.Received{From: from, Message: msg})
 		}
 	default:

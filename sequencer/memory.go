@@ -60,8 +60,11 @@ func (m *Memory) of(contract string) *tables {
 func (m *Memory) Load(_ context.Context, contract string) (Stored, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.of(contract)
 	var s Stored
+	t := m.contracts[contract]
+	if t == nil {
+		return s, nil
+	}
 	s.Book.Number = t.final
 	for _, id := range slices.SortedFunc(maps.Keys(t.states), ledger.StateID.Compare) {
 		s.Book.States = append(s.Book.States, t.states[id])

@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -38,12 +40,13 @@ func (e *RequestError) Unwrap() error { return e.Err }
 type Node struct {
 	cfg       Config
 	accounts  map[string]ledger.Account // by the peers' names
-	contracts map[string]*contract
-	order     []*contract
+	contracts map[string]*place
+	awake     []*place
+	many      atomic.Int64 // of those
 	line      transport.Line
 	began     time.Time
 
-	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the senders', that of requests for attempts
+	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the second half of the senders', that of requests for attempts
 	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
 
 	tasks   chan func() // for the loop, which alone touches the machines
@@ -74,7 +77,7 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*contract{}, began: time.Now(),
+		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
 		chronicle: newChronicle(),
@@ -98,22 +101,14 @@ func (n *Node) Run(ctx context.Context) error {
 	defer n.group.Wait()
 	defer stop()
 	n.line, n.ctx = line, ctx
-	for _, k := range n.cfg.Contracts {
-		c, err := n.open(ctx, k)
-		if err != nil {
-			return fmt.Errorf("contract %s: %w", k.Declared.Address, err)
-		}
-		n.contracts[k.Declared.Address], n.order = c, append(n.order, c)
+	if err := n.begin(ctx); err != nil {
+		return err
 	}
 	for range n.cfg.Workers {
 		n.group.Go(n.work)
 		n.group.Go(n.read)
 	}
 	n.group.Go(n.write)
-	for _, c := range n.order {
-		n.group.Go(func() { n.follow(c) })
-		n.group.Go(func() { n.submitter(c) })
-	}
 	n.loop()
 	return ctx.Err()
 }
@@ -165,6 +160,7 @@ func (n *Node) work() {
 		select {
 		case do := <-n.jobs:
 			do()
+			runtime.Gosched() // while all processors are busy with jobs, the loop would wait until one is taken away
 		case <-n.ctx.Done():
 			return
 		}
@@ -173,9 +169,10 @@ func (n *Node) work() {
 
 // tick tells the machines of the time. A contract with nothing in flight costs nothing (I9).
 func (n *Node) tick() {
-	for _, c := range n.order {
-		c.tick()
+	for _, p := range n.awake {
+		p.open.tick()
 	}
+	n.rest()
 	for _, a := range sortedAccounts(n.beats) {
 		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
 		if err != nil {
@@ -212,11 +209,11 @@ func drawn() (i wire.Incarnation) {
 // names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
 // is a block; 0 is none. An error may come although it was stored: ask again with the same key.
 func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	c, err := n.find(contract)
+	p, err := n.find(contract)
 	if err != nil {
 		return ledger.Sequence{}, err
 	}
-	payload, err := c.set.Rules.Prepare(request)
+	payload, err := p.set.Rules.Prepare(request)
 	if err != nil {
 		return ledger.Sequence{}, &RequestError{err}
 	}
@@ -227,7 +224,7 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
 		}
 		n.asks[at] = done
-		c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+		n.tell(p, sender.Submit{Key: key, Payload: payload, Deadline: deadline})
 	})
 	select {
 	case a := <-done:
@@ -241,11 +238,11 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 
 // Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before.
 func (n *Node) Cancel(contract string, s ledger.Sequence) error {
-	c, err := n.find(contract)
+	p, err := n.find(contract)
 	if err != nil {
 		return err
 	}
-	n.post(func() { c.toSender(sender.Cancel{Sequence: s}) })
+	n.post(func() { n.tell(p, sender.Cancel{Sequence: s}) })
 	return nil
 }
 
@@ -277,19 +274,19 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 }
 
 // find waits until the node has begun.
-func (n *Node) find(address string) (*contract, error) {
-	found := make(chan *contract, 1)
+func (n *Node) find(address string) (*place, error) {
+	found := make(chan *place, 1)
 	select {
 	case n.tasks <- func() { found <- n.contracts[address] }:
 	case <-n.stopped:
 		return nil, ErrStopped
 	}
 	select {
-	case c := <-found:
-		if c == nil {
+	case p := <-found:
+		if p == nil {
 			return nil, fmt.Errorf("%w: %s", ErrContract, address)
 		}
-		return c, nil
+		return p, nil
 	case <-n.stopped:
 		return nil, ErrStopped
 	}

@@ -77,7 +77,7 @@ func (o *organisation) start() {
 	}
 	node, err := sequencer.New(sequencer.Config{
 		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
-		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, Told: o.told,
+		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond, Told: o.told,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
 		}},

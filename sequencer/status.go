@@ -27,7 +27,7 @@ type Status struct {
 type Heard struct {
 	Account ledger.Account
 	Final   uint64    // the last final block that the member knew
-	At      time.Time // zero if nothing was heard since the start
+	At      time.Time // zero if nothing was heard since the contract woke
 }
 
 // Contracts returns the addresses of the node's contracts, sorted.
@@ -48,10 +48,11 @@ func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, er
 	return n.cfg.Store.List(ctx, contract, f)
 }
 
-// Status returns what the node knows of a contract.
-func (n *Node) Status(ctx context.Context, address string) (s Status, err error) {
-	err = n.ask(ctx, address, func(c *contract) { s = c.status() })
-	return s, err
+// Status returns what the node knows of a contract. One that sleeps is woken for it.
+func (n *Node) Status(ctx context.Context, address string) (Status, error) {
+	return ask(ctx, n, address, func(p *place, answer func(Status)) {
+		n.with(p, func(c *contract) { answer(c.status()) })
+	})
 }
 
 func (c *contract) status() Status {

@@ -3,6 +3,7 @@ package sequencer
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -37,7 +38,7 @@ type Told struct {
 
 // storyKey names an intent of this node.
 type storyKey struct {
-	contract *contract
+	place    *place
 	sequence ledger.Sequence
 }
 
@@ -79,7 +80,7 @@ func (c *contract) watch(p sender.Passage) {
 			m.Endorsers = append(m.Endorsers, members[place])
 		}
 	}
-	c.n.chronicle.add(storyKey{c, p.Sequence}, m)
+	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
 	if c.n.cfg.Told != nil {
 		c.n.cfg.Told(Told{c.address(), p.Sequence, m})
 	}
@@ -87,31 +88,30 @@ func (c *contract) watch(p sender.Passage) {
 
 // Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
 // stories of its newest intents; of others there is none.
-func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) (story []Moment, err error) {
-	err = n.ask(ctx, address, func(c *contract) { story = append(story, n.chronicle.stories[storyKey{c, s}]...) })
-	return story, err
+func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
+	return ask(ctx, n, address, func(p *place, answer func([]Moment)) { answer(slices.Clone(n.chronicle.stories[storyKey{p, s}])) })
 }
 
-// ask has the loop read something of a contract.
-func (n *Node) ask(ctx context.Context, address string, read func(*contract)) error {
-	c, err := n.find(address)
+// ask has the loop read something of a contract, which answers once.
+func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
+	p, err := n.find(address)
 	if err != nil {
-		return err
+		return told, err
 	}
-	done := make(chan struct{})
+	done := make(chan T, 1)
 	select {
-	case n.tasks <- func() { read(c); close(done) }:
+	case n.tasks <- func() { read(p, func(t T) { done <- t }) }:
 	case <-n.stopped:
-		return ErrStopped
+		return told, ErrStopped
 	case <-ctx.Done():
-		return ctx.Err()
+		return told, ctx.Err()
 	}
 	select {
-	case <-done:
-		return nil
+	case told = <-done:
+		return told, nil
 	case <-n.stopped:
-		return ErrStopped
+		return told, ErrStopped
 	case <-ctx.Done():
-		return fmt.Errorf("the node is busy: %w", ctx.Err())
+		return told, fmt.Errorf("the node is busy: %w", ctx.Err())
 	}
 }

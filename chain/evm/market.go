@@ -2,7 +2,7 @@ package evm
 
 import (
 	"context"
-	"fmt"
+	"encoding/binary"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -132,9 +132,14 @@ func (q quote) market(least *big.Int, gas map[string]estimate) *market {
 	}
 }
 
-// callKey identifies a call. Equal calls of a batch share one estimate.
+// callKey identifies a call. Equal calls of a batch share one estimate. It is made a few times for each transaction.
 func callKey(a chain.Account, call chain.Call) string {
-	return fmt.Sprintf("%s\x00%s\x00%v\x00%s", string(a), call.To, call.Value, call.Data)
+	const most = 2*binary.MaxVarintLen64 + len("\x00") + 64 // two lengths, and a value of 256 bits
+	key := make([]byte, 0, most+len(a)+len(call.To)+len(call.Data))
+	key = append(binary.AppendUvarint(key, uint64(len(a))), a...)
+	key = append(binary.AppendUvarint(key, uint64(len(call.To))), call.To...)
+	key = append(call.Value.Append(key, 16), 0)
+	return string(append(key, call.Data...))
 }
 
 func arguments(a chain.Account, call chain.Call) map[string]any {

@@ -69,7 +69,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 		return nil, fmt.Errorf("%w %v: it has no configured signer", chain.ErrKey, d.Account)
 	}
 	call := callOf(d)
-	if m.unpayable[callKey(d.Account, call)] {
+	if len(m.unpayable) > 0 && m.unpayable[callKey(d.Account, call)] {
 		return nil, m.payable(d, call.Value)
 	}
 	if len(call.To) != 0 && len(call.To) != common.AddressLength {

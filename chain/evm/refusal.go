@@ -87,6 +87,9 @@ func (c *Chain) confirm(ctx context.Context, drafts []chain.Draft, estimates map
 // estimateAgain repeats the estimates with an unrecognised error, each beside that of an empty call.
 // The error is about the call only if the node estimates the empty one.
 func (c *Chain) estimateAgain(ctx context.Context, drafts []chain.Draft, estimates map[string]estimate) error {
+	if len(estimates) == 0 {
+		return nil
+	}
 	at := map[string]int{} // positions in calls
 	var calls []rpc.BatchElem
 	for _, d := range drafts {

@@ -51,6 +51,11 @@ func TestBench(t *testing.T) {
 			"send_to_mined", "submit_to_mined", "accept", "commits", "idle_p50", "idle_p99", "send_with_finished_rows",
 			"failover_to_sent_p50", "failover_to_sent_max",
 		},
+		"sequencer": {
+			"ed25519_5ms", "ed25519_one_note_5ms", "ed25519_0ms", "ed25519_1ms", "ed25519_20ms", "secp256k1_5ms", "secp256k1_one_note_5ms",
+			"live_beside_dead_before_assembly", "live_beside_dead_after_assembly", "live_beside_dead_after_assembly_one_note",
+			"coordinator_stopped_to_dispatch_p50", "coordinator_stopped_to_dispatch_max",
+		},
 		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +125,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

@@ -33,6 +33,11 @@ func TestSimSequencer(t *testing.T) {
 	if again := decode[simReport](t, replay.out); replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Step != v[0].Step {
 		t.Errorf("%s shows %+v, want %+v", v[0].Replay, again.Violations, v[0])
 	}
+	ring := decode[simReport](t, conch(t, append(args, "--policy", "ring")...).done(t))
+	if len(ring.Violations) != 0 || ring.Stats["confirmed"] == 0 || ring.Steps == r.Steps {
+		t.Errorf("with the ring sim prints %+v, want another run than without it, and no violations", ring)
+	}
+	conch(t, "sim", "sequencer", "--policy", "sticky").refused(t, 2, `ranked by "sticky"`, "rendezvous", "ring")
 	if bad := conch(t, "sim", "sequencer", "--scene", "heaven"); bad.code != 2 || !strings.Contains(bad.err, "there is no scene") {
 		t.Errorf("an unknown scene: exit code %d, stderr %s; want 2 and its name", bad.code, bad.err)
 	}

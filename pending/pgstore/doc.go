@@ -7,12 +7,21 @@
 //	pending_transactions  slots: account, nonce, intent, the hash that counts, state
 //	pending_attempts      the signed bytes, stored before they are sent
 //	pending_accounts      an account's scope, and the database history of its last work
+//	pending_floors        a nonce of each account below which every slot is final
 //	pending_holds         why no waiting intent of an account gets a slot
 //	archived_…            the finished rows of the first three, moved there
 //
 // The first attempt is not in its slot's row, although most slots have only one: each new state
 // writes the whole row again, and with the bytes that costs as much as the second table saves, or
 // more where a call has much data.
+//
+// A slot's state changes in place: no index names a column that changes, and its page has room. So no index tells which
+// slots are open; they are those from the account's floor on that are not final. A floor that is too high would lose a
+// transaction, which no leader would load: a trigger lowers it below whatever is opened by anyone, and a write of states
+// raises it last, under a lock. An index of open slots cost 5 µs more of the database's 40 for a transaction, and 857 bytes
+// for each slot instead of 644, since each end left dead rows and entries. Of an intent
+// the slot's number cannot be stored in place: intents wait in an index. Nothing takes its place as a floor does, since they
+// are numbered before they are committed.
 //
 // # Writes
 //
@@ -23,10 +32,13 @@
 // standby, whatever the setting of synchronous_commit. Callers that have intents accepted at the
 // same time share a commit.
 //
+// The new states of slots with consecutive nonces, which differ in their hashes alone, are one span, found by one range of
+// the primary key: a block costs half as much as slot by slot. Where no two neighbours are alike, each costs 1 µs more.
+//
 // # Reads
 //
 // Callers look transactions up over a few connections of their own, so that they never delay a
-// leader. Every statement of a leader uses an index over unfinished rows alone. Finished rows can
+// leader. Every statement of a leader reads unfinished rows alone. Finished rows can
 // be moved to the archive, where their IDs and keys are still found.
 //
 // # Notifications

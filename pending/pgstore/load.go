@@ -69,10 +69,14 @@ func withAttempts(rows string) string {
 		 ORDER BY t.nonce, a.n`
 }
 
+// open selects an account's rows that are not final: none is below the account's floor. Without a floor all rows are read.
+const open = `chain = $1 AND account = $2 AND NOT final
+		           AND nonce >= (SELECT coalesce(pg_catalog.max(nonce), 0) FROM conch.pending_floors WHERE chain = $1 AND account = $2)`
+
 // older returns the highest nonce below the newest rows that are not final, of which a parameter gives the number.
 func older(most string) string {
 	return `(SELECT nonce FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND NOT final ORDER BY nonce DESC OFFSET ` + most + `::bigint LIMIT 1)`
+		         WHERE ` + open + ` ORDER BY nonce DESC OFFSET ` + most + `::bigint LIMIT 1)`
 }
 
 // inBlock selects the rows that a run can stand for.
@@ -80,13 +84,13 @@ const inBlock = `(block_hash IS NOT NULL AND waits = '' AND state IN ('in_block'
 
 var (
 	olderInBlock = `conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce <= ` + older("$3") + ` AND ` + inBlock
+		         WHERE ` + open + ` AND nonce <= ` + older("$3") + ` AND ` + inBlock
 
 	loadSlots = withAttempts(`SELECT * FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce > coalesce(` + older("$4") + `, -1)
+		         WHERE ` + open + ` AND nonce > coalesce(` + older("$4") + `, -1)
 		         UNION ALL
 		        SELECT * FROM conch.pending_transactions
-		         WHERE chain = $1 AND account = $2 AND NOT final AND nonce <= ` + older("$4") + ` AND NOT ` + inBlock + `
+		         WHERE ` + open + ` AND nonce <= ` + older("$4") + ` AND NOT ` + inBlock + `
 		         UNION ALL
 		        SELECT * FROM conch.pending_transactions
 		         WHERE chain = $1 AND account = $2 AND nonce >= $3 AND final`)

@@ -125,23 +125,27 @@ var listRecords = `SELECT * FROM (
 
 // Counts returns the number of unfinished intents, by account and state, and at most 1000 queued that wait and 1000 that are put off.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
-	rows, err := s.db.readers.Query(ctx, `
-		SELECT account, state, count(*) FROM conch.pending_transactions WHERE chain = $1 AND NOT final GROUP BY 1, 2
+	var batch pgx.Batch
+	batch.Queue(inOrder)
+	batch.Queue(`
+		SELECT a.account, t.state, count(*) FROM conch.pending_accounts a LEFT JOIN conch.pending_floors f USING (chain, account)
+		 CROSS JOIN LATERAL (SELECT state FROM conch.pending_transactions
+		         WHERE chain = $1 AND account = a.account AND nonce >= coalesce(f.nonce, 0) AND NOT final OFFSET 0) t WHERE a.chain = $1 GROUP BY 1, 2
 		UNION ALL
 		SELECT account, 'queued', count(*) FROM (
 		    (SELECT account FROM conch.intents WHERE chain = $1 AND waits LIMIT 1000)
 		     UNION ALL
-		    (SELECT account FROM conch.intents WHERE chain = $1 AND put_off LIMIT 1000)) q GROUP BY 1`, s.cfg.Chain)
-	if err != nil {
-		return nil, err
-	}
-	var from []byte
-	var state string
-	var n int
-	_, err = pgx.ForEachRow(rows, []any{&from, &state, &n}, func() error {
-		counts = append(counts, pending.Count{Account: chain.Account(from), State: state, N: n})
-		return nil
+		    (SELECT account FROM conch.intents WHERE chain = $1 AND put_off LIMIT 1000)) q GROUP BY 1`, s.cfg.Chain).Query(func(rows pgx.Rows) error {
+		var from []byte
+		var state string
+		var n int
+		_, err := pgx.ForEachRow(rows, []any{&from, &state, &n}, func() error {
+			counts = append(counts, pending.Count{Account: chain.Account(from), State: state, N: n})
+			return nil
+		})
+		return err
 	})
+	err = s.db.readers.SendBatch(ctx, &batch).Close()
 	return counts, err
 }
 

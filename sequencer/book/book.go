@@ -207,6 +207,10 @@ func (b *Book) Labelled(label string, seed uint64) iter.Seq[domain.State] {
 	}
 }
 
+// Idle reports whether all that is known is final: nothing is missing, and no attempt is on its way or may be. What a
+// store has of an idle book is all of it.
+func (b *Book) Idle() bool { return len(b.attempts)+len(b.landed) == 0 }
+
 // Height returns the last block and the last final one, 0 if none is known.
 func (b *Book) Height() (head, final uint64) { return b.head, b.final }
 

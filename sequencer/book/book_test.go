@@ -309,3 +309,18 @@ func TestKnownAttemptsAreComparedAgain(t *testing.T) {
 		t.Errorf("another payload of a known attempt: error %v", err)
 	}
 }
+
+// A contract is younger than its chain: a node that has stored nothing of it begins with whatever block it is told.
+func TestAYoungContract(t *testing.T) {
+	t.Parallel()
+	b := open(t, 0)
+	if err := b.Load(Snapshot{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Block(ledger.Block{Number: 19_000_000}); err != nil {
+		t.Errorf("the first block: %v", err)
+	}
+	if err := b.Block(ledger.Block{Number: 19_000_002}); !errors.Is(err, ErrOrder) {
+		t.Errorf("the next but one: got error %v, want ErrOrder", err)
+	}
+}

@@ -56,8 +56,8 @@ func (b *Book) Final() (Change, bool) {
 	return c, true
 }
 
-// Load begins a new book with what was stored. Blocks after its number are told next. With the number 0 nothing was
-// stored, and the first block may have any number: a contract begins where it was created.
+// Load begins a new book with what was stored. Blocks after its number are told next; if nothing was stored, the first
+// one may have any number, as a contract is younger than its chain.
 func (b *Book) Load(s Snapshot) error {
 	if b.began || len(b.attempts) > 0 {
 		return errors.New("book: only an empty one can be loaded")

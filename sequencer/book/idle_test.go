@@ -34,3 +34,35 @@ func TestEmptyBooksAreSmall(t *testing.T) { //nolint:paralleltest // it measures
 	}
 	runtime.KeepAlive(all)
 }
+
+// A book is idle only when a store has all of it: not while an attempt may land, has landed and is not final, or is missing.
+func TestABookIsIdleOnceAllIsFinal(t *testing.T) {
+	t.Parallel()
+	b := open(t, 0)
+	first, second := whole(1, "a"), whole(2, "b")
+	for _, step := range []struct {
+		name string
+		do   func()
+		idle bool
+	}{
+		{"empty", func() {}, true},
+		{"heard", func() { hears(t, b, first) }, false},
+		{"landed", func() { lands(t, b, first) }, false},
+		{"final", func() {
+			for range deal.Depth {
+				lands(t, b)
+			}
+		}, true},
+		{"missing", func() {
+			for range deal.Depth + 1 {
+				lands(t, b, second)
+				second = whole(2, "b")
+			}
+		}, false},
+		{"heard late", func() { hears(t, b, second) }, true},
+	} {
+		if step.do(); b.Idle() != step.idle {
+			t.Errorf("%s: idle is %v, want %v", step.name, b.Idle(), step.idle)
+		}
+	}
+}

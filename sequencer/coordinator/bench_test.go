@@ -14,6 +14,15 @@ import (
 // What the machine costs for one intent from its delegation to its last block: four senders that each spend their own
 // state over and over, one endorsement, a block of 200 at a time.
 func BenchmarkIntent(b *testing.B) {
+	p := newPeers(b)
+	for b.Loop() {
+		p.round()
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(p.landed), "µs/intent")
+}
+
+func newPeers(b testing.TB) *peers {
+	b.Helper()
 	members := []ledger.Account{"A", "B", "C", "D"}
 	committee, err := ranking.NewCommittee("k", []string{"A", "B", "C", "D"}, 1_000_000, alphabet{})
 	if err != nil {
@@ -28,10 +37,7 @@ func BenchmarkIntent(b *testing.B) {
 	for i, a := range members {
 		p.last[a] = ledger.StateID{1, byte(i)}
 	}
-	for b.Loop() {
-		p.round()
-	}
-	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(p.landed), "µs/intent")
+	return p
 }
 
 // peers answer a machine at once.
@@ -44,21 +50,28 @@ type peers struct {
 	entries []ledger.Entry
 	head    uint64
 	landed  int
+	apart   bool   // each spends a state of its own
+	slow    bool   // grants are answered later
+	late    []Send // requests for those
 }
 
 // round brings 200 intents into a block.
 func (p *peers) round() {
 	p.now += 50 * time.Millisecond
+	p.delegate(50)
+	p.block()
+	p.step(Tick{})
+}
+
+func (p *peers) delegate(each int) {
 	for _, a := range []ledger.Account{"A", "B", "C", "D"} {
 		d := wire.Delegate{Delegation: ledger.Hash{9}}
-		for range 50 {
+		for range each {
 			p.counter++
 			d.Intents = append(d.Intents, wire.Offer{Sequence: ledger.Sequence{Counter: p.counter}})
 		}
 		p.step(Received{From: a, Message: wire.Message{Body: d}})
 	}
-	p.block()
-	p.step(Tick{})
 }
 
 // block is the next one, with all that was submitted.
@@ -81,6 +94,10 @@ func (p *peers) step(in Input) {
 		case Submit:
 			p.entries = append(p.entries, a.Entries...)
 		case Send:
+			if _, is := a.Message.Body.(wire.AskGrant); is && p.slow {
+				p.late = append(p.late, a)
+				continue
+			}
 			if body := p.answer(a.To, a.Message.Body); body != nil {
 				p.step(Received{From: a.To, Message: wire.Message{Request: a.Message.Request, Body: body}})
 			}
@@ -95,6 +112,9 @@ func (p *peers) answer(a ledger.Account, asked wire.Body) wire.Body {
 		for _, item := range asked.Items {
 			r := wire.Result{Sequence: item.Sequence, Outputs: make([]domain.Secret, 1)}
 			r.Attempt = ledger.Attempt{Intent: ledger.Intent{Owner: a, Sequence: item.Sequence}, Inputs: []ledger.StateID{p.last[a]}, Outputs: make([]ledger.Hash, 1)}
+			if p.apart {
+				r.Attempt.Inputs = []ledger.StateID{quick{}.State(quick{}.Assembled(ledger.Contract{}, r.Attempt), 5)}
+			}
 			p.last[a] = quick{}.State(quick{}.Assembled(ledger.Contract{}, r.Attempt), 0)
 			b.Results = append(b.Results, r)
 		}

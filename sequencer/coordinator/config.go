@@ -32,6 +32,7 @@ type Config struct {
 	Scheme      ledger.Scheme
 	Book        Book
 	Incarnation wire.Incarnation
+	Number      uint64 // of the last request that this incarnation has made before, 0 at its start
 	Head        uint64 // the canonical block up to which the node has followed the ledger
 	Rows        []Row  // what was stored and is not over, in the order of its dispatch
 

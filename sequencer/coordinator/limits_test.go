@@ -268,3 +268,37 @@ func TestTheOrderIsFoundOnce(t *testing.T) {
 		t.Errorf("two ranges are asked for %d times", asked)
 	}
 }
+
+// Owners who need a while for a batch of grants are asked for a few batches at a time. All at once would be late: each
+// would be asked for again, and what is built on it, and again be late.
+func TestFewGrantsAreAskedForAtATime(t *testing.T) {
+	t.Parallel()
+	p := newPeers(t)
+	p.apart, p.slow = true, true
+	p.delegate(1000)
+	p.block()
+	rounds := 0
+	for ; len(p.late) > 0; rounds++ {
+		asked := map[ledger.Account]int{}
+		for _, a := range p.late {
+			asked[a.To]++
+		}
+		for to, n := range asked {
+			if n > mostAsked {
+				t.Fatalf("%v is asked %d times at once, want %d at most", to, n, mostAsked)
+			}
+		}
+		p.now += 400 * time.Millisecond // just in time
+		now := p.late
+		p.late = nil
+		for _, a := range now {
+			p.step(Received{From: a.To, Message: wire.Message{Request: a.Message.Request, Body: p.answer(a.To, a.Message.Body)}})
+		}
+	}
+	if len(p.entries) != 4000 {
+		t.Errorf("%d entries were submitted in %d rounds, want 4000", len(p.entries), rounds)
+	}
+	if wrong := p.m.Audit(); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+}

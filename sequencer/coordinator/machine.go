@@ -64,6 +64,7 @@ type client struct {
 	digest      wire.Digest
 
 	asking    *ask             // its request to assemble
+	granting  int              // its requests for grants that it has not answered
 	knows     uint64           // the version of the context that it has, 0 for none
 	lacks     []ledger.StateID // changes up to that version of which it was not told
 	strikes   int              // requests in a row without an answer
@@ -82,7 +83,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
-		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{},
+		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{}, number: c.Number,
 	}
 	for i, a := range c.Contract.Members {
 		m.members = append(m.members, &member{account: a, place: i})
@@ -122,6 +123,9 @@ func (m *Machine) Faults() []string { return m.faults }
 
 // Idle reports whether nothing is under way: no tick is needed, and nothing is sent (I9).
 func (m *Machine) Idle() bool { return len(m.works) == 0 && len(m.asks) == 0 && len(m.lesser) == 0 }
+
+// Number returns the number of the last request.
+func (m *Machine) Number() uint64 { return m.number }
 
 func (m *Machine) take() []Action {
 	out := m.out

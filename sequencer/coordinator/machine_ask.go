@@ -53,8 +53,17 @@ func (m *Machine) answered(from ledger.Account, id wire.RequestID, kind wire.Kin
 	if a == nil || id.Incarnation != m.set.Incarnation || a.to != from || a.kind != kind {
 		return nil
 	}
-	delete(m.asks, id.Number)
+	m.end(id.Number)
 	return a
+}
+
+// end forgets a request that was answered, or was not in time.
+func (m *Machine) end(number uint64) {
+	if a := m.asks[number]; a.kind == wire.KindAskGrant {
+		m.client(a.to).granting--
+		m.changedReady = true
+	}
+	delete(m.asks, number)
 }
 
 // same reports whether a work is still at the attempt for which the request was made.
@@ -120,7 +129,7 @@ func (m *Machine) overdue() {
 		if m.now < a.until {
 			continue
 		}
-		delete(m.asks, n)
+		m.end(n)
 		switch a.kind { //nolint:exhaustive // the others are asked by nobody here
 		case wire.KindAssemble:
 			m.unanswered(a)

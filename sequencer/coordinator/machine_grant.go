@@ -13,7 +13,8 @@ import (
 const fewestLeft = 2
 
 // grant asks for the grants of attempts for which nothing else is missing: one asked for earlier would expire in the
-// hand.
+// hand. Like a member that endorses, an owner has a few requests at a time: if thousands are ready at once, more would
+// wait there until their time is over, and all would be for nothing.
 func (m *Machine) grant() {
 	if len(m.ready) == 0 || m.holding() {
 		return
@@ -30,6 +31,10 @@ func (m *Machine) grant() {
 		c := w.owner
 		if batches[c] == nil {
 			batches[c] = &ask{}
+		}
+		if c.granting >= mostAsked {
+			left = append(left, w)
+			continue
 		}
 		if !m.sound(w) {
 			m.tell(w, overtaken)
@@ -60,6 +65,7 @@ func (m *Machine) askGrant(c *client, a *ask) {
 	for _, w := range a.works {
 		body.Items = append(body.Items, wire.GrantStep{Step: wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id}, Assembled: w.assembled})
 	}
+	c.granting++
 	m.send(a, c.account, body)
 }
 

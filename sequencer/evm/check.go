@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // ErrOther is in the error of a contract that is not the declared one.
@@ -20,7 +21,7 @@ var ErrOther = errors.New("the contract on the chain is another one")
 
 // Read returns the declaration of a contract on the chain, without Check.
 func Read(ctx context.Context, node Node, address string) (ledger.Contract, error) {
-	c, _, err := declared(ctx, node, address)
+	c, _, err := declared(ctx, bounded{node}, address)
 	return c, err
 }
 
@@ -46,13 +47,14 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 	if !ok || len(answers[1]) != wordSize {
 		return c, 0, fmt.Errorf("%w: it does not say since when it is there", ErrOther)
 	}
-	c.Chain, c.Address = uint64(id), address
+	c.Chain, c.Address = uint64(id), common.HexToAddress(address).Hex()
 	return c, since, nil
 }
 
 // Check compares a contract on the chain with its declaration: chain, declaration, and its code byte by byte. It
 // returns a Reader of it. The error says what differs.
 func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
+	node = bounded{node}
 	there, since, err := declared(ctx, node, c.Address)
 	if err != nil {
 		return nil, err
@@ -89,12 +91,14 @@ func differ(there, here ledger.Contract) error {
 		same        bool
 	}{
 		{"chain", there.Chain, here.Chain, there.Chain == here.Chain},
+		{"address", there.Address, here.Address, there.Address == here.Address}, // its letters count in the ranking
 		{"members", there.Members, here.Members, slices.Equal(there.Members, here.Members)},
 		{"committee", there.Committee, here.Committee, slices.Equal(there.Committee, here.Committee)},
 		{"needed", there.Needed, here.Needed, there.Needed == here.Needed},
 		{"range", there.Range, here.Range, there.Range == here.Range},
 		{"depth", there.Depth, here.Depth, there.Depth == here.Depth},
 		{"life", there.Life, here.Life, there.Life == here.Life},
+		{"policy", ranking.Default(there.Policy), ranking.Default(here.Policy), ranking.Default(there.Policy) == ranking.Default(here.Policy)},
 		{"domain", there.Domain, here.Domain, there.Domain == here.Domain},
 	} {
 		if !f.same {
@@ -119,13 +123,9 @@ func decodeDeclaration(all []byte) (c ledger.Contract, err error) {
 	c.Members, c.Committee = d.from(0).accounts(), d.from(1).accounts()
 	needed := d.number(2)
 	c.Range, c.Depth, c.Life = d.number(3), d.number(4), d.number(5)
-	ranked := d.from(6).text()
-	c.Domain = d.from(7).text()
+	c.Policy, c.Domain = d.from(6).text(), d.from(7).text()
 	if needed <= math.MaxInt32 {
 		c.Needed = int(needed)
-	}
-	if ranked != policy && ranked != "" {
-		return c, fmt.Errorf("%w: its committee is ranked by %q, which this version does not know", ErrOther, ranked)
 	}
 	if !bytes.Equal(tuple(behind(declaration(c))), all) {
 		return c, fmt.Errorf("%w: it does not tell what was declared", ErrOther)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,7 @@ func TestCheck(t *testing.T) {
 		"range":     func(c *ledger.Contract) { c.Range++ },
 		"depth":     func(c *ledger.Contract) { c.Depth++ },
 		"life":      func(c *ledger.Contract) { c.Life++ },
+		"policy":    func(c *ledger.Contract) { c.Policy = "circle" },
 		"domain":    func(c *ledger.Contract) { c.Domain = "notes/2" },
 	} {
 		c := f.Contract
@@ -67,6 +69,11 @@ func TestCheck(t *testing.T) {
 		if f.Scheme.Declared(c) == f.Scheme.Declared(f.Contract) {
 			t.Errorf("another %s has the same hash", name)
 		}
+	}
+	small := f.Contract
+	small.Address = strings.ToLower(small.Address)
+	if _, err := evm.Check(t.Context(), s.node, small); !errors.Is(err, evm.ErrOther) || !strings.Contains(err.Error(), f.Contract.Address) {
+		t.Errorf("the address in small letters: got error %v, want ErrOther with the address as it is to be written", err)
 	}
 	for _, bad := range []string{"", "0xc0ffee", common.Address{1}.Hex()} {
 		c := f.Contract
@@ -218,8 +225,20 @@ func TestAnswersThatContradict(t *testing.T) {
 			t.Errorf("%s: got %+v, want an error", name, final)
 		}
 	}
-	blocks := 0
 	r, err := evm.Check(t.Context(), liar{s.node, func(method string, args []any, answer json.RawMessage) json.RawMessage {
+		if method != "eth_getBlockByNumber" || args[0] == "latest" {
+			return answer
+		}
+		return json.RawMessage(regexp.MustCompile(`"number":"0x[0-9a-f]+"`).ReplaceAllString(string(answer), `"number":"0x1"`))
+	}}, f.Contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if final, err := r.Final(t.Context(), []ledger.Intent{in}, nil); !errors.Is(err, evm.ErrAnswer) {
+		t.Errorf("another block than was asked for: got %+v, %v; want ErrAnswer", final, err)
+	}
+	blocks := 0
+	r, err = evm.Check(t.Context(), liar{s.node, func(method string, args []any, answer json.RawMessage) json.RawMessage {
 		if method != "eth_getBlockByNumber" || args[0] == "latest" {
 			return answer
 		}

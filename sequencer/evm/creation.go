@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 //go:embed solidity/Ledger.json
@@ -23,21 +24,18 @@ type artifact struct {
 	Immutables map[string][]int // where those values stand, by name
 }
 
-func read(text []byte) (a artifact, err error) {
+func parse(text []byte) (a artifact, err error) {
 	if err = json.Unmarshal(text, &a); err != nil {
 		return a, fmt.Errorf("the compiled contract: %w", err)
 	}
 	return a, nil
 }
 
-// policy is how the committee's members are ranked. A node knows no other way yet.
-const policy = "rendezvous"
-
 // declaration encodes what is agreed on, without chain and address.
 func declaration(c ledger.Contract) []byte {
 	return tuple(behind(accounts(c.Members)), behind(accounts(c.Committee)),
 		fixed(number(uint64(c.Needed)), number(c.Range), number(c.Depth), number(c.Life)),
-		behind(text([]byte(policy))), behind(text([]byte(c.Domain))))
+		behind(text([]byte(ranking.Default(c.Policy)))), behind(text([]byte(c.Domain))))
 }
 
 // Creation returns the data of the transaction that creates a contract. Chain and Address are not in it: the first is
@@ -47,7 +45,7 @@ func Creation(c ledger.Contract) ([]byte, error) {
 }
 
 func creation(text []byte, c ledger.Contract) ([]byte, error) {
-	a, err := read(text)
+	a, err := parse(text)
 	if err != nil {
 		return nil, err
 	}
@@ -62,13 +60,13 @@ func creation(text []byte, c ledger.Contract) ([]byte, error) {
 // CodeHash returns the hash of the contract's code before its creation has put values into it: it names the version
 // of the rules.
 func CodeHash() (ledger.Hash, error) {
-	a, err := read(compiled)
+	a, err := parse(compiled)
 	return ledger.Hash(crypto.Keccak256Hash(a.Code)), err
 }
 
 // code returns the code that a contract must have, and that of its list of members, which is a contract beside it.
 func code(c ledger.Contract, since uint64) (own []byte, list common.Address, members []byte, err error) {
-	a, err := read(compiled)
+	a, err := parse(compiled)
 	if err != nil {
 		return nil, list, nil, err
 	}

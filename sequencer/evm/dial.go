@@ -76,7 +76,7 @@ func (e *Endpoints) each(ctx context.Context, ask func(context.Context, *rpc.Cli
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		faults = append(faults, fmt.Errorf("%s: %w", one.name, bare(err)))
+		faults = append(faults, fmt.Errorf("%s: %w", one.name, plain(err)))
 	}
 	return errors.Join(faults...)
 }
@@ -128,8 +128,8 @@ func (e *Endpoints) Close() {
 	}
 }
 
-// bare returns an error without the URL, which may have a secret.
-func bare(err error) error {
+// plain returns an error without the URL, which may have a secret.
+func plain(err error) error {
 	if u := (*url.Error)(nil); errors.As(err, &u) {
 		return cmp.Or(u.Err, errors.New("it cannot be reached"))
 	}

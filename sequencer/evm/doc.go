@@ -31,5 +31,24 @@
 // contract's storage, where it would cost a slot for each intent: it is in the log, in which the search goes back to the
 // contract's creation at most.
 //
+// # A node's ledger
+//
+// [Ledger] is the sequencer.Ledger of a node. It checks the contract when it is opened.
+//
+//	rpcs, err := rpc.Dial(url)
+//	followed, err := driver.New(driver.Config{URL: url, ChainID: 1337, Depth: declared.Depth})
+//	l, err := evm.Open(ctx, evm.Config{Contract: declared, Node: rpcs, Chain: followed, Self: account, Submitter: s})
+//
+// Follow goes by the links between blocks, as the driver shows them: what was told and has left the best chain is taken
+// back first, also if nobody followed when it left. A rewind below a final block is ErrDeep, and never told.
+//
+// A [Submitter] sends from the node's account, as package pending does: the key is the idempotency key of its intent. The
+// limit of gas is computed, since no estimate knows of an entry that stands on one in flight. The transaction's own fate
+// says nothing about its entries: only the events do.
+//
+// What can go wrong, and what happens: an endpoint that is down, behind, or answers nonsense is an error, and the caller
+// tries again. One that leaves out events delays what a node hears: it does not make a live grant look dead, for which the
+// contract's state is read. One that lies about that state is believed: use your own node.
+//
 // Sources: document 002; requirements P43, I1, I6, Q1 to Q5, Q18; EIP-712, EIP-2098.
 package evm

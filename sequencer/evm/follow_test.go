@@ -2,6 +2,7 @@ package evm_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -189,6 +190,15 @@ func (c *cancels) block() ledger.Fact {
 	return fact
 }
 
+// replace takes so many blocks back and makes at least as many others, so that nothing is replaced that is final.
+func (c *cancels) replace(depth uint64, by int) (last ledger.Fact) {
+	c.at.node.call(c.at.t, nil, "dev_reorg", hexutil.Uint64(depth), [][]hexutil.Bytes{})
+	for range by {
+		last = c.block()
+	}
+	return last
+}
+
 // Whatever the chain takes back above its final blocks, while a node follows, while it does not, and between two lives of
 // it, the node has been told in the end what is on the chain, in order.
 func TestFollow(t *testing.T) {
@@ -197,7 +207,9 @@ func TestFollow(t *testing.T) {
 	_, at := opened(t, s.node, 3, 2)
 	chance := rand.New(rand.NewPCG(4, 2))
 	c := &cancels{at: at, owner: named(t, "member 0")}
-	c.block()
+	for range 3 {
+		c.block()
+	}
 	r := newReader(t, at, nobody{})
 	steps := 60
 	if os.Getenv("CONCH_NIGHTLY") != "" {
@@ -213,16 +225,7 @@ func TestFollow(t *testing.T) {
 				r.await(at.Number(), fact)
 			}
 		case dice < 8:
-			r.mu.Lock()
-			top := r.top
-			r.mu.Unlock()
-			// Nothing that is final, or was called so to the reader, is taken back.
-			if head := at.Number(); head > top-min(top, 2)+1 {
-				at.node.call(t, nil, "dev_reorg", hexutil.Uint64(1+chance.Uint64N(2)), [][]hexutil.Bytes{})
-			}
-			for range 2 + chance.IntN(2) {
-				c.block()
-			}
+			c.replace(1+chance.Uint64N(2), 2+chance.IntN(2))
 		case away:
 			if chance.IntN(2) == 0 {
 				r.open(nobody{})
@@ -239,6 +242,17 @@ func TestFollow(t *testing.T) {
 	}
 	last := c.block()
 	r.await(at.Number(), last)
+	last = c.replace(2, 2)
+	r.await(at.Number(), last)
+	for _, anew := range []bool{false, true, false} { // while nobody follows
+		r.stop()
+		last = c.replace(2, 3)
+		if anew {
+			r.open(nobody{})
+		}
+		r.start()
+		r.await(at.Number(), last)
+	}
 	r.stop()
 	r.judge()
 	if r.turned == 0 {
@@ -328,5 +342,101 @@ func TestSubmit(t *testing.T) {
 	}
 	if to := common.BytesToAddress(k.calls[3].To); to != stranger.address() || len(k.calls[3].Data) > 0 {
 		t.Errorf("a nudge is %+v", k.calls[3])
+	}
+}
+
+// A node that says it was told less than it was is told the rest, on whatever branch the rest is now.
+func TestFollowFromBefore(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	_, at := opened(t, s.node, 3, 2)
+	c := &cancels{at: at, owner: named(t, "member 0")}
+	var last ledger.Fact
+	for range 6 {
+		last = c.block()
+	}
+	r := newReader(t, at, nobody{})
+	r.await(at.Number(), last)
+	r.stop()
+	head := at.Number()
+	c.replace(2, 2)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	var told []any
+	_ = r.ledger.Follow(ctx, head-1, func(in any) {
+		if b, is := in.(ledger.Block); is {
+			in = b.Number
+		}
+		if told = append(told, in); len(told) == 3 {
+			stop()
+		}
+	})
+	if want := []any{ledger.Rewind{To: head - 2}, head - 1, head}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
+	}
+}
+
+// A chain that goes back below a final block while a node follows is told as a fault, too; and so is a log of a block that
+// was not asked for.
+func TestFollowFails(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	_, at := opened(t, s.node, 3, 2)
+	c := &cancels{at: at, owner: named(t, "member 0")}
+	for range 8 {
+		c.block()
+	}
+	r := newReader(t, at, nobody{})
+	r.stop()
+	r.open(nobody{})
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	head, broken := at.Number(), false
+	err := r.ledger.Follow(ctx, head-at.contract.Depth, func(in any) {
+		if b, is := in.(ledger.Block); is && b.Number == head && !broken {
+			broken = true
+			at.node.call(t, nil, "dev_reorg", hexutil.Uint64(6), [][]hexutil.Bytes{{}, {}, {}, {}, {}, {}, {}})
+		}
+	})
+	if !errors.Is(err, evm.ErrDeep) {
+		t.Errorf("got error %v, want ErrDeep", err)
+	}
+	lying, err := evm.Open(ctx, evm.Config{Contract: at.contract, Self: named(t, "stranger").name(), Chain: r.chain, Submitter: nobody{}, Node: liar{
+		at.node, func(method string, _ []any, answer json.RawMessage) json.RawMessage {
+			var logs []types.Log
+			if method != "eth_getLogs" || json.Unmarshal(answer, &logs) != nil || len(logs) == 0 {
+				return answer
+			}
+			logs[0].BlockNumber += 1000
+			out, err := json.Marshal(logs)
+			if err != nil {
+				t.Error(err)
+			}
+			return out
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		c.block()
+	}
+	if err := lying.Follow(ctx, 0, func(any) {}); !errors.Is(err, evm.ErrLog) {
+		t.Errorf("a log of another block: got error %v, want ErrLog", err)
+	}
+}
+
+// Before its creation nothing of a contract has landed.
+func TestFinalBeforeTheCreation(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	f, at := opened(t, s.node, 3, 2)
+	in := ledger.Intent{Owner: f.Members[0].Account}
+	final, err := at.reader.Final(t.Context(), []ledger.Intent{in}, []ledger.StateID{{1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, is := final.Landed(in); is || final.Unspent(ledger.StateID{1}) || final.Number()+f.Contract.Depth != at.Number() {
+		t.Errorf("read %+v", final)
 	}
 }

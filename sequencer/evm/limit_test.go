@@ -71,37 +71,44 @@ func TestTheLimitOfGas(t *testing.T) {
 func TestLoads(t *testing.T) {
 	t.Parallel()
 	c, _, by := declare(t, &node{id: 1}, 3, 1)
-	var all []ledger.Entry
-	for i := range 60 {
-		e := ledger.Entry{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: by.name(), Sequence: ledger.Sequence{Counter: uint64(i)}}}}
-		e.Outputs = make([]ledger.Hash, 30)
-		e.Data = make([]byte, 2000*(i%3))
-		all = append(all, e)
+	for name, shape := range map[string]struct{ outputs, data int }{"gas": {30, 2000}, "bytes": {0, 6000}} {
+		divides(t, name, c, by, shape.outputs, shape.data)
 	}
-	divided, err := evm.Loads(c, ledger.Sent{By: by.name(), Entries: all})
-	if err != nil || len(divided) < 2 {
-		t.Fatalf("got %d transactions and the error %v, want several", len(divided), err)
-	}
-	var again []ledger.Entry
-	for _, one := range divided {
-		data, err := evm.Calldata(one)
-		if gas := evm.Gas(c, one, data); err != nil || len(data) > 128<<10 || gas > mostGas {
-			t.Errorf("one has %d bytes and %d gas, %v", len(data), gas, err)
-		}
-		again = append(again, one.Entries...)
-	}
-	if !slices.EqualFunc(all, again, func(a, b ledger.Entry) bool { return a.Intent == b.Intent }) {
-		t.Error("the entries are others, or in another order")
-	}
+	fits := ledger.Entry{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: by.name()}}}
 	for name, spoil := range map[string]func(*ledger.Entry){
 		"gas":   func(e *ledger.Entry) { e.Outputs = make([]ledger.Hash, 800) },
 		"bytes": func(e *ledger.Entry) { e.Data = make([]byte, 130<<10) },
 		"owner": func(e *ledger.Entry) { e.Owner = "ann" },
 	} {
-		e := all[0]
+		e := fits
 		spoil(&e)
-		if _, err := evm.Loads(c, ledger.Sent{By: by.name(), Entries: []ledger.Entry{all[1], e}}); !errors.Is(err, evm.ErrSent) {
+		if _, err := evm.Loads(c, ledger.Sent{By: by.name(), Entries: []ledger.Entry{fits, e}}); !errors.Is(err, evm.ErrSent) {
 			t.Errorf("%s: got error %v, want ErrSent", name, err)
 		}
+	}
+}
+
+func divides(t *testing.T, name string, c ledger.Contract, by account, outputs, size int) {
+	t.Helper()
+	var all []ledger.Entry
+	for i := range 60 {
+		e := ledger.Entry{Attempt: ledger.Attempt{Intent: ledger.Intent{Owner: by.name(), Sequence: ledger.Sequence{Counter: uint64(i)}}}}
+		e.Outputs, e.Data = make([]ledger.Hash, outputs), make([]byte, size*(i%3))
+		all = append(all, e)
+	}
+	divided, err := evm.Loads(c, ledger.Sent{By: by.name(), Entries: all})
+	if err != nil || len(divided) < 2 {
+		t.Fatalf("%s: got %d transactions and the error %v, want several", name, len(divided), err)
+	}
+	var again []ledger.Entry
+	for _, one := range divided {
+		data, err := evm.Calldata(one)
+		if gas := evm.Gas(c, one, data); err != nil || len(data) > 128<<10 || gas > mostGas {
+			t.Errorf("%s: one has %d bytes and %d gas, %v", name, len(data), gas, err)
+		}
+		again = append(again, one.Entries...)
+	}
+	if !slices.EqualFunc(all, again, func(a, b ledger.Entry) bool { return a.Intent == b.Intent }) {
+		t.Errorf("%s: the entries are others, or in another order", name)
 	}
 }

@@ -14,12 +14,6 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Node is an endpoint of the chain. Go-ethereum's rpc.Client is one.
-type Node interface {
-	CallContext(ctx context.Context, result any, method string, args ...any) error
-	BatchCallContext(ctx context.Context, batch []rpc.BatchElem) error
-}
-
 // ErrAnswer is in the error of an answer that has not the form of one, or contradicts another one.
 var ErrAnswer = errors.New("the endpoint's answer about the contract cannot be used")
 

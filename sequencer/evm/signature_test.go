@@ -47,6 +47,8 @@ var broken = []struct {
 	}},
 	{"s is changed", func(s []byte) []byte { s[63]++; return s }},
 	{"r is changed", func(s []byte) []byte { s[31]++; return s }},
+	{"a bit above s", func(s []byte) []byte { s[32] |= 0x80; s[64] = 27; return s }},
+	{"another bit above s", func(s []byte) []byte { s[32] |= 0x80; s[64] = 28; return s }},
 	{"zeros", func(s []byte) []byte { clear(s); return s }},
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // Contract is the declaration of a shared contract. Every node has the same one; it never changes.
@@ -19,6 +21,7 @@ type Contract struct {
 	Depth  uint64 // blocks below the head at which a block is final
 	Life   uint64 // blocks after the head until which a grant may last
 	Domain string // the rules of its states, by name and version
+	Policy string // how its committee is ranked, one of ranking.Names; empty is "rendezvous"
 }
 
 // leastLife: a grant is used only if it leaves two blocks (Q16), and its owner may be a block behind.
@@ -57,7 +60,20 @@ func (c Contract) Validate() error {
 	if c.Address == "" || c.Domain == "" {
 		fault("it has no address, or no domain")
 	}
+	if _, is := ranking.Named(c.Policy); !is {
+		fault("no committee is ranked by %q: it is one of %q", c.Policy, ranking.Names())
+	}
 	return errors.Join(faults...)
+}
+
+// Ranking returns the committee, named by its accounts, in the order of each range. The contract is valid.
+func (c Contract) Ranking() (ranking.Committee, error) {
+	names := make([]string, len(c.Committee))
+	for i, a := range c.Committee {
+		names[i] = string(a)
+	}
+	policy, _ := ranking.Named(c.Policy)
+	return ranking.NewCommittee(c.Address, names, c.Range, policy)
 }
 
 // Warning says what is allowed and dangerous, empty if nothing is.

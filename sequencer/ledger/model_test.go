@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 func member(name string) ledgertest.Member {
@@ -129,6 +130,7 @@ func TestADeclarationHasOneHash(t *testing.T) {
 		"depth":     func(c *ledger.Contract) { c.Depth++ },
 		"life":      func(c *ledger.Contract) { c.Life++ },
 		"domain":    func(c *ledger.Contract) { c.Domain += "0" },
+		"policy":    func(c *ledger.Contract) { c.Policy = "ring" },
 	} {
 		c := base
 		change(&c)
@@ -137,6 +139,40 @@ func TestADeclarationHasOneHash(t *testing.T) {
 			t.Errorf("another %s has the hash of %s", what, other)
 		}
 		hashes[h] = what
+	}
+}
+
+// P3: a declaration says how its committee is ranked, and its orders stay as they are. Nothing said is rendezvous.
+func TestADeclarationRanksItsCommittee(t *testing.T) {
+	t.Parallel()
+	c := ledger.Contract{Chain: 1, Address: "0xc0ffee", Members: []ledger.Account{"a", "b", "c", "d"}, Needed: 3, Range: 10, Depth: 1, Life: 9, Domain: "d"}
+	c.Committee = c.Members
+	for policy, want := range map[string]string{
+		"":           "dabc bacd bdca abcd",
+		"rendezvous": "dabc bacd bdca abcd",
+		"ring":       "dcba dbac cabd dcba",
+	} {
+		if c.Policy = policy; c.Validate() != nil {
+			t.Fatal(c.Validate())
+		}
+		committee, err := c.Ranking()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for r := range ranking.Range(4) {
+			got = append(got, strings.Join(committee.Order(r), ""))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q orders %q, want %q", policy, got, want)
+		}
+	}
+	named := c
+	if c.Policy, named.Policy = "", "rendezvous"; (ledger.Plain{}).Declared(c) != (ledger.Plain{}).Declared(named) {
+		t.Error("the default has another hash when it is named")
+	}
+	if c.Policy = "sticky"; c.Validate() == nil || !strings.Contains(c.Validate().Error(), `ranked by "sticky"`) {
+		t.Errorf("an unknown policy: %v, want it named", c.Validate())
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/binary"
+
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // Scheme is how a ledger hashes and verifies. It is a set of pure functions, safe for concurrent use.
@@ -115,6 +117,7 @@ func (Plain) Declared(c Contract) Hash {
 		e.number(n)
 	}
 	e.text(c.Domain)
+	e.text(ranking.Default(c.Policy))
 	return e.hash()
 }
 

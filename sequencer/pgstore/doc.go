@@ -48,7 +48,7 @@
 //
 // # What can fail
 //
-//   - fence.ErrStale, [ErrLate]: this start is over. Stop the node.
+//   - fence.ErrStale, [ErrLate]: this start is over. Stop the node, which else tries for ever.
 //   - [ErrTaken]: a node with another scope has rows of this contract here.
 //   - Everything else is an error of the connection or the server, and is tried again. No text of a user, a rule or a
 //     member can make it fail: what they say is stored as bytes, and keys are found by their hash.
@@ -56,8 +56,8 @@
 // # What grows
 //
 // Intents, their grants and all contents stay for ever: a key names its intent for ever, and any member may lack contents
-// at any time. A start reads what is open, by an index over that alone. An intent with one grant and contents of a
-// kilobyte takes about two. The other tables have what is open, and the states that are there.
+// at any time. Nothing moves or removes them yet, since [sequencer.Store] has no word for it. A start reads what is open, by
+// an index over that alone. The other tables have what is open, and the states that are there.
 //
 // Sources: document 002; requirements P28, P38 to P42.
 package pgstore

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,63 +20,69 @@ const lookup = 10 * time.Second
 
 // Find implements [sequencer.Store].
 func (s *Store) Find(ctx context.Context, contract, key string) (f sequencer.Found, is bool, err error) {
-	all, err := s.found(ctx, findSQL, contract, []byte(key))
+	all, err := s.find(ctx, findByKey, contract, []byte(key))
 	if err != nil || len(all) == 0 {
-		return sequencer.Found{}, false, err
+		return f, false, err
 	}
 	return all[0], true, nil
 }
 
 // List implements [sequencer.Store].
 func (s *Store) List(ctx context.Context, contract string, f sequencer.Filter) ([]sequencer.Found, error) {
-	if (f.Sequence != ledger.Sequence{}) {
-		return s.found(ctx, oneSQL, contract, sequence(f.Sequence), storable(f.Before))
+	before, most := int64(math.MaxInt64), cmp.Or(f.Most, mostListed)
+	if f.Before > 0 {
+		before = int64(min(f.Before, math.MaxInt64))
 	}
-	return s.found(ctx, listSQL, contract, storable(f.Before), cmp.Or(f.Most, mostListed))
+	if f.Sequence != (ledger.Sequence{}) {
+		return s.find(ctx, findBySequence, contract, sequence(f.Sequence), before)
+	}
+	return s.find(ctx, findNewest, contract, before, most)
 }
 
 // mostListed is how many intents are listed unless a filter says another number.
 const mostListed = 100
 
-// storable is the place before which to list. Places are below it if it is 0.
-func storable(before uint64) int64 {
-	if before == 0 || before > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(before)
-}
+const (
+	find           = `SELECT sequence, key, payload, deadline, place, created_at, ended, coalesce(confirmed, false), landed, coalesce(block, 0), why FROM conch.sequencer_intents WHERE contract = $1`
+	findByKey      = find + ` AND pg_catalog.sha256(key) = pg_catalog.sha256($2) AND key = $2`
+	findBySequence = find + ` AND sequence = $2 AND place < $3`
+	findNewest     = find + ` AND place < $2 ORDER BY place DESC LIMIT $3`
+)
 
-func (s *Store) found(ctx context.Context, sql string, args ...any) (all []sequencer.Found, err error) {
+func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequencer.Found, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	rows, err := s.db.readers.Query(ctx, sql, args...)
-	if err != nil {
+	var batch pgx.Batch
+	batch.Queue(inOrder) // or a list of the newest reads all, and sorts them
+	batch.Queue(sql, args...).Query(func(rows pgx.Rows) (err error) {
+		all, err = found(rows)
+		return err
+	})
+	if err := s.db.readers.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
+	return all, nil
+}
+
+func found(rows pgx.Rows) (all []sequencer.Found, err error) {
 	var number, key, payload, landed, why []byte
-	var place, deadline, block int64
+	var accepted time.Time
 	var ended, confirmed bool
-	var at time.Time
-	_, err = pgx.ForEachRow(rows, []any{&number, &place, &key, &payload, &deadline, &at, &ended, &confirmed, &landed, &block, &why}, func() error {
-		one := sequencer.Found{Number: uint64(place), Accepted: at, Ended: ended}
-		one.IntentRow = sender.IntentRow{Sequence: sequenceOf(number), Key: string(key), Payload: slices.Clone(payload), Deadline: uint64(deadline)}
-		if ended {
-			one.Result = sender.Result{Sequence: one.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
+	var deadline, place, block int64
+	columns := []any{&number, &key, &payload, &deadline, &place, &accepted, &ended, &confirmed, &landed, &block, &why}
+	_, err = pgx.ForEachRow(rows, columns, func() error {
+		f := sequencer.Found{
+			IntentRow: sender.IntentRow{Sequence: sequenceOf(number), Key: string(key), Payload: payload, Deadline: uint64(deadline)},
+			Number:    uint64(place), Accepted: accepted, Ended: ended,
 		}
-		all = append(all, one)
+		if ended {
+			f.Result = sender.Result{Sequence: f.Sequence, Confirmed: confirmed, Assembled: hashOf(landed), Block: uint64(block), Why: string(why)}
+		}
+		all = append(all, f)
 		return nil
 	})
 	return all, err
 }
-
-const (
-	foundSQL = `
-	SELECT sequence, place, key, payload, deadline, created_at, ended, coalesce(confirmed, false), landed, coalesce(block, 0), why
-	  FROM conch.sequencer_intents WHERE contract = $1 AND `
-	findSQL = foundSQL + `pg_catalog.sha256(key) = pg_catalog.sha256($2) AND key = $2`
-	oneSQL  = foundSQL + `sequence = $2 AND place < $3::bigint`
-	listSQL = foundSQL + `place < $2::bigint ORDER BY place DESC LIMIT $3::int`
-)
 
 const attemptsSQL = `
 	SELECT n.hash, a.contents FROM ` + hashes + `

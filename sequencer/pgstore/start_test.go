@@ -3,7 +3,9 @@ package pgstore_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"reflect"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,4 +212,22 @@ func TestTwoNodesInOneDatabase(t *testing.T) {
 	change := submitted(2, "b")
 	change.Contract = "another"
 	write(t, s, change)
+}
+
+// Callers that write at once take turns: none is taken for one that comes too late.
+func TestWritesTakeTurns(t *testing.T) {
+	t.Parallel()
+	s := begin(t, opened(t, pgtest.New(t).Config()), 1)
+	var writers sync.WaitGroup
+	for i := range uint64(20) {
+		writers.Go(func() {
+			if _, err := s.Write(t.Context(), []sequencer.Change{submitted(i, fmt.Sprint(i))}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
+	if n := len(load(t, s).Intents); n != 20 {
+		t.Errorf("%d intents are stored, want 20", n)
+	}
 }

@@ -1,6 +1,6 @@
 package ranking
 
-// Circle is the policy of document 002: each node is a point on a circle by its name, each range of a contract is
+// Circle is the policy of document 002, which users call the ring: each node is a point on a circle by its name, each range of a contract is
 // another one, and the node nearest to it comes first. A node's share is the half of the arcs beside it: with one point
 // a node it is anything from a seventh to twice its part, and a dead node's ranges fall to two neighbours.
 type Circle struct{}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
@@ -33,7 +34,7 @@ func odd(t *testing.T, s sequencer.Store) {
 		result := sender.Result{Sequence: in.Sequence, Block: math.MaxUint64, Why: text}
 		write(t, s, owned(sender.Store{Results: []sender.Result{result}}))
 		found, is, err := s.Find(t.Context(), "k", text)
-		want(t, "its result", []any{found.IntentRow, found.Ended, found.Result, is, err}, []any{in, true, result, true, error(nil)})
+		want(t, "its result", []any{found.IntentRow, found.Result, is, err}, []any{in, result, true, error(nil)})
 	}
 }
 
@@ -70,7 +71,7 @@ func random(t *testing.T, s sequencer.Store) {
 	for key := range draw.first {
 		found, is, err := s.Find(t.Context(), "k", key)
 		also, there, _ := model.Find(t.Context(), "k", key)
-		also.Number, also.Accepted = found.Number, found.Accepted // each store has its own
+		found.Number, found.Accepted, also.Number, also.Accepted = 0, time.Time{}, 0, time.Time{} // each has its own
 		want(t, "what has the key "+key, []any{found, is, err}, []any{also, there, error(nil)})
 	}
 }
@@ -137,7 +138,11 @@ func (d *drawing) owner() *sender.Store {
 		n := d.known[d.IntN(len(d.known))]
 		switch d.IntN(4) {
 		case 0:
-			s.Grants = append(s.Grants, grant(n.Counter, byte(30+2*n.Counter)+byte(d.IntN(2)), uint64(d.IntN(3))))
+			g := grant(n.Counter, byte(30+2*n.Counter)+byte(d.IntN(2)), uint64(d.IntN(3)))
+			s.Grants = append(s.Grants, g)
+			if d.IntN(4) == 0 {
+				s.Grants = append(s.Grants, g)
+			}
 		case 1:
 			s.Marks = append(s.Marks, sender.Mark{Sequence: n, Failures: d.IntN(3), GivenUp: []string{"", "late"}[d.IntN(2)]})
 		case 2:
@@ -171,7 +176,7 @@ func (d *drawing) book() *book.Change {
 			c.Late = append(c.Late, ledger.StateID{name})
 		}
 	}
-	if d.IntN(2) == 0 {
+	if d.IntN(4) == 0 {
 		name := byte(220 + d.IntN(30))
 		c.Landed = append(c.Landed, book.Landed{Assembled: ledger.Hash{name}, Whole: whole(ledger.Intent{Owner: "z"}, name)})
 	}

@@ -88,7 +88,7 @@ func (n *Network) Heal() {
 func (n *Network) Join(name string) *Endpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	e := &Endpoint{name: name, network: n, lines: map[string]*line{}}
+	e := &Endpoint{name: name, network: n, lines: map[string]*line{}, claims: map[string]transport.Claims{}}
 	if old := n.nodes[name]; old != nil {
 		old.leave()
 	}
@@ -138,12 +138,16 @@ type Endpoint struct {
 	name    string
 	network *Network
 
-	mu    sync.Mutex
-	lines map[string]*line
-	gone  bool
+	mu     sync.Mutex
+	lines  map[string]*line
+	claims map[string]transport.Claims // by subject
+	gone   bool
 }
 
-var _ transport.Endpoint = (*Endpoint)(nil)
+var (
+	_ transport.Endpoint = (*Endpoint)(nil)
+	_ transport.Claimer  = (*Endpoint)(nil)
+)
 
 // Self implements transport.Endpoint.
 func (e *Endpoint) Self() string { return e.name }
@@ -168,6 +172,27 @@ func (e *Endpoint) Open(subject string) (transport.Line, error) {
 	l := &line{endpoint: e, subject: subject, inbox: make(chan transport.Envelope, inboxSize)}
 	e.lines[subject] = l
 	return l, nil
+}
+
+// Claim implements transport.Claimer.
+func (e *Endpoint) Claim(subject string, claims transport.Claims) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.claims[subject] = claims.Clone()
+	return nil
+}
+
+// Claimed implements transport.Claimer. Claims meet no faults.
+func (e *Endpoint) Claimed(peer, subject string) (transport.Claims, bool) {
+	e.network.mu.Lock()
+	p := e.network.nodes[peer]
+	e.network.mu.Unlock()
+	if p == nil {
+		return nil, false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.claims[subject].Clone(), true
 }
 
 // leave closes all lines.

@@ -110,7 +110,11 @@ func (d *door) leave(raw net.Conn) {
 func (d *door) prove(ctx context.Context, raw net.Conn) {
 	defer d.leave(raw)
 	c, err := d.endpoint.greetStranger(ctx, raw)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil: // Run ends, and nobody is to blame
+		_ = raw.Close()
+		return
+	case err != nil:
 		d.endpoint.refused(handshakeRefusal("", err), raw.RemoteAddr())
 		linger(raw)
 		return

@@ -1,7 +1,6 @@
 package mtls
 
 import (
-	"bytes"
 	"fmt"
 
 	"github.com/conchhq/conch/transport"
@@ -12,16 +11,14 @@ func (e *Endpoint) Claim(subject string, claims transport.Claims) error {
 	if subject == "" || len(subject) > mostName {
 		return fmt.Errorf("the subject %.80q has %d bytes, and 1 to %d are allowed", subject, len(subject), mostName)
 	}
-	own := transport.Claims{}
 	for key, value := range claims {
 		if len(key) > mostKey || len(value) > mostValue {
 			return fmt.Errorf("the claim %.140q has a key of %d bytes and a value of %d: %d and %d are allowed", key, len(key), len(value), mostKey, mostValue)
 		}
-		own[key] = bytes.Clone(value)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	all := len(own)
+	all := len(claims)
 	for other, said := range e.claims {
 		if other != subject {
 			all += len(said)
@@ -30,7 +27,7 @@ func (e *Endpoint) Claim(subject string, claims transport.Claims) error {
 	if all > mostClaims {
 		return fmt.Errorf("%d claims of all subjects, and %d are allowed", all, mostClaims)
 	}
-	e.claims[subject] = own
+	e.claims[subject] = claims.Clone()
 	for _, p := range e.peers {
 		p.greetAgain()
 	}
@@ -48,11 +45,7 @@ func (e *Endpoint) Claimed(name, subject string) (transport.Claims, bool) {
 	if p.claims == nil {
 		return nil, false
 	}
-	said := transport.Claims{}
-	for key, value := range p.claims[subject] {
-		said[key] = bytes.Clone(value)
-	}
-	return said, true
+	return p.claims[subject].Clone(), true
 }
 
 // hello returns the packet in which this node says who it is.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,7 @@ type conn struct {
 	verified *roster // by which it was proven
 	incoming bool
 	since    time.Time
+	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
 }
 
 // admit adds a connection to the list, by which a reload finds it. Of too many of one peer the oldest goes.
@@ -86,6 +88,8 @@ func handshakeRefusal(peer string, err error) *RefusalError {
 	case plain, strings.Contains(text, "protocol version"), strings.Contains(text, "unsupported versions"):
 	case strings.Contains(text, "remote error: tls: "):
 		reason = RefusedUs
+	case errors.Is(err, net.ErrClosed): // by evict
+		reason = TooMany
 	case errors.Is(err, io.EOF), errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		reason = Silent
 	default:

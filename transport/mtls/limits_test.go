@@ -280,7 +280,7 @@ func TestAFloodOfStrangers(t *testing.T) {
 	a.cfg.Peers = []mtls.Peer{pinned(again)}
 	a.reload(t)
 	connected(t, a, again)
-	eventually(t, "they are counted", func() bool { return a.Stats().Strangers[mtls.Silent] >= 36 })
+	eventually(t, "they are counted", func() bool { return a.Stats().Strangers[mtls.TooMany] >= 36 })
 }
 
 // A peer that connects again and again has few connections, and the newest is the one that counts.
@@ -302,14 +302,27 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	if err := say(newer); err != nil {
 		t.Fatal(err)
 	}
+	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
 	if _, err := b.Hear(); err == nil {
 		t.Error("the older connection goes on")
 	}
-	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
 	for range 4 {
 		if _, err := call(t, a, show); err != nil {
 			t.Fatal(err)
 		}
 	}
 	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Links("b")) <= 3 })
+}
+
+// A peer that proves who it is and then says nothing is cut off.
+func TestAPeerWithoutAHello(t *testing.T) {
+	t.Parallel()
+	a, b := impostor(t)
+	if err := b.Send(nil); err != nil { // the header of the request
+		t.Fatal(err)
+	}
+	eventually(t, "it is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] == 1 })
+	if _, err := b.Hear(); err == nil {
+		t.Error("it was answered")
+	}
 }

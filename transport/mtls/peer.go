@@ -43,11 +43,11 @@ func (p *peer) count(change func(*PeerStats)) {
 }
 
 func (p *peer) snapshot() PeerStats {
-	stale := p.queue.expired(time.Now())
+	outdated := p.queue.expired(time.Now())
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Stale, s.Refused = stale, maps.Clone(s.Refused)
+	s.Outdated, s.Refused = outdated, maps.Clone(s.Refused)
 	return s
 }
 
@@ -131,6 +131,6 @@ func (p *peer) spend(bytes int) time.Duration {
 func (p *peer) start(ctx context.Context, e *Endpoint) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { e.send(ctx, p) })
+	running.Go(func() { p.keep(ctx, func(ctx context.Context) error { return e.attempt(ctx, p) }) })
 	p.stop = func() { cancel(); running.Wait() }
 }

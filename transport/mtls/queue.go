@@ -13,8 +13,8 @@ const (
 	queueMost = 8192
 	// frameCost is what a message counts besides its body: memory for the one who waits, work for the one who reads.
 	frameCost = 256
-	// staleAfter is how long a message waits. What is older was sent again by whoever needs an answer.
-	staleAfter = 5 * time.Second
+	// outdatedAfter is how long a message waits. What is older was sent again by whoever needs an answer.
+	outdatedAfter = 5 * time.Second
 )
 
 // queue has what waits for one peer, in order. It is safe for concurrent use.
@@ -22,10 +22,10 @@ type queue struct {
 	most  int           // bytes
 	ready chan struct{} // has a token while somebody should look
 
-	mu    sync.Mutex
-	items []waiting
-	bytes int
-	stale uint64 // how many have waited too long
+	mu       sync.Mutex
+	items    []waiting
+	bytes    int
+	outdated uint64 // how many have waited too long
 }
 
 type waiting struct {
@@ -80,11 +80,11 @@ func (q *queue) pop(packet []byte, now time.Time) (longer []byte, frames int) {
 // expire drops what has waited too long.
 func (q *queue) expire(now time.Time) {
 	old := 0
-	for old < len(q.items) && now.Sub(q.items[old].since) > staleAfter {
+	for old < len(q.items) && now.Sub(q.items[old].since) > outdatedAfter {
 		old++
 	}
 	q.drop(old)
-	q.stale += uint64(old)
+	q.outdated += uint64(old)
 }
 
 // drop removes the first messages.
@@ -107,7 +107,7 @@ func (q *queue) expired(now time.Time) uint64 {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.expire(now)
-	return q.stale
+	return q.outdated
 }
 
 // limit changes how many bytes may wait.

@@ -26,18 +26,21 @@ func TestTheQueueHasLimits(t *testing.T) {
 			t.Fatalf("message %d: %v", i, err)
 		}
 	}
-	if err := q.push("s", nil, now.Add(staleAfter)); !errors.Is(err, transport.ErrFull) {
+	if err := q.push("s", nil, now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
 		t.Errorf("over the bytes: got error %v, want ErrFull", err)
 	}
-	if err := q.push("s", []byte("new"), now.Add(staleAfter+1)); err != nil {
+	if err := q.push("s", []byte("new"), now.Add(outdatedAfter+1)); err != nil {
 		t.Errorf("when all others have waited too long: %v", err)
 	}
-	packet, frames := q.pop([]byte{kindBatch}, now.Add(staleAfter+1))
+	packet, frames := q.pop([]byte{kindBatch}, now.Add(outdatedAfter+1))
 	if got := bodies(t, packet); frames != 1 || fmt.Sprint(got) != "[new]" || q.expired(now) != 10 || q.bytes != 0 {
-		t.Errorf("got %q, %d stale and %d bytes left; want the new one, 10 and none", got, q.stale, q.bytes)
+		t.Errorf("got %q, %d outdated and %d bytes left; want the new one, 10 and none", got, q.outdated, q.bytes)
 	}
 	if err := q.push("s", make([]byte, transport.MostBody), now); err != nil {
 		t.Errorf("one message has room in any queue: %v", err)
+	}
+	if _, frames := q.pop(nil, now.Add(outdatedAfter+1)); frames != 0 || q.outdated != 11 {
+		t.Errorf("%d frames that have waited too long, and %d were dropped; want none and 11", frames, q.outdated)
 	}
 	many := newQueue(1 << 30)
 	for i := range queueMost + 1 {
@@ -113,6 +116,22 @@ func TestTheInboxIsFair(t *testing.T) {
 	}
 	if large.put("a", []byte{1}) {
 		t.Error("more than the most bytes have room")
+	}
+}
+
+// What a connection had sent before a reload cut it is not delivered after that.
+func TestACutConnectionIsNotHeard(t *testing.T) {
+	t.Parallel()
+	p := newPeer("b", "", Config{}.withDefaults())
+	e := &Endpoint{lines: map[string]*line{}}
+	c := &conn{peer: p}
+	packet := appendFrame([]byte{kindBatch}, "s", []byte("body"))
+	if frames, err := e.take(c, packet); frames != 1 || err != nil {
+		t.Errorf("%d frames, error %v; want one", frames, err)
+	}
+	c.cut.Store(true)
+	if frames, err := e.take(c, packet); frames != 0 || err == nil {
+		t.Errorf("%d frames, error %v; want none", frames, err)
 	}
 }
 

@@ -23,7 +23,7 @@ const (
 	OtherVersion  Reason = "other version"  // it speaks another version of the protocol
 	Malformed     Reason = "malformed"      // it sent what cannot be read
 	Silent        Reason = "silent"         // it did not say in time who it is
-	TooMany       Reason = "too many"       // it held more connections than allowed
+	TooMany       Reason = "too many"       // it had more connections than allowed, or was the oldest of too many strangers
 )
 
 // RefusalError says why a connection was refused, or could not be made.

@@ -2,6 +2,7 @@ package mtls_test
 
 import (
 	"context"
+	"crypto/ecdsa"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -177,7 +178,7 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	stream, err := mtls.NewRaw(ctx, link)
 	if err != nil {
@@ -190,6 +191,10 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 func TestWhatAPeerMustNotSay(t *testing.T) {
 	t.Parallel()
 	right := mtls.HelloOf(mtls.Version, "b", nil)
+	many := transport.Claims{}
+	for i := range 1025 {
+		many[fmt.Sprint(i)] = nil
+	}
 	for what, c := range map[string]struct {
 		packets [][]byte
 		reason  mtls.Reason
@@ -199,6 +204,7 @@ func TestWhatAPeerMustNotSay(t *testing.T) {
 		"another version":      {[][]byte{mtls.HelloOf(mtls.Version+1, "b", nil)}, mtls.OtherVersion},
 		"no hello":             {[][]byte{mtls.BatchOf("s", nil, 1)}, mtls.Malformed},
 		"a hello cut off":      {[][]byte{right[:len(right)-1]}, mtls.Malformed},
+		"a claim too many":     {[][]byte{mtls.HelloOf(mtls.Version, "b", map[string]transport.Claims{"s": many})}, mtls.Malformed},
 		"nothing":              {[][]byte{{}}, mtls.Malformed},
 		"a batch cut off":      {[][]byte{right, append(mtls.BatchOf("x", nil, 1), 200)}, mtls.Malformed},
 		"a kind unknown":       {[][]byte{right, {9}}, mtls.Malformed},
@@ -249,4 +255,25 @@ func TestBothSidesLearnOfARefusal(t *testing.T) {
 		return a.Stats().Peers["sea"].Refused[mtls.OtherName] > 0
 	})
 	eventually(t, "who answers for d is b", func() bool { return a.Stats().Peers["d"].Refused[mtls.OtherName] > 0 })
+}
+
+// A peer that is known by its key may show a certificate of a CA, whose time counts all the same.
+func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
+	t.Parallel()
+	authority := authority(t)
+	key, valid, current := authority.issue(t, -time.Minute, time.Minute, "whatever")
+	i, err := mtls.LoadIdentity(key, valid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private, _ := mtls.CertificateOf(i).PrivateKey.(*ecdsa.PrivateKey)
+	_, old := authority.sign(t, private, -2*time.Minute, -time.Minute, "whatever")
+	a := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
+	a.cfg.Peers = []mtls.Peer{{Name: "b", URL: "https://127.0.0.1:1", Key: i.Fingerprint().String()}}
+	a.reload(t)
+	a.run(t)
+	_, _ = call(t, a, old)
+	eventually(t, "it is refused as expired", func() bool { return a.Stats().Peers["b"].Refused[mtls.Expired] == 1 })
+	_, _ = call(t, a, current)
+	eventually(t, "the valid one is accepted", func() bool { return len(a.Links("b")) == 1 })
 }

@@ -46,6 +46,7 @@ func (e *Endpoint) Reload(c Config) error {
 	for _, link := range e.conns {
 		name, err := known.who(link.tls.ConnectionState().PeerCertificates, now)
 		if err != nil || name != link.peer.name || e.peers[name] != link.peer {
+			link.cut.Store(true)
 			shut(link.tls)
 		}
 	}

@@ -154,6 +154,17 @@ func TestReloadFollowsAnAddress(t *testing.T) {
 	all := network(t, "a", "b")
 	a, b := all["a"], all["b"]
 	connected(t, a, b)
+	detour := newProxy(t, b.Addr().String())
+	a.cfg.Peers[0].URL = "https://" + detour.Addr().String()
+	a.reload(t)
+	eventually(t, "a goes by the new address while the old one still works", func() bool {
+		for link := range a.Links("b") {
+			if strings.HasSuffix(link, " "+detour.Addr().String()) {
+				return a.Stats().Peers["b"].Connected
+			}
+		}
+		return false
+	})
 	b.stop()
 	again := listen(t, b.cfg) // on another port
 	again.reload(t)

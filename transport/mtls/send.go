@@ -18,11 +18,12 @@ const (
 	lasting = 10 * time.Second
 )
 
-// send keeps a connection to a peer, over which its queue leaves, until the context ends.
-func (e *Endpoint) send(ctx context.Context, p *peer) {
+// keep keeps a connection to the peer until the context ends: it calls attempt, which returns why one has ended, again
+// and again.
+func (p *peer) keep(ctx context.Context, attempt func(context.Context) error) {
 	for failures := 1; ; failures++ {
 		began := time.Now()
-		err := e.attempt(ctx, p)
+		err := attempt(ctx)
 		if ctx.Err() != nil {
 			p.count(func(s *PeerStats) { s.Connected = false })
 			return
@@ -31,15 +32,24 @@ func (e *Endpoint) send(ctx context.Context, p *peer) {
 		if time.Since(began) > lasting {
 			failures = 1
 		}
-		late := time.NewTimer(jitter(pause(failures)))
-		select {
-		case <-late.C:
-		case <-p.kick:
+		await(ctx, jitter(firstPause), nil) // whoever kicks
+		if await(ctx, jitter(pause(failures))-firstPause, p.kick) {
 			failures = 0
-		case <-ctx.Done():
 		}
-		late.Stop()
 	}
+}
+
+// await waits, and reports whether it was kicked before the time was over.
+func await(ctx context.Context, d time.Duration, kick <-chan struct{}) (kicked bool) {
+	late := time.NewTimer(d)
+	defer late.Stop()
+	select {
+	case <-late.C:
+	case <-kick:
+		return true
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // attempt connects to the peer and sends until the connection ends.
@@ -64,33 +74,29 @@ func (e *Endpoint) attempt(ctx context.Context, p *peer) error {
 	}()
 	defer func() {
 		end(nil)
-		_ = link.Close()
+		shut(link)
 		<-listened
 		_ = stream.CloseRequest()
 		_ = stream.CloseResponse()
 	}()
 	_ = p.greeting()
 	if err := stream.Send(&outgoing{e.hello()}); err == nil { // otherwise the listener knows why
-		e.pump(ctx, p, stream, greeted)
+		if !e.pump(ctx, p, stream, greeted) {
+			return refuse(p.name, Silent, "it did not say hello within %v", introduction)
+		}
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(introduction):
-		return refuse(p.name, Silent, "it said nothing within %v", introduction)
+		return refuse(p.name, Ended, "the connection took no more, and did not end")
 	}
 }
 
-// pump sends what waits until the connection ends.
-func (e *Endpoint) pump(ctx context.Context, p *peer, stream connect.StreamingClientConn, greeted <-chan struct{}) {
-	late := time.NewTimer(introduction)
-	defer late.Stop()
-	select {
-	case <-greeted:
-	case <-late.C:
-		return
-	case <-ctx.Done():
-		return
+// pump sends what waits until the connection ends. It is false if the peer has not said hello in time.
+func (e *Endpoint) pump(ctx context.Context, p *peer, stream connect.StreamingClientConn, greeted <-chan struct{}) bool {
+	if !await(ctx, introduction, greeted) {
+		return ctx.Err() != nil
 	}
 	p.queue.wake()
 	packet := make([]byte, 0, fullBatch)
@@ -98,17 +104,17 @@ func (e *Endpoint) pump(ctx context.Context, p *peer, stream connect.StreamingCl
 		select {
 		case <-p.queue.ready:
 		case <-ctx.Done():
-			return
+			return true
 		}
 		if p.greeting() && stream.Send(&outgoing{e.hello()}) != nil {
-			return
+			return true
 		}
 		var frames int
 		if packet, frames = p.queue.pop(append(packet[:0], kindBatch), time.Now()); frames == 0 {
 			continue
 		}
 		if stream.Send(&outgoing{packet}) != nil {
-			return
+			return true
 		}
 		bytes := len(packet)
 		p.count(func(s *PeerStats) { s.Sent += uint64(frames); s.SentBytes += uint64(bytes) })

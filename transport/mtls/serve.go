@@ -48,12 +48,12 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
+	if err := stream.Send(&outgoing{e.hello()}); err != nil { // a peer that does not read it holds up itself
+		return err
+	}
 	e.current(c)
 	c.peer.heard(c, h)
 	defer c.peer.unheard(c)
-	if err := stream.Send(&outgoing{e.hello()}); err != nil {
-		return err
-	}
 	for {
 		if err := stream.Receive(&in); err != nil {
 			return broken(err)
@@ -85,6 +85,9 @@ func broken(err error) error {
 // take delivers a packet.
 func (e *Endpoint) take(c *conn, packet []byte) (frames int, err error) {
 	p := c.peer
+	if c.cut.Load() {
+		return 0, refuse(p.name, UnknownKey, "it was removed a moment ago")
+	}
 	if len(packet) == 0 {
 		return 0, refuse(p.name, Malformed, "an empty packet")
 	}

@@ -17,7 +17,7 @@ type PeerStats struct {
 	Received      uint64 // messages that arrived, also those dropped
 	ReceivedBytes uint64 // of their bodies
 	Full          uint64 // messages that Send refused with transport.ErrFull
-	Stale         uint64 // messages that waited too long and were dropped
+	Outdated      uint64 // messages that waited too long and were dropped
 	Dropped       uint64 // messages that arrived and found the inbox full
 	Unread        uint64 // messages that arrived for a subject without a line
 	Braked        uint64 // times that it sent more than its rate, and was made to wait

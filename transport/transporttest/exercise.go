@@ -29,6 +29,7 @@ func Exercise(t *testing.T, open Open) {
 		"AFullInboxHoldsUpNoOne": aFullInboxHoldsUpNoOne,
 		"AClosedLineIsSilent":    aClosedLineIsSilent,
 		"TheLargestBody":         theLargestBody,
+		"ClaimsAreRead":          claimsAreRead,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -201,5 +202,50 @@ func theLargestBody(t *testing.T, open Open) {
 	send(t, from, "b", body)
 	if e := receive(t, to); !bytes.Equal(e.Body, body) {
 		t.Errorf("received %d bytes, want the %d that were sent", len(e.Body), len(body))
+	}
+}
+
+// What a node claims is read by its peers, also when it changes.
+func claimsAreRead(t *testing.T, open Open) {
+	nodes := open(t, "a", "b")
+	a, ok := nodes["a"].(transport.Claimer)
+	b, too := nodes["b"].(transport.Claimer)
+	if !ok || !too {
+		t.Skip("the endpoints carry no claims")
+	}
+	read := func(subject, want string) {
+		t.Helper()
+		late, look := time.NewTimer(patience), time.NewTicker(time.Millisecond)
+		defer late.Stop()
+		defer look.Stop()
+		for {
+			claims, heard := b.Claimed("a", subject)
+			if got := fmt.Sprintf("%s", map[string][]byte(claims)); heard && got == want {
+				for _, value := range claims {
+					clear(value) // the reader's own
+				}
+				return
+			}
+			select {
+			case <-look.C:
+			case <-late.C:
+				t.Fatalf("b reads %q of a, heard %v; want %s", claims, heard, want)
+			}
+		}
+	}
+	read("s", "map[]")
+	value := []byte("1")
+	for _, claims := range []transport.Claims{{"k": value}, {"k": []byte("2"), "l": nil}, nil} {
+		if err := a.Claim("s", claims); err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("%s", map[string][]byte(claims.Clone()))
+		value[0] = 'X' // the endpoint has a copy
+		read("s", want)
+		read("s", want)
+		read("other", "map[]")
+	}
+	if _, heard := b.Claimed("nobody", "s"); heard {
+		t.Error("nobody was heard")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/internal/sim"
 	"github.com/conchhq/conch/internal/sim/committee"
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // nightly reports whether there is time for many seeds.
@@ -56,6 +57,29 @@ func TestCommittees(t *testing.T) {
 				report(t, committee.Run(c))
 			}
 		})
+	}
+}
+
+// P3: the same with the ring of document 002, whose nodes have other shares and other successors. Preference decides only
+// whom a sender chooses, so nothing else may depend on it.
+func TestCommitteesOnTheRing(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(60)
+	if nightly() {
+		seeds = 1000
+	} else if few() {
+		seeds = 8
+	}
+	differs := false
+	for seed := uint64(1); seed <= seeds && !t.Failed(); seed++ {
+		c := committee.Config{Seed: seed, Nodes: int(2 + seed%6), Intents: 12, Faults: 15 * time.Second, Policy: ranking.RingName}
+		r := committee.Run(c)
+		report(t, r)
+		c.Policy = ""
+		differs = differs || seed < 4 && committee.Run(c).Trace != r.Trace
+	}
+	if !differs {
+		t.Error("worlds with the ring are those without it")
 	}
 }
 

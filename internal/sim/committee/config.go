@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/conchhq/conch/sequencer/ranking"
 )
 
 // blockTime is the time between two blocks.
@@ -18,6 +20,7 @@ type Config struct {
 	Intents int           // that users hand in while there are faults; 40
 	Needed  int           // endorsements; a majority
 	Range   uint64        // blocks for which the ranking stays the same; 10
+	Policy  string        // how the committee is ranked; ranking.RendezvousName
 	Faults  time.Duration // while users hand their intents in; a minute
 	Scene   string        // a world with one trouble, or empty for one with every fault
 	Break   string        // a rule to leave out, or empty
@@ -59,5 +62,33 @@ func (c Config) Validate() error {
 	fault(c.Needed < 1 || c.Needed > c.Nodes, "%d endorsements of %d members", c.Needed, c.Nodes)
 	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q", c.Scene)
 	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q", c.Break)
+	_, is := ranking.Named(c.Policy)
+	fault(!is, "no committee is ranked by %q: it is one of %q", c.Policy, ranking.Names())
 	return errors.Join(faults...)
+}
+
+// Policies returns the names by which a committee may be ranked, the default first.
+func Policies() []string { return ranking.Names() }
+
+// line is the command that repeats the run.
+func (r *run) line() string {
+	line := fmt.Sprintf("conch sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
+	if r.cfg.Faults != time.Minute {
+		line += " --faults " + r.cfg.Faults.String()
+	}
+	if r.cfg.Calm {
+		line += " --calm"
+	}
+	if r.scene != nil {
+		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
+	} else if r.cfg.Range != 10 {
+		line += fmt.Sprint(" --range ", r.cfg.Range)
+	}
+	if r.cfg.Policy != "" {
+		line += " --policy " + r.cfg.Policy
+	}
+	if r.broken != "" {
+		line += " --break " + r.broken
+	}
+	return line
 }

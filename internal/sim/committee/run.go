@@ -117,7 +117,7 @@ func newRun(cfg Config) *run {
 		inherits: map[*node]*inheritance{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
 	r.scheme = r.schemeOf()
-	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1"}
+	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
 	if r.scene != nil && r.scene.story {
 		r.words = newTeller(r)
 	}
@@ -131,7 +131,7 @@ func newRun(cfg Config) *run {
 		r.nodes, r.byAccount[a], r.rank[a] = append(r.nodes, n), n, int(w.Draw()>>40)
 	}
 	r.contract.Committee = r.contract.Members
-	r.committee, _ = ranking.NewCommittee(r.contract.Address, names, r.contract.Range, ranking.Rendezvous{}) // the configuration is valid
+	r.committee, _ = r.contract.Ranking() // the configuration is valid
 	r.chain = newChain(r, r.contract, r.scheme)
 	if cfg.Calm || r.scene != nil {
 		r.quiet = true
@@ -365,26 +365,6 @@ func (r *run) violate(invariant, detail string) {
 	}
 	r.note("violated", invariant+": "+detail, 0)
 	r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
-}
-
-// line is the command that repeats the run.
-func (r *run) line() string {
-	line := fmt.Sprintf("conch sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
-	if r.cfg.Faults != time.Minute {
-		line += " --faults " + r.cfg.Faults.String()
-	}
-	if r.cfg.Calm {
-		line += " --calm"
-	}
-	if r.scene != nil {
-		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
-	} else if r.cfg.Range != 10 {
-		line += fmt.Sprint(" --range ", r.cfg.Range)
-	}
-	if r.broken != "" {
-		line += " --break " + r.broken
-	}
-	return line
 }
 
 // publish tells all nodes that are up what the chain did.

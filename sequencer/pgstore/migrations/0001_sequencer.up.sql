@@ -45,8 +45,8 @@ CREATE TABLE conch.sequencer_intents (
 ) WITH (fillfactor = 80);                                   -- marks rewrite a row in place
 -- A key may be longer than what fits in an index.
 CREATE UNIQUE INDEX sequencer_intents_key ON conch.sequencer_intents (contract, sha256(key));
-CREATE UNIQUE INDEX sequencer_intents_place ON conch.sequencer_intents (contract, place);
-CREATE INDEX sequencer_intents_open ON conch.sequencer_intents (contract, place) WHERE NOT ended;
+CREATE INDEX sequencer_intents_place ON conch.sequencer_intents (contract, place);
+CREATE INDEX sequencer_intents_open ON conch.sequencer_intents (contract, ended, place) WHERE NOT ended;
 
 -- Grants that have left, or may have.
 CREATE TABLE conch.sequencer_grants (

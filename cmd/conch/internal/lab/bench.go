@@ -30,16 +30,18 @@ func (l lab) bench() *cobra.Command {
 		Short: "measure, each figure beside the raw ceiling of the same run",
 		Long: `bench measures what conch costs and how fast it is, each figure beside what the
 same run measured without conch: the clock, the lock, the transaction, the chain's
-node. Without a name it runs ` + all + `, one after the other.
+node, the signatures. Without a name it runs ` + all + `, one after the other.
 
 It starts a private Postgres on a disk, with fsync on, and separate conch processes,
 which it kills, stops and cuts off. With --db it measures on that server instead, in a
 database that it creates and drops: the role needs CREATEDB. CONCH_DB_URL and PG* are
 not read, so that no server is used by accident. The bench pending needs
-conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
+conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE. The bench
+sequencer needs neither: it runs in this process, with a store and a ledger in memory.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
+  conch bench sequencer --quick
   conch bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -83,7 +85,8 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 		}
 	}
 	cfg.Database = l.DB
-	if cfg.Database == "" {
+	served := slices.ContainsFunc(names, func(name string) bool { return name != "sequencer" })
+	if cfg.Database == "" && served {
 		if _, err := postmaster.Binaries(ctx); err != nil {
 			return cli.Usagef("%w", err)
 		}

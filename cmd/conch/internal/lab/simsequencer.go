@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/sim"
@@ -37,21 +38,14 @@ which it shows:
 ` + ruleList(committee.Rules()),
 		Example: `  conch sim sequencer --nodes 5 --seed 1
   conch sim sequencer --scene cut-link
+  conch sim sequencer --policy ring --runs 100
   conch sim sequencer --runs 1000 --json
   conch sim sequencer --runs 20 --break sequence-per-intent`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&cfg.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
-	flags.Uint64Var(&cfg.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	worldFlags(flags, &cfg)
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.IntVar(&cfg.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
-	flags.IntVar(&cfg.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
-	flags.Uint64Var(&cfg.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")
-	flags.DurationVar(&cfg.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
-	flags.BoolVar(&cfg.Calm, "calm", false, "a world without faults")
-	flags.StringVar(&cfg.Scene, "scene", "", "a world with one `trouble`")
-	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
 	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
@@ -91,4 +85,18 @@ func sceneList() string {
 		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// worldFlags adds the flags that say what world it is.
+func worldFlags(flags *pflag.FlagSet, c *committee.Config) {
+	flags.IntVar(&c.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
+	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.IntVar(&c.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
+	flags.IntVar(&c.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
+	flags.Uint64Var(&c.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")
+	flags.StringVar(&c.Policy, "policy", "", "by which `name` the committee is ranked: "+strings.Join(committee.Policies(), " or ")+"; default the first")
+	flags.DurationVar(&c.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
+	flags.BoolVar(&c.Calm, "calm", false, "a world without faults")
+	flags.StringVar(&c.Scene, "scene", "", "a world with one `trouble`")
+	flags.StringVar(&c.Break, "break", "", "leave out this `rule`")
 }

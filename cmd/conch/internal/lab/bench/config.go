@@ -47,6 +47,10 @@ type amounts struct {
 	files, filings          int           // of several chunks, per round, and rounds
 	smallFiles              int
 	scopes                  []int
+	users, payRounds        int           // of a contract, and pairs of paying
+	paying, living          time.Duration // of users, and of those beside a dead one
+	strikes                 int           // coordinators stopped
+	contracts, busy         int           // of one node, and those in which something happens
 }
 
 func (c Config) amounts() amounts {
@@ -56,6 +60,7 @@ func (c Config) amounts() amounts {
 			slice: 200 * time.Millisecond, loop: 10 * time.Millisecond, rest: c.Lease, scopes: []int{1, 100},
 			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000, accounts: 50,
 			files: 20, filings: 1, smallFiles: 60,
+			users: 50, payRounds: 1, paying: 200 * time.Millisecond, living: 2 * time.Second, strikes: 1, contracts: 500, busy: 5,
 		}
 	}
 	return amounts{
@@ -75,11 +80,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending", "files"}
+var order = []string{"gate", "fence", "election", "pending", "files", "sequencer"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }

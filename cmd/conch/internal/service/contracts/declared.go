@@ -11,7 +11,7 @@ import (
 // declaration returns what the contract on a chain has to say.
 func declaration(a Agreed, chainID uint64) ledger.Contract {
 	c := ledger.Contract{
-		Chain: chainID, Address: a.Address, Needed: a.Endorsements, Range: uint64(a.RangeSize), Depth: uint64(a.Depth), Life: uint64(a.Life), Domain: domainOf(a),
+		Chain: chainID, Address: a.Address, Needed: a.Endorsements, Range: uint64(a.RangeSize), Depth: uint64(a.Depth), Life: uint64(a.Life), Domain: domainOf(a), Policy: a.Policy,
 	}
 	for _, name := range a.Members {
 		c.Members = append(c.Members, a.accountOf(name))

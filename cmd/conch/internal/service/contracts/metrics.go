@@ -86,7 +86,7 @@ func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
 	count(messagesDesc, s.Sent, "sent")
 	count(messagesDesc, s.Received, "received")
 	count(droppedDesc, s.Full, "full")
-	count(droppedDesc, s.Stale, "stale")
+	count(droppedDesc, s.Outdated, "outdated")
 	count(droppedDesc, s.Dropped, "inbox")
 	for reason, n := range s.Refused {
 		count(refusedDesc, n, string(reason))

@@ -164,6 +164,7 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	try("change", store.Write(ctx, token, pending.Batch{Account: account, Changes: []pending.Change{{Status: pending.Finalized, Hash: attempt(2).Hash, Intent: pending.Done}}}))
 	hold := pending.Batch{Account: account, Number: 1, Hold: &pending.Hold{Intent: in.ID, Why: "it waits"}}
 	try("hold", store.Write(ctx, token, hold))
+	try("put off", store.Write(ctx, token, pending.Batch{Account: account, Held: []pending.Held{{Intent: other.ID, Refusal: pending.Refusal{Times: 1}}}}))
 	try("reject", store.Write(ctx, token, pending.Batch{Account: account, Rejects: []pending.Reject{{Intent: other.ID, Why: "no"}}}))
 	_, err = store.Get(ctx, in.ID)
 	try("get", err)
@@ -186,6 +187,8 @@ var needs = map[string]string{
 	"node: UPDATE (nonce) ON conch.intents":                                                      "assign",
 	"node: UPDATE (fate) ON conch.intents":                                                       "reject",
 	"node: UPDATE (why) ON conch.intents":                                                        "reject",
+	"node: UPDATE (refusals) ON conch.intents":                                                   "assign",
+	"node: UPDATE (held_until) ON conch.intents":                                                 "assign",
 	"node: UPDATE (cancel) ON conch.intents":                                                     "cancel",
 	"node: SELECT ON conch.pending_accounts":                                                     "claim",
 	"node: INSERT ON conch.pending_accounts":                                                     "claim",
@@ -204,6 +207,8 @@ var needs = map[string]string{
 	"node: EXECUTE ON function conch.pending_history(OUT system_id bigint, OUT timeline bigint)": "load",
 	"node: EXECUTE ON function conch.pending_claim(chain text, account bytea, scope text, epoch bigint, write bigint)": "claim",
 	"node: EXECUTE ON function conch.pending_given(given bigint, wanted bigint)":                                       "assign",
+	"node: SELECT ON conch.pending_floors":                                                                             "load",
+	"node: EXECUTE ON function conch.pending_floor(chain text, account bytea, lowest bigint)":                          "change",
 	"node: SELECT ON conch.archived_intents":                                                                           "accept",
 	"node: SELECT ON conch.archived_transactions":                                                                      "get",
 	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)":         "archive",
@@ -230,6 +235,9 @@ func TestGrantsOnPendingTransactions(t *testing.T) {
 	needs := maps.Clone(needs)
 	for _, column := range []string{"state", "block_hash", "block_number", "failed", "final", "watched", "intent", "epoch", "write", "witnesses", "waits"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_transactions"] = "change"
+	}
+	for _, column := range []string{"held_cause", "held_why", "held_height", "held_nonce", "held_since"} {
+		needs["node: UPDATE ("+column+") ON conch.intents"] = "put off"
 	}
 	for _, column := range []string{"intent", "why", "since", "epoch", "write"} {
 		needs["node: UPDATE ("+column+") ON conch.pending_holds"] = "hold"
@@ -268,7 +276,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 		c.node: {
 			`DELETE FROM conch.intents`, `UPDATE conch.intents SET value = 0`, `DELETE FROM conch.pending_transactions`,
 			`UPDATE conch.pending_transactions SET nonce = 0`, `UPDATE conch.pending_attempts SET signed = ''`,
-			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `TRUNCATE conch.intents CASCADE`,
+			`DELETE FROM conch.pending_attempts`, `UPDATE conch.pending_accounts SET scope = 'mine'`, `UPDATE conch.pending_floors SET nonce = 9`, `TRUNCATE conch.intents CASCADE`,
 			`INSERT INTO conch.archived_intents DEFAULT VALUES`, `DELETE FROM conch.archived_intents`, `SELECT signed FROM conch.archived_attempts`,
 		},
 	} {
@@ -281,7 +289,7 @@ func TestGrantsOnPendingTransactionsAreNarrow(t *testing.T) {
 	}
 	rows, err := c.db.Connect(t).Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = 'conch'::regnamespace
 		AND relkind IN ('r', 'v', 'p', 'm') AND (relname LIKE '%pending%' OR relname LIKE '%intent%' OR relname LIKE 'archived%') AND relname <> ALL ($1)`,
-		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
+		[]string{"intents", "pending_transactions", "pending_accounts", "pending_attempts", "pending_holds", "pending_floors", "pending_schema_version", "archived_intents", "archived_transactions", "archived_attempts"})
 	if err != nil {
 		t.Fatal(err)
 	}

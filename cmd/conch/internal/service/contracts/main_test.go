@@ -1,0 +1,64 @@
+package contracts
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/sequencer/pgstore"
+)
+
+func TestMain(m *testing.M) {
+	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
+		if err := migrate.Up(ctx, conn, migrate.Set{Files: pgmint.Migrations()}, nil); err != nil {
+			return err
+		}
+		return pgstore.Up(ctx, conn, nil)
+	})
+	pgtest.Main(m)
+}
+
+const (
+	scope    = "sequencer:test"
+	patience = 30 * time.Second
+)
+
+func run(t *testing.T, conn *pgx.Conn, sql string, args ...any) {
+	t.Helper()
+	if _, err := conn.Exec(t.Context(), sql, args...); err != nil {
+		t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+// lead makes a candidate the leader of the scope, as soon as it can, as an elector does that has waited for a lease. Leave ends
+// its session.
+func lead(t *testing.T, url, id string, lease time.Duration) (token fence.Token, leave func()) {
+	t.Helper()
+	mint, err := pgmint.New(pgmint.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(mint.Close)
+	session, err := mint.Open(t.Context(), election.Candidate{ID: id, Lease: lease, Longest: lease, Takeover: election.Strict, Scopes: []string{scope}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave = func() { _ = session.Close() }
+	t.Cleanup(leave)
+	pgtest.Eventually(t, patience, id+" leads", func() bool {
+		won, err := session.Try(t.Context(), []election.Bid{{Scope: scope, Lease: lease, Block: 100 * time.Millisecond, Evict: true}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		token = won[0].Token
+		return won[0].Outcome == election.Won
+	})
+	return token, leave
+}

@@ -1,0 +1,130 @@
+package sequencer
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+// place is a contract at this node, and belongs to the loop. When nothing happens in it for a while it falls asleep: what
+// it was is in the store, and the next event reads it from there, as a start does (P42). A node may have many contracts in
+// which nothing happens: one that sleeps has no machines, no goroutine, and does not follow its ledger. It comes to no harm:
+// whatever happens in a contract begins with a message to each of its members.
+type place struct {
+	set     *Contract
+	open    *contract         // nil while it sleeps
+	waits   []func(*contract) // until it is read, and has caught up with its ledger
+	opening bool
+	number  uint64 // of the last request of its coordinator
+}
+
+// mostWaits is how many events wait until a contract is read. What comes then is lost, as messages may be.
+const mostWaits = 10_000
+
+// begin opens the contracts in which something is under way. The others are read for their faults.
+func (n *Node) begin(ctx context.Context) error {
+	for i := range n.cfg.Contracts {
+		p := &place{set: &n.cfg.Contracts[i]}
+		c, err := n.open(ctx, p, 0)
+		if err != nil {
+			return fmt.Errorf("contract %s: %w", p.set.Declared.Address, err)
+		}
+		if n.contracts[c.address()] = p; !c.idle() {
+			n.own = append(n.own, func() { n.wake(p, c) })
+		}
+	}
+	return nil
+}
+
+// with does something with a contract's machines, now or when they are there.
+func (n *Node) with(p *place, do func(*contract)) {
+	if p.open != nil && !p.open.behind {
+		p.open.busyAt = n.now()
+		do(p.open)
+		return
+	}
+	if len(p.waits) == mostWaits {
+		n.cfg.Log.Warn("a contract takes long to be read, and a message is lost", "contract", p.set.Declared.Address)
+		return
+	}
+	if p.waits = append(p.waits, do); p.opening || p.open != nil {
+		return
+	}
+	p.opening = true
+	number := p.number
+	n.group.Go(func() {
+		n.insist("a contract cannot be read", p.set.Declared.Address, func(ctx context.Context) error {
+			c, err := n.open(ctx, p, number)
+			if err == nil {
+				n.post(func() { n.wake(p, c) })
+			}
+			return err
+		})
+	})
+}
+
+// tell tells a contract's sender something.
+func (n *Node) tell(p *place, in sender.Input) { n.with(p, func(c *contract) { c.toSender(in) }) }
+
+// wake begins with a contract's machines. What waits for them goes on waiting until they know of the blocks of the
+// meantime: they would else speak of heights that are long past.
+func (n *Node) wake(p *place, c *contract) {
+	c.ctx, c.stop = context.WithCancel(n.ctx)
+	c.busyAt = n.now()
+	p.open, p.opening = c, false
+	n.awake = append(n.awake, p)
+	n.many.Store(int64(len(n.awake)))
+	n.group.Go(c.follow)
+	c.toSender(sender.Tick{}) // what is to be done first
+	c.toCoordinator(coordinator.Tick{})
+	if !c.behind {
+		n.ready(p)
+	}
+}
+
+// mostBehind is how long events wait for a ledger that does not tell of its blocks.
+const mostBehind = 2 * time.Second
+
+// ready does what has waited.
+func (n *Node) ready(p *place) {
+	waits := p.waits
+	p.open.behind, p.waits = false, nil
+	for _, do := range waits {
+		n.with(p, do)
+	}
+}
+
+// rest lets contracts fall asleep in which nothing happens.
+func (n *Node) rest() {
+	now := n.now()
+	for _, p := range n.awake {
+		if p.open.behind && now-p.open.busyAt >= mostBehind {
+			n.ready(p)
+		}
+	}
+	n.awake = slices.DeleteFunc(n.awake, func(p *place) bool {
+		c := p.open
+		if c.behind || now-c.busyAt < n.cfg.SleepAfter || !c.idle() {
+			return false
+		}
+		c.stop()
+		if p.open = nil; c.coordinator != nil {
+			p.number = c.coordinator.Number()
+		}
+		return true
+	})
+	n.many.Store(int64(len(n.awake)))
+}
+
+// Awake returns in how many contracts something happens, or did so lately.
+func (n *Node) Awake() int { return int(n.many.Load()) }
+
+// idle reports whether the store has all of the contract.
+func (c *contract) idle() bool {
+	return len(c.unsent) == 0 && c.writing == 0 && !c.sending && c.sender.Idle() && (c.coordinator == nil || c.coordinator.Idle()) &&
+		c.endorser.Idle() && c.book.Idle()
+}

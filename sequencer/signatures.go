@@ -1,0 +1,95 @@
+package sequencer
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+func signs(b wire.Body) bool {
+	switch b.(type) {
+	case wire.Endorsed, wire.Granted:
+		return true
+	}
+	return false
+}
+
+// part is how many signatures a worker makes or verifies at a time: a batch has hundreds, which all processors share, and
+// the loop gets its turn in between.
+const part = 16
+
+// parts has workers do something for each number below many, and then something once all is done.
+func (n *Node) parts(many int, do func(i int), then func()) {
+	var left atomic.Int64
+	left.Store(int64(max((many+part-1)/part, 1)))
+	for from := 0; from == 0 || from < many; from += part {
+		n.job(func() {
+			for i := from; i < min(from+part, many); i++ {
+				do(i)
+			}
+			if left.Add(-1) == 0 {
+				then()
+			}
+		})
+	}
+}
+
+// sign adds the signatures. If the keys fail nothing is sent, and the other side asks again.
+func (c *contract) sign(body wire.Body, then func(wire.Body)) {
+	var failed atomic.Bool
+	sign := func(h ledger.Hash) []byte {
+		s, err := c.n.cfg.Keys.Sign(h)
+		if err != nil {
+			c.n.cfg.Log.Error("a hash cannot be signed", "contract", c.address(), "error", err)
+			failed.Store(true)
+		}
+		return s
+	}
+	var many int
+	var do func(int)
+	switch b := body.(type) {
+	case wire.Endorsed:
+		b.Verdicts = slices.Clone(b.Verdicts)
+		body, many, do = b, len(b.Verdicts), func(i int) {
+			if v := &b.Verdicts[i]; v.Why == wire.Done {
+				v.Signature = sign(v.Assembled)
+			}
+		}
+	case wire.Granted:
+		b.Items = slices.Clone(b.Items)
+		body, many, do = b, len(b.Items), func(i int) {
+			if item := &b.Items[i]; item.Why == wire.Done {
+				item.Grant.Signature = sign(c.set.Scheme.Granted(c.set.Declared, item.Grant))
+			}
+		}
+	}
+	c.n.parts(many, do, func() {
+		if !failed.Load() {
+			then(body)
+		}
+	})
+}
+
+// verify makes what is signed wrongly a refusal.
+func (n *Node) verify(set *Contract, from ledger.Account, body wire.Body, then func(wire.Body)) {
+	scheme, declared := set.Scheme, set.Declared
+	var many int
+	var do func(int)
+	switch b := body.(type) {
+	case wire.Endorsed:
+		many, do = len(b.Verdicts), func(i int) {
+			if v := b.Verdicts[i]; v.Why == wire.Done && !scheme.Verify(from, v.Assembled, v.Signature) {
+				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
+			}
+		}
+	case wire.Granted:
+		many, do = len(b.Items), func(i int) {
+			if item := b.Items[i]; item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
+				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
+			}
+		}
+	}
+	n.parts(many, do, func() { then(body) })
+}
