@@ -11,3 +11,12 @@ import (
 func AddressOf(creator ledger.Account, nonce uint64) string {
 	return crypto.CreateAddress(common.BytesToAddress([]byte(creator)), nonce).Hex()
 }
+
+// Spelled returns an address with the letters that a declaration has (EIP-55), whatever the case in which it was written.
+// The letters count: the committee is ranked by them. What is no address stays as it is.
+func Spelled(address string) string {
+	if !common.IsHexAddress(address) {
+		return address
+	}
+	return common.HexToAddress(address).Hex()
+}

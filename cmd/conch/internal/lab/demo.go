@@ -70,18 +70,13 @@ was seen. Ctrl-C ends it early, with the verdict.`,
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if !sequencer {
-			if logs != "" {
-				return cli.Usagef("--logs goes with --sequencer only")
-			}
-			return l.runDemo(ctx, cfg, !noChain)
+		if sequencer {
+			return l.demoSequencer(ctx, cmd, consortium.Config{Duration: cfg.Duration, KillEvery: cfg.KillEvery, Listen: cfg.Listen, Logs: logs})
 		}
-		for _, other := range []string{"nodes", "lease", "no-chain"} {
-			if flags.Changed(other) {
-				return cli.Usagef("--sequencer has five organisations and needs a chain: leave --%s out", other)
-			}
+		if logs != "" {
+			return cli.Usagef("--logs goes with --sequencer only")
 		}
-		return l.runConsortium(ctx, consortium.Config{Duration: cfg.Duration, KillEvery: cfg.KillEvery, Listen: cfg.Listen, Logs: logs})
+		return l.runDemo(ctx, cfg, !noChain)
 	})
 	return cmd
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
@@ -14,7 +16,16 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// runConsortium runs the demo of the sequencer.
+// demoSequencer runs the demo of the sequencer, which has no use for some flags of the other one.
+func (l lab) demoSequencer(ctx context.Context, cmd *cobra.Command, cfg consortium.Config) error {
+	for _, other := range []string{"nodes", "lease", "no-chain"} {
+		if cmd.Flags().Changed(other) {
+			return cli.Usagef("--sequencer has five organisations and needs a chain: leave --%s out", other)
+		}
+	}
+	return l.runConsortium(ctx, cfg)
+}
+
 func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	if err := cfg.Validate(); err != nil {
 		return cli.Usagef("%w", err)
@@ -48,7 +59,7 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 		return err
 	}
 	fault := verdict.Fault()
-	if err := l.printConsortium(verdict, fault); err != nil {
+	if err := l.printConsortium(verdict, fault == nil); err != nil {
 		return err
 	}
 	return fault
@@ -57,7 +68,7 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 // toldViolations is how many violations are printed.
 const toldViolations = 20
 
-func (l lab) printConsortium(v auditor.Verdict, fault error) error {
+func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
 	if l.JSON {
 		return l.Document(v)
 	}
@@ -79,7 +90,7 @@ func (l lab) printConsortium(v auditor.Verdict, fault error) error {
 			return err
 		}
 	}
-	if fault != nil {
+	if !whole {
 		return nil
 	}
 	return l.Line("\nBy the ledger each of %d intents landed once, all else was reverted as it was told, no note was spent twice,\n"+

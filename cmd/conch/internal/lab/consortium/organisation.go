@@ -87,18 +87,19 @@ func (o *organisation) file() string { return filepath.Join(o.dir, "conch.toml")
 
 // write writes the node's configuration. Without a table of the contract it has the account alone.
 func (o *organisation) write(chain string, id uint64, peers []*organisation, l links, table string) error {
-	text := fmt.Sprintf("[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
+	var b strings.Builder
+	fmt.Fprintf(&b, "[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
 		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(chain), id)
 	if table != "" {
-		text += fmt.Sprintf("[identity]\nname = %s\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", quoted(o.name))
+		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", quoted(o.name))
 		for _, p := range peers {
 			if p != o {
-				text += fmt.Sprintf("[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l[[2]string{o.name, p.name}].Addr()), quoted(p.fingerprint))
+				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l[[2]string{o.name, p.name}].Addr()), quoted(p.fingerprint))
 			}
 		}
-		text += table
+		b.WriteString(table)
 	}
-	return os.WriteFile(o.file(), []byte(text), 0o600)
+	return os.WriteFile(o.file(), []byte(b.String()), 0o600)
 }
 
 // quoted returns a text as a JSON string, which is also valid TOML.

@@ -160,12 +160,12 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 			return "", err
 		}
 	}
-	node := first.listen
-	if !strings.HasPrefix(node, "unix:") {
-		node = "http://" + node
+	url := first.listen
+	if !strings.HasPrefix(url, "unix:") {
+		url = "http://" + url
 	}
 	args := []string{
-		"contract", "deploy", "--node", node, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
 		"--range-size", fmt.Sprint(rangeSize), "--key", "demo",
 	}
 	for _, o := range s.all {

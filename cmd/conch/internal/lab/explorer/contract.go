@@ -176,11 +176,11 @@ func event(topics []string, data string) (e auditor.Entry, err error) {
 		return e, err
 	}
 	t, d := newWords(head), newWords(raw)
-	known := false
-	if e.Event, known = events[t.hash(0)]; !known {
+	kind, known := events[t.hash(0)]
+	if !known {
 		return e, fmt.Errorf("the contract has said %s, which it does not know", t.hash(0))
 	}
-	e.Owner, e.Sequence = t.account(1), t.sequence(2)
+	e.Event, e.Owner, e.Sequence = kind, t.account(1), t.sequence(2)
 	if e.Event != auditor.Cancelled {
 		e.Payload, e.Attempt = d.hash(0), d.hash(1)
 	}

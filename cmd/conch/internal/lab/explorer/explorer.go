@@ -1,5 +1,6 @@
-// Package explorer reads from an EVM chain what one account did: whole blocks and their
-// receipts, by plain JSON-RPC. It shares no code with the sender, so that it can contradict it.
+// Package explorer reads from an EVM chain what one account did, or what became of the entries
+// of one contract of the sequencer: whole blocks and their receipts, by plain JSON-RPC. It shares
+// no code with the sender or the sequencer, so that it can contradict them.
 package explorer
 
 import (

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -127,7 +127,7 @@ func accounts(d *config.Decoder, to *map[string]string) config.Setter {
 func (s *Section) Settle(*config.Decoder) {
 	for i := range s.contracts {
 		one := &s.contracts[i]
-		one.Address = strings.ToLower(one.Address)
+		one.Address = evm.Spelled(one.Address)
 		if len(one.Committee) == 0 {
 			one.Committee = one.Members
 		}

@@ -151,7 +151,7 @@ func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation [
 	if tx.Failed || tx.Nonce == nil || err != nil {
 		return fmt.Errorf("the contract was not created: the transaction %s is in the chain and had no effect", tx.ID)
 	}
-	d.Address = strings.ToLower(evm.AddressOf(ledger.Account(creator), *tx.Nonce))
+	d.Address = evm.AddressOf(ledger.Account(creator), *tx.Nonce)
 	if a.JSON {
 		return a.Document(map[string]string{"address": d.Address, "transaction": tx.ID})
 	}
