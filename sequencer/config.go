@@ -60,7 +60,8 @@ type Keys interface {
 type Ledger interface { //nolint:interfacebloat // what a chain has to do, and nothing else
 	// Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
 	// ends. Blocks before the contract's creation are not told. It never rewinds below a final block. An error is tried
-	// again by the node, from where it was.
+	// again by the node, from where it was. It is called anew, after the block that the store has, each time when a
+	// contract wakes.
 	Follow(ctx context.Context, after uint64, step func(any)) error
 	// Head returns the last block and the last final one.
 	Head(ctx context.Context) (head, final uint64, err error)

@@ -13,6 +13,9 @@
 //     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
 //     one writer for the [Store]. Package pgstore keeps it in Postgres, [Memory] in memory.
 //
+// A contract in which nothing happens is in the store alone, and is not followed, until a message or an intent wakes it
+// ([Config].SleepAfter). Thousands of them cost a node next to nothing.
+//
 // # Duties of the caller
 //
 // A store has one node; one of package pgstore has one start of it. The ledger's Submit keeps the order of a contract's transactions. The transport proves who a peer

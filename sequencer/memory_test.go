@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
@@ -13,7 +14,9 @@ func TestMemory(t *testing.T) {
 	sequencertest.Exercise(t, func(*testing.T) sequencer.Store { return sequencer.NewMemory() })
 }
 
+// P28, P38 to P42: as on Postgres, where make test runs it.
 func TestCrashes(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	sequencertest.Crashes(t, func(*testing.T) sequencertest.Begin {
 		m := sequencer.NewMemory()

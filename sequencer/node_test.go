@@ -27,7 +27,9 @@ type group struct {
 	declared ledger.Contract
 	chain    *sequencer.Chain
 	members  []*organisation
-	told     func(sequencer.Told)
+
+	sleepAfter time.Duration // so short that contracts sleep whenever they can
+	told       func(sequencer.Told)
 }
 
 type organisation struct {
@@ -43,7 +45,7 @@ type organisation struct {
 
 func newGroup(t testing.TB, count, needed int) *group {
 	t.Helper()
-	g := &group{t: t, network: memory.New(7)}
+	g := &group{t: t, network: memory.New(7), sleepAfter: 20 * time.Millisecond}
 	g.declared = ledger.Contract{Chain: 1, Address: "k", Needed: needed, Range: 1000, Depth: 2, Life: 50, Domain: "notes/1"}
 	for i := range count {
 		name := fmt.Sprintf("member-%d", i+1)
@@ -77,7 +79,7 @@ func (o *organisation) start() {
 	}
 	node, err := sequencer.New(sequencer.Config{
 		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
-		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond, Told: o.told,
+		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
 		}},

@@ -78,7 +78,7 @@ func randomKey() []byte {
 	return key
 }
 
-func (p *parties) accounts(o *organisation) string {
+func (p *parties) accounts() string {
 	return fmt.Sprintf("[[chains]]\nname = \"main\"\nkind = \"evm\"\nurl = %q\nchain_id = 1337\n[[accounts]]\nname = \"ops\"\nchain = \"main\"\nkeystore = \"key.json\"\npassword_file = \"password\"\n", p.chain.url)
 }
 
@@ -86,7 +86,7 @@ func (p *parties) accounts(o *organisation) string {
 func (p *parties) deploy(needed int) {
 	p.t.Helper()
 	first := p.all[0]
-	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(first)))
+	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts()))
 	first.start()
 	var ids []string
 	ask := func(body string) {
@@ -119,7 +119,7 @@ func (p *parties) deploy(needed int) {
 
 // file returns an organisation's configuration.
 func (p *parties) file(o *organisation) string {
-	text := fileOf(o.db, "listen = \"127.0.0.1:0\"\n"+p.accounts(o)) +
+	text := fileOf(o.db, "listen = \"127.0.0.1:0\"\n"+p.accounts()) +
 		fmt.Sprintf("[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", o.name)
 	for _, other := range p.all {
 		if other != o {

@@ -12,8 +12,8 @@ func AddressOf(creator ledger.Account, nonce uint64) string {
 	return crypto.CreateAddress(common.BytesToAddress([]byte(creator)), nonce).Hex()
 }
 
-// Spelled returns an address with the letters that a declaration has (EIP-55), whatever the case in which it was written.
-// The letters count: the committee is ranked by them. What is no address stays as it is.
+// Spelled returns an address in its one spelling (EIP-55), by whose letters a committee is ranked. What is no address
+// stays as it is.
 func Spelled(address string) string {
 	if !common.IsHexAddress(address) {
 		return address

@@ -135,6 +135,53 @@ func TestWhatCannotBeDeclared(t *testing.T) {
 	}
 }
 
+// What landed long ago is searched for once; what has not landed is asked for each time.
+func TestFinalRemembers(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	f, at := opened(t, s.node, 2, 1)
+	c := &cancels{at: at, owner: named(t, "member 0")}
+	first := c.block().Intent
+	later, fact := c.sent()
+	for range f.Contract.Depth {
+		s.seal(t)
+	}
+	searches := 0
+	r, err := evm.Check(t.Context(), liar{s.node, func(method string, _ []any, answer json.RawMessage) json.RawMessage {
+		if method == "eth_getLogs" {
+			searches++
+		}
+		return answer
+	}}, f.Contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	landed := func() (one, two bool) {
+		final, err := r.Final(t.Context(), []ledger.Intent{first, fact.Intent}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _, one = final.Landed(first)
+		_, _, two = final.Landed(fact.Intent)
+		return one, two
+	}
+	for range 3 {
+		if one, two := landed(); !one || two {
+			t.Errorf("read %v, %v; want the first alone", one, two)
+		}
+	}
+	if searches != 1 {
+		t.Errorf("the log was searched %d times, want once", searches)
+	}
+	at.Block(later)
+	for range f.Contract.Depth {
+		s.seal(t)
+	}
+	if one, two := landed(); !one || !two {
+		t.Errorf("read %v, %v; want both", one, two)
+	}
+}
+
 // No answer panics, and none that has not the form of one becomes a fact.
 func TestBadAnswers(t *testing.T) {
 	t.Parallel()

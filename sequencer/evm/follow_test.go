@@ -205,7 +205,7 @@ func TestFollow(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)
 	_, at := opened(t, s.node, 3, 2)
-	chance := rand.New(rand.NewPCG(4, 2))
+	chance, created := rand.New(rand.NewPCG(4, 2)), at.Number()
 	c := &cancels{at: at, owner: named(t, "member 0")}
 	for range 3 {
 		c.block()
@@ -255,6 +255,9 @@ func TestFollow(t *testing.T) {
 	}
 	r.stop()
 	r.judge()
+	if r.first+1 < created {
+		t.Errorf("told from block %d on, and the contract is of block %d", r.first+1, created)
+	}
 	if r.turned == 0 {
 		t.Error("nothing was taken back")
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -24,7 +26,13 @@ type Reader struct {
 	contract ledger.Contract
 	since    uint64
 	window   uint64 // over how many blocks one request searches the log
+
+	mu    sync.Mutex
+	final map[ledger.Intent][2]ledger.Hash // how intents ended that are over in a final block
 }
+
+// mostFinal is how many of them are remembered: a search for what landed long ago is many requests.
+const mostFinal = 10_000
 
 // block is what is read of a block's header.
 type block struct {
@@ -66,7 +74,7 @@ func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
 	return n, n - min(n, r.contract.Depth), err
 }
 
-// Final reads intents and states in the last final block.
+// Final reads intents and states in the last final block. What is over there is so for ever, and asked for once.
 func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
 	_, final, err := r.Head(ctx)
 	if err != nil {
@@ -76,10 +84,28 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	if err != nil {
 		return ledger.Final{}, err
 	}
-	v, err := r.view(ctx, b, intents, states)
+	r.mu.Lock()
+	known := map[ledger.Intent][2]ledger.Hash{}
+	var unknown []ledger.Intent
+	for _, in := range intents {
+		if as, is := r.final[in]; is {
+			known[in] = as
+		} else {
+			unknown = append(unknown, in)
+		}
+	}
+	r.mu.Unlock()
+	v, err := r.view(ctx, b, unknown, states)
 	if err != nil {
 		return ledger.Final{}, err
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.final == nil || len(r.final)+len(v.landed) > mostFinal {
+		r.final = map[ledger.Intent][2]ledger.Hash{}
+	}
+	maps.Copy(r.final, v.landed)
+	maps.Copy(v.landed, known)
 	return ledger.Final{View: v}, nil
 }
 

@@ -82,7 +82,7 @@ func Crashes(t *testing.T, open func(t *testing.T) Begin) {
 }
 
 const (
-	atOnce   = 5  // groups: they mostly wait
+	atOnce   = 4  // groups: they mostly wait
 	deaths   = 2  // in a group
 	payments = 16 // in a group
 )

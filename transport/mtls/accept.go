@@ -3,7 +3,6 @@ package mtls
 import (
 	"context"
 	"crypto/tls"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -110,13 +109,11 @@ func (d *door) leave(raw net.Conn) {
 func (d *door) prove(ctx context.Context, raw net.Conn) {
 	defer d.leave(raw)
 	c, err := d.endpoint.greetStranger(ctx, raw)
-	switch {
-	case err != nil && ctx.Err() != nil: // Run ends, and nobody is to blame
+	if err != nil {
 		_ = raw.Close()
-		return
-	case err != nil:
-		d.endpoint.refused(handshakeRefusal("", err), raw.RemoteAddr())
-		linger(raw)
+		if ctx.Err() == nil { // otherwise Run ends, and nobody is to blame
+			d.endpoint.refused(handshakeRefusal("", err), raw.RemoteAddr())
+		}
 		return
 	}
 	select {
@@ -164,16 +161,6 @@ func (e *Endpoint) enter() bool {
 		e.handlers.Add(1)
 	}
 	return !e.over
-}
-
-// linger lets the other side read why it is refused: closed at once, a socket with unread bytes resets the connection.
-func linger(raw net.Conn) {
-	defer func() { _ = raw.Close() }()
-	half, ok := raw.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil || raw.SetReadDeadline(time.Now().Add(time.Second)) != nil {
-		return
-	}
-	_, _ = io.CopyN(io.Discard, raw, 64<<10)
 }
 
 // connKey finds the connection of a request, and controlKey what sets its deadlines.

@@ -36,8 +36,9 @@
 //     seconds is dropped: whoever wanted an answer has sent it again.
 //   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and
 //     its own queue fills.
-//   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room is
-//     dropped and counted.
+//   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room waits
+//     half a second, which holds up this peer alone; then it is dropped and counted, as is all that follows until the
+//     reader takes something.
 //   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. Whoever has not
 //     proven who it is in five seconds, or is the oldest of over 64 such connections, is cut off.
 //   - Silence is questioned after Config.Keepalive and ends the connection after as much again: a line that swallows

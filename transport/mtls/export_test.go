@@ -33,8 +33,8 @@ type Raw struct {
 }
 
 // NewRaw begins a stream over a connection, until the context ends.
-func NewRaw(ctx context.Context, link *tls.Conn) (Raw, error) {
-	stream, _, err := over(ctx, link, time.Minute)
+func NewRaw(ctx context.Context, link *tls.Conn, others ...connect.ClientOption) (Raw, error) {
+	stream, _, err := over(ctx, link, time.Minute, others...)
 	context.AfterFunc(ctx, func() { _ = link.NetConn().Close() })
 	return Raw{stream, link}, err
 }

@@ -78,20 +78,14 @@ func next(t *testing.T, l transport.Line) transport.Envelope {
 	return transport.Envelope{}
 }
 
-// A peer that speaks HTTP/2, answers pings and never reads a message.
-func TestAPeerThatNeverReads(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, c, key := beside(t, listener.Addr().String(), time.Second)
+// mute listens as b, speaks HTTP/2 and answers pings. It says what it is told at the start of a stream, and reads nothing.
+func mute(t *testing.T, listener net.Listener, key string, says []byte) {
+	t.Helper()
 	over := make(chan struct{})
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			h := mtls.HelloOf(mtls.Version, "b", nil)
 			w.Header().Set("Content-Type", "application/connect+conch")
-			_, _ = w.Write(append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(h))), h...))
+			_, _ = w.Write(says)
 			_ = http.NewResponseController(w).Flush()
 			<-over
 		}),
@@ -101,6 +95,26 @@ func TestAPeerThatNeverReads(t *testing.T) {
 	serving.Go(func() { _ = server.ServeTLS(listener, "", "") })
 	t.Cleanup(func() { _ = server.Close(); serving.Wait() })
 	t.Cleanup(func() { close(over) })
+}
+
+// somewhere listens on loopback.
+func somewhere(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	return listener
+}
+
+// A peer that says hello and never reads a message.
+func TestAPeerThatNeverReads(t *testing.T) {
+	t.Parallel()
+	listener := somewhere(t)
+	a, c, key := beside(t, listener.Addr().String(), time.Second)
+	h := mtls.HelloOf(mtls.Version, "b", nil)
+	mute(t, listener, key, append(binary.BigEndian.AppendUint32([]byte{0}, uint32(len(h))), h...))
 	eventually(t, "a is connected with b", func() bool { return a.Stats().Peers["b"].Connected })
 	fill(t, a, c)
 	if !a.Stats().Peers["b"].Connected {
@@ -108,14 +122,19 @@ func TestAPeerThatNeverReads(t *testing.T) {
 	}
 }
 
+// A peer that takes the stream and does not say hello.
+func TestAPeerThatNeverSaysHello(t *testing.T) {
+	t.Parallel()
+	listener := somewhere(t)
+	a, _, key := beside(t, listener.Addr().String(), time.Second)
+	mute(t, listener, key, nil)
+	eventually(t, "b is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] > 0 })
+}
+
 // A peer whose address takes connections and says nothing.
 func TestAPeerThatSaysNothing(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
+	listener := somewhere(t)
 	a, c, _ := beside(t, listener.Addr().String(), time.Second)
 	fill(t, a, c)
 	eventually(t, "b is found silent", func() bool { return a.Stats().Peers["b"].Refused[mtls.Silent] > 0 })

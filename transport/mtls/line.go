@@ -56,7 +56,7 @@ func (l *line) pump() {
 
 // yawn is how long a peer's stream is held up for a reader that is behind, before its messages are dropped. So a burst is
 // slowed down instead, and a reader that sleeps costs the peer's other subjects this much once.
-const yawn = 50 * time.Millisecond
+const yawn = 500 * time.Millisecond
 
 // receive takes a message from a peer. It is false if it was dropped.
 func (l *line) receive(from string, body []byte) bool {
@@ -66,17 +66,20 @@ func (l *line) receive(from string, body []byte) bool {
 	}
 	late := time.NewTimer(yawn)
 	defer late.Stop()
-	for {
+	for over := false; ; {
 		select {
 		case <-room:
 		case <-l.done:
 			return false
 		case <-late.C:
-			l.sleeps(from)
-			return false
+			over = true // but something may have been taken at the same moment
 		}
 		if taken, room = l.put(from, body); taken || room == nil {
 			return taken
+		}
+		if over {
+			l.sleeps(from)
+			return false
 		}
 	}
 }

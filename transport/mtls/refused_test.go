@@ -1,6 +1,7 @@
 package mtls_test
 
 import (
+	"compress/gzip"
 	"context"
 	"crypto/ecdsa"
 	"crypto/tls"
@@ -8,8 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"testing"
 	"time"
+
+	"connectrpc.com/connect"
 
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
@@ -172,7 +176,7 @@ func knowing(t *testing.T) (a *node, show tls.Certificate) {
 	return a, mtls.CertificateOf(i)
 }
 
-func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
+func raw(t *testing.T, n *node, show tls.Certificate, others ...connect.ClientOption) mtls.Raw {
 	t.Helper()
 	link, err := call(t, n, show)
 	if err != nil {
@@ -180,7 +184,7 @@ func raw(t *testing.T, n *node, show tls.Certificate) mtls.Raw {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
-	stream, err := mtls.NewRaw(ctx, link)
+	stream, err := mtls.NewRaw(ctx, link, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,4 +280,34 @@ func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
 	eventually(t, "it is refused as expired", func() bool { return a.Stats().Peers["b"].Refused[mtls.Expired] == 1 })
 	_, _ = call(t, a, current)
 	eventually(t, "the valid one is accepted", func() bool { return len(a.Links("b")) == 1 })
+}
+
+// Nothing is unpacked: a few bytes could become many.
+func TestCompressionIsRefused(t *testing.T) {
+	t.Parallel()
+	a, show := knowing(t)
+	b := raw(t, a, show, connect.WithAcceptCompression("gzip", func() connect.Decompressor { return &gzip.Reader{} }, func() connect.Compressor { return gzip.NewWriter(nil) }), connect.WithSendGzip())
+	_ = b.Packet(mtls.HelloOf(mtls.Version, "b", nil))
+	if packet, err := b.Hear(); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("heard %q, error %v; want it unimplemented", packet, err)
+	}
+}
+
+// Whoever is refused reads why, though it has sent something that nobody read.
+func TestARefusalIsRead(t *testing.T) {
+	t.Parallel()
+	n := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
+	n.run(t)
+	show := shown(t, identity(t, "x"))
+	for range 50 {
+		link, err := call(t, n, show)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = link.Write(make([]byte, 30<<10))
+		_, _ = link.Write(make([]byte, 30<<10))
+		if _, err := link.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "remote error: tls: ") {
+			t.Fatalf("got error %v, want that of the other side", err)
+		}
+	}
 }

@@ -79,7 +79,7 @@ func protocols() *http.Protocols {
 }
 
 // over returns a stream over one connection, and what frees its resources.
-func over(ctx context.Context, conn *tls.Conn, keepalive time.Duration) (stream connect.StreamingClientConn, free func(), err error) {
+func over(ctx context.Context, conn *tls.Conn, keepalive time.Duration, others ...connect.ClientOption) (stream connect.StreamingClientConn, free func(), err error) {
 	once := make(chan *tls.Conn, 1)
 	once <- conn
 	way := &http.Transport{
@@ -94,7 +94,7 @@ func over(ctx context.Context, conn *tls.Conn, keepalive time.Duration) (stream 
 		},
 	}
 	client := connect.NewClient[outgoing, incoming](&http.Client{Transport: way}, "https://peer"+procedure,
-		connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostHello), connect.WithAcceptCompression("gzip", nil, nil))
+		append([]connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostHello), connect.WithAcceptCompression("gzip", nil, nil)}, others...)...)
 	stream, err = client.CallBidiStream(ctx).Conn()
 	return stream, way.CloseIdleConnections, err
 }

@@ -102,10 +102,9 @@ func (e *Endpoint) take(c *conn, packet []byte) (frames int, err error) {
 	default:
 		return 0, refuse(p.name, Malformed, "a packet of kind %d", packet[0])
 	}
-	var bytes, dropped, unread int
+	var dropped, unread int
 	err = readBatch(packet[1:], func(subject, body []byte) {
 		frames++
-		bytes += len(body)
 		e.mu.RLock()
 		l := e.lines[string(subject)]
 		e.mu.RUnlock()
@@ -117,7 +116,7 @@ func (e *Endpoint) take(c *conn, packet []byte) (frames int, err error) {
 	})
 	p.count(func(s *PeerStats) {
 		s.Received += uint64(frames)
-		s.ReceivedBytes += uint64(bytes)
+		s.ReceivedBytes += uint64(len(packet))
 		s.Dropped += uint64(dropped)
 		s.Unread += uint64(unread)
 	})

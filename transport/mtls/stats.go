@@ -13,9 +13,9 @@ type PeerStats struct {
 	Connected     bool   // what is sent to it leaves
 	Heard         bool   // it is connected to this node
 	Sent          uint64 // messages that left
-	SentBytes     uint64 // of their bodies
+	SentBytes     uint64 // of the packets that they were in
 	Received      uint64 // messages that arrived, also those dropped
-	ReceivedBytes uint64 // of their bodies
+	ReceivedBytes uint64 // of the packets that they were in
 	Full          uint64 // messages that Send refused with transport.ErrFull
 	Outdated      uint64 // messages that waited too long and were dropped
 	Dropped       uint64 // messages that arrived and found the inbox full

@@ -26,7 +26,6 @@ type deployment struct {
 	committee   []string
 	endorsement string
 	payer       string
-	chainID     uint64
 }
 
 func (a *shell) deploy() *cobra.Command {
@@ -72,7 +71,7 @@ Run it again after an interruption: with the same --key it is the same contract.
 		if *key == "" {
 			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		}
-		return a.deploys(ctx, &c, d, creation, *key)
+		return a.deploys(ctx, &c, &d, creation, *key)
 	})
 	return cmd
 }
@@ -122,7 +121,7 @@ type sentTransaction struct {
 	Failed  bool    `json:"failed"`
 }
 
-func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation []byte, key string) error {
+func (a *shell) deploys(ctx context.Context, c *client, d *deployment, creation []byte, key string) error {
 	var tx sentTransaction
 	body := map[string]any{"account": d.payer, "data": "0x" + hex.EncodeToString(creation), "idempotency_key": key}
 	if err := c.Ask(ctx, http.MethodPost, "/v1/transactions", body, &tx); err != nil {
@@ -159,7 +158,7 @@ func (a *shell) deploys(ctx context.Context, c *client, d deployment, creation [
 }
 
 // table is the declaration as a configuration has it.
-func (d deployment) table() string {
+func (d *deployment) table() string {
 	quoted := func(names []string) string {
 		all := make([]string, 0, len(names))
 		for _, n := range names {

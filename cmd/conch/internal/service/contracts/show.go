@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-func (c *client) transaction(ctx context.Context, path string) (raw json.RawMessage, t Told, err error) {
-	if err = c.Ask(ctx, http.MethodGet, path, nil, &raw); err != nil {
+func (c *client) transaction(ctx context.Context, at string) (raw json.RawMessage, t Told, err error) {
+	if err = c.Ask(ctx, http.MethodGet, at, nil, &raw); err != nil {
 		return raw, t, err
 	}
 	if json.Unmarshal(raw, &t) != nil || t.ID == "" {
