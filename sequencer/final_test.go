@@ -31,7 +31,7 @@ func TestANeedWithoutACreatorIsNotAskedFor(t *testing.T) {
 	declared := ledger.Contract{Address: "k"}
 	c := &contract{
 		n:   &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}},
-		set: Contract{Declared: declared, Ledger: strict{NewChain(declared, ledger.Plain{})}},
+		set: &Contract{Declared: declared, Ledger: strict{NewChain(declared, ledger.Plain{})}},
 	}
 	own := ledger.Intent{Owner: "north", Sequence: ledger.Sequence{Lineage: 1, Counter: 1}}
 	given := ledger.Given{Intent: own, Assembled: ledger.Hash{1}, ValidUntil: 9, Needs: []ledger.Need{{State: ledger.StateID{2}}}}
