@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
@@ -88,6 +87,3 @@ func openings(ctx context.Context, o *organisation, contract string) ([]auditor.
 	defer db.Close(context.WithoutCancel(ctx))
 	return db.Openings(ctx, o.name)
 }
-
-// watched bounds what the supervisor asks a database.
-const watched = 2 * time.Second
