@@ -84,7 +84,7 @@ func (s *supervisor) kill(o *organisation) error {
 	s.kills++
 	role := "a member"
 	if s.coordinates(o) {
-		role, s.killed = "the coordinator", at
+		role, s.killed, s.fallen = "the coordinator", at, o
 	}
 	s.screen.Note("kill -9 %s, pid %d, %s", o.name, o.process.pid, role)
 	return nil

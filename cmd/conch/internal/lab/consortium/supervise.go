@@ -25,9 +25,10 @@ type supervisor struct {
 	healAt  time.Time // the end of the partition; zero: there is none
 	wakeAt  time.Time // the end of the pause
 	asleep  *process
-	killed  time.Time // of the last coordinator, until the next dispatch was seen; else zero
-	ending  time.Time // no more faults and requests; zero: not yet
-	target  uint64    // all nodes have to have this block as final before they are judged; 0: not known
+	killed  time.Time     // when the last coordinator was killed, until the next dispatch was seen; else zero
+	fallen  *organisation // that coordinator
+	ending  time.Time     // no more faults and requests; zero: not yet
+	target  uint64        // all nodes have to have this block as final before they are judged; 0: not known
 	over    bool
 	drawAt  time.Time
 

@@ -45,13 +45,17 @@ func (s *supervisor) isOver(ctx context.Context, now time.Time) bool {
 	return true
 }
 
-// dispatched looks for the first dispatch after the last kill of a coordinator.
+// dispatched looks for the first dispatch of another node after the last kill of a coordinator, which may have had one
+// under way when it died.
 func (s *supervisor) dispatched(ctx context.Context) {
 	if s.killed.IsZero() {
 		return
 	}
 	var first time.Time
-	for _, r := range s.readers {
+	for i, r := range s.readers {
+		if s.all[i] == s.fallen {
+			continue
+		}
 		ctx, cancel := context.WithTimeout(ctx, watched)
 		at, err := r.DispatchSince(ctx, s.killed)
 		cancel()
