@@ -66,7 +66,7 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 		}
 		return http.StatusAccepted, map[string]string{"id": fmt.Sprint("id ", asked)}
 	})
-	c.request(bounded(t), "k", c.payload(0), false)
+	c.request(bounded(t), "k", c.payload(0), 0, false)
 	if len(c.requests) != 1 || len(c.requests[0].IDs) != 1 || c.requests[0].IDs[0] != "id 3" || c.refused != nil {
 		t.Errorf("got the requests %+v, refused %v; want one with the ID of the third answer", c.requests, c.refused)
 	}
@@ -87,7 +87,7 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 func TestARefusalEndsTheRun(t *testing.T) {
 	t.Parallel()
 	c := asking(t, func(_, _, _ string) (int, any) { return http.StatusUnprocessableEntity, "no" })
-	c.request(bounded(t), "k", c.payload(0), false)
+	c.request(bounded(t), "k", c.payload(0), 0, false)
 	if err := c.seen().refused; err == nil || !strings.Contains(err.Error(), "k of north: a node refused: 422") {
 		t.Errorf("got %v, want the refusal", err)
 	}
@@ -103,7 +103,7 @@ func TestARegretIsRepeatedUntilItHasEnded(t *testing.T) {
 		}
 		return http.StatusAccepted, map[string]string{"id": "7"}
 	})
-	c.request(bounded(t), "k", c.payload(hopeless), true)
+	c.request(bounded(t), "k", c.payload(hopeless), 0, true)
 	for _, fate := range []string{openFate, openFate, "reverted", "reverted"} {
 		c.take(bounded(t), []transaction{{ID: "7", Key: "k", Fate: fate}, {ID: "8", Key: "other", Fate: openFate}})
 	}

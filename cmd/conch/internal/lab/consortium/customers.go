@@ -24,12 +24,15 @@ const (
 	purseNotes = 6   // that are issued to a purse at the beginning
 	noteAmount = 500 // of each: no purse runs dry
 
-	// Of every oddEvery requests, the one numbered hopeless pays from an empty purse, and is cancelled; and the one
-	// numbered regretted is cancelled as soon as it is accepted, so that it may land or not.
-	oddEvery  = 12
-	hopeless  = 5
-	regretted = 9
-	empty     = "void"
+	// Of every oddEvery requests, the one numbered hopeless pays from an empty purse, and is cancelled; the one numbered
+	// regretted is cancelled as soon as it is accepted, and the one numbered hurried is of use for some blocks only, so that
+	// these two may land or not.
+	oddEvery    = 12
+	hopeless    = 5
+	regretted   = 9
+	hurried     = 2
+	hurriedMost = 4 // blocks from the head on
+	empty       = "void"
 )
 
 // purses are those that all organisations pay from.
@@ -78,7 +81,11 @@ func (c *customers) pays(asking, looking context.Context) {
 		if c.open() >= mostOpen {
 			continue
 		}
-		c.request(looking, fmt.Sprintf("payment-%d", n), c.payload(n), n%oddEvery == hopeless || n%oddEvery == regretted)
+		deadline := uint64(0)
+		if n%oddEvery == hurried {
+			deadline = c.seen().Head + hurriedMost
+		}
+		c.request(looking, fmt.Sprintf("payment-%d", n), c.payload(n), deadline, n%oddEvery == hopeless || n%oddEvery == regretted)
 		n++
 	}
 }
@@ -90,8 +97,8 @@ func (c *customers) open() int {
 	return len(c.requests) - len(c.first)
 }
 
-// request asks the node under one key until it answers.
-func (c *customers) request(ctx context.Context, key, payload string, regret bool) {
+// request asks the node under one key until it answers. The deadline is the last block of use; 0: any.
+func (c *customers) request(ctx context.Context, key, payload string, deadline uint64, regret bool) {
 	c.mu.Lock()
 	at := len(c.requests)
 	c.requests = append(c.requests, auditor.Request{Owner: c.of.account, Key: key, Payload: payload})
@@ -99,7 +106,7 @@ func (c *customers) request(ctx context.Context, key, payload string, regret boo
 		c.regrets[key] = true
 	}
 	c.mu.Unlock()
-	body := map[string]any{"request": json.RawMessage(payload), "idempotency_key": key}
+	body := map[string]any{"request": json.RawMessage(payload), "idempotency_key": key, "deadline": deadline}
 	var said struct{ ID string }
 	path := "/v1/contracts/" + c.contract + "/transactions"
 	for ctx.Err() == nil {

@@ -94,7 +94,7 @@ func (s *supervisor) issue(asking, looking context.Context) <-chan struct{} {
 	}
 	first.working.Go(func() {
 		for n := range purseNotes * len(purses) {
-			first.request(asking, fmt.Sprintf("issue-%d", n), fmt.Sprintf(`{"issue":{"to":%q,"amount":%d}}`, purses[n%len(purses)], noteAmount), false)
+			first.request(asking, fmt.Sprintf("issue-%d", n), fmt.Sprintf(`{"issue":{"to":%q,"amount":%d}}`, purses[n%len(purses)], noteAmount), 0, false)
 		}
 		for asking.Err() == nil && !first.settled() {
 			wait(asking, askAgain)
