@@ -62,6 +62,7 @@ type Node struct {
 	backlog []write // that the writer has no room for
 
 	chronicle *chronicle
+	differ    differences
 }
 
 type waitKey struct{ contract, key string }
@@ -109,6 +110,9 @@ func (n *Node) Run(ctx context.Context) error {
 		n.group.Go(n.read)
 	}
 	n.group.Go(n.write)
+	if claimer, can := n.cfg.Transport.(transport.Claimer); can {
+		n.group.Go(func() { n.claim(claimer) })
+	}
 	n.loop()
 	return ctx.Err()
 }

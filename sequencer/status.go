@@ -28,6 +28,7 @@ type Heard struct {
 	Account ledger.Account
 	Final   uint64    // the last final block that the member knew
 	At      time.Time // zero if nothing was heard since the contract woke
+	Differs bool      // it has another declaration of the contract, or none
 }
 
 // Contracts returns the addresses of the node's contracts, sorted.
@@ -68,15 +69,12 @@ func (c *contract) status() Status {
 	}
 	for _, a := range c.set.Declared.Members {
 		if a != c.n.cfg.Self {
-			s.Members = append(s.Members, c.heard[a].of(a))
+			h := c.heard[a]
+			h.Account, h.Differs = a, c.n.differ.has(c.address(), a)
+			s.Members = append(s.Members, h)
 		}
 	}
 	return s
-}
-
-func (h Heard) of(a ledger.Account) Heard {
-	h.Account = a
-	return h
 }
 
 // hears notes a member's height. It may say anything: the height is for the operator alone.

@@ -117,3 +117,48 @@ func TestStatus(t *testing.T) {
 		t.Errorf("its contracts are %v, want k", got)
 	}
 }
+
+// Nodes that were given different declarations of a contract say so, each of the other, until they agree.
+func TestAnotherDeclarationIsNamed(t *testing.T) {
+	t.Parallel()
+	g := newGroup(t, 3, 2)
+	odd := g.members[2]
+	for _, o := range g.members {
+		if o == odd {
+			g.declared.Range++
+		}
+		o.start()
+		if o == odd {
+			g.declared.Range--
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	differs := func(o, of *organisation) bool {
+		s, err := o.node.Status(ctx, "k")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(s.Members, func(h sequencer.Heard) bool { return h.Account == account(of.name) && h.Differs })
+	}
+	one, two := g.members[0], g.members[1]
+	until(ctx, t, "both name the other", func() bool { return differs(one, odd) && differs(odd, one) && differs(odd, two) })
+	if differs(one, two) || differs(two, one) {
+		t.Error("two nodes with one declaration are said to differ")
+	}
+	odd.halt()
+	odd.start()
+	until(ctx, t, "they agree", func() bool { return !differs(one, odd) && !differs(odd, one) })
+}
+
+// until waits for a condition.
+func until(ctx context.Context, t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	for !cond() {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			t.Fatalf("never: %s", what)
+		}
+	}
+}

@@ -197,3 +197,20 @@ func TestModelWithFakeSignatures(t *testing.T) {
 		return f
 	})
 }
+
+// A declaration that is allowed, and dangerous or slow, is warned of.
+func TestWarnings(t *testing.T) {
+	t.Parallel()
+	fine := ledger.Contract{Members: []ledger.Account{"a", "b", "c"}, Needed: 2, Range: 30, Depth: 2}
+	if got := fine.Warning(); got != "" {
+		t.Errorf("of %+v: %s", fine, got)
+	}
+	few, short := fine, fine
+	few.Needed, short.Range = 1, 29
+	if got := few.Warning(); !strings.Contains(got, "no majority") {
+		t.Errorf("one endorsement of three: %q", got)
+	}
+	if got := short.Warning(); !strings.Contains(got, "29 blocks is shorter than 10 times") {
+		t.Errorf("a short range: %q", got)
+	}
+}

@@ -89,6 +89,8 @@ func TestFormerFaults(t *testing.T) {
 	for what, c := range map[string]committee.Config{
 		"contents that a coordinator had heard were not stored": {Seed: 2640, Nodes: 2, Needed: 2, Intents: 40, Faults: time.Minute},
 		"an inherited attempt whose read was spent":             {Seed: 1111, Nodes: 3, Needed: 2, Intents: 12, Faults: 15 * time.Second},
+		"a handover of an earlier range was answered late":      {Seed: 9120, Nodes: 2, Needed: 2, Intents: 40, Faults: time.Minute},
+		"intents of which a restored database knows nothing":    {Seed: 6070, Nodes: 6, Needed: 6, Intents: 40, Faults: time.Minute},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()

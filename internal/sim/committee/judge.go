@@ -135,12 +135,11 @@ func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
 
 // closed notes what a node must not dispatch any more, since it has told a better one what it has dispatched: all that
 // it had, but for what its senders cannot give to the other.
-func (r *run) closed(n *node, asker ledger.Account, h wire.Handover) {
+func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range, h wire.Handover) {
 	for _, e := range h.Entries {
 		n.db.submitted[r.scheme.Assembled(r.contract, e.Attempt)] = true // it may still be on its way to the submitter
 	}
-	at := r.inherits[r.byAccount[asker]]
-	if at == nil || !r.committee.Prefers(at.number, string(asker), n.name) {
+	if !r.committee.Prefers(asked, string(asker), n.name) {
 		return
 	}
 	for id, avoid := range n.delegations {
@@ -193,7 +192,7 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 			}
 		}
 	case wire.Handover:
-		r.closed(n, to, body)
+		r.closed(n, to, r.handovers[msg.Request], body) // the question may be one of an earlier range, and late
 	case wire.Assemble:
 		r.judgeOrder(n, to, body)
 	case wire.AskHandover:
@@ -206,7 +205,7 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 			r.inherits[n] = at
 			r.tell(n.name, "begins to coordinate, in range %d", body.Range)
 		}
-		at.asked[to], at.requests[msg.Request] = true, to
+		at.asked[to], at.requests[msg.Request], r.handovers[msg.Request] = true, to, body.Range
 	case wire.AskGrant:
 		r.judgeInherited(n)
 	}
@@ -253,7 +252,10 @@ func (r *run) judgeOrder(n *node, to ledger.Account, body wire.Assemble) {
 			continue
 		}
 		o.seen[item.Sequence] = true
-		at := r.byAccount[to].db.place[item.Sequence]
+		at, known := r.byAccount[to].db.place[item.Sequence]
+		if !known {
+			continue // its database was restored to one that knows nothing of it
+		}
 		r.check(at >= o.last, SubmitOrder, "%s asks %s for number %d after number %d", n.name, r.byAccount[to].name, at, o.last)
 		o.last = max(o.last, at)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
 )
 
 const (
@@ -52,6 +53,7 @@ type run struct {
 	anyRestored bool
 	assembled   map[ledger.Hash]ledger.Account // by whom
 	inherits    map[*node]*inheritance
+	handovers   map[wire.RequestID]ranking.Range // that were asked for
 
 	found []sim.Violation
 	stats map[string]int64
@@ -114,7 +116,7 @@ func newRun(cfg Config) *run {
 		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond), rules: tokens{},
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
-		inherits: map[*node]*inheritance{}, assembled: map[ledger.Hash]ledger.Account{},
+		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
 	r.scheme = r.schemeOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}

@@ -42,7 +42,7 @@ var scenes = []scene{
 	},
 	{
 		Name: "contention", What: "all spend one state, one intent at a time, and one sender is slow",
-		Ends: 6 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
+		Ends: 7 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
 	},
 	{
 		Name: "half-dead", What: "a sender still assembles, and never answers when it is asked for grants",

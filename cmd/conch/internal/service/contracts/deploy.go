@@ -68,6 +68,9 @@ Run it again after an interruption: with the same --key it is the same contract.
 		if err := c.Prepare(a.Getenv); err != nil {
 			return err
 		}
+		if warning := declaration(d.Agreed, 1).Warning(); warning != "" {
+			_, _ = fmt.Fprintln(a.Stderr, "warning: "+warning)
+		}
 		if *key == "" {
 			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 		}

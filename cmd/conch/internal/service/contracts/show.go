@@ -149,6 +149,9 @@ func (a *shell) one(c *client, raw json.RawMessage) error {
 		if m.This {
 			name += " (this node)"
 		}
+		if m.Differs {
+			name += " (DIFFERS: it has another declaration)"
+		}
 		if m.Final != nil {
 			final = fmt.Sprint(*m.Final)
 		}

@@ -151,6 +151,7 @@ type Member struct {
 	This        bool       `json:"this_node"`
 	Final       *uint64    `json:"final"`    // the last final block that it spoke of
 	HeardAt     *time.Time `json:"heard_at"` // its last message since this node's start
+	Differs     bool       `json:"differs"`  // it has another declaration of the contract
 }
 
 func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
@@ -166,7 +167,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 		heard[h.Account] = h
 	}
 	for _, a := range d.Members {
-		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self}
+		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs}
 		if h := heard[a]; !h.At.IsZero() {
 			at := h.At.UTC()
 			m.Final, m.HeardAt = &h.Final, &at
