@@ -50,7 +50,7 @@ help: ## this list
 
 demo: build ## builds conch and conch-devnode and runs the demo on a private Postgres and a private chain
 	@scripts/postgres.sh
-	bin/conch demo
+	bin/conch demo $(DEMO)
 
 chaos: build ## hurts real processes and their database for some minutes, and judges what they did
 	@scripts/postgres.sh

@@ -272,14 +272,17 @@ func (c *contract) judge(a sender.Judge) {
 	})
 }
 
-// final reads what some grants need in one final block, until it can.
+// final reads what some grants need in one final block, until it can. A need whose creator is not known kills nothing,
+// and is not read: some ledgers refuse a question about an intent of nobody.
 func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 	var intents []ledger.Intent
 	var states []ledger.StateID
 	for _, g := range given {
 		intents = append(intents, g.Intent)
 		for _, need := range g.Needs {
-			intents, states = append(intents, need.Creator), append(states, need.State)
+			if need.Creator != (ledger.Intent{}) {
+				intents, states = append(intents, need.Creator), append(states, need.State)
+			}
 		}
 	}
 	c.n.insist("the ledger cannot be read", c.address(), func(ctx context.Context) error {

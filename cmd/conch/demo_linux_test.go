@@ -127,3 +127,30 @@ func (r relative) alive() bool {
 	now, ok := inspect(r.pid)
 	return ok && now.born == r.born && now.state != "Z"
 }
+
+// The nodes of the organisations end with their demo too, also one that is stopped at the time.
+func TestNothingSurvivesAKilledDemoOfTheSequencer(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	cmd := withDevnode(t, "--sequencer", "--kill-every", "2s", "--listen", "")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
+	d := start(t, cmd)
+	d.Says(longPatience, "SIGSTOP ")
+	family := descendants(t, cmd.Process.Pid)
+	nodes := 0
+	for _, p := range family {
+		if strings.Contains(p.command, "conch.toml") {
+			nodes++
+		}
+	}
+	if nodes < 4 {
+		t.Fatalf("found %d nodes among %v, want most of five or this test shows nothing", nodes, family)
+	}
+	d.stop(syscall.SIGKILL)
+	for _, p := range family {
+		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
+	}
+	pgtest.Own(t, postmaster.Config{}) // its start removes the folders of killed programs
+	leavesNothing(t, scratch)
+}

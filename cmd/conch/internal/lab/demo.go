@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
@@ -19,6 +20,7 @@ import (
 
 func (l lab) demo() *cobra.Command {
 	cfg, noChain := demo.Config{}, false
+	sequencer, logs := false, ""
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "kill the leader over and over, and see that nobody acts twice and nothing is lost",
@@ -40,23 +42,42 @@ The demo looks for conch-devnode beside this program, then on the PATH, unless
 CONCH_DEVNODE names it; "make build" makes both. Without it, or with --no-chain, no
 transactions are sent, and the verdict says nothing about them.
 
+With --sequencer it shows private contracts instead: five organisations, each with a
+conch node, a database, an account and an identity of its own, share a contract on one
+private chain. Payments on notes that all want flow from all five while coordinators
+are killed, nodes are stopped, and two are cut off from three. The verdict is read from
+the ledger: each payment at most once, everything accepted has ended as it was told,
+and the money in the notes is what was issued.
+
 It touches no database and no chain but its own and leaves nothing behind. Exit 1
 if anything overlapped, was lost, was done twice or never ended, or if no failover
 was seen. Ctrl-C ends it early, with the verdict.`,
 		Example: `  conch demo
   conch demo --nodes 5 --duration 20s --kill-every 3s --lease 1s
   conch demo --no-chain
+  conch demo --sequencer
+  conch demo --sequencer --duration 30s --kill-every 3s --logs /tmp/logs
   conch demo --json > verdict.json`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many processes")
 	flags.DurationVar(&cfg.Duration, "duration", time.Minute, "how long, from the first act on")
-	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed; 0 never")
+	flags.DurationVar(&cfg.KillEvery, "kill-every", 5*time.Second, "how often the leader is killed, or with --sequencer something is done to a node; 0 never")
 	flags.DurationVar(&cfg.Lease, "lease", 3*time.Second, "how long leadership outlives its last heartbeat")
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
-	cmd.RunE = cli.Does(func(ctx context.Context) error { return l.runDemo(ctx, cfg, !noChain) })
+	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
+	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if sequencer {
+			return l.demoSequencer(ctx, cmd, consortium.Config{Duration: cfg.Duration, KillEvery: cfg.KillEvery, Listen: cfg.Listen, Logs: logs})
+		}
+		if logs != "" {
+			return cli.Usagef("--logs goes with --sequencer only")
+		}
+		return l.runDemo(ctx, cfg, !noChain)
+	})
 	return cmd
 }
 

@@ -26,7 +26,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	backing := &servers{}
 	defer func() { err = errors.Join(err, backing.clear()) }()
 	view := newView(cfg)
-	if err := backing.prepare(ctx, cfg, view.say); err != nil {
+	if err := backing.prepare(ctx, cfg, view.Say); err != nil {
 		return v, err
 	}
 	observer, err := pgops.Observe(ctx, pgmint.Config{URL: backing.url, AppName: "conch demo"})
@@ -35,7 +35,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer observer.Close()
 
-	shut, err := backing.open(ctx, cfg.Listen, view.say)
+	shut, err := backing.open(ctx, cfg.Listen, view.Say)
 	if err != nil {
 		return v, err
 	}
@@ -48,17 +48,17 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 		defer s.traffic.customers.close()
 	}
 	view.introduce(s.traffic != nil)
-	view.say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
-	view.open()
+	view.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
+	view.Open()
 	err = s.supervise(ctx, backing)
-	view.close()
+	view.Close()
 	if err != nil {
 		return v, err
 	}
 	// The rest must also run after Ctrl-C.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	view.say("stopping the nodes and judging what they left behind …")
+	view.Say("stopping the nodes and judging what they left behind …")
 	if s.traffic != nil {
 		s.traffic.customers.close()
 	}

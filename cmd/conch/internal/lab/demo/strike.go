@@ -39,7 +39,7 @@ func (s *supervisor) strike() error {
 	for !s.killAt.After(time.Now()) {
 		s.killAt = s.killAt.Add(s.cfg.KillEvery)
 	}
-	s.view.note("kill -9 %s, pid %d, which led %s", victim.id, victim.process.PID(), strings.Join(led, " and "))
+	s.view.Note("kill -9 %s, pid %d, which led %s", victim.id, victim.process.PID(), strings.Join(led, " and "))
 	return nil
 }
 

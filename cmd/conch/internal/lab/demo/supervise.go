@@ -79,7 +79,7 @@ func (s *supervisor) settle(now time.Time) {
 	s.ending, s.killAt, s.drawAt = now, time.Time{}, now
 	if s.traffic != nil && s.traffic.open {
 		s.traffic.settle()
-		s.view.note("no more kills; waiting until every transaction is final …")
+		s.view.Note("no more kills; waiting until every transaction is final …")
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *supervisor) hear(ctx context.Context, n fleet.News) {
 		return
 	case n.Ended:
 		if !m.killed {
-			s.view.note("%s ended unexpectedly: %s", m.id, n.From.LastWords())
+			s.view.Note("%s ended unexpectedly: %s", m.id, n.From.LastWords())
 		}
 		m.recordEnd()
 		return
@@ -103,7 +103,7 @@ func (s *supervisor) hear(ctx context.Context, n fleet.News) {
 		s.entries = append(s.entries, evidence.Entry{At: n.Report.At, Epoch: n.Report.Epoch})
 		if k := s.lastKill(); k.Epoch != 0 && n.Report.Epoch > k.Epoch {
 			s.actDoor = n.Report.At.Sub(k.At)
-			s.view.note("%s may act outside for %q as well, %s after the kill", m.id, Scope, s.actDoor.Round(time.Millisecond))
+			s.view.Note("%s may act outside for %q as well, %s after the kill", m.id, Scope, s.actDoor.Round(time.Millisecond))
 		}
 	default:
 	}
@@ -118,12 +118,12 @@ func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
 		if s.cfg.KillEvery > 0 && s.ending.IsZero() {
 			s.killAt = s.begun.Add(s.cfg.KillEvery)
 		}
-		s.view.note("%s leads %q (epoch %d)", m.id, Scope, r.Epoch)
+		s.view.Note("%s leads %q (epoch %d)", m.id, Scope, r.Epoch)
 		return
 	}
 	if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
 		s.failover = r.At.Sub(k.At)
-		s.view.note("%s leads %q (epoch %d) and has committed, %s after the kill", m.id, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
+		s.view.Note("%s leads %q (epoch %d) and has committed, %s after the kill", m.id, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
 	}
 }
 

@@ -57,11 +57,11 @@ func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err
 	}
 	t.sender = row.Epoch
 	if t.killed == 0 {
-		v.note("%s leads %q (epoch %d) and sends", row.Holder, PayerScope, row.Epoch)
+		v.Note("%s leads %q (epoch %d) and sends", row.Holder, PayerScope, row.Epoch)
 		return nil
 	}
 	t.failover = first.Sub(t.killedAt)
-	v.note("%s leads %q (epoch %d) and sends: its first transaction was stored %s after the kill", row.Holder, PayerScope, row.Epoch, t.failover.Round(100*time.Microsecond))
+	v.Note("%s leads %q (epoch %d) and sends: its first transaction was stored %s after the kill", row.Holder, PayerScope, row.Epoch, t.failover.Round(100*time.Microsecond))
 	return nil
 }
 

@@ -6,10 +6,10 @@ import "fmt"
 
 // introduce names the scopes, before lines and columns show epochs of both.
 func (v *view) introduce(traffic bool) {
-	v.say("scope %q: its leader commits rows and acts outside", Scope)
+	v.Say("scope %q: its leader commits rows and acts outside", Scope)
 	if traffic {
-		v.say("scope %q: its leader sends the transactions of one account", PayerScope)
-		v.say("each scope has its own leader and its own epochs; one kill may end a leadership of each")
+		v.Say("scope %q: its leader sends the transactions of one account", PayerScope)
+		v.Say("each scope has its own leader and its own epochs; one kill may end a leadership of each")
 	}
 }
 

@@ -4,75 +4,25 @@ package demo
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/fence"
 )
 
-// view shows progress: a table redrawn in place on a terminal, plain lines elsewhere.
-type view struct {
-	cfg   Config
-	out   io.Writer
-	start time.Time
-	table bool
-	lines int // height of the table as last drawn
-	notes []string
-}
+// view shows the nodes and what happens to them.
+type view struct{ *screen.Screen }
 
-const (
-	hideCursor = "\x1b[?25l"
-	showCursor = "\x1b[?25h"
-	clearBelow = "\x1b[J"
-	shownNotes = 6
-	shownNodes = 12
-)
+const shownNodes = 12
 
-func newView(cfg Config) *view { return &view{cfg: cfg, out: cfg.Progress, start: time.Now()} }
-
-func (v *view) say(format string, args ...any) { _, _ = fmt.Fprintf(v.out, format+"\n", args...) }
-
-// note records an event: a line below the table, or a plain line.
-func (v *view) note(format string, args ...any) {
-	line := fmt.Sprintf("%6.1fs  ", time.Since(v.start).Seconds()) + fmt.Sprintf(format, args...)
-	if !v.cfg.Terminal {
-		v.say("%s", line)
-		return
-	}
-	v.notes = append(v.notes, line)
-	v.notes = v.notes[max(0, len(v.notes)-shownNotes):]
-}
-
-func (v *view) open() {
-	if v.cfg.Terminal {
-		v.table = true
-		_, _ = io.WriteString(v.out, hideCursor)
-	}
-}
-
-// close leaves the last table on the screen and shows the cursor again.
-func (v *view) close() {
-	if v.table {
-		v.table = false
-		_, _ = io.WriteString(v.out, showCursor)
-	}
+func newView(cfg Config) *view {
+	return &view{screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})}
 }
 
 func (v *view) draw(s *supervisor, now time.Time) {
-	if !v.table {
-		return
-	}
-	var b strings.Builder
-	if v.lines > 0 {
-		fmt.Fprintf(&b, "\x1b[%dA\r", v.lines)
-	}
-	b.WriteString(clearBelow)
-	text := narrow(v.render(s, now), v.cfg.Width())
-	v.lines = strings.Count(text, "\n")
-	b.WriteString(text)
-	_, _ = io.WriteString(v.out, b.String())
+	v.Draw(func() string { return v.render(s, now) })
 }
 
 func (v *view) render(s *supervisor, now time.Time) string {
@@ -99,25 +49,6 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	fmt.Fprintf(&b, "\n%d acts, %d kills, heartbeat %d ms ago, failover %s, act door %s\n",
 		rows+acts, len(s.kills), s.row.HeartbeatAgeMS, took(s.failover), took(s.actDoor))
 	b.WriteString(s.traffic.line() + "\n")
-	for _, line := range v.notes {
-		b.WriteString(line + "\n")
-	}
-	return b.String()
-}
-
-// narrow cuts every line to the width; 0 means unknown and cuts nothing.
-func narrow(text string, width int) string {
-	if width <= 0 {
-		return text
-	}
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		line, _ = strings.CutSuffix(line, "\n")
-		if runes := []rune(line); len(runes) > width {
-			line = string(runes[:width])
-		}
-		b.WriteString(line + "\n")
-	}
 	return b.String()
 }
 

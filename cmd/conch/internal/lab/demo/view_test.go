@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgops"
@@ -36,32 +37,32 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 
 func TestATerminalGetsATableInPlace(t *testing.T) {
 	s, out := shown(true, 60)
-	s.view.open()
+	s.view.Open()
 	s.view.draw(s, time.Now())
 	first := out.String()
-	for _, part := range []string{hideCursor, "node-3", "126 acts, 0 kills"} {
+	for _, part := range []string{screen.HideCursor, "node-3", "126 acts, 0 kills"} {
 		if !strings.Contains(first, part) {
 			t.Errorf("the table does not show %q:\n%s", part, first)
 		}
 	}
 	for line := range strings.Lines(first) {
-		if len([]rune(line)) > 60+len(hideCursor+clearBelow)+1 {
+		if len([]rune(line)) > 60+len(screen.HideCursor+screen.ClearBelow)+1 {
 			t.Errorf("a line would wrap: %q", line)
 		}
 	}
-	s.view.note("something happened")
+	s.view.Note("something happened")
 	out.Reset()
 	s.view.draw(s, time.Now())
-	if up := "\x1b[10A\r" + clearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
+	if up := "\x1b[10A\r" + screen.ClearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
 		t.Errorf("the second table does not replace the first one of %d lines: %q", strings.Count(first, "\n"), out.String())
 	}
 	if !strings.Contains(out.String(), "something happened") {
 		t.Error("the note is not shown")
 	}
 	out.Reset()
-	s.view.close()
-	s.view.close()
-	if out.String() != showCursor {
+	s.view.Close()
+	s.view.Close()
+	if out.String() != screen.ShowCursor {
 		t.Errorf("close printed %q, want the cursor shown once", out.String())
 	}
 }
@@ -80,7 +81,7 @@ func TestTheTableShowsTransactions(t *testing.T) {
 		t.Errorf("the column for the sender shows %q, want epoch 4 for node-2 only", text)
 	}
 	s.processes.nodes[1].process = nil
-	s.view.open()
+	s.view.Open()
 	s.view.draw(s, time.Now())
 	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
@@ -104,10 +105,10 @@ func TestTheScopesAreIntroduced(t *testing.T) {
 
 func TestWithoutATerminalThereAreOnlyLines(t *testing.T) {
 	s, out := shown(false, 0)
-	s.view.open()
-	s.view.note("something happened")
+	s.view.Open()
+	s.view.Note("something happened")
 	s.view.draw(s, time.Now())
-	s.view.close()
+	s.view.Close()
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
 		t.Errorf("printed %q, want one plain line", text)
 	}

@@ -1,5 +1,6 @@
-// Package explorer reads from an EVM chain what one account did: whole blocks and their
-// receipts, by plain JSON-RPC. It shares no code with the sender, so that it can contradict it.
+// Package explorer reads from an EVM chain what one account did, or what became of the entries
+// of one contract of the sequencer: whole blocks and their receipts, by plain JSON-RPC. It shares
+// no code with the sender or the sequencer, so that it can contradict them.
 package explorer
 
 import (
@@ -57,7 +58,7 @@ func Read(ctx context.Context, url, account string, a *evidence.Account) error {
 	if a.Mined, err = c.walk(ctx, account, last); err != nil {
 		return err
 	}
-	a.Count, err = c.number(ctx, "eth_getTransactionCount", account, hex(last)) // at last, since the chain goes on
+	a.Count, err = c.number(ctx, "eth_getTransactionCount", account, hexNumber(last)) // at last, since the chain goes on
 	return err
 }
 
@@ -66,10 +67,10 @@ func (c *client) walk(ctx context.Context, account string, last uint64) (mined [
 	parent := ""
 	for n := range last + 1 {
 		var b block
-		if err := c.ask(ctx, &b, "eth_getBlockByNumber", hex(n), true); err != nil {
+		if err := c.ask(ctx, &b, "eth_getBlockByNumber", hexNumber(n), true); err != nil {
 			return nil, err
 		}
-		if b.Number != hex(n) || parent != "" && b.ParentHash != parent {
+		if b.Number != hexNumber(n) || parent != "" && b.ParentHash != parent {
 			return nil, fmt.Errorf("block %d does not follow block %d: the chain changed while it was read", n, n-1)
 		}
 		parent = b.Hash
@@ -128,7 +129,7 @@ func (c *client) sent(ctx context.Context, b block, n uint64, account string) (a
 		return nil, nil
 	}
 	var receipts []receipt
-	if err := c.ask(ctx, &receipts, "eth_getBlockReceipts", hex(n)); err != nil {
+	if err := c.ask(ctx, &receipts, "eth_getBlockReceipts", hexNumber(n)); err != nil {
 		return nil, err
 	}
 	for i := range all {

@@ -60,7 +60,7 @@ func (c *client) number(ctx context.Context, method string, args ...any) (uint64
 	return number(said)
 }
 
-func hex(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
+func hexNumber(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
 func number(text string) (uint64, error) {
 	digits, ok := strings.CutPrefix(text, "0x")

@@ -1,0 +1,117 @@
+//go:build unix
+
+package main_test
+
+import (
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// sequencerVerdict is the document of conch demo --sequencer --json.
+type sequencerVerdict struct {
+	Accepted, Confirmed, Reverted, Kills, Pauses, Partitions, Landed, Twice, Lost, Untrue int
+
+	Dispatch   spread `json:"dispatch_ms"`
+	Conserved  bool
+	Violations []string
+}
+
+// demoOfTheSequencer runs it, and returns the verdict, which has to be without violations.
+func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result) {
+	t.Helper()
+	logs := t.TempDir()
+	cmd := withDevnode(t, append([]string{"--sequencer", "--listen", "127.0.0.1:0", "--logs", logs, "--json"}, args...)...)
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch, "PGSERVICE=nowhere", "PGHOST=127.0.0.1", "CONCH_DB_TLS_CA_FILE=/nowhere", "CONCH_INSTANCE_ID=somebody")
+	r := callFor(t, building, cmd)
+	out := r.done(t)
+	v := decode[sequencerVerdict](t, out)
+	keys := decode[map[string]any](t, out)
+	wantKeys(t, keys, "accepted", "confirmed", "reverted", "kills", "pauses", "partitions", "landed", "twice", "lost", "untrue", "dispatch_ms", "conserved", "violations")
+	if len(keys) != 13 || strings.Count(out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 13 keys in one line", out)
+	}
+	if v.Twice+v.Lost+v.Untrue != 0 || !v.Conserved || v.Violations == nil || len(v.Violations) > 0 || v.Accepted != v.Confirmed+v.Reverted || v.Landed != v.Confirmed {
+		t.Errorf("the verdict is %s, want no violations, and everything ended", out)
+	}
+	tellsNoSecret(t, r.err+out)
+	leavesNothing(t, scratch)
+	if found, err := filepath.Glob(filepath.Join(logs, "*.log")); err != nil || len(found) != 5 {
+		t.Errorf("the logs are %v, %v; want one for each organisation", found, err)
+	}
+	return v, r
+}
+
+// P28, P33, P38 to P43, I1 to I4: five organisations, each with its own process, database, account and identity, pay each
+// other while nodes are killed, stopped and cut off; by the ledger nothing is lost, done twice or told wrongly.
+func TestDemoOfTheSequencer(t *testing.T) {
+	t.Parallel()
+	v, r := demoOfTheSequencer(t, "--duration", "9s", "--kill-every", "2s")
+	if v.Kills < 1 || v.Pauses < 1 || v.Partitions < 1 || v.Landed < 18 || v.Reverted < 1 {
+		t.Errorf("the verdict is %+v, want each fault, payments and a cancellation: or this shows nothing", v)
+	}
+	for _, part := range []string{"kill -9 ", "is started again", "partition: ", "SIGSTOP ", "SIGCONT", "while it runs: conch contract list --node http://127.0.0.1:"} {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("%q is not in the progress %q", part, r.err)
+		}
+	}
+	if strings.Contains(r.err, "\x1b") {
+		t.Errorf("the progress is %q, want plain lines", r.err)
+	}
+}
+
+func TestLongDemoOfTheSequencer(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	v, _ := demoOfTheSequencer(t, "--duration", "60s", "--kill-every", "3s")
+	if v.Kills < 4 || v.Pauses < 4 || v.Partitions < 4 || v.Dispatch.Max <= 0 {
+		t.Errorf("the verdict is %+v, want four faults of each kind", v)
+	}
+}
+
+// Ctrl-C ends it early, with the verdict.
+func TestDemoOfTheSequencerEndsEarly(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	cmd := withDevnode(t, "--sequencer", "--kill-every", "0", "--listen", "")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
+	d := start(t, cmd)
+	d.Says(longPatience, "payments flow from 5 organisations")
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	d.Says(building, "By the ledger each of ")
+	if code := d.end(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	leavesNothing(t, scratch)
+}
+
+func TestDemoOfTheSequencerRefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--sequencer", "--nodes", "3"}, []string{"five organisations", "--nodes"}},
+		{[]string{"--sequencer", "--lease", "1s"}, []string{"--lease"}},
+		{[]string{"--sequencer", "--no-chain"}, []string{"needs a chain", "--no-chain"}},
+		{[]string{"--sequencer", "--duration", "0s"}, []string{"--duration"}},
+		{[]string{"--sequencer", "--kill-every", "1s"}, []string{"--kill-every"}},
+		{[]string{"--sequencer", "--kill-every", "-1s"}, []string{"--kill-every"}},
+		{[]string{"--sequencer", "--duration", "5s", "--kill-every", "5s"}, []string{"leaves no time"}},
+		{[]string{"--sequencer", "--db", nobodys}, []string{"leave --db out"}},
+		{[]string{"--logs", t.TempDir()}, []string{"--logs", "--sequencer"}},
+	} {
+		conch(t, append([]string{"demo"}, c.args...)...).refused(t, 2, c.want...)
+	}
+	call(t, withoutDevnode(prepared(t, "demo", "--sequencer"))).refused(t, 2, "conch-devnode", "make build")
+	if text := conch(t, "demo", "--help").done(t); !strings.Contains(text, "conch demo --sequencer --duration") {
+		t.Errorf("the help has no example: %s", text)
+	}
+}

@@ -1,0 +1,100 @@
+package auditor
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+)
+
+// request checks that each acknowledgement was kept, and that a key stands for one transaction.
+func (j *judge) request(q Request) {
+	if len(q.IDs) > 1 {
+		j.verdict.Twice++
+		j.fault("%s was acknowledged as %v", j.name(intent{q.Owner, q.Key}), q.IDs)
+	}
+	for _, id := range q.IDs {
+		in := intent{q.Owner, id}
+		switch t, known := j.told[in]; {
+		case !known:
+			j.verdict.Accepted++
+			j.verdict.Lost++
+			j.fault("%s was acknowledged to the key %s, and its node does not know it", j.name(in), q.Key)
+		case t.Key != q.Key || t.Payload != q.Payload:
+			j.verdict.Lost++
+			j.fault("%s was acknowledged to the key %s for %s, and its node has the key %s and %s", j.name(in), q.Key, q.Payload, t.Key, t.Payload)
+		}
+	}
+}
+
+// tell compares what a node tells of a transaction with the ledger.
+func (j *judge) tell(t Told) {
+	in := intent{t.Owner, t.ID}
+	j.verdict.Accepted++
+	e, landed := j.landed[in]
+	untrue := func(format string, args ...any) {
+		j.verdict.Untrue++
+		j.fault(format, args...)
+	}
+	if t.First != "" && t.First != t.Fate {
+		untrue("%s was told %s and is %s now", j.name(in), t.First, t.Fate)
+	}
+	switch t.Fate {
+	case confirmed:
+		j.verdict.Confirmed++
+		switch {
+		case !landed:
+			untrue("%s was told confirmed, and the ledger does not have it", j.name(in))
+		case e.Attempt != t.Attempt || t.Block != 0 && e.Block > t.Block:
+			untrue("%s was told confirmed by the attempt %s of block %d, and the ledger has %s in block %d", j.name(in), t.Attempt, t.Block, e.Attempt, e.Block)
+		}
+	case reverted:
+		j.verdict.Reverted++
+		if landed {
+			untrue("%s was told reverted, and has landed in block %d", j.name(in), e.Block)
+		}
+	default:
+		j.verdict.Lost++
+		j.fault("%s has not ended: it is %s", j.name(in), t.Fate)
+	}
+	if landed && e.Payload != payloadHash(t.Payload) {
+		untrue("%s has landed in block %d, and what landed is not what was asked for: %s", j.name(in), e.Block, t.Payload)
+	}
+}
+
+// payloadHash is how a ledger knows what was asked for.
+func payloadHash(payload string) string {
+	h := sha256.Sum256([]byte("conch payload" + payload))
+	return "0x" + hex.EncodeToString(h[:])
+}
+
+// strangers looks for what has landed and nobody has asked for.
+func (j *judge) strangers() {
+	asked := map[string][]string{} // payloads by owner and key
+	for _, q := range j.Requests {
+		asked[q.Owner+" "+q.Key] = append(asked[q.Owner+" "+q.Key], q.Payload)
+	}
+	landed := make([]intent, 0, len(j.landed))
+	for in := range j.landed {
+		landed = append(landed, in)
+	}
+	slices.SortFunc(landed, func(a, b intent) int {
+		return slices.Compare([]string{a.owner, a.sequence}, []string{b.owner, b.sequence})
+	})
+	keys := map[string]intent{}
+	for _, in := range landed {
+		t, known := j.told[in]
+		if !known {
+			j.fault("%s has landed in block %d, and its node does not know it", j.name(in), j.landed[in].Block)
+			continue
+		}
+		key := t.Owner + " " + t.Key
+		if !slices.Contains(asked[key], t.Payload) {
+			j.fault("%s has landed in block %d, and nobody has asked for it: %s", j.name(in), j.landed[in].Block, t.Payload)
+		}
+		if before, twice := keys[key]; twice {
+			j.verdict.Twice++
+			j.fault("the key %s has landed twice, as %s and %s", t.Key, before.sequence, in.sequence)
+		}
+		keys[key] = in
+	}
+}

@@ -1,0 +1,104 @@
+package auditor
+
+import "time"
+
+// Record is the evidence that a run left behind. Accounts, states, attempts and payload hashes are hexadecimal digits
+// after 0x, in lower case; a sequence is 32 hexadecimal digits.
+type Record struct {
+	Contract Contract
+	Requests []Request
+	Told     []Told
+	Ledger   Ledger
+	Openings []Opening
+	// What was done to the nodes.
+	Kills, Pauses, Partitions int
+	Dispatches                []time.Duration // from a kill of a coordinator to the next dispatch
+}
+
+// Contract is what the organisations have agreed on.
+type Contract struct {
+	Members []string // accounts, in the contract's order
+	Needed  uint64
+	Names   map[string]string // of the members, by their accounts
+	Nodes   []string          // names of the nodes whose databases were read
+}
+
+// Request is what a customer has asked a node for.
+type Request struct {
+	Owner   string // account of the node's organisation
+	Key     string
+	Payload string
+	IDs     []string // of each acknowledgement
+}
+
+// Told is a transaction as its node lists it.
+type Told struct {
+	Owner   string
+	ID      string // its sequence on the ledger
+	Key     string
+	Payload string
+	Fate    string // open, confirmed or reverted
+	Attempt string // that was confirmed
+	Block   uint64 // that has the attempt, or a later one that proved it; 0: the node does not say
+	First   string // the first end that the node told of; empty: it was not asked before the end
+}
+
+// The fates of a transaction.
+const (
+	open      = "open"
+	confirmed = "confirmed"
+	reverted  = "reverted"
+)
+
+// Ledger is what a chain has of a contract.
+type Ledger struct {
+	Created Created
+	Entries []Entry         // in the chain's order
+	Unspent map[string]bool // the contract's own word, for each state that an entry names or creates
+	Blocks  uint64          // number of the last block that was read
+}
+
+// Created is the transaction that has created the contract.
+type Created struct {
+	Code    []byte // the first CreationSize bytes of its data
+	Members []string
+	Needed  uint64
+}
+
+// Entry is what the contract was given, and what it said of it.
+type Entry struct {
+	Event    Event
+	Owner    string
+	Sequence string
+	Payload  string
+	Attempt  string // as the contract has named it
+	Inputs   []string
+	Reads    []string
+	Outputs  []Output
+	Block    uint64
+	Sender   string // account
+}
+
+// Output is a state that an entry creates.
+type Output struct {
+	State      string
+	Commitment string
+}
+
+// Event is what the contract said of an entry.
+type Event string
+
+// The events of the contract.
+const (
+	Landed    Event = "landed"
+	Cancelled Event = "cancelled"
+	Skipped   Event = "skipped"
+)
+
+// Opening is what a node's database says that a note is.
+type Opening struct {
+	Node  string
+	State string
+	Salt  []byte
+	Data  []byte
+}

@@ -1,0 +1,131 @@
+//go:build unix
+
+package consortium
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// answerMost is how long a customer waits for an answer before it asks again.
+const answerMost = 5 * time.Second
+
+// api is the HTTP API of one node, wherever it is at the time.
+type api struct {
+	base   string
+	client *http.Client
+}
+
+// newAPI takes host:port, or unix: and a path.
+func newAPI(listen string) *api {
+	a := &api{base: "http://" + listen, client: &http.Client{Timeout: answerMost}}
+	if path, local := strings.CutPrefix(listen, "unix:"); local {
+		a.base = "http://localhost"
+		a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}}
+		return a
+	}
+	a.client.Transport = &http.Transport{}
+	return a
+}
+
+func (a *api) close() { a.client.CloseIdleConnections() }
+
+// refusedError is an answer that repeating the request would not change.
+type refusedError struct {
+	status int
+	text   string
+}
+
+func (e *refusedError) Error() string { return fmt.Sprintf("a node refused: %d %s", e.status, e.text) }
+
+// ask sends a request, with a body unless it is nil, and decodes the answer. After an error other than a refusedError
+// the request may have been carried out.
+func (a *api) ask(ctx context.Context, method, path string, body, out any) error {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(text)
+	}
+	r, err := http.NewRequestWithContext(ctx, method, a.base+path, content)
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := a.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	text, err := io.ReadAll(answer.Body)
+	switch {
+	case err != nil:
+		return err
+	case answer.StatusCode >= http.StatusInternalServerError:
+		return fmt.Errorf("the node says %s: %s", answer.Status, text)
+	case answer.StatusCode >= http.StatusBadRequest:
+		return &refusedError{answer.StatusCode, string(text)}
+	}
+	return json.Unmarshal(text, out)
+}
+
+// transaction is a transaction of a contract, as its node lists it.
+type transaction struct {
+	ID      string          `json:"id"`
+	Key     string          `json:"idempotency_key"`
+	Request json.RawMessage `json:"request"`
+	Fate    string          `json:"fate"`
+	Why     string          `json:"why"`
+	Attempt *string         `json:"attempt"`
+	Block   *uint64         `json:"block"`
+}
+
+const openFate = "open"
+
+// list returns the transactions of a contract, the newest first; all of them, or one page.
+func (a *api) list(ctx context.Context, contract string, all bool) (found []transaction, err error) {
+	const page = 500
+	for before := uint64(0); ; {
+		path := fmt.Sprintf("/v1/contracts/%s/transactions?limit=%d", contract, page)
+		if before > 0 {
+			path += fmt.Sprintf("&before=%d", before)
+		}
+		var answer struct {
+			Transactions []transaction `json:"transactions"`
+			Next         uint64        `json:"next_before"`
+		}
+		if err := a.ask(ctx, http.MethodGet, path, nil, &answer); err != nil {
+			return nil, err
+		}
+		found = append(found, answer.Transactions...)
+		if before = answer.Next; before == 0 || !all {
+			return found, nil
+		}
+	}
+}
+
+// status is what a node says of a contract.
+type status struct {
+	Head        uint64 `json:"head"`
+	Final       uint64 `json:"final"`
+	Coordinator string `json:"coordinator"`
+	Missing     int    `json:"missing"`
+}
+
+func (a *api) status(ctx context.Context, contract string) (s status, err error) {
+	err = a.ask(ctx, http.MethodGet, "/v1/contracts/"+contract, nil, &s)
+	return s, err
+}

@@ -1,0 +1,89 @@
+//go:build unix
+
+package consortium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+)
+
+// Run runs the organisations and judges what became of their payments. If ctx ends first, it stops early and judges what
+// has happened so far. The error is about the run itself; Verdict.Fault says what it proved.
+func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
+	s := &site{cfg: cfg}
+	defer func() { err = errors.Join(err, s.clear()) }()
+	show := cfg.screen()
+	if err := s.prepare(ctx, show.Say); err != nil {
+		return v, err
+	}
+	sup := &supervisor{site: s, screen: show}
+	for i, o := range s.all {
+		sup.customers = append(sup.customers, newCustomers(o, i, s.contract))
+	}
+	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer sup.close()
+	defer stop()
+	show.Say("starting %d nodes …", len(s.all))
+	show.Open()
+	err = sup.supervise(ctx, looking)
+	show.Close()
+	if err != nil {
+		return v, err
+	}
+	// The rest must also run after Ctrl-C.
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleMost)
+	defer cancel()
+	show.Say("reading the ledger and judging …")
+	stop()
+	sup.wait()
+	record, err := sup.collect(ending)
+	if err != nil {
+		return v, fmt.Errorf("reading the evidence: %w", err)
+	}
+	return auditor.Judge(record), nil
+}
+
+// collect reads the evidence: what the nodes tell, then, when they have ended, their databases and the ledger.
+func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) {
+	r = auditor.Record{
+		Contract: auditor.Contract{Needed: needed, Names: map[string]string{}},
+		Kills:    s.kills, Pauses: s.pauses, Partitions: s.partitions, Dispatches: s.dispatches,
+	}
+	var senders []string
+	for i, o := range s.all {
+		r.Contract.Members, r.Contract.Nodes = append(r.Contract.Members, o.account), append(r.Contract.Nodes, o.name)
+		r.Contract.Names[o.account] = o.name
+		senders = append(senders, o.account)
+		c := s.customers[i]
+		r.Requests = append(r.Requests, c.requests...) // nobody asks any more
+		told, err := c.told(ctx)
+		if err != nil {
+			return r, fmt.Errorf("%s does not tell what became of its transactions: %w%s", o.name, err, o.lastWords())
+		}
+		r.Told = append(r.Told, told...)
+	}
+	s.endAll(teardown)
+	for _, o := range s.all {
+		known, err := openings(ctx, o, s.contract)
+		if err != nil {
+			return r, err
+		}
+		r.Openings = append(r.Openings, known...)
+	}
+	r.Ledger, err = explorer.ReadContract(ctx, s.chain.HTTP, s.contract, senders)
+	return r, err
+}
+
+func openings(ctx context.Context, o *organisation, contract string) ([]auditor.Opening, error) {
+	db, err := pgnotes.Open(ctx, o.db, contract)
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close(context.WithoutCancel(ctx))
+	return db.Openings(ctx, o.name)
+}

@@ -1,0 +1,256 @@
+//go:build unix
+
+package consortium
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// office is a node's API that says what a test wants.
+type office struct {
+	t      *testing.T
+	answer func(method, path, body string) (int, any)
+}
+
+func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body bytes.Buffer
+	_, _ = body.ReadFrom(r.Body)
+	code, out := o.answer(r.Method, r.URL.Path, body.String())
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(out); err != nil {
+		o.t.Error(err)
+	}
+}
+
+func asking(t *testing.T, answer func(method, path, body string) (int, any)) *customers {
+	t.Helper()
+	server := httptest.NewServer(&office{t, answer})
+	t.Cleanup(server.Close)
+	o := &organisation{name: "north", account: "0xa0", api: newAPI(strings.TrimPrefix(server.URL, "http://"))}
+	t.Cleanup(o.api.close)
+	return newCustomers(o, 1, "0xc0")
+}
+
+func bounded(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// A request is asked under one key until it is answered, and every ID that was acknowledged is kept for the judge.
+func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	c := asking(t, func(_, _, body string) (int, any) {
+		asked++
+		if !strings.Contains(body, `"idempotency_key":"k"`) {
+			t.Errorf("it was asked for %s, want the same key", body)
+		}
+		if asked < 3 {
+			return http.StatusServiceUnavailable, "away"
+		}
+		return http.StatusAccepted, map[string]string{"id": fmt.Sprint("id ", asked)}
+	})
+	c.request(bounded(t), "k", c.payload(0), 0, false)
+	if len(c.requests) != 1 || len(c.requests[0].IDs) != 1 || c.requests[0].IDs[0] != "id 3" || c.refused != nil {
+		t.Errorf("got the requests %+v, refused %v; want one with the ID of the third answer", c.requests, c.refused)
+	}
+	if c.settled() {
+		t.Error("it is settled before it has ended")
+	}
+	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: openFate}})
+	if c.settled() || c.open() != 1 {
+		t.Error("it is settled while it is open")
+	}
+	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "confirmed"}})
+	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "reverted"}})
+	if !c.settled() || c.first["id 3"] != "confirmed" {
+		t.Errorf("the first end is %q, want the one that was told first", c.first["id 3"])
+	}
+}
+
+func TestARefusalEndsTheRun(t *testing.T) {
+	t.Parallel()
+	c := asking(t, func(_, _, _ string) (int, any) { return http.StatusUnprocessableEntity, "no" })
+	c.request(bounded(t), "k", c.payload(0), 0, false)
+	if err := c.seen().refused; err == nil || !strings.Contains(err.Error(), "k of north: a node refused: 422") {
+		t.Errorf("got %v, want the refusal", err)
+	}
+}
+
+// A cancellation is asked for again at each look, until the transaction has ended: a restarted node may have forgotten it.
+func TestARegretIsRepeatedUntilItHasEnded(t *testing.T) {
+	t.Parallel()
+	var cancelled []string
+	c := asking(t, func(_, path, _ string) (int, any) {
+		if strings.HasSuffix(path, "/cancel") {
+			cancelled = append(cancelled, path)
+		}
+		return http.StatusAccepted, map[string]string{"id": "7"}
+	})
+	c.request(bounded(t), "k", c.payload(hopeless), 0, true)
+	for _, fate := range []string{openFate, openFate, "reverted", "reverted"} {
+		c.take(bounded(t), []transaction{{ID: "7", Key: "k", Fate: fate}, {ID: "8", Key: "other", Fate: openFate}})
+	}
+	if len(cancelled) != 2 || cancelled[0] != "/v1/contracts/0xc0/transactions/7/cancel" {
+		t.Errorf("cancelled %v, want transaction 7 twice", cancelled)
+	}
+}
+
+// All pages of a list are read: a page that is left out would be lost intents.
+func TestEachPageIsRead(t *testing.T) {
+	t.Parallel()
+	pages := 0
+	c := asking(t, func(_, _, _ string) (int, any) {
+		pages++
+		page := map[string]any{"transactions": []transaction{{ID: fmt.Sprint(pages), Request: json.RawMessage(`{}`)}}}
+		if pages < 3 {
+			page["next_before"] = 10 - pages
+		}
+		return http.StatusOK, page
+	})
+	if found, err := c.of.api.list(bounded(t), "0xc0", true); err != nil || len(found) != 3 {
+		t.Errorf("got %v, %v; want the transactions of three pages", found, err)
+	}
+}
+
+// Only what crosses the cut is silent, in both ways.
+func TestACutHasTwoSides(t *testing.T) {
+	t.Parallel()
+	l, err := newLinks(members)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	if len(l) != 20 {
+		t.Errorf("%d proxies, want one for each of five and each of its peers", len(l))
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer server.Close()
+	for _, name := range members {
+		l.leadTo(name, strings.TrimPrefix(server.URL, "http://"))
+	}
+	l.cut(map[string]bool{"bank": true, "east": true})
+	reaches := func(from, to string) bool {
+		client := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		r, err := http.NewRequestWithContext(bounded(t), http.MethodGet, "http://"+l[[2]string{from, to}].Addr(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		return err == nil
+	}
+	for _, c := range []struct {
+		from, to string
+		want     bool
+	}{{"bank", "north", false}, {"north", "bank", false}, {"west", "east", false}, {"bank", "east", true}, {"north", "west", true}} {
+		if got := reaches(c.from, c.to); got != c.want {
+			t.Errorf("%s reaches %s: %t, want %t", c.from, c.to, got, c.want)
+		}
+	}
+	l.heal()
+	if !reaches("bank", "north") {
+		t.Error("healed, and bank does not reach north")
+	}
+}
+
+func TestAnEarHearsWholeLines(t *testing.T) {
+	t.Parallel()
+	var heard []string
+	e := &ear{hear: func(s spoken) { heard = append(heard, s.Message+" "+s.Listen) }}
+	for _, part := range []string{`{"msg":"a","li`, `sten":"x"}` + "\nno JSON\n" + `{"msg":"b"}`, "\n"} {
+		if n, err := e.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if fmt.Sprint(heard) != "[a x b ]" {
+		t.Errorf("heard %q, want a with x, and b", heard)
+	}
+	if _, _ = e.Write(make([]byte, longestLine+1)); e.rest != nil {
+		t.Errorf("%d bytes without a line end are kept", len(e.rest))
+	}
+}
+
+// ran returns a supervisor of organisations whose nodes run, of which the named one coordinates.
+func ran(coordinator string) *supervisor {
+	s := &supervisor{site: &site{cfg: Config{Duration: time.Minute, KillEvery: 5 * time.Second}}}
+	for i, name := range members {
+		o := &organisation{name: name, process: &process{words: &fleet.LastLine{}}}
+		c := newCustomers(o, i, "0xc0")
+		c.status, c.heard = status{Head: uint64(10 + i), Coordinator: coordinator}, time.Now()
+		s.all, s.customers = append(s.all, o), append(s.customers, c)
+	}
+	return s
+}
+
+func TestTheVictimIsTheCoordinator(t *testing.T) {
+	t.Parallel()
+	s := ran("west")
+	if o := s.victim(); o == nil || o.name != "west" {
+		t.Errorf("the victim is %v, want the coordinator", o)
+	}
+	s.faults = kinds
+	if o := s.victim(); o == nil || o.name != "bank" {
+		t.Errorf("in the second round the victim is %v, want the one after it", o)
+	}
+	s.faults = 0
+	s.customers[4].status.Coordinator = "east" // it is furthest
+	if o := s.victim(); o == nil || o.name != "east" {
+		t.Errorf("the victim is %v, want the coordinator by the node that is furthest", o)
+	}
+	for _, spoil := range []func(){
+		func() { s.all[2].process.stopped = true },
+		func() { s.all[2].process.killed = true },
+		func() { s.all[2].process = nil },
+	} {
+		s.all[2].process = &process{words: &fleet.LastLine{}}
+		if spoil(); s.victim() != nil {
+			t.Error("a node that does not run is a victim")
+		}
+	}
+}
+
+func TestTheTableShowsEachNode(t *testing.T) {
+	t.Parallel()
+	s := ran("west")
+	s.process(0, func(p *process) { p.killed = true })
+	s.process(1, func(p *process) { p.stopped = true })
+	s.all[2].process, s.all[2].back = nil, time.Now().Add(time.Second)
+	s.customers[3].heard = time.Time{}
+	s.dispatches = []time.Duration{321 * time.Millisecond}
+	for _, o := range s.all {
+		if o.process != nil {
+			o.process = &process{killed: o.process.killed, stopped: o.process.stopped, words: &fleet.LastLine{}, pid: 4711}
+		}
+	}
+	text := s.render(time.Now())
+	for _, part := range []string{"COORDINATOR", "killed", "stopped", "dead, back in", "runs", "west", "?", "4711", "next dispatch after a kill 321ms", "5 organisations, 3 endorse"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("the table does not show %q:\n%s", part, text)
+		}
+	}
+	s.healAt = time.Now()
+	if text := s.render(time.Now()); !strings.Contains(text, "partitioned") {
+		t.Errorf("the table does not show the partition:\n%s", text)
+	}
+}
+
+func (s *supervisor) process(at int, do func(*process)) { do(s.all[at].process) }

@@ -1,0 +1,225 @@
+//go:build unix
+
+package consortium
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+)
+
+const (
+	pace      = 250 * time.Millisecond // of the customers of one organisation
+	mostOpen  = 20                     // of one organisation; then its customers wait
+	lookEvery = 300 * time.Millisecond
+	askAgain  = 100 * time.Millisecond
+
+	purseNotes = 6   // that are issued to a purse at the beginning
+	noteAmount = 500 // of each: no purse runs dry
+
+	// Of every oddEvery requests, the one numbered hopeless pays from an empty purse, and is cancelled; the one numbered
+	// regretted is cancelled as soon as it is accepted, and the one numbered hurried is of use for some blocks only, so that
+	// these two may land or not.
+	oddEvery    = 12
+	hopeless    = 5
+	regretted   = 9
+	hurried     = 2
+	hurriedMost = 4 // blocks from the head on
+	empty       = "void"
+)
+
+// purses are those that all organisations pay from.
+var purses = []string{"rent", "wages", "stock"}
+
+// customers are those of one organisation. They ask its node and remember what it says.
+type customers struct {
+	of       *organisation
+	place    int // of the organisation among the members
+	contract string
+
+	mu       sync.Mutex
+	requests []auditor.Request
+	regrets  map[string]bool // by key: to be cancelled until it has ended
+	first    map[string]string
+	fates    map[string]int // how many have which fate, by the last answer
+	status   status
+	heard    time.Time // the last status
+	refused  error
+
+	working sync.WaitGroup
+}
+
+func newCustomers(of *organisation, place int, contract string) *customers {
+	return &customers{of: of, place: place, contract: contract, regrets: map[string]bool{}, first: map[string]string{}, fates: map[string]int{}}
+}
+
+// payload is the nth request of the organisation's customers, in its one form.
+func (c *customers) payload(n int) string {
+	from, to := purses[(n+c.place)%len(purses)], purses[(n+c.place+1)%len(purses)]
+	if n%oddEvery == hopeless {
+		from = empty
+	}
+	return fmt.Sprintf(`{"pay":{"from":%q,"to":%q,"amount":%d}}`, from, to, 1+n%9)
+}
+
+func (c *customers) pays(asking, looking context.Context) {
+	tick := time.NewTicker(pace)
+	defer tick.Stop()
+	for n := 0; ; {
+		select {
+		case <-asking.Done():
+			return
+		case <-tick.C:
+		}
+		if c.open() >= mostOpen {
+			continue
+		}
+		deadline := uint64(0)
+		if n%oddEvery == hurried {
+			deadline = c.seen().Head + hurriedMost
+		}
+		c.request(looking, fmt.Sprintf("payment-%d", n), c.payload(n), deadline, n%oddEvery == hopeless || n%oddEvery == regretted)
+		n++
+	}
+}
+
+// open counts the requests that have no end yet, as far as is known.
+func (c *customers) open() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.requests) - len(c.first)
+}
+
+// request asks the node under one key until it answers. The deadline is the last block of use; 0: any.
+func (c *customers) request(ctx context.Context, key, payload string, deadline uint64, regret bool) {
+	c.mu.Lock()
+	at := len(c.requests)
+	c.requests = append(c.requests, auditor.Request{Owner: c.of.account, Key: key, Payload: payload})
+	if regret {
+		c.regrets[key] = true
+	}
+	c.mu.Unlock()
+	body := map[string]any{"request": json.RawMessage(payload), "idempotency_key": key, "deadline": deadline}
+	var said struct{ ID string }
+	path := "/v1/contracts/" + c.contract + "/transactions"
+	for ctx.Err() == nil {
+		err := c.of.api.ask(ctx, http.MethodPost, path, body, &said)
+		_, refused := errors.AsType[*refusedError](err)
+		c.mu.Lock()
+		switch {
+		case refused:
+			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.name, err)
+		case err == nil && !slices.Contains(c.requests[at].IDs, said.ID):
+			c.requests[at].IDs = append(c.requests[at].IDs, said.ID)
+		}
+		c.mu.Unlock()
+		if err == nil || refused {
+			return
+		}
+		wait(ctx, askAgain)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (c *customers) looks(ctx context.Context) {
+	for ctx.Err() == nil {
+		if s, err := c.of.api.status(ctx, c.contract); err == nil {
+			c.mu.Lock()
+			c.status, c.heard = s, time.Now()
+			c.mu.Unlock()
+		}
+		if found, err := c.of.api.list(ctx, c.contract, true); err == nil {
+			c.take(ctx, found)
+		}
+		wait(ctx, lookEvery)
+	}
+}
+
+// take remembers the first end that was told of each transaction, and cancels those that are regretted.
+func (c *customers) take(ctx context.Context, found []transaction) {
+	var regretted []string
+	c.mu.Lock()
+	c.fates = map[string]int{}
+	for _, t := range found {
+		c.fates[t.Fate]++
+		switch {
+		case t.Fate == openFate && c.regrets[t.Key]:
+			regretted = append(regretted, t.ID)
+		case t.Fate != openFate && c.first[t.ID] == "":
+			c.first[t.ID] = t.Fate
+		}
+	}
+	c.mu.Unlock()
+	for _, id := range regretted {
+		// It is asked again at the next look, until the transaction has ended: an answer is not needed.
+		_ = c.of.api.ask(ctx, http.MethodPost, "/v1/contracts/"+c.contract+"/transactions/"+id+"/cancel", nil, new(struct{}))
+	}
+}
+
+// settled reports whether every request is answered, and has ended by the node's word.
+func (c *customers) settled() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.requests {
+		if len(q.IDs) == 0 {
+			return false
+		}
+		for _, id := range q.IDs {
+			if c.first[id] == "" {
+				return false
+			}
+		}
+	}
+	return c.fates[openFate] == 0
+}
+
+// seen is what is known of a node and its transactions.
+type seen struct {
+	status
+	heard                     time.Time
+	asked                     int
+	open, confirmed, reverted int
+	refused                   error
+}
+
+func (c *customers) seen() seen {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return seen{c.status, c.heard, len(c.requests), c.fates[openFate], c.fates["confirmed"], c.fates["reverted"], c.refused}
+}
+
+// told returns every transaction as its node lists it now.
+func (c *customers) told(ctx context.Context) (all []auditor.Told, err error) {
+	found, err := c.of.api.list(ctx, c.contract, true)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range found {
+		one := auditor.Told{Owner: c.of.account, ID: t.ID, Key: t.Key, Payload: string(t.Request), Fate: t.Fate, First: c.first[t.ID]}
+		if t.Attempt != nil {
+			one.Attempt = *t.Attempt
+		}
+		if t.Block != nil {
+			one.Block = *t.Block
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}

@@ -1,0 +1,104 @@
+//go:build unix
+
+package consortium
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// deploy has the first organisation's node pay for the others and create the contract. It returns the table for the
+// members' configurations, as conch contract deploy prints it.
+func (s *site) deploy(ctx context.Context) (table string, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, warmup, fmt.Errorf("the contract was not deployed within %s", warmup))
+	defer cancel()
+	first := s.all[0]
+	if err := first.write(s.chain.HTTP, s.chain.ChainID, nil, nil, ""); err != nil {
+		return "", err
+	}
+	if err := first.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+		return "", err
+	}
+	for _, o := range s.all[1:] {
+		if err := s.fund(ctx, first, o); err != nil {
+			return "", err
+		}
+	}
+	url := first.listen
+	if !strings.HasPrefix(url, "unix:") {
+		url = "http://" + url
+	}
+	args := []string{
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
+		"--range-size", fmt.Sprint(rangeSize), "--key", "demo",
+	}
+	for _, o := range s.all {
+		args = append(args, "--member", o.name+"="+o.account)
+	}
+	if table, err = s.run(ctx, args...); err != nil {
+		return "", err
+	}
+	if _, rest, found := strings.Cut(table, `address     = "`); found {
+		s.contract, _, _ = strings.Cut(rest, `"`)
+	}
+	if s.contract == "" {
+		return "", fmt.Errorf("conch contract deploy has printed no address: %s", table)
+	}
+	return strings.Replace(table, `account     = ""`, `account     = "ops"`, 1), s.end(ctx, first)
+}
+
+// fund has the first organisation pay another one, whose node pays for what it sends.
+func (s *site) fund(ctx context.Context, first, o *organisation) error {
+	body := map[string]string{"account": "ops", "to": o.account, "value": "1000000000000000000", "idempotency_key": "fund-" + o.name}
+	var sent struct{ ID, Fate string }
+	if err := untilAnswered(ctx, func() error { return first.api.ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
+		return fmt.Errorf("paying %s: %w%s", o.name, err, first.lastWords())
+	}
+	return untilAnswered(ctx, func() error {
+		if err := first.api.ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
+			return err
+		}
+		if sent.Fate != "done" {
+			return fmt.Errorf("the payment to %s is %s", o.name, sent.Fate)
+		}
+		return nil
+	})
+}
+
+// untilAnswered tries something again until it succeeds, is refused, or the context ends.
+func untilAnswered(ctx context.Context, do func() error) error {
+	again := time.NewTicker(100 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := do()
+		if _, refused := errors.AsType[*refusedError](err); err == nil || refused {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), err)
+		}
+	}
+}
+
+// run runs a command of conch and returns what it prints.
+func (s *site) run(ctx context.Context, args ...string) (string, error) {
+	var out, words bytes.Buffer
+	cmd := exec.CommandContext(ctx, s.cfg.Program, args...)
+	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environment(""), &out, &words, teardown
+	err := s.launcher.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		return "", fmt.Errorf("conch %s: %w: %s", strings.Join(args[:2], " "), err, words.String())
+	}
+	return out.String(), nil
+}

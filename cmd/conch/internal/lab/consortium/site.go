@@ -1,0 +1,220 @@
+//go:build unix
+
+package consortium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
+
+// connections is the maximum per node.
+const connections = 40
+
+// site has the servers and files of a run, the organisations, and what is between them.
+type site struct {
+	cfg      Config
+	postgres *postmaster.Server
+	chain    *devnode.Node
+	launcher *fleet.Launcher
+	links    links
+	all      []*organisation
+	news     chan ended
+	logs     []io.Closer
+	contract string // its address
+}
+
+// prepare starts the servers, founds the organisations and deploys their contract. The caller clears up, also after an
+// error.
+func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error) {
+	s.launcher, s.news = fleet.NewLauncher(), make(chan ended, len(members))
+	say("starting a private Postgres with a database for each of %d organisations …", len(members))
+	if s.postgres, err = postmaster.Start(ctx, postmaster.Config{MaxConnections: 50 + connections*len(members)}); err != nil {
+		return err
+	}
+	if err := s.databases(ctx); err != nil {
+		return err
+	}
+	say("starting a private chain …")
+	if s.chain, err = devnode.Start(ctx, s.cfg.Devnode, "--block-time", blockTime); err != nil {
+		return err
+	}
+	say("making their accounts and identities …")
+	if err := s.found(say); err != nil {
+		return err
+	}
+	say("%s pays for the others and deploys the contract; this takes some blocks …", members[0])
+	table, err := s.deploy(ctx)
+	if err != nil {
+		return err
+	}
+	say("the contract is %s; %d of %d members have to endorse", s.contract, needed, len(members))
+	for _, o := range s.all {
+		if err := o.write(s.chain.HTTP, s.chain.ChainID, s.all, s.links, table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// databases makes one for each organisation.
+func (s *site) databases(ctx context.Context) error {
+	const template = "organisation"
+	if err := pgnotes.Create(ctx, s.postgres.URL("postgres"), template); err != nil {
+		return err
+	}
+	if err := node.SchemaUp(ctx, pgmint.Config{URL: s.postgres.URL(template)}, s.cfg.Kinds, func(string) {}); err != nil {
+		return err
+	}
+	return pgnotes.Copy(ctx, s.postgres.URL("postgres"), template, members...)
+}
+
+func (s *site) found(say func(string, ...any)) error {
+	// If the demo is killed, the next start removes this folder with the server's.
+	dir, err := s.postgres.Folder("consortium")
+	if err != nil {
+		return err
+	}
+	if s.links, err = newLinks(members); err != nil {
+		return err
+	}
+	for i, name := range members {
+		key := "" // a new one
+		if i == 0 {
+			key = s.chain.PrivateKey // it has money
+		}
+		o, err := found(dir, name, key)
+		if err != nil {
+			return err
+		}
+		o.db = s.postgres.URL(name)
+		if s.cfg.Logs != "" {
+			file, err := os.OpenFile(filepath.Join(s.cfg.Logs, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+			if err != nil {
+				return err
+			}
+			o.log, s.logs = file, append(s.logs, file)
+		}
+		s.all = append(s.all, o)
+	}
+	if err := s.open(say); err != nil {
+		return err
+	}
+	for _, o := range s.all {
+		o.api = newAPI(o.listen)
+	}
+	return nil
+}
+
+// open gives the first organisation's API the address that the user has chosen, if it is free.
+func (s *site) open(say func(string, ...any)) error {
+	addr := s.cfg.Listen
+	if addr == "" {
+		return nil
+	}
+	if err := web.CheckListen(addr, false, false); err != nil {
+		return err
+	}
+	probe, err := new(net.ListenConfig).Listen(context.Background(), "tcp", addr)
+	if err != nil {
+		say("nothing is served at %s: %v", addr, err)
+		return nil
+	}
+	s.all[0].listen = probe.Addr().String()
+	say("while it runs: conch contract list --node http://%s", s.all[0].listen)
+	return probe.Close()
+}
+
+// end ends a node in order, and waits for it.
+func (s *site) end(ctx context.Context, o *organisation) error {
+	if err := o.process.signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-s.news:
+		o.process = nil
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (o *organisation) lastWords() string {
+	text := o.words
+	if o.process != nil {
+		text = o.process.words.String()
+	}
+	if text == "" {
+		return ""
+	}
+	return "; " + o.name + " says: " + text
+}
+
+// endAll ends all nodes, in order within the patience, then by SIGKILL, and returns when none is left.
+func (s *site) endAll(patience time.Duration) {
+	alive := 0
+	for _, o := range s.all {
+		if o.process != nil {
+			alive++
+			_ = o.process.signal(syscall.SIGCONT)
+			_ = o.process.signal(syscall.SIGTERM)
+		}
+	}
+	hurry := time.NewTimer(patience)
+	defer hurry.Stop()
+	for alive > 0 {
+		select {
+		case n := <-s.news:
+			if n.of.process == n.from {
+				n.of.words, n.of.process = n.from.words.String(), nil
+				alive--
+			}
+		case <-hurry.C:
+			for _, o := range s.all {
+				if o.process != nil {
+					_ = o.process.signal(syscall.SIGKILL)
+				}
+			}
+		}
+	}
+}
+
+// clear ends everything and removes the folders.
+func (s *site) clear() error {
+	s.endAll(0)
+	for _, o := range s.all {
+		if o.api != nil {
+			o.api.close()
+		}
+	}
+	s.links.close()
+	if s.chain != nil {
+		s.chain.Stop()
+	}
+	s.launcher.Close()
+	var faults []error
+	if s.postgres != nil {
+		faults = append(faults, s.postgres.Stop())
+	}
+	for _, l := range s.logs {
+		faults = append(faults, l.Close())
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("clearing up: %w", err)
+	}
+	return nil
+}

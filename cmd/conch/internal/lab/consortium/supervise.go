@@ -1,0 +1,191 @@
+//go:build unix
+
+package consortium
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+)
+
+// supervisor watches the nodes, restarts them, and harms them. It belongs to one goroutine.
+type supervisor struct {
+	*site
+	screen    *screen.Screen
+	customers []*customers // one for each organisation, in its order
+	readers   []*pgnotes.Reader
+
+	begun   time.Time // the contract has money, and the payments begin
+	faultAt time.Time // the next fault; zero: none
+	faults  int       // so far
+	healAt  time.Time // the end of the partition; zero: there is none
+	wakeAt  time.Time // the end of the pause
+	asleep  *process
+	killed  time.Time     // when the last coordinator was killed, until the next dispatch was seen; else zero
+	fallen  *organisation // that coordinator
+	ending  time.Time     // no more faults and requests; zero: not yet
+	target  uint64        // all nodes have to have this block as final before they are judged; 0: not known
+	over    bool
+	drawAt  time.Time
+
+	stopAsking                context.CancelFunc
+	kills, pauses, partitions int
+	dispatches                []time.Duration
+}
+
+// supervise runs and harms the nodes until the duration is over or asked ends, then waits until everything has ended, or
+// that takes too long.
+func (s *supervisor) supervise(asked, looking context.Context) error {
+	ctx := context.WithoutCancel(asked)
+	for _, o := range s.all {
+		if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+			return err
+		}
+		r, err := pgnotes.Open(ctx, o.db, s.contract)
+		if err != nil {
+			return err
+		}
+		s.readers = append(s.readers, r)
+	}
+	asking, stop := context.WithCancel(looking)
+	s.stopAsking = stop
+	defer stop()
+	issued := s.issue(asking, looking)
+	begin := time.NewTimer(warmup)
+	defer begin.Stop()
+	tick := time.NewTicker(step)
+	defer tick.Stop()
+	for !s.over {
+		select {
+		case <-s.postgres.Gone():
+			return errors.New("the private Postgres ended unexpectedly")
+		case <-s.chain.Gone():
+			return fmt.Errorf("the private chain ended unexpectedly: %s", s.chain.LastWords())
+		case <-begin.C:
+			if s.begun.IsZero() {
+				return fmt.Errorf("the notes were not issued within %s%s", warmup, s.all[0].lastWords())
+			}
+		case <-issued:
+			issued = nil
+			s.begin(asking, looking)
+		case n := <-s.news:
+			s.ended(n)
+		case now := <-tick.C:
+			if asked.Err() != nil || !s.begun.IsZero() && now.Sub(s.begun) >= s.cfg.Duration {
+				s.settle(now)
+			}
+			if err := s.look(ctx, now); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// issue has the first organisation fill the purses, and returns a channel that is closed when they are.
+func (s *supervisor) issue(asking, looking context.Context) <-chan struct{} {
+	first, issued := s.customers[0], make(chan struct{})
+	for _, c := range s.customers {
+		c.working.Go(func() { c.looks(looking) })
+	}
+	first.working.Go(func() {
+		for n := range purseNotes * len(purses) {
+			first.request(asking, fmt.Sprintf("issue-%d", n), fmt.Sprintf(`{"issue":{"to":%q,"amount":%d}}`, purses[n%len(purses)], noteAmount), 0, false)
+		}
+		for asking.Err() == nil && !first.settled() {
+			wait(asking, askAgain)
+		}
+		if asking.Err() == nil {
+			close(issued)
+		}
+	})
+	return issued
+}
+
+func (s *supervisor) begin(asking, looking context.Context) {
+	s.begun = time.Now()
+	if !s.ending.IsZero() {
+		return
+	}
+	if s.cfg.KillEvery > 0 {
+		s.faultAt = s.begun.Add(s.cfg.KillEvery)
+	}
+	s.screen.Note("%d notes are issued; payments flow from %d organisations", purseNotes*len(purses), len(s.all))
+	for _, c := range s.customers {
+		c.working.Go(func() { c.pays(asking, looking) })
+	}
+}
+
+// settle ends faults and requests, and makes everybody whole.
+func (s *supervisor) settle(now time.Time) {
+	if !s.ending.IsZero() {
+		return
+	}
+	s.ending, s.faultAt = now, time.Time{}
+	s.stopAsking()
+	s.wake()
+	s.heal()
+	s.screen.Note("no more faults; waiting until every transaction has ended …")
+}
+
+// ended notes the end of a process, and has it started again.
+func (s *supervisor) ended(n ended) {
+	o := n.of
+	if o.process != n.from {
+		return
+	}
+	if !n.from.killed {
+		s.screen.Note("%s ended unexpectedly: %s", o.name, n.from.words)
+	}
+	o.words, o.process, o.back = n.from.words.String(), nil, time.Now().Add(restartAfter)
+	if s.asleep == n.from {
+		s.asleep = nil
+	}
+}
+
+// look does what is due: restart, fault, draw. It notes when everything is over.
+func (s *supervisor) look(ctx context.Context, now time.Time) error {
+	for _, o := range s.all {
+		if o.process == nil && !now.Before(o.back) {
+			if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+				return err
+			}
+			s.screen.Note("%s is started again", o.name)
+		}
+	}
+	if err := s.harm(now); err != nil {
+		return err
+	}
+	if now.Before(s.drawAt) {
+		return nil
+	}
+	s.drawAt = now.Add(refresh)
+	s.dispatched(ctx)
+	s.screen.Draw(func() string { return s.render(now) })
+	for _, c := range s.customers {
+		if err := c.seen().refused; err != nil {
+			return err
+		}
+	}
+	s.over = s.isOver(ctx, now)
+	return nil
+}
+
+// close releases the readers after the customers have ended.
+func (s *supervisor) close() {
+	s.wait()
+	for _, r := range s.readers {
+		r.Close(context.Background())
+	}
+}
+
+// wait waits for the customers, whose contexts have ended.
+func (s *supervisor) wait() {
+	for _, c := range s.customers {
+		c.working.Wait()
+	}
+}

@@ -1,0 +1,66 @@
+//go:build unix
+
+package consortium
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// quiet is how old an answer is at most that is shown as the present.
+const quiet = 2 * time.Second
+
+func (s *supervisor) render(now time.Time) string {
+	var b strings.Builder
+	run := time.Duration(0)
+	if !s.begun.IsZero() {
+		run = now.Sub(s.begun)
+	}
+	fmt.Fprintf(&b, "\n%s of %s   %d organisations, %d endorse   a fault every %s\n\n",
+		run.Round(100*time.Millisecond), s.cfg.Duration, len(s.all), needed, s.cfg.KillEvery)
+	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
+	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tCOORDINATOR\tFINAL\tASKED\tOPEN\tCONFIRMED\tREVERTED")
+	var all seen
+	for i, o := range s.all {
+		at := s.customers[i].seen()
+		all.asked, all.open, all.confirmed, all.reverted = all.asked+at.asked, all.open+at.open, all.confirmed+at.confirmed, all.reverted+at.reverted
+		names := at.Coordinator
+		if now.Sub(at.heard) > quiet {
+			names = "?"
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", o.name, o.pidText(), s.state(o, now), names, at.Final, at.asked, at.open, at.confirmed, at.reverted)
+	}
+	_ = w.Flush()
+	last := "-"
+	if n := len(s.dispatches); n > 0 {
+		last = s.dispatches[n-1].Round(time.Millisecond).String()
+	}
+	fmt.Fprintf(&b, "\n%d asked, %d confirmed, %d reverted, %d open   %d kills, %d pauses, %d partitions   next dispatch after a kill %s\n\n",
+		all.asked, all.confirmed, all.reverted, all.open, s.kills, s.pauses, s.partitions, last)
+	return b.String()
+}
+
+func (o *organisation) pidText() string {
+	if o.process == nil {
+		return "-"
+	}
+	return fmt.Sprint(o.process.pid)
+}
+
+// state says what was done to a node.
+func (s *supervisor) state(o *organisation, now time.Time) string {
+	switch {
+	case o.process == nil:
+		return fmt.Sprintf("dead, back in %.1fs", max(0, o.back.Sub(now)).Seconds())
+	case o.process.killed:
+		return "killed"
+	case o.process.stopped:
+		return "stopped"
+	case !s.healAt.IsZero():
+		return "partitioned"
+	default:
+		return "runs"
+	}
+}

@@ -1,0 +1,72 @@
+//go:build unix
+
+package consortium
+
+import (
+	"context"
+	"time"
+)
+
+// watched bounds what the supervisor asks a database.
+const watched = 2 * time.Second
+
+// isOver reports whether the wait for the end is over, with or without success: every transaction has ended, and every
+// node has followed the ledger to a block that comes after that.
+func (s *supervisor) isOver(ctx context.Context, now time.Time) bool {
+	switch {
+	case s.ending.IsZero():
+		return false
+	case now.Sub(s.ending) >= settleMost:
+		s.screen.Note("after %s not everything has ended", settleMost)
+		return true
+	}
+	for _, c := range s.customers {
+		if !c.settled() {
+			return false
+		}
+	}
+	if s.target == 0 {
+		for _, c := range s.customers {
+			s.target = max(s.target, c.seen().Head)
+		}
+		s.screen.Note("every transaction has ended; waiting until all nodes have block %d as final …", s.target)
+	}
+	for i, c := range s.customers {
+		if at := c.seen(); at.Final < s.target || at.Missing > 0 {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(ctx, watched)
+		p, err := s.readers[i].Progress(ctx)
+		cancel()
+		if err != nil || p.Missing > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// dispatched looks for the first dispatch of another node after the last kill of a coordinator, which may have had one
+// under way when it died.
+func (s *supervisor) dispatched(ctx context.Context) {
+	if s.killed.IsZero() {
+		return
+	}
+	var first time.Time
+	for i, r := range s.readers {
+		if s.all[i] == s.fallen {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, watched)
+		at, err := r.DispatchSince(ctx, s.killed)
+		cancel()
+		if err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return
+	}
+	took := first.Sub(s.killed)
+	s.dispatches, s.killed = append(s.dispatches, took), time.Time{}
+	s.screen.Note("the next dispatch was stored %s after the kill", took.Round(time.Millisecond))
+}
