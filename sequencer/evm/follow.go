@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -107,7 +108,11 @@ func (l *Ledger) numbered(ctx context.Context, number uint64) (chain.Block, erro
 		return chain.Block{}, fmt.Errorf("%w: it is at block %d, and block %d was told", ErrBehind, head.Number, number)
 	}
 	b, err := l.block(ctx, hexutil.EncodeUint64(number))
-	return chain.Block{Number: number, Hash: chain.Hash(b.Hash[:]), Parent: chain.Hash(b.Parent[:])}, err
+	return b.followed(), err
+}
+
+func (b block) followed() chain.Block {
+	return chain.Block{Number: uint64(b.Number), Hash: chain.Hash(b.Hash[:]), Parent: chain.Hash(b.Parent[:])}
 }
 
 // catchUp tells of the blocks up to the last final one, many at a time, and returns that one. A block that is final is
@@ -119,11 +124,11 @@ func (l *Ledger) catchUp(ctx context.Context, from chain.Block, step func(any)) 
 	}
 	for from.Number < final {
 		to := min(final, from.Number+l.window)
-		last, err := l.numbered(ctx, to)
+		last, err := l.settled(ctx, to)
 		if err != nil {
 			return from, err
 		}
-		logs, err := l.logs(ctx, map[string]any{"fromBlock": hexutil.EncodeUint64(from.Number + 1), "toBlock": hexutil.EncodeUint64(to)})
+		logs, err := l.logs(ctx, last, map[string]any{"fromBlock": hexutil.EncodeUint64(from.Number + 1), "toBlock": hexutil.EncodeUint64(to)})
 		if err != nil {
 			return from, err
 		}
@@ -144,26 +149,30 @@ func (l *Ledger) catchUp(ctx context.Context, from chain.Block, step func(any)) 
 			step(ledger.Block{Number: n, Facts: facts})
 		}
 		l.mu.Lock()
-		l.told, from = []chain.Block{last}, last
+		from = last.followed()
+		l.told = []chain.Block{from}
 		l.mu.Unlock()
 	}
 	return from, nil
 }
 
-// facts returns what a block did. It is asked for by its hash.
+// facts returns what a block did. It is asked for by its hash, of an endpoint that has the block: some that do not have it
+// say that it has no logs.
 func (l *Ledger) facts(ctx context.Context, b chain.Block) ([]ledger.Fact, error) {
 	hash := common.BytesToHash([]byte(b.Hash))
-	logs, err := l.logs(ctx, map[string]any{"blockHash": hash})
+	var logs []types.Log
+	var there *block
+	err := l.together(ctx, []rpc.BatchElem{
+		{Method: "eth_getBlockByHash", Args: []any{hash, false}, Result: &there},
+		{Method: "eth_getLogs", Args: []any{map[string]any{"address": l.address, "blockHash": hash}}, Result: &logs},
+	})
+	if err == nil && (there == nil || there.Hash != hash) {
+		err = fmt.Errorf("%w: it does not have block %d", ErrBehind, b.Number)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return Facts(l.address, hash, logs)
-}
-
-func (l *Ledger) logs(ctx context.Context, query map[string]any) (logs []types.Log, err error) {
-	query["address"] = l.address
-	err = l.node.CallContext(ctx, &logs, "eth_getLogs", query)
-	return logs, err
 }
 
 // tell remembers a block and tells of it.
