@@ -171,7 +171,7 @@ func TestTheLogIsOfTheSameBranch(t *testing.T) {
 	m.sign(&second, 0, 1)
 	m.lands(first)
 	old := stand(t, at)
-	n.call(t, nil, "dev_reorg", hexutil.Uint64(1), [][]hexutil.Bytes{{}})
+	n.call(t, nil, "dev_reorg", hexutil.Uint64(1), [][]hexutil.Bytes{})
 	m.lands(second)
 	for range at.contract.Depth {
 		at.Block()
