@@ -15,7 +15,8 @@ import (
 type block struct {
 	Number hexutil.Uint64
 	Hash   common.Hash
-	Parent common.Hash `json:"parentHash"`
+	Parent common.Hash    `json:"parentHash"`
+	Gas    hexutil.Uint64 `json:"gasLimit"`
 }
 
 // block returns a block of the best chain by its number or by a name such as "latest".
@@ -32,7 +33,9 @@ func (r *Reader) blocks(ctx context.Context, numbers ...string) ([]block, error)
 	}
 	all, err := make([]block, len(numbers)), r.together(ctx, batch)
 	for i := 0; i < len(numbers) && err == nil; i++ {
-		all[i], err = decodeBlock(raw[i], numbers[i])
+		if all[i], err = decodeBlock(raw[i], numbers[i]); numbers[i] == "latest" && all[i].Gas > 0 {
+			r.blockGas.Store(uint64(all[i].Gas))
+		}
 	}
 	return all, err
 }

@@ -59,8 +59,9 @@ func gas(c ledger.Contract, tx ledger.Sent, data []byte) uint64 {
 	return max(total, transferGas+floor)
 }
 
-// loads divides what is sent into transactions that a node takes, in order.
-func loads(c ledger.Contract, tx ledger.Sent) (all []ledger.Sent, err error) {
+// loads divides what is sent into transactions that a node takes, in order. Those of several entries have so much gas at
+// most as there is room for in a block; one entry that needs more is sent alone, and others do not fail with it.
+func loads(c ledger.Contract, tx ledger.Sent, room uint64) (all []ledger.Sent, err error) {
 	if tx.Cancel != nil || len(tx.Entries) == 0 {
 		return []ledger.Sent{tx}, nil
 	}
@@ -76,7 +77,7 @@ func loads(c ledger.Contract, tx ledger.Sent) (all []ledger.Sent, err error) {
 		if costs > mostGas || len(data) > mostData {
 			return nil, fmt.Errorf("%w: an entry of %v needs %d gas and %d bytes, and one transaction has %d and %d", ErrSent, e.Intent, costs, len(data), mostGas, mostData)
 		}
-		if last := len(all) - 1; last >= 0 && spent+costs <= mostGas && size+len(data) <= mostData {
+		if last := len(all) - 1; last >= 0 && spent+costs <= min(room, mostGas) && size+len(data) <= mostData {
 			all[last].Entries = append(all[last].Entries, e)
 		} else {
 			all, spent, size = append(all, one), 0, 0

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -23,7 +24,8 @@ type Reader struct {
 	address  common.Address
 	contract ledger.Contract
 	since    uint64
-	window   uint64 // over how many blocks one request searches the log
+	window   uint64        // over how many blocks one request searches the log
+	blockGas atomic.Uint64 // of the last block that was seen; 0 before
 
 	mu    sync.Mutex
 	final map[ledger.Intent][2]ledger.Hash // how intents ended that are over in a final block
@@ -31,6 +33,16 @@ type Reader struct {
 
 // mostFinal is how many of them are remembered: a search for what landed long ago is many requests.
 const mostFinal = 10_000
+
+// room is how much gas one transaction of several entries has at most: a chain refuses one that has more than a block, and
+// the blocks of some become smaller, by a thousandth each.
+func (r *Reader) room() uint64 {
+	g := r.blockGas.Load()
+	if g == 0 {
+		return mostGas
+	}
+	return g - g/8
+}
 
 // Head returns the last block's number and that of the last final one, which is the declared depth below it.
 func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
