@@ -29,7 +29,8 @@ var (
 // Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
 // ends. Blocks before the contract's creation are not told. A number that was told by this Ledger may be of a block that
 // was taken back meanwhile; any other has to be final.
-func (l *Ledger) Follow(ctx context.Context, after uint64, step func(any)) error {
+func (l *Ledger) Follow(ctx context.Context, after uint64, step func(any)) (err error) {
+	defer func() { turn(ctx, l.node, err) }()
 	from, err := l.resume(ctx, after, step)
 	if err != nil {
 		return err

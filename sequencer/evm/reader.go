@@ -20,7 +20,7 @@ var ErrAnswer = errors.New("the endpoint's answer about the contract cannot be u
 
 // Reader reads one contract. It is safe for concurrent use.
 type Reader struct {
-	node     Node
+	node     bounded
 	address  common.Address
 	contract ledger.Contract
 	since    uint64
@@ -52,7 +52,8 @@ func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
 }
 
 // Final reads intents and states in the last final block. What is over there is so for ever, and asked for once.
-func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (f ledger.Final, err error) {
+	defer func() { turn(ctx, r.node, err) }()
 	_, final, err := r.Head(ctx)
 	if err != nil {
 		return ledger.Final{}, err
