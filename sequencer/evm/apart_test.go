@@ -242,3 +242,53 @@ func TestNoEventIsLost(t *testing.T) {
 		})
 	}
 }
+
+// Q2: all that ends a grant is read in one block, also what is remembered: with an endpoint that is behind, a state that is
+// not there yet would else count as spent, since its creator is known to have landed.
+func TestWhatIsRememberedIsOfThatBlock(t *testing.T) {
+	t.Parallel()
+	n := startNode(t)
+	_, all, stranger := declare(t, n, 10, 1)
+	n.fund(t, append(all, stranger)...)
+	m, _ := newMeter(t, n, evm.Creation)
+	at := &place{t: t, node: n, at: m.at, contract: m.c}
+	var err error
+	if at.reader, err = evm.Check(t.Context(), n, m.c); err != nil {
+		t.Fatal(err)
+	}
+	for range at.contract.Depth {
+		at.seal()
+	}
+	creator := m.entry(0, 1, 1, nil, nil)
+	m.lands(creator)
+	for range at.contract.Depth - 1 {
+		at.seal()
+	}
+	behind := stand(t, at)
+	at.seal()
+	e := &two{node: n, stands: behind}
+	r, err := evm.Check(t.Context(), e, at.contract)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := evm.Scheme{}.State(creator.Grant.Assembled, 0)
+	given := ledger.Given{
+		Intent: ledger.Intent{Owner: all[1].name(), Sequence: ledger.Sequence{Counter: 9}}, Assembled: ledger.Hash{1}, ValidUntil: 1e6,
+		Needs: []ledger.Need{{State: state, Creator: creator.Intent, Assembled: creator.Grant.Assembled}},
+	}
+	for _, late := range []bool{false, true, false} {
+		e.second = func(int, []string) bool { return late }
+		final, err := r.Final(t.Context(), []ledger.Intent{given.Intent, creator.Intent}, []ledger.StateID{state})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, landed := final.Landed(creator.Intent); landed == late {
+			t.Errorf("an endpoint that is behind: %v; block %d has the state's creator: %v", late, final.Number(), landed)
+		}
+		if end := final.Kills(given); end != ledger.Alive {
+			t.Errorf("an endpoint that is behind: %v; a grant that can land is %v in block %d", late, end, final.Number())
+		}
+	}
+}
+
+func (p *place) seal() { p.node.seal(p.t) }

@@ -28,7 +28,14 @@ type Reader struct {
 	blockGas atomic.Uint64 // of the last block that was seen; 0 before
 
 	mu    sync.Mutex
-	final map[ledger.Intent][2]ledger.Hash // how intents ended that are over in a final block
+	final map[ledger.Intent]ended // the intents that are over in a final block
+}
+
+// ended is how an intent ended, and a block in which that was so. In earlier ones it may not have been: the next answer
+// may come from an endpoint that is behind, and a state that is not there yet would count as spent.
+type ended struct {
+	as    [2]ledger.Hash
+	block uint64
 }
 
 // mostFinal is how many of them are remembered: a search for what landed long ago is many requests.
@@ -66,8 +73,8 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	known := map[ledger.Intent][2]ledger.Hash{}
 	var unknown []ledger.Intent
 	for _, in := range intents {
-		if as, is := r.final[in]; is {
-			known[in] = as
+		if e, is := r.final[in]; is && e.block <= final {
+			known[in] = e.as
 		} else {
 			unknown = append(unknown, in)
 		}
@@ -80,9 +87,11 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.final == nil || len(r.final)+len(v.landed) > mostFinal {
-		r.final = map[ledger.Intent][2]ledger.Hash{}
+		r.final = map[ledger.Intent]ended{}
 	}
-	maps.Copy(r.final, v.landed)
+	for in, as := range v.landed {
+		r.final[in] = ended{as, v.number}
+	}
 	maps.Copy(v.landed, known)
 	return ledger.Final{View: v}, nil
 }
