@@ -15,12 +15,13 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// kept is how many final blocks are remembered that were told. What is taken back further down is ErrDeep.
+// kept is how many final blocks are remembered that were told, for a node that goes on from one of them.
 const kept = 1024
 
 var (
-	// ErrDeep is in the error of a chain that went back below what is remembered, or below the block that was told last
-	// before the process began: it has broken the declared depth, and nothing that was final is so.
+	// ErrDeep is in the error of a chain that went back below what was final by what was told, or below the block that was
+	// told last before the process began: it has broken the declared depth, and nothing that was final is so; or the
+	// endpoint has been left behind on a branch that is no more.
 	ErrDeep = errors.New("the chain went back further than any final block")
 	// ErrBehind is in the error of an endpoint that has not reached the block that was told last.
 	ErrBehind = errors.New("the endpoint is behind")
@@ -180,6 +181,7 @@ func (l *Ledger) facts(ctx context.Context, b chain.Block) ([]ledger.Fact, error
 func (l *Ledger) tell(b chain.Block, facts []ledger.Fact, step func(any)) {
 	l.mu.Lock()
 	l.told = append(l.told, b)
+	l.final = max(l.final, b.Number-min(b.Number, l.contract.Depth))
 	if n := len(l.told) - kept - int(l.contract.Depth); n > 0 {
 		l.told = slices.Delete(l.told, 0, n)
 	}
@@ -190,11 +192,13 @@ func (l *Ledger) tell(b chain.Block, facts []ledger.Fact, step func(any)) {
 // rewind takes back what was told above a number.
 func (l *Ledger) rewind(to uint64, step func(any)) error {
 	l.mu.Lock()
-	l.told = slices.DeleteFunc(l.told, func(b chain.Block) bool { return b.Number > to })
-	n := len(l.told)
+	final, deep := l.final, to < l.final || len(l.told) == 0 || to < l.told[0].Number
+	if !deep {
+		l.told = slices.DeleteFunc(l.told, func(b chain.Block) bool { return b.Number > to })
+	}
 	l.mu.Unlock()
-	if n == 0 {
-		return fmt.Errorf("%w: to block %d", ErrDeep, to)
+	if deep {
+		return fmt.Errorf("%w: to block %d, and block %d was final", ErrDeep, to, final)
 	}
 	step(ledger.Rewind{To: to})
 	return nil

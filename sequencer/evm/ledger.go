@@ -50,8 +50,9 @@ type Ledger struct {
 	*Reader
 	cfg Config
 
-	mu   sync.Mutex
-	told []chain.Block // the newest that Follow has told of, contiguous, the oldest first
+	mu    sync.Mutex
+	told  []chain.Block // the newest that Follow has told of, contiguous, the oldest first
+	final uint64        // the highest number that was final by what was told: nothing below is taken back
 }
 
 // Open checks the contract on the chain (Check) and returns the ledger.
