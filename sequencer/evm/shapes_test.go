@@ -18,6 +18,7 @@ func TestTheLimitOfGasOfTheDearest(t *testing.T) {
 	m := &meter{t: t, node: n, all: all}
 	m.at, _ = create(t, n, stranger, &c, evm.Creation)
 	m.c = c
+	want := ledger.Taken
 	try := func(what string, entries ...ledger.Entry) {
 		t.Helper()
 		tx := ledger.Sent{By: m.sender().name(), Entries: entries}
@@ -35,6 +36,16 @@ func TestTheLimitOfGasOfTheDearest(t *testing.T) {
 			t.Logf("%s: %d entries, %d bytes, limit %d, used %d", what, len(one.Entries), len(data), limit, done.GasUsed)
 			if done.Status != 1 {
 				t.Errorf("%s: %d gas were not enough", what, limit)
+				continue
+			}
+			facts, err := evm.Facts(m.at, done.Logs[0].BlockHash, done.Logs)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, f := range facts { // the contract has computed the same hashes, or it would not be granted
+				if f.Skipped != want || f.Assembled != one.Entries[i].Grant.Assembled {
+					t.Errorf("%s: entry %d is %v, want it %v", what, i, f.Skipped, want)
+				}
 			}
 		}
 	}
@@ -57,13 +68,17 @@ func TestTheLimitOfGasOfTheDearest(t *testing.T) {
 		return e
 	}
 	try("all members endorse", long(0, 0, 0, 0, 200))
+	want = ledger.Missing
 	try("all lists and data are full, and skipped", long(256, 256, 256, 64<<10, 200))
+	want = ledger.Taken
 	try("the outputs and data are full", long(0, 0, 256, 64<<10, 200))
 	var skipped []ledger.Entry
 	for range 50 {
 		skipped = append(skipped, long(30, 30, 0, 0, 1))
 	}
+	want = ledger.Missing
 	try("fifty of which inputs and reads are missing", skipped...)
+	want = ledger.Taken
 	states := m.made(256)
 	m.lineage++
 	full := m.entry(199, 0, 256, nil, nil)
