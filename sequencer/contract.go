@@ -317,29 +317,6 @@ func (c *contract) nudge() {
 	})
 }
 
-// submit hands a transaction to the ledger, after those before.
-func (c *contract) submit(tx ledger.Sent) {
-	c.unsent = append(c.unsent, tx)
-	if c.sending {
-		return
-	}
-	next := c.unsent
-	c.unsent, c.sending = nil, true
-	c.n.group.Go(func() {
-		for _, tx := range next {
-			c.n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error { return c.set.Ledger.Submit(ctx, tx) })
-		}
-		c.n.post(func() {
-			c.sending = false
-			more := c.unsent
-			c.unsent = nil
-			for _, tx := range more {
-				c.submit(tx)
-			}
-		})
-	})
-}
-
 // store has a change written. Then is called once it is durable; it may be nil.
 func (c *contract) store(change Change, then func(twice []ledger.Sequence)) {
 	change.Contract = c.address()

@@ -38,13 +38,20 @@ func (m *Machine) fact(f ledger.Fact) {
 			if w.state != included { // a second one cannot be; a lying ledger is not this machine's to mend
 				m.tell(w, superseded)
 			}
-		case same && f.Skipped != ledger.Repeated:
+		case same && ofTheAttempt(f.Skipped):
 			m.tell(w, skipped)
 		}
 	}
 	if f.Skipped == ledger.Taken && !mine {
 		m.foreign(f)
 	}
+}
+
+// ofTheAttempt reports whether a reason says something about the attempt, whoever sent it. Anybody can copy an entry from
+// the ledger's pool, and have it skipped as expired or not granted: the ledger looks at those before it looks at the rest.
+// If it is true, the grant's last block comes.
+func ofTheAttempt(r ledger.Reason) bool {
+	return r != ledger.Repeated && r != ledger.Expired && r != ledger.NotGranted
 }
 
 // foreign takes what another coordinator has landed: whatever needs the same states is overtaken. Until it is final it

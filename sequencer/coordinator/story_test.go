@@ -209,9 +209,7 @@ func (s *stage) block(words []string) Input {
 		} else if owner, seq, is := strings.Cut(w, "/"); is { // another attempt of an intent
 			f.Intent = ledger.Intent{Owner: ledger.Account(owner), Sequence: sequence(seq)}
 		}
-		if why == "missing" {
-			f.Skipped = ledger.Missing
-		} else {
+		if f.Skipped = reason(why); f.Skipped == ledger.Taken {
 			s.book.landed[f.Assembled] = true
 			for _, id := range s.book.wholes[f.Assembled].Attempt.Inputs {
 				delete(s.book.unspent, id)
@@ -223,6 +221,14 @@ func (s *stage) block(words []string) Input {
 		b.Facts = append(b.Facts, f)
 	}
 	return b
+}
+
+// reason reads why the ledger skipped an entry, with lines for spaces.
+func reason(word string) (r ledger.Reason) {
+	for word != "" && r.String() != strings.ReplaceAll(word, "-", " ") {
+		r++
+	}
+	return r
 }
 
 // whole reads name:inputs:outputs.

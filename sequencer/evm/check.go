@@ -57,8 +57,8 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 // Check compares a contract on the chain with its declaration: chain, declaration, and its code byte by byte. It
 // returns a Reader of it. The error says what differs.
 func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
-	node = bounded{node}
-	there, since, err := declared(ctx, node, c.Address)
+	asked := bounded{node}
+	there, since, err := declared(ctx, asked, c.Address)
 	if err != nil {
 		return nil, err
 	}
@@ -75,14 +75,14 @@ func Check(ctx context.Context, node Node, c ledger.Contract) (*Reader, error) {
 		want []byte
 	}{{address, own}, {list, members}} {
 		var got hexutil.Bytes
-		if err := node.CallContext(ctx, &got, "eth_getCode", part.at, "latest"); err != nil {
+		if err := asked.CallContext(ctx, &got, "eth_getCode", part.at, "latest"); err != nil {
 			return nil, err
 		}
 		if !bytes.Equal(got, part.want) {
 			return nil, fmt.Errorf("%w: the code at %v is not that of this version with this declaration", ErrOther, part.at)
 		}
 	}
-	return &Reader{node: node, address: address, contract: c, since: since, window: searched}, nil
+	return &Reader{node: asked, address: address, contract: c, since: since, window: searched}, nil
 }
 
 // differ names every field in which two declarations differ.

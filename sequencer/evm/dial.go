@@ -14,7 +14,7 @@ import (
 )
 
 // Endpoints are a Node of one or several endpoints of a chain. A call goes to the one that answered last, and to the
-// next one if that does not answer. Safe for concurrent use.
+// next one if that does not answer, or after Turn. Safe for concurrent use.
 type Endpoints struct {
 	all     []*endpoint
 	current atomic.Int64 // the one that answered last
@@ -79,6 +79,12 @@ func (e *Endpoints) each(ctx context.Context, ask func(context.Context, *rpc.Cli
 		faults = append(faults, fmt.Errorf("%s: %w", one.name, plain(err)))
 	}
 	return errors.Join(faults...)
+}
+
+// Turn has the next endpoint asked first: the one that answers now is behind the others, or contradicts them.
+func (e *Endpoints) Turn() {
+	at := e.current.Load()
+	e.current.CompareAndSwap(at, (at+1)%int64(len(e.all)))
 }
 
 func (o *endpoint) ask(ctx context.Context, ask func(context.Context, *rpc.Client) error) error {

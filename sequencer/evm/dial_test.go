@@ -54,6 +54,9 @@ func TestEndpoints(t *testing.T) {
 	if err := e.CallContext(ctx, nil, "eth_refuse"); err == nil || !strings.Contains(err.Error(), "no such state") || asked.Load() != before+1 {
 		t.Errorf("a refusal: got error %v after %d calls, want it from one call", err, asked.Load()-before)
 	}
+	if e.Turn(); e.current.Load() != 0 {
+		t.Errorf("endpoint %d is asked first after the last one's turn, want the first one", e.current.Load())
+	}
 	away, err := Dial([]string{"http://127.0.0.1:1/secret-key", fails.URL + "/secret-key"})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,9 @@
 // says nothing about its entries: only the events do.
 //
 // What can go wrong, and what happens: an endpoint that is down, behind, or answers nonsense is an error, and the caller
-// tries again. One that leaves out events delays what a node hears: it does not make a live grant look dead, for which the
+// tries again, with another endpoint if there are several. Endpoints may be at different heights and on different
+// branches: what belongs together is one request of several parts, which has to reach one machine, also behind one URL.
+// An endpoint that leaves out events delays what a node hears: it does not make a live grant look dead, for which the
 // contract's state is read. One that lies about that state is believed: use your own node.
 //
 // Sources: document 002; requirements P43, I1, I6, Q1 to Q5, Q18; EIP-712, EIP-2098.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -55,7 +56,10 @@ func Declaration(c ledger.Contract) []byte { return tuple(behind(declaration(c))
 func Gas(c ledger.Contract, tx ledger.Sent, data []byte) uint64 { return gas(c, tx, data) }
 
 // Loads are the transactions of what is sent.
-func Loads(c ledger.Contract, tx ledger.Sent) ([]ledger.Sent, error) { return loads(c, tx) }
+func Loads(c ledger.Contract, tx ledger.Sent) ([]ledger.Sent, error) { return loads(c, tx, mostGas) }
+
+// Key is the key with which a call is submitted.
+func Key(c chain.Call) string { return key(c) }
 
 // Narrow has the log searched over so few blocks at once.
 func (r *Reader) Narrow(blocks uint64) { r.window = blocks }

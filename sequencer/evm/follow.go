@@ -9,17 +9,19 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// kept is how many final blocks are remembered that were told. What is taken back further down is ErrDeep.
+// kept is how many final blocks are remembered that were told, for a node that goes on from one of them.
 const kept = 1024
 
 var (
-	// ErrDeep is in the error of a chain that went back below what is remembered, or below the block that was told last
-	// before the process began: it has broken the declared depth, and nothing that was final is so.
+	// ErrDeep is in the error of a chain that went back below what was final by what was told, or below the block that was
+	// told last before the process began: it has broken the declared depth, and nothing that was final is so; or the
+	// endpoint has been left behind on a branch that is no more.
 	ErrDeep = errors.New("the chain went back further than any final block")
 	// ErrBehind is in the error of an endpoint that has not reached the block that was told last.
 	ErrBehind = errors.New("the endpoint is behind")
@@ -28,7 +30,8 @@ var (
 // Follow calls step with each ledger.Block after a number, and with each ledger.Rewind, in order, until the context
 // ends. Blocks before the contract's creation are not told. A number that was told by this Ledger may be of a block that
 // was taken back meanwhile; any other has to be final.
-func (l *Ledger) Follow(ctx context.Context, after uint64, step func(any)) error {
+func (l *Ledger) Follow(ctx context.Context, after uint64, step func(any)) (err error) {
+	defer func() { turn(ctx, l.node, err) }()
 	from, err := l.resume(ctx, after, step)
 	if err != nil {
 		return err
@@ -107,7 +110,11 @@ func (l *Ledger) numbered(ctx context.Context, number uint64) (chain.Block, erro
 		return chain.Block{}, fmt.Errorf("%w: it is at block %d, and block %d was told", ErrBehind, head.Number, number)
 	}
 	b, err := l.block(ctx, hexutil.EncodeUint64(number))
-	return chain.Block{Number: number, Hash: chain.Hash(b.Hash[:]), Parent: chain.Hash(b.Parent[:])}, err
+	return b.followed(), err
+}
+
+func (b block) followed() chain.Block {
+	return chain.Block{Number: uint64(b.Number), Hash: chain.Hash(b.Hash[:]), Parent: chain.Hash(b.Parent[:])}
 }
 
 // catchUp tells of the blocks up to the last final one, many at a time, and returns that one. A block that is final is
@@ -119,11 +126,11 @@ func (l *Ledger) catchUp(ctx context.Context, from chain.Block, step func(any)) 
 	}
 	for from.Number < final {
 		to := min(final, from.Number+l.window)
-		last, err := l.numbered(ctx, to)
+		last, err := l.settled(ctx, to)
 		if err != nil {
 			return from, err
 		}
-		logs, err := l.logs(ctx, map[string]any{"fromBlock": hexutil.EncodeUint64(from.Number + 1), "toBlock": hexutil.EncodeUint64(to)})
+		logs, err := l.logs(ctx, last, map[string]any{"fromBlock": hexutil.EncodeUint64(from.Number + 1), "toBlock": hexutil.EncodeUint64(to)})
 		if err != nil {
 			return from, err
 		}
@@ -144,32 +151,37 @@ func (l *Ledger) catchUp(ctx context.Context, from chain.Block, step func(any)) 
 			step(ledger.Block{Number: n, Facts: facts})
 		}
 		l.mu.Lock()
-		l.told, from = []chain.Block{last}, last
+		from = last.followed()
+		l.told = []chain.Block{from}
 		l.mu.Unlock()
 	}
 	return from, nil
 }
 
-// facts returns what a block did. It is asked for by its hash.
+// facts returns what a block did. It is asked for by its hash, of an endpoint that has the block: some that do not have it
+// say that it has no logs.
 func (l *Ledger) facts(ctx context.Context, b chain.Block) ([]ledger.Fact, error) {
 	hash := common.BytesToHash([]byte(b.Hash))
-	logs, err := l.logs(ctx, map[string]any{"blockHash": hash})
+	var logs []types.Log
+	var there *block
+	err := l.together(ctx, []rpc.BatchElem{
+		{Method: "eth_getBlockByHash", Args: []any{hash, false}, Result: &there},
+		{Method: "eth_getLogs", Args: []any{map[string]any{"address": l.address, "blockHash": hash}}, Result: &logs},
+	})
+	if err == nil && (there == nil || there.Hash != hash) {
+		err = fmt.Errorf("%w: it does not have block %d", ErrBehind, b.Number)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return Facts(l.address, hash, logs)
 }
 
-func (l *Ledger) logs(ctx context.Context, query map[string]any) (logs []types.Log, err error) {
-	query["address"] = l.address
-	err = l.node.CallContext(ctx, &logs, "eth_getLogs", query)
-	return logs, err
-}
-
 // tell remembers a block and tells of it.
 func (l *Ledger) tell(b chain.Block, facts []ledger.Fact, step func(any)) {
 	l.mu.Lock()
 	l.told = append(l.told, b)
+	l.final = max(l.final, b.Number-min(b.Number, l.contract.Depth))
 	if n := len(l.told) - kept - int(l.contract.Depth); n > 0 {
 		l.told = slices.Delete(l.told, 0, n)
 	}
@@ -180,11 +192,13 @@ func (l *Ledger) tell(b chain.Block, facts []ledger.Fact, step func(any)) {
 // rewind takes back what was told above a number.
 func (l *Ledger) rewind(to uint64, step func(any)) error {
 	l.mu.Lock()
-	l.told = slices.DeleteFunc(l.told, func(b chain.Block) bool { return b.Number > to })
-	n := len(l.told)
+	final, deep := l.final, to < l.final || len(l.told) == 0 || to < l.told[0].Number
+	if !deep {
+		l.told = slices.DeleteFunc(l.told, func(b chain.Block) bool { return b.Number > to })
+	}
 	l.mu.Unlock()
-	if n == 0 {
-		return fmt.Errorf("%w: to block %d", ErrDeep, to)
+	if deep {
+		return fmt.Errorf("%w: to block %d, and block %d was final", ErrDeep, to, final)
 	}
 	step(ledger.Rewind{To: to})
 	return nil

@@ -50,8 +50,9 @@ type Ledger struct {
 	*Reader
 	cfg Config
 
-	mu   sync.Mutex
-	told []chain.Block // the newest that Follow has told of, contiguous, the oldest first
+	mu    sync.Mutex
+	told  []chain.Block // the newest that Follow has told of, contiguous, the oldest first
+	final uint64        // the highest number that was final by what was told: nothing below is taken back
 }
 
 // Open checks the contract on the chain (Check) and returns the ledger.
@@ -63,6 +64,9 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := r.Head(ctx); err != nil { // so that room is known
+		return nil, err
+	}
 	return &Ledger{Reader: r, cfg: cfg}, nil
 }
 
@@ -71,7 +75,7 @@ func (l *Ledger) Submit(ctx context.Context, tx ledger.Sent) error {
 	if tx.By != l.cfg.Self {
 		return fmt.Errorf("%w: %v is to send it, and the submitter sends from %v", ErrSent, tx.By, l.cfg.Self)
 	}
-	all, err := loads(l.contract, tx)
+	all, err := loads(l.contract, tx, l.room())
 	if err != nil {
 		return err
 	}
@@ -80,13 +84,19 @@ func (l *Ledger) Submit(ctx context.Context, tx ledger.Sent) error {
 		if err != nil {
 			return err
 		}
-		key := "ledger " + hex.EncodeToString(crypto.Keccak256(l.address[:], data))
 		call := chain.Call{To: l.address[:], Data: data, Gas: gas(l.contract, one, data)}
-		if err := l.cfg.Submitter.Submit(ctx, key, call); err != nil {
+		if err := l.cfg.Submitter.Submit(ctx, key(call), call); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// key is the same for the same call alone: with the key of another one, a call is refused for ever. Another version of
+// this package may give the same entries more gas.
+func key(c chain.Call) string {
+	limit := number(c.Gas)
+	return "ledger " + hex.EncodeToString(crypto.Keccak256(c.To, c.Data, limit[:]))
 }
 
 // Nudge has the node's account send nothing to itself, once for each head.

@@ -16,6 +16,14 @@ type Node interface {
 	BatchCallContext(ctx context.Context, batch []rpc.BatchElem) error
 }
 
+// turn has another endpoint asked from now on, if there are several, when one has not given what is needed: it may have
+// stopped and answer for ever.
+func turn(ctx context.Context, n bounded, err error) {
+	if several, is := n.Node.(interface{ Turn() }); is && err != nil && ctx.Err() == nil {
+		several.Turn()
+	}
+}
+
 const answerTime = 10 * time.Second
 
 // bounded is a node that answers in time, or fails. Its errors do not have the endpoint's URL, which may carry a secret.

@@ -2,15 +2,14 @@ package evm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -21,51 +20,36 @@ var ErrAnswer = errors.New("the endpoint's answer about the contract cannot be u
 
 // Reader reads one contract. It is safe for concurrent use.
 type Reader struct {
-	node     Node
+	node     bounded
 	address  common.Address
 	contract ledger.Contract
 	since    uint64
-	window   uint64 // over how many blocks one request searches the log
+	window   uint64        // over how many blocks one request searches the log
+	blockGas atomic.Uint64 // of the last block that was seen; 0 before
 
 	mu    sync.Mutex
-	final map[ledger.Intent][2]ledger.Hash // how intents ended that are over in a final block
+	final map[ledger.Intent]ended // the intents that are over in a final block
+}
+
+// ended is how an intent ended, and a block in which that was so. In earlier ones it may not have been: the next answer
+// may come from an endpoint that is behind, and a state that is not there yet would count as spent.
+type ended struct {
+	as    [2]ledger.Hash
+	block uint64
 }
 
 // mostFinal is how many of them are remembered: a search for what landed long ago is many requests.
 const mostFinal = 10_000
 
-// block is what is read of a block's header.
-type block struct {
-	Number hexutil.Uint64
-	Hash   common.Hash
-	Parent common.Hash `json:"parentHash"`
+// room is how much gas one transaction of several entries has at most: a chain refuses one that has more than a block, and
+// the blocks of some become smaller, by a thousandth each.
+func (r *Reader) room() uint64 {
+	g := r.blockGas.Load()
+	if g == 0 {
+		return mostGas
+	}
+	return g - g/8
 }
-
-// block returns a block of the best chain by its number or by a name such as "latest".
-func (r *Reader) block(ctx context.Context, number string) (block, error) {
-	return blockOf(ctx, r.node, number)
-}
-
-func blockOf(ctx context.Context, node Node, number string) (b block, err error) {
-	var raw json.RawMessage
-	if err := node.CallContext(ctx, &raw, "eth_getBlockByNumber", number, false); err != nil {
-		return b, err
-	}
-	var found *block
-	if err := json.Unmarshal(raw, &found); err != nil {
-		return b, fmt.Errorf("%w: block %s: %w", ErrAnswer, number, err)
-	}
-	if found == nil || found.Hash == (common.Hash{}) {
-		return b, fmt.Errorf("%w: no block %s", ErrAnswer, number)
-	}
-	if wanted, err := hexutil.DecodeUint64(number); err == nil && uint64(found.Number) != wanted {
-		return b, fmt.Errorf("%w: block %d instead of %s", ErrAnswer, found.Number, number)
-	}
-	return *found, nil
-}
-
-// at names a block for a call: by its hash, and only while it is in the best chain.
-func (b block) at() any { return map[string]any{"blockHash": b.Hash, "requireCanonical": true} }
 
 // Head returns the last block's number and that of the last final one, which is the declared depth below it.
 func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
@@ -75,12 +59,13 @@ func (r *Reader) Head(ctx context.Context) (head, final uint64, err error) {
 }
 
 // Final reads intents and states in the last final block. What is over there is so for ever, and asked for once.
-func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (f ledger.Final, err error) {
+	defer func() { turn(ctx, r.node, err) }()
 	_, final, err := r.Head(ctx)
 	if err != nil {
 		return ledger.Final{}, err
 	}
-	b, err := r.block(ctx, hexutil.EncodeUint64(final))
+	b, err := r.settled(ctx, final)
 	if err != nil {
 		return ledger.Final{}, err
 	}
@@ -88,8 +73,8 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	known := map[ledger.Intent][2]ledger.Hash{}
 	var unknown []ledger.Intent
 	for _, in := range intents {
-		if as, is := r.final[in]; is {
-			known[in] = as
+		if e, is := r.final[in]; is && e.block <= final {
+			known[in] = e.as
 		} else {
 			unknown = append(unknown, in)
 		}
@@ -102,9 +87,11 @@ func (r *Reader) Final(ctx context.Context, intents []ledger.Intent, states []le
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.final == nil || len(r.final)+len(v.landed) > mostFinal {
-		r.final = map[ledger.Intent][2]ledger.Hash{}
+		r.final = map[ledger.Intent]ended{}
 	}
-	maps.Copy(r.final, v.landed)
+	for in, as := range v.landed {
+		r.final[in] = ended{as, v.number}
+	}
 	maps.Copy(v.landed, known)
 	return ledger.Final{View: v}, nil
 }
@@ -129,7 +116,7 @@ func (v *view) Landed(in ledger.Intent) (assembled, payload ledger.Hash, is bool
 func (v *view) Unspent(s ledger.StateID) bool { return v.unspent[s] }
 
 // view reads intents and states in one block. All of it is asked for by the block's hash, but the log, which is searched
-// up to that block's number: afterwards the block has to be in the best chain still.
+// up to that block's number, where an endpoint has it. Afterwards the block has to be in the best chain still.
 func (r *Reader) view(ctx context.Context, b block, intents []ledger.Intent, states []ledger.StateID) (*view, error) {
 	v := &view{uint64(b.Number), map[ledger.Intent][2]ledger.Hash{}, map[ledger.StateID]bool{}}
 	if v.number < r.since {
@@ -159,7 +146,7 @@ func (r *Reader) view(ctx context.Context, b block, intents []ledger.Intent, sta
 		v.unspent[s] = answers[len(intents)+i]
 	}
 	if len(over) > 0 {
-		if v.landed, err = r.search(ctx, v.number, over); err != nil {
+		if v.landed, err = r.search(ctx, b, over); err != nil {
 			return nil, err
 		}
 	}
@@ -204,18 +191,17 @@ func (r *Reader) ask(ctx context.Context, b block, calls [][]byte) (answers []bo
 const searched = 2_000
 
 // search finds how intents ended that are over, in the log up to a block, the newest first.
-func (r *Reader) search(ctx context.Context, to uint64, over map[ledger.Intent]bool) (map[ledger.Intent][2]ledger.Hash, error) {
+func (r *Reader) search(ctx context.Context, last block, over map[ledger.Intent]bool) (map[ledger.Intent][2]ledger.Hash, error) {
 	found := map[ledger.Intent][2]ledger.Hash{}
 	var owners, sequences []word
 	for in := range over {
 		owners, sequences = append(owners, account(in.Owner)), append(sequences, sequence(in.Sequence))
 	}
-	topics := []any{[]common.Hash{landedTopic, cancelledTopic}, asHashes(owners), asHashes(sequences)}
+	to, topics := uint64(last.Number), []any{[]common.Hash{landedTopic, cancelledTopic}, asHashes(owners), asHashes(sequences)}
 	for len(found) < len(over) {
 		from := max(r.since, to-min(to, r.window-1))
-		var logs []types.Log
-		query := map[string]any{"address": r.address, "fromBlock": hexutil.EncodeUint64(from), "toBlock": hexutil.EncodeUint64(to), "topics": topics}
-		if err := r.node.CallContext(ctx, &logs, "eth_getLogs", query); err != nil {
+		logs, err := r.logs(ctx, last, map[string]any{"fromBlock": hexutil.EncodeUint64(from), "toBlock": hexutil.EncodeUint64(to), "topics": topics})
+		if err != nil {
 			return nil, err
 		}
 		for _, l := range logs {
