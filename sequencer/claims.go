@@ -78,8 +78,8 @@ func (n *Node) claim(claimer transport.Claimer) {
 func (n *Node) compare(claimer transport.Claimer, own transport.Claims) {
 	for _, member := range sortedAccounts(n.cfg.Peers) {
 		theirs, heard := claimer.Claimed(n.cfg.Peers[member], Subject)
-		if !heard {
-			continue
+		if !heard || len(theirs) == 0 {
+			continue // it is not there, or its node has not begun
 		}
 		for i := range n.cfg.Contracts {
 			d := &n.cfg.Contracts[i].Declared
