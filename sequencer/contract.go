@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -216,7 +217,7 @@ func (c *contract) coordinate(a coordinator.Action) {
 	case coordinator.Submit:
 		c.submit(ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries})
 	case coordinator.Judge:
-		c.n.job(func() {
+		c.n.apart(func() {
 			var j coordinator.Judged
 			c.final(func(f ledger.Final) {
 				j.Number = f.Number()
@@ -237,7 +238,7 @@ func (c *contract) twice(s sender.Store, second ledger.Sequence) {
 		if row.Sequence != second {
 			continue
 		}
-		c.n.job(func() {
+		c.n.apart(func() {
 			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
 			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
 				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
@@ -260,7 +261,7 @@ func (c *contract) judge(a sender.Judge) {
 		given = append(given, ledger.Given{Intent: q.Intent})
 		given = append(given, q.Given...)
 	}
-	c.n.job(func() {
+	c.n.apart(func() {
 		var j sender.Judged
 		c.final(func(f ledger.Final) {
 			j.Number = f.Number()
@@ -291,11 +292,15 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 	})
 }
 
-// insist does something until it succeeds or the node stops, more and more rarely.
+// insist does something until it succeeds or the node stops, more and more rarely. ErrOver stops the node.
 func (n *Node) insist(what, contract string, do func(context.Context) error) {
 	for wait := 100 * time.Millisecond; n.ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
 		err := do(n.ctx)
 		if err == nil || n.ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrOver) {
+			n.end(err)
 			return
 		}
 		n.cfg.Log.Warn(what, "contract", contract, "error", err)
@@ -307,7 +312,7 @@ func (n *Node) insist(what, contract string, do func(context.Context) error) {
 }
 
 func (c *contract) nudge() {
-	c.n.job(func() {
+	c.n.apart(func() {
 		if err := c.set.Ledger.Nudge(c.n.ctx); err != nil && c.n.ctx.Err() == nil {
 			c.n.cfg.Log.Warn("the chain stands still, and an empty transaction was not taken", "contract", c.address(), "error", err)
 		}

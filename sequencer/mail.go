@@ -147,12 +147,21 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 	}
 }
 
+// mostServed is how many times at once contents are read for one member.
+const mostServed = 4
+
 // serve answers a member that lacks the contents of attempts, from memory and from the store.
 func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
 	if !slices.Contains(c.set.Declared.Members, from) {
 		c.n.reject(from, msg, wire.NotMember)
 		return
 	}
+	n := c.n
+	if n.serving[from] == mostServed {
+		n.reject(from, msg, wire.Busy)
+		return
+	}
+	n.serving[from]++
 	var known []wire.Whole
 	var lacks []ledger.Hash
 	for _, h := range ask.Assembled {
@@ -162,10 +171,11 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 			lacks = append(lacks, h)
 		}
 	}
-	c.n.job(func() {
-		stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), lacks)
+	n.apart(func() {
+		defer n.post(func() { n.serving[from]-- })
+		stored, err := n.cfg.Store.Attempts(n.ctx, c.address(), lacks)
 		if err != nil {
-			c.n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
+			n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
 		}
 		answer := wire.Message{Contract: c.address(), Request: msg.Request}
 		for all := append(known, stored...); ; all = all[:len(all)/2] { // the other asks again for the rest
@@ -173,7 +183,7 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 				break
 			}
 		}
-		c.n.encode(from, answer)
+		n.encode(from, answer)
 	})
 }
 
@@ -219,7 +229,7 @@ func (c *contract) fetch() {
 			lacks[to] = append(lacks[to], m.Assembled)
 		}
 	}
-	c.n.job(func() { // an earlier start may have had them
+	c.n.apart(func() { // an earlier start may have had them
 		if stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), mine); err == nil && len(stored) > 0 {
 			c.n.post(func() { c.hear(stored) })
 		}
@@ -235,7 +245,7 @@ func (c *contract) fetch() {
 
 // reconcile asks the ledger which states a final block still has.
 func (c *contract) reconcile(states []ledger.StateID) {
-	c.n.job(func() {
+	c.n.apart(func() {
 		f, err := c.set.Ledger.Final(c.n.ctx, nil, states)
 		if err != nil {
 			return // it is tried again with the next fetch

@@ -48,6 +48,7 @@ type Node struct {
 
 	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the second half of the senders', that of requests for attempts
 	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
+	end                        context.CancelCauseFunc
 
 	tasks   chan func() // for the loop, which alone touches the machines
 	own     []func()    // what a step leaves to be done next
@@ -59,7 +60,8 @@ type Node struct {
 	waits   map[waitKey][]chan sender.Result
 	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
-	backlog []write // that the writer has no room for
+	backlog []write                // that the writer has no room for
+	serving map[ledger.Account]int // for whom contents are being read, and how many times
 
 	chronicle *chronicle
 }
@@ -80,6 +82,7 @@ func New(cfg Config) (*Node, error) {
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		serving:   map[ledger.Account]int{},
 		chronicle: newChronicle(),
 	}
 	for a, name := range cfg.Peers {
@@ -89,7 +92,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Run runs the node until the context ends, once. It returns when nothing of it is under way any more.
+// Run runs the node until the context ends, once, or until its store says ErrOver. It returns when nothing of it is under
+// way any more.
 func (n *Node) Run(ctx context.Context) error {
 	defer close(n.stopped)
 	line, err := n.cfg.Transport.Open(Subject)
@@ -97,10 +101,11 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	defer line.Close()
-	ctx, stop := context.WithCancel(ctx)
+	parent := ctx
+	ctx, stop := context.WithCancelCause(ctx)
 	defer n.group.Wait()
-	defer stop()
-	n.line, n.ctx = line, ctx
+	defer stop(nil)
+	n.line, n.ctx, n.end = line, ctx, stop
 	if err := n.begin(ctx); err != nil {
 		return err
 	}
@@ -110,7 +115,10 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 	n.group.Go(n.write)
 	n.loop()
-	return ctx.Err()
+	if parent.Err() == nil {
+		return context.Cause(ctx)
+	}
+	return parent.Err()
 }
 
 // loop is the one goroutine that feeds the machines.
@@ -146,7 +154,8 @@ func (n *Node) post(do func()) {
 	}
 }
 
-// job has a worker do something that takes time.
+// job has a worker compute something, which takes time. What waits for a database or a chain is not for the workers: that of
+// one contract would keep them from all others. It gets a goroutine of its own, with apart.
 func (n *Node) job(do func()) {
 	select {
 	case n.jobs <- do:
@@ -154,6 +163,9 @@ func (n *Node) job(do func()) {
 		n.group.Go(do)
 	}
 }
+
+// apart does something that waits. The loop calls it.
+func (n *Node) apart(do func()) { n.group.Go(do) }
 
 func (n *Node) work() {
 	for {
