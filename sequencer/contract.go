@@ -45,8 +45,9 @@ type contract struct {
 	busyAt time.Duration // when something happened
 }
 
-// open reads what is stored and makes the machines. Number is that of the last request of the coordinator before.
-func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, error) {
+// open reads what is stored and makes the machines. Number is that of the last request of the coordinator before, and the
+// chain has patience to answer.
+func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.Duration) (*contract, error) {
 	k := p.set
 	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now()}
 	copy(c.owns[8:], n.owns[8:])
@@ -59,7 +60,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, er
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := k.Ledger.Head(ctx)
+	head, err := headOf(ctx, k.Ledger, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -96,6 +97,19 @@ func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, er
 		c.coordinator = coordinator.New(coordinators)
 	}
 	return c, nil
+}
+
+// errAway means that a contract's chain does not answer.
+var errAway = errors.New("the chain cannot be asked")
+
+func headOf(ctx context.Context, l Ledger, patience time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	head, _, err := l.Head(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errAway, err)
+	}
+	return head, nil
 }
 
 // lineage is drawn at each start, and is never 0.

@@ -95,15 +95,24 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			switch {
 			case p == nil:
 				n.reject(from, msg, wire.UnknownContract)
+			case !p.has(from): // it would be woken for a stranger
+				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
 				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
 					msg.Body = verified
-					n.post(func() { n.with(p, func(c *contract) { c.receive(from, msg) }) })
+					n.post(func() { n.deliver(p, from, msg, len(bytes)) })
 				})
 			default:
-				n.with(p, func(c *contract) { c.receive(from, msg) })
+				n.deliver(p, from, msg, len(bytes))
 			}
 		})
+	}
+}
+
+// deliver gives a message to its contract, or refuses it while too much waits there (I10).
+func (n *Node) deliver(p *place, from ledger.Account, msg wire.Message, size int) {
+	if !n.with(p, size, func(c *contract) { c.receive(from, msg) }) {
+		n.reject(from, msg, wire.Busy)
 	}
 }
 

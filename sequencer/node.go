@@ -220,8 +220,8 @@ func drawn() (i wire.Incarnation) {
 // Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
 // names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
 // is a block; 0 is none. An error may come although it was stored: ask again with the same key.
-func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	p, err := n.find(contract)
+func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
+	p, err := n.find(ctx, address)
 	if err != nil {
 		return ledger.Sequence{}, err
 	}
@@ -230,37 +230,44 @@ func (n *Node) Submit(ctx context.Context, contract, key string, request []byte,
 		return ledger.Sequence{}, &RequestError{err}
 	}
 	done := make(chan answer, 1)
-	at := waitKey{contract, key}
+	at := waitKey{address, key}
 	n.post(func() {
 		if other := n.asks[at]; other != nil {
 			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
 		}
 		n.asks[at] = done
-		n.tell(p, sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+		n.with(p, len(payload), func(c *contract) { c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline}) })
 	})
 	select {
 	case a := <-done:
 		return a.sequence, a.err
 	case <-ctx.Done():
+		n.post(func() { // or requests of a contract that cannot be read would be remembered for ever
+			if n.asks[at] == done {
+				delete(n.asks, at)
+			}
+		})
 		return ledger.Sequence{}, ctx.Err()
 	case <-n.stopped:
 		return ledger.Sequence{}, ErrStopped
 	}
 }
 
-// Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before.
-func (n *Node) Cancel(contract string, s ledger.Sequence) error {
-	p, err := n.find(contract)
-	if err != nil {
-		return err
-	}
-	n.post(func() { n.tell(p, sender.Cancel{Sequence: s}) })
-	return nil
+// Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before. When
+// Cancel returns without an error that is stored.
+func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) error {
+	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) {
+		n.with(p, 0, func(c *contract) {
+			c.toSender(sender.Cancel{Sequence: s})
+			c.store(Change{}, func([]ledger.Sequence) { answer(struct{}{}) }) // behind what the sender has just stored
+		})
+	})
+	return err
 }
 
 // Wait returns how an intent ended, when it has.
 func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, error) {
-	if _, err := n.find(contract); err != nil {
+	if _, err := n.find(ctx, contract); err != nil {
 		return sender.Result{}, err
 	}
 	told := make(chan sender.Result, 1)
@@ -286,12 +293,14 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 }
 
 // find waits until the node has begun.
-func (n *Node) find(address string) (*place, error) {
+func (n *Node) find(ctx context.Context, address string) (*place, error) {
 	found := make(chan *place, 1)
 	select {
 	case n.tasks <- func() { found <- n.contracts[address] }:
 	case <-n.stopped:
 		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	select {
 	case p := <-found:
@@ -301,5 +310,7 @@ func (n *Node) find(address string) (*place, error) {
 		return p, nil
 	case <-n.stopped:
 		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -28,7 +28,7 @@ type pairOf struct {
 
 func newPairOf(t *testing.T) *pairOf {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	w := &pairOf{t: t, ctx: ctx, network: memory.New(7), ended: make(chan error, 1)}
 	w.cfg = sequencer.Config{
 		Self: account("member-1"), Keys: key("member-1"), Store: sequencer.NewMemory(), Transport: w.network.Join("member-1"), Secret: sha256.Sum256([]byte("1")),
@@ -69,7 +69,7 @@ func (w *pairOf) start() {
 // peer is a member that the test speaks for.
 func (w *pairOf) peer(name string) transport.Line {
 	w.t.Helper()
-	if err := w.node.Cancel("b", ledger.Sequence{}); err != nil { // it waits until the node has begun
+	if err := w.node.Cancel(w.ctx, "b", ledger.Sequence{}); err != nil { // it waits until the node has begun
 		w.t.Fatal(err)
 	}
 	line, err := w.network.Join(name).Open(sequencer.Subject)
@@ -166,5 +166,182 @@ func TestANodeStopsWhenItsStartIsOver(t *testing.T) {
 		}
 	case <-w.ctx.Done():
 		t.Error("the node goes on")
+	}
+}
+
+// away is a ledger that does not answer until it is back.
+type away struct {
+	sequencer.Ledger
+	back chan struct{}
+}
+
+func (a away) Head(ctx context.Context) (head, final uint64, err error) {
+	select {
+	case <-a.back:
+		return a.Ledger.Head(ctx)
+	case <-ctx.Done():
+		return 0, 0, ctx.Err()
+	}
+}
+
+// I10: a contract whose chain is away when the node starts waits for it alone. What happens in it meanwhile waits with it.
+func TestAChainThatIsAwayHoldsUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	chain := away{w.cfg.Contracts[0].Ledger, make(chan struct{})}
+	w.cfg.Contracts[0].Ledger = chain
+	w.start()
+	w.lands("b")
+	ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+	defer cancel()
+	funds := []byte(`{"issue": {"to": "office", "amount": 5}}`)
+	if s, err := w.node.Submit(ctx, "a", "early", funds, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("while its chain is away a user gets %v, %v", s, err)
+	}
+	if s, err := w.node.Look(w.ctx, "a"); err != nil || s.Contract != "a" {
+		t.Errorf("while its chain is away it is %+v, %v", s, err)
+	}
+	close(chain.back)
+	if r, err := w.node.Wait(w.ctx, "a", "early"); err != nil || !r.Confirmed {
+		t.Errorf("when its chain is back it ends as %+v, %v; want it confirmed", r, err)
+	}
+	w.lands("a")
+}
+
+// I9: looking at contracts that sleep lets them sleep; it tells what they were when they fell asleep.
+func TestLookingWakesNobody(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	w.cfg.SleepAfter = 20 * time.Millisecond
+	s := &stuck{Store: w.cfg.Store, loads: map[string]int{}}
+	w.cfg.Store = s
+	w.start()
+	w.lands("b")
+	for w.node.Awake() > 0 {
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-w.ctx.Done():
+			t.Fatal("the contract never falls asleep")
+		}
+		if _, err := w.node.Look(w.ctx, "b"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, contract := range []string{"a", "b"} {
+		now, err := w.node.Look(w.ctx, contract)
+		if err != nil || now.Contract != contract || (now.Head > 0) != (contract == "b") || now.Coordinates == nil || len(now.Members) == 0 {
+			t.Errorf("it tells %+v, %v of %s", now, err, contract)
+		}
+	}
+	if _, err := w.node.Look(w.ctx, "c"); !errors.Is(err, sequencer.ErrContract) {
+		t.Errorf("of a contract that is not there it tells %v, want ErrContract", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.loads["a"] != 1 {
+		t.Errorf("a contract in which nothing happens was read %d times, want once", s.loads["a"])
+	}
+}
+
+// What a caller waits for ends with its patience, also while the node has not begun.
+func TestPatienceHoldsWhileTheNodeBegins(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	node, err := sequencer.New(w.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := node.Submit(ctx, "a", "k", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Submit: %v", err)
+	}
+	if _, err := node.Wait(ctx, "a", "k"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Wait: %v", err)
+	}
+	if err := node.Cancel(ctx, "a", ledger.Sequence{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Cancel: %v", err)
+	}
+	if _, err := node.List(ctx, "a", sequencer.Filter{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("List: %v", err)
+	}
+	if _, err := node.Look(ctx, "a"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Look: %v", err)
+	}
+}
+
+// I9, I10: who is no member of a contract does not wake it, and gets an answer; a member whose messages find no room while the
+// contract is read is told so.
+func TestStrangersWakeNobody(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	s := &stuck{Store: w.cfg.Store, load: true, loads: map[string]int{}}
+	w.cfg.Store = s
+	w.start()
+	stranger := w.peer("member-3")
+	beat, err := wire.EncodeBeat(wire.Beat{Incarnation: wire.Incarnation{7}, Contracts: []wire.Pulse{{Contract: "a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stranger.Send("member-1", append([]byte{1}, beat...)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range uint64(20) {
+		send(t, stranger, request("a", i+1, wire.AskList{}))
+		if answer := next[wire.Rejected](w.ctx, t, stranger); answer.Body.(wire.Rejected).Why != wire.NotMember {
+			t.Fatalf("it answers a stranger %v, want that it is no member", answer)
+		}
+	}
+	s.mu.Lock()
+	if s.loads["a"] != 1 {
+		t.Errorf("the contract was read %d times, want once: at the start", s.loads["a"])
+	}
+	s.mu.Unlock()
+	member := w.peer("member-2")
+	for i := range uint64(12) { // of 2 MiB each
+		send(t, member, request("a", i+1, wire.AskAttempts{Assembled: make([]ledger.Hash, 60_000)}))
+	}
+	if answer := next[wire.Rejected](w.ctx, t, member); answer.Body.(wire.Rejected).Why != wire.Busy {
+		t.Errorf("it answers %v, want busy", answer)
+	}
+	w.lands("b")
+}
+
+// slow is a store whose writes wait while it is held.
+type slow struct {
+	sequencer.Store
+	held sync.RWMutex
+}
+
+func (s *slow) Write(ctx context.Context, changes []sequencer.Change) ([]sequencer.Twice, error) {
+	s.held.RLock()
+	defer s.held.RUnlock()
+	return s.Store.Write(ctx, changes)
+}
+
+// P38: a user who hears that an intent is given up can rely on it: that is stored.
+func TestACancellationIsStored(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	s := &slow{Store: w.cfg.Store}
+	w.cfg.Store = s
+	w.start()
+	id, err := w.node.Submit(w.ctx, "b", "poor", []byte(`{"pay": {"from": "nobody", "to": "office", "amount": 5}}`), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.held.Lock()
+	ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := w.node.Cancel(ctx, "b", id); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while nothing is stored Cancel says %v", err)
+	}
+	s.held.Unlock()
+	if err := w.node.Cancel(w.ctx, "b", id); err != nil {
+		t.Error(err)
+	}
+	stored, err := s.Load(w.ctx, "b")
+	if err != nil || len(stored.Intents) > 0 && stored.Intents[0].GivenUp == "" {
+		t.Errorf("after Cancel the store has %+v, %v", stored.Intents, err)
 	}
 }
