@@ -43,7 +43,7 @@ const (
 func (n *Node) begin(ctx context.Context) error {
 	gone := map[uint64]bool{} // chains
 	for i := range n.cfg.Contracts {
-		p := &place{set: &n.cfg.Contracts[i], last: Status{Contract: n.cfg.Contracts[i].Declared.Address}}
+		p := &place{set: &n.cfg.Contracts[i], last: Status{Contract: n.cfg.Contracts[i].Declared.Address, Intents: map[string]int{}}}
 		n.contracts[p.last.Contract] = p
 		chain := p.set.Declared.Chain
 		if gone[chain] { // one of them has had the patience of all

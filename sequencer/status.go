@@ -60,9 +60,10 @@ func (n *Node) Status(ctx context.Context, address string) (Status, error) {
 func (n *Node) Look(ctx context.Context, address string) (Status, error) {
 	return ask(ctx, n, address, func(p *place, answer func(Status)) {
 		if p.open != nil {
-			p.last = p.open.status()
+			answer(p.open.status())
+		} else {
+			answer(p.last)
 		}
-		answer(p.last)
 	})
 }
 
