@@ -116,11 +116,13 @@ func (n *Node) deliver(p *place, from ledger.Account, msg wire.Message, size int
 	}
 }
 
-// reject answers what no machine can: every request gets an answer (I10).
+// reject answers what no machine can: every request gets an answer (I10). A rejection gets none: two nodes that both have no
+// such contract would go on for ever.
 func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
+	_, rejection := msg.Body.(wire.Rejected)
 	own := msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches ||
 		[8]byte(msg.Request.Incarnation[8:]) == [8]byte(n.owns[8:])
-	if msg.Request.Number == 0 || own || msg.Contract == "" {
+	if rejection || msg.Request.Number == 0 || own || msg.Contract == "" {
 		return
 	}
 	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
@@ -156,8 +158,11 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 	}
 }
 
-// mostServed is how many times at once contents are read for one member.
-const mostServed = 4
+// How many times at once contents are read for one member, and for all: the connections are also those of users.
+const (
+	mostServed = 2
+	mostReads  = 3
+)
 
 // serve answers a member that lacks the contents of attempts, from memory and from the store.
 func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
@@ -166,11 +171,12 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 		return
 	}
 	n := c.n
-	if n.serving[from] == mostServed {
+	if n.serving[from] == mostServed || n.reads == mostReads {
 		n.reject(from, msg, wire.Busy)
 		return
 	}
 	n.serving[from]++
+	n.reads++
 	var known []wire.Whole
 	var lacks []ledger.Hash
 	for _, h := range ask.Assembled {
@@ -181,7 +187,10 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 		}
 	}
 	n.apart(func() {
-		defer n.post(func() { n.serving[from]-- })
+		defer n.post(func() {
+			n.serving[from]--
+			n.reads--
+		})
 		stored, err := n.cfg.Store.Attempts(n.ctx, c.address(), lacks)
 		if err != nil {
 			n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)

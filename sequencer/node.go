@@ -62,6 +62,7 @@ type Node struct {
 	beats   map[ledger.Account][]wire.Pulse
 	backlog []write                // that the writer has no room for
 	serving map[ledger.Account]int // for whom contents are being read, and how many times
+	reads   int                    // of those
 
 	chronicle *chronicle
 }

@@ -357,3 +357,18 @@ func TestAPeerIsOneAccount(t *testing.T) {
 		t.Error("a peer with two accounts was taken")
 	}
 }
+
+// I10: a rejection is an answer, and is not answered: two nodes without a contract would reject each other's for ever.
+func TestARejectionIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	w.start()
+	line := w.peer("member-2")
+	for i := range uint64(20) {
+		send(t, line, request("gone", 2*i+1, wire.Rejected{Why: wire.UnknownContract}))
+		send(t, line, request("gone", 2*i+2, wire.AskList{}))
+		if answer := next[wire.Rejected](w.ctx, t, line); answer.Request.Number%2 == 1 {
+			t.Fatalf("it answers a rejection: %v", answer)
+		}
+	}
+}
