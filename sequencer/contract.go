@@ -1,7 +1,6 @@
 package sequencer
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -39,6 +38,8 @@ type contract struct {
 	patience    time.Duration
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
+	asking      *asking                  // who hands an intent in, in this step
+	asks        map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
 	stop   func()
@@ -49,7 +50,7 @@ type contract struct {
 // chain has patience to answer.
 func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.Duration) (*contract, error) {
 	k := p.set
-	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now()}
+	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now(), asks: map[ledger.Sequence]*asking{}}
 	copy(c.owns[8:], n.owns[8:])
 	d := &c.set.Declared
 	var err error
@@ -182,6 +183,7 @@ func (c *contract) owner(a sender.Action) {
 	case sender.Send:
 		c.send(a.To, a.Message)
 	case sender.Store:
+		c.numbered(a.Intents)
 		c.store(Change{Sender: &a}, func(twice []ledger.Sequence) {
 			for _, s := range twice {
 				c.twice(a, s)
@@ -190,7 +192,7 @@ func (c *contract) owner(a sender.Action) {
 			c.toSender(sender.Stored{ID: a.ID})
 		})
 	case sender.Submitted:
-		c.n.accepted(waitKey{c.address(), a.Key}, answer{sequence: a.Sequence})
+		c.accepted(a.Sequence, answer{sequence: a.Sequence})
 	case sender.Finished:
 		at := waitKey{c.address(), a.Key}
 		for _, told := range c.n.waits[at] {
@@ -243,29 +245,6 @@ func (c *contract) coordinate(a coordinator.Action) {
 		})
 	case coordinator.Nudge:
 		c.nudge()
-	}
-}
-
-// twice tells a user what the first row of the key says.
-func (c *contract) twice(s sender.Store, second ledger.Sequence) {
-	for _, row := range s.Intents {
-		if row.Sequence != second {
-			continue
-		}
-		c.n.apart(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
-			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
-				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
-			}
-			c.n.post(func() { c.n.accepted(waitKey{c.address(), row.Key}, answer{found.Sequence, err}) })
-		})
-	}
-}
-
-func (n *Node) accepted(at waitKey, a answer) {
-	if done := n.asks[at]; done != nil {
-		done <- a
-		delete(n.asks, at)
 	}
 }
 

@@ -58,7 +58,6 @@ type Node struct {
 	group   sync.WaitGroup
 
 	waits   map[waitKey][]chan sender.Result
-	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
 	backlog []write                // that the writer has no room for
 	serving map[ledger.Account]int // for whom contents are being read, and how many times
@@ -69,11 +68,6 @@ type Node struct {
 
 type waitKey struct{ contract, key string }
 
-type answer struct {
-	sequence ledger.Sequence
-	err      error
-}
-
 // New returns a node that does not run yet. The error lists every fault of the configuration.
 func New(cfg Config) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
@@ -82,7 +76,7 @@ func New(cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
-		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		waits: map[waitKey][]chan sender.Result{}, beats: map[ledger.Account][]wire.Pulse{},
 		serving:   map[ledger.Account]int{},
 		chronicle: newChronicle(),
 	}
@@ -216,42 +210,6 @@ func sortedAccounts[V any](of map[ledger.Account]V) []ledger.Account {
 func drawn() (i wire.Incarnation) {
 	_, _ = rand.Read(i[:]) // it never fails
 	return i
-}
-
-// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
-// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
-// is a block; 0 is none. An error may come although it was stored: ask again with the same key.
-func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	p, err := n.find(ctx, address)
-	if err != nil {
-		return ledger.Sequence{}, err
-	}
-	payload, err := p.set.Rules.Prepare(request)
-	if err != nil {
-		return ledger.Sequence{}, &RequestError{err}
-	}
-	done := make(chan answer, 1)
-	at := waitKey{address, key}
-	n.post(func() {
-		if other := n.asks[at]; other != nil {
-			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
-		}
-		n.asks[at] = done
-		n.with(p, len(payload), func(c *contract) { c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline}) })
-	})
-	select {
-	case a := <-done:
-		return a.sequence, a.err
-	case <-ctx.Done():
-		n.post(func() { // or requests of a contract that cannot be read would be remembered for ever
-			if n.asks[at] == done {
-				delete(n.asks, at)
-			}
-		})
-		return ledger.Sequence{}, ctx.Err()
-	case <-n.stopped:
-		return ledger.Sequence{}, ErrStopped
-	}
 }
 
 // Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before. When

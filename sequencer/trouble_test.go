@@ -192,20 +192,27 @@ func TestAChainThatIsAwayHoldsUpNobodyElse(t *testing.T) {
 	w.cfg.Contracts[0].Ledger = chain
 	w.start()
 	w.lands("b")
+	early := make(chan error, 1)
+	go func() {
+		_, err := w.node.Submit(w.ctx, "a", "early", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0)
+		early <- err
+	}()
 	ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
 	defer cancel()
-	funds := []byte(`{"issue": {"to": "office", "amount": 5}}`)
-	if s, err := w.node.Submit(ctx, "a", "early", funds, 0); !errors.Is(err, context.DeadlineExceeded) {
+	if s, err := w.node.Submit(ctx, "a", "left", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatalf("while its chain is away a user gets %v, %v", s, err)
 	}
 	if s, err := w.node.Look(w.ctx, "a"); err != nil || s.Contract != "a" {
 		t.Errorf("while its chain is away it is %+v, %v", s, err)
 	}
 	close(chain.back)
-	if r, err := w.node.Wait(w.ctx, "a", "early"); err != nil || !r.Confirmed {
-		t.Errorf("when its chain is back it ends as %+v, %v; want it confirmed", r, err)
+	if err := <-early; err != nil {
+		t.Errorf("who has waited for the chain hears %v", err)
 	}
 	w.lands("a")
+	if _, known, err := w.cfg.Store.Find(w.ctx, "a", "left"); known || err != nil {
+		t.Errorf("what was asked for by a user who has left is stored: %v, %v", known, err)
+	}
 }
 
 // I9: looking at contracts that sleep lets them sleep; it tells what they were when they fell asleep.
@@ -371,4 +378,41 @@ func TestARejectionIsNotAnswered(t *testing.T) {
 			t.Fatalf("it answers a rejection: %v", answer)
 		}
 	}
+}
+
+// P28: two requests under one key at once, of which the first one's user has left. The second hears of its own request: that it is
+// another one, and not that it is accepted.
+func TestAUserHearsOfTheirOwnRequest(t *testing.T) {
+	t.Parallel()
+	w := newPairOf(t)
+	s := &slow{Store: w.cfg.Store}
+	w.cfg.Store = s
+	w.start()
+	w.peer("member-2")
+	s.held.Lock()
+	ctx, cancel := context.WithTimeout(w.ctx, 50*time.Millisecond)
+	defer cancel()
+	first, second := []byte(`{"issue": {"to": "office", "amount": 5}}`), []byte(`{"issue": {"to": "office", "amount": 6}}`)
+	if _, err := w.node.Submit(ctx, "b", "key", first, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while nothing is stored Submit says %v", err)
+	}
+	var asking sync.WaitGroup
+	for _, same := range []bool{true, false, true, false} {
+		asking.Go(func() {
+			request, want := second, sequencer.ErrConflict
+			if same {
+				request, want = first, nil
+			}
+			if _, err := w.node.Submit(w.ctx, "b", "key", request, 0); !errors.Is(err, want) {
+				t.Errorf("of the same request: %v, it hears %v, want %v", same, err, want)
+			}
+		})
+	}
+	for begun := range uint64(200) { // so that all wait in the loop, or will
+		if _, err := w.node.Story(w.ctx, "b", ledger.Sequence{Lineage: begun}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.held.Unlock()
+	asking.Wait()
 }

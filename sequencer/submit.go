@@ -1,0 +1,91 @@
+package sequencer
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+// asking is a user who waits until an intent is stored. Several may do so under one key.
+type asking struct {
+	done chan answer // takes one
+	left atomic.Bool
+}
+
+type answer struct {
+	sequence ledger.Sequence
+	err      error
+}
+
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
+// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the
+// intent is stored (P28), and ends confirmed or reverted. A deadline is a block; 0 is none. An error may come although it was
+// stored: ask again with the same key.
+func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
+	p, err := n.find(ctx, address)
+	if err != nil {
+		return ledger.Sequence{}, err
+	}
+	payload, err := p.set.Rules.Prepare(request)
+	if err != nil {
+		return ledger.Sequence{}, &RequestError{err}
+	}
+	a := &asking{done: make(chan answer, 1)}
+	defer a.left.Store(true)
+	n.post(func() {
+		n.with(p, len(payload), func(c *contract) {
+			if a.left.Load() { // while the contract was read
+				return
+			}
+			c.asking = a
+			c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+			c.asking = nil
+		})
+	})
+	select {
+	case a := <-a.done:
+		return a.sequence, a.err
+	case <-ctx.Done():
+		return ledger.Sequence{}, ctx.Err()
+	case <-n.stopped:
+		return ledger.Sequence{}, ErrStopped
+	}
+}
+
+// numbered notes who asks for the intents that a Store has: the one who hands one in now. By the key one could hear of
+// another's request.
+func (c *contract) numbered(rows []sender.IntentRow) {
+	for _, row := range rows {
+		if c.asking != nil {
+			c.asks[row.Sequence] = c.asking
+		}
+	}
+}
+
+// accepted tells who has asked for an intent.
+func (c *contract) accepted(of ledger.Sequence, a answer) {
+	if asks := c.asks[of]; asks != nil {
+		asks.done <- a
+		delete(c.asks, of)
+	}
+}
+
+// twice tells a user what the first row of the key says.
+func (c *contract) twice(s sender.Store, second ledger.Sequence) {
+	for _, row := range s.Intents {
+		if row.Sequence != second {
+			continue
+		}
+		c.n.apart(func() {
+			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
+				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
+			}
+			c.n.post(func() { c.accepted(second, answer{found.Sequence, err}) })
+		})
+	}
+}
