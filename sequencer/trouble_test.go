@@ -129,7 +129,7 @@ func (s *stuck) Load(ctx context.Context, contract string) (sequencer.Stored, er
 func TestASlowReadHoldsUpNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newPairOf(t)
-	w.cfg.Store = &stuck{Store: w.cfg.Store, attempts: true, loads: map[string]int{}}
+	w.cfg.Store, w.cfg.Workers = &stuck{Store: w.cfg.Store, attempts: true, loads: map[string]int{}}, 1
 	w.start()
 	line := w.peer("member-2")
 	for i := range uint64(40) {

@@ -56,6 +56,10 @@ func TestAMemberIsOneAccount(t *testing.T) {
 			t.Errorf("%s: got error %v, want a fault of contracts[1].accounts", name, err)
 		}
 	}
+	_, err := load(t, strings.Replace(agreed("a1", "b1", "c1", "d1"), `, "east"`, "", 1), strings.Replace(agreed("a2", "b1", "c1", "c1"), `"north", `, "", 1))
+	if err == nil || !strings.Contains(err.Error(), "contracts[1].accounts.east") {
+		t.Errorf("an account of two peers: got error %v, want a fault of contracts[1].accounts.east", err)
+	}
 }
 
 // A reload that names other contracts does not change what users are told of the node that runs: it would say that it has no
