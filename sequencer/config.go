@@ -96,6 +96,11 @@ func (c Config) Validate() error {
 	fault(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
 	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
 	fault(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0, "tick, workers and the time until a contract sleeps are not negative")
+	peers := map[string]bool{}
+	for _, name := range c.Peers {
+		fault(peers[name], "the peer %q has several accounts, and a message of it speaks for one", name)
+		peers[name] = true
+	}
 	seen := map[string]bool{}
 	for _, k := range c.Contracts {
 		at := k.Declared.Address

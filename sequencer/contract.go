@@ -1,9 +1,9 @@
 package sequencer
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -38,16 +38,19 @@ type contract struct {
 	patience    time.Duration
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
+	asking      *asking                  // who hands an intent in, in this step
+	asks        map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
 	stop   func()
 	busyAt time.Duration // when something happened
 }
 
-// open reads what is stored and makes the machines. Number is that of the last request of the coordinator before.
-func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, error) {
+// open reads what is stored and makes the machines. Number is that of the last request of the coordinator before, and the
+// chain has patience to answer.
+func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.Duration) (*contract, error) {
 	k := p.set
-	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now()}
+	c := &contract{n: n, place: p, set: k, owns: drawn(), busyAt: n.now(), asks: map[ledger.Sequence]*asking{}}
 	copy(c.owns[8:], n.owns[8:])
 	d := &c.set.Declared
 	var err error
@@ -58,7 +61,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, er
 	if err != nil {
 		return nil, err
 	}
-	head, _, err := k.Ledger.Head(ctx)
+	head, err := headOf(ctx, k.Ledger, patience)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +98,19 @@ func (n *Node) open(ctx context.Context, p *place, number uint64) (*contract, er
 		c.coordinator = coordinator.New(coordinators)
 	}
 	return c, nil
+}
+
+// errAway means that a contract's chain does not answer.
+var errAway = errors.New("the chain cannot be asked")
+
+func headOf(ctx context.Context, l Ledger, patience time.Duration) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	head, _, err := l.Head(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errAway, err)
+	}
+	return head, nil
 }
 
 // lineage is drawn at each start, and is never 0.
@@ -167,6 +183,7 @@ func (c *contract) owner(a sender.Action) {
 	case sender.Send:
 		c.send(a.To, a.Message)
 	case sender.Store:
+		c.numbered(a.Intents)
 		c.store(Change{Sender: &a}, func(twice []ledger.Sequence) {
 			for _, s := range twice {
 				c.twice(a, s)
@@ -175,7 +192,7 @@ func (c *contract) owner(a sender.Action) {
 			c.toSender(sender.Stored{ID: a.ID})
 		})
 	case sender.Submitted:
-		c.n.accepted(waitKey{c.address(), a.Key}, answer{sequence: a.Sequence})
+		c.accepted(a.Sequence, answer{sequence: a.Sequence})
 	case sender.Finished:
 		at := waitKey{c.address(), a.Key}
 		for _, told := range c.n.waits[at] {
@@ -216,7 +233,7 @@ func (c *contract) coordinate(a coordinator.Action) {
 	case coordinator.Submit:
 		c.submit(ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries})
 	case coordinator.Judge:
-		c.n.job(func() {
+		c.n.apart(func() {
 			var j coordinator.Judged
 			c.final(func(f ledger.Final) {
 				j.Number = f.Number()
@@ -231,36 +248,13 @@ func (c *contract) coordinate(a coordinator.Action) {
 	}
 }
 
-// twice tells a user what the first row of the key says.
-func (c *contract) twice(s sender.Store, second ledger.Sequence) {
-	for _, row := range s.Intents {
-		if row.Sequence != second {
-			continue
-		}
-		c.n.job(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
-			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
-				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
-			}
-			c.n.post(func() { c.n.accepted(waitKey{c.address(), row.Key}, answer{found.Sequence, err}) })
-		})
-	}
-}
-
-func (n *Node) accepted(at waitKey, a answer) {
-	if done := n.asks[at]; done != nil {
-		done <- a
-		delete(n.asks, at)
-	}
-}
-
 func (c *contract) judge(a sender.Judge) {
 	var given []ledger.Given
 	for _, q := range a.Questions {
 		given = append(given, ledger.Given{Intent: q.Intent})
 		given = append(given, q.Given...)
 	}
-	c.n.job(func() {
+	c.n.apart(func() {
 		var j sender.Judged
 		c.final(func(f ledger.Final) {
 			j.Number = f.Number()
@@ -294,11 +288,15 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 	})
 }
 
-// insist does something until it succeeds or the node stops, more and more rarely.
+// insist does something until it succeeds or the node stops, more and more rarely. ErrOver stops the node.
 func (n *Node) insist(what, contract string, do func(context.Context) error) {
 	for wait := 100 * time.Millisecond; n.ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
 		err := do(n.ctx)
 		if err == nil || n.ctx.Err() != nil {
+			return
+		}
+		if errors.Is(err, ErrOver) {
+			n.end(err)
 			return
 		}
 		n.cfg.Log.Warn(what, "contract", contract, "error", err)
@@ -310,7 +308,7 @@ func (n *Node) insist(what, contract string, do func(context.Context) error) {
 }
 
 func (c *contract) nudge() {
-	c.n.job(func() {
+	c.n.apart(func() {
 		if err := c.set.Ledger.Nudge(c.n.ctx); err != nil && c.n.ctx.Err() == nil {
 			c.n.cfg.Log.Warn("the chain stands still, and an empty transaction was not taken", "contract", c.address(), "error", err)
 		}

@@ -70,8 +70,8 @@ func (c *contract) keep() {
 
 // pulse is one contract's part of a heartbeat.
 func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
-	if at := n.contracts[p.Contract]; at != nil {
-		n.with(at, func(c *contract) {
+	if at := n.contracts[p.Contract]; at != nil && at.has(from) {
+		n.with(at, 0, func(c *contract) {
 			c.hears(from, p.Height)
 			c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
 			c.toCoordinator(coordinator.Heard{From: from, Pulse: p})

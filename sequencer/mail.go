@@ -95,23 +95,34 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			switch {
 			case p == nil:
 				n.reject(from, msg, wire.UnknownContract)
+			case !p.has(from): // it would be woken for a stranger
+				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
 				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
 					msg.Body = verified
-					n.post(func() { n.with(p, func(c *contract) { c.receive(from, msg) }) })
+					n.post(func() { n.deliver(p, from, msg, len(bytes)) })
 				})
 			default:
-				n.with(p, func(c *contract) { c.receive(from, msg) })
+				n.deliver(p, from, msg, len(bytes))
 			}
 		})
 	}
 }
 
-// reject answers what no machine can: every request gets an answer (I10).
+// deliver gives a message to its contract, or refuses it while too much waits there (I10).
+func (n *Node) deliver(p *place, from ledger.Account, msg wire.Message, size int) {
+	if !n.with(p, size, func(c *contract) { c.receive(from, msg) }) {
+		n.reject(from, msg, wire.Busy)
+	}
+}
+
+// reject answers what no machine can: every request gets an answer (I10). A rejection gets none: two nodes that both have no
+// such contract would go on for ever.
 func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
+	_, rejection := msg.Body.(wire.Rejected)
 	own := msg.Request.Incarnation == n.coordinates || msg.Request.Incarnation == n.fetches ||
 		[8]byte(msg.Request.Incarnation[8:]) == [8]byte(n.owns[8:])
-	if msg.Request.Number == 0 || own || msg.Contract == "" {
+	if rejection || msg.Request.Number == 0 || own || msg.Contract == "" {
 		return
 	}
 	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
@@ -147,12 +158,25 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 	}
 }
 
+// How many times at once contents are read for one member, and for all: the connections are also those of users.
+const (
+	mostServed = 2
+	mostReads  = 3
+)
+
 // serve answers a member that lacks the contents of attempts, from memory and from the store.
 func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAttempts) {
 	if !slices.Contains(c.set.Declared.Members, from) {
 		c.n.reject(from, msg, wire.NotMember)
 		return
 	}
+	n := c.n
+	if n.serving[from] == mostServed || n.reads == mostReads {
+		n.reject(from, msg, wire.Busy)
+		return
+	}
+	n.serving[from]++
+	n.reads++
 	var known []wire.Whole
 	var lacks []ledger.Hash
 	for _, h := range ask.Assembled {
@@ -162,10 +186,14 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 			lacks = append(lacks, h)
 		}
 	}
-	c.n.job(func() {
-		stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), lacks)
+	n.apart(func() {
+		defer n.post(func() {
+			n.serving[from]--
+			n.reads--
+		})
+		stored, err := n.cfg.Store.Attempts(n.ctx, c.address(), lacks)
 		if err != nil {
-			c.n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
+			n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
 		}
 		answer := wire.Message{Contract: c.address(), Request: msg.Request}
 		for all := append(known, stored...); ; all = all[:len(all)/2] { // the other asks again for the rest
@@ -173,7 +201,7 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 				break
 			}
 		}
-		c.n.encode(from, answer)
+		n.encode(from, answer)
 	})
 }
 
@@ -219,7 +247,7 @@ func (c *contract) fetch() {
 			lacks[to] = append(lacks[to], m.Assembled)
 		}
 	}
-	c.n.job(func() { // an earlier start may have had them
+	c.n.apart(func() { // an earlier start may have had them
 		if stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), mine); err == nil && len(stored) > 0 {
 			c.n.post(func() { c.hear(stored) })
 		}
@@ -235,7 +263,7 @@ func (c *contract) fetch() {
 
 // reconcile asks the ledger which states a final block still has.
 func (c *contract) reconcile(states []ledger.StateID) {
-	c.n.job(func() {
+	c.n.apart(func() {
 		f, err := c.set.Ledger.Final(c.n.ctx, nil, states)
 		if err != nil {
 			return // it is tried again with the next fetch

@@ -48,6 +48,7 @@ type Node struct {
 
 	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the second half of the senders', that of requests for attempts
 	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
+	end                        context.CancelCauseFunc
 
 	tasks   chan func() // for the loop, which alone touches the machines
 	own     []func()    // what a step leaves to be done next
@@ -57,20 +58,16 @@ type Node struct {
 	group   sync.WaitGroup
 
 	waits   map[waitKey][]chan sender.Result
-	asks    map[waitKey]chan answer // users who wait until their intents are stored
 	beats   map[ledger.Account][]wire.Pulse
-	backlog []write // that the writer has no room for
+	backlog []write                // that the writer has no room for
+	serving map[ledger.Account]int // for whom contents are being read, and how many times
+	reads   int                    // of those
 
 	chronicle *chronicle
 	differ    differences
 }
 
 type waitKey struct{ contract, key string }
-
-type answer struct {
-	sequence ledger.Sequence
-	err      error
-}
 
 // New returns a node that does not run yet. The error lists every fault of the configuration.
 func New(cfg Config) (*Node, error) {
@@ -80,7 +77,8 @@ func New(cfg Config) (*Node, error) {
 	n := &Node{
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
-		waits: map[waitKey][]chan sender.Result{}, asks: map[waitKey]chan answer{}, beats: map[ledger.Account][]wire.Pulse{},
+		waits: map[waitKey][]chan sender.Result{}, beats: map[ledger.Account][]wire.Pulse{},
+		serving:   map[ledger.Account]int{},
 		chronicle: newChronicle(),
 	}
 	for a, name := range cfg.Peers {
@@ -90,7 +88,8 @@ func New(cfg Config) (*Node, error) {
 	return n, nil
 }
 
-// Run runs the node until the context ends, once. It returns when nothing of it is under way any more.
+// Run runs the node until the context ends, once, or until its store says ErrOver. It returns when nothing of it is under
+// way any more.
 func (n *Node) Run(ctx context.Context) error {
 	defer close(n.stopped)
 	line, err := n.cfg.Transport.Open(Subject)
@@ -98,10 +97,11 @@ func (n *Node) Run(ctx context.Context) error {
 		return err
 	}
 	defer line.Close()
-	ctx, stop := context.WithCancel(ctx)
+	parent := ctx
+	ctx, stop := context.WithCancelCause(ctx)
 	defer n.group.Wait()
-	defer stop()
-	n.line, n.ctx = line, ctx
+	defer stop(nil)
+	n.line, n.ctx, n.end = line, ctx, stop
 	if err := n.begin(ctx); err != nil {
 		return err
 	}
@@ -114,7 +114,10 @@ func (n *Node) Run(ctx context.Context) error {
 		n.group.Go(func() { n.claim(claimer) })
 	}
 	n.loop()
-	return ctx.Err()
+	if parent.Err() == nil {
+		return context.Cause(ctx)
+	}
+	return parent.Err()
 }
 
 // loop is the one goroutine that feeds the machines.
@@ -150,7 +153,8 @@ func (n *Node) post(do func()) {
 	}
 }
 
-// job has a worker do something that takes time.
+// job has a worker compute something, which takes time. What waits for a database or a chain is not for the workers: that of
+// one contract would keep them from all others. It gets a goroutine of its own, with apart.
 func (n *Node) job(do func()) {
 	select {
 	case n.jobs <- do:
@@ -158,6 +162,9 @@ func (n *Node) job(do func()) {
 		n.group.Go(do)
 	}
 }
+
+// apart does something that waits. The loop calls it.
+func (n *Node) apart(do func()) { n.group.Go(do) }
 
 func (n *Node) work() {
 	for {
@@ -209,50 +216,21 @@ func drawn() (i wire.Incarnation) {
 	return i
 }
 
-// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
-// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the intent is stored (P28), and ends confirmed or reverted. A deadline
-// is a block; 0 is none. An error may come although it was stored: ask again with the same key.
-func (n *Node) Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	p, err := n.find(contract)
-	if err != nil {
-		return ledger.Sequence{}, err
-	}
-	payload, err := p.set.Rules.Prepare(request)
-	if err != nil {
-		return ledger.Sequence{}, &RequestError{err}
-	}
-	done := make(chan answer, 1)
-	at := waitKey{contract, key}
-	n.post(func() {
-		if other := n.asks[at]; other != nil {
-			other <- answer{err: fmt.Errorf("the key %q was submitted twice at once: ask again", key)}
-		}
-		n.asks[at] = done
-		n.tell(p, sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+// Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before. When
+// Cancel returns without an error that is stored.
+func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) error {
+	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) {
+		n.with(p, 0, func(c *contract) {
+			c.toSender(sender.Cancel{Sequence: s})
+			c.store(Change{}, func([]ledger.Sequence) { answer(struct{}{}) }) // behind what the sender has just stored
+		})
 	})
-	select {
-	case a := <-done:
-		return a.sequence, a.err
-	case <-ctx.Done():
-		return ledger.Sequence{}, ctx.Err()
-	case <-n.stopped:
-		return ledger.Sequence{}, ErrStopped
-	}
-}
-
-// Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before.
-func (n *Node) Cancel(contract string, s ledger.Sequence) error {
-	p, err := n.find(contract)
-	if err != nil {
-		return err
-	}
-	n.post(func() { n.tell(p, sender.Cancel{Sequence: s}) })
-	return nil
+	return err
 }
 
 // Wait returns how an intent ended, when it has.
 func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, error) {
-	if _, err := n.find(contract); err != nil {
+	if _, err := n.find(ctx, contract); err != nil {
 		return sender.Result{}, err
 	}
 	told := make(chan sender.Result, 1)
@@ -278,12 +256,14 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 }
 
 // find waits until the node has begun.
-func (n *Node) find(address string) (*place, error) {
+func (n *Node) find(ctx context.Context, address string) (*place, error) {
 	found := make(chan *place, 1)
 	select {
 	case n.tasks <- func() { found <- n.contracts[address] }:
 	case <-n.stopped:
 		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	select {
 	case p := <-found:
@@ -293,5 +273,7 @@ func (n *Node) find(address string) (*place, error) {
 		return p, nil
 	case <-n.stopped:
 		return nil, ErrStopped
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 }

@@ -350,7 +350,7 @@ func TestNodesRefuse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.Cancel("k", s); err != nil {
+	if err := other.Cancel(ctx, "k", s); err != nil {
 		t.Fatal(err)
 	}
 	if r, err := other.Wait(ctx, "k", "c"); err != nil || r.Confirmed {

@@ -2,11 +2,13 @@ package sequencer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
 
@@ -18,47 +20,82 @@ type place struct {
 	set     *Contract
 	open    *contract         // nil while it sleeps
 	waits   []func(*contract) // until it is read, and has caught up with its ledger
+	held    int               // bytes of what waits
 	opening bool
 	number  uint64 // of the last request of its coordinator
+	last    Status // when it was awake
 }
 
-// mostWaits is how many events wait until a contract is read. What comes then is lost, as messages may be.
-const mostWaits = 10_000
+// What waits until a contract is read: so many events, and so many bytes of messages. What comes then is refused.
+const (
+	mostWaits = 10_000
+	mostHeld  = 16 << 20
+)
 
-// begin opens the contracts in which something is under way. The others are read for their faults.
+// How long a chain has to answer when a contract is opened: while all others wait for it, and while they do not.
+const (
+	atStart = 2 * time.Second
+	later   = 30 * time.Second
+)
+
+// begin opens the contracts in which something is under way. The others are read for their faults. One whose chain does not
+// answer is opened when it does: it holds up no other.
 func (n *Node) begin(ctx context.Context) error {
+	gone := map[uint64]bool{} // chains
 	for i := range n.cfg.Contracts {
-		p := &place{set: &n.cfg.Contracts[i]}
-		c, err := n.open(ctx, p, 0)
-		if err != nil {
-			return fmt.Errorf("contract %s: %w", p.set.Declared.Address, err)
+		p := &place{set: &n.cfg.Contracts[i], last: Status{Contract: n.cfg.Contracts[i].Declared.Address, Intents: map[string]int{}}}
+		n.contracts[p.last.Contract] = p
+		chain := p.set.Declared.Chain
+		if gone[chain] { // one of them has had the patience of all
+			n.own = append(n.own, func() { n.rouse(p) })
+			continue
 		}
-		if n.contracts[c.address()] = p; !c.idle() {
+		c, err := n.open(ctx, p, 0, atStart)
+		switch {
+		case errors.Is(err, errAway) && ctx.Err() == nil:
+			gone[chain] = true
+			n.cfg.Log.Error("the contracts of a chain wait for it", "chain", chain, "contract", p.last.Contract, "error", err)
+			n.own = append(n.own, func() { n.rouse(p) })
+		case err != nil:
+			return fmt.Errorf("contract %s: %w", p.last.Contract, err)
+		case c.idle():
+			p.last = c.status()
+		default:
 			n.own = append(n.own, func() { n.wake(p, c) })
 		}
 	}
 	return nil
 }
 
-// with does something with a contract's machines, now or when they are there.
-func (n *Node) with(p *place, do func(*contract)) {
+// with does something with a contract's machines, now or when they are there. It returns false if too much waits for them:
+// then it is never done. Size is that of the message that it is about.
+func (n *Node) with(p *place, size int, do func(*contract)) bool {
 	if p.open != nil && !p.open.behind {
 		p.open.busyAt = n.now()
 		do(p.open)
-		return
+		return true
 	}
-	if len(p.waits) == mostWaits {
-		n.cfg.Log.Warn("a contract takes long to be read, and a message is lost", "contract", p.set.Declared.Address)
-		return
+	if len(p.waits) == mostWaits || p.held > 0 && p.held+size > mostHeld {
+		n.cfg.Log.Debug("a contract takes long to be read, and a message is refused", "contract", p.set.Declared.Address)
+		return false
 	}
-	if p.waits = append(p.waits, do); p.opening || p.open != nil {
+	p.held += size
+	if p.waits = append(p.waits, do); !p.opening && p.open == nil {
+		n.rouse(p)
+	}
+	return true
+}
+
+// rouse reads a contract, as soon as that can be done.
+func (n *Node) rouse(p *place) {
+	if p.opening || p.open != nil {
 		return
 	}
 	p.opening = true
 	number := p.number
 	n.group.Go(func() {
 		n.insist("a contract cannot be read", p.set.Declared.Address, func(ctx context.Context) error {
-			c, err := n.open(ctx, p, number)
+			c, err := n.open(ctx, p, number, later)
 			if err == nil {
 				n.post(func() { n.wake(p, c) })
 			}
@@ -67,8 +104,8 @@ func (n *Node) with(p *place, do func(*contract)) {
 	})
 }
 
-// tell tells a contract's sender something.
-func (n *Node) tell(p *place, in sender.Input) { n.with(p, func(c *contract) { c.toSender(in) }) }
+// has reports whether an account is a member.
+func (p *place) has(a ledger.Account) bool { return slices.Contains(p.set.Declared.Members, a) }
 
 // wake begins with a contract's machines. What waits for them goes on waiting until they know of the blocks of the
 // meantime: they would else speak of heights that are long past.
@@ -92,9 +129,9 @@ const mostBehind = 2 * time.Second
 // ready does what has waited.
 func (n *Node) ready(p *place) {
 	waits := p.waits
-	p.open.behind, p.waits = false, nil
+	p.open.behind, p.waits, p.held = false, nil, 0
 	for _, do := range waits {
-		n.with(p, do)
+		n.with(p, 0, do)
 	}
 }
 
@@ -112,6 +149,7 @@ func (n *Node) rest() {
 			return false
 		}
 		c.stop()
+		p.last = c.status()
 		if p.open = nil; c.coordinator != nil {
 			p.number = c.coordinator.Number()
 		}

@@ -25,7 +25,7 @@ func TestRequestsGoOnAfterSleep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer line.Close()
-	if err := o.node.Cancel("k", ledger.Sequence{}); err != nil { // it waits until the node has begun
+	if err := o.node.Cancel(ctx, "k", ledger.Sequence{}); err != nil { // it waits until the node has begun
 		t.Fatal(err)
 	}
 	var last uint64
@@ -109,7 +109,7 @@ func TestANodeWakesUpToDate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer line.Close()
-	if err := o.node.Cancel("k", ledger.Sequence{}); err != nil { // it waits until the node has begun
+	if err := o.node.Cancel(ctx, "k", ledger.Sequence{}); err != nil { // it waits until the node has begun
 		t.Fatal(err)
 	}
 	for number := range uint64(3) {

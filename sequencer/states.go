@@ -10,7 +10,7 @@ import (
 // block that this node has followed. It may lack some while [Status].Missing is not 0, and a block may still be taken back.
 func (n *Node) States(ctx context.Context, address, label string, most int) ([]domain.State, error) {
 	return ask(ctx, n, address, func(p *place, answer func([]domain.State)) {
-		n.with(p, func(c *contract) { answer(c.labelled(label, most)) })
+		n.with(p, 0, func(c *contract) { answer(c.labelled(label, most)) })
 	})
 }
 

@@ -43,7 +43,7 @@ func (n *Node) Contracts() []string {
 
 // List returns intents of this node's users, the newest first.
 func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, error) {
-	if _, err := n.find(contract); err != nil {
+	if _, err := n.find(ctx, contract); err != nil {
 		return nil, err
 	}
 	return n.cfg.Store.List(ctx, contract, f)
@@ -52,7 +52,19 @@ func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, er
 // Status returns what the node knows of a contract. One that sleeps is woken for it.
 func (n *Node) Status(ctx context.Context, address string) (Status, error) {
 	return ask(ctx, n, address, func(p *place, answer func(Status)) {
-		n.with(p, func(c *contract) { answer(c.status()) })
+		n.with(p, 0, func(c *contract) { answer(c.status()) })
+	})
+}
+
+// Look is Status, but wakes nobody and waits for no database or chain: of a contract that sleeps it tells what it was when
+// it fell asleep, and of one that could not be read yet the name alone.
+func (n *Node) Look(ctx context.Context, address string) (Status, error) {
+	return ask(ctx, n, address, func(p *place, answer func(Status)) {
+		if p.open != nil {
+			answer(p.open.status())
+		} else {
+			answer(p.last)
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package sequencer
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
@@ -10,6 +11,10 @@ import (
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
+
+// ErrOver means that the store takes no write of this start of the node any more: another start has begun, elsewhere or here,
+// or the rows are not the node's. What was stored goes on there.
+var ErrOver = errors.New("this start of the node is over")
 
 // Store is a node's database. It is safe for concurrent use.
 //
@@ -21,7 +26,7 @@ type Store interface { //nolint:interfacebloat // what a database has to do, and
 	Load(ctx context.Context, contract string) (Stored, error)
 	// Write makes changes durable in one transaction, in order. It returns the intents that were not stored since their
 	// keys have rows already. With an error nothing was written, or the caller cannot know: the same changes may be
-	// written again, and change nothing the second time.
+	// written again, and change nothing the second time. After an error that wraps ErrOver the node stops.
 	Write(ctx context.Context, changes []Change) (twice []Twice, err error)
 	// Find returns an intent by its user's key, and false if there is none.
 	Find(ctx context.Context, contract, key string) (Found, bool, error)

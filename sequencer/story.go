@@ -94,7 +94,7 @@ func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]
 
 // ask has the loop read something of a contract, which answers once.
 func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
-	p, err := n.find(address)
+	p, err := n.find(ctx, address)
 	if err != nil {
 		return told, err
 	}

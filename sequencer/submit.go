@@ -1,63 +1,91 @@
 package sequencer
 
 import (
+	"bytes"
 	"context"
-	"time"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
 )
 
-// What comes within so long after entries were handed over goes together, up to so many in a transaction: in a batch of
-// fifty an entry costs two thirds of what it costs alone. The first one does not wait.
-const (
-	gathering    = 50 * time.Millisecond
-	mostTogether = 50
-)
-
-// submit hands a transaction to the ledger, after those before.
-func (c *contract) submit(tx ledger.Sent) {
-	c.unsent = append(c.unsent, tx)
-	if !c.sending {
-		c.handOver()
-	}
+// asking is a user who waits until an intent is stored. Several may do so under one key.
+type asking struct {
+	done chan answer // takes one
+	left atomic.Bool
 }
 
-func (c *contract) handOver() {
-	next := together(c.unsent)
-	c.unsent, c.sending = nil, true
-	c.n.group.Go(func() {
-		for _, tx := range next {
-			c.n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error { return c.set.Ledger.Submit(ctx, tx) })
-		}
-		pause := time.NewTimer(gathering)
-		defer pause.Stop()
-		select {
-		case <-pause.C:
-		case <-c.n.ctx.Done():
-		}
-		c.n.post(func() {
-			if c.sending = false; len(c.unsent) > 0 {
-				c.handOver()
+type answer struct {
+	sequence ledger.Sequence
+	err      error
+}
+
+// Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
+// names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the
+// intent is stored (P28), and ends confirmed or reverted. A deadline is a block; 0 is none. An error may come although it was
+// stored: ask again with the same key.
+func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
+	p, err := n.find(ctx, address)
+	if err != nil {
+		return ledger.Sequence{}, err
+	}
+	payload, err := p.set.Rules.Prepare(request)
+	if err != nil {
+		return ledger.Sequence{}, &RequestError{err}
+	}
+	a := &asking{done: make(chan answer, 1)}
+	defer a.left.Store(true)
+	n.post(func() {
+		n.with(p, len(payload), func(c *contract) {
+			if a.left.Load() { // while the contract was read
+				return
 			}
+			c.asking = a
+			c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
+			c.asking = nil
 		})
 	})
+	select {
+	case a := <-a.done:
+		return a.sequence, a.err
+	case <-ctx.Done():
+		return ledger.Sequence{}, ctx.Err()
+	case <-n.stopped:
+		return ledger.Sequence{}, ErrStopped
+	}
 }
 
-// together joins transactions of entries, of the same sender, that follow each other. The order of the entries stays: a
-// state's creator is before its readers, and those before its spender.
-func together(all []ledger.Sent) (joined []ledger.Sent) {
-	for _, tx := range all {
-		if tx.Cancel != nil {
-			joined = append(joined, tx)
-			continue
-		}
-		for _, e := range tx.Entries {
-			if last := len(joined) - 1; last >= 0 && joined[last].Cancel == nil && joined[last].By == tx.By && len(joined[last].Entries) < mostTogether {
-				joined[last].Entries = append(joined[last].Entries, e)
-			} else {
-				joined = append(joined, ledger.Sent{By: tx.By, Entries: []ledger.Entry{e}})
-			}
+// numbered notes who asks for the intents that a Store has: the one who hands one in now. By the key one could hear of
+// another's request.
+func (c *contract) numbered(rows []sender.IntentRow) {
+	for _, row := range rows {
+		if c.asking != nil {
+			c.asks[row.Sequence] = c.asking
 		}
 	}
-	return joined
+}
+
+// accepted tells who has asked for an intent.
+func (c *contract) accepted(of ledger.Sequence, a answer) {
+	if asks := c.asks[of]; asks != nil {
+		asks.done <- a
+		delete(c.asks, of)
+	}
+}
+
+// twice tells a user what the first row of the key says.
+func (c *contract) twice(s sender.Store, second ledger.Sequence) {
+	for _, row := range s.Intents {
+		if row.Sequence != second {
+			continue
+		}
+		c.n.apart(func() {
+			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
+				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
+			}
+			c.n.post(func() { c.accepted(second, answer{found.Sequence, err}) })
+		})
+	}
 }

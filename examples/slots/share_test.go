@@ -155,7 +155,7 @@ func TestHaulersShareAYard(t *testing.T) {
 		}
 		key, sequence := y.asks(ctx, "east", pass(2, "north"))
 		time.Sleep(time.Minute)
-		if err := y.nodes["east"].Cancel(contract, sequence); err != nil {
+		if err := y.nodes["east"].Cancel(ctx, contract, sequence); err != nil {
 			t.Fatal(err)
 		}
 		if y.ends(ctx, "east", key) {

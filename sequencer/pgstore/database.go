@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/sequencer"
 )
 
 // Database is the connections of a node to its database. It is safe for concurrent use.
@@ -163,11 +164,11 @@ func translate(err error) error {
 	}
 	switch refused.Code {
 	case pgfence.CodeStale:
-		return pgfence.Stale(err)
+		return fmt.Errorf("%w: %w", sequencer.ErrOver, pgfence.Stale(err))
 	case codeLate:
-		return fmt.Errorf("%w: %s", ErrLate, refused.Message)
+		return fmt.Errorf("%w: %w: %s", sequencer.ErrOver, ErrLate, refused.Message)
 	case codeTaken:
-		return fmt.Errorf("%w: %s", ErrTaken, refused.Message)
+		return fmt.Errorf("%w: %w: %s", sequencer.ErrOver, ErrTaken, refused.Message)
 	}
 	return err
 }

@@ -48,8 +48,9 @@
 //
 // # What can fail
 //
-//   - fence.ErrStale, [ErrLate]: this start is over. Stop the node, which else tries for ever.
+//   - fence.ErrStale, [ErrLate]: this start is over.
 //   - [ErrTaken]: a node with another scope has rows of this contract here.
+//   - Both are sequencer.ErrOver, after which the node stops.
 //   - Everything else is an error of the connection or the server, and is tried again. No text of a user, a rule or a
 //     member can make it fail: what they say is stored as bytes, and keys are found by their hash.
 //

@@ -65,8 +65,8 @@ func TestAStaleHolderStoresNothing(t *testing.T) {
 	old := begin(t, first, 1)
 	write(t, old, submitted(1, "a"))
 	run(t, db.Connect(t), `SELECT public.mint(2)`)
-	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, fence.ErrStale) {
-		t.Errorf("the stale holder's write: %v, want ErrStale", err)
+	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, fence.ErrStale) || !errors.Is(err, sequencer.ErrOver) {
+		t.Errorf("the stale holder's write: %v, want ErrStale and ErrOver", err)
 	}
 	if _, err := first.Begin(t.Context(), token(1)); !errors.Is(err, fence.ErrStale) {
 		t.Errorf("a start of the stale holder: %v, want ErrStale", err)
@@ -88,7 +88,7 @@ func TestALaterStartEndsTheOneBefore(t *testing.T) {
 	old := begin(t, d, 1)
 	write(t, old, submitted(1, "a"))
 	fresh := begin(t, d, 1)
-	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrLate) {
+	if _, err := old.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrLate) || !errors.Is(err, sequencer.ErrOver) {
 		t.Errorf("a write of the earlier start: %v, want ErrLate", err)
 	}
 	write(t, fresh, submitted(3, "c"))
@@ -206,7 +206,7 @@ func TestTwoNodesInOneDatabase(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrTaken) {
+	if _, err := s.Write(t.Context(), []sequencer.Change{submitted(2, "b")}); !errors.Is(err, pgstore.ErrTaken) || !errors.Is(err, sequencer.ErrOver) {
 		t.Errorf("the other node's write: %v, want ErrTaken", err)
 	}
 	change := submitted(2, "b")

@@ -33,9 +33,10 @@ const (
 // running is the node of this process, while there is one.
 type running interface { //nolint:interfacebloat // what a caller may ask for
 	Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error)
-	Cancel(contract string, s ledger.Sequence) error
+	Cancel(ctx context.Context, contract string, s ledger.Sequence) error
 	Story(ctx context.Context, contract string, s ledger.Sequence) ([]sequencer.Moment, error)
 	Status(ctx context.Context, contract string) (sequencer.Status, error)
+	Look(ctx context.Context, contract string) (sequencer.Status, error)
 	List(ctx context.Context, contract string, f sequencer.Filter) ([]sequencer.Found, error)
 }
 
@@ -108,7 +109,7 @@ func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
 	all, self, n := a.office.Contracts()
 	found := []Contract{}
 	for _, d := range all {
-		s, err := node.Status(ctx, d.Address)
+		s, err := node.Look(ctx, d.Address) // one that cannot be read hides no other, and a list wakes none
 		if err != nil {
 			return refusal(err)
 		}
@@ -304,7 +305,7 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	if f.Ended {
 		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", transactionOf(d.Address, f).Fate).Named("too-late", "Too late")
 	}
-	if err := node.Cancel(d.Address, f.Sequence); err != nil {
+	if err := node.Cancel(ctx, d.Address, f.Sequence); err != nil {
 		return refusal(err)
 	}
 	moments, err := node.Story(ctx, d.Address, f.Sequence)

@@ -57,7 +57,7 @@ func (f *fakeNode) Submit(ctx context.Context, contract, key string, request []b
 	return f.found[1].Sequence, nil
 }
 
-func (f *fakeNode) Cancel(_ string, s ledger.Sequence) error {
+func (f *fakeNode) Cancel(_ context.Context, _ string, s ledger.Sequence) error {
 	f.gaveUp = append(f.gaveUp, s)
 	return nil
 }
@@ -74,6 +74,10 @@ func (f *fakeNode) Status(ctx context.Context, _ string) (sequencer.Status, erro
 		Head: 12, Final: 10, Range: 3, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1,
 		Coordinates: &coordinator.Status{Stages: map[string]int{"endorsing": 4}}, Members: []sequencer.Heard{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true}},
 	}, f.ready(ctx)
+}
+
+func (f *fakeNode) Look(ctx context.Context, contract string) (sequencer.Status, error) {
+	return f.Status(ctx, contract)
 }
 
 func (f *fakeNode) List(ctx context.Context, _ string, by sequencer.Filter) (all []sequencer.Found, err error) {

@@ -160,6 +160,7 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	}
 	s.validateIdentity(d)
 	s.validatePeers(d)
+	s.validateAccounts(d)
 	for i, one := range s.contracts {
 		s.validateAgreed(d, fmt.Sprintf("contracts[%d]", i), one, slices.IndexFunc(s.contracts, func(o Agreed) bool { return o.Address == one.Address }) < i)
 	}
@@ -228,6 +229,28 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 	}
 	if err := declaration(one, 1).Validate(); err != nil && len(one.Members) > 0 {
 		d.Fault(place, "%s", config.Plain(err))
+	}
+}
+
+// validateAccounts has each member be one account in all contracts: a message of a peer speaks for its account, and a message
+// for an account goes to its peer.
+func (s *Section) validateAccounts(d *config.Decoder) {
+	accounts, names := map[string]ledger.Account{}, map[ledger.Account]string{}
+	for i, one := range s.contracts {
+		for _, name := range one.Members {
+			a := one.accountOf(name)
+			if a == "" {
+				continue
+			}
+			place := config.Under(fmt.Sprintf("contracts[%d].accounts", i), name)
+			if before, is := accounts[name]; is && before != a {
+				d.Fault(place, "%q has the account %v in another contract: a member has one account in all contracts of a node", name, before)
+			}
+			if before, is := names[a]; is && before != name {
+				d.Fault(place, "it is the account of %q already: two members cannot share one", before)
+			}
+			accounts[name], names[a] = a, name
+		}
 	}
 }
 

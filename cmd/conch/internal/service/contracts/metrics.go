@@ -49,7 +49,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapePatience)
 	defer cancel()
 	for _, address := range t.node.Contracts() {
-		if s, err := t.node.Status(ctx, address); err == nil {
+		if s, err := t.node.Look(ctx, address); err == nil {
 			contractMetrics(to, address, s)
 		}
 	}

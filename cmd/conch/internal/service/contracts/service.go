@@ -123,6 +123,9 @@ func (s *service) Collectors() []prometheus.Collector { return []prometheus.Coll
 func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 	s.mu.Lock()
 	section := s.section
+	if s.term != nil { // a reload does not change what the node has begun with
+		section = s.term.section
+	}
 	s.mu.Unlock()
 	n = names{}
 	for _, a := range section.contracts {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -16,7 +15,6 @@ import (
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -26,6 +24,7 @@ const lookups = 4
 // term is the organisation's node while this process leads it.
 type term struct {
 	log      *slog.Logger
+	section  Section // with which it began
 	node     *sequencer.Node
 	endpoint *mtls.Endpoint
 	closes   []func() // what was opened, the last one first
@@ -42,13 +41,13 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 	s.mu.Lock()
 	section := s.section
 	s.mu.Unlock()
-	t := &term{log: s.frame.Log}
+	t := &term{log: s.frame.Log, section: section}
 	defer t.close()
 	store, err := s.store(ctx, t, l)
 	if err != nil {
 		return err
 	}
-	cfg, err := s.assemble(ctx, t, section)
+	cfg, err := s.assemble(t, section)
 	if err != nil {
 		if ctx.Err() == nil {
 			t.log.Error("cannot run the node of the contracts", slog.Any("error", err))
@@ -102,9 +101,8 @@ func (s *service) store(ctx context.Context, t *term, l election.Leadership) (*p
 }
 
 // assemble opens what the node needs besides its store.
-func (s *service) assemble(ctx context.Context, t *term, section Section) (sequencer.Config, error) {
+func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
 	cfg := sequencer.Config{Peers: map[ledger.Account]string{}, Log: s.frame.Log}
-	claims := transport.Claims{}
 	for _, a := range section.contracts {
 		account, err := s.frame.Accounts.Find(a.Account)
 		if err != nil {
@@ -117,7 +115,7 @@ func (s *service) assemble(ctx context.Context, t *term, section Section) (seque
 		if account.Sign == nil {
 			return cfg, fmt.Errorf("contract %s: the key of %q is in an external signer, which signs transactions alone: name an account with a keystore", a.Address, a.Account)
 		}
-		k, err := s.contract(ctx, t, a, account)
+		k, err := s.contract(t, a, account)
 		if err != nil {
 			return cfg, fmt.Errorf("contract %s: %w", a.Address, err)
 		}
@@ -128,8 +126,9 @@ func (s *service) assemble(ctx context.Context, t *term, section Section) (seque
 				cfg.Peers[member] = name
 			}
 		}
-		hash := k.Scheme.Declared(k.Declared)
-		claims[a.Address] = hash[:]
+		if warning := k.Declared.Warning(); warning != "" {
+			t.log.Warn(warning, slog.String("contract", a.Address))
+		}
 	}
 	var err error
 	if cfg.Secret, err = secret(cfg.Keys); err != nil {
@@ -139,11 +138,11 @@ func (s *service) assemble(ctx context.Context, t *term, section Section) (seque
 		return cfg, err
 	}
 	cfg.Transport = t.endpoint
-	return cfg, t.endpoint.Claim(sequencer.Subject, claims)
+	return cfg, nil
 }
 
-// contract opens a contract on its chain. While that does not answer, it is asked again.
-func (s *service) contract(ctx context.Context, t *term, a Agreed, account node.Account) (k sequencer.Contract, err error) {
+// contract prepares a contract. Its chain is asked when the node opens it.
+func (s *service) contract(t *term, a Agreed, account node.Account) (k sequencer.Contract, err error) {
 	rules, err := rulesOf(a)
 	if err != nil {
 		return k, err
@@ -160,21 +159,8 @@ func (s *service) contract(ctx context.Context, t *term, a Agreed, account node.
 	t.closes = append(t.closes, endpoints.Close)
 	c := declaration(a, account.ID)
 	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}}
-	for wait, said := time.Second, false; ; wait = min(2*wait, 15*time.Second) {
-		k.Ledger, err = evm.Open(ctx, evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account}})
-		if err == nil || errors.Is(err, evm.ErrOther) {
-			return k, err
-		}
-		if !said {
-			t.log.Error("CHAIN UNREACHABLE: the contract cannot be read, and its node waits", slog.String("contract", a.Address), slog.Any("error", err))
-			said = true
-		}
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return k, ctx.Err()
-		}
-	}
+	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account}})
+	return k, nil
 }
 
 func endpointConfig(s Section, log *slog.Logger) mtls.Config {
