@@ -47,7 +47,7 @@ func (m *Machine) fact(f ledger.Fact) {
 	}
 }
 
-// ofTheAttempt reports whether a reason says something about the attempt, whoever sent it. Anybody can copy an entry from
+// ofTheAttempt reports whether a reason says something about the attempt, no matter who sent it. Anybody can copy an entry from
 // the ledger's pool, and have it skipped as expired or not granted: the ledger looks at those before it looks at the rest.
 // If it is true, the grant's last block comes.
 func ofTheAttempt(r ledger.Reason) bool {

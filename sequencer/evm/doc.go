@@ -12,8 +12,8 @@
 // with the values that its creation has put there. A contract that passes has no other rules than those of the source.
 //
 // What the check does not see is the storage at the beginning: somebody may have created the same code by a creation of
-// his own that marks intents as over, or states as unspent. So whoever has not sent the creation compares its transaction's
-// data with Creation, once.
+// his own that marks intents as over, or states as unspent. So a member that has not sent the creation compares its
+// transaction's data with Creation, once.
 //
 // # Hashes and signatures
 //

@@ -25,8 +25,8 @@ func (e turning) Turn() {
 	}
 }
 
-// An endpoint that answers and has stopped does not keep a node from the others: whoever took over from one that was
-// away for a moment would else be asked for ever.
+// An endpoint that answers and has stopped does not keep a node from the others: the one that took over from
+// another, which was away for a moment, would else be asked for ever.
 func TestAnotherEndpointIsAsked(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)

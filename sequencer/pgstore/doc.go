@@ -22,7 +22,7 @@
 //
 // # Starts
 //
-// An organisation may run its node as a pair, behind an election of its own. Whoever leads calls [Database.Begin] with
+// An organisation may run its node as a pair, behind an election of its own. The one that leads calls [Database.Begin] with
 // its token, and loads. Three things keep a node that has lost the leadership, or was stopped, from writing:
 //
 //   - conch.fence refuses its token once another one is minted.

@@ -3,10 +3,10 @@
 //
 // # Who a peer is
 //
-// A node has a key, and it is whoever has that key. There are two ways to say who a peer is:
+// A node is known by its key. There are two ways to say who a peer is:
 //
 //   - By a fingerprint (Peer.Key): the SHA-256 of its public key, as "conch identity show" prints it. No CA is needed, and
-//     none can speak for that peer. Whoever runs the peer says the fingerprint, by a way that is trusted already.
+//     none can speak for that peer. The peer's operator says the fingerprint, by a way that is trusted already.
 //   - By a CA (Config.CA, Peer.CA): the peer's certificate was signed by it, and has the peer's name among its DNS names.
 //     A pattern such as *.example is nobody's name.
 //
@@ -33,14 +33,14 @@
 // of the processor.
 //
 //   - To a peer wait up to Config.Queue bytes; then Send returns transport.ErrFull for this peer. What has waited for five
-//     seconds is dropped: whoever wanted an answer has sent it again.
+//     seconds is dropped: a machine that needs an answer has sent it again.
 //   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and
 //     its own queue fills.
 //   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room waits
 //     half a second, which holds up this peer alone; then it is dropped and counted, as is all that follows until the
 //     reader takes something.
-//   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. Whoever has not
-//     proven who it is in five seconds, or is the oldest of over 64 such connections, is cut off.
+//   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. A connection that has
+//     not proven who is behind it in five seconds, or is the oldest of over 64 such, is cut off.
 //   - Silence is questioned after Config.Keepalive and ends the connection after as much again: a line that swallows
 //     everything is noticed after twice that.
 //   - A broken connection is made again after 0.1 s, then twice as late each time, up to a minute, less up to a half at

@@ -184,7 +184,7 @@ func (p *proxy) forward(from, to net.Conn) {
 		if p.swallowed.Load() {
 			n = 0
 			if err != nil {
-				return // whoever is at the other end hears nothing of it
+				return // the other end hears nothing of it
 			}
 		}
 		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
@@ -271,7 +271,7 @@ func TestAFlood(t *testing.T) {
 
 const boxMessages = 1024
 
-// Whoever connects and does not say who it is holds no place for long, and costs no peer its own.
+// A connection that does not say who is behind it holds no place for long, and costs no peer its own.
 func TestAFloodOfStrangers(t *testing.T) {
 	t.Parallel()
 	all := network(t, "a", "b")

@@ -13,7 +13,7 @@ const (
 	queueMost = 8192
 	// frameCost is what a message counts besides its body: memory for the one who waits, work for the one who reads.
 	frameCost = 256
-	// outdatedAfter is how long a message waits. What is older was sent again by whoever needs an answer.
+	// outdatedAfter is how long a message waits. What is older was sent again by the machine that needs an answer.
 	outdatedAfter = 5 * time.Second
 )
 

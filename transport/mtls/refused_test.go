@@ -293,7 +293,7 @@ func TestCompressionIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever is refused reads why, though it has sent something that nobody read.
+// A peer that is refused reads why, though it has sent something that nobody read.
 func TestARefusalIsRead(t *testing.T) {
 	t.Parallel()
 	n := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})

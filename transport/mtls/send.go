@@ -32,7 +32,7 @@ func (p *peer) keep(ctx context.Context, attempt func(context.Context) error) {
 		if time.Since(began) > lasting {
 			failures = 1
 		}
-		await(ctx, jitter(firstPause), nil) // whoever kicks
+		await(ctx, jitter(firstPause), nil) // whatever kicks
 		if await(ctx, jitter(pause(failures))-firstPause, p.kick) {
 			failures = 0
 		}

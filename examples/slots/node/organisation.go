@@ -141,7 +141,7 @@ func (o *organisation) serve(ctx context.Context, l election.Leadership) error {
 	if err != nil {
 		return err
 	}
-	// The secret is the same at each start, and whoever does not have the key does not know it.
+	// The secret is the same at each start, and nobody without the key knows it.
 	signature, err := o.Sign(sha256.Sum256([]byte("the salts of " + o.Name)))
 	if err != nil {
 		return err

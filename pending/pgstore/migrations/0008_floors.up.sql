@@ -1,7 +1,7 @@
 -- A slot became final by leaving the index of the open ones. No index may name a column that a change of state writes:
 -- else the row gets new entries in all of them. Now the open slots of an account are found by its primary key, from a
 -- floor on: no slot below it is open. A floor that is too high loses a transaction, which no leader would load again; one
--- that is too low costs time. So it is lowered by whoever writes a slot that is open, in a trigger, and raised only under a
+-- that is too low costs time. So each write of a slot that is open lowers it, in a trigger, and it is raised only under a
 -- lock, by what is seen after the lock is held.
 
 CREATE TABLE conch.pending_floors (
@@ -55,8 +55,8 @@ END $$;
 -- lowest that is open, at most by 20,000 and never above the newest slot.
 --
 -- Of two writes at once, one may raise the floor while the other, whose rows it cannot see, opens a slot that was final.
--- So each write of states ends with this: whoever has the lock second sees what the first has committed, or lowers what
--- the first has raised. A statement sees that only if it has a snapshot of its own, as in no other isolation. Who adds a slot
+-- So each write of states ends with this: the one that has the lock second sees what the first has committed, or lowers what
+-- the first has raised. A statement sees that only if it has a snapshot of its own, as in no other isolation. To add a slot
 -- needs no lock: it is above the newest one.
 --
 -- The lock is taken by one of the last statements of a write, as that on the row of pending_holds.

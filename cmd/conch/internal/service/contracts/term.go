@@ -188,7 +188,7 @@ func (s submitter) Submit(ctx context.Context, key string, call chain.Call) erro
 	return s.account.Accept(ctx, key, call)
 }
 
-// secret is what salts are made of: known to whoever has the key, the same at each start and in each process of the
+// secret is what salts are made of: known to all that have the key, the same at each start and in each process of the
 // organisation.
 func secret(k sequencer.Keys) ([32]byte, error) {
 	signature, err := k.Sign(sha256.Sum256([]byte("conch sequencer: the secret of this node's salts")))

@@ -38,7 +38,7 @@ func (a *shell) accountNew() *cobra.Command {
 		Short: "make a key in a new, encrypted file, and print its address",
 		Long: `new makes the key of an Ethereum account and encrypts it (web3 secret storage, as geth has
 it). The password is the first line of a file; if there is no such file, new draws a password
-and writes it there. No file is ever overwritten. Keep copies of both: whoever has them can
+and writes it there. No file is ever overwritten. Keep copies of both: with them anybody can
 spend what the account has, and without them nobody can.`,
 		Example: `  conch account new
   conch account new --keystore payer.json --password-file payer.password --json`,
