@@ -1,0 +1,52 @@
+package gossip
+
+import "github.com/conchhq/conch/gossip/wire"
+
+// Input is what the machine is told: one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that time has passed.
+	Tick struct{}
+	// Arcs says which peers there are connections to. A peer that is new is asked what it knows.
+	Arcs struct{ Peers []Peer }
+	// Peer is the other end of a connection.
+	Peer struct {
+		Name    string       // for Send
+		Subject wire.Subject // the key that it has proven; zero if it is not known
+	}
+	// Received is a parcel. The transport has proven from whom it is.
+	Received struct {
+		From   string
+		Parcel wire.Parcel
+	}
+	// Faulty says that a peer has sent what wire.Decode refuses.
+	Faulty struct {
+		From string
+		Why  error
+	}
+	// Publish has this node say something under a topic of its own. What it said before under it is replaced.
+	Publish struct {
+		Namespace, Topic string
+		Body             []byte // at most wire.MostBody bytes
+	}
+	// Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said.
+	Seniority struct {
+		Namespace string
+		Value     uint64
+	}
+	// Withdraw is the user's word that this node cannot do a leader's work. It stands back: for two validities the first
+	// time, and each further time for twice as long, up to 64 times.
+	Withdraw struct {
+		Namespace string
+		Why       string
+	}
+)
+
+func (Tick) input()      {}
+func (Arcs) input()      {}
+func (Received) input()  {}
+func (Faulty) input()    {}
+func (Publish) input()   {}
+func (Seniority) input() {}
+func (Withdraw) input()  {}

@@ -1,0 +1,195 @@
+package gossip
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// Machine is one node of an overlay, in all its namespaces. It is pure, and not safe for concurrent use.
+type Machine struct {
+	cfg         Config
+	now         time.Duration
+	ticked      time.Duration // the last Tick
+	began       time.Duration
+	started     bool
+	incarnation uint64
+	sequence    uint64
+	chance      chance
+
+	peers  map[string]*peer
+	listed []*peer // sorted by name
+	seats  map[string]*seat
+	order  []*seat
+
+	news    map[wire.Key]*news
+	topics  map[wire.Subject]int
+	asked   time.Duration // the last exchange
+	partner int           // of listed: the next one
+	refused map[error]int
+
+	out []Action
+}
+
+// New returns a machine. The configuration must be valid.
+func New(c Config) *Machine {
+	c = c.withDefaults()
+	m := &Machine{
+		cfg: c, incarnation: c.Incarnation, chance: chance(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
+		news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
+	}
+	for _, n := range c.Namespaces {
+		s := newSeat(&m.cfg, n)
+		m.seats[n.Name] = s
+		m.order = append(m.order, s)
+	}
+	return m
+}
+
+// Step takes an input at an instant of a clock that never goes back, and returns what to do.
+func (m *Machine) Step(now time.Duration, in Input) []Action {
+	m.now = now
+	if !m.started {
+		m.start()
+	}
+	switch in := in.(type) {
+	case Tick:
+		m.tick()
+	case Arcs:
+		m.arcs(in.Peers)
+	case Received:
+		m.receive(in.From, &in.Parcel)
+	case Faulty:
+		m.refuse(in.From, wire.Subject{}, in.Why)
+	case Publish:
+		m.publish(in)
+	case Seniority:
+		if s := m.seats[in.Namespace]; s != nil {
+			s.own.beat.Seniority = in.Value
+		}
+	case Withdraw:
+		if s := m.seats[in.Namespace]; s != nil {
+			m.stepDown(s, ErrWithdrawn)
+			m.review(s)
+		}
+	}
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// start begins everybody's listening.
+func (m *Machine) start() {
+	m.started, m.began, m.ticked, m.asked = true, m.now, m.now, m.now
+	for _, s := range m.order {
+		s.heard = m.now - s.valid - 1
+		s.beatAt, s.wideAt, s.stood = m.now, m.now, m.now
+		m.listen(s)
+		if s.paper != nil {
+			s.paper.begin(m.now)
+		}
+	}
+}
+
+// tick does what time alone does.
+func (m *Machine) tick() {
+	gap := m.now - m.ticked
+	m.ticked = m.now
+	for _, s := range m.order {
+		if s.paper != nil {
+			m.vote(s)
+			continue
+		}
+		if gap > s.valid/2 && s.state != Back && s.state != Bystander {
+			m.listen(s) // it stood still, and does not know what became of the others
+		}
+		m.lapse(s)
+		m.review(s)
+		m.beat(s)
+	}
+	m.forget()
+	m.exchange()
+}
+
+// arcs takes the peers to which there are connections. What is new is asked at once: a newcomer knows in two rounds what
+// all others know.
+func (m *Machine) arcs(all []Peer) {
+	now := map[string]*peer{}
+	var fresh []*peer
+	for _, a := range all {
+		p := m.peers[a.Name]
+		if p == nil {
+			p = &peer{left: 8 * m.cfg.Flood, since: m.now}
+			fresh = append(fresh, p)
+		}
+		p.Peer = a
+		now[a.Name] = p
+	}
+	m.peers, m.listed = now, m.listed[:0]
+	for _, p := range now {
+		m.listed = append(m.listed, p)
+	}
+	slices.SortFunc(m.listed, func(a, b *peer) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range m.order {
+		s.mesh = nil
+		for _, p := range m.listed {
+			if s.elector[p.Subject] {
+				s.mesh = append(s.mesh, p)
+			}
+		}
+		if s.paper == nil {
+			m.review(s)
+		}
+	}
+	slices.SortFunc(fresh, func(a, b *peer) int { return cmp.Compare(a.Name, b.Name) })
+	for _, p := range fresh {
+		m.open(p)
+	}
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+func (m *Machine) broken(r Rule) bool { return m.cfg.Broken == r }
+
+// refuse counts what is left out, and names who has sent it.
+func (m *Machine) refuse(from string, subject wire.Subject, why error) {
+	m.refused[kindOf(why)]++
+	m.do(Refused{From: from, Subject: subject, Why: why})
+}
+
+// say makes a statement of this node. Its sequence is new.
+func (m *Machine) say(namespace, topic string, body []byte) wire.Said {
+	m.sequence++
+	if m.broken(NoWallClock) {
+		m.sequence = max(m.sequence, uint64(m.now))
+	}
+	s := wire.Said{Statement: wire.Statement{
+		Subject: m.cfg.Self, Incarnation: m.incarnation, Sequence: m.sequence, Namespace: namespace, Topic: topic, Body: body,
+	}}
+	s.Signature = m.cfg.Scheme.Sign(s.Signed())
+	return s
+}
+
+// signed reports whether the subject has signed a statement.
+func (m *Machine) signed(s *wire.Said) bool {
+	return m.broken(OwnSignature) || m.cfg.Scheme.Verify(s.Subject, s.Signed(), s.Signature)
+}
+
+// madeAt returns when a statement that arrives now was said, by its age.
+func (m *Machine) madeAt(s *wire.Said) time.Duration {
+	if m.broken(NoWallClock) && s.Topic == "" {
+		return time.Duration(s.Sequence)
+	}
+	return m.now - time.Duration(s.Age)*m.cfg.Round
+}
+
+// aged returns a statement as it leaves now. Its age is rounded up: an age that errs makes nobody younger.
+func (m *Machine) aged(s wire.Said, made time.Duration) wire.Said {
+	s.Age = int32(min(max((m.now-made+m.cfg.Round-1)/m.cfg.Round, 0), wire.MostAge))
+	if m.broken(AgeTravels) {
+		s.Age = 0
+	}
+	return s
+}

@@ -1,0 +1,135 @@
+package gossip
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// most of what an answer holds, in bytes; what is left over comes with the next exchange.
+const mostAnswer = 64 << 10
+
+// exchange tells one peer what is known here, and so finds out what was lost on the way.
+func (m *Machine) exchange() {
+	if len(m.listed) == 0 || m.now-m.asked < time.Duration(m.cfg.Exchange)*m.cfg.Round {
+		return
+	}
+	m.asked = m.now
+	m.partner = (m.partner + 1) % len(m.listed)
+	m.open(m.listed[m.partner])
+}
+
+// open begins an exchange.
+func (m *Machine) open(p *peer) {
+	marks := make([]wire.Mark, 0, 8)
+	for _, k := range m.stock() {
+		if len(marks) < wire.MostMarks {
+			marks = append(marks, wire.Mark{Name: k.name, Incarnation: k.said.Incarnation, Sequence: k.said.Sequence})
+		}
+	}
+	m.do(Send{To: []string{p.Name}, Parcel: wire.Parcel{Opening: true, Marks: marks}})
+}
+
+// stocked is a statement that is kept to be told.
+type stocked struct {
+	said wire.Said
+	name wire.Name
+	made time.Duration
+}
+
+// stock returns what this node can tell: valid heartbeats, and news that is not too old. The younger comes first.
+func (m *Machine) stock() (all []stocked) {
+	for _, s := range m.order {
+		for _, c := range s.sorted() {
+			if m.fresh(s, c) && s.paper == nil && (s.open() || c.beat.Leads || c.beat.Wide) {
+				all = append(all, stocked{c.said, c.name, c.made})
+			}
+		}
+		if s.paper == nil && s.own.said.Sequence > 0 && (s.open() && s.beating || s.own.beat.Leads) {
+			all = append(all, stocked{s.own.said, s.own.name, s.own.made})
+		}
+	}
+	from := len(all)
+	for _, n := range m.news {
+		all = append(all, stocked{n.said, n.name, n.made})
+	}
+	slices.SortFunc(all[from:], func(a, b stocked) int {
+		if a.made != b.made {
+			return int(b.made - a.made)
+		}
+		return slices.Compare(a.name[:], b.name[:])
+	})
+	return all
+}
+
+// answer does a peer's part of an exchange: it sends what the peer lacks, and asks for what this node lacks.
+func (m *Machine) answer(by *peer, p *wire.Parcel) {
+	if !p.Opening && len(p.Wants) == 0 {
+		return
+	}
+	var reply wire.Parcel
+	marks := map[wire.Name]wire.Mark{}
+	for _, mark := range p.Marks {
+		marks[mark.Name] = mark
+	}
+	wanted := map[wire.Name]bool{}
+	for _, n := range p.Wants {
+		wanted[n] = true
+	}
+	size := 0
+	for _, k := range m.stock() {
+		mark, has := marks[k.name]
+		delete(marks, k.name)
+		later := k.said.Later(mark.Incarnation, mark.Sequence)
+		if p.Opening && has && !later && (k.said.Incarnation != mark.Incarnation || k.said.Sequence != mark.Sequence) {
+			reply.Wants = append(reply.Wants, k.name)
+		}
+		if (p.Opening && (!has || later) || wanted[k.name]) && len(reply.Said) < wire.MostSaid && size < mostAnswer {
+			size += len(k.said.Body) + 200
+			reply.Said = append(reply.Said, m.aged(k.said, k.made))
+		}
+	}
+	if p.Opening {
+		for _, mark := range p.Marks { // in the peer's order
+			if _, lacks := marks[mark.Name]; lacks && len(reply.Wants) < wire.MostMarks {
+				reply.Wants = append(reply.Wants, mark.Name)
+			}
+		}
+	}
+	if len(reply.Said) > 0 || len(reply.Wants) > 0 {
+		m.do(Send{To: []string{by.Name}, Parcel: reply})
+	}
+}
+
+// forget drops news that is too old to be told.
+func (m *Machine) forget() {
+	keep := time.Duration(m.cfg.Keep) * m.cfg.Round
+	for key, n := range m.news {
+		if m.now-n.made > keep {
+			m.drop(key)
+		}
+	}
+}
+
+func (m *Machine) drop(key wire.Key) {
+	delete(m.news, key)
+	if m.topics[key.Subject]--; m.topics[key.Subject] <= 0 {
+		delete(m.topics, key.Subject)
+	}
+}
+
+// makeRoom drops the oldest news if there is too much.
+func (m *Machine) makeRoom() {
+	if len(m.news) < mostNews {
+		return
+	}
+	var oldest wire.Key
+	made := m.now + 1
+	for key, n := range m.news {
+		if n.made < made || n.made == made && slices.Compare(key.Subject[:], oldest.Subject[:]) < 0 {
+			oldest, made = key, n.made
+		}
+	}
+	m.drop(oldest)
+}

@@ -1,0 +1,134 @@
+package gossip
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// hear takes a heartbeat. The first copy fixes its age.
+func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
+	c := s.all[said.Subject]
+	if c != nil && !said.Later(c.said.Incarnation, c.said.Sequence) {
+		return m.again(s, c, by, said)
+	}
+	beat, err := wire.ReadHeartbeat(said.Body)
+	switch {
+	case err != nil:
+		return err
+	case !s.open() && !s.elector[said.Subject] && !m.broken(ElectorsOnly):
+		return ErrElector
+	case m.now-m.madeAt(said) > s.valid:
+		return nil // nobody needs what is over
+	}
+	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said)}
+	if c == nil {
+		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
+		if s.open() && !s.wants(fresh) {
+			return nil
+		}
+	} else {
+		fresh.hash, fresh.name, fresh.first, fresh.named = c.hash, c.name, c.first, c.named
+		if said.Incarnation > c.said.Incarnation {
+			fresh.first = fresh.made
+		}
+	}
+	if !m.signed(said) {
+		return ErrSignature
+	}
+	if c == nil {
+		c = fresh
+		s.all[said.Subject] = c
+	} else {
+		*c = *fresh
+	}
+	m.heard(s, c)
+	m.relay(m.onward(s, c), by, c.said, c.made)
+	m.review(s)
+	return nil
+}
+
+// heard notes what a heartbeat says.
+func (m *Machine) heard(s *seat, c *candidate) {
+	s.place(c)
+	s.heard = max(s.heard, c.made)
+	if c.beat.Leads {
+		s.top = max(s.top, c.beat.Reign)
+	}
+}
+
+// onward returns where a heartbeat goes: in an open namespace to everybody, with electors to the crowd only if its
+// subject wants it, and to the other electors if it leads. Electors send each other theirs directly.
+func (m *Machine) onward(s *seat, c *candidate) []*peer {
+	switch {
+	case s.open() || c.beat.Wide || m.broken(ElectorsOnly) && !s.elector[c.said.Subject]:
+		return m.listed
+	case c.beat.Leads && s.state != Bystander:
+		return s.mesh
+	}
+	return nil
+}
+
+// again takes a copy of a heartbeat that is known, or one that is older. It changes nothing; but it may show that a
+// subject's sequence goes back, or that two hosts have one key.
+func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error {
+	same := said.Incarnation == c.said.Incarnation && said.Sequence == c.said.Sequence
+	if m.broken(FirstCopy) && same && m.madeAt(said) > c.made {
+		c.made = m.madeAt(said)
+		m.heard(s, c)
+		m.relay(m.onward(s, c), by, c.said, c.made)
+		m.review(s)
+		return nil
+	}
+	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+s.valid // it goes on after its successor began
+	double := same && !bytes.Equal(said.Signature, c.said.Signature)
+	if (late || double) && !c.named {
+		if !m.signed(said) {
+			return ErrSignature
+		}
+		if beat, err := wire.ReadHeartbeat(said.Body); err == nil {
+			m.twin(c, beat.Host, c.beat.Host)
+		}
+	}
+	return m.goesBack(by, said, &c.said, c.made)
+}
+
+// fresh reports whether a heartbeat still counts.
+func (m *Machine) fresh(s *seat, c *candidate) bool { return m.now-c.made <= s.valid }
+
+// lapse drops candidates that were not heard within the validity, and forgets them later: until then a copy of an old
+// heartbeat is known as one.
+func (m *Machine) lapse(s *seat) {
+	for _, c := range s.sorted() {
+		if m.now-c.made > s.valid {
+			s.drop(c)
+		}
+		if m.now-c.made > 2*s.valid {
+			delete(s.all, c.said.Subject)
+		}
+	}
+}
+
+// hears reports whether this node hears enough others, within a time: with electors a majority of them, itself
+// counted, and else anybody.
+func (m *Machine) hears(s *seat, within time.Duration) bool {
+	if s.open() {
+		return m.now-s.heard <= within
+	}
+	heard := 0
+	if s.elector[m.cfg.Self] {
+		heard++
+	}
+	for subject, c := range s.all {
+		if s.elector[subject] && m.now-c.made <= within {
+			heard++
+		}
+	}
+	return heard > len(s.elector)/2
+}
+
+// alone reports whether there is nobody to hear: no connection, and no elector but this node.
+func (m *Machine) alone(s *seat) bool {
+	return s.open() && len(m.listed) == 0 || len(s.elector) == 1 && s.elector[m.cfg.Self]
+}

@@ -1,0 +1,210 @@
+package gossip
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// review decides what this node does in a namespace now, and whom it suggests.
+func (m *Machine) review(s *seat) {
+	if s.paper != nil {
+		return
+	}
+	if m.alone(s) {
+		s.heard = m.now // there is nobody who could be missed
+	}
+	connected := m.alone(s) || m.hears(s, s.valid)
+	switch s.state {
+	case Listening, Back:
+		m.waited(s, connected)
+	case Parted:
+		if connected {
+			m.listen(s)
+		}
+	case Leading:
+		if c := m.claims(s); c != nil && c.before(&s.own) {
+			m.become(s, Following) // a better claim: the other way round it would be the other's turn
+		} else if !connected {
+			m.stepDown(s, ErrDeaf)
+		}
+	case Following, Bystander:
+	}
+	if s.state == Following {
+		if !connected && !m.broken(ListenFirst) {
+			m.become(s, Parted)
+		} else if m.mayRaise(s) {
+			m.raise(s)
+		}
+	}
+	m.suggest(s)
+}
+
+// waited ends a time of listening, or of standing back.
+func (m *Machine) waited(s *seat, connected bool) {
+	switch {
+	case m.now < s.until:
+	case s.state == Back:
+		m.listen(s)
+	case connected || m.broken(ListenFirst):
+		m.become(s, Following)
+	default:
+		m.become(s, Parted)
+	}
+}
+
+// become changes the state. What others have to know leaves at once.
+func (m *Machine) become(s *seat, to State) {
+	led, stood := s.own.beat.Leads, s.beating
+	s.state = to
+	s.own.beat.Leads, s.own.beat.Stands = to == Leading, to.stands()
+	if led && to != Leading || stood && !to.stands() {
+		m.send(s, true)
+	}
+	s.beating = s.beating && to.stands()
+}
+
+// listen begins to listen.
+func (m *Machine) listen(s *seat) {
+	if s.state == Bystander {
+		return
+	}
+	s.until = m.now + listens*s.beats
+	if m.broken(ListenFirst) {
+		s.until = m.now
+	}
+	m.become(s, Listening)
+}
+
+// stepDown has a leader, or one who could be, stand back.
+func (m *Machine) stepDown(s *seat, why error) {
+	if s.state == Bystander || m.broken(StepDown) {
+		return
+	}
+	if s.state == Leading && m.now-s.said.Since > 1<<mostBacks*s.valid {
+		s.backs = 0 // it has led well for long
+	}
+	s.backs = min(s.backs+1, mostBacks)
+	wait := s.valid << s.backs
+	s.until = m.now + wait
+	if s.state == Leading {
+		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
+	}
+	s.own.beat.Reign = 0 // it is nobody's next because it led once
+	m.become(s, Back)
+}
+
+// claims returns the first of those that claim to lead.
+func (m *Machine) claims(s *seat) *candidate {
+	for _, c := range s.ranked {
+		if (c.beat.Leads || m.broken(ClaimIsSaid)) && m.fresh(s, c) {
+			return c
+		}
+	}
+	return nil
+}
+
+// mayRaise reports whether this node is to lead now: nobody does, it is the first of the order, and what it hears is
+// worth something.
+func (m *Machine) mayRaise(s *seat) bool {
+	if m.claims(s) != nil && !m.broken(ClaimIsSaid) || !m.first(s) {
+		return false
+	}
+	if m.alone(s) || m.broken(ListenFirst) && s.open() {
+		return true
+	}
+	if !s.open() {
+		// Half the validity: at a cut everybody lapses at one time, and those beyond it must have been missed by then.
+		return m.broken(ElectorMajority) || m.hears(s, s.valid/2)
+	}
+	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
+}
+
+// first reports whether no valid candidate comes before this node.
+func (m *Machine) first(s *seat) bool {
+	for _, c := range s.ranked {
+		if m.fresh(s, c) && c.before(&s.own) {
+			return false
+		}
+	}
+	return true
+}
+
+// raise has this node lead. Alone it leads without a new reign: it could not know of the others'.
+func (m *Machine) raise(s *seat) {
+	if !m.alone(s) {
+		if s.top >= wire.MostReign {
+			if !s.ended {
+				s.ended = true
+				m.refuse("", m.cfg.Self, ErrLastReign)
+			}
+			return
+		}
+		s.top++
+		s.own.beat.Reign = s.top
+	}
+	m.become(s, Leading)
+	m.send(s, true)
+}
+
+// beat sends this node's heartbeat if it is time. Without electors only the first four of the order send theirs.
+func (m *Machine) beat(s *seat) {
+	if m.now < s.beatAt {
+		return
+	}
+	for s.beatAt <= m.now {
+		s.beatAt += s.beats
+	}
+	switch {
+	case s.state == Bystander:
+	case !s.open():
+		m.send(s, s.own.beat.Leads && m.now >= s.wideAt)
+	case s.state.stands() && (s.own.beat.Leads || s.wants(&s.own)):
+		if !s.beating {
+			s.beating, s.stood = true, m.now
+		}
+		m.send(s, true)
+	default:
+		s.beating = false
+	}
+}
+
+// send sends this node's heartbeat: to everybody, or to the electors.
+func (m *Machine) send(s *seat, wide bool) {
+	to := s.mesh
+	if wide {
+		to = m.listed
+		s.wideAt = m.now + time.Duration(s.cfg.Crowd)*m.cfg.Round
+	}
+	s.own.beat.Wide, s.own.beat.Host = wide, m.cfg.Host
+	s.own.said, s.own.made = m.say(s.cfg.Name, "", s.own.beat.Body()), m.now
+	if s.own.name == (wire.Name{}) {
+		s.own.name = s.own.said.Key().Name()
+	}
+	m.relay(to, nil, s.own.said, m.now)
+}
+
+// suggest tells who should lead, if it is another one than before.
+func (m *Machine) suggest(s *seat) {
+	now := Suggestion{Since: m.now}
+	c := m.claims(s)
+	switch {
+	case s.state == Leading && (c == nil || s.own.before(c)):
+		now.Leader, now.Reign, now.Self = m.cfg.Self, s.own.beat.Reign, true
+	case c != nil:
+		now.Leader, now.Reign = c.said.Subject, c.beat.Reign
+	}
+	m.changed(s, now)
+}
+
+func (m *Machine) changed(s *seat, now Suggestion) {
+	if now.Leader == s.said.Leader && now.Reign == s.said.Reign {
+		return
+	}
+	if now.Leader == s.said.Leader {
+		now.Since = s.said.Since
+	}
+	s.said = now
+	s.changes++
+	m.do(Suggested{Namespace: s.cfg.Name, Suggestion: now})
+}

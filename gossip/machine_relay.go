@@ -1,0 +1,177 @@
+package gossip
+
+import (
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// receive takes a parcel. Each statement is judged alone.
+func (m *Machine) receive(from string, p *wire.Parcel) {
+	by := m.peers[from]
+	if by == nil {
+		m.refuse(from, wire.Subject{}, ErrPeer)
+		return
+	}
+	for i := range p.Said {
+		if !by.takes(m.now, m.cfg.Round, m.cfg.Flood) {
+			m.refused[ErrFlood]++
+			if !by.told {
+				by.told = true
+				m.do(Refused{From: from, Why: ErrFlood})
+			}
+			return
+		}
+		if err := m.take(by, &p.Said[i]); err != nil {
+			m.refuse(from, p.Said[i].Subject, err)
+		}
+	}
+	m.answer(by, p)
+}
+
+// take takes a statement. An error means that it is refused; a copy of what is known, or of what is old, is no fault.
+func (m *Machine) take(by *peer, s *wire.Said) error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	seat := m.seats[s.Namespace]
+	switch {
+	case seat == nil:
+		return ErrNamespace
+	case s.Subject == m.cfg.Self:
+		return m.mirrored(seat, s)
+	case s.Topic != "":
+		return m.learn(seat, by, s)
+	case seat.paper != nil:
+		return m.hearVote(seat, by, s)
+	}
+	return m.hear(seat, by, s)
+}
+
+// learn takes news: what is later than what is known is told and relayed.
+func (m *Machine) learn(s *seat, by *peer, said *wire.Said) error {
+	key := said.Key()
+	old := m.news[key]
+	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
+		return m.goesBack(by, said, &old.said, old.made)
+	}
+	if int(said.Age) > m.cfg.Keep {
+		return nil // whoever has it will forget it too
+	}
+	if old == nil && m.topics[said.Subject] >= mostTopics {
+		return ErrTopics
+	}
+	if !m.signed(said) {
+		return ErrSignature
+	}
+	if old == nil {
+		m.makeRoom()
+		old = &news{name: key.Name()}
+		m.news[key] = old
+		m.topics[said.Subject]++
+	}
+	old.said, old.made = *said, m.madeAt(said)
+	m.do(Heard{Statement: said.Statement, Age: said.Age})
+	m.relay(m.listed, by, old.said, old.made)
+	return nil
+}
+
+// goesBack judges a statement that is not later than what is known. Copies overtake each other on the way. What a
+// subject itself says rounds after it has said something later did not: its sequence goes back.
+func (m *Machine) goesBack(by *peer, s *wire.Said, known *wire.Said, made time.Duration) error {
+	if by.Subject == s.Subject && s.Incarnation == known.Incarnation && s.Sequence < known.Sequence && m.madeAt(s) > made+2*m.cfg.Round {
+		return ErrBack
+	}
+	return nil
+}
+
+// relay sends a statement on: once, on every connection but those of the peer that has brought it and of its subject.
+func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
+	names := make([]string, 0, len(to))
+	for _, p := range to {
+		if p != by && p.Subject != s.Subject {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) > 0 {
+		m.do(Send{To: names, Parcel: wire.Parcel{Said: []wire.Said{m.aged(s, made)}}})
+	}
+}
+
+// publish has this node say something.
+func (m *Machine) publish(in Publish) {
+	s := m.seats[in.Namespace]
+	switch {
+	case s == nil || in.Topic == "":
+		m.refuse("", m.cfg.Self, ErrNamespace)
+		return
+	case m.topics[m.cfg.Self] >= mostTopics && m.news[wire.Key{Subject: m.cfg.Self, Namespace: in.Namespace, Topic: in.Topic}] == nil:
+		m.refuse("", m.cfg.Self, ErrTopics)
+		return
+	}
+	said := m.say(in.Namespace, in.Topic, in.Body)
+	if err := said.Check(); err != nil {
+		m.refuse("", m.cfg.Self, err)
+		return
+	}
+	key := said.Key()
+	if m.news[key] == nil {
+		m.makeRoom()
+		m.news[key] = &news{name: key.Name()}
+		m.topics[m.cfg.Self]++
+	}
+	m.news[key].said, m.news[key].made = said, m.now
+	m.relay(m.listed, nil, said, m.now)
+}
+
+// mirrored takes a statement with this node's own key. An earlier start of it may have left one: then its incarnation
+// was no higher than it should be, and is raised. What was said while this node runs was said by another host.
+func (m *Machine) mirrored(s *seat, said *wire.Said) error {
+	switch {
+	case said.Incarnation == m.incarnation && said.Sequence <= m.sequence:
+		return nil // its own, come back
+	case !m.signed(said):
+		return ErrSignature
+	case m.madeAt(said) <= m.began+s.valid:
+		if said.Incarnation >= m.incarnation {
+			m.incarnation, m.sequence = said.Incarnation+1, 0
+		}
+		return nil
+	}
+	beat, err := wire.ReadHeartbeat(said.Body)
+	if said.Topic != "" || err != nil {
+		return nil // its heartbeats tell where it runs
+	}
+	m.twin(&s.own, beat.Host, m.cfg.Host)
+	if said.Incarnation > m.incarnation && s.state.stands() {
+		m.stepDown(s, ErrTwin) // the others hear that host, and not this one
+		m.review(s)
+	}
+	return nil
+}
+
+// twin tells of two hosts with one key, once.
+func (m *Machine) twin(c *candidate, one, other string) {
+	if c.named {
+		return
+	}
+	c.named = true
+	m.do(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
+}
+
+// kinds are the errors by which refusals are counted.
+var kinds = []error{
+	ErrSignature, ErrBack, ErrElector, ErrFlood, ErrNamespace, ErrTopics, ErrPeer, ErrLastReign,
+	wire.ErrMalformed, wire.ErrVersion, wire.ErrSize, wire.ErrAge, wire.ErrReign,
+}
+
+// kindOf returns the sentinel of an error.
+func kindOf(err error) error {
+	for _, k := range kinds {
+		if errors.Is(err, k) {
+			return k
+		}
+	}
+	return wire.ErrMalformed
+}

@@ -1,0 +1,34 @@
+package gossip
+
+import "maps"
+
+// Snapshot returns what the machine knows, in the order of its namespaces.
+func (m *Machine) Snapshot() (all []Status) {
+	for _, s := range m.order {
+		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Heard: -1, Changes: s.changes, Top: s.top}
+		for _, c := range s.ranked {
+			st.Known = append(st.Known, Known{Subject: c.said.Subject, Heartbeat: c.beat, Age: m.now - c.made})
+		}
+		switch c := s.all[s.said.Leader]; {
+		case s.said.Self:
+			st.Heard = 0
+		case c != nil:
+			st.Heard = m.now - c.made
+		case s.paper != nil && s.paper.evidence[s.said.Leader] != nil:
+			st.Heard = m.now - s.paper.evidence[s.said.Leader].made
+		}
+		all = append(all, st)
+	}
+	return all
+}
+
+// Suggestion returns the suggested leader of a namespace.
+func (m *Machine) Suggestion(namespace string) Suggestion {
+	if s := m.seats[namespace]; s != nil {
+		return s.said
+	}
+	return Suggestion{}
+}
+
+// Refusals returns how much was refused, by reason: an error of this package or of package wire.
+func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }

@@ -1,0 +1,81 @@
+package gossip
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// paperSeat is the state of a namespace under policy paper.
+type paperSeat struct {
+	votes    map[wire.Subject]*vote
+	evidence map[wire.Subject]*evidence
+
+	begins             time.Duration // the round
+	chosen, told, seen bool          // the phases of it that are done
+	choice, rival      wire.Subject
+	since              time.Duration // the choice was made
+	wins               int           // rounds in a row that the rival has won
+}
+
+// vote is a neighbour's newest one.
+type vote struct {
+	said wire.Said
+	vote wire.Vote
+	made time.Duration
+}
+
+// evidence is the newest word of a leader itself that somebody has told of (B7).
+type evidence struct {
+	sequence uint64
+	made     time.Duration
+}
+
+func newPaperSeat() *paperSeat {
+	return &paperSeat{votes: map[wire.Subject]*vote{}, evidence: map[wire.Subject]*evidence{}}
+}
+
+func (p *paperSeat) begin(now time.Duration) { p.begins = now }
+
+// note remembers how long ago a leader has said something.
+func (p *paperSeat) note(leader wire.Subject, sequence uint64, made time.Duration) {
+	if e := p.evidence[leader]; e == nil || sequence > e.sequence {
+		p.evidence[leader] = &evidence{sequence, made}
+	}
+}
+
+// alive reports whether a leader has said something since an instant.
+func (p *paperSeat) alive(leader wire.Subject, since time.Duration) bool {
+	e := p.evidence[leader]
+	return e != nil && e.made >= since
+}
+
+// valid returns whom the valid neighbours have chosen: those that were heard since an instant, and whose leader was.
+func (p *paperSeat) valid(since time.Duration) (chosen []wire.Subject) {
+	subjects := make([]wire.Subject, 0, len(p.votes))
+	for s := range p.votes {
+		subjects = append(subjects, s)
+	}
+	slices.SortFunc(subjects, func(a, b wire.Subject) int { return slices.Compare(a[:], b[:]) })
+	for _, s := range subjects {
+		if v := p.votes[s]; v.made >= since && p.alive(v.vote.Leader, since) {
+			chosen = append(chosen, v.vote.Leader)
+		}
+	}
+	return chosen
+}
+
+// forget drops what is no longer valid.
+func (p *paperSeat) forget(since time.Duration) {
+	for s, v := range p.votes {
+		if v.made < since {
+			delete(p.votes, s)
+		}
+	}
+	for s, e := range p.evidence {
+		if e.made < since {
+			delete(p.evidence, s)
+		}
+	}
+}

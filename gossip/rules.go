@@ -1,0 +1,22 @@
+package gossip
+
+// Rule is one that a proof leaves out.
+type Rule string
+
+// The rules. Each is named as the simulator's flag names it.
+const (
+	OwnSignature    Rule = "own-signature"    // signatures are not looked at
+	NoWallClock     Rule = "no-wall-clock"    // a heartbeat has its subject's clock, and the reader compares it with its own
+	FirstCopy       Rule = "first-copy"       // a younger copy of a known heartbeat makes it younger
+	AgeTravels      Rule = "age-travels"      // a relay says nothing of the age
+	ClaimIsSaid     Rule = "claim-is-said"    // the first in the order is believed to lead, whatever it says
+	ListenFirst     Rule = "listen-first"     // a newcomer does not listen, and a node that hears nobody raises a reign
+	ElectorMajority Rule = "elector-majority" // an elector raises a reign without hearing the others
+	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
+	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
+)
+
+// Rules returns the rules that can be left out.
+func Rules() []Rule {
+	return []Rule{OwnSignature, NoWallClock, FirstCopy, AgeTravels, ClaimIsSaid, ListenFirst, ElectorMajority, StepDown, ElectorsOnly}
+}

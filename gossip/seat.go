@@ -1,0 +1,135 @@
+package gossip
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// State is what a node does in a namespace.
+type State uint8
+
+// The states.
+const (
+	Listening State = iota // it is new, or was cut off: it stands, and raises no reign
+	Following              // it stands, and follows
+	Leading
+	Back      // it has stepped down, and does not stand for a while
+	Parted    // it hears too few others: it does not stand
+	Bystander // it is no elector
+)
+
+var stateNames = [...]string{"listening", "following", "leading", "standing back", "parted", "bystander"}
+
+func (s State) String() string { return stateNames[s] }
+
+// stands reports whether a node may be the next leader.
+func (s State) stands() bool { return s <= Leading }
+
+// seat is the state of one namespace.
+type seat struct {
+	cfg     Namespace
+	broken  Rule
+	valid   time.Duration // of a heartbeat, for this node
+	beats   time.Duration // between two of its own
+	elector map[wire.Subject]bool
+	mesh    []*peer // connections to electors
+
+	state   State
+	until   time.Duration // it listens, or stands back
+	backs   int           // how often it has stepped down
+	own     candidate     // this node itself
+	top     uint64        // the highest reign that was heard of
+	heard   time.Duration // when the newest heartbeat of anybody else was said
+	stood   time.Duration // since when it has sent heartbeats
+	beating bool
+	beatAt  time.Duration
+	wideAt  time.Duration
+	ended   bool // no reign is left, and that was told
+
+	all    map[wire.Subject]*candidate
+	ranked []*candidate // those that stand and are valid, the first ones of the order
+
+	said    Suggestion
+	changes int
+	news    int // topics of news
+	paper   *paperSeat
+}
+
+func newSeat(c *Config, n Namespace) *seat {
+	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}}
+	for _, e := range n.Electors {
+		s.elector[e] = true
+	}
+	s.own.said.Subject, s.own.hash = c.Self, placed(n.Name, c.Self)
+	s.beats = time.Duration(n.Every) * c.Round
+	s.valid = time.Duration(2*n.Diameter) * s.beats
+	if !s.open() && !s.elector[c.Self] {
+		s.state = Bystander
+		s.valid = time.Duration(2*n.Diameter*n.Crowd) * c.Round
+	}
+	if n.Policy == Paper {
+		s.paper = newPaperSeat()
+	}
+	return s
+}
+
+// open reports whether everybody may lead.
+func (s *seat) open() bool { return len(s.elector) == 0 }
+
+// sorted returns the candidates in an order that does not depend on chance.
+func (s *seat) sorted() []*candidate {
+	all := make([]*candidate, 0, len(s.all))
+	for _, c := range s.all {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *candidate) int { return slices.Compare(a.said.Subject[:], b.said.Subject[:]) })
+	return all
+}
+
+// place puts a candidate where it belongs among the first ones, and reports whether it is one of them.
+func (s *seat) place(c *candidate) bool {
+	s.drop(c)
+	if !s.runs(c) {
+		return false
+	}
+	at := 0
+	for at < len(s.ranked) && s.ranked[at].before(c) {
+		at++
+	}
+	if at >= s.most() {
+		return false
+	}
+	s.ranked = slices.Insert(s.ranked, at, c)
+	if len(s.ranked) > s.most() {
+		last := s.ranked[len(s.ranked)-1]
+		s.ranked = s.ranked[:len(s.ranked)-1]
+		if s.open() {
+			delete(s.all, last.said.Subject)
+		}
+	}
+	return true
+}
+
+// most is how many candidates are kept in order.
+func (s *seat) most() int {
+	if s.open() {
+		return standbys
+	}
+	return mostElectors
+}
+
+// wants reports whether a subject that is not known yet would be one of the first.
+func (s *seat) wants(c *candidate) bool {
+	return s.runs(c) && (len(s.ranked) < s.most() || c.before(s.ranked[len(s.ranked)-1]))
+}
+
+func (s *seat) drop(c *candidate) {
+	if at := slices.Index(s.ranked, c); at >= 0 {
+		s.ranked = slices.Delete(s.ranked, at, at+1)
+	}
+}
+
+// runs reports whether a candidate has a place in the order.
+func (s *seat) runs(c *candidate) bool { return c.beat.Stands || s.broken == ClaimIsSaid }

@@ -1,0 +1,28 @@
+package gossip
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// Status is what a machine knows of a namespace.
+type Status struct {
+	Namespace string
+	Suggestion
+
+	State   State
+	Until   time.Duration // it listens or stands back; on this node's clock
+	Heard   time.Duration // since the leader's last heartbeat was said (B7); below 0: never
+	Changes int           // of the suggested leader (B21)
+	Top     uint64        // the highest reign that was heard of
+	Known   []Known       // candidates, the first of the order first
+}
+
+// Known is a candidate that was heard.
+type Known struct {
+	Subject wire.Subject
+	wire.Heartbeat
+
+	Age time.Duration
+}

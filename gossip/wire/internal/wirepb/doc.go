@@ -1,0 +1,2 @@
+// Package wirepb is generated from gossip.proto by make proto.
+package wirepb

@@ -1,0 +1,225 @@
+package crowd
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// The invariants.
+const (
+	Agreement   = "agreement"    // after the faults all believe in one leader, which leads
+	NoNeedless  = "no-needless"  // no reign is raised, and no leader deposed, while one works that can be heard
+	OneOfMany   = "one-leader"   // with electors never two lead for longer than a validity
+	OnceHeard   = "once-heard"   // news comes once at most
+	WellFormed  = "well-formed"  // what is sent can be read
+	BadRefused  = "bad-refused"  // what is wrong is refused and named, and nobody believes it
+	AllHear     = "all-hear"     // news comes to everybody
+	OneSuggests = "one-suggests" // in a calm crowd nobody changes its leader
+)
+
+// judge follows what the nodes believe.
+type judge struct {
+	counts  map[wire.Subject]int // in whom how many nodes in service believe
+	active  int                  // nodes in service
+	leaders []*node              // that have led
+	last    time.Duration        // when all this changed last
+	agreed  bool
+	since   time.Duration // agreed, or not
+	asked   time.Duration // the instant from which the next agreement is measured; below 0: none is
+	two     time.Duration // since when two lead; below 0: they do not
+	top     uint64
+	seen    map[string]bool
+
+	without, twice, together time.Duration // nobody led, several led, all agreed
+}
+
+func newJudge() judge {
+	return judge{counts: map[wire.Subject]int{}, two: -1, asked: 0, seen: map[string]bool{}}
+}
+
+// serves says whether a node is in service: up, and within reach of the others. Only then its view counts.
+func (r *run) serves(n *node, is bool) {
+	if n.serves == is {
+		return
+	}
+	r.pass()
+	n.serves = is
+	by := 1
+	if !is {
+		by = -1
+	}
+	r.active += by
+	r.counts[n.believes.Leader] += by
+	r.look()
+}
+
+// suggested takes what a node believes now.
+func (r *run) suggested(n *node, s gossip.Suggestion) {
+	r.pass()
+	old := n.believes
+	n.believes = s
+	if n.serves {
+		r.counts[old.Leader]--
+		r.counts[s.Leader]++
+	}
+	r.stats["changes"]++
+	switch {
+	case s.Self && (!old.Self || s.Reign > old.Reign):
+		r.raised(n, s)
+	case old.Self && !s.Self && s.Reign > old.Reign:
+		r.deposed(n, s)
+	}
+	if r.cfg.Story != nil {
+		r.tell(n, "%s", r.view(s))
+	}
+	r.w.Note(n.name, "suggests", int64(s.Reign))
+	r.look()
+}
+
+// leads counts the nodes that lead in their own view.
+func (r *run) leads() (n int) {
+	for _, l := range r.leaders {
+		if l.up && !l.paused && l.believes.Self {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *run) view(s gossip.Suggestion) string {
+	switch leader := r.bySubject[s.Leader]; {
+	case s.Self && s.Reign == 0 && r.cfg.Policy != gossip.Paper:
+		return "leads, since it hears nobody"
+	case s.Self:
+		return "leads" + r.inReign(s)
+	case leader == nil:
+		return "knows of no leader"
+	default:
+		return "follows " + leader.name + r.inReign(s)
+	}
+}
+
+// pass adds the time since the last change to what it belongs to.
+func (r *run) pass() {
+	d := r.w.Now() - r.last
+	r.last = r.w.Now()
+	switch leading := r.leads(); {
+	case leading == 0:
+		r.without += d
+	case leading > 1:
+		r.twice += d
+	}
+	if r.agreed {
+		r.together += d
+	}
+}
+
+// look notes whether all agree, and whether two lead.
+func (r *run) look() {
+	agreed := false
+	for subject, n := range r.counts {
+		if n > 0 && n == r.active && subject != (wire.Subject{}) {
+			l := r.bySubject[subject]
+			agreed = l != nil && l.serves && l.believes.Self
+		}
+	}
+	if agreed != r.agreed {
+		r.agreed, r.since = agreed, r.w.Now()
+	}
+	if agreed && r.asked >= 0 {
+		took := r.w.Now() - r.asked
+		r.asked = -1
+		r.stats["agreements"]++
+		r.stats["agreement_tenths_max"] = max(r.stats["agreement_tenths_max"], int64(10*rounds(took)))
+		r.stats["agreement_tenths"] += int64(10 * rounds(took))
+	}
+	switch leading := r.leads(); {
+	case leading < 2:
+		r.two = -1
+	case r.two < 0:
+		at := r.w.Now()
+		r.two = at
+		if r.cfg.Electors > 0 && r.cfg.Policy != gossip.Paper {
+			r.w.After(r.valid(), func() {
+				r.check(r.two != at, OneOfMany, "%d nodes lead at one time, for longer than a validity", leading)
+			})
+		}
+	}
+}
+
+// raised judges a node that begins to lead. It has a cause unless another one leads that nothing is wrong with.
+func (r *run) raised(n *node, s gossip.Suggestion) {
+	if !slices.Contains(r.leaders, n) {
+		r.leaders = append(r.leaders, n)
+	}
+	if s.Reign > r.top {
+		r.top = s.Reign
+		r.stats["reigns"]++
+	}
+	if r.cfg.Policy == gossip.Paper {
+		return
+	}
+	for _, l := range r.leaders {
+		if l != n && l.up && l.believes.Self && r.well(l) && r.well(n) && l.believes.Reign < s.Reign {
+			r.needless("%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
+			return
+		}
+	}
+}
+
+// deposed judges a leader that gives way to another one.
+func (r *run) deposed(n *node, s gossip.Suggestion) {
+	if r.cfg.Policy != gossip.Paper && r.well(n) {
+		r.needless("%s was deposed by %s", n.name, r.bySubject[s.Leader].name)
+	}
+}
+
+func (r *run) needless(text string, args ...any) {
+	r.stats["needless_reigns"]++
+	if r.scene == nil || !r.scene.deposes {
+		r.check(false, NoNeedless, text, args...)
+	}
+}
+
+// well reports whether nothing has been wrong with a node for long enough that all know it.
+func (r *run) well(n *node) bool {
+	return n.serves && r.w.Now()-max(n.troubled, r.parted) > 2*r.valid()
+}
+
+// conclude looks at the whole, once all should be over.
+func (r *run) conclude() {
+	r.pass()
+	r.stats["virtual_rounds"] = int64(rounds(r.w.Now()))
+	r.stats["without_leader_tenths"], r.stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
+	r.stats["agreed_tenths"] = int64(10 * rounds(r.together))
+	r.stats["bytes_per_node_round"] = int64(float64(r.stats["bytes"]) / rounds(r.w.Now()) / float64(r.cfg.Nodes))
+	if r.cfg.Policy == gossip.Paper && (r.scene == nil || !r.scene.paper) {
+		return // it is measured, and promises nothing
+	}
+	if r.scene != nil && r.scene.unsettled {
+		return
+	}
+	r.check(r.agreed, Agreement, "only %d of %d nodes agree at the end", r.most(), r.active)
+	if r.agreed && r.calmed > 0 {
+		r.check(r.since < r.calmed+r.settles(), Agreement, "all agree only %.1f rounds after the last fault", rounds(r.since-r.calmed))
+	}
+}
+
+// most is how many nodes believe in the one in which most do.
+func (r *run) most() (most int) {
+	for _, n := range r.counts {
+		most = max(most, n)
+	}
+	return most
+}
+
+func (r *run) inReign(s gossip.Suggestion) string {
+	if r.cfg.Policy == gossip.Paper {
+		return ""
+	}
+	return fmt.Sprintf(", reign %d", s.Reign)
+}

@@ -1,0 +1,155 @@
+package crowd
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/sim/world"
+)
+
+const namespace = "site"
+
+// node is one process.
+type node struct {
+	r       *run
+	name    string
+	subject wire.Subject
+	elector bool
+	lives   int
+	clock   *world.Clock
+	m       *gossip.Machine
+	arcs    []*node                 // sorted by name
+	held    map[*node]time.Duration // until when a connection stalls
+
+	up, paused, deaf, mute, serves bool
+	side                           int           // nodes of different sides do not hear each other
+	troubled                       time.Duration // the last instant at which something was wrong with it
+	believes                       gossip.Suggestion
+	senior                         uint64
+	bytes                          int64
+}
+
+// scheme is a signature that only its subject can make, as long as nobody else calls sign.
+type scheme struct{ self wire.Subject }
+
+func sign(by wire.Subject, b []byte) []byte {
+	h := fnv.New64a()
+	_, _ = h.Write(by[:])
+	_, _ = h.Write(b)
+	return binary.BigEndian.AppendUint64(nil, h.Sum64())
+}
+
+// Sign implements gossip.Scheme.
+func (s scheme) Sign(b []byte) []byte { return sign(s.self, b) }
+
+// Verify implements gossip.Scheme.
+func (scheme) Verify(by wire.Subject, b, signature []byte) bool {
+	return string(sign(by, b)) == string(signature)
+}
+
+// boot starts a node. It knows nothing of its last life.
+func (n *node) boot() {
+	r := n.r
+	n.lives++
+	n.up, n.paused, n.believes = true, false, gossip.Suggestion{}
+	n.m = gossip.New(r.machineOf(n))
+	r.serves(n, true)
+	n.step(gossip.Seniority{Namespace: namespace, Value: n.senior})
+	n.linked()
+	n.tick(n.lives)
+}
+
+func (r *run) machineOf(n *node) gossip.Config {
+	ns := gossip.Namespace{Name: namespace, Policy: r.cfg.Policy, Diameter: r.cfg.Diameter, Every: 1, Paper: r.cfg.Paper}
+	for _, e := range r.nodes {
+		if e.elector {
+			ns.Electors = append(ns.Electors, e.subject)
+		}
+	}
+	return gossip.Config{
+		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject},
+		Namespaces: []gossip.Namespace{ns}, Round: round, Broken: gossip.Rule(r.cfg.Break),
+	}
+}
+
+// tick lets time pass, a quarter of a round by the node's own clock.
+func (n *node) tick(life int) {
+	n.r.w.After(n.clock.For(n.r.w.Between(round/4-5*time.Millisecond, round/4+5*time.Millisecond)), func() {
+		if n.lives != life || !n.up {
+			return
+		}
+		if !n.paused {
+			n.step(gossip.Tick{})
+		}
+		n.tick(life)
+	})
+}
+
+// linked tells the node which connections it has.
+func (n *node) linked() {
+	peers := make([]gossip.Peer, 0, len(n.arcs))
+	for _, a := range n.arcs {
+		peers = append(peers, gossip.Peer{Name: a.name, Subject: a.subject})
+	}
+	n.step(gossip.Arcs{Peers: peers})
+}
+
+func (n *node) step(in gossip.Input) {
+	if !n.up || n.paused {
+		return
+	}
+	for _, a := range n.m.Step(time.Duration(n.clock.Read()), in) {
+		n.perform(a)
+	}
+}
+
+func (n *node) perform(a gossip.Action) {
+	switch a := a.(type) {
+	case gossip.Send:
+		n.r.send(n, a)
+	case gossip.Suggested:
+		n.r.suggested(n, a.Suggestion)
+	case gossip.SteppedDown:
+		n.r.stats["stepped_down"]++
+		n.r.tell(n, "steps down from reign %d, since %v, and stands back for %.0f rounds", a.Reign, a.Why, rounds(a.For))
+	case gossip.Refused:
+		n.r.stats["refused"]++
+		n.r.refusals[a.Why] = append(n.r.refusals[a.Why], n)
+		n.r.w.Note(n.name, "refused", int64(len(a.From)))
+	case gossip.Twin:
+		n.r.stats["twins"]++
+		n.r.twins[a.Hosts]++
+	case gossip.Heard:
+		n.r.heard(n, a)
+	}
+}
+
+// link connects two nodes; unlink ends that.
+func (r *run) link(a, b *node) {
+	if a == b || slices.Contains(a.arcs, b) {
+		return
+	}
+	byName := func(x, y *node) int { return cmp.Compare(x.name, y.name) }
+	for _, p := range [][2]*node{{a, b}, {b, a}} {
+		at, _ := slices.BinarySearchFunc(p[0].arcs, p[1], byName)
+		p[0].arcs = slices.Insert(p[0].arcs, at, p[1])
+	}
+}
+
+func unlink(a, b *node) {
+	for _, p := range [][2]*node{{a, b}, {b, a}} {
+		if at := slices.Index(p[0].arcs, p[1]); at >= 0 {
+			p[0].arcs = slices.Delete(p[0].arcs, at, at+1)
+		}
+	}
+}
+
+func rounds(d time.Duration) float64 { return float64(d) / float64(round) }
+
+func (n *node) String() string { return fmt.Sprint(n.name) }

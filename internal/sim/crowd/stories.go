@@ -1,0 +1,3 @@
+package crowd
+
+var stories []scene
