@@ -37,6 +37,10 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	if !m.signed(said) {
 		return ErrSignature
 	}
+	if c != nil {
+		fresh.direct = c.direct
+	}
+	fresh.direct = m.noted(by, said, fresh.direct)
 	if c == nil {
 		c = fresh
 		s.all[said.Subject] = c
@@ -74,7 +78,7 @@ func (m *Machine) onward(s *seat, c *candidate) []*peer {
 // subject's sequence goes back, or that two hosts have one key.
 func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error {
 	same := said.Incarnation == c.said.Incarnation && said.Sequence == c.said.Sequence
-	if m.broken(FirstCopy) && same && m.madeAt(said) > c.made {
+	if m.broken(FirstCopy) && same && m.madeAt(said) > c.made+m.cfg.Round {
 		c.made = m.madeAt(said)
 		m.heard(s, c)
 		m.relay(m.onward(s, c), by, c.said, c.made)
@@ -91,7 +95,7 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 			m.twin(c, beat.Host, c.beat.Host)
 		}
 	}
-	return m.goesBack(by, said, &c.said, c.made)
+	return m.goesBack(by, said, &c.direct)
 }
 
 // fresh reports whether a heartbeat still counts.
@@ -125,7 +129,7 @@ func (m *Machine) hears(s *seat, within time.Duration) bool {
 			heard++
 		}
 	}
-	return heard > len(s.elector)/2
+	return heard > len(s.elector)/2 || m.broken(ElectorMajority) && heard > 1
 }
 
 // alone reports whether there is nobody to hear: no connection, and no elector but this node.

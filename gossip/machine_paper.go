@@ -11,7 +11,7 @@ func (m *Machine) hearVote(s *seat, by *peer, said *wire.Said) error {
 	p := s.paper
 	old := p.votes[said.Subject]
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
-		return m.goesBack(by, said, &old.said, old.made)
+		return m.goesBack(by, said, &old.direct)
 	}
 	v, err := wire.ReadVote(said.Body)
 	switch {
@@ -22,7 +22,7 @@ func (m *Machine) hearVote(s *seat, by *peer, said *wire.Said) error {
 	case !m.signed(said):
 		return ErrSignature
 	}
-	p.votes[said.Subject] = &vote{said: *said, vote: v, made: m.madeAt(said)}
+	p.votes[said.Subject] = &vote{said: *said, vote: v, made: m.madeAt(said), direct: m.noted(by, said, direct{})}
 	if v.Leader == said.Subject {
 		p.note(v.Leader, said.Sequence, m.madeAt(said))
 	} else {
@@ -48,7 +48,10 @@ func (m *Machine) vote(s *seat) {
 		m.relay(m.listed, nil, said, m.now)
 	}
 	if m.now >= p.begins+c.DeltaD && !p.seen {
-		p.seen = true
+		p.seen, s.state = true, Following
+		if p.choice == m.cfg.Self {
+			s.state = Leading
+		}
 		m.changed(s, Suggestion{Leader: p.choice, Since: m.now, Self: p.choice == m.cfg.Self})
 	}
 	if m.now >= p.begins+c.DeltaR {

@@ -115,7 +115,7 @@ func (m *Machine) mayRaise(s *seat) bool {
 	}
 	if !s.open() {
 		// Half the validity: at a cut everybody lapses at one time, and those beyond it must have been missed by then.
-		return m.broken(ElectorMajority) || m.hears(s, s.valid/2)
+		return m.hears(s, s.valid/2)
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }

@@ -54,7 +54,7 @@ func (m *Machine) learn(s *seat, by *peer, said *wire.Said) error {
 	key := said.Key()
 	old := m.news[key]
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
-		return m.goesBack(by, said, &old.said, old.made)
+		return m.goesBack(by, said, &old.direct)
 	}
 	if int(said.Age) > m.cfg.Keep {
 		return nil // whoever has it will forget it too
@@ -71,19 +71,27 @@ func (m *Machine) learn(s *seat, by *peer, said *wire.Said) error {
 		m.news[key] = old
 		m.topics[said.Subject]++
 	}
-	old.said, old.made = *said, m.madeAt(said)
+	old.said, old.made, old.direct = *said, m.madeAt(said), m.noted(by, said, old.direct)
 	m.do(Heard{Statement: said.Statement, Age: said.Age})
 	m.relay(m.listed, by, old.said, old.made)
 	return nil
 }
 
-// goesBack judges a statement that is not later than what is known. Copies overtake each other on the way. What a
-// subject itself says rounds after it has said something later did not: its sequence goes back.
-func (m *Machine) goesBack(by *peer, s *wire.Said, known *wire.Said, made time.Duration) error {
-	if by.Subject == s.Subject && s.Incarnation == known.Incarnation && s.Sequence < known.Sequence && m.madeAt(s) > made+2*m.cfg.Round {
+// goesBack judges a statement that is older than what is known. Copies overtake each other on the way, and a connection
+// may stall. What a subject itself brings rounds after it has brought something later did not: its sequence goes back.
+func (m *Machine) goesBack(by *peer, s *wire.Said, known *direct) error {
+	if by.Subject == s.Subject && s.Incarnation == known.incarnation && s.Sequence < known.sequence && m.now > known.at+2*m.cfg.Round {
 		return ErrBack
 	}
 	return nil
+}
+
+// noted remembers what a subject itself has brought.
+func (m *Machine) noted(by *peer, s *wire.Said, known direct) direct {
+	if by.Subject != s.Subject {
+		return known
+	}
+	return direct{s.Incarnation, s.Sequence, m.now}
 }
 
 // relay sends a statement on: once, on every connection but those of the peer that has brought it and of its subject.

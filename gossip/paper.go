@@ -24,6 +24,7 @@ type vote struct {
 	said wire.Said
 	vote wire.Vote
 	made time.Duration
+	direct
 }
 
 // evidence is the newest word of a leader itself that somebody has told of (B7).

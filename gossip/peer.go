@@ -34,4 +34,11 @@ type news struct {
 	said wire.Said
 	name wire.Name
 	made time.Duration // when it was said, on this node's clock, by the age of the first copy
+	direct
+}
+
+// direct is the newest statement of a key that its subject itself has brought.
+type direct struct {
+	incarnation, sequence uint64
+	at                    time.Duration
 }

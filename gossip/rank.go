@@ -19,6 +19,7 @@ type candidate struct {
 	made  time.Duration // when it was said, on this node's clock, by the age of the first copy
 	first time.Duration // when the first heartbeat of its incarnation was said
 	named bool          // its twin was told of
+	direct
 }
 
 // before reports whether one candidate comes before another: by reign, then by seniority, then by hash. It is a total

@@ -34,7 +34,10 @@ type Config struct {
 // WithDefaults returns the configuration with all fields set.
 func (c Config) WithDefaults() Config {
 	if r := findRule(c.Break); r != nil {
-		c.Scene, c.Electors, c.Nodes = cmp.Or(c.Scene, r.scene), cmp.Or(c.Electors, r.electors), cmp.Or(c.Nodes, r.nodes)
+		c.Scene, c.Electors = cmp.Or(c.Scene, r.scene), cmp.Or(c.Electors, r.electors)
+		if c.Loss == 0 && r.loss > 0 {
+			c.Loss, c.Stalls = r.loss, true
+		}
 	}
 	c.Policy = cmp.Or(c.Policy, gossip.Reign)
 	c.Diameter = cmp.Or(c.Diameter, 4)

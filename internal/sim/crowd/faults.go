@@ -47,11 +47,11 @@ func (r *run) restart(n *node) {
 	}
 	n.boot()
 	r.mend(n)
-	n.troubled = r.w.Now()
+	r.trouble(n)
 }
 
 // trouble notes that something is wrong with a node, or was until now.
-func (r *run) trouble(n *node) { n.troubled = r.w.Now() }
+func (r *run) trouble(n *node) { n.troubled = max(n.troubled, r.w.Now()) }
 
 // review counts a node among those in service if nothing is wrong with it.
 func (r *run) review(n *node) {
@@ -83,9 +83,18 @@ func (r *run) side(nodes []*node, side int) {
 	r.parted = r.w.Now()
 	for _, n := range nodes {
 		n.side = side
-	}
-	for _, n := range nodes {
 		r.review(n)
+	}
+	electors := 0
+	for _, n := range nodes {
+		if n.elector {
+			electors++
+		}
+	}
+	if electors*2 > r.cfg.Electors { // those that stay have no majority
+		for _, n := range r.nodes {
+			r.trouble(n)
+		}
 	}
 }
 
@@ -183,14 +192,13 @@ func (r *run) cutOneWay(wait time.Duration) {
 	r.tell(nil, "%d links are cut in one direction, for %.0f rounds", len(cut), rounds(wait))
 	for _, l := range cut {
 		r.oneWay[l] = true
-		r.trouble(l[0])
-		r.trouble(l[1])
+		for _, n := range l {
+			n.troubled = max(n.troubled, r.w.Now()+wait)
+		}
 	}
 	r.w.After(wait, func() {
 		for _, l := range cut {
 			delete(r.oneWay, l)
-			r.trouble(l[0])
-			r.trouble(l[1])
 		}
 	})
 }

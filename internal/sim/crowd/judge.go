@@ -67,11 +67,8 @@ func (r *run) suggested(n *node, s gossip.Suggestion) {
 		r.counts[s.Leader]++
 	}
 	r.stats["changes"]++
-	switch {
-	case s.Self && (!old.Self || s.Reign > old.Reign):
+	if s.Self && (!old.Self || s.Reign > old.Reign) {
 		r.raised(n, s)
-	case old.Self && !s.Self && s.Reign > old.Reign:
-		r.deposed(n, s)
 	}
 	if r.cfg.Story != nil {
 		r.tell(n, "%s", r.view(s))
@@ -151,43 +148,44 @@ func (r *run) look() {
 	}
 }
 
-// raised judges a node that begins to lead. It has a cause unless another one leads that nothing is wrong with.
+// raised judges a node that begins to lead. It has a cause unless another one leads that can be heard. That the node
+// itself was cut off is no cause with electors, whose majority has to hear it; and once it is back it is none at all.
 func (r *run) raised(n *node, s gossip.Suggestion) {
 	if !slices.Contains(r.leaders, n) {
 		r.leaders = append(r.leaders, n)
 	}
+	n.led = r.w.Now()
 	if s.Reign > r.top {
 		r.top = s.Reign
 		r.stats["reigns"]++
 	}
-	if r.cfg.Policy == gossip.Paper {
+	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 {
 		return
 	}
 	for _, l := range r.leaders {
-		if l != n && l.up && l.believes.Self && r.well(l) && r.well(n) && l.believes.Reign < s.Reign {
-			r.needless("%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
+		if l != n && l.believes.Self && l.believes.Reign <= s.Reign && r.works(l) {
+			r.stats["needless_reigns"]++
+			if r.scene == nil || !r.scene.deposes {
+				r.check(false, NoNeedless, "%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
+			}
 			return
 		}
 	}
 }
 
-// deposed judges a leader that gives way to another one.
-func (r *run) deposed(n *node, s gossip.Suggestion) {
-	if r.cfg.Policy != gossip.Paper && r.well(n) {
-		r.needless("%s was deposed by %s", n.name, r.bySubject[s.Leader].name)
+// works reports whether a leader is in service, and was for as long as it takes that all know it.
+func (r *run) works(l *node) bool {
+	const known = 8 * round
+	if !l.serves || r.w.Now()-max(l.troubled, l.led) < known {
+		return false
 	}
-}
-
-func (r *run) needless(text string, args ...any) {
-	r.stats["needless_reigns"]++
-	if r.scene == nil || !r.scene.deposes {
-		r.check(false, NoNeedless, text, args...)
+	heard := 0
+	for _, e := range r.nodes[:r.cfg.Electors] {
+		if e.serves {
+			heard++
+		}
 	}
-}
-
-// well reports whether nothing has been wrong with a node for long enough that all know it.
-func (r *run) well(n *node) bool {
-	return n.serves && r.w.Now()-max(n.troubled, r.parted) > 2*r.valid()
+	return heard > r.cfg.Electors/2 || r.cfg.Electors == 0
 }
 
 // conclude looks at the whole, once all should be over.

@@ -119,16 +119,18 @@ func (r *run) send(n *node, a gossip.Send) {
 }
 
 // stall returns when a message arrives on a connection that repeats what is lost: after two rounds, then four, and so
-// on; and all that comes after it waits.
+// on. What is sent meanwhile waits for it, and comes with it.
 func (r *run) stall(n, to *node, wait time.Duration) time.Duration {
-	for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
-		wait += again
-	}
 	if n.held == nil {
 		n.held = map[*node]time.Duration{}
 	}
+	if n.held[to] <= r.w.Now() {
+		for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
+			n.held[to] = max(n.held[to], r.w.Now()) + again
+		}
+	}
 	at := max(r.w.Now()+wait, n.held[to]+1)
-	n.held[to] = at
+	n.held[to] = max(n.held[to], at)
 	return at - r.w.Now()
 }
 

@@ -8,9 +8,10 @@ import (
 // rule is a rule of the design that a run can leave out, and the world in which that shows.
 type rule struct {
 	sim.RuleInfo
-	scene           string
-	electors, nodes int
-	seed            uint64 // with which it has shown; 1 if 0
+	scene    string
+	electors int
+	loss     int    // in percent, as stalls
+	seed     uint64 // with which it has shown; 1 if 0
 }
 
 // Rules lists the rules that can be broken.
@@ -42,10 +43,10 @@ func Shows(name string) uint64 {
 var rules = []rule{
 	info(gossip.OwnSignature, Agreement, "only its subject signs a heartbeat; otherwise a faulty relay refreshes a leader that is dead").in("forger", 0),
 	info(gossip.NoWallClock, Agreement, "a heartbeat has a sequence and an age in rounds; with its subject's clock in it, a host whose clock is behind leads itself for ever, and one whose clock is ahead is never missed").in("crash", 0),
-	info(gossip.FirstCopy, Agreement, "the first copy of a heartbeat fixes its age; if a younger copy counts, the time on the way leaks away, and a dead leader lives on").in("crash", 0),
-	info(gossip.AgeTravels, Agreement, "a relay says how old a heartbeat is; otherwise newcomers pass a dead leader's last word on to newcomers as if it were new").in("churn", 0),
+	info(gossip.FirstCopy, Agreement, "the first copy of a heartbeat fixes its age; if a younger copy counts, the time on the way leaks away, and a dead leader lives on").in("crash", 0).stalled(20),
+	info(gossip.AgeTravels, Agreement, "a relay says how old a heartbeat is; otherwise newcomers pass a dead leader's last word on to newcomers as if it were new").in("electors-die", 7),
 	info(gossip.ClaimIsSaid, Agreement, "a heartbeat says whether its subject leads; otherwise everybody follows a leader that has stepped down").in("withdrawn", 7),
-	info(gossip.ListenFirst, NoNeedless, "a newcomer, and a node that was cut off, listens three rounds, and a node that hears nobody raises no reign; otherwise one that returns deposes the leader of all").in("isolated", 0),
+	info(gossip.ListenFirst, NoNeedless, "a newcomer, and a node that was cut off, listens three rounds, and a node that hears nobody raises no reign; otherwise those that return depose the leader of all").in("minority", 7),
 	info(gossip.ElectorMajority, NoNeedless, "an elector raises a reign only while it hears a majority of them; otherwise a minority deposes the leader when the network heals").in("minority", 7),
 	info(gossip.StepDown, Agreement, "a leader that hears nobody, or whose user says that it cannot work, steps down; otherwise a deaf leader leads for ever").in("deaf", 0),
 	info(gossip.ElectorsOnly, BadRefused, "with electors the claim of anybody else counts for nothing; otherwise one faulty node with the largest reign leads everybody").in("runaway", 7),
@@ -58,5 +59,11 @@ func info(broken gossip.Rule, invariant, why string) rule {
 // in names the world in which a rule shows.
 func (r rule) in(scene string, electors int) rule {
 	r.scene, r.electors = scene, electors
+	return r
+}
+
+// stalled names the loss with which a rule shows.
+func (r rule) stalled(loss int) rule {
+	r.loss = loss
 	return r
 }

@@ -42,6 +42,7 @@ var scenes = []scene{
 	{Name: "withdrawn", What: "the leader's user says that it cannot work", electors: 7, rounds: 100, set: withdrawn},
 	{Name: "churn", What: "one node in a hundred is replaced each round, and the leader dies", rounds: 200, set: churn(false)},
 	{Name: "churn-all", What: "the same, and nobody is spared", rounds: 300, unsettled: true, set: churn(true)},
+	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", electors: 7, rounds: 300, unsettled: true, set: electorsDie},
 	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", rounds: 120, set: forger},
 	{Name: "runaway", What: "a node that is no elector claims the largest reign", electors: 7, rounds: 120, set: runaway},
 	{Name: "news", What: "twenty pieces of news, each from another node", rounds: 120, set: news},
@@ -203,6 +204,30 @@ func withdrawn(r *run) {
 	})
 }
 
+// churn replaces one node in a hundred each round, for so many rounds.
+func (r *run) churn(spared []*node, lasts float64) {
+	end := r.w.Now() + time.Duration(lasts*float64(round))
+	var next func()
+	next = func() {
+		n := r.nodes[r.w.Pick(len(r.nodes))]
+		if n.up && !slices.Contains(spared, n) {
+			r.crash(n)
+			r.w.After(4*round, func() { r.restart(n) })
+		}
+		if r.w.Now() < end {
+			r.w.After(round*100/time.Duration(len(r.nodes)), next)
+		}
+	}
+	next()
+}
+
+// lapsed wants that after some time nobody believes in a dead leader.
+func (r *run) lapsed(l *node, wait time.Duration) {
+	r.w.After(wait, func() {
+		r.check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in a leader that died %.0f rounds ago", r.counts[l.subject], r.active, rounds(wait))
+	})
+}
+
 func churn(all bool) func(*run) {
 	return func(r *run) {
 		r.then(func(l *node) {
@@ -210,30 +235,39 @@ func churn(all bool) func(*run) {
 			if all {
 				spared = nil
 			}
-			end := r.w.Now() + 100*round
-			var next func()
-			next = func() {
-				n := r.nodes[r.w.Pick(len(r.nodes))]
-				if n.up && !slices.Contains(spared, n) {
-					r.crash(n)
-					r.w.After(4*round, func() { r.restart(n) })
-				}
-				if r.w.Now() < end {
-					r.w.After(round*100/time.Duration(len(r.nodes)), next)
-				}
-			}
-			next()
+			r.churn(spared, 100)
 			if all {
 				return
 			}
-			r.w.After(20*round, func() { r.crash(l) })
-			for _, at := range []time.Duration{20*round + r.valid() + 8*round, 60 * round, 80 * round} {
-				r.w.After(at, func() {
-					r.check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in a leader that died %.0f rounds ago", r.counts[l.subject], r.active, rounds(r.w.Now()-l.troubled))
-				})
-			}
+			r.w.After(20*round, func() {
+				r.crash(l)
+				r.lapsed(l, r.valid()+8*round)
+				r.lapsed(l, 40*round)
+			})
 		})
 	}
+}
+
+func electorsDie(r *run) {
+	r.then(func(l *node) {
+		var spared []*node
+		for _, n := range r.nodes {
+			if n.elector {
+				spared = append(spared, n)
+			}
+		}
+		dead := 1
+		r.crash(l)
+		for _, n := range spared {
+			if n != l && dead < 4 {
+				r.crash(n)
+				dead++
+			}
+		}
+		r.churn(spared, 240)
+		r.lapsed(l, 10*r.valid()+20*round) // the crowd has ten rounds between two beats
+		r.lapsed(l, 220*round)
+	})
 }
 
 // forger has a node make new heartbeats of a dead leader, signed by itself.

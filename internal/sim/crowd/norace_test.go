@@ -1,0 +1,5 @@
+//go:build !race
+
+package crowd_test
+
+const raced = false
