@@ -26,6 +26,8 @@ var (
 var (
 	// ErrDeaf means that the leader heard nobody, or no majority of the electors, within the validity of a heartbeat.
 	ErrDeaf = errors.New("it does not hear the others")
+	// ErrUnheard means that another one, which comes later in the order, goes on to claim that it leads.
+	ErrUnheard = errors.New("another one does not hear it, and leads")
 	// ErrWithdrawn means that its user has said that it cannot work.
 	ErrWithdrawn = errors.New("its user has withdrawn it")
 	// ErrTwin means that another host has its key.

@@ -23,10 +23,14 @@ func (m *Machine) review(s *seat) {
 			m.listen(s)
 		}
 	case Leading:
-		if c := m.claims(s); c != nil && c.before(&s.own) {
+		c := m.claims(s)
+		switch {
+		case c != nil && c.before(&s.own):
 			m.become(s, Following) // a better claim: the other way round it would be the other's turn
-		} else if !connected {
+		case !connected:
 			m.stepDown(s, ErrDeaf)
+		case m.unheard(s, c):
+			m.stepDown(s, ErrUnheard)
 		}
 	case Following, Bystander:
 	}
@@ -38,6 +42,18 @@ func (m *Machine) review(s *seat) {
 		}
 	}
 	m.suggest(s)
+}
+
+// unheard reports whether another one goes on to claim that it leads, although this node's claim comes before it: so it
+// does not hear this node, and maybe nobody does.
+func (m *Machine) unheard(s *seat, rival *candidate) bool {
+	switch {
+	case rival == nil || m.broken(ClaimIsSaid):
+		s.rival = 0
+	case s.rival == 0:
+		s.rival = max(1, m.now)
+	}
+	return s.rival > 0 && rival.made > s.rival+s.valid/2
 }
 
 // waited ends a time of listening, or of standing back.
@@ -143,6 +159,7 @@ func (m *Machine) raise(s *seat) {
 		s.top++
 		s.own.beat.Reign = s.top
 	}
+	s.rival = 0
 	m.become(s, Leading)
 	m.send(s, true)
 }

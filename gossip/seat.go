@@ -46,7 +46,8 @@ type seat struct {
 	beating bool
 	beatAt  time.Duration
 	wideAt  time.Duration
-	ended   bool // no reign is left, and that was told
+	rival   time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
+	ended   bool          // no reign is left, and that was told
 
 	all    map[wire.Subject]*candidate
 	ranked []*candidate // those that stand and are valid, the first ones of the order

@@ -47,6 +47,19 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
+// Seeds that have failed once.
+func TestFormerFaults(t *testing.T) {
+	t.Parallel()
+	for what, c := range map[string]crowd.Config{
+		"a mute elector took the reign of another one, came before it, and did not know that nobody heard it": {Seed: 32, Nodes: 31, Electors: 5, Loss: 20, Rounds: 200},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			report(t, crowd.Run(c))
+		})
+	}
+}
+
 // Each world with one trouble.
 func TestScenes(t *testing.T) {
 	t.Parallel()

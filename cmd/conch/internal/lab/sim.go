@@ -23,10 +23,10 @@ func (l lab) sim() *cobra.Command {
   conch sim election --runs 10000 --json`,
 		Args: cli.UnknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("sim needs what to simulate, election or sequencer: see %q", cmd.CommandPath()+" --help")
+			return cli.Usagef("sim needs what to simulate, election, sequencer or gossip: see %q", cmd.CommandPath()+" --help")
 		},
 	}
-	cmd.AddCommand(l.simElection(), l.simSequencer())
+	cmd.AddCommand(l.simElection(), l.simSequencer(), l.simGossip())
 	return cmd
 }
 

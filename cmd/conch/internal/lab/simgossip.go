@@ -1,0 +1,102 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/internal/sim/crowd"
+)
+
+func (l lab) simGossip() *cobra.Command {
+	var cfg crowd.Config
+	var runs int
+	var trace, quiet bool
+	cmd := &cobra.Command{
+		Use:   "gossip",
+		Short: "thousands of nodes hear the same news and name one leader, as a hint",
+		Long: `gossip runs nodes that suggest a leader by rumour in a simulated world full of
+faults. After every event it checks that no leader is replaced without a cause and, with
+--electors, that two never lead for long; in the end all must agree. The figures say how
+many rounds all took to agree, how many reigns were needless, for how long nobody led and
+for how long several did, and the messages and bytes; a round is 100 ms. Equal flags give
+equal runs; a violation prints the command that repeats it. Exit 1 if there is one.
+
+--scene shows a world with one trouble:
+
+` + crowdSceneList() + `
+
+--break leaves out one rule of the design, to show what it is for, in the world in
+which it shows:
+
+` + ruleList(crowd.Rules()),
+		Example: `  conch sim gossip --nodes 500 --scene crash --loss 20
+  conch sim gossip --electors 7 --scene minority
+  conch sim gossip --policy paper --scene cold
+  conch sim gossip --runs 100 --json
+  conch sim gossip --break step-down`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	crowdFlags(flags, &cfg)
+	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
+	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
+	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if err := cfg.WithDefaults().Validate(); err != nil {
+			return cli.Usagef("%w", err)
+		}
+		switch {
+		case runs < 1:
+			return cli.Usagef("--runs must be 1 or more")
+		case trace && runs > 1:
+			return cli.Usagef("--trace shows one run: leave --runs out")
+		case trace:
+			cfg.Trace = l.Stderr
+		}
+		const told = 20 // in a larger crowd nobody reads every line
+		if runs == 1 && !quiet && !trace && !l.JSON && cfg.WithDefaults().Nodes <= told {
+			cfg.Story = l.Stdout
+		}
+		return l.runGossip(ctx, cfg, runs)
+	})
+	return cmd
+}
+
+func (l lab) runGossip(ctx context.Context, cfg crowd.Config, runs int) error {
+	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
+	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
+		one := cfg
+		one.Seed = seed
+		return crowd.Run(one)
+	}, l.progress(runs))
+	return l.conclude(ctx, s, runs, unbroken(crowd.Rules(), cfg.Break))
+}
+
+func crowdSceneList() string {
+	var b strings.Builder
+	names, what := crowd.Scenes()
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// crowdFlags adds the flags that say what world it is.
+func crowdFlags(flags *pflag.FlagSet, c *crowd.Config) {
+	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5000; default 50, or what --scene needs")
+	flags.IntVar(&c.Electors, "electors", 0, "how many of them may lead; default all, or what --scene needs")
+	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.StringVar(&c.Policy, "policy", "", "by which `name` a leader is named: "+strings.Join(crowd.Policies(), " or ")+"; default the first")
+	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
+	flags.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")
+	flags.IntVar(&c.Diameter, "diameter", 0, "a heartbeat is valid for twice as many rounds (default 4)")
+	flags.IntVar(&c.Rounds, "rounds", 0, "for how many rounds there are faults (default 300), or a scene lasts")
+	flags.StringVar(&c.Scene, "scene", "", "a world with one `trouble`")
+	flags.StringVar(&c.Break, "break", "", "leave out this `rule`")
+}
