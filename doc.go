@@ -74,6 +74,8 @@
 //     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
 //     which fences every write.
+//   - [github.com/conchhq/conch/gossip]: one leader as a hint for thousands of nodes, and the same
+//     news for all; [github.com/conchhq/conch/gossip/wire]: its messages.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -101,7 +103,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - gossip: suggestions by rumour, for many nodes
 //   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate
 //

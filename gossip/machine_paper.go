@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
@@ -55,7 +56,9 @@ func (m *Machine) vote(s *seat) {
 		m.changed(s, Suggestion{Leader: p.choice, Since: m.now, Self: p.choice == m.cfg.Self})
 	}
 	if m.now >= p.begins+c.DeltaR {
-		p.begins += (m.now - p.begins) / c.DeltaR * c.DeltaR
+		for p.begins+c.DeltaR <= m.now {
+			p.begins += c.DeltaR
+		}
 		p.chosen, p.told, p.seen = false, false, false
 	}
 }
@@ -96,10 +99,8 @@ func (m *Machine) choose(s *seat) {
 // namespace is the same at every node.
 func (m *Machine) winner(s *seat, sample []wire.Subject) wire.Subject {
 	for i, a := range sample {
-		for _, b := range sample[i+1:] {
-			if a == b {
-				return a
-			}
+		if slices.Contains(sample[i+1:], a) {
+			return a
 		}
 	}
 	if s.cfg.Paper.RandomOnTie {

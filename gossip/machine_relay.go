@@ -42,7 +42,7 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 	case s.Subject == m.cfg.Self:
 		return m.mirrored(seat, s)
 	case s.Topic != "":
-		return m.learn(seat, by, s)
+		return m.learn(by, s)
 	case seat.paper != nil:
 		return m.hearVote(seat, by, s)
 	}
@@ -50,7 +50,7 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 }
 
 // learn takes news: what is later than what is known is told and relayed.
-func (m *Machine) learn(s *seat, by *peer, said *wire.Said) error {
+func (m *Machine) learn(by *peer, said *wire.Said) error {
 	key := said.Key()
 	old := m.news[key]
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
@@ -147,14 +147,12 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 		}
 		return nil
 	}
-	beat, err := wire.ReadHeartbeat(said.Body)
-	if said.Topic != "" || err != nil {
-		return nil // its heartbeats tell where it runs
-	}
-	m.twin(&s.own, beat.Host, m.cfg.Host)
-	if said.Incarnation > m.incarnation && s.state.stands() {
-		m.stepDown(s, ErrTwin) // the others hear that host, and not this one
-		m.review(s)
+	if beat, err := wire.ReadHeartbeat(said.Body); err == nil && said.Topic == "" { // its heartbeats tell where it runs
+		m.twin(&s.own, beat.Host, m.cfg.Host)
+		if said.Incarnation > m.incarnation && s.state.stands() {
+			m.stepDown(s, ErrTwin) // the others hear that host, and not this one
+			m.review(s)
+		}
 	}
 	return nil
 }

@@ -54,7 +54,6 @@ type seat struct {
 
 	said    Suggestion
 	changes int
-	news    int // topics of news
 	paper   *paperSeat
 }
 

@@ -74,13 +74,6 @@ func (s *story) step(in Input) (done []string) {
 	return done
 }
 
-func (s *story) play(lines ...string) (done []string) {
-	for _, line := range lines {
-		done = s.tell(strings.Fields(line))
-	}
-	return done
-}
-
 func (s *story) tell(words []string) (done []string) {
 	switch words[0] {
 	case "with":
@@ -127,7 +120,7 @@ func (s *story) with(words []string) []string {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
 		case "electors":
-			for _, name := range strings.Split(value, ",") {
+			for _, name := range strings.SplitSeq(value, ",") {
 				s.ns.Electors = append(s.ns.Electors, named(name))
 			}
 		case "policy":

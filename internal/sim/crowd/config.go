@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
@@ -76,7 +77,8 @@ func Policies() []string { return []string{gossip.Reign, gossip.Paper} }
 
 // line is the command that repeats the run.
 func (r *run) line() string {
-	line := fmt.Sprintf("conch sim gossip --nodes %d --seed %d --rounds %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Rounds)
+	var line strings.Builder
+	fmt.Fprintf(&line, "conch sim gossip --nodes %d --seed %d --rounds %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Rounds)
 	for _, f := range []struct {
 		is   bool
 		flag string
@@ -90,8 +92,8 @@ func (r *run) line() string {
 		{r.cfg.Break != "", " --break " + r.cfg.Break},
 	} {
 		if f.is {
-			line += f.flag
+			line.WriteString(f.flag)
 		}
 	}
-	return line
+	return line.String()
 }
