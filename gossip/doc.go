@@ -74,6 +74,8 @@
 //   - Somebody claims the last reign: without electors nobody can lead in that namespace any more ([ErrLastReign]).
 //   - A forged, changed or re-signed statement, a sequence that goes back, an age below zero, a body that is too large, a
 //     flood: it is refused and counted, and the peer is named ([Refused]). Two hosts with one key are both named ([Twin]).
+//   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy
+//     comes by the quickest way, so this shows where all connections of a node stall.
 //   - A relay lies about ages. It can keep a dead leader's last word alive for as long as it lies, and cannot make another.
 //
 // Sources: document 003; requirements B1 to B7, B10, B16 to B19, B21; D13; a review of the design by simulation.

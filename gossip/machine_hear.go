@@ -108,7 +108,7 @@ func (m *Machine) lapse(s *seat) {
 		if m.now-c.made > s.valid {
 			s.drop(c)
 		}
-		if m.now-c.made > 2*s.valid {
+		if m.now-c.made > remembers*s.valid {
 			delete(s.all, c.said.Subject)
 		}
 	}

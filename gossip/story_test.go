@@ -120,7 +120,7 @@ func (s *story) with(words []string) []string {
 		key, value, _ := strings.Cut(word, "=")
 		switch key {
 		case "electors":
-			for _, name := range strings.SplitSeq(value, ",") {
+			for name := range strings.SplitSeq(value, ",") {
 				s.ns.Electors = append(s.ns.Electors, named(name))
 			}
 		case "policy":

@@ -91,7 +91,7 @@ func (r *run) side(nodes []*node, side int) {
 			electors++
 		}
 	}
-	if electors*2 > r.cfg.Electors { // those that stay have no majority
+	if electors*2 >= r.cfg.Electors { // those that stay have no majority, or there are no electors
 		for _, n := range r.nodes {
 			r.trouble(n)
 		}
