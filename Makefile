@@ -64,7 +64,7 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(PACKAGES)
-	go test -timeout 10m ./internal/sim/committee
+	go test -timeout 10m ./internal/sim/committee ./internal/sim/crowd
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 

@@ -1,12 +1,14 @@
 package sim
 
+import "strings"
+
 // Report is the result of a run; its JSON is part of the public interface.
 type Report struct {
 	Seed       uint64      `json:"seed"`
 	Nodes      int         `json:"nodes"`
 	Steps      int         `json:"steps"` // all events, also those after the faults
 	Violations []Violation `json:"violations"`
-	// Stats are sums, except narrowest_gap_us, a minimum, and settled_ms, a maximum.
+	// Stats are sums, except narrowest_gap_us, a minimum, settled_ms, a maximum, and those that end in _max.
 	Stats map[string]int64 `json:"stats"`
 	// Trace is a hash of everything that happened: equal runs have equal hashes.
 	Trace string `json:"trace"`
@@ -21,7 +23,7 @@ func (r Report) AddStats(stats map[string]int64) {
 			r.Stats[name] = n
 		case name == narrowestGap:
 			r.Stats[name] = min(old, n)
-		case name == settledAfter:
+		case name == settledAfter || strings.HasSuffix(name, "_max"):
 			r.Stats[name] = max(old, n)
 		default:
 			r.Stats[name] = old + n

@@ -194,7 +194,7 @@ func (r *run) conclude() {
 	r.stats["virtual_rounds"] = int64(rounds(r.w.Now()))
 	r.stats["without_leader_tenths"], r.stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
 	r.stats["agreed_tenths"] = int64(10 * rounds(r.together))
-	r.stats["bytes_per_node_round"] = int64(float64(r.stats["bytes"]) / rounds(r.w.Now()) / float64(r.cfg.Nodes))
+	r.stats["bytes_per_node_round_max"] = int64(float64(r.stats["bytes"]) / rounds(r.w.Now()) / float64(r.cfg.Nodes))
 	if r.cfg.Policy == gossip.Paper && (r.scene == nil || !r.scene.paper) {
 		return // it is measured, and promises nothing
 	}

@@ -1,0 +1,46 @@
+package main_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// Equal flags give equal runs, a small crowd is told, and a broken rule prints the command that shows it again.
+func TestSimGossip(t *testing.T) {
+	t.Parallel()
+	args := []string{"sim", "gossip", "--nodes", "12", "--electors", "5", "--seed", "7", "--rounds", "100", "--loss", "5", "--json"}
+	first := conch(t, args...)
+	if again := conch(t, args...); again.out != first.out {
+		t.Errorf("equal flags gave\n%s and\n%s, want the same", first.out, again.out)
+	}
+	r := decode[simReport](t, first.done(t))
+	if r.Seed != 7 || r.Nodes != 12 || len(r.Violations) != 0 || r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
+		t.Errorf("sim prints %+v, want seed 7, 12 nodes, agreements and no violations", r)
+	}
+	story := conch(t, "sim", "gossip", "--scene", "leader-killed").done(t)
+	for _, want := range []string{"leads, reign 1", "dies", "leads, reign 2", "no invariant was violated"} {
+		if !strings.Contains(story, want) {
+			t.Errorf("the story lacks %q:\n%s", want, story)
+		}
+	}
+	broken := conch(t, "sim", "gossip", "--break", "step-down", "--json")
+	v := decode[simReport](t, broken.out).Violations
+	if broken.code != 1 || len(v) == 0 || !strings.Contains(broken.err, "see it again with: conch sim gossip ") {
+		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(v), broken.err)
+	}
+	replay := conch(t, append(strings.Fields(v[0].Replay)[1:], "--json")...)
+	if again := decode[simReport](t, replay.out); replay.code != 1 || len(again.Violations) == 0 || again.Violations[0].Step != v[0].Step {
+		t.Errorf("%s shows %+v, want %+v", v[0].Replay, again.Violations, v[0])
+	}
+	old := decode[simReport](t, conch(t, append(args, "--policy", "epoch")...).done(t))
+	if len(old.Violations) != 0 || old.Steps != r.Steps {
+		t.Errorf("under its old name policy reign has %d steps and %d violations, want %d and none", old.Steps, len(old.Violations), r.Steps)
+	}
+	conch(t, "sim", "gossip", "--policy", "vote").refused(t, 2, `no policy "vote"`, "reign", "paper")
+	for flags, want := range map[string]string{
+		"--nodes 5001": "1 to 5,000", "--electors 9 --nodes 5": "9 electors of 5", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",
+		"--runs 0": "--runs must be 1 or more", "--trace --runs 2": "--trace shows one run",
+	} {
+		conch(t, append([]string{"sim", "gossip"}, strings.Fields(flags)...)...).refused(t, 2, want)
+	}
+}
