@@ -26,7 +26,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	if c == nil {
 		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.open() && !s.wants(fresh) {
-			return nil
+			return m.rests(s, by, fresh)
 		}
 	} else {
 		fresh.hash, fresh.name, fresh.first, fresh.named = c.hash, c.name, c.first, c.named
@@ -49,6 +49,20 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	}
 	m.heard(s, c)
 	m.relay(m.onward(s, c), by, c.said, c.made)
+	m.review(s)
+	return nil
+}
+
+// rests takes the heartbeat of a subject that does not stand, or not among the first. It is not kept; that a neighbour is
+// there is worth knowing, since a leader that hears nobody steps down.
+func (m *Machine) rests(s *seat, by *peer, c *candidate) error {
+	if by.Subject != c.said.Subject || c.made <= s.heard || len(s.ranked) >= s.most() {
+		return nil
+	}
+	if !m.signed(&c.said) {
+		return ErrSignature
+	}
+	s.heard = c.made
 	m.review(s)
 	return nil
 }

@@ -1,6 +1,8 @@
 package gossip
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
@@ -12,9 +14,15 @@ func (m *Machine) review(s *seat) {
 		return
 	}
 	if m.alone(s) {
-		s.heard = m.now // there is nobody who could be missed
+		s.alone = m.now
 	}
 	connected := m.alone(s) || m.hears(s, s.valid)
+	switch {
+	case m.claims(s) != nil || m.another(s):
+		s.vacant = 0
+	case s.vacant == 0:
+		s.vacant = max(1, m.now)
+	}
 	switch s.state {
 	case Listening, Back:
 		m.waited(s, connected)
@@ -27,7 +35,7 @@ func (m *Machine) review(s *seat) {
 		switch {
 		case c != nil && c.before(&s.own):
 			m.become(s, Following) // a better claim: the other way round it would be the other's turn
-		case !connected:
+		case !connected && m.now-s.alone > s.valid:
 			m.stepDown(s, ErrDeaf)
 		case m.unheard(s, c):
 			m.stepDown(s, ErrUnheard)
@@ -59,6 +67,8 @@ func (m *Machine) unheard(s *seat, rival *candidate) bool {
 // waited ends a time of listening, or of standing back.
 func (m *Machine) waited(s *seat, connected bool) {
 	switch {
+	case s.state == Back && s.mayEnd && connected && s.vacant > 0 && m.now-s.vacant > s.valid:
+		m.listen(s) // all stand back: then who hears the others again is the best there is
 	case m.now < s.until:
 	case s.state == Back:
 		m.listen(s)
@@ -106,6 +116,7 @@ func (m *Machine) stepDown(s *seat, why error) {
 	if s.state == Leading {
 		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
 	}
+	s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
 	s.own.beat.Reign = 0 // it is nobody's next because it led once
 	m.become(s, Back)
 }
@@ -134,6 +145,11 @@ func (m *Machine) mayRaise(s *seat) bool {
 		return m.hears(s, s.valid/2)
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
+}
+
+// another reports whether another candidate stands.
+func (m *Machine) another(s *seat) bool {
+	return slices.ContainsFunc(s.ranked, func(c *candidate) bool { return m.fresh(s, c) })
 }
 
 // first reports whether no valid candidate comes before this node.
@@ -183,6 +199,9 @@ func (m *Machine) beat(s *seat) {
 		m.send(s, true)
 	default:
 		s.beating = false
+		if !s.state.stands() && len(s.ranked) < s.most() {
+			m.send(s, true) // so few may lead that one of them could take its silence for its own deafness
+		}
 	}
 }
 

@@ -158,6 +158,10 @@ func (r *run) fault() {
 	case 6:
 		r.cutOneWay(r.w.Between(round, 40*round))
 	case 7:
+		if r.withdrawn || len(r.nodes) < 3 { // where all have withdrawn nobody leads, and nobody should
+			break
+		}
+		r.withdrawn = true
 		r.tell(n, "withdraws")
 		r.trouble(n)
 		n.step(gossip.Withdraw{Namespace: namespace, Why: "its user cannot work"})

@@ -30,6 +30,7 @@ type run struct {
 	packs     bool
 	quiet     bool          // the faults are over
 	parted    time.Duration // the last instant at which the crowd was parted
+	withdrawn bool          // a user has withdrawn its node
 	calmed    time.Duration // when the faults ended; 0: not yet, or there are none
 
 	judge
