@@ -71,9 +71,7 @@ func (m *Machine) rests(s *seat, by *peer, c *candidate) error {
 func (m *Machine) heard(s *seat, c *candidate) {
 	s.place(c)
 	s.heard = max(s.heard, c.made)
-	if c.beat.Leads {
-		s.top = max(s.top, c.beat.Reign)
-	}
+	s.top = max(s.top, c.beat.Reign, c.beat.Top)
 }
 
 // onward returns where a heartbeat goes: in an open namespace to everybody, with electors to the crowd only if its

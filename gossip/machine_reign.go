@@ -212,7 +212,7 @@ func (m *Machine) send(s *seat, wide bool) {
 		to = m.listed
 		s.wideAt = m.now + time.Duration(s.cfg.Crowd)*m.cfg.Round
 	}
-	s.own.beat.Wide, s.own.beat.Host = wide, m.cfg.Host
+	s.own.beat.Wide, s.own.beat.Host, s.own.beat.Top = wide, m.cfg.Host, s.top
 	s.own.said, s.own.made = m.say(s.cfg.Name, "", s.own.beat.Body()), m.now
 	if s.own.name == (wire.Name{}) {
 		s.own.name = s.own.said.Key().Name()

@@ -162,6 +162,8 @@ func (s *story) said(words []string) []wire.Said {
 			beat.Wide = false
 		case "reign":
 			beat.Reign, _ = strconv.ParseUint(value, 10, 64)
+		case "top":
+			beat.Top, _ = strconv.ParseUint(value, 10, 64)
 		case "seniority":
 			beat.Seniority = uint64(n)
 		case "age":

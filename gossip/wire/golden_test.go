@@ -27,7 +27,7 @@ func subject(from byte) (s Subject) {
 }
 
 func goldenHeartbeat() Heartbeat {
-	return Heartbeat{Reign: 7, Seniority: 9, Leads: true, Stands: true, Wide: true, Host: "host-1"}
+	return Heartbeat{Reign: 7, Top: 8, Seniority: 9, Leads: true, Stands: true, Wide: true, Host: "host-1"}
 }
 
 func goldenVote() Vote { return Vote{Leader: subject(5), Sequence: 3, Age: 2} }

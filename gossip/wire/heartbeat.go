@@ -7,6 +7,7 @@ import (
 // Heartbeat is the body of a statement by which a subject says that it is there, and whether it leads.
 type Heartbeat struct {
 	Reign     uint64 // in which the subject leads, or led last; 0: none
+	Top       uint64 // the highest reign that the subject has heard of, so that a newcomer does not take one again
 	Seniority uint64 // the larger the more senior
 	Leads     bool
 	Stands    bool   // it may be the next
@@ -20,7 +21,7 @@ const (
 
 	flagLeads, flagStands, flagWide = 1, 2, 4
 
-	heartbeatHead = 2 + 16
+	heartbeatHead = 2 + 24
 	voteHead      = 1 + 32 + 12
 )
 
@@ -37,6 +38,7 @@ func (h Heartbeat) Body() []byte {
 		}
 	}
 	b = binary.BigEndian.AppendUint64(b, h.Reign)
+	b = binary.BigEndian.AppendUint64(b, h.Top)
 	b = binary.BigEndian.AppendUint64(b, h.Seniority)
 	return append(b, h.Host...)
 }
@@ -50,10 +52,10 @@ func ReadHeartbeat(b []byte) (h Heartbeat, err error) {
 		return h, fault(ErrSize, "a host of %d bytes", len(b)-heartbeatHead)
 	}
 	h.Leads, h.Stands, h.Wide = b[1]&flagLeads > 0, b[1]&flagStands > 0, b[1]&flagWide > 0
-	h.Reign, h.Seniority = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:])
+	h.Reign, h.Top, h.Seniority = binary.BigEndian.Uint64(b[2:]), binary.BigEndian.Uint64(b[10:]), binary.BigEndian.Uint64(b[18:])
 	h.Host = string(b[heartbeatHead:])
-	if h.Reign > MostReign {
-		return Heartbeat{}, fault(ErrReign, "%d", h.Reign)
+	if max(h.Reign, h.Top) > MostReign {
+		return Heartbeat{}, fault(ErrReign, "%d", max(h.Reign, h.Top))
 	}
 	return h, nil
 }

@@ -131,14 +131,14 @@ func TestEveryFieldIsSigned(t *testing.T) {
 // A heartbeat with a reign above the last, or of another form, is refused.
 func TestBadBodies(t *testing.T) {
 	t.Parallel()
-	h := goldenHeartbeat()
-	h.Reign = MostReign + 1
+	h, top := goldenHeartbeat(), goldenHeartbeat()
+	h.Reign, top.Top = MostReign+1, MostReign+1
 	for name, c := range map[string]struct {
 		body []byte
 		want error
 	}{
-		"the reign": {h.Body(), ErrReign}, "nothing": {nil, ErrMalformed}, "a vote": {goldenVote().Body(), ErrMalformed},
-		"flags":    {append([]byte{heartbeatKind, 8}, make([]byte, 16)...), ErrMalformed},
+		"the reign": {h.Body(), ErrReign}, "the highest reign": {top.Body(), ErrReign}, "nothing": {nil, ErrMalformed}, "a vote": {goldenVote().Body(), ErrMalformed},
+		"flags":    {append([]byte{heartbeatKind, 8}, make([]byte, 24)...), ErrMalformed},
 		"the host": {Heartbeat{Host: strings.Repeat("h", MostName+1)}.Body(), ErrSize},
 	} {
 		if got, err := ReadHeartbeat(c.body); !errors.Is(err, c.want) || got != (Heartbeat{}) {
