@@ -23,6 +23,12 @@ func (m *Machine) review(s *seat) {
 	case s.vacant == 0:
 		s.vacant = max(1, m.now)
 	}
+	switch {
+	case !connected:
+		s.hearing = 0
+	case s.hearing == 0:
+		s.hearing = max(1, m.now)
+	}
 	switch s.state {
 	case Listening, Back:
 		m.waited(s, connected)
@@ -72,8 +78,9 @@ func (m *Machine) waited(s *seat, connected bool) {
 	case m.now < s.until:
 	case s.state == Back:
 		m.listen(s)
-	case connected || m.broken(ListenFirst):
+	case m.alone(s) || connected && m.now-s.hearing >= (listens-1)*s.beats || m.broken(ListenFirst):
 		m.become(s, Following)
+	case connected: // it has listened to nobody for most of the time
 	default:
 		m.become(s, Parted)
 	}

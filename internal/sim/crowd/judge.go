@@ -49,8 +49,9 @@ func (r *run) serves(n *node, is bool) {
 	r.pass()
 	n.serves = is
 	by := 1
-	if !is {
+	if n.back = r.w.Now(); !is {
 		by = -1
+		n.out = r.w.Now()
 	}
 	r.active += by
 	r.counts[n.believes.Leader] += by
@@ -159,7 +160,7 @@ func (r *run) raised(n *node, s gossip.Suggestion) {
 		r.top = s.Reign
 		r.stats["reigns"]++
 	}
-	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 {
+	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 || r.missed(n) {
 		return
 	}
 	for _, l := range r.leaders {
@@ -171,6 +172,21 @@ func (r *run) raised(n *node, s gossip.Suggestion) {
 			return
 		}
 	}
+}
+
+// missed reports whether a node had a reason to take a leader for dead: it was out of reach for a moment, too short to be
+// noticed, and the leader's next heartbeat is still to come; or most of its connections are cut, and the few others stall.
+func (r *run) missed(n *node) bool {
+	if r.w.Now()-n.back < 3*round && n.back-n.out < r.valid() {
+		return true
+	}
+	live := 0
+	for _, a := range n.arcs {
+		if a.up && !a.paused && !r.cut(a, n) {
+			live++
+		}
+	}
+	return r.cfg.Stalls && r.cfg.Loss > 5 && live < leastArcs
 }
 
 // works reports whether a leader is in service, and was for as long as it takes that all know it.

@@ -31,6 +31,7 @@ type node struct {
 	side                           int           // nodes of different sides do not hear each other
 	troubled                       time.Duration // the last instant at which something was wrong with it
 	believes                       gossip.Suggestion
+	out, back                      time.Duration // when it last left service, and came back
 	led                            time.Duration // when it began to lead
 	senior                         uint64
 	bytes                          int64
