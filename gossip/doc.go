@@ -43,7 +43,7 @@
 //   - claim-is-said: a heartbeat says whether its subject leads, and nobody else is believed to.
 //   - listen-first: a newcomer, and a node that was cut off, listens for three rounds; a node that hears nobody raises no
 //     reign.
-//   - elector-majority: an elector raises a reign only if it has heard a majority of them within half the validity.
+//   - elector-majority: an elector raises a reign only if it has heard a majority of them within two beats.
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
 //     user withdraws it, says so and stands back, each time for twice as long.
 //   - electors-only: with electors the claim of anybody else is refused.

@@ -54,6 +54,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	if !m.started {
 		m.start()
 	}
+	m.wakes()
 	switch in := in.(type) {
 	case Tick:
 		m.tick()
@@ -93,17 +94,27 @@ func (m *Machine) start() {
 	}
 }
 
+// wakes notes that this node stood still: it does not know what became of the others. The first input after that may be a
+// message that waited, and says little.
+func (m *Machine) wakes() {
+	for _, s := range m.order {
+		if m.now-m.ticked > s.valid/2 && s.state != Back && s.state != Bystander && s.paper == nil {
+			m.listen(s)
+			s.hearing = m.now
+		}
+	}
+	if m.now-m.ticked > m.cfg.Round {
+		m.ticked = m.now
+	}
+}
+
 // tick does what time alone does.
 func (m *Machine) tick() {
-	gap := m.now - m.ticked
 	m.ticked = m.now
 	for _, s := range m.order {
 		if s.paper != nil {
 			m.vote(s)
 			continue
-		}
-		if gap > s.valid/2 && s.state != Back && s.state != Bystander {
-			m.listen(s) // it stood still, and does not know what became of the others
 		}
 		m.lapse(s)
 		m.review(s)

@@ -97,7 +97,7 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		m.review(s)
 		return nil
 	}
-	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+s.valid // it goes on after its successor began
+	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid // it goes on after its successor began
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
 	if (late || double) && !c.named {
 		if !m.signed(said) {

@@ -148,8 +148,8 @@ func (m *Machine) mayRaise(s *seat) bool {
 		return true
 	}
 	if !s.open() {
-		// Half the validity: at a cut everybody lapses at one time, and those beyond it must have been missed by then.
-		return m.hears(s, s.valid/2)
+		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then.
+		return m.hears(s, 2*s.beats)
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }

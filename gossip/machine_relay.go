@@ -141,7 +141,7 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 		return nil // its own, come back
 	case !m.signed(said):
 		return ErrSignature
-	case m.madeAt(said) <= m.began+s.valid:
+	case m.madeAt(said) <= m.began+remembers*s.valid:
 		if said.Incarnation >= m.incarnation {
 			m.incarnation, m.sequence = said.Incarnation+1, 0
 		}

@@ -95,9 +95,12 @@ func (s *story) tell(words []string) (done []string) {
 			done = append(done, s.step(Tick{})...)
 		}
 		return done
-	case "freeze": // the process stands still
+	case "freeze", "still": // the process stands still; "still": its first input is not that time has passed
 		n, _ := strconv.Atoi(words[1])
 		s.now += time.Duration(n) * 100 * time.Millisecond
+		if words[0] == "still" {
+			return nil
+		}
 		return s.step(Tick{})
 	case "seniority":
 		n, _ := strconv.ParseUint(words[1], 10, 64)

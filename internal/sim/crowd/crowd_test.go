@@ -60,6 +60,7 @@ func TestFormerFaults(t *testing.T) {
 	t.Parallel()
 	for what, c := range map[string]crowd.Config{
 		"a mute elector took the reign of another one, came before it, and did not know that nobody heard it":           {Seed: 32, Nodes: 31, Electors: 5, Loss: 20, Rounds: 200},
+		"a frozen node read the beat of a follower first, and took the reign of a leader that lived":                    {Seed: 53, Nodes: 22, Loss: 20, Stalls: true, Rounds: 200},
 		"an elector ended its listening as it began to hear":                                                            {Seed: 112, Nodes: 6, Electors: 5, Loss: 5, Rounds: 200},
 		"an elector that had started again knew no reign, and took one that was over":                                   {Seed: 240, Nodes: 5, Electors: 3, Rounds: 200},
 		"a leader of two took the other one for dead, which stood back; a node without a connection had heard somebody": {Seed: 117, Nodes: 2, Stalls: true, Rounds: 200},

@@ -76,6 +76,9 @@ func (r *run) pause(n *node, is bool) {
 	r.pass()
 	n.paused = is
 	r.review(n)
+	if !is {
+		n.linked()
+	}
 }
 
 // side puts nodes on a side of their own, or back.
