@@ -33,6 +33,8 @@ type Moment struct {
 type Told struct {
 	Contract string
 	Sequence ledger.Sequence
+	Key      string       // its user's
+	Stage    sender.Stage // that begins for its user; empty: none
 	Moment
 }
 
@@ -82,7 +84,7 @@ func (c *contract) watch(p sender.Passage) {
 	}
 	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
 	if c.n.cfg.Told != nil {
-		c.n.cfg.Told(Told{c.address(), p.Sequence, m})
+		c.n.cfg.Told(Told{c.address(), p.Sequence, p.Key, p.Stage, m})
 	}
 }
 

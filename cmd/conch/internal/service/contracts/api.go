@@ -85,8 +85,9 @@ func (a *api) node() (running, error) {
 }
 
 // contract returns the one that a request names, in any case of letters.
-func (a *api) contract(r *http.Request) (declared, error) {
-	address := r.PathValue("address")
+func (a *api) contract(r *http.Request) (declared, error) { return a.find(r.PathValue("address")) }
+
+func (a *api) find(address string) (declared, error) {
 	all, _, _ := a.office.Contracts()
 	if at := slices.IndexFunc(all, func(d declared) bool { return strings.EqualFold(d.Address, address) }); at >= 0 {
 		return all[at], nil

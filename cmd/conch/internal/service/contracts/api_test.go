@@ -124,7 +124,13 @@ func newWorld() *world {
 
 func (w *world) handler(t testing.TB) http.Handler {
 	t.Helper()
-	return webtest.Site(t, w.logs, w.api.routes(), w.more).API()
+	return webtest.Site(t, w.logs, w.api.routes(), func(c *web.Config) {
+		c.Board = web.NewBoard()
+		c.Board.Offer(kindContract, w.api.selects)
+		if w.more != nil {
+			w.more(c)
+		}
+	}).API()
 }
 
 type exchange = webtest.Exchange[*world]

@@ -9,10 +9,21 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // names has the members' names, as the configuration gives them. A stranger's is its account.
 type names map[ledger.Account]string
+
+func namesIn(s Section) names {
+	n := names{}
+	for _, a := range s.contracts {
+		for _, name := range a.Members {
+			n[a.accountOf(name)] = name
+		}
+	}
+	return n
+}
 
 func (n names) of(a ledger.Account) string {
 	if name, known := n[a]; known || a == "" {
@@ -84,18 +95,21 @@ type Moment struct {
 	Why       string    `json:"why,omitempty"`
 }
 
+// fateOpen is the fate of what has not ended; the others are called as the stages that end it.
+const fateOpen = "open"
+
 func transactionOf(contract string, f sequencer.Found) Transaction {
 	t := Transaction{
-		ID: idOf(f.Sequence), Contract: contract, Key: f.Key, Request: requestOf(f.Payload), Deadline: f.Deadline, Fate: "open",
+		ID: idOf(f.Sequence), Contract: contract, Key: f.Key, Request: requestOf(f.Payload), Deadline: f.Deadline, Fate: fateOpen,
 		AcceptedAt: f.Accepted.UTC(),
 	}
 	if !f.Ended {
 		return t
 	}
-	t.Fate, t.Why = "reverted", f.Result.Why
+	t.Fate, t.Why = string(sender.StageReverted), f.Result.Why
 	if f.Result.Confirmed {
 		attempt := f.Result.Assembled.String()
-		t.Fate, t.Attempt = "confirmed", &attempt
+		t.Fate, t.Attempt = string(sender.StageConfirmed), &attempt
 	}
 	if f.Result.Block > 0 {
 		t.Block = &f.Result.Block
