@@ -14,6 +14,13 @@ import (
 // runs runs conch contract, and returns what it prints.
 func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
 	t.Helper()
+	out, _, err = speaks(t, asJSON, args...)
+	return out, err
+}
+
+// speaks is runs, with what it says on stderr.
+func speaks(t *testing.T, asJSON bool, args ...string) (out, said string, err error) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := (&shell{&cli.Shell{World: cli.World{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }}, JSON: asJSON}}).contract()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -21,7 +28,7 @@ func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
 	cmd.SetErr(&stderr)
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(t.Context())
-	return stdout.String(), err
+	return stdout.String(), stderr.String(), err
 }
 
 func member(name string, n int) string { return fmt.Sprintf("%s=0x%040x", name, n) }
@@ -141,9 +148,13 @@ func TestWhatIsPrinted(t *testing.T) {
 			}
 		}
 	}
+	out, said, err := speaks(t, false, "send", "0xc0", "--request", "{}", "--wait", "--node", aNode(t, "confirmed", "").URL)
+	if err != nil || strings.Count(out, "dispatched, with north") != 0 || strings.Count(said, "07 ") != 1 || strings.Count(said, "dispatched, with north") != 1 {
+		t.Errorf("a wait printed %s and said %s, %v, want each step once", out, said, err)
+	}
 	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer mute.Close()
-	out, err := runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
+	out, err = runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
 	if err == nil || !strings.Contains(err.Error(), "--key mine") || out != "" {
 		t.Errorf("without an answer: %v, want how to ask again", err)
 	}
