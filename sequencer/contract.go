@@ -107,10 +107,14 @@ func headOf(ctx context.Context, l Ledger, patience time.Duration) (uint64, erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	head, _, err := l.Head(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errAway, err)
+	return head, away(err)
+}
+
+func away(err error) error {
+	if err == nil {
+		return nil
 	}
-	return head, nil
+	return fmt.Errorf("%w: %w", errAway, err)
 }
 
 // lineage is drawn at each start, and is never 0.
@@ -284,27 +288,8 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 		if err == nil {
 			read(f)
 		}
-		return err
+		return away(err)
 	})
-}
-
-// insist does something until it succeeds or the node stops, more and more rarely. ErrOver stops the node.
-func (n *Node) insist(what, contract string, do func(context.Context) error) {
-	for wait := 100 * time.Millisecond; n.ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
-		err := do(n.ctx)
-		if err == nil || n.ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, ErrOver) {
-			n.end(err)
-			return
-		}
-		n.cfg.Log.Warn(what, "contract", contract, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-n.ctx.Done():
-		}
-	}
 }
 
 func (c *contract) nudge() {

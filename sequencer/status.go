@@ -14,6 +14,7 @@ import (
 type Status struct {
 	Contract    string
 	Head, Final uint64         // of the ledger, as this node follows it
+	Unread      string         // why Final is not known, and so neither range nor coordinator; empty if it is
 	Range       ranking.Range  // by its own height
 	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
 	Next        ledger.Account // for the range after it
@@ -51,20 +52,24 @@ func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, er
 
 // Status returns what the node knows of a contract. One that sleeps is woken for it.
 func (n *Node) Status(ctx context.Context, address string) (Status, error) {
-	return ask(ctx, n, address, func(p *place, answer func(Status)) {
-		n.with(p, 0, func(c *contract) { answer(c.status()) })
+	return ask(ctx, n, address, func(p *place, answer func(Status)) bool {
+		return n.with(p, 0, func(c *contract) { answer(c.status()) })
 	})
 }
 
 // Look is Status, but wakes nobody and waits for no database or chain: of a contract that sleeps it tells what it was when
-// it fell asleep, and of one that could not be read yet the name alone.
+// it fell asleep, and of one that could not be read yet why.
 func (n *Node) Look(ctx context.Context, address string) (Status, error) {
-	return ask(ctx, n, address, func(p *place, answer func(Status)) {
+	return ask(ctx, n, address, func(p *place, answer func(Status)) bool {
+		s := p.last
 		if p.open != nil {
-			answer(p.open.status())
-		} else {
-			answer(p.last)
+			s = p.open.status()
 		}
+		if s.Final == 0 {
+			s.Unread = p.unread()
+		}
+		answer(s)
+		return true
 	})
 }
 
@@ -78,6 +83,9 @@ func (c *contract) status() Status {
 	if c.coordinator != nil {
 		own := c.coordinator.Status()
 		s.Coordinates = &own
+	}
+	if final == 0 {
+		s.Unread = "no block of it is final yet"
 	}
 	for _, a := range c.set.Declared.Members {
 		if a != c.n.cfg.Self {

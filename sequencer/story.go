@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -91,29 +90,8 @@ func (c *contract) watch(p sender.Passage) {
 // Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
 // stories of its newest intents; of others there is none.
 func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
-	return ask(ctx, n, address, func(p *place, answer func([]Moment)) { answer(slices.Clone(n.chronicle.stories[storyKey{p, s}])) })
-}
-
-// ask has the loop read something of a contract, which answers once.
-func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
-	p, err := n.find(ctx, address)
-	if err != nil {
-		return told, err
-	}
-	done := make(chan T, 1)
-	select {
-	case n.tasks <- func() { read(p, func(t T) { done <- t }) }:
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, ctx.Err()
-	}
-	select {
-	case told = <-done:
-		return told, nil
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, fmt.Errorf("the node is busy: %w", ctx.Err())
-	}
+	return ask(ctx, n, address, func(p *place, answer func([]Moment)) bool {
+		answer(slices.Clone(n.chronicle.stories[storyKey{p, s}]))
+		return true
+	})
 }

@@ -105,12 +105,13 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 	}
 	err := a.Fields([][2]string{
 		{"address", k.Address},
-		{"chain", fmt.Sprintf("%s, head %d, final %d", k.Chain, k.Head, k.Final)},
+		{"chain", k.heights()},
 		{"domain", k.Domain},
 		{"endorsed", fmt.Sprintf("by %d of %d members", k.Endorsements, len(k.Members))},
 		{"warning", k.Warning},
-		{"range", fmt.Sprintf("%d, of %d blocks", k.Range, k.RangeSize)},
-		{"coordinator", k.Coordinator + ", then " + k.Next},
+		{"not read", k.Unread},
+		{"range", k.ranges()},
+		{"coordinator", k.coordinators()},
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
 	})
@@ -137,6 +138,31 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 	return a.Table("MEMBER\tACCOUNT\tFINAL\tHEARD", rows)
 }
 
+func (k Contract) heights() string {
+	text := k.Chain
+	if k.Head != nil {
+		text += fmt.Sprintf(", head %d", *k.Head)
+	}
+	if k.Final != nil {
+		text += fmt.Sprintf(", final %d", *k.Final)
+	}
+	return text
+}
+
+func (k Contract) ranges() string {
+	if k.Range == nil {
+		return fmt.Sprintf("of %d blocks", k.RangeSize)
+	}
+	return fmt.Sprintf("%d, of %d blocks", *k.Range, k.RangeSize)
+}
+
+func (k Contract) coordinators() string {
+	if k.Coordinator == nil || k.Next == nil {
+		return ""
+	}
+	return *k.Coordinator + ", then " + *k.Next
+}
+
 func counted(all map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -148,6 +174,10 @@ func counted(all map[string]int) string {
 // table prints contracts.
 func (a *shell) table(all []json.RawMessage) error {
 	return cli.Entries(a.Shell, all, "ADDRESS\tCHAIN\tDOMAIN\tMEMBERS\tCOORDINATOR\tOPEN", func(k Contract) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), k.Coordinator, cli.OrDash(counted(k.Open)))
+		coordinator := "not read yet"
+		if k.Coordinator != nil {
+			coordinator = *k.Coordinator
+		}
+		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, cli.OrDash(counted(k.Open)))
 	})
 }

@@ -145,12 +145,13 @@ type Contract struct {
 	Domain       string         `json:"domain"`
 	Endorsements int            `json:"endorsements"`
 	Warning      string         `json:"warning,omitempty"`
-	Head         uint64         `json:"head"`
-	Final        uint64         `json:"final"`
-	Range        uint64         `json:"range"`
+	Head         *uint64        `json:"head"`
+	Final        *uint64        `json:"final"` // null with range and coordinators while no final block is known
+	Unread       string         `json:"unread,omitempty"`
+	Range        *uint64        `json:"range"`
 	RangeSize    uint64         `json:"range_size"`
-	Coordinator  string         `json:"coordinator"`
-	Next         string         `json:"next_coordinator"`
+	Coordinator  *string        `json:"coordinator"`
+	Next         *string        `json:"next_coordinator"`
 	Open         map[string]int `json:"open"`         // of this node's transactions, by state
 	Coordinating map[string]int `json:"coordinating"` // what this node coordinates, by stage
 	Missing      int            `json:"missing"`
@@ -170,8 +171,15 @@ type Member struct {
 
 func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
 	c := Contract{
-		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: d.Warning(), Head: s.Head, Final: s.Final,
-		Range: uint64(s.Range), RangeSize: d.Range, Coordinator: n.of(s.Coordinator), Next: n.of(s.Next), Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: d.Warning(), Unread: s.Unread,
+		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+	}
+	if s.Head > 0 {
+		c.Head = &s.Head
+	}
+	if s.Unread == "" {
+		at, named, next := uint64(s.Range), n.of(s.Coordinator), n.of(s.Next)
+		c.Final, c.Range, c.Coordinator, c.Next = &s.Final, &at, &named, &next
 	}
 	if s.Coordinates != nil {
 		c.Coordinating = s.Coordinates.Stages
@@ -187,7 +195,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 			m.Final, m.HeardAt = &h.Final, &at
 		}
 		if m.This {
-			m.Final = &s.Final
+			m.Final = c.Final
 		}
 		c.Members = append(c.Members, m)
 	}
