@@ -38,7 +38,8 @@ type contract struct {
 	patience    time.Duration
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
-	asking      *asking                  // who hands an intent in, in this step
+	pace        pace
+	asking      *asking // who hands an intent in, in this step
 	asks        map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep

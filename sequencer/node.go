@@ -80,7 +80,7 @@ func New(cfg Config) (*Node, error) {
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, beats: map[ledger.Account][]wire.Pulse{},
 		serving:   map[ledger.Account]int{},
-		chronicle: newChronicle(), outages: outages{all: map[cause]*outage{}},
+		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a

@@ -3,6 +3,7 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 	ofChain = "chain"
 	ofStore = "store"
 	ofOther = "other"
+	ofDeep  = "deep"
 )
 
 // causeOf returns what the error of a contract is about.
@@ -37,14 +39,30 @@ func (n *Node) causeOf(contract string, err error) cause {
 		return cause{kind: ofStore}
 	case errors.Is(err, ledger.ErrOther):
 		return cause{kind: ofOther, contract: contract}
+	case errors.Is(err, ledger.ErrDeep):
+		return cause{kind: ofDeep, chain: p.set.Declared.Chain}
 	}
 	return cause{kind: ofChain, chain: p.set.Declared.Chain}
 }
 
+// Outages returns how often contracts had to wait since the node was made: "chain" for one that is away, "deep" for one that
+// went back below a final block, "other" for a contract that is another one on its chain, "store" for the database. An outage
+// is counted once for all contracts that wait for the same.
+func (n *Node) Outages() map[string]uint64 {
+	n.outages.mu.Lock()
+	defer n.outages.mu.Unlock()
+	return maps.Clone(n.outages.times)
+}
+
 // outages are what contracts wait for now.
 type outages struct {
-	mu  sync.Mutex
-	all map[cause]*outage
+	mu    sync.Mutex
+	all   map[cause]*outage
+	times map[string]uint64 // that one has begun, by kind
+}
+
+func newOutages() outages {
+	return outages{all: map[cause]*outage{}, times: map[string]uint64{ofChain: 0, ofStore: 0, ofOther: 0, ofDeep: 0}}
 }
 
 type outage struct {
@@ -65,6 +83,7 @@ func (o *outages) begins(now time.Duration, before *cause, of cause, what, contr
 	if one == nil {
 		one = &outage{waiting: map[string]int{}, began: now}
 		o.all[of] = one
+		o.times[of.kind]++
 	}
 	if one.what, one.example, one.err = what, contract, err; before == nil {
 		one.waiting[contract]++
@@ -151,6 +170,8 @@ func (n *Node) complain() {
 		switch of.kind {
 		case ofOther:
 			n.cfg.Log.Error("a contract on its chain is another one, and this node takes no part in it", "contract", of.contract, "error", one.err)
+		case ofDeep:
+			n.cfg.Log.Error("A CHAIN WENT BACK BELOW A FINAL BLOCK, or its endpoint is left behind: its contracts wait until it has what was final", "chain", of.chain, "contracts", len(one.waiting), "contract", one.example, "error", one.err)
 		case ofChain:
 			n.cfg.Log.Error("the contracts of a chain wait for it", "chain", of.chain, "contracts", len(one.waiting), "contract", one.example, "what", one.what, "error", one.err)
 		default:
@@ -165,7 +186,7 @@ func (n *Node) goOn(of cause, one *outage) {
 	switch of.kind {
 	case ofOther:
 		n.cfg.Log.Info("a contract on its chain is the declared one now", "contract", of.contract, "after", after)
-	case ofChain:
+	case ofChain, ofDeep:
 		n.cfg.Log.Info("a chain is back, and its contracts go on", "chain", of.chain, "contracts", one.most, "after", after)
 	default:
 		n.cfg.Log.Info("the store is back, and contracts go on", "after", after)

@@ -160,27 +160,38 @@ func TestADeadChainIsOneLine(t *testing.T) {
 			t.Errorf("after it was refused: %v", err)
 		}
 	}
+	if got := m.node.Outages(); got["chain"] != 1 || got["other"] != 0 || got["deep"] != 0 {
+		t.Errorf("the outages are counted as %v, want one of a chain", got)
+	}
 	until(m.ctx, t, "it is read", func() bool {
 		s, err := m.node.Status(m.ctx, "contract 0")
 		return err == nil && s.Unread == "" && s.Final > 0
 	})
 }
 
-// A contract that is another one on its chain is named, and hides no outage of the chain.
+// A contract that is another one on its chain is named, a chain that went back below a final block is told as such, and
+// neither hides the other or an outage of the chain. Each is counted.
 func TestAnotherContractIsNamed(t *testing.T) {
 	t.Parallel()
-	m := newMany(t, 3, func(i int) error {
-		if i == 1 {
+	m := newMany(t, 4, func(i int) error {
+		switch i {
+		case 1:
 			return fmt.Errorf("%w: range_size is 60 there and 50 here", ledger.ErrOther)
+		case 3:
+			return fmt.Errorf("%w: to block 5, and block 7 was final", ledger.ErrDeep)
 		}
 		return errors.New("connection refused")
 	})
-	until(m.ctx, t, "both are told", func() bool {
+	until(m.ctx, t, "all are told", func() bool {
 		return len(m.log.with("a contract on its chain is another one", `contract="contract 1"`, "range_size is 60")) == 1 &&
-			len(m.log.with("the contracts of a chain wait for it", "contracts=2", "connection refused")) == 1
+			len(m.log.with("the contracts of a chain wait for it", "contracts=2", "connection refused")) == 1 &&
+			len(m.log.with("WENT BACK BELOW A FINAL BLOCK", "chain=1337", "contracts=1", "block 7 was final")) == 1
 	})
+	if got := m.node.Outages(); got["chain"] != 1 || got["other"] != 1 || got["deep"] != 1 {
+		t.Errorf("the outages are counted as %v, want one of each", got)
+	}
 	m.off.Store(false)
-	until(m.ctx, t, "both ends are told", func() bool {
+	until(m.ctx, t, "the ends are told", func() bool {
 		return len(m.log.with("a chain is back", "contracts=2")) == 1 && len(m.log.with("is the declared one now", `contract="contract 1"`)) == 1
 	})
 }

@@ -19,6 +19,7 @@ type Status struct {
 	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
 	Next        ledger.Account // for the range after it
 	Intents     map[string]int // of this node, by their states
+	Takes       uint64         // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
 	Coordinates *coordinator.Status
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
@@ -64,6 +65,12 @@ func (n *Node) Look(ctx context.Context, address string) (Status, error) {
 		s := p.last
 		if p.open != nil {
 			s = p.open.status()
+		} else {
+			heard := map[ledger.Account]Heard{}
+			for _, h := range s.Members {
+				heard[h.Account] = h
+			}
+			s.Members = n.membersOf(p.set, heard)
 		}
 		if s.Final == 0 {
 			s.Unread = p.unread()
@@ -77,7 +84,7 @@ func (c *contract) status() Status {
 	head, final := c.sender.Height()
 	r := c.committee.RangeOf(final)
 	s := Status{
-		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()),
+		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()), Takes: c.pace.blocks(),
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
 	if c.coordinator != nil {
@@ -87,14 +94,20 @@ func (c *contract) status() Status {
 	if final == 0 {
 		s.Unread = "no block of it is final yet"
 	}
-	for _, a := range c.set.Declared.Members {
-		if a != c.n.cfg.Self {
-			h := c.heard[a]
-			h.Account, h.Differs = a, c.n.differ.has(c.address(), a)
-			s.Members = append(s.Members, h)
+	s.Members = c.n.membersOf(c.set, c.heard)
+	return s
+}
+
+// membersOf returns the other members of a contract, with what was heard of them.
+func (n *Node) membersOf(k *Contract, heard map[ledger.Account]Heard) (all []Heard) {
+	for _, a := range k.Declared.Members {
+		if a != n.cfg.Self {
+			h := heard[a]
+			h.Account, h.Differs = a, n.differ.has(k.Declared.Address, a)
+			all = append(all, h)
 		}
 	}
-	return s
+	return all
 }
 
 // hears notes a member's height. It may say anything: the height is for the operator alone.

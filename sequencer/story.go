@@ -75,6 +75,10 @@ func (c *contract) watch(p sender.Passage) {
 	if p.From == p.To && p.To != sender.Accepted {
 		return
 	}
+	head, _ := c.sender.Height()
+	if c.pace.note(p.Sequence, p.To, head, c.set.Declared.Range) {
+		c.n.cfg.Log.Warn("the range of a contract is shorter than ten times what an intent takes: much of the work moves to another coordinator before it is done", "contract", c.address(), "range", c.set.Declared.Range, "blocks", c.pace.blocks())
+	}
 	m := Moment{At: time.Now(), Event: p.Event, State: p.To.String(), With: p.With, Assembled: p.Assembled, Block: p.Block, Why: p.Why}
 	for _, place := range p.Endorsers {
 		if members := c.set.Declared.Members; place < len(members) {

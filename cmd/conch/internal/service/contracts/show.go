@@ -150,10 +150,14 @@ func (k Contract) heights() string {
 }
 
 func (k Contract) ranges() string {
-	if k.Range == nil {
-		return fmt.Sprintf("of %d blocks", k.RangeSize)
+	text := fmt.Sprintf("of %d blocks", k.RangeSize)
+	if k.Range != nil {
+		text = fmt.Sprintf("%d, ", *k.Range) + text
 	}
-	return fmt.Sprintf("%d, of %d blocks", *k.Range, k.RangeSize)
+	if k.Takes != nil {
+		text += fmt.Sprintf("; a transaction takes %d", *k.Takes)
+	}
+	return text
 }
 
 func (k Contract) coordinators() string {

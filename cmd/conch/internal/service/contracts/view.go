@@ -3,6 +3,7 @@ package contracts
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -150,6 +151,7 @@ type Contract struct {
 	Unread       string         `json:"unread,omitempty"`
 	Range        *uint64        `json:"range"`
 	RangeSize    uint64         `json:"range_size"`
+	Takes        *uint64        `json:"takes"` // blocks that a transaction takes; null: not measured
 	Coordinator  *string        `json:"coordinator"`
 	Next         *string        `json:"next_coordinator"`
 	Open         map[string]int `json:"open"`         // of this node's transactions, by state
@@ -169,10 +171,25 @@ type Member struct {
 	Differs     bool       `json:"differs"`  // it has another declaration of the contract
 }
 
+// warningOf says what is dangerous or slow about a contract in which a transaction takes so many blocks.
+func warningOf(d ledger.Contract, takes uint64) string {
+	declared := d.Warning()
+	if d.Range >= ledger.ShortRange*takes {
+		return declared
+	}
+	if declared != "" {
+		declared += "; "
+	}
+	return declared + fmt.Sprintf("a transaction takes %d blocks here, and a range of %d is shorter than %d times that: much of the work moves to another coordinator before it is done", takes, d.Range, ledger.ShortRange)
+}
+
 func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
 	c := Contract{
-		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: d.Warning(), Unread: s.Unread,
+		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
 		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+	}
+	if s.Takes > 0 {
+		c.Takes = &s.Takes
 	}
 	if s.Head > 0 {
 		c.Head = &s.Head
