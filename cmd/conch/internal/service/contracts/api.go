@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer"
@@ -24,7 +23,6 @@ const (
 	pathTransaction  = pathTransactions + "/{id}"
 
 	maxRequest  = 300 << 10       // bytes of a body
-	maxKey      = 200             // bytes of an idempotency key
 	webPatience = 5 * time.Second // how long one request waits for the node and its database
 )
 
@@ -159,19 +157,10 @@ type requestBody struct {
 }
 
 func (b requestBody) check() error {
-	switch {
-	case len(b.Request) == 0:
+	if len(b.Request) == 0 {
 		return &web.FieldError{Field: "request", Text: "is missing: write what the domain of the contract takes"}
-	case len(b.Key) > maxKey || strings.ContainsRune(b.Key, 0):
-		return &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
-	case strings.ContainsRune(b.Key, utf8.RuneError): // different keys may have been decoded to this one
-		return &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
 	}
-	return nil
-}
-
-type accepted struct {
-	ID string `json:"id"`
+	return web.CheckKey(b.Key)
 }
 
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node running, d declared) error {
@@ -193,8 +182,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node runni
 	}
 	id := idOf(s)
 	a.log.InfoContext(r.Context(), "intent accepted", slog.String("contract", d.Address), slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
-	w.Header().Set("Location", pathContracts+"/"+d.Address+"/transactions/"+id)
-	return web.Answer(w, http.StatusAccepted, accepted{id})
+	return web.Accepted(w, pathContracts+"/"+d.Address+"/transactions", id)
 }
 
 func (a *api) getTransactions(w http.ResponseWriter, r *http.Request, node running, d declared) error {
