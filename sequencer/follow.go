@@ -15,6 +15,9 @@ import (
 func (c *contract) follow() {
 	after := c.after
 	c.n.insistOn("the ledger cannot be followed", c.address(), func(_ context.Context, well func()) error {
+		if c.ctx.Err() != nil {
+			return errNoMore
+		}
 		err := c.set.Ledger.Follow(c.ctx, after, func(in any) {
 			well()
 			switch in := in.(type) {

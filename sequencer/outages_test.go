@@ -80,18 +80,25 @@ type many struct {
 	node *sequencer.Node
 	log  *lines
 	off  *atomic.Bool
-	ctx  context.Context //nolint:containedctx // of the test
+
+	chains []*sequencer.Chain
+	ctx    context.Context //nolint:containedctx // of the test
 }
 
 func newMany(t *testing.T, count int, why func(i int) error) *many {
 	t.Helper()
+	return newManyThatSleep(t, count, time.Minute, why)
+}
+
+func newManyThatSleep(t *testing.T, count int, after time.Duration, why func(i int) error) *many {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	m := &many{log: &lines{}, off: new(atomic.Bool), ctx: ctx}
+	m := &many{log: &lines{}, off: new(atomic.Bool), ctx: ctx, chains: make([]*sequencer.Chain, count)}
 	m.off.Store(true)
 	self, other := account("member-1"), account("member-2")
 	cfg := sequencer.Config{
 		Self: self, Keys: key("member-1"), Peers: map[ledger.Account]string{other: "member-2"}, Store: sequencer.NewMemory(), Secret: [32]byte{1},
-		Tick: 5 * time.Millisecond, Log: slog.New(slog.NewTextHandler(m.log, nil)), Transport: memory.New(1).Join("member-1"),
+		Tick: 5 * time.Millisecond, SleepAfter: after, Log: slog.New(slog.NewTextHandler(m.log, nil)), Transport: memory.New(1).Join("member-1"),
 	}
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)
@@ -102,6 +109,7 @@ func newMany(t *testing.T, count int, why func(i int) error) *many {
 		}
 		chain := sequencer.NewChain(declared, ledger.Plain{})
 		running.Go(func() { chain.Run(ctx, 5*time.Millisecond) })
+		m.chains[i] = chain
 		cfg.Contracts = append(cfg.Contracts, sequencer.Contract{
 			Declared: declared, Rules: notes.New(self), Scheme: ledger.Plain{}, NudgeAfter: 20 * time.Millisecond, Ledger: broken{chain, m.off, why(i)},
 		})
@@ -121,15 +129,15 @@ func TestADeadChainIsOneLine(t *testing.T) {
 	const count = 300
 	m := newMany(t, count, func(int) error { return errors.New("connection refused") })
 	const waits, back = "the contracts of a chain wait for it", "a chain is back"
-	until(m.ctx, t, "the outage is told", func() bool { return len(m.log.with(waits)) > 0 })
-	if told := m.log.with(waits, "chain=1337", fmt.Sprint("contracts=", count), "connection refused"); len(told) != 1 {
-		t.Errorf("the outage of a chain with %d contracts is told as %q", count, m.log.with(""))
+	until(m.ctx, t, "the outage is told", func() bool { return len(m.log.with(waits, "chain=1337", "contracts=", "connection refused")) > 0 })
+	for i := range count {
+		until(m.ctx, t, "each contract shows why it is not read", func() bool {
+			s, err := m.node.Look(m.ctx, fmt.Sprint("contract ", i))
+			return err == nil && s.Final == 0 && strings.Contains(s.Unread, "connection refused")
+		})
 	}
-	for _, i := range []int{0, count - 1} {
-		s, err := m.node.Look(m.ctx, fmt.Sprint("contract ", i))
-		if err != nil || s.Final != 0 || !strings.Contains(s.Unread, "connection refused") {
-			t.Errorf("contract %d shows %+v, %v, want why it is not read", i, s, err)
-		}
+	if told := m.log.with(""); len(told) != 1 {
+		t.Errorf("the outage of a chain with %d contracts is told as %q", count, told)
 	}
 	var unread *sequencer.UnreadError
 	for what, do := range map[string]func(ctx context.Context) error{
@@ -213,4 +221,25 @@ func TestAChainThatGoesAway(t *testing.T) {
 	})
 	m.off.Store(false)
 	until(m.ctx, t, "its end is told", func() bool { return len(m.log.with("a chain is back")) == 1 })
+}
+
+// A contract that falls asleep while its chain is away waits no more; that is not taken for the end of the outage.
+func TestAChainIsNotBackSinceNobodyAsks(t *testing.T) {
+	t.Parallel()
+	m := newManyThatSleep(t, 1, 1500*time.Millisecond, func(int) error { return errors.New("connection refused") })
+	m.off.Store(false)
+	if _, err := m.node.Status(m.ctx, "contract 0"); err != nil {
+		t.Fatal(err)
+	}
+	m.off.Store(true)
+	_ = m.chains[0].Nudge(m.ctx) // it is always taken; the block ends what follows the chain
+	until(m.ctx, t, "the outage is told", func() bool { return len(m.log.with("the contracts of a chain wait for it")) > 0 })
+	until(m.ctx, t, "it sleeps", func() bool { return m.node.Awake() == 0 })
+	m.off.Store(false)
+	if _, err := m.node.Status(m.ctx, "contract 0"); err != nil { // what ended with its sleep is over by then
+		t.Fatal(err)
+	}
+	if told := m.log.with("a chain is back"); len(told) > 0 {
+		t.Errorf("the log says %q", told)
+	}
 }

@@ -45,16 +45,14 @@ const maxKey = 200 // bytes of an idempotency key
 
 // CheckKey refuses an idempotency key that could be taken for another one.
 func CheckKey(key string) error {
-	fault := ""
 	switch {
 	case len(key) > maxKey || strings.ContainsRune(key, 0):
-		fault = "is not a text of up to 200 bytes"
+		return &FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
 	case strings.ContainsRune(key, utf8.RuneError): // different keys may have been decoded to this one
-		fault = "has the character U+FFFD, which replaces invalid ones"
+		return &FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
 	default:
 		return nil
 	}
-	return &FieldError{Field: "idempotency_key", Text: fault}
 }
 
 // Accepted answers that something is stored and will be carried out: with its ID, and its path.
