@@ -236,10 +236,30 @@ func TestAChainIsNotBackSinceNobodyAsks(t *testing.T) {
 	until(m.ctx, t, "the outage is told", func() bool { return len(m.log.with("the contracts of a chain wait for it")) > 0 })
 	until(m.ctx, t, "it sleeps", func() bool { return m.node.Awake() == 0 })
 	m.off.Store(false)
-	if _, err := m.node.Status(m.ctx, "contract 0"); err != nil { // what ended with its sleep is over by then
-		t.Fatal(err)
-	}
+	until(m.ctx, t, "it waits no more", func() bool { return m.node.Waiting() == 0 })
 	if told := m.log.with("a chain is back"); len(told) > 0 {
 		t.Errorf("the log says %q", told)
+	}
+}
+
+// What finds no room while a contract cannot be read is refused at once, and is not done.
+func TestTooMuchWaits(t *testing.T) {
+	t.Parallel()
+	m := newMany(t, 1, func(int) error { return errors.New("connection refused") })
+	ctx, cancel := context.WithCancel(m.ctx)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	defer cancel()
+	for range 10_000 {
+		asking.Go(func() { _, _ = m.node.Status(ctx, "contract 0") })
+	}
+	until(m.ctx, t, "a user is told that too much waits", func() bool {
+		short, stop := context.WithTimeout(m.ctx, 20*time.Millisecond)
+		defer stop()
+		_, err := m.node.Submit(short, "contract 0", "k", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0)
+		return errors.Is(err, sequencer.ErrBusy)
+	})
+	if err := m.node.Cancel(m.ctx, "contract 0", ledger.Sequence{}); !errors.Is(err, sequencer.ErrBusy) {
+		t.Errorf("a cancellation: %v, want ErrBusy", err)
 	}
 }

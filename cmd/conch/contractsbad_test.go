@@ -52,7 +52,7 @@ func TestABadNeighbourHurtsNobodyElse(t *testing.T) {
 		t.Error("bank says that east differs, which has the same declaration")
 	}
 	stranger, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}).DialContext(t.Context(), "tcp", bank.front.Addr())
-	if err == nil {                                                                                                                                              // the server judges after the client has finished
+	if err == nil { // the server judges after the client has finished
 		_, err = stranger.Read(make([]byte, 1))
 		_ = stranger.Close()
 	}
