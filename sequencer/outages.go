@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -149,10 +150,7 @@ func (n *Node) insistOn(what, contract string, do func(ctx context.Context, well
 		n.outages.begins(n.now(), waits, of, what, contract, err)
 		waits = &of
 		n.cfg.Log.Debug(what, "contract", contract, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-n.ctx.Done():
-		}
+		_ = pause.For(n.ctx, wait)
 	}
 	over(n.ctx.Err() == nil)
 }
