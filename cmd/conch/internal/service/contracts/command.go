@@ -18,7 +18,7 @@ func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s
 type shell struct{ *cli.Shell }
 
 func (a *shell) contract() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "contract",
 		Short: "private contracts: create one, and send and follow its transactions",
 		Long: `contract asks a node over its API. Each organisation asks its own node, which owns what its
@@ -27,13 +27,7 @@ no effect.`,
 		Example: `  conch contract list
   conch contract send 0x5fbd… --request '{"pay": {"from": "office", "to": "baker", "amount": 30}}' --wait
   conch contract show 0x5fbd…`,
-		Args: cli.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("contract needs one of deploy, show, send, list: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.deploy(), a.showContract(), a.send(), a.listContracts())
-	return cmd
+	}, a.deploy(), a.showContract(), a.send(), a.listContracts())
 }
 
 func (a *shell) listContracts() *cobra.Command {

@@ -43,7 +43,7 @@ func Commands(s *cli.Shell) []*cobra.Command {
 type shell struct{ *cli.Shell }
 
 func (a *shell) tx() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "tx",
 		Short: "send transactions through a node, and see what became of them",
 		Long: `tx asks a node over its API. Any node accepts a transaction. The node that leads its
@@ -51,13 +51,7 @@ account gives it a nonce, signs, stores and sends it; a successor continues. tx 
 use a database, so --db has no effect.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
   conch tx list --fate queued`,
-		Args: cli.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("tx needs one of send, show, list, cancel: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.txSend(), a.txShow(), a.txList(), a.txCancel())
-	return cmd
+	}, a.txSend(), a.txShow(), a.txList(), a.txCancel())
 }
 
 // sendRequest asks a node to accept a transaction, one for all requests with the same key.
