@@ -16,6 +16,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/chaos"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
@@ -26,6 +27,9 @@ func (l lab) chaos() *cobra.Command {
 	cfg := chaos.Config{}
 	var takeover string
 	var only []string
+	var sequencer bool
+	var logs string
+	var intents int
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "hurt real processes and their database while they work, and see that exactly one acts",
@@ -45,13 +49,28 @@ Equal seeds give equal plans, not equal runs. It touches no database but its own
 leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
 it early, with the verdict.
 
+With --sequencer five organisations share a private contract instead, each with a
+conch node, a database, an account and an identity of its own, on one private chain.
+Payments on notes that all want flow from all five, and an attacker watches the
+chain's pool: it copies what it sees, as a stranger and with the key of one member,
+and sends it first. At the end the ledger decides: whether any payment landed twice,
+whether anything accepted was lost or told wrongly or was ended by somebody else,
+whether the money is there, whether the attacker landed anything, and whether one node
+that is behind held up the others.
+
 The kinds of faults:
 
-` + kindList(),
+` + kindList() + `
+
+With --sequencer:
+
+` + sequencerKinds(),
 		Example: `  conch chaos
   conch chaos --faults 200 --seed 7 --json > chaos.json
   conch chaos --faults 20 --only kill9 --only stop-long
-  conch chaos --faults 30 --takeover fast --only silent --only backend`,
+  conch chaos --faults 30 --takeover fast --only silent --only backend
+  conch chaos --sequencer --faults 40
+  conch chaos --sequencer --faults 100 --intents 2000 --seed 7 --logs /tmp/logs`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
@@ -63,6 +82,9 @@ The kinds of faults:
 	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
 	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
 	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
+	flags.BoolVar(&sequencer, "sequencer", false, "hurt five organisations that share a private contract")
+	flags.IntVar(&intents, "intents", 0, "with --sequencer: at least how many payments are asked for")
+	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return cli.Does(func(ctx context.Context) error {
 			cfg.Takeover = election.Takeover(takeover)
@@ -71,6 +93,14 @@ The kinds of faults:
 			}
 			if !flags.Changed("seed") {
 				cfg.Seed = rand.Uint64N(1 << 31) //nolint:gosec // any number will do
+			}
+			switch {
+			case sequencer:
+				return l.chaosSequencer(ctx, cmd, consortium.Config{
+					Duration: cfg.Duration, Logs: logs, Chaos: &consortium.Chaos{Seed: cfg.Seed, Faults: cfg.Faults, Intents: intents},
+				})
+			case logs != "" || intents != 0:
+				return cli.Usagef("--logs and --intents go with --sequencer only")
 			}
 			return l.runChaos(ctx, cfg)
 		})(cmd, args)

@@ -67,7 +67,7 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 		return http.StatusAccepted, map[string]string{"id": fmt.Sprint("id ", asked)}
 	})
 	c.request(bounded(t), "k", c.payload(0), 0, false)
-	if len(c.requests) != 1 || len(c.requests[0].IDs) != 1 || c.requests[0].IDs[0] != "id 3" || c.refused != nil {
+	if len(c.requests) != 1 || len(c.requests[0].Acks) != 1 || c.requests[0].Acks[0].ID != "id 3" || c.refused != nil {
 		t.Errorf("got the requests %+v, refused %v; want one with the ID of the third answer", c.requests, c.refused)
 	}
 	if c.settled() {
@@ -79,8 +79,8 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 	}
 	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "confirmed"}})
 	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "reverted"}})
-	if !c.settled() || c.first["id 3"] != "confirmed" {
-		t.Errorf("the first end is %q, want the one that was told first", c.first["id 3"])
+	if !c.settled() || c.first["id 3"].fate != "confirmed" {
+		t.Errorf("the first end is %q, want the one that was told first", c.first["id 3"].fate)
 	}
 }
 
@@ -207,11 +207,11 @@ func TestTheVictimIsTheCoordinator(t *testing.T) {
 	if o := s.victim(); o == nil || o.name != "west" {
 		t.Errorf("the victim is %v, want the coordinator", o)
 	}
-	s.faults = kinds
+	s.next.Other = true
 	if o := s.victim(); o == nil || o.name != "bank" {
 		t.Errorf("in the second round the victim is %v, want the one after it", o)
 	}
-	s.faults = 0
+	s.next.Other = false
 	s.customers[4].status.Coordinator = "east" // it is furthest
 	if o := s.victim(); o == nil || o.name != "east" {
 		t.Errorf("the victim is %v, want the coordinator by the node that is furthest", o)
