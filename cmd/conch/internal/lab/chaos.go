@@ -33,38 +33,7 @@ func (l lab) chaos() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "hurt real processes and their database while they work, and see that exactly one acts",
-		Long: `chaos starts a private Postgres and some machines around it, each a worker and a
-"conch run" behind their own line to the database, and hurts them by the plan of a
-seed: processes are killed and stopped, lines go silent, Postgres dies, its clock
-jumps, its lock table fills up. After each fault it waits until everything goes on.
-
-Three workloads run all the time: rows committed under conch.fence(), acts in a file
-that only the gate protects, and the child of a "conch run" that writes to a file and
-knows nothing of gates. At the end it judges what they left behind, not what a process
-reports about itself: whether two acted at once, whether anything acknowledged was
-lost, whether an act door or a child outlived its lease, whether a scope had no leader
-for longer than its fault explains.
-
-Equal seeds give equal plans, not equal runs. It touches no database but its own and
-leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
-it early, with the verdict.
-
-With --sequencer five organisations share a private contract instead, each with a
-conch node, a database, an account and an identity of its own, on one private chain.
-Payments on notes that all want flow from all five, and an attacker watches the
-chain's pool: it copies what it sees, as a stranger and with the key of one member,
-and sends it first. At the end the ledger decides: whether any payment landed twice,
-whether anything accepted was lost or told wrongly or was ended by somebody else,
-whether the money is there, whether the attacker landed anything, and whether one node
-that is behind held up the others.
-
-The kinds of faults:
-
-` + kindList() + `
-
-With --sequencer:
-
-` + sequencerKinds(),
+		Long:  chaosLong(),
 		Example: `  conch chaos
   conch chaos --faults 200 --seed 7 --json > chaos.json
   conch chaos --faults 20 --only kill9 --only stop-long
@@ -106,6 +75,41 @@ With --sequencer:
 		})(cmd, args)
 	}
 	return cmd
+}
+
+func chaosLong() string {
+	return `chaos starts a private Postgres and some machines around it, each a worker and a
+"conch run" behind their own line to the database, and hurts them by the plan of a
+seed: processes are killed and stopped, lines go silent, Postgres dies, its clock
+jumps, its lock table fills up. After each fault it waits until everything goes on.
+
+Three workloads run all the time: rows committed under conch.fence(), acts in a file
+that only the gate protects, and the child of a "conch run" that writes to a file and
+knows nothing of gates. At the end it judges what they left behind, not what a process
+reports about itself: whether two acted at once, whether anything acknowledged was
+lost, whether an act door or a child outlived its lease, whether a scope had no leader
+for longer than its fault explains.
+
+Equal seeds give equal plans, not equal runs. It touches no database but its own and
+leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
+it early, with the verdict.
+
+With --sequencer five organisations share a private contract instead, each with a
+conch node, a database, an account and an identity of its own, on one private chain.
+Payments on notes that all want flow from all five, and an attacker watches the
+chain's pool: it copies what it sees, as a stranger and with the key of one member,
+and sends it first. At the end the ledger decides: whether any payment landed twice,
+whether anything accepted was lost or told wrongly or was ended by somebody else,
+whether the money is there, whether the attacker landed anything, and whether one node
+that is behind held up the others.
+
+The kinds of faults:
+
+` + kindList() + `
+
+With --sequencer:
+
+` + sequencerKinds()
 }
 
 func kindList() string {

@@ -92,10 +92,10 @@ func TestWithoutARuleTheAttackSucceeds(t *testing.T) {
 		{"an owner signs its cancellation", [][2]string{{"else if (!signed(owner, digest, signature)) broken = Reason.NotGranted;", "digest; signature;"}}, nil, "was cancelled in block"},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
+			t.Parallel()
 			if c.rule != "endorsers sign owner and sequence" {
 				pgtest.LongRun(t)
 			}
-			t.Parallel()
 			v, violations := attacked(t, compiled(t, c.changes), 13, c.prepare)
 			if !slices.ContainsFunc(violations, func(text string) bool { return strings.Contains(text, c.want) }) {
 				t.Errorf("without the rule the verdict is %+v, want a violation with %q", v, c.want)

@@ -40,7 +40,6 @@ type world struct {
 	contract ledger.Contract
 	members  []wallet
 	names    []string // their accounts
-	blocks   []ledger.Sent
 	attacker *Attacker
 	hash     func(ledger.Attempt) ledger.Hash // what honest members endorse
 	next     uint64

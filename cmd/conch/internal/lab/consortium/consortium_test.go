@@ -254,3 +254,39 @@ func TestTheTableShowsEachNode(t *testing.T) {
 }
 
 func (s *supervisor) process(at int, do func(*process)) { do(s.all[at].process) }
+
+// Q5: who restores a database asks again for what was acknowledged since the copy, under the same keys. A request is over
+// when the last of its transactions is: the node has forgotten the one before.
+func TestARestoreIsFollowedByTheSameRequests(t *testing.T) {
+	t.Parallel()
+	asked := map[string]int{}
+	c := asking(t, func(_, _, body string) (int, any) {
+		var q struct {
+			Key      string `json:"idempotency_key"`
+			Deadline uint64
+		}
+		if err := json.Unmarshal([]byte(body), &q); err != nil || q.Deadline != 99 {
+			t.Errorf("asked for %s, want the same deadline", body)
+		}
+		asked[q.Key]++
+		return http.StatusAccepted, map[string]string{"id": fmt.Sprint(q.Key, " ", asked[q.Key])}
+	})
+	c.request(bounded(t), "old", c.payload(0), 99, false)
+	c.take(bounded(t), []transaction{{ID: "old 1", Key: "old", Fate: "confirmed"}})
+	since := time.Now()
+	c.request(bounded(t), "new", c.payload(1), 99, false)
+	c.take(bounded(t), []transaction{{ID: "new 1", Key: "new", Fate: "confirmed"}})
+	if !c.settled() {
+		t.Error("all has ended, and it is not settled")
+	}
+	c.asksAgain(bounded(t), since)
+	c.working.Wait()
+	if asked["old"] != 1 || asked["new"] != 2 || c.settled() || c.open() != 1 {
+		t.Errorf("asked %v, %d open; want the new one asked for again, and open", asked, c.open())
+	}
+	c.take(bounded(t), []transaction{{ID: "old 1", Key: "old", Fate: "confirmed"}, {ID: "new 2", Key: "new", Fate: "reverted"}})
+	all := c.asked()
+	if acks := all[1].Acks; !c.settled() || len(acks) != 2 || acks[0].First != "confirmed" || acks[1].First != "reverted" || acks[1].At.Before(acks[0].At) || !all[1].Ends {
+		t.Errorf("the requests are %+v, want both acknowledgements and their ends", all)
+	}
+}

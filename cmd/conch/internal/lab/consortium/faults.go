@@ -69,12 +69,15 @@ func (s *supervisor) undo(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	return s.letGo(ctx, false)
+	s.letGo(false)
+	return nil
 }
 
 // canStrike reports whether the next fault's last one of its kind is over.
 func (s *supervisor) canStrike(victim *organisation) bool {
 	switch s.next.Kind {
+	case Partition:
+		return s.healAt.IsZero()
 	case Restore:
 		return s.saved == nil && victim.process != s.asleep
 	case Clock:
