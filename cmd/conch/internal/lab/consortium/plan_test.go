@@ -83,6 +83,10 @@ func TestTheEndOfAPlan(t *testing.T) {
 	if s.next != s.plan[0] || s.faultAt != s.begun.Add(s.plan[0].After) {
 		t.Errorf("the next fault is %+v at %v, want the first of the plan", s.next, s.faultAt)
 	}
+	s.faults = 2
+	if s.draw(s.begun); !s.faultAt.IsZero() {
+		t.Errorf("after its last fault there is one at %v", s.faultAt)
+	}
 	s.customers[0].requests = make([]auditor.Request, 1)
 	for name, c := range map[string]struct {
 		spoil func()

@@ -23,6 +23,7 @@ func TestItsOwnCallsMayBeDoneTwice(t *testing.T) {
 	}{
 		"entries":             {chain.Call{To: at(0xa1), Data: []byte("entries")}, true},
 		"a nudge":             {chain.Call{To: at(0xb1)}, true},
+		"its own code":        {chain.Call{To: at(0xb1), Data: []byte("code")}, false}, // an account may have some
 		"money":               {chain.Call{To: at(0xb1), Value: big.NewInt(1)}, false},
 		"money to a contract": {chain.Call{To: at(0xa1), Value: big.NewInt(1)}, false},
 		"another member":      {chain.Call{To: at(0xc1)}, false},
