@@ -80,7 +80,7 @@ func TestTheEndOfAPlan(t *testing.T) {
 	s.cfg = Config{Chaos: &Chaos{Faults: 2, Intents: 1}}
 	s.plan, s.begun, s.counted = Plan(1, 2), time.Now(), map[string]int{}
 	s.draw(s.begun)
-	if s.next != s.plan[0] || s.faultAt != s.begun.Add(s.plan[0].After) {
+	if s.next != s.plan[0] || !s.faultAt.Equal(s.begun.Add(s.plan[0].After)) {
 		t.Errorf("the next fault is %+v at %v, want the first of the plan", s.next, s.faultAt)
 	}
 	s.faults = 2
