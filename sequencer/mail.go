@@ -261,11 +261,14 @@ func (c *contract) fetch() {
 	}
 }
 
-// reconcile asks the ledger which states a final block still has.
+// reconcile asks the ledger which states a final block still has, of those that were created in a block that is final for
+// this node. An answer of an earlier block would not have them yet: it counts for nothing.
 func (c *contract) reconcile(states []ledger.StateID) {
+	states = c.book.Settled(states)
+	_, final := c.book.Height()
 	c.n.apart(func() {
 		f, err := c.set.Ledger.Final(c.n.ctx, nil, states)
-		if err != nil {
+		if err != nil || f.Number() < final {
 			return // it is tried again with the next fetch
 		}
 		var gone []ledger.StateID
