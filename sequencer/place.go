@@ -23,6 +23,7 @@ type place struct {
 	held    int               // bytes of what waits
 	opening bool
 	number  uint64 // of the last request of its coordinator
+	nudges  uint64 // empty transactions that were sent for it
 	last    Status // when it was awake
 }
 
