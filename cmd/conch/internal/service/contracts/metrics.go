@@ -24,6 +24,7 @@ var (
 	openDesc         = desc("transactions", "Open transactions of this node's users.", "contract", "state")
 	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
+	nudgesDesc       = desc("nudges_total", "Empty transactions that this node sent since a chain stood still.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
@@ -33,7 +34,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
 		to <- d
 	}
 }
@@ -72,6 +73,7 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 	}
 	gauge(finalDesc, float64(s.Final), address)
 	gauge(missingDesc, float64(s.Missing), address)
+	to <- prometheus.MustNewConstMetric(nudgesDesc, prometheus.CounterValue, float64(s.Nudges), address)
 }
 
 func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {

@@ -135,6 +135,7 @@ func (a *shell) one(c *client, raw json.RawMessage) error {
 		{"coordinator", k.Coordinator + ", then " + k.Next},
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
+		{"waits", k.Waits},
 	} {
 		if row[1] == "" {
 			continue

@@ -113,6 +113,9 @@ func (b requestBody) parse() (Request, error) {
 	if len(b.Key) > maxKey || slices.Contains([]byte(b.Key), 0) {
 		return out, &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
 	}
+	if strings.HasPrefix(b.Key, reserved) {
+		return out, &web.FieldError{Field: "idempotency_key", Text: "begins with " + reserved + ", as the keys of conch's own transactions do: choose another one"}
+	}
 	if strings.ContainsRune(b.Key, utf8.RuneError) { // different keys may have been decoded to this one
 		return out, &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
 	}
