@@ -134,7 +134,7 @@ func (s *Store) Unfinished(ctx context.Context, account chain.Account, prefix st
 		found, err = pgx.CollectRows(rows, scanRecord)
 		return err
 	})
-	err = s.db.readers.SendBatch(ctx, &batch).Close()
+	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 	slices.Reverse(found)
 	return found, err
 }
