@@ -77,17 +77,7 @@ func (c *contract) handIn(tx ledger.Sent) {
 
 // review asks the ledger what has become of entries, once: the coordinator asks again.
 func (c *contract) review(r coordinator.Review) {
-	var in coordinator.Reviewed
-	var waits string
-	if reviewer, can := c.set.Ledger.(Reviewer); can {
-		ctx, cancel := context.WithTimeout(c.n.ctx, reviewPatience)
-		defer cancel()
-		lost, why, err := reviewer.Review(ctx, r.Awaited)
-		if in.Lost, waits = lost, why; err != nil {
-			in.Failed, waits = true, "nobody knows: "+err.Error()
-			c.n.cfg.Log.Warn("it is not known what has become of what was submitted", "contract", c.address(), "error", err)
-		}
-	}
+	in, waits := c.look(r)
 	c.n.post(func() {
 		if len(in.Lost) > c.lost {
 			c.n.cfg.Log.Warn("what was submitted was given up, and is submitted again while its grants last", "contract", c.address(), "entries", len(in.Lost), "error", waits)
@@ -95,6 +85,22 @@ func (c *contract) review(r coordinator.Review) {
 		c.waits, c.lost = waits, len(in.Lost)
 		c.toCoordinator(in)
 	})
+}
+
+// look returns what a review finds, and why entries wait.
+func (c *contract) look(r coordinator.Review) (in coordinator.Reviewed, waits string) {
+	reviewer, can := c.set.Ledger.(Reviewer)
+	if !can {
+		return in, ""
+	}
+	ctx, cancel := context.WithTimeout(c.n.ctx, reviewPatience)
+	defer cancel()
+	lost, waits, err := reviewer.Review(ctx, r.Awaited)
+	if err != nil {
+		c.n.cfg.Log.Warn("it is not known what has become of what was submitted", "contract", c.address(), "error", err)
+		return coordinator.Reviewed{Failed: true}, "nobody knows: " + err.Error()
+	}
+	return coordinator.Reviewed{Lost: lost}, waits
 }
 
 // together joins transactions of entries, of the same sender, that follow each other. The order of the entries stays: a
@@ -116,7 +122,7 @@ func together(all []errand) (joined []errand) {
 	return joined
 }
 
-// takes reports whether one more entry of a sender goes with it.
+// takes reports whether one more entry of a sender goes with it. A review has no sender.
 func (e errand) takes(by ledger.Account) bool {
-	return e.review == nil && e.tx.Cancel == nil && e.tx.By == by && len(e.tx.Entries) < mostTogether
+	return e.tx.Cancel == nil && e.tx.By == by && len(e.tx.Entries) < mostTogether
 }

@@ -98,6 +98,12 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 	if c.lost != 1 {
 		t.Errorf("%d entries are lost, want one", c.lost)
 	}
+	c.n.group.Go(func() {
+		if in, _ := c.look(coordinator.Review{Awaited: tx.Entries}); !in.Failed || len(in.Lost) > 0 {
+			t.Errorf("without an answer it is %+v, want that nobody knows", in)
+		}
+	})
+	next("review 1", errors.New("the database is away"))
 	c.errand(errand{review: &coordinator.Review{}})
 	next("review 0", errors.New("the database is away"))
 	told("", "nobody knows: the database is away")
