@@ -329,8 +329,9 @@ func TestSubmit(t *testing.T) {
 	if err := r.ledger.Nudge(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for _, stage := range []evm.Stage{evm.Queued, evm.Signed, evm.Included} {
-		k.all[0].Stage = stage
+	nudge := k.all[0].Key
+	for stage, key := range map[evm.Stage]string{evm.Queued: "ledger 0xab", evm.Signed: "ledger 0xab", evm.Included: nudge} {
+		k.all[0].Stage, k.all[0].Key = stage, key
 		if err := r.ledger.Nudge(t.Context()); !errors.Is(err, ledger.ErrUnderWay) || len(k.keys) != 4 {
 			t.Errorf("while one is at stage %d: got error %v, want ErrUnderWay", stage, err)
 		}
