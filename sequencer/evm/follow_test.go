@@ -330,8 +330,8 @@ func TestSubmit(t *testing.T) {
 		t.Fatal(err)
 	}
 	nudge := k.all[0].Key
-	for stage, key := range map[evm.Stage]string{evm.Queued: "ledger 0xab", evm.Signed: "ledger 0xab", evm.Included: nudge} {
-		k.all[0].Stage, k.all[0].Key = stage, key
+	for stage, key := range []string{evm.Queued: "ledger 0xab", evm.Signed: "ledger 0xab", evm.Included: nudge} {
+		k.all[0].Stage, k.all[0].Key = evm.Stage(stage), key
 		if err := r.ledger.Nudge(t.Context()); !errors.Is(err, ledger.ErrUnderWay) || len(k.keys) != 4 {
 			t.Errorf("while one is at stage %d: got error %v, want ErrUnderWay", stage, err)
 		}
