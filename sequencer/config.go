@@ -70,8 +70,18 @@ type Ledger interface { //nolint:interfacebloat // what a chain has to do, and n
 	// Submit hands a transaction to the node's submitter. Without an error it is taken, and goes out after those taken
 	// before, also after a restart. One that was taken before is taken once.
 	Submit(ctx context.Context, tx ledger.Sent) error
-	// Nudge asks for an empty transaction, so that a chain that stands still makes a block.
+	// Nudge asks for an empty transaction, so that a chain that stands still makes a block. It returns an error that wraps
+	// ledger.ErrUnderWay, and sends none, if something else of the account will make one.
 	Nudge(ctx context.Context) error
+}
+
+// Reviewer is a Ledger whose submitter may give up what it has taken: somebody cancels it, or the chain refuses it.
+type Reviewer interface {
+	// Review is asked with the entries that are awaited: those that were submitted, are in no block, and can still land. It
+	// returns those that no transaction carries, and why the others wait, empty if nothing is known to be in the way. What
+	// the submitter has, and has not signed, it gives up if none of its entries is awaited. It is called after the calls of
+	// Submit before, and no Submit is under way meanwhile.
+	Review(ctx context.Context, awaited []ledger.Entry) (lost []ledger.Entry, waits string, err error)
 }
 
 func (c Config) withDefaults() Config {

@@ -31,8 +31,11 @@ type contract struct {
 	after       uint64           // the last block that the store had
 	until       uint64           // the ledger's last block at that time
 	behind      bool             // the blocks between are not read yet
-	unsent      []ledger.Sent    // for the ledger, in order
-	sending     bool             // transactions before those are being handed to it
+	unsent      []errand         // for the ledger, in order
+	sending     bool             // errands before those are being done
+	waits       string           // why what was handed over is in no block, as the last review has it
+	lost        int              // entries that no transaction carried then
+	refused     string           // why the ledger does not take what is handed to it
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
@@ -91,7 +94,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.
 	if slices.Contains(d.Committee, n.cfg.Self) {
 		coordinators := coordinator.Config{
 			Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Book: c.book,
-			Incarnation: n.coordinates, Number: number, Head: c.after, Rows: stored.Rows,
+			Incarnation: n.coordinates, Number: number, Head: c.after, Rows: stored.Rows, NudgeAfter: 2 * k.NudgeAfter,
 		}
 		if err = coordinators.Validate(); err != nil {
 			return nil, err
@@ -237,6 +240,8 @@ func (c *contract) coordinate(a coordinator.Action) {
 		c.store(Change{Over: a.Intents}, nil)
 	case coordinator.Submit:
 		c.submit(ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries})
+	case coordinator.Review:
+		c.errand(errand{review: &a})
 	case coordinator.Judge:
 		c.n.apart(func() {
 			var j coordinator.Judged
@@ -295,7 +300,10 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 
 func (c *contract) nudge() {
 	c.n.apart(func() {
-		if err := c.set.Ledger.Nudge(c.n.ctx); err != nil && c.n.ctx.Err() == nil {
+		switch err := c.set.Ledger.Nudge(c.n.ctx); {
+		case err == nil:
+			c.n.post(func() { c.place.nudges++ })
+		case c.n.ctx.Err() == nil && !errors.Is(err, ledger.ErrUnderWay):
 			c.n.cfg.Log.Warn("the chain stands still, and an empty transaction was not taken", "contract", c.address(), "error", err)
 		}
 	})

@@ -24,6 +24,7 @@ type place struct {
 	held    int               // bytes of what waits
 	opening bool
 	number  uint64 // of the last request of its coordinator
+	nudges  uint64 // empty transactions that were sent for it
 	last    Status // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried

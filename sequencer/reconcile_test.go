@@ -70,7 +70,7 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			node := &contract{
-				n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 1)},
+				n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 1), outages: newOutages()},
 				set:  &Contract{Declared: declared, Ledger: asOf{number: c.number}},
 				book: b,
 			}

@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,6 +24,8 @@ type Status struct {
 	Coordinates *coordinator.Status
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
+	Waits       string  // why what this node has dispatched is in no block, empty if nothing is known to be in the way
+	Nudges      uint64  // empty transactions that were sent since the node's start, since the chain stood still
 }
 
 // Heard is what a node has last heard of a member.
@@ -85,6 +88,7 @@ func (c *contract) status() Status {
 	r := c.committee.RangeOf(final)
 	s := Status{
 		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()), Takes: c.pace.blocks(),
+		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges,
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
 	if c.coordinator != nil {

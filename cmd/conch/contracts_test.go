@@ -41,6 +41,12 @@ type parties struct {
 // newParties starts a node for each name, and deploys a contract of which so many have to endorse.
 func newParties(t *testing.T, needed int, names ...string) *parties {
 	t.Helper()
+	return agreeing(t, needed, []string{"--range-size", "50"}, names...)
+}
+
+// agreeing deploys with further arguments.
+func agreeing(t *testing.T, needed int, deploys []string, names ...string) *parties {
+	t.Helper()
 	p := &parties{t: t, chain: startDevnode(t)}
 	for _, name := range names {
 		o := &organisation{name: name, db: migrated(t).URL, front: proxied(t, "127.0.0.1:1")}
@@ -63,7 +69,7 @@ func newParties(t *testing.T, needed int, names ...string) *parties {
 		o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
 		p.all = append(p.all, o)
 	}
-	p.deploy(needed)
+	p.deploy(needed, deploys)
 	for _, o := range p.all {
 		o.write(p.file(o))
 		p.start(o)
@@ -83,7 +89,7 @@ func (p *parties) accounts() string {
 }
 
 // deploy has the first organisation pay for the others and create the contract.
-func (p *parties) deploy(needed int) {
+func (p *parties) deploy(needed int, more []string) {
 	p.t.Helper()
 	first := p.all[0]
 	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts()))
@@ -105,7 +111,8 @@ func (p *parties) deploy(needed int) {
 			return answer["fate"] == "done"
 		})
 	}
-	args := []string{"contract", "deploy", "--node", first.api(), "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed), "--range-size", "50"}
+	args := []string{"contract", "deploy", "--node", first.api(), "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed)}
+	args = append(args, more...)
 	for _, o := range p.all {
 		args = append(args, "--member", o.name+"="+o.account.String())
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -122,6 +124,30 @@ var listRecords = `SELECT * FROM (
 	records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
 		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
 	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
+
+// Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first. It
+// reads no finished rows.
+func (s *Store) Unfinished(ctx context.Context, account chain.Account, prefix string) (found []pending.Record, err error) {
+	var batch pgx.Batch
+	batch.Queue(inOrder)
+	batch.Queue(unfinishedRecords, s.cfg.Chain, []byte(account), prefix, math.MaxInt32).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, scanRecord)
+		return err
+	})
+	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
+	slices.Reverse(found)
+	return found, err
+}
+
+var unfinishedRecords = records(`i.id = ANY (ARRAY(
+	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND waits AND starts_with(idempotency_key, $3)
+	 UNION ALL
+	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND starts_with(idempotency_key, $3)
+	 UNION ALL
+	SELECT o.id FROM conch.pending_transactions s JOIN conch.intents o ON o.id = s.intent
+	 WHERE s.chain = $1 AND s.account = $2 AND NOT s.final AND starts_with(o.idempotency_key, $3)
+	   AND s.nonce >= coalesce((SELECT f.nonce FROM conch.pending_floors f WHERE f.chain = $1 AND f.account = $2), 0)))
+	AND i.fate = 'open'`, 4)
 
 // Counts returns the number of unfinished intents, by account and state, and at most 1000 queued that wait and 1000 that are put off.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -49,7 +50,8 @@ type Agreed struct {
 	Life         int
 	Policy       string
 	Domain       string
-	Issuer       string // of notes: the member whose intents may issue some
+	NudgeAfter   time.Duration // without a block, while one is waited for, until this node sends an empty transaction
+	Issuer       string        // of notes: the member whose intents may issue some
 }
 
 // The defaults of an Agreed. They fit a chain with a block each few seconds.
@@ -57,6 +59,7 @@ const (
 	defaultRange = 100
 	defaultDepth = 2
 	defaultLife  = 50
+	defaultNudge = 2500 * time.Millisecond
 	allMembers   = "all"
 )
 
@@ -89,11 +92,12 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 func readAgreed(d *config.Decoder, place string, value any) Agreed {
-	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName, NudgeAfter: defaultNudge}
 	d.Table(place, value, map[string]config.Setter{
 		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
 		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
 		"policy": d.Word(&one.Policy), "domain": d.Word(&one.Domain), "issuer": d.Word(&one.Issuer),
+		"nudge_after": d.Span(&one.NudgeAfter),
 		"endorsement": func(place string, v any) {
 			if v == allMembers {
 				return

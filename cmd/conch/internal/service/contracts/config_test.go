@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
@@ -80,6 +81,12 @@ func TestDefaults(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
+	for text, want := range map[string]time.Duration{whole: 2500 * time.Millisecond, whole + "nudge_after = \"2m\"\n": 2 * time.Minute} {
+		c, err := load(t, text)
+		if err != nil || config.Of[*Section](c).contracts[0].NudgeAfter != want {
+			t.Errorf("error %v, or an empty transaction is not sent after %v", err, want)
+		}
+	}
 	c, err := load(t, db+"[[roles]]\nname = \"x\"\n"+identity)
 	if roles := c.Settled(); err != nil || len(roles) != 1 {
 		t.Errorf("without contracts there are the roles %v (%v)", roles, err)
@@ -129,6 +136,7 @@ func TestFaults(t *testing.T) {
 		{"an endorsement of words", whole + "endorsement = \"most\"\n", []string{"line 22, contracts[0].endorsement"}},
 		{"a short life", whole + "life = 2\n", []string{"contracts[0]", "life 3"}},
 		{"no range", whole + "range_size = 0\n", []string{"contracts[0]", "range"}},
+		{"no wait for a block", whole + "nudge_after = \"0s\"\n", []string{"line 22, contracts[0].nudge_after"}},
 		{"a depth below 0", whole + "depth = -1\n", []string{"line 22, contracts[0].depth"}},
 		{"another domain", but("notes/1", "slots/1"), []string{"line 20, contracts[0].domain", "it knows notes/1"}},
 		{"no issuer", but("issuer = \"bank\"\n", ""), []string{"contracts[0].domain", "needs an issuer"}},

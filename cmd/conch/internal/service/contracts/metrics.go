@@ -24,6 +24,7 @@ var (
 	openDesc         = desc("transactions", "Open transactions of this node's users.", "contract", "state")
 	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
+	nudgesDesc       = desc("nudges_total", "Empty transactions that this node sent since a chain stood still.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
@@ -38,7 +39,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, connectedDesc, messagesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
 	} {
 		to <- d
 	}
@@ -92,6 +93,7 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 		}
 	}
 	gauge(differDesc, float64(differing), address)
+	to <- prometheus.MustNewConstMetric(nudgesDesc, prometheus.CounterValue, float64(s.Nudges), address)
 }
 
 func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {

@@ -114,6 +114,7 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		{"coordinator", k.coordinators()},
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
+		{"waits", k.Waits},
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/sequencer"
@@ -159,8 +158,8 @@ func (s *service) contract(t *term, a Agreed, account node.Account) (k sequencer
 	}
 	t.closes = append(t.closes, endpoints.Close)
 	c := declaration(a, account.ID)
-	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}}
-	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account}})
+	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}, NudgeAfter: a.NudgeAfter}
+	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account.Calls}})
 	return k, nil
 }
 
@@ -180,14 +179,6 @@ type keys struct{ account node.Account }
 
 // Sign implements sequencer.Keys.
 func (k keys) Sign(h ledger.Hash) ([]byte, error) { return k.account.Sign(h) }
-
-// submitter hands calls to the account's queue.
-type submitter struct{ account node.Account }
-
-// Submit implements evm.Submitter.
-func (s submitter) Submit(ctx context.Context, key string, call chain.Call) error {
-	return s.account.Accept(ctx, key, call)
-}
 
 // secret is what salts are made of: known to all that have the key, the same at each start and in each process of the
 // organisation.

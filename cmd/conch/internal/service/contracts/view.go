@@ -157,6 +157,8 @@ type Contract struct {
 	Open         map[string]int `json:"open"`         // of this node's transactions, by state
 	Coordinating map[string]int `json:"coordinating"` // what this node coordinates, by stage
 	Missing      int            `json:"missing"`
+	Waits        string         `json:"waits,omitempty"` // why what this node has dispatched is in no block
+	Nudges       uint64         `json:"nudges"`          // empty transactions since the node's start
 	Members      []Member       `json:"members"`
 }
 
@@ -187,6 +189,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	c := Contract{
 		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
 		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+		Waits: s.Waits, Nudges: s.Nudges,
 	}
 	if s.Takes > 0 {
 		c.Takes = &s.Takes

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -99,6 +100,9 @@ func (b requestBody) parse() (Request, error) {
 		if out.Value.SetString(*b.Value, 10); out.Value.BitLen() > 256 {
 			return out, &web.FieldError{Field: "value", Text: "does not fit 256 bits"}
 		}
+	}
+	if strings.HasPrefix(b.Key, reserved) {
+		return out, &web.FieldError{Field: "idempotency_key", Text: "begins with " + reserved + ", as the keys of conch's own transactions do: choose another one"}
 	}
 	if b.Gas > 1<<62 {
 		return out, &web.FieldError{Field: "gas", Text: "is more than any chain allows"}
