@@ -133,7 +133,17 @@ func TestAWriteReadsItsRows(t *testing.T) {
 // analyses.
 func TestAWriteReadsItsRowsInATableThatGrows(t *testing.T) {
 	t.Parallel()
-	const all, batch = 3000, 20
+	const all, batch = 1600, 20
+	for name, vacuum := range map[string]string{"left alone": `SELECT`, "vacuumed": `VACUUM conch.sequencer_intents`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			grows(t, all, batch, vacuum)
+		})
+	}
+}
+
+func grows(t *testing.T, all, batch int, between string) {
+	t.Helper()
 	db := pgtest.New(t)
 	d := opened(t, db.Config())
 	s := begin(t, d, 1)
@@ -147,6 +157,7 @@ func TestAWriteReadsItsRowsInATableThatGrows(t *testing.T) {
 		c.Noted = append(c.Noted, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
 	}
 	for n := 0; n < all; n += batch {
+		run(t, conn, between)
 		before := rowsRead(t, conn, d)
 		write(t, s, many(n, n+batch, insert))
 		write(t, s, many(n, n+batch, notes))
