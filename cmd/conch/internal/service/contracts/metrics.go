@@ -27,13 +27,14 @@ var (
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
+	bytesDesc        = desc("message_bytes_total", "Bytes of the packets in which messages to and from a peer were, before encryption.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
 	refusedDesc      = desc("peer_refused_total", "Connections with a peer that were refused or ended.", "peer", "reason")
 )
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, refusedDesc} {
 		to <- d
 	}
 }
@@ -85,6 +86,8 @@ func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
 	}
 	count(messagesDesc, s.Sent, "sent")
 	count(messagesDesc, s.Received, "received")
+	count(bytesDesc, s.SentBytes, "sent")
+	count(bytesDesc, s.ReceivedBytes, "received")
 	count(droppedDesc, s.Full, "full")
 	count(droppedDesc, s.Outdated, "outdated")
 	count(droppedDesc, s.Dropped, "inbox")

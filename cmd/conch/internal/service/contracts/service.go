@@ -74,12 +74,19 @@ type service struct {
 
 	mu      sync.Mutex
 	section Section
-	term    *term // while this process leads
+	chains  map[string]string // of the contracts' accounts: what the configuration calls them
+	term    *term             // while this process leads
 }
 
 // Prepare implements node.Service.
 func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
 	next := *config.Of[*Section](c)
+	chains := map[string]string{}
+	for _, a := range next.contracts {
+		if account, _, err := node.Offered(c, a.Account); err == nil {
+			chains[a.Account] = account.Chain
+		}
+	}
 	s.mu.Lock()
 	running := s.term
 	before := s.section
@@ -89,7 +96,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	}
 	return func() {
 		s.mu.Lock()
-		s.section = next
+		s.section, s.chains = next, chains
 		running := s.term
 		s.mu.Unlock()
 		if running == nil {
@@ -122,18 +129,14 @@ func (s *service) Collectors() []prometheus.Collector { return []prometheus.Coll
 // Contracts implements office.
 func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 	s.mu.Lock()
-	section := s.section
+	section, chains := s.section, s.chains
 	if s.term != nil { // a reload does not change what the node has begun with
 		section = s.term.section
 	}
 	s.mu.Unlock()
 	n = names{}
 	for _, a := range section.contracts {
-		d := declared{Contract: declaration(a, 0)}
-		if account, err := s.frame.Accounts.Find(a.Account); err == nil {
-			d.chainName = account.Chain
-		}
-		all = append(all, d)
+		all = append(all, declared{declaration(a, 0), chains[a.Account]}) // the account itself is not asked for: that opens its key
 		self = a.accountOf(section.identity.Name)
 		for _, name := range a.Members {
 			n[a.accountOf(name)] = name
