@@ -53,12 +53,19 @@ func (c Config) screen() *screen.Screen {
 	return screen.New(screen.Config{Out: c.Progress, Terminal: c.Terminal, Width: c.Width})
 }
 
+// terms are what the members of a contract agree on, besides who they are.
+type terms struct {
+	committee               []string // empty: all
+	needed, rangeSize, life int
+}
+
 // members are the names of the organisations. The first one deploys the contract and issues the notes.
 var members = []string{"bank", "north", "east", "south", "west"}
 
 const (
 	needed    = 3 // endorsements: the larger side of a partition can go on
 	rangeSize = 40
+	life      = 50
 	blockTime = "250ms"
 
 	restartAfter = time.Second

@@ -35,8 +35,11 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		url = "http://" + url
 	}
 	args := []string{
-		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
-		"--range-size", fmt.Sprint(rangeSize), "--key", "demo",
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(s.terms.needed),
+		"--range-size", fmt.Sprint(s.terms.rangeSize), "--life", fmt.Sprint(s.terms.life), "--key", "demo",
+	}
+	for _, name := range s.terms.committee {
+		args = append(args, "--committee", name)
 	}
 	for _, o := range s.all {
 		args = append(args, "--member", o.name+"="+o.account)

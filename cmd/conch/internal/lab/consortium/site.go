@@ -36,6 +36,7 @@ type site struct {
 	news     chan ended
 	logs     []io.Closer
 	contract string // its address
+	terms    terms
 }
 
 // prepare starts the servers, founds the organisations and deploys their contract. The caller clears up, also after an
