@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,8 +79,8 @@ func (g *group) database(ctx context.Context) (string, error) {
 
 func (g *group) close() error {
 	var faults []error
-	for i := len(g.undo) - 1; i >= 0; i-- {
-		faults = append(faults, g.undo[i]())
+	for _, undo := range slices.Backward(g.undo) {
+		faults = append(faults, undo())
 	}
 	g.undo = nil
 	return errors.Join(faults...)

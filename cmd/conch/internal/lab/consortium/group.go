@@ -129,7 +129,7 @@ func (g *Group) Twin(ctx context.Context, of *Member, chain *devnode.Node, db st
 		return nil, err
 	}
 	for _, name := range []string{"account.json", "password"} {
-		text, err := os.ReadFile(filepath.Join(of.dir, name)) //nolint:gosec // both folders are the group's
+		text, err := os.ReadFile(filepath.Join(of.dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(o.dir, name), text, 0o600)
 		}
