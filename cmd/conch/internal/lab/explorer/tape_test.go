@@ -66,8 +66,8 @@ func TestATapeIsReadInParts(t *testing.T) {
 			head = "0x3"
 		}
 	}
-	head, receipts[`"0x3"`] = "0x4", nil
-	blocks[`"0x4"`] = blocks[`"0x3"`]
+	head, receipts[`"0x4"`] = "0x4", []logged{}
+	blocks[`"0x4"`] = block{Number: "0x4", Transactions: []transaction{ours}}
 	if s, err := tape.Read(t.Context()); err == nil {
 		t.Errorf("without receipts it reads %+v, want an error", s)
 	}

@@ -30,8 +30,14 @@ func Kind() node.Kind {
 		Examine: examine,
 		Tables:  &node.Tables{Wing: "sequencer", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
-		Open:    func(f node.Frame) node.Service { return &service{frame: f} },
+		Open:    open,
 	}
+}
+
+func open(f node.Frame) node.Service {
+	s := &service{frame: f}
+	f.Board.Offer(kindContract, newAPI(s, f.Log).selects)
+	return s
 }
 
 // check reports identities that cannot be used.
@@ -134,16 +140,12 @@ func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 		section = s.term.section
 	}
 	s.mu.Unlock()
-	n = names{}
 	for _, a := range section.contracts {
 		all = append(all, declared{declaration(a, 0), chains[a.Account]}) // the account itself is not asked for: that opens its key
 		self = a.accountOf(section.identity.Name)
-		for _, name := range a.Members {
-			n[a.accountOf(name)] = name
-		}
 	}
 	slices.SortFunc(all, func(a, b declared) int { return strings.Compare(a.Address, b.Address) })
-	return all, self, n
+	return all, self, namesIn(section)
 }
 
 // Node implements office.
