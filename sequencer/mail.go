@@ -98,7 +98,7 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			case !p.has(from): // it would be woken for a stranger
 				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
-				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
+				n.verify(p, from, msg, func(verified wire.Body) {
 					msg.Body = verified
 					n.post(func() { n.deliver(p, from, msg, len(bytes)) })
 				})

@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // place is a contract at this node, and belongs to the loop. When nothing happens in it for a while it falls asleep: what
@@ -128,6 +129,11 @@ func (n *Node) rouse(p *place) {
 			return err
 		})
 	})
+}
+
+// needs reports whether a verdict in the answer to a request may count.
+func (p *place) needs(answer wire.RequestID, at int) bool {
+	return p.open == nil || p.open.coordinator != nil && p.open.coordinator.Needs(answer, at)
 }
 
 // has reports whether an account is a member.

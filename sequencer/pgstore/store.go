@@ -63,7 +63,7 @@ func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []
 // Of a table that was never analysed the planner believes that a contract has one row, and would compare all its rows
 // with the whole write. Compiling costs more than it saves.
 const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
+	set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
 // queue adds the statements of a contract: those that have something to do.
 func (s *sum) queue(batch *pgx.Batch, twice *[]sequencer.Twice) error {

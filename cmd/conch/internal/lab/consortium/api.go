@@ -17,6 +17,9 @@ import (
 // answerMost is how long a customer waits for an answer before it asks again.
 const answerMost = 5 * time.Second
 
+// mostIdle is how many connections to a node are kept for the next requests.
+const mostIdle = 64
+
 // api is the HTTP API of one node, wherever it is at the time.
 type api struct {
 	base   string
@@ -30,7 +33,7 @@ func newAPI(listen string) *api {
 		a.base = "http://localhost"
 		a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
-		}}
+		}, MaxIdleConnsPerHost: mostIdle}
 		return a
 	}
 	a.client.Transport = &http.Transport{}

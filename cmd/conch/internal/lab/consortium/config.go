@@ -91,12 +91,28 @@ func (c Config) screen() *screen.Screen {
 	return screen.New(screen.Config{Out: c.Progress, Terminal: c.Terminal, Width: c.Width})
 }
 
+// terms are what the members of a contract agree on, besides who they are.
+type terms struct {
+	committee               []string // empty: all
+	needed, rangeSize, life int
+	depth                   int // 0: as conch contract deploy has it
+}
+
+func (c Config) terms() terms {
+	t := terms{needed: needed, rangeSize: rangeSize, life: life}
+	if c.Chaos != nil {
+		t.rangeSize, t.depth = chaosRange, chaosDepth
+	}
+	return t
+}
+
 // members are the names of the organisations. The first one deploys the contract and issues the notes.
 var members = []string{"bank", "north", "east", "south", "west"}
 
 const (
 	needed    = 3 // endorsements: the larger side of a partition can go on
 	rangeSize = 40
+	life      = 50
 	blockTime = "250ms"
 
 	// In chaos there is more to see with short ranges, and reorganisations go deeper.

@@ -17,7 +17,7 @@ import (
 // Run runs the organisations and judges what became of their payments. If ctx ends first, it stops early and judges what
 // has happened so far. The error is about the run itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
-	s := &site{cfg: cfg}
+	s := &site{cfg: cfg, terms: cfg.terms()}
 	defer func() { err = errors.Join(err, s.clear()) }()
 	show := cfg.screen()
 	if err := s.prepare(ctx, show.Say); err != nil {

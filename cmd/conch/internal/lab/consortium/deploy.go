@@ -35,11 +35,14 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		url = "http://" + url
 	}
 	args := []string{
-		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
-		"--range-size", fmt.Sprint(s.cfg.rangeSize()), "--key", "demo",
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(s.terms.needed),
+		"--range-size", fmt.Sprint(s.terms.rangeSize), "--life", fmt.Sprint(s.terms.life), "--key", "demo",
 	}
-	if s.cfg.Chaos != nil {
-		args = append(args, "--depth", fmt.Sprint(chaosDepth))
+	if s.terms.depth > 0 {
+		args = append(args, "--depth", fmt.Sprint(s.terms.depth))
+	}
+	for _, name := range s.terms.committee {
+		args = append(args, "--committee", name)
 	}
 	for _, o := range s.all {
 		args = append(args, "--member", o.name+"="+o.account)
@@ -54,13 +57,6 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		return "", fmt.Errorf("conch contract deploy has printed no address: %s", table)
 	}
 	return strings.Replace(table, `account     = ""`, `account     = "ops"`, 1), s.end(ctx, first)
-}
-
-func (c Config) rangeSize() int {
-	if c.Chaos != nil {
-		return chaosRange
-	}
-	return rangeSize
 }
 
 // fund has the first organisation pay another one, whose node pays for what it sends.

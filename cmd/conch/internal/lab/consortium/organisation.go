@@ -3,6 +3,7 @@
 package consortium
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -30,6 +31,8 @@ type organisation struct {
 	dir         string      // its files
 	db          string      // URL of its database
 	listen      string      // of its API
+	address     string      // where its peers find it, if no proxy is between them; else empty
+	level       string      // of its log; empty: the node's own
 	account     string      // on the chain, in lower case
 	secret      string      // its private key
 	chain       string      // URL of its endpoint
@@ -96,10 +99,10 @@ func (o *organisation) write(id uint64, peers []*organisation, l links, table st
 	fmt.Fprintf(&b, "[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
 		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(o.chain), id)
 	if table != "" {
-		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", quoted(o.name))
+		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = %s\nkey = \"identity.pem\"\n", quoted(o.name), quoted(cmp.Or(o.address, "127.0.0.1:0")))
 		for _, p := range peers {
 			if p != o {
-				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l[[2]string{o.name, p.name}].Addr()), quoted(p.fingerprint))
+				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l.way(o, p)), quoted(p.fingerprint))
 			}
 		}
 		b.WriteString(table)
@@ -122,7 +125,8 @@ func environment(db string) []string {
 // start starts the node. The links lead to it as soon as it says where it listens.
 func (o *organisation) start(program string, launcher *fleet.Launcher, l links, news chan<- ended) error {
 	// No context: a node ends by a signal, and its end is news.
-	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen, "--log-format", "json")
+	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen,
+		"--log-format", "json", "--log-level", cmp.Or(o.level, "info"))
 	p := &process{cmd: cmd, words: &fleet.LastLine{}}
 	cmd.Env, cmd.WaitDelay = append(environment(o.db), o.clock.Env()...), teardown
 	cmd.Stderr = io.MultiWriter(p.words, o.log, &ear{hear: func(line spoken) {

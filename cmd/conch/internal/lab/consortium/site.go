@@ -38,6 +38,7 @@ type site struct {
 	news     chan ended
 	logs     []io.Closer
 	contract string // its address
+	terms    terms
 
 	// In chaos.
 	old     *oldhead.Proxy

@@ -30,6 +30,7 @@ var (
 type logged struct {
 	TransactionHash string
 	ContractAddress string
+	GasUsed         string
 	Logs            []struct {
 		Address, Data string
 		Topics        []string

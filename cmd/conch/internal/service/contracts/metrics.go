@@ -28,6 +28,7 @@ var (
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
+	bytesDesc        = desc("message_bytes_total", "Bytes of the packets in which messages to and from a peer were, before encryption.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
 	brakedDesc       = desc("peer_braked_total", "Times that a peer sent more than its rate, and was made to wait.", "peer")
 	differDesc       = desc("members_differing", "Members that have another declaration of the contract, or none.", "contract")
@@ -39,7 +40,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, connectedDesc, messagesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
 	} {
 		to <- d
 	}
@@ -107,6 +108,8 @@ func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
 	}
 	count(messagesDesc, s.Sent, "sent")
 	count(messagesDesc, s.Received, "received")
+	count(bytesDesc, s.SentBytes, "sent")
+	count(bytesDesc, s.ReceivedBytes, "received")
 	count(droppedDesc, s.Full, "full")
 	count(droppedDesc, s.Outdated, "outdated")
 	count(droppedDesc, s.Dropped, "inbox")

@@ -84,7 +84,8 @@ type service struct {
 
 	mu      sync.Mutex
 	section Section
-	term    *term // while this process leads
+	chains  map[string]string // of the contracts' accounts: what the configuration calls them
+	term    *term             // while this process leads
 }
 
 // harmless reports whether a call is one of this service's own, which do no harm when they are done twice: a contract takes
@@ -105,6 +106,12 @@ func (s *service) harmless(call chain.Call) bool {
 // Prepare implements node.Service.
 func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
 	next := *config.Of[*Section](c)
+	chains := map[string]string{}
+	for _, a := range next.contracts {
+		if account, _, err := node.Offered(c, a.Account); err == nil {
+			chains[a.Account] = account.Chain
+		}
+	}
 	s.mu.Lock()
 	running := s.term
 	before := s.section
@@ -114,7 +121,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	}
 	return func() {
 		s.mu.Lock()
-		s.section = next
+		s.section, s.chains = next, chains
 		running := s.term
 		s.mu.Unlock()
 		if running == nil {
@@ -147,17 +154,13 @@ func (s *service) Collectors() []prometheus.Collector { return []prometheus.Coll
 // Contracts implements office.
 func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 	s.mu.Lock()
-	section := s.section
+	section, chains := s.section, s.chains
 	if s.term != nil { // a reload does not change what the node has begun with
 		section = s.term.section
 	}
 	s.mu.Unlock()
 	for _, a := range section.contracts {
-		d := declared{Contract: declaration(a, 0)}
-		if account, err := s.frame.Accounts.Find(a.Account); err == nil {
-			d.chainName = account.Chain
-		}
-		all = append(all, d)
+		all = append(all, declared{declaration(a, 0), chains[a.Account]}) // the account itself is not asked for: that opens its key
 		self = a.accountOf(section.identity.Name)
 	}
 	slices.SortFunc(all, func(a, b declared) int { return strings.Compare(a.Address, b.Address) })
