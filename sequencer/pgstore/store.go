@@ -64,7 +64,7 @@ const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable
 // queue adds the statements of a contract: those that have something to do.
 func (s *sum) queue(batch *pgx.Batch, twice *[]sequencer.Twice) error {
 	s.queueIntents(batch, twice)
-	if err := s.queueAttempts(batch); err != nil {
+	if err := s.queueContents(batch); err != nil {
 		return err
 	}
 	s.queueGrants(batch)
