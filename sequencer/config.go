@@ -48,7 +48,14 @@ type Contract struct {
 	Ledger   Ledger
 
 	NudgeAfter time.Duration // without a block, while one is waited for: about 10 blocks; 2.5 s
+
+	// ForgetAfter is how long the store keeps what has ended: an intent with its key, and contents of attempts whose states
+	// are all spent. A key that is used again after that names a new intent. [DefaultForgetAfter] if 0, never if below 0.
+	ForgetAfter time.Duration
 }
+
+// DefaultForgetAfter is how long a store keeps what has ended: 30 days.
+const DefaultForgetAfter = 30 * 24 * time.Hour
 
 // Keys sign for the node.
 type Keys interface {

@@ -36,6 +36,7 @@ type contract struct {
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
+	forgone     bool // attempts were given up
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
 	asking      *asking                  // who hands an intent in, in this step

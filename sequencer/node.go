@@ -65,6 +65,7 @@ type Node struct {
 
 	chronicle *chronicle
 	differ    differences
+	forgotten forgotten
 }
 
 type waitKey struct{ contract, key string }
@@ -184,6 +185,7 @@ func (n *Node) tick() {
 		p.open.tick()
 	}
 	n.rest()
+	n.chronicle.forget(time.Now())
 	for _, a := range sortedAccounts(n.beats) {
 		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
 		if err != nil {

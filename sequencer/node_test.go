@@ -30,6 +30,8 @@ type group struct {
 
 	sleepAfter time.Duration // so short that contracts sleep whenever they can
 	told       func(sequencer.Told)
+
+	forgetAfter time.Duration
 }
 
 type organisation struct {
@@ -82,6 +84,7 @@ func (o *organisation) start() {
 		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
+			ForgetAfter: o.forgetAfter,
 		}},
 	})
 	if err != nil {

@@ -8,19 +8,8 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// Lost returns up to most attempts that are Missing in final blocks, the lowest first, with all states that each may have
-// created. Its contents are no use any more if the ledger has none of them.
-func (b *Book) Lost(most int) (all []Missing, states [][]ledger.StateID) {
-	for _, m := range b.Missing() {
-		if len(all) == most || m.Number > b.final {
-			break
-		}
-		all, states = append(all, m), append(states, b.created(m.Assembled))
-	}
-	return all, states
-}
-
-func (b *Book) created(assembled ledger.Hash) (states []ledger.StateID) {
+// Created returns all states that an attempt may have created, whose contents need not be known.
+func (b *Book) Created(assembled ledger.Hash) (states []ledger.StateID) {
 	for i := range wire.MostStates {
 		states = append(states, b.Scheme.State(assembled, i))
 	}
@@ -38,7 +27,7 @@ func (b *Book) Forgo(all ...ledger.Hash) {
 		delete(b.missing, h)
 		delete(b.landed, h)
 		b.change.missing.remove(h)
-		for _, id := range b.created(h) {
+		for _, id := range b.Created(h) {
 			b.unspend(id)
 		}
 	}
