@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,7 +52,7 @@ func held(t *testing.T, transactions int, forgetAfter time.Duration) (bytes, row
 			o.halt()
 			o.node, o.store, o.commit = nil, nil, nil
 		}
-		memory = nil
+
 		bytes = int(with) - int(heap())
 	})
 	return bytes, rows
@@ -150,6 +151,69 @@ func TestForgettingHarmsNothing(t *testing.T) {
 			intents, grants, attempts, states, others := memory.Rows()
 			if intents+grants+others > 0 || states == 0 || attempts > states {
 				t.Errorf("%s keeps %d intents, %d grants, %d attempts for %d states, %d others", o.name, intents, grants, attempts, states, others)
+			}
+		}
+	})
+}
+
+// behind is an endpoint that answers questions about a final block long ago: nothing was there yet.
+type behind struct {
+	*sequencer.Chain
+	of     *sequencer.Chain
+	behind atomic.Bool
+}
+
+func (b *behind) Final(ctx context.Context, intents []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+	if b.behind.Load() {
+		return b.of.Final(ctx, intents, states)
+	}
+	return b.Chain.Final(ctx, intents, states)
+}
+
+// Q14: a member that finds nobody gives up what nobody needs, and nothing else: not while its endpoint is behind, where states
+// that are there are not there yet. When it finds others after that it hears of the rest. What the attempts that it has given up
+// have spent does not seem to be there.
+func TestNothingElseIsGivenUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGroup(t, 4, 2)
+		g.forgetAfter = time.Second
+		for _, o := range g.members[:3] {
+			o.start()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Hour)
+		defer cancel()
+		first, late := g.members[0], g.members[3]
+		first.asks(ctx, "1", `{"issue": {"to": "office", "amount": 100}}`)
+		first.asks(ctx, "2", `{"pay": {"from": "office", "to": "desk", "amount": 30}}`)
+		first.asks(ctx, "3", `{"pay": {"from": "office", "to": "home", "amount": 70}}`)
+		first.asks(ctx, "4", `{"pay": {"from": "home", "to": "shop", "amount": 70}}`)
+		time.Sleep(time.Minute)
+		for _, o := range g.members[:3] {
+			o.halt()
+		}
+		endpoint := &behind{Chain: g.chain, of: sequencer.NewChain(g.declared, ledger.Plain{})}
+		endpoint.behind.Store(true)
+		late.ledger = endpoint
+		late.start()
+		lacks := func(want int) {
+			t.Helper()
+			if _, err := late.node.Status(ctx, "k"); err != nil { // which wakes it
+				t.Fatal(err)
+			}
+			time.Sleep(5 * time.Minute)
+			if s, err := late.node.Status(ctx, "k"); err != nil || s.Missing != want {
+				t.Fatalf("it lacks %d attempts, error %v; want %d", s.Missing, err, want)
+			}
+		}
+		lacks(4)
+		endpoint.behind.Store(false)
+		lacks(2) // that have created what is at the desk and in the shop
+		first.start()
+		lacks(0)
+		for label, want := range map[string]int{"office": 0, "home": 0, "desk": 1, "shop": 1} {
+			if states, err := late.node.States(ctx, "k", label, 10); err != nil || len(states) != want {
+				t.Errorf("%s has %d notes, error %v; want %d", label, len(states), err, want)
 			}
 		}
 	})

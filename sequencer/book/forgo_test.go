@@ -109,13 +109,13 @@ func TestWhatIsGivenUp(t *testing.T) {
 	b, disk := open(t, 0), &Snapshot{}
 	first := whole(1, "ab")
 	lost := whole(2, "c", output(first, 0))
-	second := whole(3, "d", output(lost, 0))
+	second, silent := whole(3, "d", output(lost, 0)), whole(4, "e")
 	hears(t, b, first, second)
 	lands(t, b, first)
-	lands(t, b, lost)
+	lands(t, b, lost, silent)
 	lands(t, b, second)
 	b.Forgo(named(lost))
-	if len(b.Missing()) != 1 {
+	if len(b.Missing()) != 2 {
 		t.Fatal("it was given up, and its block is not final")
 	}
 	for range deal.Depth {
@@ -127,10 +127,15 @@ func TestWhatIsGivenUp(t *testing.T) {
 	}
 	b.Gone(output(first, 0))
 	stores(t, b, disk)
-	if len(disk.Early) != 2 || len(disk.Missing) != 1 {
+	if len(disk.Early) != 2 || len(disk.Missing) != 2 {
 		t.Fatalf("%d states are early, %d attempts missing: this test shows nothing", len(disk.Early), len(disk.Missing))
 	}
 	b.Forgo(named(lost))
+	stores(t, b, disk)
+	if len(disk.Early) != 1 || len(disk.Missing) != 1 || len(b.Missing()) != 1 {
+		t.Errorf("%d states are early and %d attempts missing; the other may have spent the one that is gone", len(disk.Early), len(disk.Missing))
+	}
+	b.Forgo(named(silent))
 	stores(t, b, disk)
 	if len(disk.Early)+len(disk.Missing)+len(b.spent)+len(b.Missing()) > 0 {
 		t.Errorf("%d states are early, %d attempts missing after all", len(disk.Early), len(disk.Missing))

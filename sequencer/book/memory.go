@@ -111,7 +111,6 @@ func (b *Book) apply(a *attempt) {
 
 // retract is the reverse of apply.
 func (b *Book) retract(a *attempt) {
-	delete(b.change.landed, a.assembled)
 	b.change.undone[a.assembled] = struct{}{} // the store may have it as landed
 	for _, id := range a.states {
 		e := b.states[id]

@@ -89,6 +89,11 @@ func trimmedContents(t *testing.T, s sequencer.Store) {
 	want(t, "the contents", known(t, s, 10, 20, 30, 31), []byte{20, 31})
 	write(t, s, settled(book.Change{Number: 3, Landed: []book.Landed{landed(33)}, Spent: []ledger.Hash{{33}}}))
 	want(t, "what has come and gone", trim(t, s, 0, 100), sequencer.Trimmed{Attempts: 1})
+	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(3, "c")}}))
+	write(t, s, owned(sender.Store{Grants: []sender.GrantRow{grant(3, 40, 1)}}))
+	write(t, s, settled(book.Change{Number: 4, Landed: []book.Landed{{Assembled: ledger.Hash{40}, Whole: grant(3, 40, 1).Whole}}}), owned(sender.Store{Results: []sender.Result{{Sequence: number(3), Why: "not true"}}}))
+	want(t, "what is forgotten", trim(t, s, 0, 100), sequencer.Trimmed{Intents: 1})
+	want(t, "the contents: the book is believed", known(t, s, 40), []byte{40})
 }
 
 // P38, P40: what a dispatch names is read at a start. What it names no more, and has not landed, goes; if it lands after all
@@ -106,6 +111,14 @@ func trimmedDispatches(t *testing.T, s sequencer.Store) {
 	want(t, "what is forgotten", trim(t, s, 0, 100), sequencer.Trimmed{Attempts: 1})
 	want(t, "the contents", known(t, s, 1, 2, 9), []byte{2, 9})
 	three := dispatch("z", 3, 3)
+	mine := dispatch("me", 1, 10) // this node coordinates its own intent, and has not read yet that the ledger has decided
+	write(t, s, owned(sender.Store{Intents: []sender.IntentRow{row(1, "a")}}))
+	write(t, s, owned(sender.Store{Grants: []sender.GrantRow{grant(1, 10, 1)}}), sequencer.Change{Contract: "k", Rows: []coordinator.Row{mine}}, owned(sender.Store{Results: []sender.Result{{Sequence: number(1), Why: "late"}}}))
+	want(t, "what is forgotten of an intent with a dispatch", trim(t, s, 0, 100), sequencer.Trimmed{Intents: 1})
+	want(t, "the contents of the dispatch", known(t, s, 10), []byte{10})
+	load(t, s, "k")
+	write(t, s, sequencer.Change{Contract: "k", Over: []ledger.Intent{mine.Entry.Intent}})
+	want(t, "what is forgotten when the dispatch is over", trim(t, s, 0, 100), sequencer.Trimmed{Attempts: 1})
 	write(t, s, sequencer.Change{Contract: "k", Rows: []coordinator.Row{three}}, sequencer.Change{Contract: "k", Over: []ledger.Intent{three.Entry.Intent, other.Entry.Intent}})
 	write(t, s, sequencer.Change{Contract: "k", Book: &book.Change{Number: 3, Landed: []book.Landed{{Assembled: ledger.Hash{9}, Whole: other.Whole}}}})
 	want(t, "what is forgotten of two that are over", trim(t, s, 0, 100), sequencer.Trimmed{Attempts: 1})
