@@ -23,18 +23,20 @@ CREATE FUNCTION conch.sequencer_trim(scope text, contracts text[], ages interval
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET jit = off
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
-    own  text[];
-    used bytea[]; -- few, and compared as a hash table
+    moment timestamptz := clock_timestamp(); -- of a volatile function no index is searched
+    own    text[];
+    used   bytea[]; -- few
 BEGIN
     SELECT array_agg(k.contract) INTO own FROM conch.sequencer_contracts k WHERE k.contract = ANY (contracts) AND k.scope = sequencer_trim.scope;
     used := ARRAY(SELECT d.assembled FROM conch.sequencer_dispatches d WHERE d.contract = ANY (own))
          || ARRAY(SELECT g.assembled
-                    FROM (SELECT i.contract, i.sequence FROM conch.sequencer_intents i WHERE i.contract = ANY (own) AND NOT i.ended OFFSET 0) i
+                    FROM unnest(own) k(contract) CROSS JOIN LATERAL
+                         (SELECT x.contract, x.sequence FROM conch.sequencer_intents x WHERE x.contract = k.contract AND NOT x.ended ORDER BY x.place) i
                    CROSS JOIN LATERAL (SELECT x.assembled FROM conch.sequencer_grants x WHERE x.contract = i.contract AND x.sequence = i.sequence OFFSET 0) g);
     WITH old AS MATERIALIZED (
         SELECT i.* FROM unnest(contracts, ages) AS k(contract, age) CROSS JOIN LATERAL
                (SELECT x.contract, x.sequence, x.landed FROM conch.sequencer_intents x
-                 WHERE x.contract = k.contract AND x.ended AND x.ended_at < clock_timestamp() - k.age ORDER BY x.ended_at LIMIT most) i
+                 WHERE x.contract = k.contract AND x.ended AND x.ended_at < moment - k.age ORDER BY x.ended_at LIMIT most) i
          WHERE k.contract = ANY (own) LIMIT most),
     grants AS (
         DELETE FROM conch.sequencer_grants g USING old o WHERE g.contract = o.contract AND g.sequence = o.sequence
@@ -49,7 +51,7 @@ BEGIN
     WITH old AS MATERIALIZED (
         SELECT a.* FROM unnest(contracts, ages) AS k(contract, age) CROSS JOIN LATERAL
                (SELECT x.contract, x.assembled FROM conch.sequencer_attempts x
-                 WHERE x.contract = k.contract AND x.done_at < clock_timestamp() - k.age AND x.assembled <> ALL (used) ORDER BY x.done_at LIMIT most) a
+                 WHERE x.contract = k.contract AND x.done_at < moment - k.age AND x.assembled <> ALL (used) ORDER BY x.done_at LIMIT most) a
          WHERE k.contract = ANY (own) LIMIT most),
     gone AS (
         DELETE FROM conch.sequencer_attempts a USING old o WHERE a.contract = o.contract AND a.assembled = o.assembled RETURNING true)
