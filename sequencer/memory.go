@@ -159,14 +159,13 @@ func (t *tables) owned(s *sender.Store) (twice []ledger.Sequence) {
 	return twice
 }
 
-// keep stores contents that somebody may need.
+// keep stores contents.
 func (t *tables) keep(assembled ledger.Hash, w wire.Whole) *kept {
 	k := t.wholes[assembled]
 	if k == nil {
 		k = &kept{Whole: w}
 		t.wholes[assembled] = k
 	}
-	k.done = time.Time{}
 	return k
 }
 
@@ -221,7 +220,8 @@ func (t *tables) settled(c *book.Change) {
 		delete(t.early, id)
 	}
 	for _, l := range c.Landed {
-		t.keep(l.Assembled, l.Whole).landed = true
+		k := t.keep(l.Assembled, l.Whole)
+		k.landed, k.done = true, time.Time{}
 	}
 	for _, h := range c.Undone {
 		if k := t.wholes[h]; k != nil {

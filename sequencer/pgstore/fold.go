@@ -65,10 +65,9 @@ type fate struct {
 type need uint8
 
 const (
-	asBefore need = iota
-	needed
-	loose // by nobody, unless it has landed
-	done  // by nobody
+	asBefore need = iota // what a dispatch or an open intent's grant names is needed anyway
+	loose                // by nobody, unless it has landed
+	done                 // by nobody
 )
 
 // changed is rows that come and go: the last word counts.
@@ -161,13 +160,12 @@ func (s *sum) fate(of ledger.Hash) *fate {
 	return f
 }
 
-// keep stores contents that somebody may need: the first of a name, since its hash says what they are.
+// keep stores contents: the first of a name, since its hash says what they are.
 func (s *sum) keep(name ledger.Hash, w wire.Whole) *fate {
 	f := s.fate(name)
 	if f.whole == nil {
 		f.whole = &w
 	}
-	f.done = needed
 	return f
 }
 
@@ -237,7 +235,7 @@ func (s *sum) settled(c *book.Change) {
 	}
 	for _, l := range c.Landed {
 		f := s.keep(l.Assembled, l.Whole)
-		f.landed, f.undone = true, false
+		f.landed, f.undone, f.done = true, false, asBefore
 	}
 	for _, h := range c.Undone {
 		f := s.fate(h)

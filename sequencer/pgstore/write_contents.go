@@ -37,7 +37,7 @@ func (s *sum) queueLoose(batch *pgx.Batch) {
 
 // queueKept stores what somebody may need.
 func (s *sum) queueKept(batch *pgx.Batch) error {
-	var names, contents [][]byte
+	var names, contents, taken [][]byte
 	var landed []bool
 	for _, f := range s.contents {
 		if f.whole == nil {
@@ -48,6 +48,9 @@ func (s *sum) queueKept(batch *pgx.Batch) error {
 			return err
 		}
 		names, contents, landed = append(names, f.assembled[:]), append(contents, bytes), append(landed, f.landed)
+		if f.landed {
+			taken = append(taken, f.assembled[:])
+		}
 	}
 	if len(names) == 0 {
 		return nil
@@ -55,10 +58,10 @@ func (s *sum) queueKept(batch *pgx.Batch) error {
 	batch.Queue(`
 		INSERT INTO conch.sequencer_attempts (contract, assembled, contents, landed)
 		SELECT $1, n.* FROM unnest($2::bytea[], $3::bytea[], $4::boolean[]) AS n ON CONFLICT DO NOTHING`, s.contract, names, contents, landed)
-	batch.Queue(`
-		UPDATE conch.sequencer_attempts a SET landed = a.landed OR n.landed, done_at = NULL
-		  FROM (SELECT $1::text AS contract, n.* FROM unnest($2::bytea[], $3::boolean[]) AS n(hash, landed) OFFSET 0) n
-		 WHERE a.contract = n.contract AND a.assembled = n.hash AND (n.landed AND NOT a.landed OR a.done_at IS NOT NULL)`, s.contract, names, landed)
+	if len(taken) > 0 {
+		batch.Queue(`UPDATE conch.sequencer_attempts a SET landed = true, done_at = NULL FROM `+hashes+`
+			 WHERE a.contract = n.contract AND a.assembled = n.hash AND (NOT a.landed OR a.done_at IS NOT NULL)`, s.contract, taken)
+	}
 	return nil
 }
 
