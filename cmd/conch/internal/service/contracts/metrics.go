@@ -25,6 +25,7 @@ var (
 	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
+	forgottenDesc    = desc("forgotten_total", "What the database has forgotten since the node's term began, as it ended long ago.", "kind")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
@@ -33,7 +34,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, forgottenDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
 		to <- d
 	}
 }
@@ -52,6 +53,10 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		if s, err := t.node.Look(ctx, address); err == nil {
 			contractMetrics(to, address, s)
 		}
+	}
+	forgotten := t.node.Forgotten()
+	for kind, n := range map[string]int{"transactions": forgotten.Intents, "attempts": forgotten.Attempts} {
+		to <- prometheus.MustNewConstMetric(forgottenDesc, prometheus.CounterValue, float64(n), kind)
 	}
 	for name, s := range t.endpoint.Stats().Peers {
 		peerMetrics(to, name, s)
