@@ -137,14 +137,24 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 			return
 		}
 		c.toCoordinator(coordinator.Received{From: from, Message: msg})
-	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
+	case wire.Noted:
+		if msg.Request.Incarnation == c.n.fetches {
+			c.kept(msg.Request.Number)
+			return
+		}
+		c.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Handover:
 		c.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Endorse:
 		c.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:
 		c.serve(from, msg, body)
 	case wire.Attempts:
-		c.hear(body.Attempts)
+		if msg.Request.Incarnation == c.n.fetches {
+			c.hear(body.Attempts)
+		} else {
+			c.keepFor(from, msg, body)
+		}
 	case wire.Rejected:
 		switch msg.Request.Incarnation {
 		case c.n.coordinates:

@@ -66,6 +66,7 @@ type Node struct {
 	chronicle *chronicle
 	differ    differences
 	forgotten forgotten
+	alone     atomic.Int64 // intents that were told as done while perhaps nobody else had their contents
 }
 
 type waitKey struct{ contract, key string }

@@ -79,6 +79,10 @@ func (n *Node) trim(s *sweep) {
 // forgotten counts what was forgotten since the node's start.
 type forgotten struct{ intents, attempts atomic.Int64 }
 
+// Alone returns how many intents were told as done since the node's start while no other member had said that it keeps their
+// contents.
+func (n *Node) Alone() int { return int(n.alone.Load()) }
+
 // Forgotten returns how many intents and contents of attempts the store has forgotten since the node's start.
 func (n *Node) Forgotten() Trimmed {
 	return Trimmed{Intents: int(n.forgotten.intents.Load()), Attempts: int(n.forgotten.attempts.Load())}
