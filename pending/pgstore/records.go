@@ -87,7 +87,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 
 // Get returns an intent and its stored state, or [pending.ErrNotFound]. Any node may call it.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
-	rows, err := s.db.readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
+	rows, err := s.db.pools.Readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
 		return pending.Record{}, err
 	}
@@ -107,7 +107,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	rows, err := s.db.readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
+	rows, err := s.db.pools.Readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 		})
 		return err
 	})
-	err = s.db.readers.SendBatch(ctx, &batch).Close()
+	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 	return counts, err
 }
 
@@ -160,7 +160,7 @@ func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 	write.Queue(`
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
-	err := s.commit(ctx, &write)
+	err := s.db.pools.Commit(ctx, &write)
 	if err == nil && found == 0 {
 		_, err = s.Get(ctx, id) // archived, or unknown
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -37,7 +38,10 @@ func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []
 	s.write++
 	var batch pgx.Batch
 	batch.Queue(pg.Durable + byIndex)
-	queueFence(&batch, s.token)
+	// A stale token undoes all statements after it. It comes first, although the mint then waits for the whole write: else
+	// a node that freezes while it sends one could keep its successor from writing for ever, with the lock of its turn. As
+	// it is, the successor's mint ends it after a lease.
+	pgfence.Queue(&batch, s.token)
 	contracts := make([]string, len(all))
 	for i, one := range all {
 		contracts[i] = one.contract
@@ -48,7 +52,7 @@ func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []
 			return nil, err
 		}
 	}
-	if err := s.db.commit(ctx, &batch); err != nil {
+	if err := translate(s.db.pools.Commit(ctx, &batch)); err != nil {
 		return nil, err
 	}
 	return twice, nil
