@@ -66,23 +66,22 @@ func (c *contract) offer() {
 // push sends contents in as many messages as they need.
 func (c *contract) push(to ledger.Account, all []*sharing) {
 	for len(all) > 0 {
-		c.requests++
-		msg := wire.Message{
-			Contract: c.address(), Wait: offerEvery, Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests},
-		}
-		var some wire.Attempts
-		n := 0
-		for n = 0; n < len(all); n++ {
-			more := wire.Attempts{Attempts: append(some.Attempts, *all[n].whole)}
-			if msg.Body = more; n > 0 && !wire.Fits(msg) {
+		some := all
+		for c.requests++; ; some = some[:(len(some)+1)/2] { // most often all have room
+			msg := wire.Message{Contract: c.address(), Wait: offerEvery, Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests}}
+			var body wire.Attempts
+			for _, s := range some {
+				body.Attempts = append(body.Attempts, *s.whole)
+			}
+			if msg.Body = body; wire.Fits(msg) || len(some) == 1 {
+				c.n.encode(to, msg)
 				break
 			}
-			some = more
-			all[n].asks = append(all[n].asks, c.requests)
 		}
-		msg.Body = some
-		c.n.encode(to, msg)
-		all = all[n:]
+		for _, s := range some {
+			s.asks = append(s.asks, c.requests)
+		}
+		all = all[len(some):]
 	}
 }
 

@@ -26,6 +26,7 @@ var (
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
 	forgottenDesc    = desc("forgotten_total", "What the database has forgotten since the node's term began, as it ended long ago.", "kind")
+	aloneDesc        = desc("told_alone_total", "Transactions told as confirmed since the node's term began, though no other member had said that it keeps their contents.")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
@@ -34,7 +35,7 @@ var (
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, forgottenDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
 		to <- d
 	}
 }
@@ -58,6 +59,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for kind, n := range map[string]int{"transactions": forgotten.Intents, "attempts": forgotten.Attempts} {
 		to <- prometheus.MustNewConstMetric(forgottenDesc, prometheus.CounterValue, float64(n), kind)
 	}
+	to <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(t.node.Alone()))
 	for name, s := range t.endpoint.Stats().Peers {
 		peerMetrics(to, name, s)
 	}
