@@ -44,10 +44,11 @@ func (c *contract) offer() {
 		return
 	}
 	now, members := c.n.now(), c.byHearing()
+	_, final := c.book.Height()
 	batches := map[ledger.Account][]*sharing{}
 	for _, s := range slices.Clone(c.shares) {
 		switch {
-		case now-s.began >= c.n.cfg.ShareFor:
+		case now-s.began >= c.n.cfg.ShareFor && s.Block <= final: // before, nobody waits
 			c.n.alone.Add(1)
 			c.n.cfg.Log.Warn("no other member has said that it keeps the contents of a transaction: if this database is lost, its states are",
 				"contract", c.address(), "attempt", s.Assembled.String())

@@ -111,6 +111,29 @@ func TestAReceiptWaitsForNoDeadMember(t *testing.T) {
 	})
 }
 
+// While a block is not final nobody waits, and there is time: the contents are offered until then, however long that takes.
+func TestContentsAreOfferedUntilTheEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		g := lone(ctx, t, func(g *group) { // some blocks a second are asked for
+			g.declared.Depth = 150
+			g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+			go g.chain.Run(ctx, 10*time.Millisecond)
+		})
+		first := g.members[0]
+		time.Sleep(12 * time.Second)
+		if _, final, err := g.chain.Head(ctx); final > 0 || err != nil {
+			t.Fatalf("block %d is final, error %v: this test shows nothing", final, err)
+		}
+		g.network.Heal()
+		if r, err := first.node.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed || first.node.Alone() > 0 {
+			t.Errorf("it ends as %+v, error %v, %d alone", r, err, first.node.Alone())
+		}
+	})
+}
+
 // deaf is a ledger whose blocks do not come.
 type deaf struct{ *sequencer.Chain }
 

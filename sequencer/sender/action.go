@@ -46,6 +46,7 @@ type (
 	Share struct {
 		Sequence  ledger.Sequence
 		Assembled ledger.Hash
+		Block     uint64 // that has it, or a final one that comes after it
 	}
 	// Nudge asks for an empty transaction, since the chain stands still and is waited for.
 	Nudge struct{}

@@ -59,7 +59,7 @@ func (m *Machine) included(it *intent, h *happening) wire.Why {
 	it.block, it.landed, it.why = h.block, h.hash, ""
 	m.to(it, Included)
 	m.blocks.add(h.block, it)
-	m.share(it, h.hash)
+	m.share(it, h.hash, h.block)
 	return wire.Done
 }
 

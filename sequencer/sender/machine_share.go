@@ -8,10 +8,10 @@ import (
 
 // share asks for the contents of an attempt that has landed to be given to another member, unless another one has them: a node
 // that coordinates stores what it dispatches, so only what this node has coordinated itself may be with nobody else (Q14).
-func (m *Machine) share(it *intent, assembled ledger.Hash) {
+func (m *Machine) share(it *intent, assembled ledger.Hash, block uint64) {
 	if m.alone(it, assembled) && it.sharing != assembled {
 		it.sharing = assembled
-		m.do(Share{Sequence: it.Sequence, Assembled: assembled})
+		m.do(Share{Sequence: it.Sequence, Assembled: assembled, Block: block})
 	}
 }
 
@@ -32,12 +32,12 @@ func (m *Machine) conclude(it *intent, h happening) {
 		m.tell(it, happening{event: landed, hash: h.hash, block: h.block})
 	}
 	it.held, it.why = &h, "it is done, and waits until another member has its contents"
-	m.share(it, h.hash)
+	m.share(it, h.hash, h.block)
 }
 
 func (m *Machine) sharedBy(in Shared) {
 	it := m.intents[in.Sequence]
-	if it == nil {
+	if it == nil || it.sharing != in.Assembled { // after a reorganisation another attempt may have landed
 		return
 	}
 	it.shared = in.Assembled
