@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
@@ -305,10 +306,7 @@ func (n *Node) insist(what, contract string, do func(context.Context) error) {
 			return
 		}
 		n.cfg.Log.Warn(what, "contract", contract, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-n.ctx.Done():
-		}
+		_ = pause.For(n.ctx, wait)
 	}
 }
 

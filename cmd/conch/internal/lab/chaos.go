@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -19,7 +18,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 func (l lab) chaos() *cobra.Command {
@@ -87,22 +85,8 @@ func kindList() string {
 }
 
 func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
-	if err := cfg.Validate(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if l.DB != "" {
-		return cli.Usagef("chaos uses a private database and never yours: leave --db out")
-	}
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
-	}
-	if _, err := postmaster.Binaries(ctx); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	forgetDatabase()
-	cfg.Progress = l.Stdout
-	if l.JSON {
-		cfg.Progress = l.Stderr
+	if cfg.Program, cfg.Progress, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
+		return err
 	}
 	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
 	report, err := chaos.Run(ctx, cfg)

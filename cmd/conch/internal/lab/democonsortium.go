@@ -13,7 +13,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 // demoSequencer runs the demo of the sequencer, which has no use for some flags of the other one.
@@ -27,18 +26,9 @@ func (l lab) demoSequencer(ctx context.Context, cmd *cobra.Command, cfg consorti
 }
 
 func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
-	if err := cfg.Validate(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if l.DB != "" {
-		return cli.Usagef("demo uses private databases and never yours: leave --db out")
-	}
 	var err error
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
-	}
-	if _, err := postmaster.Binaries(ctx); err != nil {
-		return cli.Usagef("%w", err)
+	if cfg.Program, cfg.Progress, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
+		return err
 	}
 	if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 		return cli.Usagef("%s is neither beside this program nor on the PATH, and contracts need a chain: \"make build\" in the source of conch makes both", devnode.Name)
@@ -48,11 +38,7 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 			return cli.Usagef("--logs: %w", err)
 		}
 	}
-	forgetDatabase()
-	cfg.Progress, cfg.Kinds = l.Stdout, l.Kinds
-	if l.JSON {
-		cfg.Progress = l.Stderr
-	}
+	cfg.Kinds = l.Kinds
 	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	verdict, err := consortium.Run(ctx, cfg)
 	if err != nil {
