@@ -60,7 +60,8 @@ func newGroup(t testing.TB, count, needed int) *group {
 	g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
 	ctx, stop := context.WithCancel(context.Background())
 	var mining sync.WaitGroup
-	mining.Go(func() { g.chain.Run(ctx, 10*time.Millisecond) })
+	chain := g.chain
+	mining.Go(func() { chain.Run(ctx, 10*time.Millisecond) })
 	t.Cleanup(func() {
 		for _, o := range g.members {
 			o.halt()
