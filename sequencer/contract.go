@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
@@ -41,7 +40,8 @@ type contract struct {
 	shares      []*sharing // contents that perhaps nobody else has
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
-	asking      *asking                  // who hands an intent in, in this step
+	pace        pace
+	asking      *asking // who hands an intent in, in this step
 	asks        map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
@@ -110,10 +110,14 @@ func headOf(ctx context.Context, l Ledger, patience time.Duration) (uint64, erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	head, _, err := l.Head(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errAway, err)
+	return head, away(err)
+}
+
+func away(err error) error {
+	if err == nil {
+		return nil
 	}
-	return head, nil
+	return fmt.Errorf("%w: %w", errAway, err)
 }
 
 // lineage is drawn at each start, and is never 0.
@@ -290,24 +294,8 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 		if err == nil {
 			read(f)
 		}
-		return err
+		return away(err)
 	})
-}
-
-// insist does something until it succeeds or the node stops, more and more rarely. ErrOver stops the node.
-func (n *Node) insist(what, contract string, do func(context.Context) error) {
-	for wait := 100 * time.Millisecond; n.ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
-		err := do(n.ctx)
-		if err == nil || n.ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, ErrOver) {
-			n.end(err)
-			return
-		}
-		n.cfg.Log.Warn(what, "contract", contract, "error", err)
-		_ = pause.For(n.ctx, wait)
-	}
 }
 
 func (c *contract) nudge() {

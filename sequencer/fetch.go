@@ -78,12 +78,15 @@ const mostAsking = 10 * time.Second
 // mostGivenUp is how many attempts are given up at once: each may have created many states.
 const mostGivenUp = 8
 
-// reconcile asks the ledger which states a final block still has, and gives up attempts of which it has none.
+// reconcile asks the ledger which states a final block still has, of those that were created in a block that is final for
+// this node, and gives up attempts of which it has none. An answer of an earlier block would not have them yet: it counts
+// for nothing.
 func (c *contract) reconcile(states []ledger.StateID, missing []book.Missing) {
+	states = c.book.Settled(states)
 	_, final := c.book.Height()
 	var lost []ledger.Hash
 	var made [][]ledger.StateID
-	asked := states
+	asked := slices.Clone(states)
 	for _, m := range missing {
 		if len(lost) < mostGivenUp && m.Number <= final {
 			created := c.book.Created(m.Assembled)
@@ -93,7 +96,7 @@ func (c *contract) reconcile(states []ledger.StateID, missing []book.Missing) {
 	c.n.apart(func() {
 		f, err := c.set.Ledger.Final(c.n.ctx, nil, asked)
 		if err != nil || f.Number() < final {
-			return // it is tried again with the next fetch; in an earlier block states are not there yet
+			return // it is tried again with the next fetch
 		}
 		var gone []ledger.StateID
 		for _, id := range states {

@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,6 +32,8 @@ type Moment struct {
 type Told struct {
 	Contract string
 	Sequence ledger.Sequence
+	Key      string       // its user's
+	Stage    sender.Stage // that begins for its user; empty: none
 	Moment
 }
 
@@ -91,6 +92,10 @@ func (c *contract) watch(p sender.Passage) {
 	if p.From == p.To && p.To != sender.Accepted {
 		return
 	}
+	head, _ := c.sender.Height()
+	if c.pace.note(p.Sequence, p.To, head, c.set.Declared.Range) {
+		c.n.cfg.Log.Warn("the range of a contract is shorter than ten times what an intent takes: much of the work moves to another coordinator before it is done", "contract", c.address(), "range", c.set.Declared.Range, "blocks", c.pace.blocks())
+	}
 	m := Moment{At: time.Now(), Event: p.Event, State: p.To.String(), With: p.With, Assembled: p.Assembled, Block: p.Block, Why: p.Why}
 	for _, place := range p.Endorsers {
 		if members := c.set.Declared.Members; place < len(members) {
@@ -99,36 +104,15 @@ func (c *contract) watch(p sender.Passage) {
 	}
 	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
 	if c.n.cfg.Told != nil {
-		c.n.cfg.Told(Told{c.address(), p.Sequence, m})
+		c.n.cfg.Told(Told{c.address(), p.Sequence, p.Key, p.Stage, m})
 	}
 }
 
 // Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
 // stories of its newest intents; of others there is none.
 func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
-	return ask(ctx, n, address, func(p *place, answer func([]Moment)) { answer(slices.Clone(n.chronicle.stories[storyKey{p, s}])) })
-}
-
-// ask has the loop read something of a contract, which answers once.
-func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
-	p, err := n.find(ctx, address)
-	if err != nil {
-		return told, err
-	}
-	done := make(chan T, 1)
-	select {
-	case n.tasks <- func() { read(p, func(t T) { done <- t }) }:
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, ctx.Err()
-	}
-	select {
-	case told = <-done:
-		return told, nil
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, fmt.Errorf("the node is busy: %w", ctx.Err())
-	}
+	return ask(ctx, n, address, func(p *place, answer func([]Moment)) bool {
+		answer(slices.Clone(n.chronicle.stories[storyKey{p, s}]))
+		return true
+	})
 }

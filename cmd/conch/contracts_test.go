@@ -203,9 +203,9 @@ func TestOrganisationsShareAContract(t *testing.T) {
 		t.Fatalf("%d %v", code, answer)
 	}
 	p.ends(north, poor, "reverted")
-	shown := conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": {"from": "office", "to": "desk-1", "amount": 1}}`, "--wait").done(t)
-	if !strings.Contains(shown, "confirmed") || !strings.Contains(shown, "endorsed by ") {
-		t.Errorf("send printed %s, want the story", shown)
+	sent := conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": {"from": "office", "to": "desk-1", "amount": 1}}`, "--wait")
+	if out := sent.done(t); !strings.Contains(out, "fate     confirmed") || strings.Count(out+sent.err, "endorsed by ") != 1 {
+		t.Errorf("send printed %s and on stderr %s, want each step once, and its end", out, sent.err)
 	}
 	conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": 1}`).refused(t, 2, "request")
 	for _, args := range [][]string{{"list"}, {"show", p.address}} {

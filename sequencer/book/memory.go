@@ -153,16 +153,35 @@ func (b *Book) settle(a *attempt) {
 	b.forget(a)
 }
 
+// Settled returns those of some states that seem to be there, and whose creators are final.
+func (b *Book) Settled(ids []ledger.StateID) (settled []ledger.StateID) {
+	for _, id := range ids {
+		if b.settled(id) != nil {
+			settled = append(settled, id)
+		}
+	}
+	return settled
+}
+
+func (b *Book) settled(id ledger.StateID) *entry {
+	e := b.states[id]
+	if e == nil || !b.there(e) {
+		return nil
+	}
+	if _, recent := b.landed[e.Assembled]; recent {
+		return nil
+	}
+	return e
+}
+
 // Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
-// missing, and perhaps nobody has it any more. A state whose creator is not final stays. What is gone is Early until what
-// has spent it is heard.
+// missing, and perhaps nobody has it any more. They were Settled when the ledger was asked, and the block is none below the
+// last final one of that time: it would not have them yet. A state whose creator is not final stays. What is gone is Early
+// until what has spent it is heard.
 func (b *Book) Gone(ids ...ledger.StateID) {
 	for _, id := range ids {
-		e := b.states[id]
-		if e == nil || !b.there(e) {
-			continue
-		}
-		if _, recent := b.landed[e.Assembled]; recent {
+		e := b.settled(id)
+		if e == nil {
 			continue
 		}
 		b.labels.remove(e.label, id)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/conchhq/conch/chain"
@@ -49,8 +50,9 @@ var ErrNoAccount = errors.New("no [[accounts]] has that name")
 
 // Accounts is where services find them. It is safe for concurrent use.
 type Accounts struct {
-	mu   sync.Mutex
-	find func(name string) (Account, error)
+	mu       sync.Mutex
+	find     func(name string) (Account, error)
+	harmless []func(chain.Call) bool
 }
 
 // Offer is called once, by the service that keeps the accounts.
@@ -58,6 +60,21 @@ func (a *Accounts) Offer(find func(name string) (Account, error)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.find = find
+}
+
+// Excuse is called by a service whose calls do no harm when they are done twice: they are sent again if a restored database
+// has lost whether they were.
+func (a *Accounts) Excuse(harmless func(chain.Call) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.harmless = append(a.harmless, harmless)
+}
+
+// Harmless reports whether some service says so of a call.
+func (a *Accounts) Harmless(call chain.Call) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.harmless, func(is func(chain.Call) bool) bool { return is(call) })
 }
 
 // Find returns the account with a name. The error is ErrNoAccount, or says what prevents its use.

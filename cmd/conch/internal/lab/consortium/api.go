@@ -125,6 +125,21 @@ type status struct {
 	Missing     int    `json:"missing"`
 }
 
+// clock returns by how much the clock of the node's process is off, to the second: each answer has its time.
+func (a *api) clock(ctx context.Context) (time.Duration, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/v1/contracts", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := a.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	_ = answer.Body.Close()
+	at, err := http.ParseTime(answer.Header.Get("Date"))
+	return time.Until(at), err
+}
+
 func (a *api) status(ctx context.Context, contract string) (s status, err error) {
 	err = a.ask(ctx, http.MethodGet, "/v1/contracts/"+contract, nil, &s)
 	return s, err

@@ -19,7 +19,7 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, warmup, fmt.Errorf("the contract was not deployed within %s", warmup))
 	defer cancel()
 	first := s.all[0]
-	if err := first.write(s.chain.HTTP, s.chain.ChainID, nil, nil, ""); err != nil {
+	if err := first.write(s.chain.ChainID, nil, nil, ""); err != nil {
 		return "", err
 	}
 	if err := first.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
@@ -36,7 +36,10 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 	}
 	args := []string{
 		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
-		"--range-size", fmt.Sprint(rangeSize), "--key", "demo",
+		"--range-size", fmt.Sprint(s.cfg.rangeSize()), "--key", "demo",
+	}
+	if s.cfg.Chaos != nil {
+		args = append(args, "--depth", fmt.Sprint(chaosDepth))
 	}
 	for _, o := range s.all {
 		args = append(args, "--member", o.name+"="+o.account)
@@ -51,6 +54,13 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		return "", fmt.Errorf("conch contract deploy has printed no address: %s", table)
 	}
 	return strings.Replace(table, `account     = ""`, `account     = "ops"`, 1), s.end(ctx, first)
+}
+
+func (c Config) rangeSize() int {
+	if c.Chaos != nil {
+		return chaosRange
+	}
+	return rangeSize
 }
 
 // fund has the first organisation pay another one, whose node pays for what it sends.

@@ -20,17 +20,21 @@ import (
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
 // organisation is one party of the contract, and the process of its node.
 type organisation struct {
 	name        string
-	dir         string // its files
-	db          string // URL of its database
-	listen      string // of its API
-	account     string // on the chain, in lower case
-	fingerprint string // of its identity
+	dir         string      // its files
+	db          string      // URL of its database
+	listen      string      // of its API
+	account     string      // on the chain, in lower case
+	secret      string      // its private key
+	chain       string      // URL of its endpoint
+	clock       *skew.Clock // nil: the machine's
+	fingerprint string      // of its identity
 	api         *api
 	log         io.Writer
 
@@ -78,6 +82,7 @@ func found(dir, name, key string) (*organisation, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.secret = key
 	o.account, o.fingerprint = strings.ToLower(account.String()), id.Fingerprint().String()
 	o.listen = "unix:" + filepath.Join(o.dir, "api")
 	return o, nil
@@ -86,10 +91,10 @@ func found(dir, name, key string) (*organisation, error) {
 func (o *organisation) file() string { return filepath.Join(o.dir, "conch.toml") }
 
 // write writes the node's configuration. Without a table of the contract it has the account alone.
-func (o *organisation) write(chain string, id uint64, peers []*organisation, l links, table string) error {
+func (o *organisation) write(id uint64, peers []*organisation, l links, table string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
-		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(chain), id)
+		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(o.chain), id)
 	if table != "" {
 		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", quoted(o.name))
 		for _, p := range peers {
@@ -119,7 +124,7 @@ func (o *organisation) start(program string, launcher *fleet.Launcher, l links, 
 	// No context: a node ends by a signal, and its end is news.
 	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen, "--log-format", "json")
 	p := &process{cmd: cmd, words: &fleet.LastLine{}}
-	cmd.Env, cmd.WaitDelay = environment(o.db), teardown
+	cmd.Env, cmd.WaitDelay = append(environment(o.db), o.clock.Env()...), teardown
 	cmd.Stderr = io.MultiWriter(p.words, o.log, &ear{hear: func(line spoken) {
 		if line.Message == "the node of the contracts runs" {
 			l.leadTo(o.name, line.Listen)

@@ -30,12 +30,18 @@ var (
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
+	brakedDesc       = desc("peer_braked_total", "Times that a peer sent more than its rate, and was made to wait.", "peer")
+	differDesc       = desc("members_differing", "Members that have another declaration of the contract, or none.", "contract")
+	strangersDesc    = desc("strangers_refused_total", "Connections of nobody who is known.", "reason")
+	outagesDesc      = desc("outages_total", "Times that contracts began to wait for a chain or the database.", "reason")
 	refusedDesc      = desc("peer_refused_total", "Connections with a peer that were refused or ended.", "peer", "reason")
 )
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{
+		openDesc, coordinatingDesc, finalDesc, missingDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+	} {
 		to <- d
 	}
 }
@@ -60,8 +66,15 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(forgottenDesc, prometheus.CounterValue, float64(n), kind)
 	}
 	to <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(t.node.Alone()))
-	for name, s := range t.endpoint.Stats().Peers {
+	stats := t.endpoint.Stats()
+	for name, s := range stats.Peers {
 		peerMetrics(to, name, s)
+	}
+	for reason, n := range stats.Strangers {
+		to <- prometheus.MustNewConstMetric(strangersDesc, prometheus.CounterValue, float64(n), string(reason))
+	}
+	for reason, n := range t.node.Outages() {
+		to <- prometheus.MustNewConstMetric(outagesDesc, prometheus.CounterValue, float64(n), reason)
 	}
 }
 
@@ -79,6 +92,13 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 	}
 	gauge(finalDesc, float64(s.Final), address)
 	gauge(missingDesc, float64(s.Missing), address)
+	differing := 0
+	for _, m := range s.Members {
+		if m.Differs {
+			differing++
+		}
+	}
+	gauge(differDesc, float64(differing), address)
 }
 
 func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
@@ -95,6 +115,8 @@ func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
 	count(droppedDesc, s.Full, "full")
 	count(droppedDesc, s.Outdated, "outdated")
 	count(droppedDesc, s.Dropped, "inbox")
+	count(droppedDesc, s.Unread, "unread")
+	to <- prometheus.MustNewConstMetric(brakedDesc, prometheus.CounterValue, float64(s.Braked), name)
 	for reason, n := range s.Refused {
 		count(refusedDesc, n, string(reason))
 	}

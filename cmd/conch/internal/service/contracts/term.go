@@ -82,8 +82,9 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 
 func (s *service) set(t *term) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.term = t
+	s.mu.Unlock()
+	s.announce(t != nil)
 }
 
 // store begins this start of the node in the database.
@@ -102,7 +103,7 @@ func (s *service) store(ctx context.Context, t *term, l election.Leadership) (*p
 
 // assemble opens what the node needs besides its store.
 func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
-	cfg := sequencer.Config{Peers: map[ledger.Account]string{}, Log: s.frame.Log}
+	cfg := sequencer.Config{Peers: map[ledger.Account]string{}, Log: s.frame.Log, Told: s.teller(section)}
 	for _, a := range section.contracts {
 		account, err := s.frame.Accounts.Find(a.Account)
 		if err != nil {
