@@ -39,6 +39,8 @@ type contract struct {
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
+	forgone     bool       // attempts were given up
+	shares      []*sharing // contents that perhaps nobody else has
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
 	pace        pace
@@ -80,7 +82,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
 		Incarnation: c.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
-		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
+		Share: len(d.Members) > 1, Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
 		return nil, err
@@ -138,6 +140,7 @@ func (c *contract) tick() {
 		c.toEndorser(endorser.Tick{})
 	}
 	c.fetch()
+	c.offer()
 }
 
 // stepped has a machine do a step.
@@ -220,6 +223,8 @@ func (c *contract) owner(a sender.Action) {
 				c.submit(ledger.Sent{By: c.n.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: signature}})
 			})
 		})
+	case sender.Share:
+		c.share(a)
 	case sender.Nudge:
 		c.nudge()
 	}

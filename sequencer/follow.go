@@ -46,7 +46,7 @@ func (c *contract) followed(in any) {
 		err = c.book.Block(in)
 		for _, f := range in.Facts {
 			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
-				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
+				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads), nil)
 			}
 		}
 	case ledger.Rewind:

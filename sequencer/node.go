@@ -65,6 +65,8 @@ type Node struct {
 
 	chronicle *chronicle
 	differ    differences
+	forgotten forgotten
+	alone     atomic.Int64 // intents that were told as done while perhaps nobody else had their contents
 	outages   outages
 }
 
@@ -185,6 +187,7 @@ func (n *Node) tick() {
 		p.open.tick()
 	}
 	n.rest()
+	n.chronicle.forget(time.Now())
 	n.complain()
 	for _, a := range sortedAccounts(n.beats) {
 		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})

@@ -70,9 +70,9 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			node := &contract{
-				n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 1), outages: newOutages()},
+				n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 1), writes: make(chan write, 9), outages: newOutages()},
 				set:  &Contract{Declared: declared, Ledger: asOf{number: c.number}},
-				book: b,
+				book: b, ctx: ctx,
 			}
 			block := func(n uint64) {
 				in := ledger.Block{Number: n}
@@ -86,7 +86,7 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 			for n := uint64(1); n <= c.asked; n++ {
 				block(n)
 			}
-			node.reconcile(b.States())
+			node.reconcile(b.States(), nil)
 			for n := c.asked + 1; n <= 9; n++ {
 				block(n)
 			}

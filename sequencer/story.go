@@ -47,8 +47,7 @@ type storyKey struct {
 // is empty.
 type chronicle struct {
 	stories map[storyKey][]Moment
-	order   []storyKey // a ring: the next one to be forgotten is at next
-	next    int
+	order   []storyKey // the one that began first in front
 }
 
 func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Moment{}} }
@@ -56,18 +55,36 @@ func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Momen
 func (h *chronicle) add(at storyKey, m Moment) {
 	story, known := h.stories[at]
 	switch {
-	case !known && len(h.order) < mostStories:
-		h.order = append(h.order, at)
 	case !known:
-		delete(h.stories, h.order[h.next])
-		h.order[h.next] = at
-		h.next = (h.next + 1) % mostStories
+		if len(h.order) == mostStories {
+			h.drop()
+		}
+		h.order = append(h.order, at)
 	case len(story) == mostMoments:
 		const half = mostMoments / 2
 		copy(story[half:], story[half+1:])
 		story = story[:mostMoments-1]
 	}
 	h.stories[at] = append(story, m)
+}
+
+func (h *chronicle) drop() {
+	delete(h.stories, h.order[0])
+	if h.order = h.order[1:]; len(h.order) == 0 {
+		h.stories, h.order = map[storyKey][]Moment{}, nil // a map keeps the room that it once had
+	}
+}
+
+// forget drops stories that the store has forgotten too.
+func (h *chronicle) forget(now time.Time) {
+	for len(h.order) > 0 {
+		age, story := h.order[0].place.set.age(), h.stories[h.order[0]]
+		last := story[len(story)-1]
+		if ended := last.State == sender.Confirmed.String() || last.State == sender.Reverted.String(); !ended || age < 0 || now.Sub(last.At) < age {
+			return
+		}
+		h.drop()
+	}
 }
 
 // watch is told of each step of the contract's own intents.

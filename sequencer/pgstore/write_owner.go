@@ -5,7 +5,6 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // queueIntents stores intents in their order. Of those with a key that has a row, and of those that are stored already,
@@ -37,25 +36,6 @@ func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
 		})
 		return err
 	})
-}
-
-// queueAttempts stores contents that are not there.
-func (s *sum) queueAttempts(batch *pgx.Batch) error {
-	if len(s.wholes) == 0 {
-		return nil
-	}
-	var names, contents [][]byte
-	for _, l := range s.wholes {
-		bytes, err := wire.EncodeWhole(l.Whole)
-		if err != nil {
-			return err
-		}
-		names, contents = append(names, l.Assembled[:]), append(contents, bytes)
-	}
-	batch.Queue(`
-		INSERT INTO conch.sequencer_attempts (contract, assembled, contents)
-		SELECT $1, n.* FROM unnest($2::bytea[], $3::bytea[]) AS n ON CONFLICT DO NOTHING`, s.contract, names, contents)
-	return nil
 }
 
 // queueGrants stores grants that are not there, in their order.

@@ -143,6 +143,8 @@ func (m *Machine) take(in Input) {
 		m.pulse(in)
 	case Judged:
 		m.judged(in)
+	case Shared:
+		m.sharedBy(in)
 	case ledger.Block:
 		m.block(in)
 	case ledger.Rewind:

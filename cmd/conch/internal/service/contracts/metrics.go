@@ -26,6 +26,8 @@ var (
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
 	nudgesDesc       = desc("nudges_total", "Empty transactions that this node sent since a chain stood still.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
+	forgottenDesc    = desc("forgotten_total", "What the database has forgotten since the node's term began, as it ended long ago.", "kind")
+	aloneDesc        = desc("told_alone_total", "Transactions told as confirmed since the node's term began, though no other member had said that it keeps their contents.")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
 	bytesDesc        = desc("message_bytes_total", "Bytes of the packets in which messages to and from a peer were, before encryption.", "peer", "direction")
@@ -40,7 +42,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
 	} {
 		to <- d
 	}
@@ -61,6 +63,11 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			contractMetrics(to, address, s)
 		}
 	}
+	forgotten := t.node.Forgotten()
+	for kind, n := range map[string]int{"transactions": forgotten.Intents, "attempts": forgotten.Attempts} {
+		to <- prometheus.MustNewConstMetric(forgottenDesc, prometheus.CounterValue, float64(n), kind)
+	}
+	to <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(t.node.Alone()))
 	stats := t.endpoint.Stats()
 	for name, s := range stats.Peers {
 		peerMetrics(to, name, s)

@@ -158,7 +158,7 @@ func (s *service) contract(t *term, a Agreed, account node.Account) (k sequencer
 	}
 	t.closes = append(t.closes, endpoints.Close)
 	c := declaration(a, account.ID)
-	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}, NudgeAfter: a.NudgeAfter}
+	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}, NudgeAfter: a.NudgeAfter, ForgetAfter: a.ForgetAfter}
 	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account.Calls}})
 	return k, nil
 }
