@@ -210,7 +210,6 @@ func TestAStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// within returns a context that ends after a while. It is not cancelled before.
 // until is a context that ends with a channel that is closed.
 func until(ctx context.Context, closed <-chan struct{}) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
