@@ -18,11 +18,13 @@ type Machine struct {
 	cache memory
 	lost  memory // peers that went away and did not say goodbye
 
-	flight *flight  // the exchange that waits for its answer
-	visit  string   // the peer that was lost and is tried again
-	join   *joining // the contact that is asked
-	joinAt int      // the tick of the next try
-	pause  int      // ticks before the try after that
+	answers []answer // to exchanges, the newest last, one for each peer
+	flight  *flight  // the exchange that waits for its answer
+	visit   string   // the peer that was lost and is tried again
+	joined  bool     // a contact has answered
+	join    *joining // the contact that is asked
+	joinAt  int      // the tick of the next try
+	pause   int      // ticks before the try after that
 
 	out []Action
 }
@@ -106,6 +108,7 @@ func (m *Machine) round() {
 	}
 	for _, p := range m.peers {
 		p.greeted = p.greeted && !m.needs(p) // said again: it may have been lost
+		p.breaks = 0
 	}
 	m.lookAround()
 	m.exchange()

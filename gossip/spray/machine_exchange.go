@@ -1,5 +1,15 @@
 package spray
 
+import "slices"
+
+// answer is what a peer was given. It is kept when the connection ends, since the peer may not have got it.
+type answer struct {
+	to     string
+	number uint64
+	tick   int
+	arcs   []Peer
+}
+
 // flight is an exchange that waits for its answer. Its arcs are neither in the view nor gone.
 type flight struct {
 	with   string
@@ -95,13 +105,16 @@ func (m *Machine) abandon(with string) {
 
 // asked answers an exchange: once, however often it comes.
 func (m *Machine) asked(p *peer, e Exchange) {
-	if p.askedAt > 0 && p.asked == e.Number && m.cfg.Broken != SameAnswer {
-		m.send(p.Name, Exchanged{Number: e.Number, Arcs: p.answer})
-		return
-	}
-	if p.askedAt > 0 && m.tick-p.askedAt < m.cfg.Every/2 && m.cfg.Broken != SameAnswer {
-		m.refuse(p.Name, Hasty)
-		return
+	at := slices.IndexFunc(m.answers, func(a answer) bool { return a.to == p.Name })
+	if at >= 0 && m.cfg.Broken != SameAnswer {
+		switch last := m.answers[at]; {
+		case last.number == e.Number:
+			m.send(p.Name, Exchanged{Number: e.Number, Arcs: last.arcs})
+			return
+		case m.tick-last.tick < m.cfg.Every/2:
+			m.refuse(p.Name, Hasty)
+			return
+		}
 	}
 	n := min(half(len(m.view)+m.flight.size()), len(m.view), MostSample)
 	if len(m.view)+m.flight.size()-n+len(e.Arcs) > MostArcs {
@@ -109,9 +122,15 @@ func (m *Machine) asked(p *peer, e Exchange) {
 		return
 	}
 	sample := m.view.sample(&m.chance, n)
-	p.asked, p.askedAt, p.answer = e.Number, max(m.tick, 1), m.give(sample, p.Name)
+	given := m.give(sample, p.Name)
+	if at >= 0 {
+		m.answers = slices.Delete(m.answers, at, at+1)
+	} else if len(m.answers) >= MostPeers {
+		m.answers = slices.Delete(m.answers, 0, 1)
+	}
+	m.answers = append(m.answers, answer{to: p.Name, number: e.Number, tick: m.tick, arcs: given})
 	m.receiveArcs(sample, e.Arcs)
-	m.send(p.Name, Exchanged{Number: e.Number, Arcs: p.answer})
+	m.send(p.Name, Exchanged{Number: e.Number, Arcs: given})
 }
 
 // answered takes the arcs for which others were given.

@@ -10,7 +10,8 @@ type joining struct {
 	waited int // ticks
 }
 
-// passJoin looks for a contact if this node has nobody.
+// passJoin looks for a contact if this node has not joined, or has nobody any more. That others have connected is no
+// reason not to join: after a restart they may remember the node that was.
 func (m *Machine) passJoin() {
 	if j := m.join; j != nil {
 		if j.waited++; j.waited >= joinGiveUp {
@@ -20,10 +21,14 @@ func (m *Machine) passJoin() {
 		}
 		return
 	}
-	if m.tick < m.joinAt || slices.ContainsFunc(m.peers, func(p *peer) bool { return p.live || p.state == dialling }) {
+	busy := slices.ContainsFunc(m.peers, func(p *peer) bool { return p.state != away })
+	if m.tick < m.joinAt || m.joined && busy {
 		return
 	}
-	all := slices.Concat(m.cfg.Contacts, m.cache, m.lost)
+	all := m.cfg.Contacts
+	if !busy {
+		all = slices.Concat(all, m.cache, m.lost)
+	}
 	if len(all) == 0 {
 		return
 	}
@@ -115,7 +120,9 @@ func (m *Machine) forwarded(p *peer, f Forward) {
 	}
 	if !m.take(f.Newcomer) {
 		m.refuse(p.Name, Overfull)
+		return
 	}
+	m.view[len(m.view)-1].told = m.tick
 }
 
 // welcomed ends the search. The first arc goes to one of those that the contact names, so that no contact has arcs of
@@ -126,7 +133,7 @@ func (m *Machine) welcomed(p *peer, w Welcome) {
 		return
 	}
 	m.endJoin()
-	m.pause = 0
+	m.joined, m.pause = true, 0
 	m.meet(w.Met...)
 	all := append([]Peer{p.Peer}, w.Met...)
 	m.add(all[m.chance.below(len(all))])

@@ -22,20 +22,17 @@ type peer struct {
 	spare   bool // needed beside the view, since there are too few neighbours
 	contact bool // needed to join
 	was     bool // it was up before this dial
+	breaks  int  // of its connection in this round
 	greeted bool // our last Hello says what is true
 	told    bool // what it said: that this node needs the connection
-	live    bool // the caller was told that it is a neighbour
+	live    bool // it is up, and the caller was told so
 	holds   int  // ticks for which it needs the connection, as it said
 	idle    int  // ticks without anybody who needs it
-	since   int  // the tick of its Up
 
 	incarnation uint64 // it said; 0: not yet
 	budget      int    // messages that it may send before the next tick
 	subscribe   uint64 // the number of its last Subscribe
 	recent      []uint64
-	asked       uint64 // the number of its last Exchange
-	askedAt     int    // the tick of it; 0: never
-	answer      []Peer // to it
 }
 
 // recentNumbers is how many messages of a peer are remembered, so that one that comes twice counts once.
@@ -103,7 +100,8 @@ func (m *Machine) up(name string) {
 		}
 		p = m.ensure(Peer{Name: name})
 	}
-	p.state, p.greeted, p.idle, p.since = up, false, 0, m.tick
+	p.state, p.greeted, p.idle = up, false, 0
+	p.holds = m.patience() // who connects needs it, until its Hello says otherwise
 }
 
 // greeted notes what a peer says of itself.
@@ -113,7 +111,7 @@ func (m *Machine) greeted(p *peer, h Hello) {
 	}
 	p.incarnation, p.Address, p.holds = h.Incarnation, h.Address, 0
 	if h.Holds {
-		p.holds = 3*m.cfg.Every + askAgain
+		p.holds = m.patience()
 	}
 	m.lost.forget(p.Name)
 	if p.Name == m.visit {
@@ -121,22 +119,29 @@ func (m *Machine) greeted(p *peer, h Hello) {
 	}
 }
 
-// restarted takes a peer that has forgotten everything for another one of the same name.
+// patience is how many ticks a Hello counts: for three rounds, so that two of them may be lost.
+func (m *Machine) patience() int { return 3*m.cfg.Every + grace }
+
+// restarted takes a peer that has forgotten everything for another one of the same name. The arcs that a contact has asked
+// for meanwhile are the new one's.
 func (m *Machine) restarted(p *peer) {
 	m.abandon(p.Name)
-	m.replace(m.view.drop(p.Name), true)
-	p.subscribe, p.recent, p.asked, p.askedAt, p.answer = 0, nil, 0, 0, nil
-	p.spare, p.greeted = false, false
+	m.replace(m.view.drop(p.Name, max(m.tick-m.cfg.Every, 1)), true)
+	p.subscribe, p.recent, p.spare, p.greeted = 0, nil, false, false
 }
 
-// down notes that there is no connection. One that was there is made again, once: it may have broken alone, or the other
-// side has closed it in the instant in which this one began to need it.
+// mostBreaks is how often a connection is made again within a round. One that breaks more often is none.
+const mostBreaks = 3
+
+// down notes that there is no connection. One that was there is made again: it may have broken alone, or the other side
+// has closed it in the instant in which this one began to need it.
 func (m *Machine) down(name string) {
 	p := m.find(name)
 	switch {
 	case p == nil:
-	case p.state == up && m.tick-p.since >= grace && m.needs(p):
+	case p.state == up && p.breaks < mostBreaks && m.needs(p):
 		p.state, p.was, p.holds = away, true, 0
+		p.breaks++
 	case p.state == up && !m.needs(p):
 		m.remove(p)
 	default:
@@ -158,7 +163,7 @@ func (m *Machine) gone(p *peer, wasUp bool) {
 		m.join = nil
 	}
 	m.abandon(p.Name)
-	n := m.view.drop(p.Name)
+	n := m.view.drop(p.Name, all)
 	m.remove(p)
 	m.replace(n, wasUp)
 }

@@ -1,5 +1,7 @@
 package spray
 
+import "slices"
+
 // settle asks for the connections that are needed, gives up those that nobody needs, and says who is a neighbour.
 func (m *Machine) settle() {
 	if m.left {
@@ -27,45 +29,46 @@ func (m *Machine) settle() {
 			p.greeted, p.told = true, needed
 			m.send(p.Name, Hello{Address: m.cfg.Self.Address, Incarnation: m.cfg.Incarnation, Holds: needed})
 		}
-		m.settleLive(p, needed)
+		switch {
+		case p.state == up && !p.live:
+			m.do(Gained{Peer: p.Name})
+		case p.state != up && p.live:
+			m.do(Lost{Peer: p.Name})
+		}
+		p.live = p.state == up
 	}
 	m.speak()
 }
 
-// settleLive tells the caller if a peer has become a neighbour, or is one no more.
-func (m *Machine) settleLive(p *peer, needed bool) {
-	live := p.state == up && (needed || p.holds > 0)
-	switch {
-	case live && !p.live:
-		m.do(Gained{Peer: p.Name})
-	case !live && p.live:
-		m.do(Lost{Peer: p.Name})
-	}
-	p.live = live
-}
-
-// fill connects to remembered peers while there are too few neighbours.
+// fill connects to remembered peers while there are too few neighbours, and keeps connections that nobody needs.
 func (m *Machine) fill() {
 	if m.cfg.Broken == PeerCache || m.tick == 0 {
 		return
 	}
 	have := 0
+	var idle, fit []Peer
 	for _, p := range m.peers {
 		if p.holds > 0 || m.needs(p) {
 			have++
+		} else if p.state == up {
+			idle = append(idle, p.Peer)
 		}
 	}
-	var fit []Peer
+	if have >= m.cfg.Floor {
+		return
+	}
 	for _, p := range m.cache {
 		if m.find(p.Name) == nil {
 			fit = append(fit, p)
 		}
 	}
-	for ; have < m.cfg.Floor && len(fit) > 0; have++ {
+	for ; have < m.cfg.Floor && len(fit)+len(idle) > 0; have++ {
+		if len(fit) == 0 {
+			fit, idle = idle, nil
+		}
 		at := m.chance.below(len(fit))
 		m.ensure(fit[at]).spare = true
-		fit[at] = fit[len(fit)-1]
-		fit = fit[:len(fit)-1]
+		fit = slices.Delete(fit, at, at+1)
 	}
 }
 

@@ -6,6 +6,7 @@ import "slices"
 type arc struct {
 	peer Peer
 	age  int // rounds of this node since it came
+	told int // the tick of the Forward that brought it; 0: it came otherwise
 }
 
 // view is a multiset of arcs.
@@ -52,12 +53,15 @@ func (v *view) sample(c *chance, n int) []arc {
 	return out
 }
 
-// drop removes all arcs to a peer, and returns how many those were.
-func (v *view) drop(name string) int {
+// drop removes all arcs to a peer but those of which a Forward told since a tick, and returns how many it has removed.
+func (v *view) drop(name string, since int) int {
 	before := len(*v)
-	*v = slices.DeleteFunc(*v, func(a arc) bool { return a.peer.Name == name })
+	*v = slices.DeleteFunc(*v, func(a arc) bool { return a.peer.Name == name && a.told < since })
 	return before - len(*v)
 }
+
+// all is a tick after every Forward.
+const all = int(^uint(0) >> 1)
 
 // half is how many arcs of so many an exchange gives.
 func half(arcs int) int { return (arcs + 1) / 2 }

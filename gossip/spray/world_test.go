@@ -133,12 +133,15 @@ func (w *world) build(n int, apart time.Duration) {
 	}
 }
 
-// crash stops a node at once. Its peers notice that four or five seconds later.
-func (w *world) crash(n *node) {
+// crash stops a node's machine at once. Its peers notice that four or five seconds later.
+func (w *world) crash(n *node) { w.stop(n, 4*time.Second, 5*time.Second) }
+
+// stop ends a node. Its peers notice that after some time.
+func (w *world) stop(n *node, least, most time.Duration) {
 	n.dead = true
 	for _, o := range w.nodes {
 		if o.up[n] {
-			w.after(4*time.Second+time.Duration(w.rng.Int64N(int64(time.Second))), func() { w.lose(o, n) })
+			w.after(least+time.Duration(w.rng.Int64N(int64(most-least))), func() { w.lose(o, n) })
 		}
 	}
 }
