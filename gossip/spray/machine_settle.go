@@ -49,13 +49,12 @@ func (m *Machine) fill() {
 	var idle, fit []Peer
 	for _, p := range m.peers {
 		if p.holds > 0 || m.needs(p) {
-			have++
+			if have++; have >= m.cfg.Floor {
+				return
+			}
 		} else if p.state == up {
 			idle = append(idle, p.Peer)
 		}
-	}
-	if have >= m.cfg.Floor {
-		return
 	}
 	for _, p := range m.cache {
 		if m.find(p.Name) == nil {
