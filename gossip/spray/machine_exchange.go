@@ -14,7 +14,7 @@ type answer struct {
 type flight struct {
 	with   string
 	number uint64
-	arcs   []arc // the sample, and the arc that is spent on the exchange itself
+	arcs   view // the sample, and the arc that is spent on the exchange itself
 	given  []Peer
 	waited int // ticks
 }
@@ -28,7 +28,7 @@ func (f *flight) size() int {
 
 // needs reports whether the exchange may bring an arc to that peer back, or is with it.
 func (f *flight) needs(name string) bool {
-	return f != nil && (f.with == name || view(f.arcs).count(name) > 0)
+	return f != nil && (f.with == name || f.arcs.count(name) > 0)
 }
 
 // exchange asks for half of the view of the oldest neighbour, or of a peer that was lost and has come back. It costs the

@@ -12,7 +12,7 @@ import (
 func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
 
 // seeds is how many worlds of n nodes a test looks at.
-func seeds(t *testing.T, day, night int) int {
+func seeds(day, night int) int {
 	switch {
 	case nightly():
 		return night
@@ -70,7 +70,7 @@ func TestHalfACrash(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			for seed := range seeds(t, day, 400) {
+			for seed := range seeds(day, 400) {
 				if parts := halves(t, uint64(seed), n, Unbroken); parts != 1 {
 					t.Errorf("seed %d: %d nodes are in %d parts", seed, n-n/2, parts)
 				}
@@ -215,7 +215,7 @@ func (w *world) roll() (before, after int) {
 // Views neither grow nor shrink when all nodes are restarted again and again (B23).
 func TestRollingRestarts(t *testing.T) {
 	t.Parallel()
-	drift, runs := 0, seeds(t, 8, 200)
+	drift, runs := 0, seeds(8, 200)
 	for seed := range uint64(runs) {
 		before, after := newWorld(t, seed).roll()
 		drift += after - before
@@ -292,7 +292,7 @@ func TestFewNodesAreAMesh(t *testing.T) {
 // No node has many times the connections of others, and none has less than the floor (B23).
 func TestDegreesAreEven(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds(t, 2, 40)) {
+	for seed := range uint64(seeds(2, 40)) {
 		w := newWorld(t, seed)
 		// All join by the same two nodes, within ten seconds.
 		a := w.start("a")

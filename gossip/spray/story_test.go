@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the actions in the stories and the table")
 
 // In a story in testdata a line is an input, and the indented lines after it are the actions that it causes. The node is
-// called a. Its own messages have the numbers N1, N2, …; those of others have any.
+// called a. Its own messages have numbers that begin with N; those of others have any.
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {

@@ -12,8 +12,8 @@ type arc struct {
 // view is a multiset of arcs.
 type view []arc
 
-func (v view) count(name string) (n int) {
-	for _, a := range v {
+func (v *view) count(name string) (n int) {
+	for _, a := range *v {
 		if a.peer.Name == name {
 			n++
 		}
@@ -22,10 +22,10 @@ func (v view) count(name string) (n int) {
 }
 
 // oldest returns the place of the oldest arc to a peer that is fit, or -1.
-func (v view) oldest(fit func(name string) bool) int {
+func (v *view) oldest(fit func(name string) bool) int {
 	at := -1
-	for i, a := range v {
-		if (at < 0 || a.age > v[at].age) && fit(a.peer.Name) {
+	for i, a := range *v {
+		if (at < 0 || a.age > (*v)[at].age) && fit(a.peer.Name) {
 			at = i
 		}
 	}
@@ -33,8 +33,8 @@ func (v view) oldest(fit func(name string) bool) int {
 }
 
 // find returns the place of an arc to a peer, or -1.
-func (v view) find(name string) int {
-	return slices.IndexFunc(v, func(a arc) bool { return a.peer.Name == name })
+func (v *view) find(name string) int {
+	return slices.IndexFunc(*v, func(a arc) bool { return a.peer.Name == name })
 }
 
 // take removes an arc.
@@ -68,10 +68,6 @@ func half(arcs int) int { return (arcs + 1) / 2 }
 
 // memory is a list of peers, each once, the newest last.
 type memory []Peer
-
-func (m memory) has(name string) bool {
-	return slices.ContainsFunc(m, func(p Peer) bool { return p.Name == name })
-}
 
 // note puts a peer last, and forgets the oldest if there are more than most.
 func (m *memory) note(p Peer, most int) {

@@ -26,7 +26,6 @@ type world struct {
 	cut    func(a, b *node) bool
 
 	messages int // sent
-	bytes    int
 	dials    int
 	refused  map[Why]int
 }
@@ -50,12 +49,13 @@ type happening struct {
 
 type events []happening
 
-func (e events) Len() int { return len(e) }
-func (e events) Less(i, j int) bool {
-	return e[i].at < e[j].at || e[i].at == e[j].at && e[i].seq < e[j].seq
+func (e *events) Len() int { return len(*e) }
+func (e *events) Less(i, j int) bool {
+	a, b := (*e)[i], (*e)[j]
+	return a.at < b.at || a.at == b.at && a.seq < b.seq
 }
-func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
-func (e *events) Push(x any)   { *e = append(*e, x.(happening)) }
+func (e *events) Swap(i, j int) { (*e)[i], (*e)[j] = (*e)[j], (*e)[i] }
+func (e *events) Push(x any)    { *e = append(*e, x.(happening)) }
 func (e *events) Pop() any {
 	old := *e
 	last := old[len(old)-1]
