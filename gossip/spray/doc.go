@@ -37,7 +37,7 @@
 //     in two when half of the nodes crash, in one case of five, and cannot rejoin what is cut. It is also why there is no
 //     full mesh for few nodes (B23): up to six nodes this is one.
 //   - ask-the-lost: the last 16 peers that went away without a Goodbye are tried again, one in each exchange's time, and a
-//     contact every ten minutes. An exchange with one node of another part makes both parts one. So the overlay heals
+//     contact after 1, 2, 4, 8 … rounds and every ten minutes. An exchange with one node of another part makes both parts one. So the overlay heals
 //     after a cut, and after a start in which the contacts of some do not know those of others.
 //   - The first arc of a newcomer goes to any peer that its contact names: one contact in the configuration of thousands
 //     would otherwise have an arc of each.

@@ -38,7 +38,7 @@ const (
 	askGiveUp   = 30 // before its arcs are taken back
 	grace       = 3  // for which a connection that nobody needs is kept
 	budget      = 64 // messages of one peer within a tick
-	visitRounds = 60 // rounds between two visits to a contact, in case the contact is in another part
+	visitRounds = 60 // rounds between two visits to a contact, at most
 )
 
 // New returns a machine. The configuration must be valid.

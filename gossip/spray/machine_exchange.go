@@ -164,9 +164,11 @@ func (m *Machine) lookAround() {
 	if m.cfg.Broken == AskTheLost {
 		return
 	}
-	if n := len(m.cfg.Contacts); n > 0 && m.rounds%visitRounds == 1 {
-		if c := m.cfg.Contacts[m.chance.below(n)]; m.find(c.Name) == nil {
-			m.lost.note(c, mostLost)
+	// After 1, 2, 4, 8 … rounds, and in the end every ten minutes: a cut is most likely at a start.
+	if m.rounds%visitRounds == 0 || m.rounds&(m.rounds-1) == 0 {
+		apart := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return m.find(p.Name) != nil })
+		if len(apart) > 0 {
+			m.lost.note(apart[m.chance.below(len(apart))], mostLost)
 		}
 	}
 	if m.visit != "" {

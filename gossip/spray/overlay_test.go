@@ -355,3 +355,27 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 		t.Errorf("one run ends with\n%s\nand the same one with\n%s", one, two)
 	}
 }
+
+// Two clusters that have started apart, since the contacts of some did not know those of others, become one: each node
+// looks at its contacts from time to time.
+func TestTwoStartsBecomeOne(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		w := newWorld(t, seed)
+		a, c := w.start("a"), w.start("c")
+		for i := range 8 {
+			w.start(fmt.Sprint("b", i), a)
+			w.start(fmt.Sprint("d", i), c)
+			w.run(time.Second)
+		}
+		w.run(60 * time.Second)
+		if parts := w.parts(); parts != 2 {
+			t.Fatalf("seed %d: %d parts, and two have started", seed, parts)
+		}
+		w.start("e", a, c) // joins by one of them, and knows the other one
+		w.run(200 * time.Second)
+		if parts := w.parts(); parts != 1 {
+			t.Errorf("seed %d: %d parts when a node has a contact in each", seed, parts)
+		}
+	}
+}
