@@ -46,12 +46,16 @@ func TestTheMeanView(t *testing.T) {
 	}
 }
 
-// halves builds n nodes, crashes half of them, and returns in how many parts the others are a minute later.
+// halves builds n nodes, crashes half of them, and returns in how many parts the others are a minute later. Nobody has a
+// contact any more, as if those had crashed too.
 func halves(t *testing.T, seed uint64, n int, broken Rule) int {
 	w := newWorld(t, seed)
 	w.broken = broken
 	w.build(n, 500*time.Millisecond)
 	w.run(40 * time.Second)
+	for _, o := range w.nodes {
+		o.m.cfg.Contacts = nil
+	}
 	for i, at := range w.rng.Perm(n) {
 		if i < n/2 {
 			w.crash(w.nodes[at])
