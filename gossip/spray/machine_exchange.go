@@ -117,10 +117,6 @@ func (m *Machine) asked(p *peer, e Exchange) {
 		}
 	}
 	n := min(half(len(m.view)+m.flight.size()), len(m.view), MostSample)
-	if len(m.view)+m.flight.size()-n+len(e.Arcs) > MostArcs {
-		m.refuse(p.Name, Overfull)
-		return
-	}
 	sample := m.view.sample(&m.chance, n)
 	given := m.give(sample, p.Name)
 	if at >= 0 {

@@ -11,7 +11,7 @@ const (
 	MostName = 64
 	// MostAddress is the longest address, in bytes.
 	MostAddress = 255
-	// MostArcs is how many arcs a view may have. A view of 5,000 nodes has nine on average.
+	// MostArcs is how many arcs a view may have before a Forward is refused. A view of 5,000 nodes has nine on average.
 	MostArcs = 64
 	// MostSample is how many arcs an exchange may carry: half of the largest view.
 	MostSample = MostArcs / 2
