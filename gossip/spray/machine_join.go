@@ -73,7 +73,7 @@ func (m *Machine) acquaintances(newcomer string) (out []Peer) {
 		all.note(p, m.cfg.Cache)
 	}
 	for _, p := range m.peers {
-		if p.live {
+		if p.live && p.incarnation != 0 { // it has said its address
 			all.note(p.Peer, m.cfg.Cache+MostPeers+MostArcs)
 		}
 	}

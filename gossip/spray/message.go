@@ -35,7 +35,7 @@ type (
 	// changes, and again in each round: a side that is silent for three rounds needs the connection no longer.
 	Hello struct {
 		Address     string // of the sender
-		Incarnation uint64 // of the sender: one start
+		Incarnation uint64 // of the sender: one start; not 0
 		Holds       bool   // the sender needs the connection
 	}
 	// Subscribe asks a contact to make the sender known to others. It is answered by Welcome.
@@ -76,7 +76,7 @@ func (Goodbye) message()   {}
 func Sound(m Message) bool {
 	switch m := m.(type) {
 	case Hello:
-		return isAddress(m.Address)
+		return m.Incarnation != 0 && isAddress(m.Address)
 	case Welcome:
 		return arePeers(m.Met, MostMet)
 	case Forward:

@@ -123,7 +123,7 @@ func TestWhatIsUnsoundIsNotSent(t *testing.T) {
 	t.Parallel()
 	for _, m := range []spray.Message{
 		nil, spray.Exchange{}, spray.Exchange{Arcs: widest(spray.MostSample + 1)}, spray.Welcome{Met: widest(spray.MostMet + 1)},
-		spray.Forward{}, spray.Hello{Address: "\x00"}, spray.Exchanged{Arcs: []spray.Peer{{}}},
+		spray.Forward{}, spray.Hello{Incarnation: 1, Address: "\x00"}, spray.Hello{}, spray.Exchanged{Arcs: []spray.Peer{{}}},
 	} {
 		if out, err := Encode(m); !errors.Is(err, ErrMalformed) || out != nil {
 			t.Errorf("%T: %d bytes, error %v", m, len(out), err)
