@@ -27,7 +27,7 @@ func seeds(day, night int) int {
 func TestTheMeanView(t *testing.T) {
 	t.Parallel()
 	for n, apart := range map[int]time.Duration{10: 12 * time.Second, 100: 300 * time.Millisecond, 500: 500 * time.Millisecond} {
-		if n > 100 && !nightly() {
+		if n > 100 && !nightly() || n > 10 && testing.Short() {
 			continue
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
