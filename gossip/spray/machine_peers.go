@@ -80,8 +80,11 @@ func (m *Machine) remove(p *peer) {
 
 // needs reports whether this node needs the connection.
 func (m *Machine) needs(p *peer) bool {
-	return p.spare || p.contact || p.Name == m.visit || m.view.count(p.Name) > 0 || m.flight.needs(p.Name)
+	return p.spare || p.contact || p.Name == m.visit || m.leads(p)
 }
+
+// leads reports whether an arc leads to a peer, or may come back.
+func (m *Machine) leads(p *peer) bool { return m.view.count(p.Name) > 0 || m.flight.needs(p.Name) }
 
 // add puts an arc into the view. The connection follows from that.
 func (m *Machine) add(p Peer) {
@@ -133,13 +136,13 @@ func (m *Machine) restarted(p *peer) {
 // mostBreaks is how often a connection is made again within a round. One that breaks more often is none.
 const mostBreaks = 3
 
-// down notes that there is no connection. One that was there is made again: it may have broken alone, or the other side
-// has closed it in the instant in which this one began to need it.
+// down notes that there is no connection. One that was there for an arc is made again: it may have broken alone, or the
+// other side has closed it in the instant in which this one began to need it.
 func (m *Machine) down(name string) {
 	p := m.find(name)
 	switch {
 	case p == nil:
-	case p.state == up && p.breaks < mostBreaks && m.needs(p):
+	case p.state == up && p.breaks < mostBreaks && m.leads(p):
 		p.state, p.was, p.holds = away, true, 0
 		p.breaks++
 	case p.state == up && !m.needs(p):
