@@ -1,5 +1,5 @@
 #!/bin/sh
-# Generates the Go code of the messages between nodes. A test compares it with each .proto, so
+# Generates the Go code of the messages between nodes. A test compares it with the .proto, so
 # that nobody needs protoc to see that this was forgotten.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,14 +12,12 @@ plugin=$(mktemp -d)
 trap 'rm -rf "$plugin"' EXIT
 # The generator and the library are one module, so go.mod keeps them at one version.
 go build -o "$plugin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
-
-# generate FOLDER NAME PACKAGE: FOLDER/internal/PACKAGE/NAME.pb.go of FOLDER/NAME.proto.
-generate() (
-	cd "$1"
-	protoc --plugin="$plugin/protoc-gen-go" --go_out="internal/$3" --go_opt=paths=source_relative "$2.proto"
+# Two files of one name cannot be in one program.
+for file in sequencer/wire/wire.proto gossip/spray/wire/spray.proto; do
+	folder=$(dirname "$file")
+	name=$(basename "$file" .proto)
+	protoc --plugin="$plugin/protoc-gen-go" -I "$folder" --go_out="$folder/internal/wirepb" --go_opt=paths=source_relative "$name.proto"
 	# The version of protoc is a comment only, and would make a difference between machines.
-	sed -i.bak '/^\/\/ versions:$/d; /^\/\/ \tprotoc/d' "internal/$3/$2.pb.go"
-	rm "internal/$3/$2.pb.go.bak"
-)
-generate sequencer/wire wire wirepb
-generate gossip/spray/wire spray spraypb
+	sed -i.bak '/^\/\/ versions:$/d; /^\/\/ \tprotoc/d' "$folder/internal/wirepb/$name.pb.go"
+	rm "$folder/internal/wirepb/$name.pb.go.bak"
+done

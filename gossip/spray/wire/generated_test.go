@@ -10,7 +10,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/conchhq/conch/gossip/spray/wire/internal/spraypb"
+	"github.com/conchhq/conch/gossip/spray/wire/internal/wirepb"
 )
 
 var (
@@ -28,7 +28,7 @@ func TestTheCodeIsThatOfTheFile(t *testing.T) {
 	}
 	want := blocks.FindAllString(comments.ReplaceAllString(string(text), ""), -1)
 	var got []string
-	file := spraypb.File_spray_proto
+	file := wirepb.File_spray_proto
 	for i := range file.Messages().Len() {
 		got = append(got, message(file.Messages().Get(i)))
 	}

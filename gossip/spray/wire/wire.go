@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/conchhq/conch/gossip/spray"
-	"github.com/conchhq/conch/gossip/spray/wire/internal/spraypb"
+	"github.com/conchhq/conch/gossip/spray/wire/internal/wirepb"
 )
 
 const (
@@ -40,22 +40,22 @@ func Encode(m spray.Message) ([]byte, error) {
 	if !spray.Sound(m) {
 		return nil, fmt.Errorf("spray: %w: %T", ErrMalformed, m)
 	}
-	p := &spraypb.Envelope{Version: Version}
+	p := &wirepb.Envelope{Version: Version}
 	switch m := m.(type) {
 	case spray.Hello:
-		p.Body = &spraypb.Envelope_Hello{Hello: &spraypb.Hello{Address: m.Address, Incarnation: m.Incarnation, Holds: m.Holds}}
+		p.Body = &wirepb.Envelope_Hello{Hello: &wirepb.Hello{Address: m.Address, Incarnation: m.Incarnation, Holds: m.Holds}}
 	case spray.Subscribe:
-		p.Body = &spraypb.Envelope_Subscribe{Subscribe: &spraypb.Subscribe{Number: m.Number}}
+		p.Body = &wirepb.Envelope_Subscribe{Subscribe: &wirepb.Subscribe{Number: m.Number}}
 	case spray.Welcome:
-		p.Body = &spraypb.Envelope_Welcome{Welcome: &spraypb.Welcome{Number: m.Number, Met: encodePeers(m.Met)}}
+		p.Body = &wirepb.Envelope_Welcome{Welcome: &wirepb.Welcome{Number: m.Number, Met: encodePeers(m.Met)}}
 	case spray.Forward:
-		p.Body = &spraypb.Envelope_Forward{Forward: &spraypb.Forward{Number: m.Number, Newcomer: encodePeer(m.Newcomer)}}
+		p.Body = &wirepb.Envelope_Forward{Forward: &wirepb.Forward{Number: m.Number, Newcomer: encodePeer(m.Newcomer)}}
 	case spray.Exchange:
-		p.Body = &spraypb.Envelope_Exchange{Exchange: &spraypb.Exchange{Number: m.Number, Arcs: encodePeers(m.Arcs)}}
+		p.Body = &wirepb.Envelope_Exchange{Exchange: &wirepb.Exchange{Number: m.Number, Arcs: encodePeers(m.Arcs)}}
 	case spray.Exchanged:
-		p.Body = &spraypb.Envelope_Exchanged{Exchanged: &spraypb.Exchanged{Number: m.Number, Arcs: encodePeers(m.Arcs)}}
+		p.Body = &wirepb.Envelope_Exchanged{Exchanged: &wirepb.Exchanged{Number: m.Number, Arcs: encodePeers(m.Arcs)}}
 	case spray.Goodbye:
-		p.Body = &spraypb.Envelope_Goodbye{Goodbye: &spraypb.Goodbye{}}
+		p.Body = &wirepb.Envelope_Goodbye{Goodbye: &wirepb.Goodbye{}}
 	}
 	out, err := proto.MarshalOptions{Deterministic: true}.Marshal(p)
 	if err != nil {
@@ -70,7 +70,7 @@ func Decode(in []byte) (spray.Message, error) {
 	if len(in) > MostBytes {
 		return nil, fmt.Errorf("spray: %w: it has %d bytes, and %d are allowed", ErrSize, len(in), MostBytes)
 	}
-	var p spraypb.Envelope
+	var p wirepb.Envelope
 	if err := (proto.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(in, &p); err != nil {
 		return nil, fmt.Errorf("spray: %w: it breaks the rules of the encoding", ErrMalformed)
 	}
@@ -90,21 +90,21 @@ func Decode(in []byte) (spray.Message, error) {
 	return m, nil
 }
 
-func body(p *spraypb.Envelope) spray.Message {
+func body(p *wirepb.Envelope) spray.Message {
 	switch b := p.Body.(type) {
-	case *spraypb.Envelope_Hello:
+	case *wirepb.Envelope_Hello:
 		return spray.Hello{Address: b.Hello.Address, Incarnation: b.Hello.Incarnation, Holds: b.Hello.Holds}
-	case *spraypb.Envelope_Subscribe:
+	case *wirepb.Envelope_Subscribe:
 		return spray.Subscribe{Number: b.Subscribe.Number}
-	case *spraypb.Envelope_Welcome:
+	case *wirepb.Envelope_Welcome:
 		return spray.Welcome{Number: b.Welcome.Number, Met: decodePeers(b.Welcome.Met)}
-	case *spraypb.Envelope_Forward:
+	case *wirepb.Envelope_Forward:
 		return spray.Forward{Number: b.Forward.Number, Newcomer: decodePeer(b.Forward.Newcomer)}
-	case *spraypb.Envelope_Exchange:
+	case *wirepb.Envelope_Exchange:
 		return spray.Exchange{Number: b.Exchange.Number, Arcs: decodePeers(b.Exchange.Arcs)}
-	case *spraypb.Envelope_Exchanged:
+	case *wirepb.Envelope_Exchanged:
 		return spray.Exchanged{Number: b.Exchanged.Number, Arcs: decodePeers(b.Exchanged.Arcs)}
-	case *spraypb.Envelope_Goodbye:
+	case *wirepb.Envelope_Goodbye:
 		return spray.Goodbye{}
 	}
 	return nil
@@ -125,22 +125,22 @@ func stranger(in []byte) error {
 	return fmt.Errorf("spray: %w: there is no body", ErrMalformed)
 }
 
-func encodePeer(p spray.Peer) *spraypb.Peer {
-	return &spraypb.Peer{Name: p.Name, Address: p.Address}
+func encodePeer(p spray.Peer) *wirepb.Peer {
+	return &wirepb.Peer{Name: p.Name, Address: p.Address}
 }
 
-func encodePeers(all []spray.Peer) (out []*spraypb.Peer) {
+func encodePeers(all []spray.Peer) (out []*wirepb.Peer) {
 	for _, p := range all {
 		out = append(out, encodePeer(p))
 	}
 	return out
 }
 
-func decodePeer(p *spraypb.Peer) spray.Peer {
+func decodePeer(p *wirepb.Peer) spray.Peer {
 	return spray.Peer{Name: p.GetName(), Address: p.GetAddress()}
 }
 
-func decodePeers(all []*spraypb.Peer) (out []spray.Peer) {
+func decodePeers(all []*wirepb.Peer) (out []spray.Peer) {
 	for _, p := range all {
 		out = append(out, decodePeer(p))
 	}

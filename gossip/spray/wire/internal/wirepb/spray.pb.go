@@ -11,7 +11,7 @@
 //   - A message whose meaning changes raises Version in wire.go: older nodes then refuse it.
 //   - Numbers from 16 to 1000 of an Envelope are bodies and nothing else.
 
-package spraypb
+package wirepb
 
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -635,7 +635,7 @@ const file_spray_proto_rawDesc = "" +
 	"\tExchanged\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x06R\x06number\x12,\n" +
 	"\x04arcs\x18\x02 \x03(\v2\x18.conch.gossip.spray.PeerR\x04arcs\"\t\n" +
-	"\aGoodbyeB=Z;github.com/conchhq/conch/gossip/spray/wire/internal/spraypbb\x06proto3"
+	"\aGoodbyeB<Z:github.com/conchhq/conch/gossip/spray/wire/internal/wirepbb\x06proto3"
 
 var (
 	file_spray_proto_rawDescOnce sync.Once

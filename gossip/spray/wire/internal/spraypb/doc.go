@@ -1,2 +1,0 @@
-// Package spraypb is generated from spray.proto, by make proto. Only package wire of the overlay uses it.
-package spraypb
