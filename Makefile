@@ -117,7 +117,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 contract: ## the bytes of the ledger contract from its source, sequencer/evm/solidity/Ledger.sol; needs Node.js and npm
 	@dir=$$(scripts/solc.sh); test -n "$$dir" && node sequencer/evm/solidity/compile.js "$$dir" sequencer/evm/solidity
 
-proto: ## the Go code of wire.proto, the messages between nodes; needs protoc
+proto: ## the Go code of the .proto files, the messages between nodes; needs protoc
 	@scripts/proto.sh
 
 fuzz: ## every fuzz test, FUZZ_RUNS (300000) inputs each; a finding is a new file in testdata/fuzz

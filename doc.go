@@ -74,6 +74,9 @@
 //     their attempts and says how each ended.
 //   - [github.com/conchhq/conch/sequencer/pgstore]: the Postgres store of such a node,
 //     which fences every write.
+//   - [github.com/conchhq/conch/gossip/spray]: who is connected with whom among thousands of
+//     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
+//     of its messages.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

@@ -2,7 +2,7 @@
 # Generates the Go code of the messages between nodes. A test compares it with the .proto, so
 # that nobody needs protoc to see that this was forgotten.
 set -eu
-cd "$(dirname "$0")/../sequencer/wire"
+cd "$(dirname "$0")/.."
 
 if ! command -v protoc >/dev/null; then
 	echo "proto: install protoc first: apt-get install protobuf-compiler, brew install protobuf" >&2
@@ -12,7 +12,12 @@ plugin=$(mktemp -d)
 trap 'rm -rf "$plugin"' EXIT
 # The generator and the library are one module, so go.mod keeps them at one version.
 go build -o "$plugin/protoc-gen-go" google.golang.org/protobuf/cmd/protoc-gen-go
-protoc --plugin="$plugin/protoc-gen-go" --go_out=internal/wirepb --go_opt=paths=source_relative wire.proto
-# The version of protoc is a comment only, and would make a difference between machines.
-sed -i.bak '/^\/\/ versions:$/d; /^\/\/ \tprotoc/d' internal/wirepb/wire.pb.go
-rm internal/wirepb/wire.pb.go.bak
+# Two files of one name cannot be in one program.
+for file in sequencer/wire/wire.proto gossip/spray/wire/spray.proto; do
+	folder=$(dirname "$file")
+	name=$(basename "$file" .proto)
+	protoc --plugin="$plugin/protoc-gen-go" -I "$folder" --go_out="$folder/internal/wirepb" --go_opt=paths=source_relative "$name.proto"
+	# The version of protoc is a comment only, and would make a difference between machines.
+	sed -i.bak '/^\/\/ versions:$/d; /^\/\/ \tprotoc/d' "$folder/internal/wirepb/$name.pb.go"
+	rm "$folder/internal/wirepb/$name.pb.go.bak"
+done
