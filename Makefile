@@ -16,6 +16,7 @@ NIGHTLY_COUNT ?= 3
 # the database is compiled, hence gcc.sh.
 CHAOS_FAULTS ?= 150
 NIGHTLY_FAULTS ?= 1000
+NIGHTLY_SEQUENCER_FAULTS ?= 200
 
 # Inputs for each fuzz test. Their corpora are tests too, and run with all others.
 FUZZ_RUNS ?= 300000
@@ -55,7 +56,7 @@ demo: build ## builds conch and conch-devnode and runs the demo on a private Pos
 chaos: build ## hurts real processes and their database for some minutes, and judges what they did
 	@scripts/postgres.sh
 	@scripts/gcc.sh
-	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m
+	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
@@ -111,11 +112,12 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
+	bin/conch chaos --sequencer --faults $(NIGHTLY_SEQUENCER_FAULTS) --intents 2000
 
 contract: ## the bytes of the ledger contract from its source, sequencer/evm/solidity/Ledger.sol; needs Node.js and npm
 	@dir=$$(scripts/solc.sh); test -n "$$dir" && node sequencer/evm/solidity/compile.js "$$dir" sequencer/evm/solidity
 
-proto: ## the Go code of wire.proto and gossip.proto, the messages between nodes; needs protoc
+proto: ## the Go code of the .proto files, the messages between nodes; needs protoc
 	@scripts/proto.sh
 
 fuzz: ## every fuzz test, FUZZ_RUNS (300000) inputs each; a finding is a new file in testdata/fuzz

@@ -17,7 +17,8 @@
 -- `migrate down`, `migrate advance` and `scope forget`.
 --
 -- The functions run with the rights of their caller, all but conch.fence and
--- conch.notify_pending and conch.pending_archive and conch.pending_floor. The owner's rights would not make a node harmless, since a
+-- conch.notify_pending and conch.pending_archive and conch.pending_floor and
+-- conch.sequencer_trim. The owner's rights would not make a node harmless, since a
 -- node that may bid and part can depose every leader; they would put the owner's
 -- rights behind pg_terminate_backend and behind each argument that a node passes. Use
 -- two databases for nodes that must not touch each other's scopes.
@@ -111,12 +112,14 @@ GRANT SELECT, INSERT, UPDATE (start, write, epoch, holder, began_at) ON conch.se
 GRANT SELECT, INSERT, UPDATE (final) ON conch.sequencer_contracts TO :"node";
 GRANT SELECT, INSERT, UPDATE (failures, dispatched, over, given_up, ended, ended_at, confirmed, landed, block, why)
     ON conch.sequencer_intents TO :"node";
-GRANT SELECT, INSERT ON conch.sequencer_grants, conch.sequencer_attempts TO :"node"; -- append-only for it
+GRANT SELECT, INSERT ON conch.sequencer_grants TO :"node"; -- append-only for it
+GRANT SELECT, INSERT, UPDATE (landed, done_at) ON conch.sequencer_attempts TO :"node"; -- trim alone deletes what has ended
 GRANT SELECT, INSERT, DELETE, UPDATE (place, assembled, endorsements, coordinator, delegation, signature, valid_until, noted, created_at)
     ON conch.sequencer_dispatches TO :"node";
 GRANT SELECT, INSERT, DELETE ON conch.sequencer_states, conch.sequencer_early TO :"node";
 GRANT SELECT, INSERT, DELETE, UPDATE (owner, sequence, block) ON conch.sequencer_missing TO :"node";
-GRANT EXECUTE ON FUNCTION conch.sequencer_begin(text, bigint, text), conch.sequencer_turn(text, bigint, bigint, text[]) TO :"node";
+GRANT EXECUTE ON FUNCTION conch.sequencer_begin(text, bigint, text), conch.sequencer_turn(text, bigint, bigint, text[]),
+    conch.sequencer_trim(text, text[], interval[], int) TO :"node";
 \endif
 
 -- A node is a member of fence for two reasons: it fences its own transactions and those

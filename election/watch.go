@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // maxWatches limits the connections that wait for other processes to end. The scopes of further
@@ -49,7 +51,7 @@ func (e *Elector) watch(processes []int64) {
 		w := &watch{ctx: ctx, cancel: cancel}
 		e.watches[p] = w
 		e.calls.Go(func() {
-			pause(ctx, delay)
+			_ = pause.For(ctx, delay)
 			e.await(w, p)
 		})
 	}
@@ -63,7 +65,7 @@ func (e *Elector) await(w *watch, process int64) {
 		case w.ctx.Err() != nil:
 			return
 		case err != nil:
-			pause(w.ctx, e.cfg.BackoffMax)
+			_ = pause.For(w.ctx, e.cfg.BackoffMax)
 		case gone:
 			// Cancel first: an answer under way may name the process again, for a scope that
 			// this does not wake. That answer must start a new wait.
@@ -89,15 +91,6 @@ func (e *Elector) listen() {
 		if e.ctx.Err() == nil && err != nil {
 			e.cfg.Logger.Warn("cannot listen for leadership changes, polling instead", slog.Any("error", err))
 		}
-		pause(e.ctx, e.cfg.RetryMax)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+		_ = pause.For(e.ctx, e.cfg.RetryMax)
 	}
 }

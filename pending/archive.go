@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -36,6 +37,6 @@ func (l *loop) archive(ctx context.Context) {
 		case moved >= archiveBatch:
 			rest = lull // there is more; let callers in between batches
 		}
-		_ = pause(ctx, rest)
+		_ = pause.For(ctx, rest)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // attendEvery is how often a follower asks the chain, so that nothing closes its idle connection.
@@ -36,7 +37,7 @@ func (a *attended) lately() (d chain.Description, ok bool) {
 func (m *Manager) Attend(ctx context.Context) {
 	for ctx.Err() == nil {
 		m.attend(ctx)
-		_ = pause(ctx, attendEvery)
+		_ = pause.For(ctx, attendEvery)
 	}
 }
 
@@ -62,19 +63,8 @@ func (m *Manager) describe(ctx context.Context) (chain.Description, error) {
 		if m.cfg.Events.Trouble != nil {
 			m.cfg.Events.Trouble(err)
 		}
-		if err := pause(ctx, time.Second); err != nil {
+		if err := pause.For(ctx, time.Second); err != nil {
 			return d, err
 		}
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
 	}
 }

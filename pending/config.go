@@ -46,6 +46,10 @@ type Config struct {
 	// SharedKey says that others send from the account too. Otherwise transactions that the store does
 	// not know stop the account until they are read; see [Ahead].
 	SharedKey bool
+	// Again says of a call that it does no harm when it is done twice, since its contract takes it once. An intent with
+	// such a call goes on after the store has lost rows; any other that may be done already waits for a person, see
+	// [Ahead] (default: no call). It must be safe for concurrent use, and always say the same.
+	Again func(chain.Call) bool
 	// RestoreWait is how long no nonce is assigned after the database was restored or failed over,
 	// since transactions whose rows were lost may be in a pool (default 10min; below 0: not at all).
 	RestoreWait time.Duration

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Manager sends one account's transactions while this process leads the account's scope.
@@ -271,7 +272,7 @@ func (l *loop) follow(ctx context.Context, stream uint64) {
 		if gone {
 			tell(lost{})
 		}
-		_ = pause(ctx, l.Retry)
+		_ = pause.For(ctx, l.Retry)
 	}
 }
 
@@ -281,7 +282,7 @@ const turnTries = 5
 
 func (l *loop) insist(ctx context.Context, turn chain.Turn) (in turned, err error) {
 	for try := range turnTries {
-		if try > 0 && pause(ctx, l.Retry/turnTries) != nil {
+		if try > 0 && pause.For(ctx, l.Retry/turnTries) != nil {
 			break
 		}
 		if in, err = l.turned(ctx, turn); err == nil || errors.Is(err, chain.ErrForeign) {

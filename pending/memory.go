@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -115,6 +116,18 @@ func (s *Memory) List(_ context.Context, f Filter) (found []Record, err error) {
 			break
 		}
 		found = append(found, s.record(r))
+	}
+	return found, nil
+}
+
+// Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first.
+func (s *Memory) Unfinished(_ context.Context, account chain.Account, prefix string) (found []Record, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.intents {
+		if r.Account == account && r.Fate == Open && strings.HasPrefix(r.Key, prefix) {
+			found = append(found, s.record(r))
+		}
 	}
 	return found, nil
 }

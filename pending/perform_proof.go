@@ -131,7 +131,10 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Proven, done = append(out.Proven, c.Index), append(done, call)
+		out.Proven = append(out.Proven, c.Index)
+		if l.Again == nil || !l.Again(call) {
+			done = append(done, call)
+		}
 	}
 	if out.Clash, err = l.Store.Alike(ctx, l.Account, done); err != nil {
 		return nil, err

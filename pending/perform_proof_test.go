@@ -54,6 +54,11 @@ func TestALostSlotIsFoundBehindHundreds(t *testing.T) {
 	if said, is := got.(surveyed); err != nil || !is || said.Clash != lost.ID || len(said.Proven) != 1 {
 		t.Errorf("got %+v, error %v; want the nonce proven, and the intent %x named", got, err, lost.ID)
 	}
+	l.Again = func(c chain.Call) bool { return c.Equal(lost.Call) }
+	got, err = l.survey(t.Context(), survey{First: 7})
+	if said, is := got.(surveyed); err != nil || !is || said.Clash != (ID{}) || len(said.Proven) != 1 {
+		t.Errorf("got %+v, error %v; want the nonce proven, and nobody waited for: to do it again does no harm", got, err)
+	}
 }
 
 // W3: a transaction of another sender counts only if it is the account's, with this nonce, by its own

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // cancelRoom is by how many percent MostFee is above the dearest attempt that carries a call. A filler has
@@ -135,7 +136,7 @@ func (l *loop) since(ctx context.Context) (uint64, error) {
 		if next := l.headed.Load(); next > 0 {
 			return next - 1, nil
 		}
-		if pause(ctx, time.Millisecond) != nil {
+		if pause.For(ctx, time.Millisecond) != nil {
 			return 0, fmt.Errorf("%w: it has not reported its head yet, and nothing is signed before it has", chain.ErrUnreachable)
 		}
 	}

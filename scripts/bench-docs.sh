@@ -1,12 +1,16 @@
 #!/bin/sh
 # Rewrites the measured part of docs/benchmarks.md: first conch bench, then the peers, each
 # with a line about the machine. It takes about half an hour; do not use the machine
-# meanwhile. The argument "conch" or "peers" measures only that part, in half the time.
+# meanwhile. The argument "conch" or "peers" measures only that part, in half the time, and the name of a
+# bench only that one, such as "sequencer".
 set -eu
 cd "$(dirname "$0")/.."
 doc=docs/benchmarks.md
 part=${1:-both}
-case $part in both | conch | peers) ;; *) echo "bench-docs: unknown part $part: use conch, peers, or no argument for both" >&2; exit 2 ;; esac
+case $part in
+both | conch | peers | gate | fence | election | pending | files | sequencer) ;;
+*) echo "bench-docs: unknown part $part: use conch, peers, the name of a bench, or no argument for both" >&2; exit 2 ;;
+esac
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
@@ -27,9 +31,21 @@ measured() {
 		echo "Measured on $(date -u +%F) with conch $(bin/conch version --json | sed 's/.*"version":"\([^"]*\)".*/\1/'): $(nproc) cores${machine:+ of $machine}, $system, Linux $(uname -r | cut -d . -f 1-2),"
 		echo "$postgres, Go $(go env GOVERSION | sed 's/^go//'). Load average before: $before; after: $(load)."
 		echo
-		awk '/^\| (gate|fence|election|pending|files) / { print "### " $2 "\n" } { print }' "$out/table"
+		awk '/^\| (gate|fence|election|pending|files|sequencer) / { print "### " $2 "\n" } { print }' "$out/table"
 	} >"$file"
 }
+
+case $part in gate | fence | election | pending | files | sequencer)
+	measured "$out/one" bin/conch bench "$part" --markdown
+	{ printf '### %s\n\n' "$part"; sed '/^### /d' "$out/one"; echo; } | cat -s >"$out/section"
+	awk -v name="### $part" -v section="$out/section" '
+		/^(### |<!-- end)/ { inside = $0 == name; if (inside) while ((getline line <section) > 0) print line }
+		!inside' "$doc" >"$out/doc"
+	cp "$out/doc" "$doc"
+	echo "bench-docs: wrote $part in $doc"
+	exit
+	;;
+esac
 
 # Keep the parts that are not measured this time.
 sed -n '/<!-- measured -->/,/^### peers$/p' "$doc" | sed '1,2d;$d' >"$out/conch"

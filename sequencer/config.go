@@ -32,6 +32,10 @@ type Config struct {
 	// its ledger; the next message or intent wakes it. 1 min.
 	SleepAfter time.Duration
 
+	// ShareFor is how long a user is not told that an intent is done, since its landing, though its block is final, if this node has coordinated it itself and
+	// no other member has said that it keeps the contents. 10 s.
+	ShareFor time.Duration
+
 	// Stepped is told how long each step of a machine took, "sender", "coordinator" or "endorser", by the loop, which waits
 	// for it. It may be nil.
 	Stepped func(machine string, took time.Duration)
@@ -48,7 +52,14 @@ type Contract struct {
 	Ledger   Ledger
 
 	NudgeAfter time.Duration // without a block, while one is waited for: about 10 blocks; 2.5 s
+
+	// ForgetAfter is how long the store keeps what has ended: an intent with its key, and contents of attempts whose states
+	// are all spent. A key that is used again after that names a new intent. [DefaultForgetAfter] if 0, never if below 0.
+	ForgetAfter time.Duration
 }
+
+// DefaultForgetAfter is how long a store keeps what has ended: 30 days.
+const DefaultForgetAfter = 30 * 24 * time.Hour
 
 // Keys sign for the node.
 type Keys interface {
@@ -70,13 +81,24 @@ type Ledger interface { //nolint:interfacebloat // what a chain has to do, and n
 	// Submit hands a transaction to the node's submitter. Without an error it is taken, and goes out after those taken
 	// before, also after a restart. One that was taken before is taken once.
 	Submit(ctx context.Context, tx ledger.Sent) error
-	// Nudge asks for an empty transaction, so that a chain that stands still makes a block.
+	// Nudge asks for an empty transaction, so that a chain that stands still makes a block. It returns an error that wraps
+	// ledger.ErrUnderWay, and sends none, if something else of the account will make one.
 	Nudge(ctx context.Context) error
+}
+
+// Reviewer is a Ledger whose submitter may give up what it has taken: somebody cancels it, or the chain refuses it.
+type Reviewer interface {
+	// Review is asked with the entries that are awaited: those that were submitted, are in no block, and can still land. It
+	// returns those that no transaction carries, and why the others wait, empty if nothing is known to be in the way. What
+	// the submitter has, and has not signed, it gives up if none of its entries is awaited. It is called after the calls of
+	// Submit before, and no Submit is under way meanwhile.
+	Review(ctx context.Context, awaited []ledger.Entry) (lost []ledger.Entry, waits string, err error)
 }
 
 func (c Config) withDefaults() Config {
 	c.Tick = cmp.Or(c.Tick, 50*time.Millisecond)
 	c.Workers = cmp.Or(c.Workers, 4)
+	c.ShareFor = cmp.Or(c.ShareFor, 10*time.Second)
 	c.SleepAfter = cmp.Or(c.SleepAfter, time.Minute)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -95,7 +117,7 @@ func (c Config) Validate() error {
 	fault(c.Self == "" || c.Keys == nil, "the node needs an account and its keys")
 	fault(c.Transport == nil || c.Store == nil, "a transport and a store are needed")
 	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
-	fault(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0, "tick, workers and the time until a contract sleeps are not negative")
+	fault(c.Tick < 0 || c.Workers < 0 || c.SleepAfter < 0 || c.ShareFor < 0, "tick, workers, and the times until a contract sleeps and for sharing are not negative")
 	peers := map[string]bool{}
 	for _, name := range c.Peers {
 		fault(peers[name], "the peer %q has several accounts, and a message of it speaks for one", name)

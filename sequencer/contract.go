@@ -31,14 +31,20 @@ type contract struct {
 	after       uint64           // the last block that the store had
 	until       uint64           // the ledger's last block at that time
 	behind      bool             // the blocks between are not read yet
-	unsent      []ledger.Sent    // for the ledger, in order
-	sending     bool             // transactions before those are being handed to it
+	unsent      []errand         // for the ledger, in order
+	sending     bool             // errands before those are being done
+	waits       string           // why what was handed over is in no block, as the last review has it
+	lost        int              // entries that no transaction carried then
+	refused     string           // why the ledger does not take what is handed to it
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
+	forgone     bool       // attempts were given up
+	shares      []*sharing // contents that perhaps nobody else has
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
-	asking      *asking                  // who hands an intent in, in this step
+	pace        pace
+	asking      *asking // who hands an intent in, in this step
 	asks        map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
@@ -76,7 +82,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.
 	senders := sender.Config{
 		Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Rules: k.Rules, Book: c.book,
 		Incarnation: c.owns, Lineage: lineage(), Secret: n.cfg.Secret, NudgeAfter: k.NudgeAfter, Watch: c.watch,
-		Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
+		Share: len(d.Members) > 1, Load: sender.Load{Final: c.after, Head: max(head, c.after), Intents: stored.Intents},
 	}
 	if err = senders.Validate(); err != nil {
 		return nil, err
@@ -90,7 +96,7 @@ func (n *Node) open(ctx context.Context, p *place, number uint64, patience time.
 	if slices.Contains(d.Committee, n.cfg.Self) {
 		coordinators := coordinator.Config{
 			Self: n.cfg.Self, Contract: d, Committee: &c.committee, Scheme: k.Scheme, Book: c.book,
-			Incarnation: n.coordinates, Number: number, Head: c.after, Rows: stored.Rows,
+			Incarnation: n.coordinates, Number: number, Head: c.after, Rows: stored.Rows, NudgeAfter: 2 * k.NudgeAfter,
 		}
 		if err = coordinators.Validate(); err != nil {
 			return nil, err
@@ -107,10 +113,14 @@ func headOf(ctx context.Context, l Ledger, patience time.Duration) (uint64, erro
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	head, _, err := l.Head(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errAway, err)
+	return head, away(err)
+}
+
+func away(err error) error {
+	if err == nil {
+		return nil
 	}
-	return head, nil
+	return fmt.Errorf("%w: %w", errAway, err)
 }
 
 // lineage is drawn at each start, and is never 0.
@@ -130,6 +140,7 @@ func (c *contract) tick() {
 		c.toEndorser(endorser.Tick{})
 	}
 	c.fetch()
+	c.offer()
 }
 
 // stepped has a machine do a step.
@@ -212,6 +223,8 @@ func (c *contract) owner(a sender.Action) {
 				c.submit(ledger.Sent{By: c.n.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: signature}})
 			})
 		})
+	case sender.Share:
+		c.share(a)
 	case sender.Nudge:
 		c.nudge()
 	}
@@ -232,6 +245,8 @@ func (c *contract) coordinate(a coordinator.Action) {
 		c.store(Change{Over: a.Intents}, nil)
 	case coordinator.Submit:
 		c.submit(ledger.Sent{By: c.n.cfg.Self, Entries: a.Entries})
+	case coordinator.Review:
+		c.errand(errand{review: &a})
 	case coordinator.Judge:
 		c.n.apart(func() {
 			var j coordinator.Judged
@@ -284,32 +299,16 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 		if err == nil {
 			read(f)
 		}
-		return err
+		return away(err)
 	})
-}
-
-// insist does something until it succeeds or the node stops, more and more rarely. ErrOver stops the node.
-func (n *Node) insist(what, contract string, do func(context.Context) error) {
-	for wait := 100 * time.Millisecond; n.ctx.Err() == nil; wait = min(2*wait, 10*time.Second) {
-		err := do(n.ctx)
-		if err == nil || n.ctx.Err() != nil {
-			return
-		}
-		if errors.Is(err, ErrOver) {
-			n.end(err)
-			return
-		}
-		n.cfg.Log.Warn(what, "contract", contract, "error", err)
-		select {
-		case <-time.After(wait):
-		case <-n.ctx.Done():
-		}
-	}
 }
 
 func (c *contract) nudge() {
 	c.n.apart(func() {
-		if err := c.set.Ledger.Nudge(c.n.ctx); err != nil && c.n.ctx.Err() == nil {
+		switch err := c.set.Ledger.Nudge(c.n.ctx); {
+		case err == nil:
+			c.n.post(func() { c.place.nudges++ })
+		case c.n.ctx.Err() == nil && !errors.Is(err, ledger.ErrUnderWay):
 			c.n.cfg.Log.Warn("the chain stands still, and an empty transaction was not taken", "contract", c.address(), "error", err)
 		}
 	})

@@ -14,8 +14,12 @@ import (
 // follow feeds blocks to the loop, as long as the contract is awake.
 func (c *contract) follow() {
 	after := c.after
-	c.n.insist("the ledger cannot be followed", c.address(), func(context.Context) error {
+	c.n.insistOn("the ledger cannot be followed", c.address(), func(_ context.Context, well func()) error {
+		if c.ctx.Err() != nil {
+			return errNoMore
+		}
 		err := c.set.Ledger.Follow(c.ctx, after, func(in any) {
+			well()
 			switch in := in.(type) {
 			case ledger.Block:
 				after = in.Number
@@ -25,9 +29,9 @@ func (c *contract) follow() {
 			c.n.post(func() { c.followed(in) })
 		})
 		if c.ctx.Err() != nil {
-			return nil //nolint:nilerr // it is over
+			return errNoMore
 		}
-		return err
+		return away(err)
 	})
 }
 
@@ -42,7 +46,7 @@ func (c *contract) followed(in any) {
 		err = c.book.Block(in)
 		for _, f := range in.Facts {
 			if w, known := c.book.Whole(f.Assembled); known && f.Skipped == ledger.Missing {
-				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
+				c.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads), nil)
 			}
 		}
 	case ledger.Rewind:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -14,9 +15,20 @@ const (
 	mostTogether = 50
 )
 
+// reviewPatience is how long a review may take: what is to be submitted waits for it.
+const reviewPatience = 10 * time.Second
+
+// errand is something for the ledger that keeps its place in the order.
+type errand struct {
+	tx     ledger.Sent
+	review *coordinator.Review // instead of tx
+}
+
 // submit hands a transaction to the ledger, after those before.
-func (c *contract) submit(tx ledger.Sent) {
-	c.unsent = append(c.unsent, tx)
+func (c *contract) submit(tx ledger.Sent) { c.errand(errand{tx: tx}) }
+
+func (c *contract) errand(e errand) {
+	c.unsent = append(c.unsent, e)
 	if !c.sending {
 		c.handOver()
 	}
@@ -26,8 +38,12 @@ func (c *contract) handOver() {
 	next := together(c.unsent)
 	c.unsent, c.sending = nil, true
 	c.n.group.Go(func() {
-		for _, tx := range next {
-			c.n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error { return c.set.Ledger.Submit(ctx, tx) })
+		for _, e := range next {
+			if e.review != nil {
+				c.review(*e.review)
+			} else {
+				c.handIn(e.tx)
+			}
 		}
 		pause := time.NewTimer(gathering)
 		defer pause.Stop()
@@ -43,21 +59,70 @@ func (c *contract) handOver() {
 	})
 }
 
+// handIn has the ledger take a transaction, however long that takes.
+func (c *contract) handIn(tx ledger.Sent) {
+	failed := false
+	c.n.insist("a transaction is not taken", c.address(), func(ctx context.Context) error {
+		err := c.set.Ledger.Submit(ctx, tx)
+		if err != nil {
+			failed = true
+			c.n.post(func() { c.refused = "not taken: " + err.Error() })
+		}
+		return err
+	})
+	if failed {
+		c.n.post(func() { c.refused = "" })
+	}
+}
+
+// review asks the ledger what has become of entries, once: the coordinator asks again.
+func (c *contract) review(r coordinator.Review) {
+	in, waits := c.look(r)
+	c.n.post(func() {
+		if len(in.Lost) > c.lost {
+			c.n.cfg.Log.Warn("what was submitted was given up, and is submitted again while its grants last", "contract", c.address(), "entries", len(in.Lost), "error", waits)
+		}
+		c.waits, c.lost = waits, len(in.Lost)
+		c.toCoordinator(in)
+	})
+}
+
+// look returns what a review finds, and why entries wait.
+func (c *contract) look(r coordinator.Review) (in coordinator.Reviewed, waits string) {
+	reviewer, can := c.set.Ledger.(Reviewer)
+	if !can {
+		return in, ""
+	}
+	ctx, cancel := context.WithTimeout(c.n.ctx, reviewPatience)
+	defer cancel()
+	lost, waits, err := reviewer.Review(ctx, r.Awaited)
+	if err != nil {
+		c.n.cfg.Log.Warn("it is not known what has become of what was submitted", "contract", c.address(), "error", err)
+		return coordinator.Reviewed{Failed: true}, "nobody knows: " + err.Error()
+	}
+	return coordinator.Reviewed{Lost: lost}, waits
+}
+
 // together joins transactions of entries, of the same sender, that follow each other. The order of the entries stays: a
 // state's creator is before its readers, and those before its spender.
-func together(all []ledger.Sent) (joined []ledger.Sent) {
-	for _, tx := range all {
-		if tx.Cancel != nil {
-			joined = append(joined, tx)
+func together(all []errand) (joined []errand) {
+	for _, one := range all {
+		if one.review != nil || one.tx.Cancel != nil {
+			joined = append(joined, one)
 			continue
 		}
-		for _, e := range tx.Entries {
-			if last := len(joined) - 1; last >= 0 && joined[last].Cancel == nil && joined[last].By == tx.By && len(joined[last].Entries) < mostTogether {
-				joined[last].Entries = append(joined[last].Entries, e)
+		for _, e := range one.tx.Entries {
+			if last := len(joined) - 1; last >= 0 && joined[last].takes(one.tx.By) {
+				joined[last].tx.Entries = append(joined[last].tx.Entries, e)
 			} else {
-				joined = append(joined, ledger.Sent{By: tx.By, Entries: []ledger.Entry{e}})
+				joined = append(joined, errand{tx: ledger.Sent{By: one.tx.By, Entries: []ledger.Entry{e}}})
 			}
 		}
 	}
 	return joined
+}
+
+// takes reports whether one more entry of a sender goes with it. A review has no sender.
+func (e errand) takes(by ledger.Account) bool {
+	return e.tx.Cancel == nil && e.tx.By == by && len(e.tx.Entries) < mostTogether
 }

@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"slices"
-	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
@@ -98,7 +97,7 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			case !p.has(from): // it would be woken for a stranger
 				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
-				n.verify(p.set, from, msg.Body, func(verified wire.Body) {
+				n.verify(p, from, msg, func(verified wire.Body) {
 					msg.Body = verified
 					n.post(func() { n.deliver(p, from, msg, len(bytes)) })
 				})
@@ -138,14 +137,24 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 			return
 		}
 		c.toCoordinator(coordinator.Received{From: from, Message: msg})
-	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
+	case wire.Noted:
+		if msg.Request.Incarnation == c.n.fetches {
+			c.kept(msg.Request.Number)
+			return
+		}
+		c.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Handover:
 		c.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Endorse:
 		c.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:
 		c.serve(from, msg, body)
 	case wire.Attempts:
-		c.hear(body.Attempts)
+		if msg.Request.Incarnation == c.n.fetches {
+			c.hear(body.Attempts)
+		} else {
+			c.keepFor(from, msg, body)
+		}
 	case wire.Rejected:
 		switch msg.Request.Incarnation {
 		case c.n.coordinates:
@@ -202,78 +211,5 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 			}
 		}
 		n.encode(from, answer)
-	})
-}
-
-// hear takes the contents of attempts.
-func (c *contract) hear(all []wire.Whole) {
-	lacked := len(c.book.Missing())
-	for _, w := range all {
-		_, _ = c.book.Hear(w) // what makes no sense is not taken
-	}
-	if len(c.book.Missing()) < lacked {
-		c.patience = 0
-	}
-	c.keep()
-}
-
-// fetch asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in
-// turn. What nobody has any more may have spent states that seem to be there: the ledger says which.
-func (c *contract) fetch() {
-	if c.n.now() < c.fetchAt {
-		return
-	}
-	missing := c.book.Missing()
-	if len(missing) == 0 {
-		c.patience = 0
-		return
-	}
-	first := c.patience == 0
-	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
-	c.fetchAt = c.n.now() + c.patience
-	if c.patience > 3*time.Second {
-		c.reconcile(c.book.States())
-	}
-	members := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
-	lacks := map[ledger.Account][]ledger.Hash{}
-	var mine []ledger.Hash
-	for i, m := range missing[:min(len(missing), 1000)] {
-		mine = append(mine, m.Assembled)
-		switch {
-		case first && m.Owner != c.n.cfg.Self:
-			lacks[m.Owner] = append(lacks[m.Owner], m.Assembled)
-		case len(members) > 0:
-			to := members[(i+int(c.requests))%len(members)]
-			lacks[to] = append(lacks[to], m.Assembled)
-		}
-	}
-	c.n.apart(func() { // an earlier start may have had them
-		if stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), mine); err == nil && len(stored) > 0 {
-			c.n.post(func() { c.hear(stored) })
-		}
-	})
-	for _, to := range sortedAccounts(lacks) {
-		c.requests++
-		c.n.encode(to, wire.Message{
-			Contract: c.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: lacks[to]},
-			Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests},
-		})
-	}
-}
-
-// reconcile asks the ledger which states a final block still has.
-func (c *contract) reconcile(states []ledger.StateID) {
-	c.n.apart(func() {
-		f, err := c.set.Ledger.Final(c.n.ctx, nil, states)
-		if err != nil {
-			return // it is tried again with the next fetch
-		}
-		var gone []ledger.StateID
-		for _, id := range states {
-			if !f.Unspent(id) {
-				gone = append(gone, id)
-			}
-		}
-		c.n.post(func() { c.book.Gone(gone...) })
 	})
 }

@@ -29,15 +29,32 @@ type tables struct {
 	missing map[ledger.Hash]book.Missing
 	early   map[ledger.StateID]struct{}
 
-	intents []sender.Loaded // in the order of submission, also those that have ended
-	at      []time.Time     // when each was written
-	place   map[ledger.Sequence]int
-	keys    map[string]ledger.Sequence
-	results map[ledger.Sequence]sender.Result
-	wholes  map[ledger.Hash]wire.Whole
+	last     uint64 // the number of the newest intent
+	numbered []*owned
+	intents  map[ledger.Sequence]*owned
+	keys     map[string]ledger.Sequence
+	wholes   map[ledger.Hash]*kept
 
 	rows  map[ledger.Intent]coordinator.Row
 	order []ledger.Intent
+}
+
+// owned is an intent of the node's users, also one that has ended.
+type owned struct {
+	sender.Loaded
+
+	number uint64 // in the order of submission
+	at     time.Time
+	ended  time.Time // zero: it is open
+	result sender.Result
+}
+
+// kept is the contents of an attempt.
+type kept struct {
+	wire.Whole
+
+	landed bool
+	done   time.Time // since when nobody needs them, as far as is known; zero: somebody may
 }
 
 // NewMemory returns an empty store.
@@ -48,8 +65,7 @@ func (m *Memory) of(contract string) *tables {
 	if t == nil {
 		t = &tables{
 			states: map[ledger.StateID]domain.State{}, missing: map[ledger.Hash]book.Missing{}, early: map[ledger.StateID]struct{}{},
-			place: map[ledger.Sequence]int{}, keys: map[string]ledger.Sequence{}, results: map[ledger.Sequence]sender.Result{},
-			wholes: map[ledger.Hash]wire.Whole{}, rows: map[ledger.Intent]coordinator.Row{},
+			intents: map[ledger.Sequence]*owned{}, keys: map[string]ledger.Sequence{}, wholes: map[ledger.Hash]*kept{}, rows: map[ledger.Intent]coordinator.Row{},
 		}
 		m.contracts[contract] = t
 	}
@@ -73,8 +89,9 @@ func (m *Memory) Load(_ context.Context, contract string) (Stored, error) {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), slices.Compare(a.Assembled[:], b.Assembled[:]))
 	})
 	s.Book.Early = slices.SortedFunc(maps.Keys(t.early), ledger.StateID.Compare)
-	for _, l := range t.intents {
-		if _, ended := t.results[l.Sequence]; !ended {
+	for _, o := range t.numbered {
+		if o.ended.IsZero() {
+			l := o.Loaded
 			l.Grants = slices.Clone(l.Grants)
 			s.Intents = append(s.Intents, l)
 		}
@@ -112,31 +129,44 @@ func (t *tables) owned(s *sender.Store) (twice []ledger.Sequence) {
 		case is:
 			twice = append(twice, row.Sequence)
 		default:
-			t.keys[row.Key], t.place[row.Sequence] = row.Sequence, len(t.intents)
-			t.intents, t.at = append(t.intents, sender.Loaded{IntentRow: row}), append(t.at, time.Now())
+			t.last++
+			o := &owned{Loaded: sender.Loaded{IntentRow: row}, number: t.last, at: time.Now()}
+			t.keys[row.Key], t.intents[row.Sequence], t.numbered = row.Sequence, o, append(t.numbered, o)
 		}
 	}
 	for _, g := range s.Grants {
-		at, is := t.place[g.Sequence]
-		known := is && slices.ContainsFunc(t.intents[at].Grants, func(o sender.GrantRow) bool { return o.Request == g.Request && o.Assembled == g.Assembled })
-		if is && !known {
-			t.intents[at].Grants = append(t.intents[at].Grants, g)
-			t.wholes[g.Assembled] = g.Whole
+		o := t.intents[g.Sequence]
+		if o != nil && !slices.ContainsFunc(o.Grants, func(x sender.GrantRow) bool { return x.Request == g.Request && x.Assembled == g.Assembled }) {
+			o.Grants = append(o.Grants, g)
 		}
+		t.keep(g.Assembled, g.Whole)
 	}
 	for _, mark := range s.Marks {
-		if at, is := t.place[mark.Sequence]; is {
-			l := &t.intents[at]
-			l.Failures = cmp.Or(mark.Failures, l.Failures)
-			l.GivenUp = cmp.Or(mark.GivenUp, l.GivenUp)
-			l.Dispatched = cmp.Or(mark.Dispatched, l.Dispatched)
-			l.Over = cmp.Or(mark.Over, l.Over)
+		if o := t.intents[mark.Sequence]; o != nil {
+			o.Failures = cmp.Or(mark.Failures, o.Failures)
+			o.GivenUp = cmp.Or(mark.GivenUp, o.GivenUp)
+			o.Dispatched = cmp.Or(mark.Dispatched, o.Dispatched)
+			o.Over = cmp.Or(mark.Over, o.Over)
 		}
 	}
 	for _, r := range s.Results {
-		t.results[r.Sequence] = r
+		if o := t.intents[r.Sequence]; o != nil {
+			if o.result = r; o.ended.IsZero() {
+				o.ended = time.Now()
+			}
+		}
 	}
 	return twice
+}
+
+// keep stores contents.
+func (t *tables) keep(assembled ledger.Hash, w wire.Whole) *kept {
+	k := t.wholes[assembled]
+	if k == nil {
+		k = &kept{Whole: w}
+		t.wholes[assembled] = k
+	}
+	return k
 }
 
 // dispatched writes what a coordinator stores.
@@ -147,7 +177,7 @@ func (t *tables) dispatched(c Change) {
 		}
 		t.rows[r.Entry.Intent] = r
 		t.order = append(t.order, r.Entry.Intent)
-		t.wholes[r.Entry.Grant.Assembled] = r.Whole
+		t.keep(r.Entry.Grant.Assembled, r.Whole)
 	}
 	for _, in := range c.Noted {
 		if r, is := t.rows[in]; is {
@@ -161,6 +191,9 @@ func (t *tables) dispatched(c Change) {
 }
 
 func (t *tables) over(in ledger.Intent) {
+	if k := t.wholes[t.rows[in].Entry.Grant.Assembled]; k != nil && !k.landed {
+		k.done = time.Now()
+	}
 	delete(t.rows, in)
 	t.order = slices.DeleteFunc(t.order, func(x ledger.Intent) bool { return x == in })
 }
@@ -187,7 +220,18 @@ func (t *tables) settled(c *book.Change) {
 		delete(t.early, id)
 	}
 	for _, l := range c.Landed {
-		t.wholes[l.Assembled] = l.Whole
+		k := t.keep(l.Assembled, l.Whole)
+		k.landed, k.done = true, time.Time{}
+	}
+	for _, h := range c.Undone {
+		if k := t.wholes[h]; k != nil {
+			k.landed, k.done = false, time.Now()
+		}
+	}
+	for _, h := range c.Spent {
+		if k := t.wholes[h]; k != nil {
+			k.done = time.Now()
+		}
 	}
 }
 
@@ -200,26 +244,23 @@ func (m *Memory) Find(_ context.Context, contract, key string) (Found, bool, err
 	if !is {
 		return Found{}, false, nil
 	}
-	return t.found(t.place[s]), true, nil
+	return t.intents[s].found(), true, nil
 }
 
-func (t *tables) found(place int) Found {
-	row := t.intents[place].IntentRow
-	r, ended := t.results[row.Sequence]
-	return Found{IntentRow: row, Number: uint64(place + 1), Accepted: t.at[place], Ended: ended, Result: r}
+func (o *owned) found() Found {
+	return Found{IntentRow: o.IntentRow, Number: o.number, Accepted: o.at, Ended: !o.ended.IsZero(), Result: o.result}
 }
 
 // List implements Store.
 func (m *Memory) List(_ context.Context, contract string, f Filter) (all []Found, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t := m.of(contract)
-	for place, l := range slices.Backward(t.intents) {
+	for _, o := range slices.Backward(m.of(contract).numbered) {
 		if len(all) == cmp.Or(f.Most, mostListed) {
 			break
 		}
-		if (f.Before == 0 || uint64(place+1) < f.Before) && (f.Sequence == ledger.Sequence{} || f.Sequence == l.Sequence) {
-			all = append(all, t.found(place))
+		if (f.Before == 0 || o.number < f.Before) && (f.Sequence == ledger.Sequence{} || f.Sequence == o.Sequence) {
+			all = append(all, o.found())
 		}
 	}
 	return all, nil
@@ -234,8 +275,8 @@ func (m *Memory) Attempts(_ context.Context, contract string, assembled []ledger
 	defer m.mu.Unlock()
 	t := m.of(contract)
 	for _, h := range assembled {
-		if w, is := t.wholes[h]; is {
-			found = append(found, w)
+		if k := t.wholes[h]; k != nil {
+			found = append(found, k.Whole)
 		}
 	}
 	return found, nil

@@ -65,6 +65,9 @@ type Node struct {
 
 	chronicle *chronicle
 	differ    differences
+	forgotten forgotten
+	alone     atomic.Int64 // intents that were told as done while perhaps nobody else had their contents
+	outages   outages
 }
 
 type waitKey struct{ contract, key string }
@@ -79,7 +82,7 @@ func New(cfg Config) (*Node, error) {
 		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
 		waits: map[waitKey][]chan sender.Result{}, beats: map[ledger.Account][]wire.Pulse{},
 		serving:   map[ledger.Account]int{},
-		chronicle: newChronicle(),
+		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a
@@ -184,6 +187,8 @@ func (n *Node) tick() {
 		p.open.tick()
 	}
 	n.rest()
+	n.chronicle.forget(time.Now())
+	n.complain()
 	for _, a := range sortedAccounts(n.beats) {
 		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
 		if err != nil {
@@ -219,8 +224,11 @@ func drawn() (i wire.Incarnation) {
 // Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before. When
 // Cancel returns without an error that is stored.
 func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) error {
-	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) {
-		n.with(p, 0, func(c *contract) {
+	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) bool {
+		return n.with(p, 0, func(c *contract) {
+			if ctx.Err() != nil { // its user was told that nothing was done
+				return
+			}
 			c.toSender(sender.Cancel{Sequence: s})
 			c.store(Change{}, func([]ledger.Sequence) { answer(struct{}{}) }) // behind what the sender has just stored
 		})
@@ -263,7 +271,7 @@ func (n *Node) find(ctx context.Context, address string) (*place, error) {
 	case <-n.stopped:
 		return nil, ErrStopped
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("%w: %w", ErrSlow, ctx.Err())
 	}
 	select {
 	case p := <-found:
@@ -274,6 +282,6 @@ func (n *Node) find(ctx context.Context, address string) (*place, error) {
 	case <-n.stopped:
 		return nil, ErrStopped
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("%w: %w", ErrSlow, ctx.Err())
 	}
 }

@@ -30,6 +30,8 @@ type group struct {
 
 	sleepAfter time.Duration // so short that contracts sleep whenever they can
 	told       func(sequencer.Told)
+
+	forgetAfter time.Duration
 }
 
 type organisation struct {
@@ -41,6 +43,7 @@ type organisation struct {
 	sent   atomic.Int64 // messages
 	keys   sequencer.Keys
 	commit *flaky
+	ledger sequencer.Ledger // nil: the group's chain
 }
 
 func newGroup(t testing.TB, count, needed int) *group {
@@ -57,7 +60,8 @@ func newGroup(t testing.TB, count, needed int) *group {
 	g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
 	ctx, stop := context.WithCancel(context.Background())
 	var mining sync.WaitGroup
-	mining.Go(func() { g.chain.Run(ctx, 10*time.Millisecond) })
+	chain := g.chain
+	mining.Go(func() { chain.Run(ctx, 10*time.Millisecond) })
 	t.Cleanup(func() {
 		for _, o := range g.members {
 			o.halt()
@@ -77,11 +81,16 @@ func (o *organisation) start() {
 			peers[account(other.name)] = other.name
 		}
 	}
+	chain := o.ledger
+	if chain == nil {
+		chain = o.chain
+	}
 	node, err := sequencer.New(sequencer.Config{
 		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
 		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told,
 		Contracts: []sequencer.Contract{{
-			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: o.chain, NudgeAfter: 100 * time.Millisecond,
+			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: chain, NudgeAfter: 100 * time.Millisecond,
+			ForgetAfter: o.forgetAfter,
 		}},
 	})
 	if err != nil {

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // place is a contract at this node, and belongs to the loop. When nothing happens in it for a while it falls asleep: what
@@ -23,7 +25,32 @@ type place struct {
 	held    int               // bytes of what waits
 	opening bool
 	number  uint64 // of the last request of its coordinator
+	nudges  uint64 // empty transactions that were sent for it
 	last    Status // when it was awake
+
+	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
+}
+
+// unread says why nothing is known of a contract's blocks.
+func (p *place) unread() string {
+	switch why := p.why.Load(); {
+	case why != nil:
+		return *why
+	case p.opening || p.open != nil:
+		return "it is being read"
+	default:
+		return "nothing has happened in it, and it is read when something does"
+	}
+}
+
+// fails notes why a contract cannot be read, or, without an error, that it was.
+func (p *place) fails(err error) {
+	if err == nil {
+		p.why.Store(nil)
+		return
+	}
+	why := err.Error()
+	p.why.Store(&why)
 }
 
 // What waits until a contract is read: so many events, and so many bytes of messages. What comes then is refused.
@@ -54,7 +81,7 @@ func (n *Node) begin(ctx context.Context) error {
 		switch {
 		case errors.Is(err, errAway) && ctx.Err() == nil:
 			gone[chain] = true
-			n.cfg.Log.Error("the contracts of a chain wait for it", "chain", chain, "contract", p.last.Contract, "error", err)
+			p.fails(err)
 			n.own = append(n.own, func() { n.rouse(p) })
 		case err != nil:
 			return fmt.Errorf("contract %s: %w", p.last.Contract, err)
@@ -96,12 +123,17 @@ func (n *Node) rouse(p *place) {
 	n.group.Go(func() {
 		n.insist("a contract cannot be read", p.set.Declared.Address, func(ctx context.Context) error {
 			c, err := n.open(ctx, p, number, later)
-			if err == nil {
+			if p.fails(err); err == nil {
 				n.post(func() { n.wake(p, c) })
 			}
 			return err
 		})
 	})
+}
+
+// needs reports whether a verdict in the answer to a request may count.
+func (p *place) needs(answer wire.RequestID, at int) bool {
+	return p.open == nil || p.open.coordinator != nil && p.open.coordinator.Needs(answer, at)
 }
 
 // has reports whether an account is a member.

@@ -72,16 +72,27 @@ func (c *contract) sign(body wire.Body, then func(wire.Body)) {
 	})
 }
 
-// verify makes what is signed wrongly a refusal.
-func (n *Node) verify(set *Contract, from ledger.Account, body wire.Body, then func(wire.Body)) {
-	scheme, declared := set.Scheme, set.Declared
+// verify makes what is signed wrongly a refusal. The loop calls it. An endorsement that is not needed any more is not
+// verified: all members endorse, and each signature costs as much as everything else that is done with it.
+func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func(wire.Body)) {
+	scheme, declared, body := p.set.Scheme, p.set.Declared, msg.Body
 	var many int
 	var do func(int)
 	switch b := body.(type) {
 	case wire.Endorsed:
-		many, do = len(b.Verdicts), func(i int) {
-			if v := b.Verdicts[i]; v.Why == wire.Done && !scheme.Verify(from, v.Assembled, v.Signature) {
-				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
+		var needed []int
+		for i, v := range b.Verdicts {
+			switch {
+			case v.Why != wire.Done:
+			case p.needs(msg.Request, i):
+				needed = append(needed, i)
+			default:
+				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "it is not needed, and was not verified"}
+			}
+		}
+		many, do = len(needed), func(i int) {
+			if v := &b.Verdicts[needed[i]]; !scheme.Verify(from, v.Assembled, v.Signature) {
+				*v = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
 			}
 		}
 	case wire.Granted:

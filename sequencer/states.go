@@ -9,8 +9,8 @@ import (
 // States returns up to most of a contract's states with a label, as their rules give it: those that are there in the last
 // block that this node has followed. It may lack some while [Status].Missing is not 0, and a block may still be taken back.
 func (n *Node) States(ctx context.Context, address, label string, most int) ([]domain.State, error) {
-	return ask(ctx, n, address, func(p *place, answer func([]domain.State)) {
-		n.with(p, 0, func(c *contract) { answer(c.labelled(label, most)) })
+	return ask(ctx, n, address, func(p *place, answer func([]domain.State)) bool {
+		return n.with(p, 0, func(c *contract) { answer(c.labelled(label, most)) })
 	})
 }
 

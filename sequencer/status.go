@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -14,13 +15,17 @@ import (
 type Status struct {
 	Contract    string
 	Head, Final uint64         // of the ledger, as this node follows it
+	Unread      string         // why Final is not known, and so neither range nor coordinator; empty if it is
 	Range       ranking.Range  // by its own height
 	Coordinator ledger.Account // that is named for the range; another one may be at work after a failure
 	Next        ledger.Account // for the range after it
 	Intents     map[string]int // of this node, by their states
+	Takes       uint64         // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
 	Coordinates *coordinator.Status
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
+	Waits       string  // why what this node has dispatched is in no block, empty if nothing is known to be in the way
+	Nudges      uint64  // empty transactions that were sent since the node's start, since the chain stood still
 }
 
 // Heard is what a node has last heard of a member.
@@ -51,20 +56,30 @@ func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, er
 
 // Status returns what the node knows of a contract. One that sleeps is woken for it.
 func (n *Node) Status(ctx context.Context, address string) (Status, error) {
-	return ask(ctx, n, address, func(p *place, answer func(Status)) {
-		n.with(p, 0, func(c *contract) { answer(c.status()) })
+	return ask(ctx, n, address, func(p *place, answer func(Status)) bool {
+		return n.with(p, 0, func(c *contract) { answer(c.status()) })
 	})
 }
 
 // Look is Status, but wakes nobody and waits for no database or chain: of a contract that sleeps it tells what it was when
-// it fell asleep, and of one that could not be read yet the name alone.
+// it fell asleep, and of one that could not be read yet why.
 func (n *Node) Look(ctx context.Context, address string) (Status, error) {
-	return ask(ctx, n, address, func(p *place, answer func(Status)) {
+	return ask(ctx, n, address, func(p *place, answer func(Status)) bool {
+		s := p.last
 		if p.open != nil {
-			answer(p.open.status())
+			s = p.open.status()
 		} else {
-			answer(p.last)
+			heard := map[ledger.Account]Heard{}
+			for _, h := range s.Members {
+				heard[h.Account] = h
+			}
+			s.Members = n.membersOf(p.set, heard)
 		}
+		if s.Final == 0 {
+			s.Unread = p.unread()
+		}
+		answer(s)
+		return true
 	})
 }
 
@@ -72,21 +87,31 @@ func (c *contract) status() Status {
 	head, final := c.sender.Height()
 	r := c.committee.RangeOf(final)
 	s := Status{
-		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()),
+		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()), Takes: c.pace.blocks(),
+		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges,
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
 	if c.coordinator != nil {
 		own := c.coordinator.Status()
 		s.Coordinates = &own
 	}
-	for _, a := range c.set.Declared.Members {
-		if a != c.n.cfg.Self {
-			h := c.heard[a]
-			h.Account, h.Differs = a, c.n.differ.has(c.address(), a)
-			s.Members = append(s.Members, h)
+	if final == 0 {
+		s.Unread = "no block of it is final yet"
+	}
+	s.Members = c.n.membersOf(c.set, c.heard)
+	return s
+}
+
+// membersOf returns the other members of a contract, with what was heard of them.
+func (n *Node) membersOf(k *Contract, heard map[ledger.Account]Heard) (all []Heard) {
+	for _, a := range k.Declared.Members {
+		if a != n.cfg.Self {
+			h := heard[a]
+			h.Account, h.Differs = a, n.differ.has(k.Declared.Address, a)
+			all = append(all, h)
 		}
 	}
-	return s
+	return all
 }
 
 // hears notes a member's height. It may say anything: the height is for the operator alone.

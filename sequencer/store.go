@@ -20,7 +20,7 @@ var ErrOver = errors.New("this start of the node is over")
 //
 // What is stored, and nothing else (P41): intents, grants, what was noted of dispatches, and results (as their owner);
 // rows of dispatches (as a coordinator); what is final of the states, and the contents of attempts that were granted or
-// have landed, for members that lack them.
+// have landed, for members that lack them. What has ended long ago is forgotten ([Store].Trim).
 type Store interface { //nolint:interfacebloat // what a database has to do, and nothing else
 	// Load returns what is stored of a contract.
 	Load(ctx context.Context, contract string) (Stored, error)
@@ -34,6 +34,17 @@ type Store interface { //nolint:interfacebloat // what a database has to do, and
 	List(ctx context.Context, contract string, f Filter) ([]Found, error)
 	// Attempts returns the contents of those of the attempts that are stored.
 	Attempts(ctx context.Context, contract string, assembled []ledger.Hash) ([]wire.Whole, error)
+	// Trim forgets up to most intents, and the contents of up to most attempts besides, that have ended for longer than is
+	// said for their contracts, by the store's clock. It never forgets an intent that is open; contents that a grant of an
+	// open intent or a dispatch names; contents that have landed and that the book has not called Spent. Like Write it is
+	// refused with ErrOver. After any other error some may be forgotten.
+	Trim(ctx context.Context, ages map[string]time.Duration, most int) (Trimmed, error)
+}
+
+// Trimmed is how much was forgotten.
+type Trimmed struct {
+	Intents  int // with their keys and grants
+	Attempts int // contents of those that have landed, or that a coordinator has dispatched
 }
 
 // Stored is what is stored of a contract.

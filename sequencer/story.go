@@ -2,7 +2,6 @@ package sequencer
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -33,6 +32,8 @@ type Moment struct {
 type Told struct {
 	Contract string
 	Sequence ledger.Sequence
+	Key      string       // its user's
+	Stage    sender.Stage // that begins for its user; empty: none
 	Moment
 }
 
@@ -46,8 +47,7 @@ type storyKey struct {
 // is empty.
 type chronicle struct {
 	stories map[storyKey][]Moment
-	order   []storyKey // a ring: the next one to be forgotten is at next
-	next    int
+	order   []storyKey // the one that began first in front
 }
 
 func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Moment{}} }
@@ -55,12 +55,11 @@ func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Momen
 func (h *chronicle) add(at storyKey, m Moment) {
 	story, known := h.stories[at]
 	switch {
-	case !known && len(h.order) < mostStories:
-		h.order = append(h.order, at)
 	case !known:
-		delete(h.stories, h.order[h.next])
-		h.order[h.next] = at
-		h.next = (h.next + 1) % mostStories
+		if len(h.order) == mostStories {
+			h.drop()
+		}
+		h.order = append(h.order, at)
 	case len(story) == mostMoments:
 		const half = mostMoments / 2
 		copy(story[half:], story[half+1:])
@@ -69,10 +68,33 @@ func (h *chronicle) add(at storyKey, m Moment) {
 	h.stories[at] = append(story, m)
 }
 
+func (h *chronicle) drop() {
+	delete(h.stories, h.order[0])
+	if h.order = h.order[1:]; len(h.order) == 0 {
+		h.stories, h.order = map[storyKey][]Moment{}, nil // a map keeps the room that it once had
+	}
+}
+
+// forget drops stories that the store has forgotten too.
+func (h *chronicle) forget(now time.Time) {
+	for len(h.order) > 0 {
+		age, story := h.order[0].place.set.age(), h.stories[h.order[0]]
+		last := story[len(story)-1]
+		if ended := last.State == sender.Confirmed.String() || last.State == sender.Reverted.String(); !ended || age < 0 || now.Sub(last.At) < age {
+			return
+		}
+		h.drop()
+	}
+}
+
 // watch is told of each step of the contract's own intents.
 func (c *contract) watch(p sender.Passage) {
 	if p.From == p.To && p.To != sender.Accepted {
 		return
+	}
+	head, _ := c.sender.Height()
+	if c.pace.note(p.Sequence, p.To, head, c.set.Declared.Range) {
+		c.n.cfg.Log.Warn("the range of a contract is shorter than ten times what an intent takes: much of the work moves to another coordinator before it is done", "contract", c.address(), "range", c.set.Declared.Range, "blocks", c.pace.blocks())
 	}
 	m := Moment{At: time.Now(), Event: p.Event, State: p.To.String(), With: p.With, Assembled: p.Assembled, Block: p.Block, Why: p.Why}
 	for _, place := range p.Endorsers {
@@ -82,36 +104,15 @@ func (c *contract) watch(p sender.Passage) {
 	}
 	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
 	if c.n.cfg.Told != nil {
-		c.n.cfg.Told(Told{c.address(), p.Sequence, m})
+		c.n.cfg.Told(Told{c.address(), p.Sequence, p.Key, p.Stage, m})
 	}
 }
 
 // Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
 // stories of its newest intents; of others there is none.
 func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
-	return ask(ctx, n, address, func(p *place, answer func([]Moment)) { answer(slices.Clone(n.chronicle.stories[storyKey{p, s}])) })
-}
-
-// ask has the loop read something of a contract, which answers once.
-func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T))) (told T, err error) {
-	p, err := n.find(ctx, address)
-	if err != nil {
-		return told, err
-	}
-	done := make(chan T, 1)
-	select {
-	case n.tasks <- func() { read(p, func(t T) { done <- t }) }:
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, ctx.Err()
-	}
-	select {
-	case told = <-done:
-		return told, nil
-	case <-n.stopped:
-		return told, ErrStopped
-	case <-ctx.Done():
-		return told, fmt.Errorf("the node is busy: %w", ctx.Err())
-	}
+	return ask(ctx, n, address, func(p *place, answer func([]Moment)) bool {
+		answer(slices.Clone(n.chronicle.stories[storyKey{p, s}]))
+		return true
+	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // An intent's story has each step with its time and its nodes, and all nodes say the same of the contract.
@@ -69,6 +70,18 @@ func TestStories(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
+	var stages []sender.Stage
+	for _, m := range told {
+		if m.Sequence == s && m.Stage != "" && m.Stage != sender.StageDispatched { // see above
+			stages = append(stages, m.Stage)
+		}
+		if m.Sequence == s && m.Key != "funds" {
+			t.Errorf("%q is told of the key %q", m.Event, m.Key)
+		}
+	}
+	if want := []sender.Stage{sender.StageStored, sender.StageIncluded, sender.StageConfirmed}; !slices.Equal(stages, want) {
+		t.Errorf("its stages are %v, want %v", stages, want)
+	}
 	if told := slices.DeleteFunc(told, func(m sequencer.Told) bool { return m.Sequence != s }); len(told) != len(story) {
 		t.Errorf("%d moments were told, and the story has %d", len(told), len(story))
 	}

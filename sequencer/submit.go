@@ -23,8 +23,9 @@ type answer struct {
 
 // Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
 // names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the
-// intent is stored (P28), and ends confirmed or reverted. A deadline is a block; 0 is none. An error may come although it was
-// stored: ask again with the same key.
+// intent is stored (P28), and ends confirmed or reverted. A deadline is a block; 0 is none. After ErrBusy,
+// ErrContract, ErrConflict, a *RequestError or an *UnreadError it is not stored. After another error it may be: ask again
+// with the same key.
 func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
 	p, err := n.find(ctx, address)
 	if err != nil {
@@ -37,20 +38,23 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 	a := &asking{done: make(chan answer, 1)}
 	defer a.left.Store(true)
 	n.post(func() {
-		n.with(p, len(payload), func(c *contract) {
+		if !n.with(p, len(payload), func(c *contract) {
 			if a.left.Load() { // while the contract was read
 				return
 			}
 			c.asking = a
 			c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
 			c.asking = nil
-		})
+		}) {
+			a.done <- answer{err: ErrBusy}
+		}
 	})
 	select {
 	case a := <-a.done:
 		return a.sequence, a.err
 	case <-ctx.Done():
-		return ledger.Sequence{}, ctx.Err()
+		a.left.Store(true) // first: what cannot be read then is not stored later
+		return ledger.Sequence{}, p.late(ctx.Err())
 	case <-n.stopped:
 		return ledger.Sequence{}, ErrStopped
 	}

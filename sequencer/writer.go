@@ -21,11 +21,16 @@ func (n *Node) queue(w write) {
 // write makes changes durable, all that wait in one transaction. If an answer is missing the same changes are written
 // again, and change nothing the second time: nobody hears of them before (P38).
 func (n *Node) write() {
+	sweep := newSweep(n.cfg.Contracts)
+	defer sweep.timer.Stop()
 	for {
 		var batch []write
 		select {
 		case w := <-n.writes:
 			batch = append(batch, w)
+		case <-sweep.timer.C:
+			n.trim(sweep)
+			continue
 		case <-n.ctx.Done():
 			return
 		}

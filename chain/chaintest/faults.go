@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // SetDown cuts or mends the line. While it is down all calls fail, and Heads ends.
@@ -57,14 +58,7 @@ func (l *Line) pass(ctx context.Context, call string, at func()) error {
 	if watch != nil {
 		watch(call)
 	}
-	if delay > 0 {
-		timer := time.NewTimer(delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	}
+	_ = pause.For(ctx, delay)
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %s: %w", chain.ErrUnreachable, call, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // path is the state of one call of Heads.
@@ -53,7 +54,7 @@ func (c *Chain) follow(ctx context.Context, from chain.Block, yield func(chain.T
 		}
 		poll.Reset(c.lookEvery())
 		// News of heads do not make looks more frequent than the endpoint takes them, beside all else.
-		if pause(ctx, c.rarely()) != nil {
+		if pause.For(ctx, c.rarely()) != nil {
 			return ctx.Err()
 		}
 		select {

@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // maxTries is how many requests in a row may fail to bring an answer before a read gives up.
@@ -104,7 +105,7 @@ func (c *Chain) insist(ctx context.Context, calls []rpc.BatchElem, retry func(er
 	}
 	for tries := 1; tries < maxTries && !pointless(failure); tries++ {
 		open := toRepeat(calls, retry)
-		if len(open) == 0 || pause(ctx, time.Duration(tries-1)*10*time.Millisecond) != nil {
+		if len(open) == 0 || pause.For(ctx, time.Duration(tries-1)*10*time.Millisecond) != nil {
 			break
 		}
 		more, err := c.repeat(ctx, calls, open, retry)
@@ -157,18 +158,4 @@ func (c *Chain) repeat(ctx context.Context, calls []rpc.BatchElem, open []int, r
 
 func (c *Chain) foreign(id uint64) error {
 	return fmt.Errorf("%w: %s has chain ID %d, the configuration says %d: correct one of them", chain.ErrForeign, c.cfg.URL, id, c.cfg.ChainID)
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	if d == 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 type receipt struct {
@@ -111,7 +112,7 @@ func (c *Chain) receiptsOf(ctx context.Context, found []chain.Inclusion) ([]*rec
 				calls = append(calls, rpc.BatchElem{Method: "eth_getTransactionReceipt", Args: []any{in.Hash}, Result: &receipts[i]})
 			}
 		}
-		if len(calls) == 0 || try > 0 && pause(ctx, time.Duration(try)*10*time.Millisecond) != nil {
+		if len(calls) == 0 || try > 0 && pause.For(ctx, time.Duration(try)*10*time.Millisecond) != nil {
 			break
 		}
 		if err := c.all(ctx, calls); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // subscribe returns a channel that wakes Heads at a new head, if the endpoint is a WebSocket.
@@ -16,7 +18,7 @@ func (c *Chain) subscribe(ctx context.Context) (news <-chan struct{}, stop func(
 	heads := make(chan struct{}, 1)
 	go func() {
 		for c.listen(ctx, heads) {
-			_ = pause(ctx, c.cfg.Poll) // ctx is looked at above
+			_ = pause.For(ctx, c.cfg.Poll) // ctx is looked at above
 		}
 	}()
 	return heads, cancel

@@ -27,7 +27,7 @@ func measured(t *testing.T, args ...string) result {
 	t.Helper()
 	scratch := t.TempDir()
 	env := []string{"TMPDIR=" + scratch}
-	if args[0] == "pending" {
+	if args[0] == "pending" || args[0] == "sequencer" {
 		env = append(env, "CONCH_DEVNODE="+devnodeProgram(t)) // built before its time runs
 	}
 	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
@@ -35,6 +35,11 @@ func measured(t *testing.T, args ...string) result {
 	r := callFor(t, building, cmd)
 	leavesNothing(t, scratch)
 	return r
+}
+
+// alone are metrics that have nothing beside them.
+var alone = map[string][]string{
+	"sequencer": {"chain_1_of_2_batch", "chain_1_of_2_gas", "committee_2_messages", "committee_3_messages", "committee_3_bytes", "rest_to_final_p99"},
 }
 
 func TestBench(t *testing.T) {
@@ -55,6 +60,7 @@ func TestBench(t *testing.T) {
 			"ed25519_5ms", "ed25519_one_note_5ms", "ed25519_0ms", "ed25519_1ms", "ed25519_20ms", "secp256k1_5ms", "secp256k1_one_note_5ms",
 			"live_beside_dead_before_assembly", "live_beside_dead_after_assembly", "live_beside_dead_after_assembly_one_note",
 			"coordinator_stopped_to_dispatch_p50", "coordinator_stopped_to_dispatch_max",
+			"chain_1_of_2", "chain_1_of_2_ratio", "rest_to_final_p50", "coordinator_killed_to_dispatch_p50", "coordinator_killed_to_dispatch_max",
 		},
 		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
@@ -78,16 +84,22 @@ func TestBench(t *testing.T) {
 			if f.Name != name {
 				t.Errorf("the bench is called %q, want its name", f.Name)
 			}
-			there := map[string]bool{}
+			there, values := map[string]bool{}, map[string]float64{}
 			for _, m := range f.Metrics {
 				if m.Unit == "" || there[m.Name] {
 					t.Errorf("metric %s has no unit, or appears twice", m.Name)
 				}
+				values[m.Name] = m.Value
 				there[m.Name] = m.Value > 0 && m.Ceiling != nil && m.Ratio != nil && *m.Ratio > 0
 			}
 			for _, want := range wants {
 				if !there[want] {
 					t.Errorf("metric %s is missing, or has no ceiling and ratio, in %s", want, out)
+				}
+			}
+			for _, want := range alone[name] {
+				if values[want] <= 0 {
+					t.Errorf("metric %s is missing, or zero, in %s", want, out)
 				}
 			}
 		})

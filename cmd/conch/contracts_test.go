@@ -41,6 +41,12 @@ type parties struct {
 // newParties starts a node for each name, and deploys a contract of which so many have to endorse.
 func newParties(t *testing.T, needed int, names ...string) *parties {
 	t.Helper()
+	return agreeing(t, needed, []string{"--range-size", "50"}, names...)
+}
+
+// agreeing deploys with further arguments.
+func agreeing(t *testing.T, needed int, deploys []string, names ...string) *parties {
+	t.Helper()
 	p := &parties{t: t, chain: startDevnode(t)}
 	for _, name := range names {
 		o := &organisation{name: name, db: migrated(t).URL, front: proxied(t, "127.0.0.1:1")}
@@ -63,7 +69,7 @@ func newParties(t *testing.T, needed int, names ...string) *parties {
 		o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
 		p.all = append(p.all, o)
 	}
-	p.deploy(needed)
+	p.deploy(needed, deploys)
 	for _, o := range p.all {
 		o.write(p.file(o))
 		p.start(o)
@@ -83,7 +89,7 @@ func (p *parties) accounts() string {
 }
 
 // deploy has the first organisation pay for the others and create the contract.
-func (p *parties) deploy(needed int) {
+func (p *parties) deploy(needed int, more []string) {
 	p.t.Helper()
 	first := p.all[0]
 	first.write(fileOf(first.db, "listen = \"127.0.0.1:0\"\n"+p.accounts()))
@@ -105,7 +111,8 @@ func (p *parties) deploy(needed int) {
 			return answer["fate"] == "done"
 		})
 	}
-	args := []string{"contract", "deploy", "--node", first.api(), "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed), "--range-size", "50"}
+	args := []string{"contract", "deploy", "--node", first.api(), "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed)}
+	args = append(args, more...)
 	for _, o := range p.all {
 		args = append(args, "--member", o.name+"="+o.account.String())
 	}
@@ -203,9 +210,9 @@ func TestOrganisationsShareAContract(t *testing.T) {
 		t.Fatalf("%d %v", code, answer)
 	}
 	p.ends(north, poor, "reverted")
-	shown := conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": {"from": "office", "to": "desk-1", "amount": 1}}`, "--wait").done(t)
-	if !strings.Contains(shown, "confirmed") || !strings.Contains(shown, "endorsed by ") {
-		t.Errorf("send printed %s, want the story", shown)
+	sent := conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": {"from": "office", "to": "desk-1", "amount": 1}}`, "--wait")
+	if out := sent.done(t); !strings.Contains(out, "fate     confirmed") || strings.Count(out+sent.err, "endorsed by ") != 1 {
+		t.Errorf("send printed %s and on stderr %s, want each step once, and its end", out, sent.err)
 	}
 	conch(t, "contract", "send", p.address, "--node", east.api(), "--request", `{"pay": 1}`).refused(t, 2, "request")
 	for _, args := range [][]string{{"list"}, {"show", p.address}} {

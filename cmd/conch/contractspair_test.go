@@ -99,8 +99,24 @@ func TestAnotherChainIsAway(t *testing.T) {
 	p.start(bank)
 	p.ends(bank, p.asks(bank, "funds", `{"issue": {"to": "office", "amount": 100}}`), "confirmed")
 	_, answer := get(t, bank.api()+"/v1/contracts")
-	if all, _ := answer["contracts"].([]any); len(all) != 2 {
-		t.Errorf("the node lists %v, want both contracts", answer)
+	all, _ := answer["contracts"].([]any)
+	if len(all) != 2 {
+		t.Fatalf("the node lists %v, want both contracts", answer)
 	}
-	bank.says("the contracts of a chain wait for it", "contract", far)
+	for _, one := range all {
+		one, _ := one.(map[string]any)
+		why, unread := one["unread"].(string)
+		if unread != (one["address"] == far) || unread != (one["final"] == nil) || unread != (one["coordinator"] == nil) || unread && !strings.Contains(why, "the chain cannot be asked") {
+			t.Errorf("a contract is shown as %v, want no height of that on the chain that is away, and why", one)
+		}
+	}
+	bank.says("the contracts of a chain wait for it", "contract", far, "chain", 4242.0, "contracts", 1.0)
+	if n := bank.count("a contract cannot be read"); n > 0 {
+		t.Errorf("the outage of a chain is told of %d times for a contract", n)
+	}
+	code, refused := post(t, bank.api()+"/v1/contracts/"+far+"/transactions", `{"request":{"issue":{"to":"office","amount":1}}}`)
+	if detail, _ := refused["detail"].(string); code != http.StatusServiceUnavailable || refused["type"] != "urn:conch:problem:contract-unread" || !strings.Contains(detail, "nothing was stored") {
+		t.Errorf("a transaction of it is answered with %d %v, want a refusal that blames the chain", code, refused)
+	}
+	conch(t, "contract", "show", far, "--node", bank.api()).refused(t, 1, "cannot be read now", "the chain cannot be asked")
 }

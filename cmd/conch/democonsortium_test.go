@@ -13,7 +13,7 @@ import (
 
 // sequencerVerdict is the document of conch demo --sequencer --json.
 type sequencerVerdict struct {
-	Accepted, Confirmed, Reverted, Kills, Pauses, Partitions, Landed, Twice, Lost, Untrue int
+	Accepted, Confirmed, Reverted, Kills, Pauses, Partitions, Landed, Twice, Lost, Untrue, Denied int
 
 	Dispatch   spread `json:"dispatch_ms"`
 	Conserved  bool
@@ -31,11 +31,11 @@ func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result)
 	out := r.done(t)
 	v := decode[sequencerVerdict](t, out)
 	keys := decode[map[string]any](t, out)
-	wantKeys(t, keys, "accepted", "confirmed", "reverted", "kills", "pauses", "partitions", "landed", "twice", "lost", "untrue", "dispatch_ms", "conserved", "violations")
-	if len(keys) != 13 || strings.Count(out, "\n") != 1 {
-		t.Errorf("stdout is %q, want one document with 13 keys in one line", out)
+	wantKeys(t, keys, "accepted", "confirmed", "reverted", "kills", "pauses", "partitions", "landed", "twice", "lost", "untrue", "denied", "dispatch_ms", "conserved", "violations")
+	if len(keys) != 14 || strings.Count(out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 14 keys in one line", out)
 	}
-	if v.Twice+v.Lost+v.Untrue != 0 || !v.Conserved || v.Violations == nil || len(v.Violations) > 0 || v.Accepted != v.Confirmed+v.Reverted || v.Landed != v.Confirmed {
+	if v.Twice+v.Lost+v.Untrue+v.Denied != 0 || !v.Conserved || v.Violations == nil || len(v.Violations) > 0 || v.Accepted != v.Confirmed+v.Reverted || v.Landed != v.Confirmed {
 		t.Errorf("the verdict is %s, want no violations, and everything ended", out)
 	}
 	tellsNoSecret(t, r.err+out)

@@ -122,7 +122,7 @@ func TestSimStatsOfSeveralRuns(t *testing.T) {
 func TestSimUsage(t *testing.T) {
 	t.Parallel()
 	for args, says := range map[string]string{
-		"sim":                            "sim needs what to simulate",
+		"sim":                            "sim needs one of election, sequencer, gossip",
 		"sim everything":                 `unknown command "everything"`,
 		"sim election --nodes 0":         "must be 1 or more",
 		"sim election --nodes 1000":      "1 to 50",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Harness is what [Exercise] needs of a mint besides election.Mint. Its functions fail t
@@ -208,7 +209,7 @@ func (x *exercise) until(what string, limit time.Duration, holds func() bool) {
 		if time.Now().After(end) {
 			x.Fatalf("not true within %s: %s", limit, what)
 		}
-		_ = sleep(x.Context(), 10*time.Millisecond)
+		_ = pause.For(x.Context(), 10*time.Millisecond)
 	}
 }
 

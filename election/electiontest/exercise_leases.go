@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // D1: a session that is silent for its lease ends by itself, and its scopes are free.
@@ -40,7 +41,7 @@ func keepKeeps(x *exercise) {
 	t := x.win(a, "s", short).Token
 	for end := time.Now().Add(5 * short / 2); time.Now().Before(end); {
 		x.want(x.try(b, election.Bid{Scope: "s", Lease: short})[0], election.Held)
-		_ = sleep(x.Context(), short/5)
+		_ = pause.For(x.Context(), short/5)
 	}
 	if !x.beat(a, election.Pulse{Token: t})[0] {
 		x.Error("the silent holder's term was not renewed")
@@ -60,7 +61,7 @@ func beatsKeep(x *exercise) {
 			x.Fatal("the term was not renewed")
 		}
 		x.want(x.bid(b, "s"), election.Held)
-		_ = sleep(x.Context(), lease/10)
+		_ = pause.For(x.Context(), lease/10)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // other opens a candidate whose session uses the other kind of locks.
@@ -95,7 +96,7 @@ func mixedContest(x *exercise) {
 					return
 				}
 				if rs[0].Outcome != election.Won {
-					_ = sleep(x.Context(), time.Millisecond)
+					_ = pause.For(x.Context(), time.Millisecond)
 					continue
 				}
 				won++

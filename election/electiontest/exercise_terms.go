@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // S9: the epoch grows by one, and the token is complete.
@@ -69,7 +70,7 @@ func contest(x *exercise) {
 					return
 				}
 				if rs[0].Outcome != election.Won {
-					_ = sleep(x.Context(), time.Millisecond)
+					_ = pause.For(x.Context(), time.Millisecond)
 					continue
 				}
 				won++

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // await waits for the end of a process and sends the time at which it was seen.
@@ -79,7 +80,7 @@ func waitSeesTheEnd(x *exercise) {
 func waitersWakeTogether(x *exercise) {
 	a, other := x.open("a"), x.open("b")
 	first, second, third := x.await(a.Process()), x.await(a.Process()), x.await(other.Process())
-	_ = sleep(x.Context(), 200*time.Millisecond)
+	_ = pause.For(x.Context(), 200*time.Millisecond)
 	since := time.Now()
 	x.h.Kill(x.T, x.mint, a)
 	x.wakes(first, since)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Memory is a mint for the electors of one process: a [Store] behind a lock. It reads
@@ -126,7 +127,7 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 	if m.Fault != nil {
 		fault = m.Fault(name)
 	}
-	if err := sleep(ctx, fault.Before); err != nil {
+	if err := pause.For(ctx, fault.Before); err != nil {
 		return fault, lost(err)
 	}
 	if fault.Cut {
@@ -139,27 +140,13 @@ func (m *Memory) call(ctx context.Context, name string, f func(now time.Duration
 		m.wake()
 	}
 	m.mu.Unlock()
-	if e := sleep(ctx, fault.After); e != nil {
+	if e := pause.For(ctx, fault.After); e != nil {
 		return fault, lost(e)
 	}
 	return fault, errors.Join(err, fault.Err)
 }
 
 func lost(err error) error { return fmt.Errorf("%w: %w", election.ErrSessionLost, err) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.C:
-		return nil
-	}
-}
 
 type memorySession struct {
 	mint *Memory
@@ -184,7 +171,7 @@ func (s *memorySession) Try(ctx context.Context, bids []election.Bid) (results [
 	})
 	if len(bids) == 1 && err == nil && results[0].Outcome == election.Busy && bids[0].Block > 0 {
 		// The store answers at once: block here for as long as the bid may.
-		if e := sleep(ctx, bids[0].Block); e != nil {
+		if e := pause.For(ctx, bids[0].Block); e != nil {
 			return nil, s.finish(fault, lost(e))
 		}
 	}

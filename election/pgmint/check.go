@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
 // Check returns an error if the database cannot serve as a mint. It must be a primary of version 14
@@ -16,9 +15,5 @@ func Check(ctx context.Context, cfg Config) error {
 		return err
 	}
 	defer func() { _ = s.Close(context.Background()) }()
-	version, err := migrate.Version(ctx, s.Conn(), migrate.Set{})
-	if err != nil {
-		return err
-	}
-	return checkVersion(version)
+	return checkSchema(ctx, s.Conn())
 }

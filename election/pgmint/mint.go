@@ -16,7 +16,6 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
-	"github.com/conchhq/conch/internal/pg/migrate"
 )
 
 // Mint is an election.Mint over Postgres, safe for concurrent use. Close it after its electors.
@@ -103,11 +102,7 @@ const channelAndTableSQL = `SELECT current_setting('max_locks_per_transaction'):
 
 // admit checks the schema, the names and the lock budget before the session takes any lock.
 func (s *session) admit(ctx context.Context) error {
-	version, err := migrate.Version(ctx, s.pg.Conn(), migrate.Set{})
-	if err != nil {
-		return err
-	}
-	if err := checkVersion(version); err != nil {
+	if err := checkSchema(ctx, s.pg.Conn()); err != nil {
 		return err
 	}
 	var table int
@@ -118,6 +113,7 @@ func (s *session) admit(ctx context.Context) error {
 		return err
 	}
 	s.table = table
+	var err error
 	s.reserved, err = s.mint.reserve(len(s.who.Scopes), table)
 	return err
 }

@@ -25,33 +25,22 @@ const (
 )
 
 // Migrations returns the SQL files of the schema.
-func Migrations() fs.FS {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		return files // impossible for the name embedded above
-	}
-	return sub
-}
+func Migrations() fs.FS { return migrate.Folder(files) }
 
 // SchemaError says that this program does not work with the schema's version; 0 is no schema.
 type SchemaError struct{ Version int }
 
-func (e *SchemaError) Error() string {
-	switch {
-	case e.Version == 0:
-		return "the database has no schema conch: run `conch migrate up`"
-	case e.Version < SchemaMin:
-		return fmt.Sprintf("the schema conch is at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
-	}
-	return fmt.Sprintf("the schema conch is at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
-}
+func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
 
-// checkVersion also accepts one version above SchemaMax.
-func checkVersion(v int) error {
-	if v < SchemaMin || v > SchemaMax+1 {
-		return &SchemaError{Version: v}
+var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "schema conch", Present: "the schema conch is"}
+
+// checkSchema returns a *[SchemaError] if this program does not work with the schema.
+func checkSchema(ctx context.Context, conn *pgx.Conn) error {
+	version, err := migrate.Version(ctx, conn, migrate.Set{})
+	if err == nil && !known.Fits(version) {
+		err = &SchemaError{Version: version}
 	}
-	return nil
+	return err
 }
 
 // SchemaStatus lists the migrations, applied or not.

@@ -7,7 +7,8 @@
 //	err := pgfence.TransactSQL(ctx, db, nil, token, func(tx *sql.Tx) error { … }) // database/sql
 //
 // If a framework such as GORM begins and ends your transactions, call [Fence] as the last
-// statement before the commit, or send [SQL], which works from any client in any language.
+// statement before the commit, or send [SQL], which works from any client in any language;
+// [Queue] adds it to a batch.
 //
 // # What can fail, and what happens
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/fence"
@@ -40,6 +41,12 @@ const CodeStale = "CN001"
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
 	_, err := tx.Exec(ctx, SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 	return Stale(err)
+}
+
+// Queue adds [SQL] to a batch. Behind the statements of a transaction and before its end it costs no round trip.
+// An error of the batch goes through [Stale].
+func Queue(batch *pgx.Batch, t fence.Token) {
+	batch.Queue(SQL, t.Scope, t.Epoch, [16]byte(t.Term))
 }
 
 // Stale wraps an error in fence.ErrStale if it contains a refusal of the fence, and returns

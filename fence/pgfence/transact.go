@@ -50,7 +50,7 @@ func Transact(ctx context.Context, conn *pgx.Conn, t fence.Token, f func(tx Tx) 
 		return err
 	}
 	var last pgx.Batch
-	last.Queue(SQL, t.Scope, t.Epoch, [16]byte(t.Term))
+	Queue(&last, t)
 	last.Queue(`COMMIT`)
 	return Stale(conn.SendBatch(ctx, &last).Close())
 }

@@ -101,6 +101,8 @@ func soundHouse() house {
 			room("./election/internal/minttest", "./election/pgmint", "./internal/pg/pgtest", "testing"),
 			room("./pending", "./fence", "./chain"), room("./pending/pgstore", "./pending", "./internal/pg", pgx),
 			room("./gossip", "./transport"), room("./gossip/spray"),
+			room("./gossip/spray/wire", "./gossip/spray", "./gossip/spray/wire/internal/wirepb", "google.golang.org/protobuf/proto"),
+			room("./gossip/spray/wire/internal/wirepb", "google.golang.org/protobuf/runtime/protoimpl"),
 			room("./sequencer"), room("./sequencer/ranking"), room("./sequencer/wire", "./sequencer/wire/internal/wirepb", "./transport", "google.golang.org/protobuf/proto"),
 			room("./sequencer/wire/internal/wirepb", "google.golang.org/protobuf/runtime/protoimpl"),
 			room("./sequencer/sender", "./sequencer/wire", "./sequencer/ranking"),

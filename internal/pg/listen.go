@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -73,12 +75,8 @@ func (l *listener) run(ctx context.Context) error {
 		}
 		// Half fixed, half random, so that after a restart of the database not all
 		// listeners reconnect at once.
-		pause := time.NewTimer(wait/2 + rand.N(wait/2)) //nolint:gosec // to spread reconnects, not to hide anything
-		select {
-		case <-ctx.Done():
-			pause.Stop()
+		if pause.For(ctx, wait/2+rand.N(wait/2)) != nil { //nolint:gosec // to spread reconnects, not to hide anything
 			return ctx.Err()
-		case <-pause.C:
 		}
 		wait = min(2*wait, longestBackoff)
 	}

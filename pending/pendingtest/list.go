@@ -2,6 +2,7 @@ package pendingtest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -63,5 +64,45 @@ func listsAndCounts(t *testing.T, f Fixture) {
 	}
 	if err != nil || len(got) != 2 || !got[pending.Count{Account: Account, State: "broadcast", N: 1}] || !got[pending.Count{Account: Account, State: pending.Queued, N: 1}] {
 		t.Errorf("counts: got %+v, error %v; want one broadcast and one queued", counts, err)
+	}
+}
+
+// What a caller still has under way is found by how its keys begin, whatever else the account has done.
+func theUnfinishedOfAKind(t *testing.T, f Fixture) {
+	ids := map[string]*pending.ID{}
+	for n, key := range []string{"a done", "a sent", "b sent", "a put off", "a waits", "a cancelled", "a rejected", "b waits", "", "A waits", "a% waits"} {
+		in := f.accept(t, key, n)
+		ids[key] = &in.ID
+	}
+	if err := f.Store.Cancel(t.Context(), *ids["a cancelled"]); err != nil {
+		t.Fatal(err)
+	}
+	f.write(t, pending.Batch{
+		New:     []pending.Slot{slot(0, ids["a done"]), slot(1, ids["a sent"]), slot(2, ids["b sent"])},
+		Rejects: []pending.Reject{{Intent: *ids["a rejected"], Why: "no"}},
+		Held:    []pending.Held{{Intent: *ids["a put off"], Refusal: pending.Refusal{Cause: pending.Funds, Why: "poor", Times: 1}, Pause: pending.LongestPause}},
+	})
+	f.write(t, pending.Batch{Changes: []pending.Change{final(0, pending.Finalized, pending.Done), {Index: 1, Hash: "1a", Status: pending.InBlock, Block: chain.Block{Number: 9, Hash: "b"}}}})
+	for _, c := range []struct {
+		account chain.Account
+		prefix  string
+		want    string
+	}{
+		{Account, "a ", "[a sent open in_block, a put off queued future, a waits queued future]"},
+		{Account, "a% ", "[a% waits queued future]"},
+		{Account, "c ", "[]"},
+		{"somebody else's", "a ", "[]"},
+	} {
+		found, err := f.Store.Unfinished(t.Context(), c.account, c.prefix)
+		var got []string
+		for _, r := range found {
+			got = append(got, fmt.Sprint(r.Key, " ", r.Standing(), " ", r.Last.Status))
+			if r.ID != *ids[r.Key] || len(r.Call.To) == 0 {
+				t.Errorf("%s: got %+v, want its ID and its call", r.Key, r)
+			}
+		}
+		if text := "[" + strings.Join(got, ", ") + "]"; err != nil || text != c.want {
+			t.Errorf("of %q with %q: got %s, error %v; want %s", c.account, c.prefix, text, err, c.want)
+		}
 	}
 }

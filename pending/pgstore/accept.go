@@ -90,7 +90,7 @@ func (s *Store) insert(ctx context.Context, batch []*request) error {
 		})
 		return err
 	})
-	if err := s.commit(ctx, &write); err != nil {
+	if err := s.db.pools.Commit(ctx, &write); err != nil {
 		return err
 	}
 	if older {
@@ -117,7 +117,7 @@ func (s *Store) confirm(ctx context.Context) error {
 	var write pgx.Batch
 	write.Queue(pg.Durable)
 	write.Queue(`SELECT pg_catalog.pg_logical_emit_message(true, 'conch', ''::pg_catalog.text)`)
-	return s.commit(ctx, &write)
+	return s.db.pools.Commit(ctx, &write)
 }
 
 // insertIntents returns each new intent after an empty key, and for each of the others the intent

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -19,8 +20,8 @@ func (s *Store) Archive(ctx context.Context, t fence.Token, account chain.Accoun
 	batch.Queue(pg.Durable)
 	batch.Queue(`SELECT conch.pending_archive($1, $2, $3, $4)`, s.cfg.Chain, []byte(account), age, most).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&moved) })
-	queueFence(&batch, t)
-	err = translate(s.commit(ctx, &batch))
+	pgfence.Queue(&batch, t)
+	err = translate(s.db.pools.Commit(ctx, &batch))
 	if pg.Code(err) == pg.CodeLockTimeout {
 		return 0, nil
 	}

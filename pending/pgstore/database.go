@@ -3,25 +3,21 @@ package pgstore
 import (
 	"context"
 	"encoding/json"
-	"sync/atomic"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/pending"
 )
 
 // Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
 type Database struct {
-	cfg     pg.Config
-	pool    *pgxpool.Pool // for leaders, and for accepting
-	readers *pgxpool.Pool // for looking transactions up, so that the others never wait for that
-	lists   chan struct{} // semaphore of the lists that are read at once
-	direct  atomic.Bool   // the last new connection showed no pooler in between
+	cfg   pg.Config
+	pools *pgpool.Pools // those who write are leaders, and whoever accepts
+	lists chan struct{} // semaphore of the lists that are read at once
 }
 
 const (
@@ -33,86 +29,29 @@ const (
 
 // Open returns a Database of up to most connections and a few for lookups, and does not connect yet.
 func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	cfg.Unnamed = true // there may be a pooler, until a connection shows none
-	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
-	if err := d.open(ctx, most, d.detectPooler); err != nil {
+	pools, err := pgpool.Open(ctx, cfg, most, min(most, mostReaders))
+	if err != nil {
 		return nil, err
 	}
-	return d, nil
-}
-
-func (d *Database) open(ctx context.Context, most int, afterConnect func(context.Context, *pgx.Conn) error) error {
-	parsed, err := d.cfg.Parse()
-	if err != nil {
-		return err
-	}
-	settings, err := pgxpool.ParseConfig("")
-	if err != nil {
-		return err
-	}
-	pg.Heed(parsed)
-	settings.ConnConfig, settings.MaxConns, settings.MinConns = parsed, int32(most), 0
-	settings.MaxConnIdleTime = time.Minute
-	settings.BeforeConnect, settings.AfterConnect, settings.PrepareConn = d.useNames, afterConnect, d.hasMode
-	few := settings.Copy()
-	few.MaxConns = min(few.MaxConns, mostReaders)
-	if d.pool, err = pgxpool.NewWithConfig(ctx, settings); err != nil {
-		return err
-	}
-	if d.readers, err = pgxpool.NewWithConfig(ctx, few); err != nil {
-		d.pool.Close()
-	}
-	return err
-}
-
-// useNames makes a new connection prepare its statements under names if there is no pooler that
-// could change its backend. A write of a dozen statements takes a third of the time without planning.
-func (d *Database) useNames(_ context.Context, cfg *pgx.ConnConfig) error {
-	if d.direct.Load() {
-		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
-	}
-	return nil
-}
-
-// detectPooler finds out whether there is a pooler, and sets the search_path if there is none.
-func (d *Database) detectPooler(ctx context.Context, conn *pgx.Conn) error {
-	direct, err := pg.Narrow(ctx, conn)
-	if err == nil {
-		d.direct.Store(direct)
-	}
-	return err
-}
-
-// hasMode reports whether a connection names its statements exactly if there is no pooler.
-func (d *Database) hasMode(_ context.Context, conn *pgx.Conn) (bool, error) {
-	named := conn.Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement
-	return named == d.direct.Load(), nil
+	return &Database{cfg: cfg, pools: pools, lists: make(chan struct{}, mostLists)}, nil
 }
 
 // Close closes the connections after the statements under way have ended.
-func (d *Database) Close() {
-	d.pool.Close()
-	d.readers.Close()
-}
+func (d *Database) Close() { d.pools.Close() }
 
 // Store returns the store of one chain. chainID is the chain's [chain.Description.ID], and creator
 // the name of this node, stored with the intents that it accepts.
 func (d *Database) Store(chainID, creator string) *Store {
-	return &Store{db: d, cfg: config{Chain: chainID, Creator: creator}, pool: d.pool}
+	return &Store{db: d, cfg: config{Chain: chainID, Creator: creator}, pool: d.pools.Writers}
 }
 
 // Check returns a [*SchemaError] if this program cannot work with the tables.
 func (d *Database) Check(ctx context.Context) error {
-	conn, err := d.pool.Acquire(ctx)
-	if err != nil {
-		return err
+	version, err := migrate.Version(ctx, d.pools.Writers, Migrations())
+	if err == nil && !known.Fits(version) {
+		err = &SchemaError{Version: version}
 	}
-	defer conn.Release()
-	version, err := migrate.Version(ctx, conn.Conn(), Migrations())
-	if err != nil {
-		return err
-	}
-	return checkVersion(version)
+	return err
 }
 
 // Listen calls waits for each account that has something to do, on its own connection, until ctx
@@ -145,7 +84,7 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 	for i, a := range accounts {
 		ids[i], names[i] = a.Chain, []byte(a.Account)
 	}
-	rows, err := d.pool.Query(ctx, `
+	rows, err := d.pools.Writers.Query(ctx, `
 		SELECT a.chain, a.account FROM unnest($1::text[], $2::bytea[]) AS a(chain, account)
 		 CROSS JOIN LATERAL (SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND waits
 		               UNION ALL SELECT FROM conch.intents WHERE chain = a.chain AND account = a.account AND cancelling
@@ -166,7 +105,7 @@ func (d *Database) Waiting(ctx context.Context, accounts []Account) (waiting []A
 
 // Claims calls told with the scope of each account.
 func (d *Database) Claims(ctx context.Context, told func(id string, account chain.Account, scope string)) error {
-	rows, err := d.pool.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)
+	rows, err := d.pools.Writers.Query(ctx, `SELECT chain, account, scope FROM conch.pending_accounts`)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // InIntake returns the number of callers that wait for a statement to begin.
@@ -20,22 +21,24 @@ const MaxWaiting = maxWaiting
 
 // OpenWide is like Open, with connections that keep the search_path they find, as behind a pooler.
 func OpenWide(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	cfg.Unnamed = true
-	d := &Database{cfg: cfg, lists: make(chan struct{}, mostLists)}
-	return d, d.open(ctx, most, func(context.Context, *pgx.Conn) error { return nil })
+	d, err := Open(ctx, cfg, most)
+	if err == nil {
+		err = pgtest.Widen(ctx, d.pools)
+	}
+	return d, err
 }
 
 // Known returns the number of prepared statements of the connection that is used next.
 func (d *Database) Known(ctx context.Context) (n int, err error) {
-	err = d.pool.QueryRow(ctx, `SELECT count(*) FROM pg_prepared_statements`).Scan(&n)
+	err = d.pools.Writers.QueryRow(ctx, `SELECT count(*) FROM pg_prepared_statements`).Scan(&n)
 	return n, err
 }
 
 // Flush makes the server publish the statistics of one connection of each pool.
 func (d *Database) Flush(ctx context.Context) error {
 	const flush = `SELECT pg_stat_force_next_flush()`
-	_, err := d.pool.Exec(ctx, flush)
-	_, other := d.readers.Exec(ctx, flush)
+	_, err := d.pools.Writers.Exec(ctx, flush)
+	_, other := d.pools.Readers.Exec(ctx, flush)
 	return errors.Join(err, other)
 }
 

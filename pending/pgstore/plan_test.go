@@ -140,3 +140,29 @@ func TestABlockReadsNoIntent(t *testing.T) {
 		t.Errorf("a block of %d slots read %d intents and %d slots, want no intent and all slots", many, rows, slots)
 	}
 }
+
+// What is under way is found without a look at what has ended, however much that is.
+func TestTheUnfinishedAreFoundAmongTheFinished(t *testing.T) {
+	t.Parallel()
+	const many, open = 600, 5
+	s, d := openShelf(t).narrow()
+	var all, ends pending.Batch
+	for i := range uint64(many) {
+		all.New = append(all.New, slotOf(i, s.accept(fmt.Sprint("a ", i))))
+		if i < many-open {
+			ends.Changes = append(ends.Changes, pending.Change{Index: i, Status: pending.Finalized, Intent: pending.Done, Hash: hashOf(i), Block: chain.Block{Number: 9, Hash: "b"}})
+		}
+	}
+	s.write(all)
+	s.write(ends)
+	for i := range open {
+		s.accept(fmt.Sprint("a waits ", i))
+	}
+	run(t, s.conn, `ANALYZE conch.intents, conch.pending_transactions, conch.pending_floors`)
+	intents, slots := s.rowsRead(d, "intents"), s.rowsRead(d, "pending_transactions")
+	found, err := s.Unfinished(t.Context(), pendingtest.Account, "a ")
+	intents, slots = s.rowsRead(d, "intents")-intents, s.rowsRead(d, "pending_transactions")-slots
+	if err != nil || len(found) != 2*open || intents > 10*open || slots > 10*open {
+		t.Errorf("found %d, error %v, by reading %d intents and %d slots; want %d, and few read", len(found), err, intents, slots, 2*open)
+	}
+}

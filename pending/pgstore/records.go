@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -87,7 +89,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 
 // Get returns an intent and its stored state, or [pending.ErrNotFound]. Any node may call it.
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
-	rows, err := s.db.readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
+	rows, err := s.db.pools.Readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
 		return pending.Record{}, err
 	}
@@ -107,7 +109,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	rows, err := s.db.readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
+	rows, err := s.db.pools.Readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -122,6 +124,30 @@ var listRecords = `SELECT * FROM (
 	records(`i.chain = $1 AND ($2 = ''::bytea OR i.account = $2) AND ($3 = '' OR t.state = $3)
 		   AND ($4 = '' OR $4 = CASE WHEN i.fate = 'open' AND i.nonce IS NULL THEN 'queued' ELSE i.fate END)`, 5) + `) r) w
 	 WHERE $6::bigint = 0 OR w.bytes <= $6 ORDER BY w.seq DESC`
+
+// Unfinished returns the account's intents that have not ended and whose keys begin with a prefix, the oldest first. It
+// reads no finished rows.
+func (s *Store) Unfinished(ctx context.Context, account chain.Account, prefix string) (found []pending.Record, err error) {
+	var batch pgx.Batch
+	batch.Queue(inOrder)
+	batch.Queue(unfinishedRecords, s.cfg.Chain, []byte(account), prefix, math.MaxInt32).Query(func(rows pgx.Rows) (err error) {
+		found, err = pgx.CollectRows(rows, scanRecord)
+		return err
+	})
+	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
+	slices.Reverse(found)
+	return found, err
+}
+
+var unfinishedRecords = records(`i.id = ANY (ARRAY(
+	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND waits AND starts_with(idempotency_key, $3)
+	 UNION ALL
+	SELECT id FROM conch.intents WHERE chain = $1 AND account = $2 AND put_off AND starts_with(idempotency_key, $3)
+	 UNION ALL
+	SELECT o.id FROM conch.pending_transactions s JOIN conch.intents o ON o.id = s.intent
+	 WHERE s.chain = $1 AND s.account = $2 AND NOT s.final AND starts_with(o.idempotency_key, $3)
+	   AND s.nonce >= coalesce((SELECT f.nonce FROM conch.pending_floors f WHERE f.chain = $1 AND f.account = $2), 0)))
+	AND i.fate = 'open'`, 4)
 
 // Counts returns the number of unfinished intents, by account and state, and at most 1000 queued that wait and 1000 that are put off.
 func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) {
@@ -145,7 +171,7 @@ func (s *Store) Counts(ctx context.Context) (counts []pending.Count, err error) 
 		})
 		return err
 	})
-	err = s.db.readers.SendBatch(ctx, &batch).Close()
+	err = s.db.pools.Readers.SendBatch(ctx, &batch).Close()
 	return counts, err
 }
 
@@ -160,7 +186,7 @@ func (s *Store) Cancel(ctx context.Context, id pending.ID) error {
 	write.Queue(`
 		UPDATE conch.intents SET cancel = cancel OR fate = 'open', fate = CASE WHEN nonce IS NULL AND fate = 'open' THEN 'cancelled' ELSE fate END
 		 WHERE id = $1 AND chain = $2`, uuid(&id), s.cfg.Chain).Exec(func(tag pgconn.CommandTag) error { found = tag.RowsAffected(); return nil })
-	err := s.commit(ctx, &write)
+	err := s.db.pools.Commit(ctx, &write)
 	if err == nil && found == 0 {
 		_, err = s.Get(ctx, id) // archived, or unknown
 	}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
+	"github.com/conchhq/conch/internal/pg/pgpool"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -72,11 +74,11 @@ func (d *Database) Rehearse(ctx context.Context) error {
 // pool has none and is replaced, hence the second try.
 func (d *Database) acquireNamed(ctx context.Context) (*pgxpool.Conn, error) {
 	for range 2 {
-		conn, err := d.pool.Acquire(ctx)
+		conn, err := d.pools.Writers.Acquire(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if conn.Conn().Config().DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		if pgpool.Named(conn.Conn()) {
 			return conn, nil
 		}
 		conn.Release()
@@ -124,7 +126,7 @@ func play(ctx context.Context, conn querier) error {
 		}
 	}
 	var fenced pgx.Batch
-	queueFence(&fenced, token)
+	pgfence.Queue(&fenced, token)
 	if err := translate(tx.SendBatch(ctx, &fenced).Close()); !errors.Is(err, fence.ErrStale) {
 		return fmt.Errorf("the fence did not refuse the rehearsal: %w", err)
 	}

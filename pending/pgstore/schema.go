@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,11 +15,7 @@ var files embed.FS
 
 // Migrations returns the migrations of the tables. They need the election's schema.
 func Migrations() migrate.Set {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // impossible: the folder is embedded above
-	}
-	return migrate.Set{Wing: "pending", Files: sub}
+	return migrate.Set{Wing: "pending", Files: migrate.Folder(files)}
 }
 
 // Up migrates the tables to the latest version.
@@ -38,22 +33,9 @@ const (
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.
 type SchemaError struct{ Version int }
 
-func (e *SchemaError) Error() string {
-	switch {
-	case e.Version == 0:
-		return "the database has no tables for pending transactions: run `conch migrate up`"
-	case e.Version < SchemaMin:
-		return fmt.Sprintf("the tables of pending transactions are at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
-	}
-	return fmt.Sprintf("the tables of pending transactions are at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
-}
+func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
 
-func checkVersion(v int) error {
-	if v < SchemaMin || v > SchemaMax+1 {
-		return &SchemaError{Version: v}
-	}
-	return nil
-}
+var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "tables for pending transactions", Present: "the tables of pending transactions are"}
 
 // OpenError reports that the tables cannot be removed, because work is unfinished.
 type OpenError struct {
@@ -71,16 +53,8 @@ func (e *OpenError) Error() string {
 // RefuseOpen returns an [*OpenError] if work is unfinished, and locks the tables, in the
 // transaction that removes them. The idempotency keys go too: a known key is then a new intent.
 func RefuseOpen(ctx context.Context, tx pgx.Tx) error {
-	// Count before locking too: while this waits for a lock, all who send or accept wait behind it.
-	if err := countOpen(ctx, tx); err != nil {
-		return err
-	}
 	// In the order in which a leader's write takes the locks.
-	_, err := tx.Exec(ctx, `LOCK TABLE conch.pending_accounts, conch.pending_transactions, conch.intents IN ACCESS EXCLUSIVE MODE`)
-	if err != nil {
-		return err
-	}
-	return countOpen(ctx, tx)
+	return migrate.LockUnused(ctx, tx, `conch.pending_accounts, conch.pending_transactions, conch.intents`, countOpen)
 }
 
 // countOpen reads all rows: it believes no floor.

@@ -1,15 +1,12 @@
 package pgstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/fence/pgfence"
-	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -54,15 +51,4 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %s", pending.ErrOvertaken, refused.Message)
 	}
 	return err
-}
-
-// commit sends a batch that begins with pg.Durable, in one round trip and one transaction. After a
-// warning of the server the result is unknown, as without an answer.
-func (s *Store) commit(ctx context.Context, batch *pgx.Batch) error {
-	conn, err := s.db.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	return pg.Confirmed(conn.Conn(), func() error { return conn.SendBatch(ctx, batch).Close() })
 }

@@ -21,8 +21,8 @@ import (
 func (s *Store) Write(ctx context.Context, t fence.Token, b pending.Batch) error {
 	var batch pgx.Batch
 	s.queue(&batch, t, b)
-	queueFence(&batch, t)
-	return translate(s.commit(ctx, &batch))
+	pgfence.Queue(&batch, t)
+	return translate(s.db.pools.Commit(ctx, &batch))
 }
 
 func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
@@ -35,11 +35,6 @@ func (s *Store) queue(batch *pgx.Batch, t fence.Token, b pending.Batch) {
 	s.queueChanges(batch, t, b)
 	s.queueFloor(batch, b)
 	s.queueHold(batch, t, b)
-}
-
-// queueFence ends a batch. A stale token undoes all statements before it.
-func queueFence(batch *pgx.Batch, t fence.Token) {
-	batch.Queue(pgfence.SQL, t.Scope, t.Epoch, pgtype.UUID{Bytes: t.Term, Valid: true})
 }
 
 // byIndex makes the planner fetch the rows of a batch one by one by their keys, instead of reading
@@ -62,8 +57,8 @@ func (s *Store) Settle(ctx context.Context, t fence.Token, account chain.Account
 	s.queueAccount(&batch, t, account, number)
 	batch.Queue(`UPDATE conch.pending_accounts SET epoch = $3, write = $4 WHERE chain = $1 AND account = $2`,
 		s.cfg.Chain, []byte(account), t.Epoch, int64(number))
-	queueFence(&batch, t)
-	return translate(s.commit(ctx, &batch))
+	pgfence.Queue(&batch, t)
+	return translate(s.db.pools.Commit(ctx, &batch))
 }
 
 func (s *Store) queueSlots(batch *pgx.Batch, t fence.Token, b pending.Batch) {

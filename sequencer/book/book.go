@@ -37,6 +37,7 @@ type Book struct {
 	spent    map[ledger.StateID]bool // by an attempt that is known, on the chain; true if that is final, or it is Gone
 	landed   map[ledger.Hash]landing // on the chain, in blocks that are not final or not known
 	missing  map[ledger.Hash]bool    // those that are not known
+	left     map[ledger.Hash]int     // how many states of a final attempt are there still, none of them 0
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
 	worked   bool // an attempt was heard, or has landed, since it rested
@@ -85,7 +86,8 @@ func New(c Config) (*Book, error) {
 	}
 	return &Book{
 		Config: c, attempts: map[ledger.Hash]*attempt{}, waiting: list.New(), states: map[ledger.StateID]*entry{}, labels: index{},
-		spent: map[ledger.StateID]bool{}, landed: map[ledger.Hash]landing{}, missing: map[ledger.Hash]bool{}, change: newChanges(),
+		spent: map[ledger.StateID]bool{}, landed: map[ledger.Hash]landing{}, missing: map[ledger.Hash]bool{},
+		left: map[ledger.Hash]int{}, change: newChanges(),
 	}, errors.Join(faults...)
 }
 

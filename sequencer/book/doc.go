@@ -15,7 +15,8 @@
 //
 // An attempt that has not landed is forgotten Life + Depth blocks after it was last heard: its grants are over by then.
 // Of more than Most such attempts, or more than MostBytes of them, those heard longest ago go first. One that has landed
-// is forgotten when its block is final, and only its unspent states stay. What is missing stays too, until it is heard.
+// is forgotten when its block is final, and only its unspent states stay, with their number for each attempt: at 0 the store may
+// forget its contents. What is missing stays too, until it is heard or given up ([Book.Forgo]).
 //
 // # The store
 //

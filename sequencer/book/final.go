@@ -30,6 +30,8 @@ type Change struct {
 	Early   []ledger.StateID
 	Late    []ledger.StateID // that were Early before: what was missing was heard
 	Landed  []Landed         // that are in the chain, in a block that need not be final yet: a member may lack them
+	Undone  []ledger.Hash    // that were Landed, and their block is no longer in the chain
+	Spent   []ledger.Hash    // that are final, and none of the states that they have created is left: their contents may go
 }
 
 // Landed is an attempt that is in the chain, with its contents.
@@ -52,6 +54,7 @@ func (b *Book) Final() (Change, bool) {
 	for _, h := range sorted(b.change.landed) {
 		c.Landed = append(c.Landed, Landed{h, b.change.landed[h]})
 	}
+	c.Undone, c.Spent = sorted(b.change.undone), sorted(b.change.spent)
 	b.change = newChanges()
 	return c, true
 }
@@ -70,6 +73,7 @@ func (b *Book) Load(s Snapshot) error {
 		e := &entry{State: state, label: label(b.Rules, state), landed: true}
 		b.states[state.ID] = e
 		b.labels.add(e.label, &e.State)
+		b.left[state.Assembled]++
 	}
 	for _, m := range s.Missing {
 		b.landed[m.Assembled] = landing{Intent: m.Intent, number: m.Number}
@@ -119,12 +123,17 @@ type changes struct {
 	missing delta[ledger.Hash, Missing]
 	early   delta[ledger.StateID, ledger.StateID]
 	landed  map[ledger.Hash]wire.Whole
+	undone  map[ledger.Hash]struct{}
+	spent   map[ledger.Hash]struct{}
 }
 
 func newChanges() changes {
-	return changes{newDelta[ledger.StateID, domain.State](), newDelta[ledger.Hash, Missing](), newDelta[ledger.StateID, ledger.StateID](), map[ledger.Hash]wire.Whole{}}
+	return changes{
+		newDelta[ledger.StateID, domain.State](), newDelta[ledger.Hash, Missing](), newDelta[ledger.StateID, ledger.StateID](),
+		map[ledger.Hash]wire.Whole{}, map[ledger.Hash]struct{}{}, map[ledger.Hash]struct{}{},
+	}
 }
 
 func (c changes) empty() bool {
-	return c.states.empty() && c.missing.empty() && c.early.empty() && len(c.landed) == 0
+	return c.states.empty() && c.missing.empty() && c.early.empty() && len(c.landed)+len(c.undone)+len(c.spent) == 0
 }

@@ -92,6 +92,7 @@ func (b *Book) first() *attempt {
 // from wherever the book has heard them: another member may have lost them.
 func (b *Book) apply(a *attempt) {
 	b.change.landed[a.assembled] = a.Whole
+	delete(b.change.undone, a.assembled)
 	for _, id := range a.Attempt.Inputs {
 		if !b.spent[id] { // or it is Gone
 			b.spent[id] = false
@@ -110,6 +111,7 @@ func (b *Book) apply(a *attempt) {
 
 // retract is the reverse of apply.
 func (b *Book) retract(a *attempt) {
+	b.change.undone[a.assembled] = struct{}{} // the store may have it as landed
 	for _, id := range a.states {
 		e := b.states[id]
 		e.landed = false
@@ -127,6 +129,7 @@ func (b *Book) retract(a *attempt) {
 
 // settle makes final what an attempt did, and forgets it.
 func (b *Book) settle(a *attempt) {
+	left := 0
 	for _, id := range a.states {
 		e := b.states[id]
 		if b.spent[id] { // before its creator was heard
@@ -135,7 +138,13 @@ func (b *Book) settle(a *attempt) {
 			e.landed = false
 		} else {
 			b.change.states.add(id, e.State)
+			left++
 		}
+	}
+	if left > 0 {
+		b.left[a.assembled] = left
+	} else {
+		b.change.spent[a.assembled] = struct{}{}
 	}
 	for _, id := range a.Attempt.Inputs {
 		b.settleInput(id)
@@ -144,20 +153,40 @@ func (b *Book) settle(a *attempt) {
 	b.forget(a)
 }
 
+// Settled returns those of some states that seem to be there, and whose creators are final.
+func (b *Book) Settled(ids []ledger.StateID) (settled []ledger.StateID) {
+	for _, id := range ids {
+		if b.settled(id) != nil {
+			settled = append(settled, id)
+		}
+	}
+	return settled
+}
+
+func (b *Book) settled(id ledger.StateID) *entry {
+	e := b.states[id]
+	if e == nil || !b.there(e) {
+		return nil
+	}
+	if _, recent := b.landed[e.Assembled]; recent {
+		return nil
+	}
+	return e
+}
+
 // Gone takes out states that a final block of the ledger no longer has, and that seem to be there: what has spent them is
-// missing, and perhaps nobody has it any more. A state whose creator is not final stays. What is gone is Early until what
-// has spent it is heard.
+// missing, and perhaps nobody has it any more. They were Settled when the ledger was asked, and the block is none below the
+// last final one of that time: it would not have them yet. A state whose creator is not final stays. What is gone is Early
+// until what has spent it is heard.
 func (b *Book) Gone(ids ...ledger.StateID) {
 	for _, id := range ids {
-		e := b.states[id]
-		if e == nil || !b.there(e) {
-			continue
-		}
-		if _, recent := b.landed[e.Assembled]; recent {
+		e := b.settled(id)
+		if e == nil {
 			continue
 		}
 		b.labels.remove(e.label, id)
 		b.change.states.remove(id)
+		b.takeFrom(e.Assembled)
 		b.spent[id] = true
 		b.change.early.add(id, id)
 		if e.landed = false; !e.held {
@@ -180,7 +209,16 @@ func (b *Book) settleInput(id ledger.StateID) {
 	}
 	delete(b.spent, id)
 	b.change.states.remove(id)
+	b.takeFrom(e.Assembled)
 	if e.landed = false; !e.held {
 		delete(b.states, id)
+	}
+}
+
+// takeFrom counts a state less of a final attempt. Who lacks its contents needs them as long as one is there.
+func (b *Book) takeFrom(creator ledger.Hash) {
+	if b.left[creator]--; b.left[creator] <= 0 {
+		delete(b.left, creator)
+		b.change.spent[creator] = struct{}{}
 	}
 }

@@ -78,10 +78,11 @@ type world struct {
 
 	landed, late, rewinds, restarts int
 	stored                          map[ledger.StateID]bool // what the truth said of gone ones when it was stored
+	spent                           map[ledger.Hash]bool    // the attempts whose contents may go, as it was stored
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	w := &world{T: t, chance: rand.New(rand.NewPCG(seed, 1)), model: ledger.NewModel(deal, fake)}
+	w := &world{T: t, chance: rand.New(rand.NewPCG(seed, 1)), model: ledger.NewModel(deal, fake), spent: map[ledger.Hash]bool{}}
 	w.begin(1 + w.chance.IntN(40))
 	return w
 }
@@ -240,10 +241,31 @@ func (w *world) store() {
 	w.stored = maps.Clone(w.truth.gone)
 	if c, is := w.book.Final(); is {
 		w.disk.apply(w.T, c)
+		for _, h := range c.Spent {
+			if w.spent[h] {
+				w.Fatalf("%v is named twice", h)
+			}
+			w.spent[h] = true
+		}
 	}
+	w.compareSpent()
 	want := w.truth.snapshot(w.chain)
 	if got := w.disk; got.Number != want.Number || !slices.EqualFunc(got.States, want.States, same) || !slices.Equal(got.Missing, want.Missing) || !slices.Equal(got.Early, want.Early) {
 		w.Fatalf("stored\n%v\nwant\n%v", got, want)
+	}
+}
+
+// compareSpent compares the attempts whose contents may go with those that are final and have no state left there.
+func (w *world) compareSpent() {
+	there, _ := w.truth.states(w.chain, w.truth.final)
+	left := map[ledger.Hash]bool{}
+	for _, s := range there {
+		left[s.Assembled] = true
+	}
+	for h := range w.truth.know {
+		if at, is := w.truth.landedAt(w.chain, h); is && at <= w.truth.final && w.spent[h] == left[h] {
+			w.Fatalf("the contents of %v may go: %v, and a state of it is there: %v", h, w.spent[h], left[h])
+		}
 	}
 }
 

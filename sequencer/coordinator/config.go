@@ -42,6 +42,7 @@ type Config struct {
 	KeptFor      time.Duration // how long work is kept whose sender cannot reach a better coordinator; 10 s
 	LongestAside time.Duration // the longest time for which a silent member is not asked; 30 s
 	NudgeAfter   time.Duration // without a block, while an entry waits for one whose sender asks for none; 5 s
+	Review       time.Duration // between two looks at what has become of submissions; 5 s
 	Batch        int           // intents in a request to assemble, and entries in a submission; 50
 	InFlight     int           // this node's attempts that are neither in a block nor given up; above it nothing more is assembled; 10,000
 	Pool         int           // intents of one sender; above it the coordinator is busy; 60,000, and 65,536 at most
@@ -72,7 +73,7 @@ const (
 func (c Config) withDefaults() Config {
 	for d, value := range map[*time.Duration]time.Duration{
 		&c.Beat: 200 * time.Millisecond, &c.Silence: 500 * time.Millisecond, &c.Hold: 2 * time.Second,
-		&c.KeptFor: 10 * time.Second, &c.NudgeAfter: 5 * time.Second, &c.LongestAside: 30 * time.Second,
+		&c.KeptFor: 10 * time.Second, &c.NudgeAfter: 5 * time.Second, &c.Review: 5 * time.Second, &c.LongestAside: 30 * time.Second,
 	} {
 		if *d == 0 {
 			*d = value
@@ -101,7 +102,7 @@ func (c Config) Validate() error {
 	check(c.Self == "", "the node has no account")
 	check(c.Committee != nil && !c.Committee.Has(string(c.Self)), "the node is not in the contract's committee")
 	check(c.Incarnation == wire.Incarnation{}, "the incarnation is drawn at random at each start; it is zero")
-	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.LongestAside < 0, "durations are not negative")
+	check(c.Beat < 0 || c.Silence < 0 || c.Hold < 0 || c.KeptFor < 0 || c.NudgeAfter < 0 || c.Review < 0 || c.LongestAside < 0, "durations are not negative")
 	check(c.Batch < 0 || c.InFlight < 0 || c.Pool < 0, "batch, in flight and pool are not negative")
 	check(c.Pool > wire.MostNames, fmt.Sprintf("a list of a sender's intents has %d at most: the pool is larger", wire.MostNames))
 	return errors.Join(faults...)

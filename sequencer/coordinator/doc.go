@@ -35,12 +35,15 @@
 //     grant.
 //   - The actions of one step are carried out in order. Stored comes when the rows are durable, and not before; if the
 //     outcome of a commit is unknown, it is read again first.
-//   - Submit is repeated until the submitter has taken the entries, which it knows by their intent and hash.
+//   - Submit is repeated until the submitter has taken the entries. One that it still has is not taken a second time.
+//   - Review is answered, after the submissions before it. What is lost by it is submitted again: that is all that a
+//     submitter's word does (Q2).
 //   - An entry is sent by the account that its grant names.
 //
 // # What it does not survive
 //
-// A start forgets everything but the rows (P40, P41): senders see the new incarnation and delegate again.
+// A start forgets everything but the rows (P40, P41): senders see the new incarnation and delegate again. The rows are
+// submitted again once the node has followed the ledger to where it is.
 //
 // Sources: document 002; requirements P7 to P20, P24 to P27, P32, P35 to P41, I4, I5, I6, I8 to I10; DESIGN D10, D11,
 // D17, D18.

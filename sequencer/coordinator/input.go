@@ -22,6 +22,12 @@ type (
 	}
 	// Stored answers Store: the rows are durable.
 	Stored struct{ Number uint64 }
+	// Reviewed answers Review. Lost are the entries of it that no transaction carries: the submitter has none, or has given
+	// it up. If it failed nothing is known, and it is asked for again.
+	Reviewed struct {
+		Lost   []ledger.Entry
+		Failed bool
+	}
 	// Judged answers Judge, in its order, by one final block.
 	Judged struct {
 		Number uint64
@@ -53,6 +59,10 @@ type (
 	}
 	// Submit hands entries that are stored to the submitter, in order. It has to take them, now or after a restart.
 	Submit struct{ Entries []ledger.Entry }
+	// Review asks what has become of entries that were submitted and are in no block. Whatever else the submitter has, and has
+	// not signed, it need not send. Reviewed answers it. It is carried out after the submissions before, and before those
+	// that follow.
+	Review struct{ Awaited []ledger.Entry }
 	// Note stores that senders know of the dispatch. Nothing waits for it.
 	Note struct{ Intents []ledger.Intent }
 	// Forget says that rows are over: the ledger has decided them in a final block.
@@ -67,6 +77,7 @@ func (Send) action()   {}
 func (Pulse) action()  {}
 func (Store) action()  {}
 func (Submit) action() {}
+func (Review) action() {}
 func (Note) action()   {}
 func (Forget) action() {}
 func (Judge) action()  {}

@@ -38,6 +38,10 @@ type Machine struct {
 	nudgeAt time.Duration // when to ask for a block; 0: nothing has waited yet
 	flying  int           // works that are dispatched
 
+	owes      bool          // something was submitted since the last review, or is still dispatched
+	reviewing bool          // Review is not answered
+	reviewAt  time.Duration // not before
+
 	changedReady bool // what is ready may go now
 	tenure       tenure
 	turnedAt     ranking.Range
@@ -45,7 +49,7 @@ type Machine struct {
 	orders       map[ranking.Range][]string
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
-	verdicts     Judged                           // its answer, until this node has followed the ledger to that block
+	verdicts     *Judged                          // its answer, until this node has followed the ledger to that block
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
@@ -109,8 +113,10 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case ledger.Rewind:
 		m.rewind(in.To)
 	case Judged:
-		m.verdicts = in
+		m.verdicts = &in
 		m.judged()
+	case Reviewed:
+		m.reviewed(in)
 	case Tick:
 		m.tick()
 	}
@@ -122,7 +128,9 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 func (m *Machine) Faults() []string { return m.faults }
 
 // Idle reports whether nothing is under way: no tick is needed, and nothing is sent (I9).
-func (m *Machine) Idle() bool { return len(m.works) == 0 && len(m.asks) == 0 && len(m.lesser) == 0 }
+func (m *Machine) Idle() bool {
+	return len(m.works) == 0 && len(m.asks) == 0 && len(m.lesser) == 0 && !m.owes && !m.reviewing
+}
 
 // Number returns the number of the last request.
 func (m *Machine) Number() uint64 { return m.number }

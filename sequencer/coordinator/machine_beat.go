@@ -14,6 +14,7 @@ func (m *Machine) tick() {
 	m.overdue()
 	m.tellAgain()
 	m.nudge()
+	m.review()
 	if len(m.tenure.waits) > 0 && m.now < m.tenure.holds && m.now >= m.tenure.askedAt+m.set.Silence {
 		m.pull()
 	}

@@ -104,6 +104,16 @@ func (m *Machine) upstream(of []*work, room int) (wholes []wire.Whole) {
 	return wholes
 }
 
+// Needs reports whether a verdict in the answer to a request can still count: whether its attempt lacks endorsements. One
+// that cannot is not looked at, now or later, so nobody has to verify it.
+func (m *Machine) Needs(answer wire.RequestID, at int) bool {
+	a := m.asks[answer.Number]
+	return a != nil && answer.Incarnation == m.set.Incarnation && at < len(a.works) && a.lacksEndorsements(at)
+}
+
+// lacksEndorsements reports whether a work is still at the attempt that the request was about, without enough endorsements.
+func (a *ask) lacksEndorsements(i int) bool { return a.works[i].state == endorsing && a.same(i) }
+
 // endorsed takes a member's verdicts. A late one on an attempt that was given up is nothing.
 func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 	one := m.memberOf(a.to)
@@ -115,7 +125,7 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 	var refusedOnes []*work
 	for i, v := range body.Verdicts {
 		w := a.works[i]
-		if w.state != endorsing || !a.same(i) {
+		if !a.lacksEndorsements(i) {
 			continue
 		}
 		switch {
@@ -188,7 +198,7 @@ func (m *Machine) unendorsed(a *ask) {
 	one.after = m.now + min(m.set.Silence<<min(one.strikes, 16), m.set.LongestAside)
 	one.strikes++
 	for i, w := range a.works {
-		if w.state == endorsing && a.same(i) {
+		if a.lacksEndorsements(i) {
 			one.owes(w)
 		}
 	}

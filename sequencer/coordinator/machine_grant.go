@@ -16,7 +16,7 @@ const fewestLeft = 2
 // hand. Like a member that endorses, an owner has a few requests at a time: if thousands are ready at once, more would
 // wait there until their time is over, and all would be for nothing.
 func (m *Machine) grant() {
-	if len(m.ready) == 0 || m.holding() {
+	if len(m.ready) == 0 || m.holding() || len(m.judging) > 0 { // what was loaded is submitted first
 		return
 	}
 	slices.SortFunc(m.ready, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
@@ -178,7 +178,7 @@ func (m *Machine) store(works []*work) {
 }
 
 func (m *Machine) entry(w *work) ledger.Entry {
-	return ledger.Entry{Attempt: w.whole.Attempt, Endorsements: w.signed[:m.set.Contract.Needed], Grant: w.grant}
+	return ledger.Entry{Attempt: w.whole.Attempt, Endorsements: w.signed[:min(m.set.Contract.Needed, len(w.signed))], Grant: w.grant}
 }
 
 // stored hands what is durable to the submitter, in order, and tells its senders until they say that they know (P32).

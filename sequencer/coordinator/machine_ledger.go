@@ -17,6 +17,7 @@ func (m *Machine) block(b ledger.Block) {
 	}
 	m.height.Note(m.deepest())
 	m.settle()
+	m.expire()
 	m.judged()
 	m.turned()
 	m.changedReady = true
@@ -93,6 +94,14 @@ func (m *Machine) settle() {
 	}
 }
 
+// expire has what is dispatched reviewed at once when the last block of some of it is there: what waits in the submitter
+// would be signed for nothing.
+func (m *Machine) expire() {
+	if slices.ContainsFunc(m.lasting[m.head], func(w *work) bool { return w.state == dispatched }) {
+		m.reviewAt = m.now
+	}
+}
+
 // due returns the blocks up to one at which something waits, the first one first: there may be millions between them.
 func due(until uint64, lists ...map[uint64][]*work) (numbers []uint64) {
 	for _, list := range lists {
@@ -160,9 +169,9 @@ func (m *Machine) rewind(to uint64) {
 	m.head = min(m.head, to)
 }
 
-// load takes what was dispatched before this start: it is submitted again, which the submitter knows to do once (P40).
+// load takes what was dispatched before this start. It is submitted again (P40) when this node has followed the ledger to
+// the block that Judge has read: until then it does not know what landed while it was down.
 func (m *Machine) load(rows []Row) {
-	var entries []ledger.Entry
 	var judge Judge
 	for _, r := range rows {
 		hash, err := m.set.Book.Hear(r.Whole)
@@ -181,30 +190,37 @@ func (m *Machine) load(rows []Row) {
 		m.inFlight++
 		m.flying++
 		m.lasts(w)
-		entries = append(entries, r.Entry)
 		m.judging = append(m.judging, w)
 		judge.Given = append(judge.Given, ledger.Given{Intent: w.Intent, Assembled: hash, ValidUntil: w.grant.ValidUntil})
 	}
 	if len(rows) == 0 {
 		return
 	}
+	m.reviewSoon()
 	m.do(judge)
-	m.submit(entries)
 	m.untell(m.judging)
 }
 
-// judged drops what the ledger had decided before this start. It waits until this node has followed the ledger to the
-// block by which that was judged: until then the row may be the only place that has the attempt's contents.
+// judged drops what the ledger had decided before this start, and submits the rest. It waits until this node has followed
+// the ledger to the block by which that was judged: until then the row may be the only place that has the attempt's
+// contents.
 func (m *Machine) judged() {
-	if m.verdicts.Number == 0 || m.final() < m.verdicts.Number {
+	if m.verdicts == nil || m.final() < m.verdicts.Number {
 		return
 	}
+	var left []*work
 	for i, w := range m.judging {
-		if i < len(m.verdicts.Ends) && m.verdicts.Ends[i] != ledger.Alive && w.state == dispatched {
+		switch {
+		case w.state != dispatched:
+		case i < len(m.verdicts.Ends) && m.verdicts.Ends[i] != ledger.Alive:
 			m.tell(w, final)
+		default:
+			left = append(left, w)
 		}
 	}
-	m.judging, m.verdicts = nil, Judged{}
+	m.judging, m.verdicts = nil, nil
+	m.submit(m.entries(left))
+	m.changedReady = true
 }
 
 // importOf takes an attempt of another coordinator on board.

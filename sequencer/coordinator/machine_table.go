@@ -212,6 +212,9 @@ func (m *Machine) tell(w *work, e event) bool {
 	}
 	w.was, w.state = w.state, c.next
 	m.flying += waits(w.state) - waits(w.was)
+	if w.state == dispatched && !w.inherited {
+		m.reviewSoon()
+	}
 	switch c.do {
 	case nothing:
 	case unwinds:

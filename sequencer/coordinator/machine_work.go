@@ -35,6 +35,8 @@ type work struct {
 	until     uint64 // the last block for which it is waited
 	block     uint64
 	noted     bool
+	again     int           // how often it was handed over again
+	againAt   time.Duration // not before
 }
 
 // endorsers returns the members whose endorsements its entry has.

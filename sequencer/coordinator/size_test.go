@@ -45,6 +45,7 @@ func TestSizeWithoutWork(t *testing.T) {
 			}
 			p.now += time.Minute // what was asked and not answered is over
 			p.step(Tick{})
+			p.step(Reviewed{})
 			all[i] = p.m
 		}
 		runtime.GC()

@@ -30,15 +30,16 @@ func TestStories(t *testing.T) {
 
 // stage plays a machine, and answers its requests as a story says.
 type stage struct {
-	t       *testing.T
-	m       *Machine
-	now     time.Duration
-	book    *fakeBook
-	asked   map[string]wire.RequestID // by kind and member: the last request
-	store   uint64
-	speaker ledger.Account  // of the message that is read
-	as      *wire.RequestID // that the next message answers, whatever it is
-	set     Config
+	t        *testing.T
+	m        *Machine
+	now      time.Duration
+	book     *fakeBook
+	asked    map[string]wire.RequestID // by kind and member: the last request
+	store    uint64
+	reviewed []ledger.Entry  // what the last review was about
+	speaker  ledger.Account  // of the message that is read
+	as       *wire.RequestID // that the next message answers, whatever it is
+	set      Config
 }
 
 // fakeBook believes every attempt.
@@ -175,6 +176,10 @@ func (s *stage) input(words []string) Input {
 			in.Ends = append(in.Ends, map[string]ledger.End{"alive": ledger.Alive, "landed": ledger.Landed, "overdue": ledger.Overdue}[w])
 		}
 		return in
+	case "reviewed":
+		return Reviewed{Failed: len(words) > 1 && words[1] == "fails", Lost: slices.DeleteFunc(slices.Clone(s.reviewed), func(e ledger.Entry) bool {
+			return !slices.Contains(words[1:], string(e.Data))
+		})}
 	case "rewind":
 		n, _ := strconv.ParseUint(words[1], 10, 64)
 		return ledger.Rewind{To: n}

@@ -122,6 +122,12 @@ func (s *stage) say(actions []Action) (done []string) {
 				text += " " + string(e.Data)
 			}
 			done = append(done, text)
+		case Review:
+			text := "review"
+			for _, e := range a.Awaited {
+				text += " " + string(e.Data)
+			}
+			s.reviewed, done = a.Awaited, append(done, text)
 		case Note:
 			done = append(done, "note"+intents(a.Intents))
 		case Forget:

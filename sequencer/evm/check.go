@@ -17,7 +17,7 @@ import (
 )
 
 // ErrOther is in the error of a contract that is not the declared one.
-var ErrOther = errors.New("the contract on the chain is another one")
+var ErrOther = ledger.ErrOther
 
 // Read returns the declaration of a contract on the chain, without Check.
 func Read(ctx context.Context, node Node, address string) (ledger.Contract, error) {

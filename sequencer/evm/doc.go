@@ -44,7 +44,9 @@
 //
 // A [Submitter] sends from the node's account, as package pending does: the key is the idempotency key of its intent. The
 // limit of gas is computed, since no estimate knows of an entry that stands on one in flight. The transaction's own fate
-// says nothing about its entries: only the events do.
+// says nothing about its entries: only the events do. The ledger knows which calls carry which entries, after a start from the
+// data of those that are under way. So an entry is in one call at a time, one whose call was given up is told
+// (Ledger.Review), and a call that can only be skipped by now is withdrawn, unless its bytes may have left.
 //
 // What can go wrong, and what happens: an endpoint that is down, behind, or answers nonsense is an error, and the caller
 // tries again, with another endpoint if there are several. Endpoints may be at different heights and on different

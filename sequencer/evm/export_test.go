@@ -63,3 +63,6 @@ func Key(c chain.Call) string { return key(c) }
 
 // Narrow has the log searched over so few blocks at once.
 func (r *Reader) Narrow(blocks uint64) { r.window = blocks }
+
+// Marks returns how many entries a call's data shows.
+func Marks(data []byte) int { return len(marksIn(data)) }

@@ -19,10 +19,8 @@ import (
 const kept = 1024
 
 var (
-	// ErrDeep is in the error of a chain that went back below what was final by what was told, or below the block that was
-	// told last before the process began: it has broken the declared depth, and nothing that was final is so; or the
-	// endpoint has been left behind on a branch that is no more.
-	ErrDeep = errors.New("the chain went back further than any final block")
+	// ErrDeep is [ledger.ErrDeep].
+	ErrDeep = ledger.ErrDeep
 	// ErrBehind is in the error of an endpoint that has not reached the block that was told last.
 	ErrBehind = errors.New("the endpoint is behind")
 )

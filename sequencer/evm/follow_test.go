@@ -291,18 +291,14 @@ func TestBelowFinal(t *testing.T) {
 
 type nobody struct{}
 
-func (nobody) Submit(context.Context, string, chain.Call) error { return errors.New("nobody sends") }
+var errNobody = errors.New("nobody sends")
 
-// taken notes what a submitter was given.
-type taken struct {
-	keys  []string
-	calls []chain.Call
+func (nobody) Submit(context.Context, string, chain.Call) (string, error) { return "", errNobody }
+func (nobody) UnderWay(context.Context) ([]evm.Submitted, error)          { return nil, errNobody }
+func (nobody) Lost(context.Context, string) (is bool, why string, err error) {
+	return false, "", errNobody
 }
-
-func (k *taken) Submit(_ context.Context, key string, call chain.Call) error {
-	k.keys, k.calls = append(k.keys, key), append(k.calls, call)
-	return nil
-}
+func (nobody) Withdraw(context.Context, string) error { return errNobody }
 
 // Q18: what is sent goes out from the account that its grants name, and has one key however often it is handed over.
 func TestSubmit(t *testing.T) {
@@ -310,7 +306,7 @@ func TestSubmit(t *testing.T) {
 	s := newStreet(t)
 	_, at := opened(t, s.node, 3, 2)
 	c := &cancels{at: at, owner: named(t, "member 0")}
-	k := &taken{}
+	k := &desk{}
 	r := newReader(t, at, k)
 	one, fact := c.sent()
 	other, _ := c.sent()
@@ -329,19 +325,28 @@ func TestSubmit(t *testing.T) {
 	if err := r.ledger.Submit(t.Context(), one); !errors.Is(err, evm.ErrSent) {
 		t.Errorf("to be sent by another: got error %v, want ErrSent", err)
 	}
-	for range 2 {
-		if err := r.ledger.Nudge(t.Context()); err != nil {
-			t.Fatal(err)
+	k.all, k.keys = nil, k.keys[:3]
+	if err := r.ledger.Nudge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	nudge := k.all[0].Key
+	for stage, key := range []string{evm.Queued: "ledger 0xab", evm.Signed: "ledger 0xab", evm.Included: nudge} {
+		k.all[0].Stage, k.all[0].Key = evm.Stage(stage), key
+		if err := r.ledger.Nudge(t.Context()); !errors.Is(err, ledger.ErrUnderWay) || len(k.keys) != 4 {
+			t.Errorf("while one is at stage %d: got error %v, want ErrUnderWay", stage, err)
 		}
 	}
 	stranger := named(t, "stranger")
 	at.node.seal(t, at.node.limited(t, stranger, 0, &at.at, k.calls[0].Data, k.calls[0].Gas))
 	r.await(at.Number(), fact)
-	if err := r.ledger.Nudge(t.Context()); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if err := r.ledger.Nudge(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		k.all = nil // somebody cancels it
 	}
-	if n := k.keys[3:]; len(n) != 3 || n[0] != n[1] || n[1] == n[2] {
-		t.Errorf("got the keys %v, want one for each head", n)
+	if n := k.keys[3:]; len(n) != 3 || n[0] == n[1] || n[2] != n[1]+" again 2" {
+		t.Errorf("got the keys %v, want one for each head, and another for one that was cancelled", n)
 	}
 	if to := common.BytesToAddress(k.calls[3].To); to != stranger.address() || len(k.calls[3].Data) > 0 {
 		t.Errorf("a nudge is %+v", k.calls[3])

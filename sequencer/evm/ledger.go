@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -14,11 +15,19 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// Submitter sends calls from the node's account. Package pending is one: an intent with the key and the call.
-type Submitter interface {
-	// Submit takes a call, to be sent after those that were taken before, also after a restart. One whose key was taken
-	// before is taken once.
-	Submit(ctx context.Context, key string, call chain.Call) error
+// Submitter sends calls from the node's account. Package pending is one: an intent with the key and the call. It is safe for
+// concurrent use.
+type Submitter interface { //nolint:interfacebloat // what becomes of a call, from its acceptance to its end
+	// Submit takes a call, to be sent after those that were taken before, also after a restart, and returns what it is known
+	// by. One whose key was taken before is taken once, and ended calls are not taken again.
+	Submit(ctx context.Context, key string, call chain.Call) (id string, err error)
+	// UnderWay returns what Submit has taken, in this process or another one, and has not ended, the oldest first. Calls
+	// of others that use the account are not among them.
+	UnderWay(ctx context.Context) ([]Submitted, error)
+	// Lost reports whether a call has ended without an effect, and why: somebody cancelled it, say.
+	Lost(ctx context.Context, id string) (is bool, why string, err error)
+	// Withdraw takes back a call that is queued.
+	Withdraw(ctx context.Context, id string) error
 }
 
 // Config describes a Ledger. Everything is required.
@@ -48,11 +57,17 @@ func (c Config) Validate() error {
 // grant is dead which lives, or that an intent did not land, unless it lies about the contract's state itself.
 type Ledger struct {
 	*Reader
-	cfg Config
+	cfg  Config
+	sent carriers
 
 	mu    sync.Mutex
 	told  []chain.Block // the newest that Follow has told of, contiguous, the oldest first
 	final uint64        // the highest number that was final by what was told: nothing below is taken back
+
+	nudged struct { // the last head at which a block was asked for, and how often
+		first string
+		times int
+	}
 }
 
 // Open checks the contract on the chain (Check) and returns the ledger.
@@ -67,25 +82,29 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if _, _, err := r.Head(ctx); err != nil { // so that room is known
 		return nil, err
 	}
-	return &Ledger{Reader: r, cfg: cfg}, nil
+	return &Ledger{Reader: r, cfg: cfg, sent: carriers{by: map[mark]carrier{}, ended: map[string]bool{}}}, nil
 }
 
-// Submit hands entries, or a cancellation, to the submitter. What is too much for one transaction is several, in order.
+// Submit hands entries, or a cancellation, to the submitter. What is too much for one transaction is several, in order. An
+// entry that a transaction under way carries is not sent a second time.
 func (l *Ledger) Submit(ctx context.Context, tx ledger.Sent) error {
 	if tx.By != l.cfg.Self {
 		return fmt.Errorf("%w: %v is to send it, and the submitter sends from %v", ErrSent, tx.By, l.cfg.Self)
+	}
+	l.sent.mu.Lock()
+	defer l.sent.mu.Unlock()
+	if len(tx.Entries) > 0 {
+		var err error
+		if tx.Entries, err = l.fresh(ctx, tx.Entries); err != nil || len(tx.Entries) == 0 {
+			return err
+		}
 	}
 	all, err := loads(l.contract, tx, l.room())
 	if err != nil {
 		return err
 	}
 	for _, one := range all {
-		data, err := Calldata(one)
-		if err != nil {
-			return err
-		}
-		call := chain.Call{To: l.address[:], Data: data, Gas: gas(l.contract, one, data)}
-		if err := l.cfg.Submitter.Submit(ctx, key(call), call); err != nil {
+		if err := l.take(ctx, one); err != nil {
 			return err
 		}
 	}
@@ -99,11 +118,37 @@ func key(c chain.Call) string {
 	return "ledger " + hex.EncodeToString(crypto.Keccak256(c.To, c.Data, limit[:]))
 }
 
-// Nudge has the node's account send nothing to itself, once for each head.
+// Nudge has the node's account send nothing to itself. While anything that it sends is in no block none is sent: it brings a
+// block, or an empty transaction would wait behind it.
 func (l *Ledger) Nudge(ctx context.Context) error {
+	open, err := l.cfg.Submitter.UnderWay(ctx)
+	if err != nil {
+		return err
+	}
 	head, err := l.block(ctx, "latest")
 	if err != nil {
 		return err
 	}
-	return l.cfg.Submitter.Submit(ctx, "nudge "+head.Hash.Hex(), chain.Call{To: common.CopyBytes([]byte(l.cfg.Self)), Gas: transferGas})
+	first := "nudge " + head.Hash.Hex()
+	for _, s := range open {
+		if s.Stage != Included || strings.HasPrefix(s.Key, first) { // that one is in a block that this endpoint does not have
+			return fmt.Errorf("%w: %s", ledger.ErrUnderWay, s.Key)
+		}
+	}
+	_, err = l.cfg.Submitter.Submit(ctx, l.nudge(first), chain.Call{To: common.CopyBytes([]byte(l.cfg.Self)), Gas: transferGas})
+	return err
+}
+
+// nudge returns the key of the next empty transaction at a head. The first one's is the same for all contracts of the
+// account.
+func (l *Ledger) nudge(first string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.nudged.first != first {
+		l.nudged.first, l.nudged.times = first, 0
+	}
+	if l.nudged.times++; l.nudged.times > 1 { // somebody has cancelled the one before
+		return fmt.Sprint(first, again, l.nudged.times)
+	}
+	return first
 }

@@ -32,30 +32,39 @@ type purse struct {
 	taken map[string]bool
 }
 
+// UnderWay implements evm.Submitter: what it knows is in a pool, and not forgotten.
+func (p *purse) UnderWay(context.Context) ([]evm.Submitted, error) { return nil, nil }
+
+// Lost implements evm.Submitter.
+func (p *purse) Lost(context.Context, string) (is bool, why string, err error) { return false, "", nil }
+
+// Withdraw implements evm.Submitter.
+func (p *purse) Withdraw(context.Context, string) error { return nil }
+
 // Submit implements evm.Submitter.
-func (p *purse) Submit(ctx context.Context, key string, call chain.Call) error {
+func (p *purse) Submit(ctx context.Context, key string, call chain.Call) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.taken[key] {
-		return nil
+		return key, nil
 	}
 	id, to := new(big.Int).SetUint64(p.node.id), common.BytesToAddress(call.To)
 	tx, err := types.SignNewTx(p.by.key, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
 		ChainID: id, Nonce: p.nonce, To: &to, Gas: call.Gas, Data: call.Data, GasTipCap: big.NewInt(1e9), GasFeeCap: big.NewInt(100e9),
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	raw, err := tx.MarshalBinary()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if err := p.node.CallContext(ctx, nil, "eth_sendRawTransaction", hexutil.Bytes(raw)); err != nil {
-		return err
+		return "", err
 	}
 	p.nonce++
 	p.taken[key] = true
-	return nil
+	return key, nil
 }
 
 // Sign implements sequencer.Keys.

@@ -29,7 +29,7 @@ func TestSmallBlocks(t *testing.T) {
 		}
 		return out
 	}}
-	k, by := &taken{}, named(t, "stranger")
+	k, by := &desk{}, named(t, "stranger")
 	r := newReader(t, at, k)
 	r.stop()
 	l, err := evm.Open(t.Context(), evm.Config{Contract: at.contract, Self: by.name(), Chain: r.chain, Submitter: k, Node: small})

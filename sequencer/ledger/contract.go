@@ -87,14 +87,14 @@ func (c Contract) Warning() string {
 	if 2*c.Needed <= len(c.Members) {
 		all = append(all, fmt.Sprintf("%d endorsements of %d members are no majority: under a partition both sides can spend, and the ledger refuses what comes second", c.Needed, len(c.Members)))
 	}
-	if c.Range < shortest*(c.Depth+1) {
-		all = append(all, fmt.Sprintf("a range of %d blocks is shorter than %d times what an intent needs to become final: much of the work moves to another coordinator before it is done", c.Range, shortest))
+	if c.Range < ShortRange*(c.Depth+1) {
+		all = append(all, fmt.Sprintf("a range of %d blocks is shorter than %d times what an intent needs to become final: much of the work moves to another coordinator before it is done", c.Range, ShortRange))
 	}
 	return strings.Join(all, "; ")
 }
 
-// shortest is how many times as long as an intent takes to become final a range should be.
-const shortest = 10
+// ShortRange is how many times as long as an intent takes to become final a range should last.
+const ShortRange = 10
 
 // place returns a member's place, -1 if it is none.
 func (c Contract) place(a Account) int { return slices.Index(c.Members, a) }

@@ -56,9 +56,10 @@
 //
 // # What grows
 //
-// Intents, their grants and all contents stay for ever: a key names its intent for ever, and any member may lack contents
-// at any time. Nothing moves or removes them yet, since [sequencer.Store] has no word for it. A start reads what is open, by
-// an index over that alone. The other tables have what is open, and the states that are there.
+// Intents, their grants and all contents stay until [Store.Trim] forgets them: an intent that has ended with its key and its
+// grants, and contents that nobody needs since a time that their row has. It is a function with its owner's rights, so a node has
+// no right to delete what is open. A start reads what is open, by an index over that alone, and what is forgotten is found by one
+// too. The other tables have what is open, and the states that are there.
 //
 // Sources: document 002; requirements P28, P38 to P42.
 package pgstore

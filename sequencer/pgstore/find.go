@@ -58,7 +58,7 @@ func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequen
 		all, err = found(rows)
 		return err
 	})
-	if err := s.db.readers.SendBatch(ctx, &batch).Close(); err != nil {
+	if err := s.db.pools.Readers.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, err
 	}
 	return all, nil
@@ -95,7 +95,7 @@ func (s *Store) Attempts(ctx context.Context, contract string, assembled []ledge
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookup)
 	defer cancel()
-	rows, err := s.db.readers.Query(ctx, attemptsSQL, contract, list(assembled))
+	rows, err := s.db.pools.Readers.Query(ctx, attemptsSQL, contract, list(assembled))
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ type sum struct {
 	endings    []*ending // in the order in which they were named first
 	grants     []sender.GrantRow
 	granted    map[grantName]bool
-	attempts   map[ledger.Hash]bool
-	wholes     []book.Landed // contents, each once
+	fates      map[ledger.Hash]*fate
+	contents   []*fate // the same, in the order in which they were named first
 	work       map[ledger.Intent]*dispatch
 	dispatches []*dispatch // in the order of dispatch; those that were replaced meanwhile too
 	final      *uint64
@@ -51,6 +51,24 @@ type dispatch struct {
 	noted bool
 	over  bool
 }
+
+// fate is what becomes of the contents of an attempt.
+type fate struct {
+	assembled ledger.Hash
+	whole     *wire.Whole // nil: they are there already, or they were
+	landed    bool
+	undone    bool // it is not landed any more
+	done      need
+}
+
+// need is what is known of who needs contents.
+type need uint8
+
+const (
+	asBefore need = iota // what a dispatch or an open intent's grant names is needed anyway
+	loose                // by nobody, unless it has landed
+	done                 // by nobody
+)
 
 // changed is rows that come and go: the last word counts.
 type changed[K comparable, V any] struct {
@@ -88,7 +106,7 @@ func fold(changes []sequencer.Change) (all []*sum) {
 		if s == nil {
 			s = &sum{
 				contract: c.Contract, intent: map[ledger.Sequence]*ending{}, granted: map[grantName]bool{},
-				attempts: map[ledger.Hash]bool{}, work: map[ledger.Intent]*dispatch{},
+				fates: map[ledger.Hash]*fate{}, work: map[ledger.Intent]*dispatch{},
 			}
 			of[c.Contract], all = s, append(all, s)
 		}
@@ -111,7 +129,7 @@ func (s *sum) owned(c *sender.Store) {
 			s.granted[name] = true
 			s.grants = append(s.grants, g)
 		}
-		s.whole(g.Grant.Assembled, g.Whole)
+		s.keep(g.Grant.Assembled, g.Whole)
 	}
 	for _, m := range c.Marks {
 		e := s.ending(m.Sequence)
@@ -133,18 +151,28 @@ func (s *sum) ending(of ledger.Sequence) *ending {
 	return e
 }
 
-// whole keeps the first contents of a name: its hash says what they are.
-func (s *sum) whole(name ledger.Hash, w wire.Whole) {
-	if !s.attempts[name] {
-		s.attempts[name] = true
-		s.wholes = append(s.wholes, book.Landed{Assembled: name, Whole: w})
+func (s *sum) fate(of ledger.Hash) *fate {
+	f := s.fates[of]
+	if f == nil {
+		f = &fate{assembled: of}
+		s.fates[of], s.contents = f, append(s.contents, f)
 	}
+	return f
+}
+
+// keep stores contents: the first of a name, since its hash says what they are.
+func (s *sum) keep(name ledger.Hash, w wire.Whole) *fate {
+	f := s.fate(name)
+	if f.whole == nil {
+		f.whole = &w
+	}
+	return f
 }
 
 func (s *sum) dispatched(c sequencer.Change) {
 	for _, r := range c.Rows {
 		s.becomes(&dispatch{Intent: r.Entry.Intent, row: &r, noted: r.Noted})
-		s.whole(r.Entry.Grant.Assembled, r.Whole)
+		s.keep(r.Entry.Grant.Assembled, r.Whole)
 	}
 	for _, in := range c.Noted {
 		if d := s.work[in]; d != nil {
@@ -160,6 +188,11 @@ func (s *sum) dispatched(c sequencer.Change) {
 
 // becomes replaces what was to become of a row before.
 func (s *sum) becomes(d *dispatch) {
+	if was := s.work[d.Intent]; was != nil && was.row != nil { // the table never has it, and cannot say which attempt it was
+		if f := s.fate(was.row.Entry.Grant.Assembled); !f.landed {
+			f.done = loose
+		}
+	}
 	s.work[d.Intent] = d
 	s.dispatches = append(s.dispatches, d)
 }
@@ -201,6 +234,14 @@ func (s *sum) settled(c *book.Change) {
 		s.early.set(id, nil)
 	}
 	for _, l := range c.Landed {
-		s.whole(l.Assembled, l.Whole)
+		f := s.keep(l.Assembled, l.Whole)
+		f.landed, f.undone, f.done = true, false, asBefore
+	}
+	for _, h := range c.Undone {
+		f := s.fate(h)
+		f.landed, f.undone, f.done = false, true, done
+	}
+	for _, h := range c.Spent {
+		s.fate(h).done = done
 	}
 }

@@ -64,7 +64,7 @@ func (s *Store) Load(ctx context.Context, contract string) (stored sequencer.Sto
 		return err
 	})
 	batch.Queue(`COMMIT`)
-	if err := s.db.pool.SendBatch(ctx, &batch).Close(); err != nil {
+	if err := s.db.pools.Writers.SendBatch(ctx, &batch).Close(); err != nil {
 		return sequencer.Stored{}, err
 	}
 	return stored, nil

@@ -176,7 +176,7 @@ func TestAStandbyTakesOver(t *testing.T) {
 	p.hand(0, "funds", `{"issue": {"to": "office", "amount": 1000}}`)
 	for i := range payments / 2 {
 		if i%3 == 1 { // those of the node that freezes may be stored and not answered
-			_, _ = g.Members[1].Submit(within(ctx, 100*time.Millisecond), fmt.Sprint(i), payment(i))
+			_, _ = g.Members[1].Submit(until(ctx, ice.at), fmt.Sprint(i), payment(i))
 			continue
 		}
 		p.pay(i)
@@ -210,10 +210,16 @@ func TestAStandbyTakesOver(t *testing.T) {
 	}
 }
 
-// within returns a context that ends after a while. It is not cancelled before.
-func within(ctx context.Context, d time.Duration) context.Context {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	context.AfterFunc(ctx, cancel)
+// until is a context that ends with a channel that is closed.
+func until(ctx context.Context, closed <-chan struct{}) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer cancel()
+		select {
+		case <-closed:
+		case <-ctx.Done():
+		}
+	}()
 	return ctx
 }
 

@@ -128,6 +128,51 @@ func TestAWriteReadsItsRows(t *testing.T) {
 	}
 }
 
+// The server keeps the plans of statements that are prepared. One that was made while a table was nearly empty, and never
+// analysed, must not read all of it once it is large: a new node has a minute of that before it, and longer where nothing
+// analyses.
+func TestAWriteReadsItsRowsInATableThatGrows(t *testing.T) {
+	t.Parallel()
+	const all, batch = 1600, 20
+	for name, vacuum := range map[string]string{"left alone": `SELECT`, "vacuumed": `VACUUM conch.sequencer_intents`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			grows(t, all, batch, vacuum)
+		})
+	}
+}
+
+func grows(t *testing.T, all, batch int, between string) {
+	t.Helper()
+	db := pgtest.New(t)
+	d := opened(t, db.Config())
+	s := begin(t, d, 1)
+	conn := db.Connect(t)
+	ends := func(c *sequencer.Change, owner *sender.Store, _ *book.Change, n int) {
+		owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n))})
+		c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
+	}
+	notes := func(c *sequencer.Change, owner *sender.Store, _ *book.Change, n int) {
+		owner.Marks = append(owner.Marks, sender.Mark{Sequence: number(uint64(n)), Failures: 1})
+		c.Noted = append(c.Noted, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
+	}
+	for n := 0; n < all; n += batch {
+		run(t, conn, between)
+		before := rowsRead(t, conn, d)
+		write(t, s, many(n, n+batch, insert))
+		write(t, s, many(n, n+batch, notes))
+		if n >= batch {
+			write(t, s, many(n-batch, n, ends))
+		}
+		after := rowsRead(t, conn, d)
+		for _, table := range []string{"intents", "grants", "attempts", "dispatches", "states", "missing", "early"} {
+			if got := after["sequencer_"+table] - before["sequencer_"+table]; got > 6*batch {
+				t.Fatalf("with %d in the table, %d rows of %s were read for %d", n, got, table, 3*batch)
+			}
+		}
+	}
+}
+
 // P39, P40: a start reads what is open, and nothing of what has ended, though that is nearly all there is.
 func TestLoadOfMany(t *testing.T) {
 	t.Parallel()

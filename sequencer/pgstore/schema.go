@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 
@@ -16,11 +15,7 @@ var files embed.FS
 
 // Migrations returns the migrations of the tables. They need the election's schema.
 func Migrations() migrate.Set {
-	sub, err := fs.Sub(files, "migrations")
-	if err != nil {
-		sub = files // impossible: the folder is embedded above
-	}
-	return migrate.Set{Wing: "sequencer", Files: sub}
+	return migrate.Set{Wing: "sequencer", Files: migrate.Folder(files)}
 }
 
 // Up migrates the tables to the latest version.
@@ -36,29 +31,16 @@ func Status(ctx context.Context, conn *pgx.Conn) ([]migrate.Applied, error) {
 // SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
-	SchemaMin = 1
-	SchemaMax = 1
+	SchemaMin = 2
+	SchemaMax = 2
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.
 type SchemaError struct{ Version int }
 
-func (e *SchemaError) Error() string {
-	switch {
-	case e.Version == 0:
-		return "the database has no tables for a node of the sequencer: run `conch migrate up`"
-	case e.Version < SchemaMin:
-		return fmt.Sprintf("the tables of the sequencer are at version %d, this program needs %d: run `conch migrate up`", e.Version, SchemaMin)
-	}
-	return fmt.Sprintf("the tables of the sequencer are at version %d, this program knows up to %d: upgrade the program", e.Version, SchemaMax)
-}
+func (e *SchemaError) Error() string { return known.Refusal(e.Version) }
 
-func checkVersion(v int) error {
-	if v < SchemaMin || v > SchemaMax+1 {
-		return &SchemaError{Version: v}
-	}
-	return nil
-}
+var known = migrate.Range{Min: SchemaMin, Max: SchemaMax, Missing: "tables for a node of the sequencer", Present: "the tables of the sequencer are"}
 
 // OpenError reports that the tables cannot be removed, because work is unfinished.
 type OpenError struct {
@@ -73,16 +55,8 @@ func (e *OpenError) Error() string {
 // RefuseOpen returns an [*OpenError] if work is unfinished, and locks the tables, in the transaction that
 // removes them. Keys, results and states go too: a known key is then a new intent, and the book begins anew.
 func RefuseOpen(ctx context.Context, tx pgx.Tx) error {
-	// Count before locking too: while this waits for a lock, a node's writes wait behind it.
-	if err := countOpen(ctx, tx); err != nil {
-		return err
-	}
 	// In the order in which a write takes the locks.
-	_, err := tx.Exec(ctx, `LOCK TABLE conch.sequencer_nodes, conch.sequencer_contracts, conch.sequencer_intents, conch.sequencer_dispatches IN ACCESS EXCLUSIVE MODE`)
-	if err != nil {
-		return err
-	}
-	return countOpen(ctx, tx)
+	return migrate.LockUnused(ctx, tx, `conch.sequencer_nodes, conch.sequencer_contracts, conch.sequencer_intents, conch.sequencer_dispatches`, countOpen)
 }
 
 func countOpen(ctx context.Context, tx pgx.Tx) error {

@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/fence/pgfence"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -26,32 +27,47 @@ var _ sequencer.Store = (*Store)(nil)
 // leadership is over, is ErrLate or ErrTaken, or leaves the outcome unknown: then the same changes may be written again.
 func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []sequencer.Twice, err error) {
 	all := fold(changes)
+	contracts := make([]string, len(all))
+	for i, one := range all {
+		contracts[i] = one.contract
+	}
+	err = s.commit(ctx, byIndex, contracts, func(batch *pgx.Batch) error {
+		for _, one := range all {
+			if err := one.queue(batch, &twice); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return twice, nil
+}
+
+// commit has one transaction after the other change rows, each fenced and numbered. Settings follow pg.Durable; what the contracts
+// have has to be this node's.
+func (s *Store) commit(ctx context.Context, settings string, contracts []string, queue func(*pgx.Batch) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	select {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	s.write++
 	var batch pgx.Batch
-	batch.Queue(pg.Durable + byIndex)
-	queueFence(&batch, s.token)
-	contracts := make([]string, len(all))
-	for i, one := range all {
-		contracts[i] = one.contract
-	}
+	batch.Queue(pg.Durable + settings)
+	// A stale token undoes all statements after it. It comes first, although the mint then waits for the whole write: else
+	// a node that freezes while it sends one could keep its successor from writing for ever, with the lock of its turn. As
+	// it is, the successor's mint ends it after a lease.
+	pgfence.Queue(&batch, s.token)
 	batch.Queue(`SELECT conch.sequencer_turn($1, $2, $3, $4)`, s.token.Scope, s.start, s.write, contracts)
-	for _, one := range all {
-		if err := one.queue(&batch, &twice); err != nil {
-			return nil, err
-		}
+	if err := queue(&batch); err != nil {
+		return err
 	}
-	if err := s.db.commit(ctx, &batch); err != nil {
-		return nil, err
-	}
-	return twice, nil
+	return translate(s.db.pools.Commit(ctx, &batch))
 }
 
 // byIndex makes the planner fetch the rows of a write one by one by their keys, instead of reading a whole table. The
@@ -59,12 +75,12 @@ func (s *Store) Write(ctx context.Context, changes []sequencer.Change) (twice []
 // Of a table that was never analysed the planner believes that a contract has one row, and would compare all its rows
 // with the whole write. Compiling costs more than it saves.
 const byIndex = `, set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-	set_config('enable_mergejoin', 'off', true), set_config('jit', 'off', true)`
+	set_config('enable_mergejoin', 'off', true), set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`
 
 // queue adds the statements of a contract: those that have something to do.
 func (s *sum) queue(batch *pgx.Batch, twice *[]sequencer.Twice) error {
 	s.queueIntents(batch, twice)
-	if err := s.queueAttempts(batch); err != nil {
+	if err := s.queueContents(batch); err != nil {
 		return err
 	}
 	s.queueGrants(batch)

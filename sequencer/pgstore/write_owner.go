@@ -5,7 +5,6 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/sender"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // queueIntents stores intents in their order. Of those with a key that has a row, and of those that are stored already,
@@ -27,7 +26,8 @@ func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
 		 ORDER BY n.place ON CONFLICT DO NOTHING`, s.contract, sequences, keys, payloads, deadlines)
 	batch.Queue(`
 		SELECT n.sequence FROM pg_catalog.unnest($2::bytea[]) WITH ORDINALITY AS n(sequence, place)
-		 WHERE (SELECT true FROM conch.sequencer_intents i WHERE i.contract = $1 AND i.sequence = n.sequence) IS NULL ORDER BY n.place`,
+		 WHERE (SELECT true FROM conch.sequencer_intents i WHERE i.contract = $1 AND i.sequence BETWEEN n.sequence AND n.sequence ORDER BY i.sequence LIMIT 1) IS NULL
+		 ORDER BY n.place`,
 		s.contract, sequences).Query(func(rows pgx.Rows) error {
 		var second []byte
 		_, err := pgx.ForEachRow(rows, []any{&second}, func() error {
@@ -36,25 +36,6 @@ func (s *sum) queueIntents(batch *pgx.Batch, twice *[]sequencer.Twice) {
 		})
 		return err
 	})
-}
-
-// queueAttempts stores contents that are not there.
-func (s *sum) queueAttempts(batch *pgx.Batch) error {
-	if len(s.wholes) == 0 {
-		return nil
-	}
-	var names, contents [][]byte
-	for _, l := range s.wholes {
-		bytes, err := wire.EncodeWhole(l.Whole)
-		if err != nil {
-			return err
-		}
-		names, contents = append(names, l.Assembled[:]), append(contents, bytes)
-	}
-	batch.Queue(`
-		INSERT INTO conch.sequencer_attempts (contract, assembled, contents)
-		SELECT $1, n.* FROM unnest($2::bytea[], $3::bytea[]) AS n ON CONFLICT DO NOTHING`, s.contract, names, contents)
-	return nil
 }
 
 // queueGrants stores grants that are not there, in their order.
@@ -107,6 +88,10 @@ func (s *sum) queueEndings(batch *pgx.Batch) {
 	batch.Queue(endingsSQL, s.contract, sequences, failures, dispatched, over, givenUp, ended, confirmed, landed, blocks, why)
 }
 
+// endingsSQL finds each row by the primary key. While a table is nearly empty the planner believes that any index that begins
+// with the contract is as good, and the server keeps such a plan: with each row of a write it would read the whole table.
+// Only the primary key has the order that is asked for here. Writes of a node wait for each other, so that a row is where it
+// was found.
 const endingsSQL = `
 		UPDATE conch.sequencer_intents i
 		   SET failures = CASE WHEN n.failures <> 0 THEN n.failures ELSE i.failures END, dispatched = coalesce(n.dispatched, i.dispatched),
@@ -114,6 +99,8 @@ const endingsSQL = `
 		       ended_at = CASE WHEN n.ended THEN coalesce(i.ended_at, clock_timestamp()) ELSE i.ended_at END,
 		       confirmed = CASE WHEN n.ended THEN n.confirmed ELSE i.confirmed END, landed = CASE WHEN n.ended THEN n.landed ELSE i.landed END,
 		       block = CASE WHEN n.ended THEN n.block ELSE i.block END, why = CASE WHEN n.ended THEN n.why ELSE i.why END
-		  FROM (SELECT $1::text AS contract, n.* FROM unnest($2::bytea[], $3::int[], $4::bytea[], $5::bytea[], $6::bytea[], $7::boolean[], $8::boolean[],
+		  FROM (SELECT n.*, (SELECT o.ctid FROM conch.sequencer_intents o WHERE o.contract = $1 AND o.sequence BETWEEN n.sequence AND n.sequence
+		                      ORDER BY o.sequence LIMIT 1) AS at
+		          FROM unnest($2::bytea[], $3::int[], $4::bytea[], $5::bytea[], $6::bytea[], $7::boolean[], $8::boolean[],
 		               $9::bytea[], $10::bigint[], $11::bytea[]) AS n(sequence, failures, dispatched, over, given_up, ended, confirmed, landed, block, why) OFFSET 0) n
-		 WHERE i.contract = n.contract AND i.sequence = n.sequence`
+		 WHERE i.ctid = n.at`

@@ -42,6 +42,12 @@ type (
 	}
 	// SendCancellation asks for a ledger.Cancellation of an intent that was given up and may still land.
 	SendCancellation struct{ Intent ledger.Intent }
+	// Share asks for the contents of an attempt that has landed to be given to another member. The input Shared follows.
+	Share struct {
+		Sequence  ledger.Sequence
+		Assembled ledger.Hash
+		Block     uint64 // that has it, or a final one that comes after it
+	}
 	// Nudge asks for an empty transaction, since the chain stands still and is waited for.
 	Nudge struct{}
 )
@@ -52,6 +58,7 @@ func (Submitted) action()        {}
 func (Finished) action()         {}
 func (Judge) action()            {}
 func (SendCancellation) action() {}
+func (Share) action()            {}
 func (Nudge) action()            {}
 
 type (

@@ -37,6 +37,10 @@ type Config struct {
 	Tries        int           // of an intent that fails for no good reason (default 3)
 	Batch        int           // attempts that are assembled at once (default 64)
 
+	// Share has an intent whose attempt this node has coordinated itself be told as done when its contents are with another
+	// member: the node answers the action Share with Shared.
+	Share bool
+
 	// Watch, if there is one, is told of each step of an intent, within the machine's Step.
 	Watch func(Passage)
 

@@ -45,6 +45,11 @@ type (
 		Payload   ledger.Hash  // of what landed; zero if it was cancelled
 		Ends      []ledger.End // of the grants, in the question's order
 	}
+	// Shared answers Share: another member has stored the contents, or none was found for long enough.
+	Shared struct {
+		Sequence  ledger.Sequence
+		Assembled ledger.Hash
+	}
 	// Tick says that time has passed.
 	Tick struct{}
 )

@@ -38,6 +38,10 @@ type intent struct {
 	block      uint64      // that has it
 	landed     ledger.Hash // the attempt that the block has
 
+	sharing ledger.Hash // the attempt for which Share was asked
+	shared  ledger.Hash // the attempt whose contents are with another member, or were offered for long enough
+	held    *happening  // what it is told then: it is done
+
 	failures int
 	giveUp   string // why it is to be Reverted
 	annulled bool   // a cancellation was asked for

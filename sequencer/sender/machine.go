@@ -143,6 +143,8 @@ func (m *Machine) take(in Input) {
 		m.pulse(in)
 	case Judged:
 		m.judged(in)
+	case Shared:
+		m.sharedBy(in)
 	case ledger.Block:
 		m.block(in)
 	case ledger.Rewind:
@@ -185,12 +187,12 @@ func (m *Machine) tell(it *intent, h happening) wire.Why {
 	if m.cfg.Watch == nil {
 		return c.do(m, it, &h)
 	}
-	p := Passage{Sequence: it.Sequence, From: it.state, Event: h.event.String(), Assembled: h.hash, Block: h.block, Endorsers: h.by}
+	p := Passage{Sequence: it.Sequence, Key: it.Key, From: it.state, Event: h.event.String(), Assembled: h.hash, Block: h.block, Endorsers: h.by}
 	if it.with != nil {
 		p.With = it.with.account
 	}
 	why := c.do(m, it, &h)
-	p.complete(it)
+	p.complete(it, h.event)
 	m.cfg.Watch(p)
 	return why
 }

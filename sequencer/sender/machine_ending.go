@@ -117,7 +117,12 @@ func (m *Machine) judged(in Judged) {
 	m.judging = false
 	for _, a := range in.Answers {
 		if it := m.intents[a.Sequence]; it != nil {
-			m.tell(it, happening{event: m.verdict(it, in.Number, a), hash: a.Assembled, block: in.Number})
+			h := happening{event: m.verdict(it, in.Number, a), hash: a.Assembled, block: in.Number}
+			if h.event == judgedDone {
+				m.conclude(it, h)
+			} else {
+				m.tell(it, h)
+			}
 		}
 	}
 }

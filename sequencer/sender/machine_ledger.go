@@ -59,6 +59,7 @@ func (m *Machine) included(it *intent, h *happening) wire.Why {
 	it.block, it.landed, it.why = h.block, h.hash, ""
 	m.to(it, Included)
 	m.blocks.add(h.block, it)
+	m.share(it, h.hash, h.block)
 	return wire.Done
 }
 
@@ -102,7 +103,7 @@ func (m *Machine) finalize() {
 	now := m.final()
 	for n := was + 1; n <= now; n++ {
 		for _, it := range m.blocks.take(n) {
-			m.tell(it, happening{event: final, hash: it.landed, block: n})
+			m.conclude(it, happening{event: final, hash: it.landed, block: n})
 		}
 		for _, it := range m.deadlines.take(n) {
 			m.tell(it, happening{event: overdue})

@@ -3,6 +3,7 @@ package sequencertest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/book"
@@ -38,6 +39,9 @@ func Each(ctx context.Context, s sequencer.Store) error {
 		Book: &book.Change{Number: 6, Removed: []ledger.StateID{{1}}, Heard: []ledger.Hash{{8}}, Late: []ledger.StateID{{7}}},
 	}}); err != nil {
 		return err
+	}
+	if n, err := s.Trim(ctx, map[string]time.Duration{"k": time.Hour}, 10); err != nil || n != (sequencer.Trimmed{}) {
+		return fmt.Errorf("%+v are forgotten within the hour: %w", n, err)
 	}
 	got, err := s.Load(ctx, "k")
 	if err != nil {

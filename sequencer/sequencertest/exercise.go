@@ -27,6 +27,8 @@ func Exercise(t *testing.T, open func(t *testing.T) sequencer.Store) {
 	for name, test := range map[string]func(*testing.T, sequencer.Store){
 		"intents": intents, "keys": keys, "grants": grants, "marks": marks, "results": results, "rows": rows,
 		"book": books, "contents": contents, "again": again, "apart": apart, "list": list, "odd": odd, "random": random,
+		"trimmed intents": trimmedIntents, "trimmed contents": trimmedContents, "trimmed dispatches": trimmedDispatches,
+		"trimmed after reorganisations": trimmedAfterReorganisations, "trimmed apart": trimmedApart,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,6 +51,10 @@ func random(t *testing.T, s sequencer.Store) {
 			want(t, "those without a row", write(t, s, changes...), write(t, model, changes...))
 		}
 		want(t, "what is stored", load(t, s, "k"), load(t, model, "k"))
+		if round%10 == 9 {
+			want(t, "what is forgotten", trim(t, s, 0, 1000), trim(t, model, 0, 1000))
+			want(t, "what is stored after that", load(t, s, "k"), load(t, model, "k"))
+		}
 		if t.Failed() {
 			t.Fatalf("in round %d, by %+v", round, changes)
 		}
@@ -176,8 +180,12 @@ func (d *drawing) book() *book.Change {
 			c.Late = append(c.Late, ledger.StateID{name})
 		}
 	}
-	if d.IntN(4) == 0 {
-		name := byte(220 + d.IntN(30))
+	switch name := byte(220 + d.IntN(30)); d.IntN(6) {
+	case 0:
+		c.Spent = append(c.Spent, ledger.Hash{name})
+	case 1:
+		c.Undone = append(c.Undone, ledger.Hash{name})
+	case 2, 3:
 		c.Landed = append(c.Landed, book.Landed{Assembled: ledger.Hash{name}, Whole: whole(ledger.Intent{Owner: "z"}, name)})
 	}
 	return c

@@ -137,7 +137,7 @@ type (
 		Assembled ledger.Hash
 		Endorsers []byte // see Places
 	}
-	// Noted answers Dispatched: the sender has stored it.
+	// Noted answers Dispatched, and Attempts that are offered: it is stored.
 	Noted struct{}
 	// Returned gives intents back that were not dispatched (P16). It may be lost: the digest of the next beat tells.
 	Returned struct {
@@ -221,7 +221,8 @@ type (
 	// AskAttempts asks a member for attempts that have landed and whose contents the asker lacks. The answer is
 	// Attempts.
 	AskAttempts struct{ Assembled []ledger.Hash }
-	// Attempts has those that are known.
+	// Attempts has those that are known. As a request it offers attempts that have landed to a member, which answers Noted when
+	// it has stored them.
 	Attempts struct{ Attempts []Whole }
 )
 

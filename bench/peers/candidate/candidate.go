@@ -88,12 +88,3 @@ func (o *outside) work(ctx context.Context) error {
 	}
 	return nil
 }
-
-func rest(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
-}

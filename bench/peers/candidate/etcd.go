@@ -9,6 +9,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/zap"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 var _ = enter("etcd", etcd)
@@ -24,7 +26,7 @@ func etcd(ctx context.Context, cfg Config, o *outside) error {
 	defer func() { _ = client.Close() }()
 	for ctx.Err() == nil {
 		_ = campaign(ctx, client, cfg, o) // after any failure: a new session
-		rest(ctx, 100*time.Millisecond)
+		_ = pause.For(ctx, 100*time.Millisecond)
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	"k8s.io/klog/v2"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 var _ = enter("client-go", kube)
@@ -53,7 +55,7 @@ func kube(ctx context.Context, cfg Config, o *outside) error {
 			return err
 		}
 		elector.Run(ctx)
-		rest(ctx, 100*time.Millisecond)
+		_ = pause.For(ctx, 100*time.Millisecond)
 	}
 	return nil
 }

@@ -9,6 +9,8 @@ import (
 
 	"cirello.io/pglock"
 	_ "github.com/lib/pq" // pglock insists on this driver
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 var _ = enter("pglock", lockTable)
@@ -34,11 +36,11 @@ func lockTable(ctx context.Context, cfg Config, o *outside) error {
 		if err = client.TryCreateTable(); err == nil {
 			break
 		}
-		rest(ctx, 100*time.Millisecond)
+		_ = pause.For(ctx, 100*time.Millisecond)
 	}
 	for ctx.Err() == nil {
 		_ = client.Do(ctx, "bench", func(ctx context.Context, _ *pglock.Lock) error { return o.work(ctx) })
-		rest(ctx, 100*time.Millisecond)
+		_ = pause.For(ctx, 100*time.Millisecond)
 	}
 	return nil
 }

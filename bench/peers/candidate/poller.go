@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // pollerKey is the advisory lock that pollers try.
@@ -22,7 +24,7 @@ var _ = enter("poller", poller)
 func poller(ctx context.Context, cfg Config, o *outside) error {
 	for ctx.Err() == nil {
 		_ = pollOnce(ctx, cfg, o) // after any failure: connect again
-		rest(ctx, 200*time.Millisecond)
+		_ = pause.For(ctx, 200*time.Millisecond)
 	}
 	return nil
 }
@@ -50,14 +52,14 @@ func pollOnce(ctx context.Context, cfg Config, o *outside) error {
 		if got {
 			break
 		}
-		rest(ctx, least+rand.N(3*least)) //nolint:gosec // a pause is no secret
+		_ = pause.For(ctx, least+rand.N(3*least)) //nolint:gosec // a pause is no secret
 	}
 	leading, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() { // checks whether the session lives
 		defer cancel()
 		for leading.Err() == nil {
-			rest(leading, alive)
+			_ = pause.For(leading, alive)
 			inner, done := context.WithTimeout(leading, alive)
 			err := conn.Ping(inner)
 			done()

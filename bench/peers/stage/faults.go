@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -24,14 +25,14 @@ const (
 // printed: it says something about the peer, or about a machine that is too busy to measure on.
 func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, fence.Instant, error) {
 	for range attempts {
-		if err := pass(ctx, settling); err != nil {
+		if err := pause.For(ctx, settling); err != nil {
 			return nil, 0, err
 		}
 		m, err := t.leader(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
-		if err := pass(ctx, t.part.strikeAfter(i)); err != nil {
+		if err := pause.For(ctx, t.part.strikeAfter(i)); err != nil {
 			return nil, 0, err
 		}
 		if err := errors.Join(t.seen.read(), t.alive()); err != nil {
@@ -53,7 +54,7 @@ func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, f
 // anew kills a struck member and starts it again.
 func (t *trial) anew(ctx context.Context, m *member, i int) error {
 	m.process.end()
-	if err := pass(ctx, t.part.anewAfter(i)); err != nil {
+	if err := pause.For(ctx, t.part.anewAfter(i)); err != nil {
 		return err
 	}
 	if err := t.start(m); err != nil {
@@ -138,11 +139,11 @@ func (t *trial) faults(ctx context.Context, times *Times, zombies *Zombies, stri
 			return err
 		}
 		times.add(first.Sub(at), found)
-		if err := pass(ctx, time.Second); err != nil { // for acts during the fault
+		if err := pause.For(ctx, time.Second); err != nil { // for acts during the fault
 			return err
 		}
 		heal(m)
-		if err := pass(ctx, 2*time.Second); err != nil { // for acts after it
+		if err := pause.For(ctx, 2*time.Second); err != nil { // for acts after it
 			return err
 		}
 		if err := t.seen.read(); err != nil {

@@ -5,6 +5,8 @@ package stage
 import (
 	"context"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // rest counts the requests of all candidates while nothing happens, and reads the leader's memory.
@@ -12,7 +14,7 @@ func (t *trial) rest(ctx context.Context) error {
 	if _, err := t.leader(ctx); err != nil {
 		return err
 	}
-	if err := pass(ctx, 3*time.Second); err != nil {
+	if err := pause.For(ctx, 3*time.Second); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -20,7 +22,7 @@ func (t *trial) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := pass(ctx, t.cfg.Rest); err != nil {
+	if err := pause.For(ctx, t.cfg.Rest); err != nil {
 		return err
 	}
 	after, err := t.store.asked(ctx)

@@ -162,14 +162,3 @@ func (t *trial) successor(ctx context.Context, m *member, after fence.Instant) (
 	}
 	return first, found, err
 }
-
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"crypto/sha256"
+	"embed"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,15 @@ type step struct {
 func (s step) String() string { return fmt.Sprintf("%04d_%s", s.version, s.name) }
 
 var fileName = regexp.MustCompile(`^(\d{4})_([a-z0-9_]+)\.(up|down)\.sql$`)
+
+// Folder returns the migrations that a package embeds from its folder migrations.
+func Folder(embedded embed.FS) fs.FS {
+	sub, err := fs.Sub(embedded, "migrations")
+	if err != nil {
+		return embedded // impossible: that is a valid name
+	}
+	return sub
+}
 
 // load reads and checks all files. Any other name that ends in .sql is an error, since
 // its author probably believes that it is applied.

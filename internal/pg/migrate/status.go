@@ -42,9 +42,9 @@ func Status(ctx context.Context, conn *pgx.Conn, set Set) ([]Applied, error) {
 	return list, nil
 }
 
-// Version returns the highest applied migration, 0 without a schema. It needs no files.
-func Version(ctx context.Context, conn *pgx.Conn, set Set) (int, error) {
-	applied, err := records(ctx, conn, set)
+// Version returns the highest applied migration, 0 without a schema. It needs no files, and takes a pool too.
+func Version(ctx context.Context, q querier, set Set) (int, error) {
+	applied, err := records(ctx, q, set)
 	if err != nil || len(applied) == 0 {
 		return 0, err
 	}

@@ -73,6 +73,9 @@ func (n *node) performCoordinator(actions []coordinator.Action) {
 			n.nudge()
 		case coordinator.Submit:
 			n.submit(a)
+		case coordinator.Review:
+			lost := n.r.chain.review(n.account, a.Awaited)
+			n.later(time.Millisecond, func() { n.toCoordinator(coordinator.Reviewed{Lost: lost}) })
 		case coordinator.Judge:
 			n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
 				j := coordinator.Judged{Number: n.r.chain.final.Number()}

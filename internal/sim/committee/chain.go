@@ -28,6 +28,7 @@ type sent struct {
 	key   string
 	block uint64 // 0: it waits
 	stuck time.Duration
+	gone  bool // its submitter has given it up, and it never lands
 }
 
 type mined struct {
@@ -48,13 +49,18 @@ func newChain(r *run, c ledger.Contract, s ledger.Scheme) *chain {
 
 // send puts a transaction into the pool, after a while. One that is known is not sent twice.
 func (c *chain) send(key string, tx ledger.Sent) {
-	if c.known[key] != nil {
+	if before := c.known[key]; before != nil && !before.gone {
 		return
 	}
 	s := &sent{Sent: tx, key: key}
 	c.known[key] = s
 	if !c.r.quiet && c.r.w.Chance(c.r.odds.stuck) { // its price is too low, or a nonce before it is missing
 		s.stuck = c.r.w.Now() + c.r.w.Between(blockTime, 30*blockTime)
+	}
+	if !c.r.quiet && c.r.odds.gone > 0 && c.r.w.Chance(c.r.odds.gone) { // it is rejected, or somebody cancels it
+		c.r.stats["given up"]++
+		s.gone = true
+		return
 	}
 	at := max(c.arrives[tx.By]+1, c.r.w.Now()+c.r.w.Between(time.Millisecond, blockTime/2)) // an account's keep their order
 	c.arrives[tx.By] = at
@@ -68,6 +74,40 @@ func (c *chain) send(key string, tx ledger.Sent) {
 		}
 	})
 }
+
+// review returns those of the entries of a node that no transaction carries, and gives up what waits for its price or its
+// nonce and has none of them.
+func (c *chain) review(by ledger.Account, awaited []ledger.Entry) (lost []ledger.Entry) {
+	carried := map[granted]bool{}
+	for _, s := range c.known {
+		for _, e := range s.Entries {
+			carried[grantOf(e.Grant)] = carried[grantOf(e.Grant)] || !s.gone
+		}
+	}
+	waits := map[granted]bool{}
+	for _, e := range awaited {
+		if waits[grantOf(e.Grant)] = true; !carried[grantOf(e.Grant)] {
+			lost = append(lost, e)
+		}
+	}
+	c.pool = slices.DeleteFunc(c.pool, func(s *sent) bool {
+		if s.By != by || len(s.Entries) == 0 || s.stuck <= c.r.w.Now() || slices.ContainsFunc(s.Entries, func(e ledger.Entry) bool { return waits[grantOf(e.Grant)] }) {
+			return false
+		}
+		c.r.stats["withdrawn"]++
+		s.gone = true
+		return true
+	})
+	return lost
+}
+
+// granted is a grant as a key.
+type granted struct {
+	assembled, delegation ledger.Hash
+	until                 uint64
+}
+
+func grantOf(g ledger.Grant) granted { return granted{g.Assembled, g.Delegation, g.ValidUntil} }
 
 // spent reports whether an attempt in the canonical chain has spent a state.
 func (c *chain) spent(id ledger.StateID) bool {

@@ -145,15 +145,16 @@ func (n *node) lookUp(f ledger.Fact) {
 	n.reconcile(slices.Concat(w.Attempt.Inputs, w.Attempt.Reads))
 }
 
-// reconcile asks the ledger which states a final block still has.
+// reconcile asks the ledger which states a final block still has, of those that were created in a block that is final for
+// this node. It may have gone on when the answer comes.
 func (n *node) reconcile(states []ledger.StateID) {
-	n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
-		for _, id := range states {
-			if !n.r.chain.final.Unspent(id) {
-				n.book.Gone(id)
-			}
+	var gone []ledger.StateID
+	for _, id := range n.book.Settled(states) {
+		if !n.r.chain.final.Unspent(id) {
+			gone = append(gone, id)
 		}
-	})
+	}
+	n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() { n.book.Gone(gone...) })
 }
 
 // later runs something of this start, if it is still up by then.

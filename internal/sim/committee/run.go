@@ -64,6 +64,7 @@ type odds struct {
 	reorganisation float64 // at each block
 	cancel         float64 // of an intent, by its user
 	stuck          float64 // of a transaction, for a while
+	gone           float64 // of a transaction: its submitter gives it up
 	commit         float64 // of a crash at a commit
 	restore        float64 // of a fault that backs a database up, or restores one; 0: rarely, and once
 }
@@ -140,7 +141,7 @@ func newRun(cfg Config) *run {
 		r.net.Calm(names)
 		return r
 	}
-	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, commit: 0.004}
+	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004}
 	if rule := findRule(cfg.Break); rule != nil && rule.odds != (odds{}) {
 		r.odds = rule.odds
 	}

@@ -5,7 +5,7 @@ pragma solidity 0.8.37;
 /// recorded: it keeps which states are unspent and which intents are over, and takes an attempt only if every rule below
 /// holds. Nobody owns it, nothing in it can be changed after its creation, and it calls no other contract.
 ///
-/// What it promises, whoever sends whatever in whatever order:
+/// What it promises, with any sender, any call and any order of calls:
 ///   1. At most one attempt of an (owner, sequence) lands, or a cancellation does.                      see take
 ///   2. What lands was granted by its owner, a member, to the account that sends it.                    see judge
 ///   3. What lands was endorsed by so many members as are needed, for exactly this attempt.             see endorsed

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // unansweredError means that a request may have been carried out: its answer was lost or unclear.
@@ -40,16 +41,21 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 	return unansweredError{err}
 }
 
-// refusalOf returns the error that a problem document describes. A status of 5xx is no refusal:
-// the node or a proxy may have missed a commit that went through.
+// notDone are the problems by which a node says that it has done nothing, and that another attempt may succeed.
+var notDone = []string{"urn:conch:problem:not-leading", "urn:conch:problem:contract-unread", "urn:conch:problem:busy"}
+
+// refusalOf returns the error that a problem document describes. A status of 5xx is no refusal
+// unless the node says so: it or a proxy may have missed a commit that went through.
 func refusalOf(status int, text []byte) error {
-	var problem struct{ Title, Detail string }
+	var problem struct{ Type, Title, Detail string }
 	known := json.Unmarshal(text, &problem) == nil && problem.Title != ""
 	said := fmt.Sprintf("the node answered %d %s", status, http.StatusText(status))
 	if known {
 		said = cmp.Or(problem.Detail, problem.Title)
 	}
 	switch {
+	case known && slices.Contains(notDone, problem.Type):
+		return awayError{errors.New(said)}
 	case status >= http.StatusInternalServerError:
 		return unansweredError{errors.New(said)}
 	case status == http.StatusTooManyRequests:

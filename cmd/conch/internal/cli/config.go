@@ -14,17 +14,11 @@ import (
 )
 
 func (a *app) config() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:     "config",
 		Short:   "look at a configuration file",
 		Example: "  conch config check --config conch.toml",
-		Args:    UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("config needs the word check: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.configCheck())
-	return cmd
+	}, a.configCheck())
 }
 
 func (a *app) configCheck() *cobra.Command {

@@ -16,7 +16,7 @@ import (
 const identityFile = "conch-identity.pem"
 
 func (a *app) identity() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:   "identity",
 		Short: "the key by which other organisations know this node",
 		Long: `Nodes of several organisations prove to each other who they are by a key. identity
@@ -26,13 +26,7 @@ that you trust already, such as a signed mail or a call: who can change a finger
 its way can take the node's place.`,
 		Example: `  conch identity new
   conch identity show --json`,
-		Args: UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("identity needs one of the words new, show: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.identityNew(), a.identityShow())
-	return cmd
+	}, a.identityNew(), a.identityShow())
 }
 
 func (a *app) identityNew() *cobra.Command {

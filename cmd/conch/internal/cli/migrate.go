@@ -18,20 +18,14 @@ import (
 )
 
 func (a *app) migrate() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:   "migrate",
 		Short: "install, upgrade or remove the database schema",
 		Example: `  conch migrate up
   conch migrate grants | psql "$OWNER_URL"
   conch migrate status --json
   conch migrate advance --scope payments --epoch 5000000`,
-		Args: UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("migrate needs one of up, down, grants, status, advance: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.migrateUp(), a.migrateDown(), a.migrateGrants(), a.migrateStatus(), a.migrateAdvance())
-	return cmd
+	}, a.migrateUp(), a.migrateDown(), a.migrateGrants(), a.migrateStatus(), a.migrateAdvance())
 }
 
 func (a *app) migrateUp() *cobra.Command {

@@ -35,6 +35,45 @@ func (s *Shell) Table(header string, rows []string) error {
 	return w.Flush()
 }
 
+// Fields prints names and values, one a line. What is empty is left out.
+func (s *Shell) Fields(fields [][2]string) error {
+	width := 0
+	for _, f := range fields {
+		width = max(width, len(f[0]))
+	}
+	for _, f := range fields {
+		if f[1] == "" {
+			continue
+		}
+		if err := s.Line("%-*s %s", width, f[0], f[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Entries prints the entries of a list as a table, or with --json as they came, one a line.
+func Entries[T any](s *Shell, all []json.RawMessage, header string, row func(T) string) error {
+	var rows []string
+	for _, raw := range all {
+		if s.JSON {
+			if err := s.Document(raw); err != nil {
+				return err
+			}
+			continue
+		}
+		var one T
+		if err := json.Unmarshal(raw, &one); err != nil {
+			return err
+		}
+		rows = append(rows, row(one))
+	}
+	if s.JSON {
+		return nil
+	}
+	return s.Table(header, rows)
+}
+
 // Terminal reports whether a writer is a terminal that can be redrawn, and how wide it is.
 func Terminal(w io.Writer) (is bool, width func() int) {
 	file, ok := w.(*os.File)

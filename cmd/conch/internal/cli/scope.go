@@ -11,17 +11,11 @@ import (
 )
 
 func (a *app) scope() *cobra.Command {
-	cmd := &cobra.Command{
+	return Group(&cobra.Command{
 		Use:     "scope",
 		Short:   "tidy up scopes",
 		Example: "  conch scope forget payments-test",
-		Args:    UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return Usagef("scope needs the word forget: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.scopeForget())
-	return cmd
+	}, a.scopeForget())
 }
 
 func (a *app) scopeForget() *cobra.Command {

@@ -36,6 +36,24 @@ func suggest(parent *cobra.Command) {
 	}
 }
 
+// Group makes a command of others, one of which has to be named.
+func Group(cmd *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	names := make([]string, len(others))
+	for i, other := range others {
+		names[i] = other.Name()
+	}
+	needs := "one of " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		needs = "the word " + names[0]
+	}
+	cmd.Args = UnknownCommand
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return Usagef("%s needs %s: see %q", cmd.Name(), needs, cmd.CommandPath()+" --help")
+	}
+	cmd.AddCommand(others...)
+	return cmd
+}
+
 // UnknownCommand refuses a word that is no command, and suggests commands that may be meant.
 func UnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -35,9 +35,8 @@ node, the signatures. Without a name it runs ` + all + `, one after the other.
 It starts a private Postgres on a disk, with fsync on, and separate conch processes,
 which it kills, stops and cuts off. With --db it measures on that server instead, in a
 database that it creates and drops: the role needs CREATEDB. CONCH_DB_URL and PG* are
-not read, so that no server is used by accident. The bench pending needs
-conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE. The bench
-sequencer needs neither: it runs in this process, with a store and a ledger in memory.`,
+not read, so that no server is used by accident. The benches pending and sequencer need
+conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
@@ -78,15 +77,14 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 	if cfg.Program, err = os.Executable(); err != nil {
 		return fmt.Errorf("finding this program's own file: %w", err)
 	}
-	if slices.Contains(names, "pending") {
+	if slices.ContainsFunc(names, func(name string) bool { return name == "pending" || name == "sequencer" }) {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 			return cli.Usagef("%s is neither beside this program nor on the PATH: \"make build\" in the source of conch makes both, or name it by %s",
 				devnode.Name, devnode.EnvProgram)
 		}
 	}
 	cfg.Database = l.DB
-	served := slices.ContainsFunc(names, func(name string) bool { return name != "sequencer" })
-	if cfg.Database == "" && served {
+	if cfg.Database == "" {
 		if _, err := postmaster.Binaries(ctx); err != nil {
 			return cli.Usagef("%w", err)
 		}

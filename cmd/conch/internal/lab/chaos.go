@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -16,20 +15,68 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/chaos"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 func (l lab) chaos() *cobra.Command {
 	cfg := chaos.Config{}
 	var takeover string
 	var only []string
+	var sequencer bool
+	var logs string
+	var intents int
 	cmd := &cobra.Command{
 		Use:   "chaos",
 		Short: "hurt real processes and their database while they work, and see that exactly one acts",
-		Long: `chaos starts a private Postgres and some machines around it, each a worker and a
+		Long:  chaosLong(),
+		Example: `  conch chaos
+  conch chaos --faults 200 --seed 7 --json > chaos.json
+  conch chaos --faults 20 --only kill9 --only stop-long
+  conch chaos --faults 30 --takeover fast --only silent --only backend
+  conch chaos --sequencer --faults 40
+  conch chaos --sequencer --faults 100 --intents 2000 --seed 7 --logs /tmp/logs`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	flags.IntVar(&cfg.Faults, "faults", 20, "how many faults")
+	flags.Uint64Var(&cfg.Seed, "seed", 0, "seed of the plan; default: a random one, which is printed")
+	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many machines")
+	flags.DurationVar(&cfg.Lease, "lease", time.Second, "how long leadership outlives its last heartbeat")
+	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; fast may overlap, and this shows it")
+	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
+	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
+	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
+	flags.BoolVar(&sequencer, "sequencer", false, "hurt five organisations that share a private contract")
+	flags.IntVar(&intents, "intents", 0, "with --sequencer: at least how many payments are asked for")
+	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.Does(func(ctx context.Context) error {
+			cfg.Takeover = election.Takeover(takeover)
+			for _, k := range only {
+				cfg.Kinds = append(cfg.Kinds, chaos.Kind(k))
+			}
+			if !flags.Changed("seed") {
+				cfg.Seed = rand.Uint64N(1 << 31) //nolint:gosec // any number will do
+			}
+			switch {
+			case sequencer:
+				return l.chaosSequencer(ctx, cmd, consortium.Config{
+					Duration: cfg.Duration, Logs: logs, Chaos: &consortium.Chaos{Seed: cfg.Seed, Faults: cfg.Faults, Intents: intents},
+				})
+			case logs != "" || intents != 0:
+				return cli.Usagef("--logs and --intents go with --sequencer only")
+			}
+			return l.runChaos(ctx, cfg)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func chaosLong() string {
+	return `chaos starts a private Postgres and some machines around it, each a worker and a
 "conch run" behind their own line to the database, and hurts them by the plan of a
 seed: processes are killed and stopped, lines go silent, Postgres dies, its clock
 jumps, its lock table fills up. After each fault it waits until everything goes on.
@@ -45,37 +92,22 @@ Equal seeds give equal plans, not equal runs. It touches no database but its own
 leaves nothing behind. Exit 1 on a violation, and if no fault hit anybody. Ctrl-C ends
 it early, with the verdict.
 
+With --sequencer five organisations share a private contract instead, each with a
+conch node, a database, an account and an identity of its own, on one private chain.
+Payments on notes that all want flow from all five, and an attacker watches the
+chain's pool: it copies what it sees, as a stranger and with the key of one member,
+and sends it first. At the end the ledger decides: whether any payment landed twice,
+whether anything accepted was lost or told wrongly or was ended by somebody else,
+whether the money is there, whether the attacker landed anything, and whether one node
+that is behind held up the others.
+
 The kinds of faults:
 
-` + kindList(),
-		Example: `  conch chaos
-  conch chaos --faults 200 --seed 7 --json > chaos.json
-  conch chaos --faults 20 --only kill9 --only stop-long
-  conch chaos --faults 30 --takeover fast --only silent --only backend`,
-		Args: cli.NoArguments,
-	}
-	flags := cmd.Flags()
-	flags.IntVar(&cfg.Faults, "faults", 20, "how many faults")
-	flags.Uint64Var(&cfg.Seed, "seed", 0, "seed of the plan; default: a random one, which is printed")
-	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many machines")
-	flags.DurationVar(&cfg.Lease, "lease", time.Second, "how long leadership outlives its last heartbeat")
-	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; fast may overlap, and this shows it")
-	flags.DurationVar(&cfg.Duration, "duration", 0, "no fault begins later; 0: as long as the faults take")
-	flags.StringArrayVar(&only, "only", nil, "faults of this `kind` only; may be given several times")
-	flags.BoolVar(&cfg.KeepGoing, "keep-going", false, "continue with the next fault if something did not recover")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.Does(func(ctx context.Context) error {
-			cfg.Takeover = election.Takeover(takeover)
-			for _, k := range only {
-				cfg.Kinds = append(cfg.Kinds, chaos.Kind(k))
-			}
-			if !flags.Changed("seed") {
-				cfg.Seed = rand.Uint64N(1 << 31) //nolint:gosec // any number will do
-			}
-			return l.runChaos(ctx, cfg)
-		})(cmd, args)
-	}
-	return cmd
+` + kindList() + `
+
+With --sequencer:
+
+` + sequencerKinds()
 }
 
 func kindList() string {
@@ -87,22 +119,8 @@ func kindList() string {
 }
 
 func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
-	if err := cfg.Validate(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if l.DB != "" {
-		return cli.Usagef("chaos uses a private database and never yours: leave --db out")
-	}
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
-	}
-	if _, err := postmaster.Binaries(ctx); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	forgetDatabase()
-	cfg.Progress = l.Stdout
-	if l.JSON {
-		cfg.Progress = l.Stderr
+	if cfg.Program, cfg.Progress, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
+		return err
 	}
 	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
 	report, err := chaos.Run(ctx, cfg)

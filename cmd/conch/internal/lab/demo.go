@@ -15,7 +15,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 func (l lab) demo() *cobra.Command {
@@ -82,24 +81,11 @@ was seen. Ctrl-C ends it early, with the verdict.`,
 }
 
 func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error {
-	if err := cfg.Validate(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if l.DB != "" {
-		return cli.Usagef("demo uses a private database and never yours: leave --db out")
-	}
 	var err error
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
+	if cfg.Program, cfg.Progress, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
+		return err
 	}
-	if _, err := postmaster.Binaries(ctx); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	forgetDatabase()
-	cfg.Progress, cfg.Kinds = l.Stdout, l.Kinds
-	if l.JSON {
-		cfg.Progress = l.Stderr
-	}
+	cfg.Kinds = l.Kinds
 	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	if withChain {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {

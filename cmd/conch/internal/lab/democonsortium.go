@@ -5,7 +5,10 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +16,6 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
-	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
 // demoSequencer runs the demo of the sequencer, which has no use for some flags of the other one.
@@ -27,18 +29,13 @@ func (l lab) demoSequencer(ctx context.Context, cmd *cobra.Command, cfg consorti
 }
 
 func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
-	if err := cfg.Validate(); err != nil {
-		return cli.Usagef("%w", err)
-	}
-	if l.DB != "" {
-		return cli.Usagef("demo uses private databases and never yours: leave --db out")
+	command := "demo"
+	if cfg.Chaos != nil {
+		command = "chaos"
 	}
 	var err error
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
-	}
-	if _, err := postmaster.Binaries(ctx); err != nil {
-		return cli.Usagef("%w", err)
+	if cfg.Program, cfg.Progress, err = l.private(ctx, command, cfg.Validate()); err != nil {
+		return err
 	}
 	if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 		return cli.Usagef("%s is neither beside this program nor on the PATH, and contracts need a chain: \"make build\" in the source of conch makes both", devnode.Name)
@@ -48,17 +45,21 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 			return cli.Usagef("--logs: %w", err)
 		}
 	}
-	forgetDatabase()
-	cfg.Progress, cfg.Kinds = l.Stdout, l.Kinds
-	if l.JSON {
-		cfg.Progress = l.Stderr
-	}
+	cfg.Kinds = l.Kinds
 	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	verdict, err := consortium.Run(ctx, cfg)
+	fault := verdict.Fault()
+	if cfg.Chaos != nil { // whoever sees it fail wants to see it again
+		if err != nil {
+			err = fmt.Errorf("%w; see the plan again with: %s", err, cfg.Replay())
+		}
+		if fault != nil {
+			fault = fmt.Errorf("%w; see the plan again with: %s", fault, cfg.Replay())
+		}
+	}
 	if err != nil {
 		return err
 	}
-	fault := verdict.Fault()
 	if err := l.printConsortium(verdict, fault == nil); err != nil {
 		return err
 	}
@@ -79,10 +80,11 @@ func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
 		fmt.Sprintf("kills\t%d", v.Kills), fmt.Sprintf("pauses\t%d", v.Pauses), fmt.Sprintf("partitions\t%d", v.Partitions),
 		fmt.Sprintf("landed\t%d\ton the ledger, with those that issue notes", v.Landed),
 		fmt.Sprintf("twice\t%d", v.Twice), fmt.Sprintf("lost\t%d", v.Lost), fmt.Sprintf("untrue\t%d", v.Untrue),
+		fmt.Sprintf("denied\t%d\treverted, though nobody had ended it", v.Denied),
 		fmt.Sprintf("dispatch\t%s\tms from the kill of a coordinator to the next dispatch", v.Dispatch),
 		fmt.Sprintf("conserved\t%t", v.Conserved),
 	}
-	if err := l.Table("", rows); err != nil {
+	if err := l.Table("", append(rows, chaosRows(v)...)); err != nil {
 		return err
 	}
 	for _, violation := range v.Violations[:min(len(v.Violations), toldViolations)] {
@@ -95,4 +97,40 @@ func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
 	}
 	return l.Line("\nBy the ledger each of %d intents landed once, all else was reverted as it was told, no note was spent twice,\n"+
 		"and the notes hold what was issued.", v.Landed)
+}
+
+// chaosRows are those of what the demo does not do.
+func chaosRows(v auditor.Verdict) (rows []string) {
+	for _, k := range consortium.Kinds() {
+		if n, done := v.Faults[string(k)]; done {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%s", k, n, consortium.Describe(k)))
+		}
+	}
+	if v.Restores > 0 {
+		rows = append(rows,
+			fmt.Sprintf("forgotten\t%d\taccepted, and lost with %d restored databases", v.Forgotten, v.Restores),
+			fmt.Sprintf("again\t%d\tof those, asked for again and landed twice", v.Again),
+			fmt.Sprintf("taken back\t%d\ttold reverted, forgotten, and confirmed", v.TakenBack))
+	}
+	if a := v.Attack; a != nil {
+		rows = append(rows, fmt.Sprintf("attacks\t%d\t%s", sum(a.Sent), list(a.Sent)),
+			fmt.Sprintf("refused\t%d\t%s", sum(a.Refused), list(a.Refused)),
+			fmt.Sprintf("ahead\t%d\tof those, copies that were there before what landed", a.Ahead))
+	}
+	return rows
+}
+
+func sum(of map[string]int) (n int) {
+	for _, one := range of {
+		n += one
+	}
+	return n
+}
+
+func list(of map[string]int) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		all = append(all, fmt.Sprintf("%s %d", name, of[name]))
+	}
+	return strings.Join(all, ", ")
 }

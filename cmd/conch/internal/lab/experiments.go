@@ -2,9 +2,41 @@
 
 package lab
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+)
 
 // experiments returns the commands that need a private Postgres server.
 func (l lab) experiments() []*cobra.Command {
 	return []*cobra.Command{l.demo(), l.demoNode(), l.chaos(), l.chaosChild(), l.chaosStray(), l.bench(), l.benchHolder()}
+}
+
+// private prepares an experiment that starts its own servers, unless its configuration has a fault. It returns this
+// program's file, which the experiment starts again, and where its progress is printed.
+func (l lab) private(ctx context.Context, command string, fault error) (program string, progress io.Writer, err error) {
+	if fault != nil {
+		return "", nil, cli.Usagef("%w", fault)
+	}
+	if l.DB != "" {
+		return "", nil, cli.Usagef("%s uses private databases and never yours: leave --db out", command)
+	}
+	if program, err = os.Executable(); err != nil {
+		return "", nil, fmt.Errorf("finding this program's own file: %w", err)
+	}
+	if _, err := postmaster.Binaries(ctx); err != nil {
+		return "", nil, cli.Usagef("%w", err)
+	}
+	forgetDatabase()
+	if l.JSON {
+		return program, l.Stderr, nil
+	}
+	return program, l.Stdout, nil
 }

@@ -15,19 +15,13 @@ import (
 )
 
 func (l lab) sim() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "sim",
 		Short: "run the protocols in a simulated world, thousands of times faster than life",
 		Example: `  conch sim election --nodes 5 --seed 7
   conch sim sequencer --nodes 5 --seed 1
   conch sim election --runs 10000 --json`,
-		Args: cli.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("sim needs what to simulate, election, sequencer or gossip: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(l.simElection(), l.simSequencer(), l.simGossip())
-	return cmd
+	}, l.simElection(), l.simSequencer(), l.simGossip())
 }
 
 func (l lab) simElection() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/conchhq/conch/chain"
@@ -17,13 +18,34 @@ type Account struct {
 	ID        uint64 // of the chain
 	Address   chain.Account
 	Endpoints []string // their URLs, which may have secrets
-	// Accept has a call sent, in order and once for each key, by the node that leads the account. Without an error it
-	// is stored.
-	Accept func(ctx context.Context, key string, call chain.Call) error
+	Calls     Calls    // has calls sent by the node that leads the account
 	// Dial returns the connection to the chain, which all users in this process share, until release is called.
 	Dial func() (line chain.Chain, release func(), err error)
 	// Sign signs a hash. It is nil if the key is in an external signer, which signs transactions alone.
 	Sign func(hash [32]byte) ([]byte, error)
+}
+
+// Calls has calls sent from an account for another service. Their keys are not those of users, who can neither use nor
+// meet them. It is safe for concurrent use.
+type Calls interface { //nolint:interfacebloat // what becomes of a call, from its acceptance to its end
+	// Accept has a call sent, in order and once for each key, and returns its ID. Without an error it is stored. The key
+	// of a call that has ended names that one still.
+	Accept(ctx context.Context, key string, call chain.Call) (id string, err error)
+	// UnderWay returns the calls that Accept has taken, in any process, and that have not ended, the oldest first.
+	UnderWay(ctx context.Context) ([]Accepted, error)
+	// Lost reports whether a call has ended without an effect, and why.
+	Lost(ctx context.Context, id string) (is bool, why string, err error)
+	// Withdraw asks to take a call back. One without a nonce is never sent.
+	Withdraw(ctx context.Context, id string) error
+}
+
+// Accepted is a call that has not ended.
+type Accepted struct {
+	ID, Key  string
+	Call     chain.Call
+	Signed   bool   // it has a nonce, and bytes that may have left
+	Included bool   // it is in a block that is not final
+	Waits    string // what is in its way, empty if nothing is known to be
 }
 
 // Offers is a role's work (config.Role.Does) that keeps an account. So a service can look at the account of another one
@@ -49,8 +71,9 @@ var ErrNoAccount = errors.New("no [[accounts]] has that name")
 
 // Accounts is where services find them. It is safe for concurrent use.
 type Accounts struct {
-	mu   sync.Mutex
-	find func(name string) (Account, error)
+	mu       sync.Mutex
+	find     func(name string) (Account, error)
+	harmless []func(chain.Call) bool
 }
 
 // Offer is called once, by the service that keeps the accounts.
@@ -58,6 +81,21 @@ func (a *Accounts) Offer(find func(name string) (Account, error)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.find = find
+}
+
+// Excuse is called by a service whose calls do no harm when they are done twice: they are sent again if a restored database
+// has lost whether they were.
+func (a *Accounts) Excuse(harmless func(chain.Call) bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.harmless = append(a.harmless, harmless)
+}
+
+// Harmless reports whether some service says so of a call.
+func (a *Accounts) Harmless(call chain.Call) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.harmless, func(is func(chain.Call) bool) bool { return is(call) })
 }
 
 // Find returns the account with a name. The error is ErrNoAccount, or says what prevents its use.

@@ -49,6 +49,7 @@ type Node struct {
 	dir      *datadir.Dir
 	mint     *pgmint.Mint
 	services *services
+	board    *web.Board
 
 	asked           context.Context            // ends when the node is asked to end, by its caller or by a role
 	finish          context.CancelCauseFunc    // asks the node to end
@@ -137,7 +138,7 @@ func Run(ctx context.Context, o Options) error {
 
 // newNode makes a node that is asked to end when ctx ends.
 func newNode(ctx context.Context, o Options) *Node {
-	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log}
+	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log, board: web.NewBoard()}
 	n.cfg.Election.ID = n.id
 	n.latest = n.cfg
 	n.asked, n.finish = context.WithCancelCause(ctx)

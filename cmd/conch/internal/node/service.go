@@ -69,6 +69,7 @@ type Frame struct {
 	Go           func(f func())     // runs f in a goroutine that the node waits for; f must end with Over
 	Blocked      func(scope string) // counts an attempt that a shut gate refused (S17)
 	Accounts     *Accounts          // that one service keeps for all
+	Board        *web.Board         // what the services tell on /v1/events
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
@@ -99,7 +100,7 @@ func (n *Node) open() *services {
 	s := &services{byTable: map[string]Service{}}
 	frame := Frame{
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
-		Accounts: new(Accounts),
+		Accounts: new(Accounts), Board: n.board,
 	}
 	if !n.cfg.Node.Standalone {
 		frame.Database = &n.cfg.Database

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // standalone runs the roles of a standalone node (S18). Every gate is open without an election, and
@@ -112,14 +113,9 @@ func (s *standalone) supervise(ctx context.Context, one *standaloneRole, w Work)
 		if err != nil {
 			s.node.meters.Failed(one.role.Scope, err)
 		}
-		pause := pauses.After(time.Since(began))
-		s.node.log.Warn("the role has ended and will be restarted", slog.String("scope", one.role.Scope), slog.Any("error", err), slog.Duration("in", pause))
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-		}
+		wait := pauses.After(time.Since(began))
+		s.node.log.Warn("the role has ended and will be restarted", slog.String("scope", one.role.Scope), slog.Any("error", err), slog.Duration("in", wait))
+		_ = pause.For(ctx, wait)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -38,6 +39,28 @@ func ReadJSON(r *http.Request, v any) error {
 		return Failf(http.StatusBadRequest, "the body is not what is documented: %v", err)
 	}
 	return nil
+}
+
+const maxKey = 200 // bytes of an idempotency key
+
+// CheckKey refuses an idempotency key that could be taken for another one.
+func CheckKey(key string) error {
+	switch {
+	case len(key) > maxKey || strings.ContainsRune(key, 0):
+		return &FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
+	case strings.ContainsRune(key, utf8.RuneError): // different keys may have been decoded to this one
+		return &FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
+	default:
+		return nil
+	}
+}
+
+// Accepted answers that something is stored and will be carried out: with its ID, and its path.
+func Accepted(w http.ResponseWriter, path, id string) error {
+	w.Header().Set("Location", path+"/"+id)
+	return Answer(w, http.StatusAccepted, struct {
+		ID string `json:"id"`
+	}{id})
 }
 
 func decode(body []byte, v any) error {

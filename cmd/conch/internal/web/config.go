@@ -50,6 +50,8 @@ type Config struct {
 	Metrics http.Handler
 	// Routes are those of the node's services. The site has its own besides.
 	Routes []Route
+	// Board has what services tell on /v1/events; may be nil.
+	Board *Board
 	// OpenAPI documents Routes, one part for each service; see [Document].
 	OpenAPI []string
 	// Tokens may be nil or empty. Then every caller may do everything; see [CheckListen].
@@ -71,6 +73,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Status == nil {
 		c.Status = func(string) (election.Status, bool) { return election.Status{}, false }
+	}
+	if c.Board == nil {
+		c.Board = NewBoard()
 	}
 	if c.Clock == nil {
 		c.Clock = fence.Boottime

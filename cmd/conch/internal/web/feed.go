@@ -64,42 +64,45 @@ func (f *feed) close() {
 	f.running.Wait()
 }
 
-// join adds a listener, which gets every event recorded after join has returned. If after is
-// the last id that its client saw, missed has the events since; gap reports that more may exist.
-func (f *feed) join(ctx context.Context, scope string, after int64) (l *listener, missed []pgops.Event, gap bool, err error) {
+// join adds a listener, which gets every event recorded after join has returned. If its client resumes, after is the last
+// id that it saw: missed has the events since, and gap reports that more may exist. The listener begins after the event at.
+func (f *feed) join(ctx context.Context, scope string, resumes bool, after int64) (l *listener, missed []pgops.Event, gap bool, at int64, err error) {
 	p := f.start()
 	if p == nil {
-		return nil, nil, false, isEnding()
+		return nil, nil, false, 0, isEnding()
 	}
 	select {
 	case <-p.ready:
 	case <-ctx.Done():
-		return nil, nil, false, context.Cause(ctx)
+		return nil, nil, false, 0, context.Cause(ctx)
 	}
 	if p.err != nil {
-		return nil, nil, false, p.err
+		return nil, nil, false, 0, p.err
 	}
 	l = &listener{scope: scope, events: make(chan *pgops.Event, feedQueue)}
 	f.mu.Lock()
 	if f.closed {
 		f.mu.Unlock()
-		return nil, nil, false, isEnding()
+		return nil, nil, false, 0, isEnding()
 	}
 	f.listeners[l] = struct{}{}
-	at := slices.IndexFunc(p.ring, func(e pgops.Event) bool { return e.ID == after })
-	if at >= 0 {
+	known := slices.IndexFunc(p.ring, func(e pgops.Event) bool { return resumes && e.ID == after })
+	if at = p.newest; len(p.ring) > 0 {
+		at = p.ring[len(p.ring)-1].ID
+	}
+	if known >= 0 {
 		// In the order in which they were passed on, which is the one that the client knows:
 		// ids may become visible in another order than they were drawn.
-		missed = slices.Clone(p.ring[at+1:])
+		missed = slices.Clone(p.ring[known+1:])
 	}
 	f.mu.Unlock()
-	if after > 0 && at < 0 {
+	if resumes && known < 0 {
 		if missed, gap, err = f.since(ctx, after); err != nil {
 			f.leave(l)
-			return nil, nil, false, err
+			return nil, nil, false, 0, err
 		}
 	}
-	return l, slices.DeleteFunc(missed, func(e pgops.Event) bool { return scope != "" && e.Scope != scope }), gap, nil
+	return l, slices.DeleteFunc(missed, func(e pgops.Event) bool { return scope != "" && e.Scope != scope }), gap, at, nil
 }
 
 // since reads the events after an id; gap reports that there may be more than it reads.

@@ -12,10 +12,11 @@ var openAPI string
 
 // places matches the lines of openapi.yaml that parts replace.
 var places = map[string]*regexp.Regexp{
-	"paths":      regexp.MustCompile(`(?m)^ *# paths of services\n`),
-	"parameters": regexp.MustCompile(`(?m)^ *# parameters of services\n`),
-	"responses":  regexp.MustCompile(`(?m)^ *# responses of services\n`),
-	"schemas":    regexp.MustCompile(`(?m)^ *# schemas of services\n`),
+	"paths":            regexp.MustCompile(`(?m)^ *# paths of services\n`),
+	"event parameters": regexp.MustCompile(`(?m)^ *# event parameters of services\n`),
+	"parameters":       regexp.MustCompile(`(?m)^ *# parameters of services\n`),
+	"responses":        regexp.MustCompile(`(?m)^ *# responses of services\n`),
+	"schemas":          regexp.MustCompile(`(?m)^ *# schemas of services\n`),
 }
 
 // Document returns openapi.yaml with the parts of services. A part has sections, each below a

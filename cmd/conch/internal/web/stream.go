@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/election/pgops"
@@ -16,10 +15,15 @@ const (
 	streamPatience = 10 * time.Second // how long a client may take to read a piece
 )
 
-// getEvents streams new events as server-sent events with their ids in the history. A client
-// that reconnects with Last-Event-ID gets what it missed.
+// getEvents streams new events as server-sent events: those of the history, and notices of services. A client that
+// reconnects with Last-Event-ID gets what it missed. A query selects a scope of the history, or a subject of notices, or
+// both; without one a stream has all.
 func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 	scope, err := scopeQuery(r)
+	if err != nil {
+		return err
+	}
+	named, check, err := s.cfg.Board.choose(r.URL.Query())
 	if err != nil {
 		return err
 	}
@@ -27,10 +31,11 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Type", eventStream)
 		return nil
 	}
-	var after int64
+	t := tail{scope: scope, choice: named, check: check, history: scope != "" || named.kind == "", notices: named.kind != "" || scope == ""}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if after, err = strconv.ParseInt(last, 10, 64); err != nil || after < 0 {
-			return Failf(http.StatusBadRequest, "Last-Event-ID = %q is no id of an event", last)
+		t.resumes = true
+		if t.after, err = parsePlace(last); err != nil {
+			return err
 		}
 	}
 	select {
@@ -40,31 +45,30 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return Failf(http.StatusServiceUnavailable, "%d event streams are open, and no more are served", cap(s.streams)).
 			Named("too-many-streams", "Too many event streams").RetryAfter(5)
 	}
-	l, missed, gap, err := s.feed.join(r.Context(), scope, after)
+	leave, err := s.attach(r, &t)
 	if err != nil {
 		return err
 	}
-	defer s.feed.leave(l)
-	s.stream(newStream(w), r, l, missed, gap)
+	defer leave()
+	s.stream(newStream(w), r, &t)
 	return nil
 }
 
 // stream writes events until the client, the listener or the site ends, or a write fails.
-func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.Event, gap bool) {
+func (s *Site) stream(out *stream, r *http.Request, t *tail) {
 	defer out.bound() // for the end, which net/http writes
-	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
-	if gap {
-		out.text("event: gap\ndata: {}\n\n")
+	told := s.begin(out, t)
+	var events <-chan *pgops.Event
+	var notices <-chan posted
+	if t.history {
+		events = t.events.events
 	}
-	told := map[int64]bool{} // ids of missed events, which may be in the queue as well
-	for _, e := range missed {
-		told[e.ID] = true
-		out.event(e)
+	if t.notices {
+		notices = t.told.notices
 	}
-	out.flush()
 	alive := time.NewTicker(s.cfg.KeepAlive)
 	defer alive.Stop()
-	for out.err == nil {
+	for out.err == nil && !out.over {
 		select {
 		case <-r.Context().Done():
 			return
@@ -72,13 +76,18 @@ func (s *Site) stream(out *stream, r *http.Request, l *listener, missed []pgops.
 			out.text(": ending\n\n")
 			out.flush()
 			return
-		case e, ok := <-l.events:
+		case e, ok := <-events:
 			if !ok {
 				return // it fell behind, or the feed has ended
 			}
 			if !told[e.ID] {
 				out.event(*e)
 			}
+		case n, ok := <-notices:
+			if !ok {
+				return // it fell behind
+			}
+			out.notice(n, t.choice)
 		case <-alive.C:
 			if _, err := s.admit(r, ToRead); err != nil {
 				return // its token was revoked
@@ -94,6 +103,8 @@ type stream struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	err     error // the first error; nothing is written after it
+	at      place // of the last event
+	over    bool  // there will be no more of what was selected
 }
 
 func newStream(w http.ResponseWriter) *stream {
@@ -118,7 +129,28 @@ func (out *stream) event(e pgops.Event) {
 		out.err = err
 		return
 	}
-	out.text(fmt.Sprintf("id: %d\ndata: %s\n\n", e.ID, data))
+	out.at.history = e.ID
+	out.text(fmt.Sprintf("id: %s\ndata: %s\n\n", out.at, data))
+}
+
+func (out *stream) notice(n posted, c choice) {
+	event, data, err := n.shown()
+	if err != nil {
+		out.err = err
+		return
+	}
+	out.at.run, out.at.notice = n.run, n.number
+	out.text(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", out.at, event, data))
+	out.over = n.Ends && c.kind != ""
+}
+
+func (out *stream) gap(g gapOf) {
+	data, err := json.Marshal(g)
+	if err != nil {
+		out.err = err
+		return
+	}
+	out.text(fmt.Sprintf("event: gap\ndata: %s\n\n", data))
 }
 
 func (out *stream) flush() {

@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// request checks that each acknowledgement was kept, and that a key stands for one transaction.
+// request checks that each acknowledgement was kept, and that a key stands for one transaction. Only a restore may take one
+// away: what was acknowledged after the database was saved.
 func (j *judge) request(q Request) {
-	if len(q.IDs) > 1 {
-		j.verdict.Twice++
-		j.fault("%s was acknowledged as %v", j.name(intent{q.Owner, q.Key}), q.IDs)
-	}
-	for _, id := range q.IDs {
-		in := intent{q.Owner, id}
-		switch t, known := j.told[in]; {
+	var kept []string
+	for _, a := range q.Acks {
+		in := intent{q.Owner, a.ID}
+		t, known := j.told[in]
+		switch {
+		case !known && j.undone(q.Owner, a.At):
+			j.forget(in, q, a)
 		case !known:
 			j.verdict.Accepted++
 			j.verdict.Lost++
@@ -23,6 +24,13 @@ func (j *judge) request(q Request) {
 			j.verdict.Lost++
 			j.fault("%s was acknowledged to the key %s for %s, and its node has the key %s and %s", j.name(in), q.Key, q.Payload, t.Key, t.Payload)
 		}
+		if known {
+			kept = append(kept, a.ID)
+		}
+	}
+	if len(kept) > 1 {
+		j.verdict.Twice++
+		j.fault("%s was acknowledged as %v", j.name(intent{q.Owner, q.Key}), kept)
 	}
 }
 
@@ -35,7 +43,11 @@ func (j *judge) tell(t Told) {
 		j.verdict.Untrue++
 		j.fault(format, args...)
 	}
-	if t.First != "" && t.First != t.Fate {
+	switch {
+	case t.First == "" || t.First == t.Fate:
+	case t.First == reverted && t.Fate == confirmed && j.undone(t.Owner, t.FirstAt):
+		j.verdict.TakenBack++ // the row that said so was lost, and a grant of that time has landed
+	default:
 		untrue("%s was told %s and is %s now", j.name(in), t.First, t.Fate)
 	}
 	switch t.Fate {
@@ -52,6 +64,10 @@ func (j *judge) tell(t Told) {
 		if landed {
 			untrue("%s was told reverted, and has landed in block %d", j.name(in), e.Block)
 		}
+		if j.needless(t) {
+			j.verdict.Denied++
+			j.fault("%s was told reverted, and its customer has not ended it: %s", j.name(in), t.Payload)
+		}
 	default:
 		j.verdict.Lost++
 		j.fault("%s has not ended: it is %s", j.name(in), t.Fate)
@@ -65,6 +81,16 @@ func (j *judge) tell(t Told) {
 func payloadHash(payload string) string {
 	h := sha256.Sum256([]byte("conch payload" + payload))
 	return "0x" + hex.EncodeToString(h[:])
+}
+
+// needless reports whether nobody wanted the end of a transaction. Money never runs out, so that it could be carried out.
+func (j *judge) needless(t Told) bool {
+	for _, q := range j.Requests {
+		if q.Owner == t.Owner && q.Key == t.Key {
+			return !q.Ends
+		}
+	}
+	return false
 }
 
 // strangers looks for what has landed and nobody has asked for.
@@ -84,9 +110,10 @@ func (j *judge) strangers() {
 	for _, in := range landed {
 		t, known := j.told[in]
 		if !known {
-			j.fault("%s has landed in block %d, and its node does not know it", j.name(in), j.landed[in].Block)
+			j.unlisted(in)
 			continue
 		}
+		j.payloads[in] = t.Payload
 		key := t.Owner + " " + t.Key
 		if !slices.Contains(asked[key], t.Payload) {
 			j.fault("%s has landed in block %d, and nobody has asked for it: %s", j.name(in), j.landed[in].Block, t.Payload)

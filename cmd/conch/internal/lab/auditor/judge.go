@@ -13,10 +13,11 @@ import (
 func Judge(r Record) Verdict {
 	j := &judge{
 		Record: r, landed: map[intent]Entry{}, ended: map[intent]int{}, told: map[intent]Told{},
-		created: map[string]string{}, spent: map[string]bool{},
+		created: map[string]string{}, spent: map[string]bool{}, forgotten: map[intent]Request{}, payloads: map[intent]string{},
 	}
 	j.verdict = Verdict{
-		Kills: r.Kills, Pauses: r.Pauses, Partitions: r.Partitions, Dispatch: evidence.SpreadOf(r.Dispatches), Violations: []string{},
+		Kills: r.Kills, Pauses: r.Pauses, Partitions: r.Partitions, Dispatch: evidence.SpreadOf(r.Dispatches), Faults: r.Faults,
+		Restores: len(r.Restores), Violations: []string{},
 	}
 	for _, t := range r.Told {
 		j.told[intent{t.Owner, t.ID}] = t
@@ -34,6 +35,8 @@ func Judge(r Record) Verdict {
 	}
 	j.strangers()
 	j.money()
+	j.stalls()
+	j.attack()
 	return j.verdict
 }
 
@@ -47,6 +50,10 @@ type judge struct {
 	told    map[intent]Told   // by their nodes
 	created map[string]string // commitments of all states, by state
 	spent   map[string]bool
+
+	forgotten map[intent]Request // that were acknowledged, and that a restore has taken from their nodes
+	payloads  map[intent]string  // of what has landed
+
 	verdict Verdict
 }
 

@@ -16,7 +16,7 @@ func TestAWholeRecordIsFoundWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(v)
-	const want = `{"accepted":4,"confirmed":2,"reverted":2,"kills":1,"pauses":2,"partitions":3,"landed":2,"twice":0,"lost":0,"untrue":0,` +
+	const want = `{"accepted":4,"confirmed":2,"reverted":2,"kills":1,"pauses":2,"partitions":3,"landed":2,"twice":0,"lost":0,"untrue":0,"denied":0,` +
 		`"dispatch_ms":{"p50":500,"p99":500,"max":500},"conserved":true,"violations":[]}`
 	if err != nil || string(got) != want {
 		t.Errorf("the verdict is %s, %v; want %s", got, err, want)
@@ -74,7 +74,8 @@ var spoilings = []spoiling{
 	{"the contract keeps a spent state", func(r *auditor.Record) { r.Ledger.Unspent["0x51"] = true }, "0x51 is spent by the entries: true, and unspent by the contract: true", uncounted},
 	{"the contract loses a state", func(r *auditor.Record) { r.Ledger.Unspent["0x52"] = false }, "0x52 is spent by the entries: false", uncounted},
 	{"the contract has a state of nowhere", func(r *auditor.Record) { r.Ledger.Unspent["0x77"] = true }, "0x77 is unspent, and nothing that landed", uncounted},
-	{"a key has two transactions", func(r *auditor.Record) { r.Requests[2].IDs = []string{"02", "03"} }, "acknowledged as [02 03]", twice},
+	{"a key has two transactions", func(r *auditor.Record) { r.Requests[2].Acks = acks("02", "03") }, "acknowledged as [02 03]", twice},
+	{"nobody has ended it", func(r *auditor.Record) { r.Requests[2].Ends = false }, "bank 02 was told reverted, and its customer has not ended it", func(v auditor.Verdict) bool { return v.Denied == 1 }},
 	{"a key lands under two numbers", func(r *auditor.Record) {
 		r.Told = append(r.Told, auditor.Told{Owner: bank, ID: "04", Key: "k1", Payload: issue, Fate: "confirmed", Attempt: "0xe4"})
 		r.Ledger.Entries = append(r.Ledger.Entries, auditor.Entry{Event: auditor.Landed, Owner: bank, Sequence: "04", Payload: asked(issue), Attempt: "0xe4", Block: 9, Sender: bank})

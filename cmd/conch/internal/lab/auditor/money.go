@@ -109,7 +109,7 @@ func (j *judge) owed() purses {
 				Amount uint64
 			}
 		}
-		if json.Unmarshal([]byte(j.told[in].Payload), &asked) != nil {
+		if json.Unmarshal([]byte(j.payloads[in]), &asked) != nil {
 			continue // what nobody has asked for is a violation already
 		}
 		if asked.Issue != nil {

@@ -13,6 +13,28 @@ type Record struct {
 	// What was done to the nodes.
 	Kills, Pauses, Partitions int
 	Dispatches                []time.Duration // from a kill of a coordinator to the next dispatch
+	Faults                    map[string]int  // whatever else was done, by its name
+	Restores                  []Restore
+	Held                      []Held
+	Attack                    Attack
+}
+
+// Restore is a database that was put back. What its node has stored in between is forgotten.
+type Restore struct {
+	Owner       string    // account of the node's organisation
+	Saved, Back time.Time // the node was dead at both
+}
+
+// Held is a node whose endpoint of the chain has shown an old head for a while.
+type Held struct {
+	Owner    string
+	From, To uint64 // the old head, and the chain's own when the endpoint was let go
+}
+
+// Attack is what an attacker has sent to the contract.
+type Attack struct {
+	Accounts map[string]string // the kind of attack that each of its accounts is for
+	Sent     map[string]int    // transactions that the chain has accepted, by their kinds
 }
 
 // Contract is what the organisations have agreed on.
@@ -28,7 +50,16 @@ type Request struct {
 	Owner   string // account of the node's organisation
 	Key     string
 	Payload string
-	IDs     []string // of each acknowledgement
+	Ends    bool // the customer may have ended it, by a cancellation or a deadline
+	Acks    []Ack
+}
+
+// Ack is an answer that names a transaction. The same ID is kept once.
+type Ack struct {
+	ID      string
+	At      time.Time
+	First   string // the first end that the node told of it; empty: none
+	FirstAt time.Time
 }
 
 // Told is a transaction as its node lists it.
@@ -41,6 +72,7 @@ type Told struct {
 	Attempt string // that was confirmed
 	Block   uint64 // that has the attempt, or a later one that proved it; 0: the node does not say
 	First   string // the first end that the node told of; empty: it was not asked before the end
+	FirstAt time.Time
 }
 
 // The fates of a transaction.
@@ -77,6 +109,7 @@ type Entry struct {
 	Outputs  []Output
 	Block    uint64
 	Sender   string // account
+	Reason   uint64 // by which a skipped entry was refused, in the order of the contract
 }
 
 // Output is a state that an entry creates.

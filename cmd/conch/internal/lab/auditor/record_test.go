@@ -54,6 +54,19 @@ func note(node, state, purse string, amount int) (auditor.Opening, auditor.Outpu
 	return o, auditor.Output{State: state, Commitment: "0x" + hex.EncodeToString(h[:])}
 }
 
+// at is an instant of the run, in seconds.
+func at(seconds int) time.Time { return time.Unix(1_000_000+int64(seconds), 0) }
+
+// acks are acknowledgements; the nth digits are acknowledged n seconds after the beginning.
+func acks(ids ...string) (all []auditor.Ack) {
+	for _, id := range ids {
+		var n int
+		_, _ = fmt.Sscan(id, &n)
+		all = append(all, auditor.Ack{ID: id, At: at(n)})
+	}
+	return all
+}
+
 // whole returns a record without faults: the bank has issued a note of 10, north has paid 4 of it after an attempt that
 // was skipped, a payment of the bank was cancelled on the ledger and another never left. Each test spoils one thing.
 func whole(t *testing.T) auditor.Record {
@@ -66,10 +79,10 @@ func whole(t *testing.T) auditor.Record {
 	return auditor.Record{
 		Contract: auditor.Contract{Members: []string{bank, north}, Needed: 1, Names: map[string]string{bank: "bank", north: "north"}, Nodes: []string{"bank", "north"}},
 		Requests: []auditor.Request{
-			{Owner: bank, Key: "k1", Payload: issue, IDs: []string{"01"}},
-			{Owner: north, Key: "k1", Payload: pay, IDs: []string{"01"}},
-			{Owner: bank, Key: "k2", Payload: wish, IDs: []string{"02"}},
-			{Owner: bank, Key: "k3", Payload: wish, IDs: []string{"03"}},
+			{Owner: bank, Key: "k1", Payload: issue, Acks: acks("01")},
+			{Owner: north, Key: "k1", Payload: pay, Acks: acks("01")},
+			{Owner: bank, Key: "k2", Payload: wish, Ends: true, Acks: acks("02")},
+			{Owner: bank, Key: "k3", Payload: wish, Ends: true, Acks: acks("03")},
 			{Owner: bank, Key: "k4", Payload: unsaid}, // nobody has acknowledged it
 		},
 		Told: []auditor.Told{

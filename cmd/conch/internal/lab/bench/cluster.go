@@ -207,7 +207,12 @@ func until(ctx context.Context, what string, done func() (bool, error)) error {
 
 // every polls at the given pace.
 func every(ctx context.Context, pace time.Duration, what string, done func() (bool, error)) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
+	return within(ctx, patience, pace, what, done)
+}
+
+// within polls for as long as that.
+func within(ctx context.Context, most, pace time.Duration, what string, done func() (bool, error)) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not come in %s", most))
 	defer cancel()
 	tick := time.NewTicker(pace)
 	defer tick.Stop()

@@ -51,6 +51,11 @@ type amounts struct {
 	paying, living          time.Duration // of users, and of those beside a dead one
 	strikes                 int           // coordinators stopped
 	contracts, busy         int           // of one node, and those in which something happens
+	parties                 int           // most organisations of a contract whose payments land
+	payers                  int           // users of such a contract
+	payments, landings      int           // of those users, per round, and pairs of rounds
+	restful, deaths         int           // payments at rest, and coordinators killed
+	committees              []int         // of which messages are counted
 }
 
 func (c Config) amounts() amounts {
@@ -61,6 +66,7 @@ func (c Config) amounts() amounts {
 			intents: 600, sendings: 1, singles: 5, failovers: 1, finished: 2000, accounts: 50,
 			files: 20, filings: 1, smallFiles: 60,
 			users: 50, payRounds: 1, paying: 200 * time.Millisecond, living: 2 * time.Second, strikes: 1, contracts: 500, busy: 5,
+			parties: 2, payers: 10, payments: 100, landings: 1, restful: 3, deaths: 1, committees: []int{2, 3},
 		}
 	}
 	return amounts{
@@ -69,6 +75,7 @@ func (c Config) amounts() amounts {
 		intents: 20_000, sendings: 4, singles: 200, failovers: 10, finished: 1_000_000, accounts: 1000,
 		files: 50, filings: 6, smallFiles: 3000,
 		users: 1000, payRounds: 2, paying: 4 * time.Second, living: 10 * time.Second, strikes: 10, contracts: 10_000, busy: 100,
+		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
 	}
 }
 

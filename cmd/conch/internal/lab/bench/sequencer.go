@@ -4,6 +4,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,14 +15,28 @@ import (
 )
 
 // sequenced measures a node of a private contract: how many payments it brings through, alone, beside a dead sender and
-// after a coordinator's death, and what contracts cost in which nothing happens.
+// after a coordinator's death, and what contracts cost in which nothing happens. Then it measures real nodes on a chain.
 func sequenced(ctx context.Context, cfg Config) (r Report, err error) {
-	for _, part := range []func(context.Context, Config, *Report) error{rates, besideTheDead, struck, idleContracts} {
+	for _, part := range []func(context.Context, Config, *Report) error{rates, besideTheDead, struck, idleContracts, onChain} {
 		if err := part(ctx, cfg, &r); err != nil {
 			return r, err
 		}
 	}
 	return r, nil
+}
+
+// onChain measures real nodes, with databases and a chain.
+func onChain(ctx context.Context, cfg Config, r *Report) (err error) {
+	s, err := openSite(ctx, cfg)
+	defer func() { err = errors.Join(err, s.clear()) }()
+	if err != nil {
+		return err
+	}
+	cfg.Say("sequencer: real nodes, on %s; a private chain makes a block every %s", s.about(ctx), chainTime)
+	if err := landed(ctx, cfg, s, r); err != nil {
+		return err
+	}
+	return committees(ctx, cfg, s, r)
 }
 
 // rates measures payments per second. The ceiling, in turn with it, is the signatures alone that a payment costs the node,

@@ -16,6 +16,9 @@ import (
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
+// sessionsMost is how many connections the server has room for: ten nodes of a contract have some dozens each.
+const sessionsMost = 400
+
 type site struct {
 	url   string
 	dir   string
@@ -91,7 +94,7 @@ func startOn(ctx context.Context, settings map[string]string) (server *postmaste
 		if dir, err = os.MkdirTemp(under, "conch-bench-data-"); err != nil {
 			continue
 		}
-		server, err = postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: 100, Settings: settings})
+		server, err = postmaster.Start(ctx, postmaster.Config{Dir: dir, Fsync: true, MaxConnections: sessionsMost, Settings: settings})
 		if err == nil {
 			return server, nil
 		}

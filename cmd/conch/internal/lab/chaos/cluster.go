@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
@@ -34,7 +35,7 @@ type ClusterConfig struct {
 	Lease    time.Duration
 	Takeover election.Takeover // default strict
 	Children bool              // each machine also has a conch run
-	Clock    *Clock            // nil: the machine's clock
+	Clock    *skew.Clock       // nil: the machine's clock
 }
 
 // Cluster is a private server with machines around it, each behind its own proxy.
@@ -71,7 +72,7 @@ func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 		c.cfg.Takeover = election.Strict
 	}
 	var err error
-	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: true, Settings: settings, Env: cfg.Clock.env()}); err != nil {
+	if c.Server, err = postmaster.Start(ctx, postmaster.Config{Fsync: true, Settings: settings, Env: cfg.Clock.Env()}); err != nil {
 		return c, err
 	}
 	c.URL = c.Server.URL("postgres")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -29,7 +30,7 @@ const (
 type nemesis struct {
 	*Cluster
 	cfg      Config
-	clock    *Clock
+	clock    *skew.Clock
 	w        *witness
 	view     *view
 	observer *pgops.Observer

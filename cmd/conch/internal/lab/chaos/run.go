@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
@@ -82,7 +83,7 @@ func (n *nemesis) prepareClock(ctx context.Context) {
 		return
 	}
 	var err error
-	if n.clock, err = NewClock(ctx); err != nil {
+	if n.clock, err = skew.New(ctx); err != nil {
 		n.leaveOut(err)
 	}
 }
@@ -92,7 +93,7 @@ func (n *nemesis) tryClock(ctx context.Context) {
 	if n.clock == nil {
 		return
 	}
-	if err := n.clock.works(ctx, n.URL); err != nil {
+	if err := obeys(ctx, n.URL, n.clock); err != nil {
 		n.leaveOut(err)
 	}
 }

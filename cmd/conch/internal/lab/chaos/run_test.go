@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
@@ -162,13 +163,13 @@ func TestAProcessThatEndsUnexpectedly(t *testing.T) {
 func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
-	clock, err := NewClock(t.Context())
+	clock, err := skew.New(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = clock.Remove() })
 	x := begin(t, ClusterConfig{Clock: clock})
-	if err := clock.works(x.ctx, x.URL); err != nil {
+	if err := obeys(x.ctx, x.URL, clock); err != nil {
 		t.Fatal(err)
 	}
 	x.epoch = 0

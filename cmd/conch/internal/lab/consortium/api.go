@@ -17,6 +17,9 @@ import (
 // answerMost is how long a customer waits for an answer before it asks again.
 const answerMost = 5 * time.Second
 
+// mostIdle is how many connections to a node are kept for the next requests.
+const mostIdle = 64
+
 // api is the HTTP API of one node, wherever it is at the time.
 type api struct {
 	base   string
@@ -30,7 +33,7 @@ func newAPI(listen string) *api {
 		a.base = "http://localhost"
 		a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
-		}}
+		}, MaxIdleConnsPerHost: mostIdle}
 		return a
 	}
 	a.client.Transport = &http.Transport{}
@@ -123,6 +126,21 @@ type status struct {
 	Final       uint64 `json:"final"`
 	Coordinator string `json:"coordinator"`
 	Missing     int    `json:"missing"`
+}
+
+// clock returns by how much the clock of the node's process is off, to the second: each answer has its time.
+func (a *api) clock(ctx context.Context) (time.Duration, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/v1/contracts", nil)
+	if err != nil {
+		return 0, err
+	}
+	answer, err := a.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	_ = answer.Body.Close()
+	at, err := http.ParseTime(answer.Header.Get("Date"))
+	return time.Until(at), err
 }
 
 func (a *api) status(ctx context.Context, contract string) (s status, err error) {

@@ -6,6 +6,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
@@ -15,13 +17,17 @@ import (
 // Run runs the organisations and judges what became of their payments. If ctx ends first, it stops early and judges what
 // has happened so far. The error is about the run itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
-	s := &site{cfg: cfg}
+	s := &site{cfg: cfg, terms: cfg.terms()}
 	defer func() { err = errors.Join(err, s.clear()) }()
 	show := cfg.screen()
 	if err := s.prepare(ctx, show.Say); err != nil {
 		return v, err
 	}
-	sup := &supervisor{site: s, screen: show}
+	sup := &supervisor{site: s, screen: show, counted: map[string]int{}}
+	if cfg.Chaos != nil {
+		sup.plan = Plan(cfg.Chaos.Seed, cfg.Chaos.Faults)
+		show.Say("%d faults of seed %d; again with: %s", cfg.Chaos.Faults, cfg.Chaos.Seed, cfg.Replay())
+	}
 	for i, o := range s.all {
 		sup.customers = append(sup.customers, newCustomers(o, i, s.contract))
 	}
@@ -53,6 +59,10 @@ func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) 
 	r = auditor.Record{
 		Contract: auditor.Contract{Needed: needed, Names: map[string]string{}},
 		Kills:    s.kills, Pauses: s.pauses, Partitions: s.partitions, Dispatches: s.dispatches,
+		Restores: s.restores, Held: s.holds,
+	}
+	if s.cfg.Chaos != nil {
+		r.Faults = s.counted
 	}
 	var senders []string
 	for i, o := range s.all {
@@ -60,7 +70,7 @@ func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) 
 		r.Contract.Names[o.account] = o.name
 		senders = append(senders, o.account)
 		c := s.customers[i]
-		r.Requests = append(r.Requests, c.requests...) // nobody asks any more
+		r.Requests = append(r.Requests, c.asked()...)
 		told, err := c.told(ctx)
 		if err != nil {
 			return r, fmt.Errorf("%s does not tell what became of its transactions: %w%s", o.name, err, o.lastWords())
@@ -68,6 +78,10 @@ func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) 
 		r.Told = append(r.Told, told...)
 	}
 	s.endAll(teardown)
+	if s.bandit != nil {
+		r.Attack = s.bandit.Attack()
+		senders = append(senders, slices.Collect(maps.Keys(r.Attack.Accounts))...)
+	}
 	for _, o := range s.all {
 		known, err := openings(ctx, o, s.contract)
 		if err != nil {

@@ -67,7 +67,7 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 		return http.StatusAccepted, map[string]string{"id": fmt.Sprint("id ", asked)}
 	})
 	c.request(bounded(t), "k", c.payload(0), 0, false)
-	if len(c.requests) != 1 || len(c.requests[0].IDs) != 1 || c.requests[0].IDs[0] != "id 3" || c.refused != nil {
+	if len(c.requests) != 1 || len(c.requests[0].Acks) != 1 || c.requests[0].Acks[0].ID != "id 3" || c.refused != nil {
 		t.Errorf("got the requests %+v, refused %v; want one with the ID of the third answer", c.requests, c.refused)
 	}
 	if c.settled() {
@@ -79,8 +79,8 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 	}
 	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "confirmed"}})
 	c.take(bounded(t), []transaction{{ID: "id 3", Key: "k", Fate: "reverted"}})
-	if !c.settled() || c.first["id 3"] != "confirmed" {
-		t.Errorf("the first end is %q, want the one that was told first", c.first["id 3"])
+	if !c.settled() || c.first["id 3"].fate != "confirmed" {
+		t.Errorf("the first end is %q, want the one that was told first", c.first["id 3"].fate)
 	}
 }
 
@@ -207,11 +207,11 @@ func TestTheVictimIsTheCoordinator(t *testing.T) {
 	if o := s.victim(); o == nil || o.name != "west" {
 		t.Errorf("the victim is %v, want the coordinator", o)
 	}
-	s.faults = kinds
+	s.next.Other = true
 	if o := s.victim(); o == nil || o.name != "bank" {
 		t.Errorf("in the second round the victim is %v, want the one after it", o)
 	}
-	s.faults = 0
+	s.next.Other = false
 	s.customers[4].status.Coordinator = "east" // it is furthest
 	if o := s.victim(); o == nil || o.name != "east" {
 		t.Errorf("the victim is %v, want the coordinator by the node that is furthest", o)
@@ -254,3 +254,39 @@ func TestTheTableShowsEachNode(t *testing.T) {
 }
 
 func (s *supervisor) process(at int, do func(*process)) { do(s.all[at].process) }
+
+// Q5: who restores a database asks again for what was acknowledged since the copy, under the same keys. A request is over
+// when the last of its transactions is: the node has forgotten the one before.
+func TestARestoreIsFollowedByTheSameRequests(t *testing.T) {
+	t.Parallel()
+	asked := map[string]int{}
+	c := asking(t, func(_, _, body string) (int, any) {
+		var q struct {
+			Key      string `json:"idempotency_key"`
+			Deadline uint64
+		}
+		if err := json.Unmarshal([]byte(body), &q); err != nil || q.Deadline != 99 {
+			t.Errorf("asked for %s, want the same deadline", body)
+		}
+		asked[q.Key]++
+		return http.StatusAccepted, map[string]string{"id": fmt.Sprint(q.Key, " ", asked[q.Key])}
+	})
+	c.request(bounded(t), "old", c.payload(0), 99, false)
+	c.take(bounded(t), []transaction{{ID: "old 1", Key: "old", Fate: "confirmed"}})
+	since := time.Now()
+	c.request(bounded(t), "new", c.payload(1), 99, false)
+	c.take(bounded(t), []transaction{{ID: "new 1", Key: "new", Fate: "confirmed"}})
+	if !c.settled() {
+		t.Error("all has ended, and it is not settled")
+	}
+	c.asksAgain(bounded(t), since)
+	c.working.Wait()
+	if asked["old"] != 1 || asked["new"] != 2 || c.settled() || c.open() != 1 {
+		t.Errorf("asked %v, %d open; want the new one asked for again, and open", asked, c.open())
+	}
+	c.take(bounded(t), []transaction{{ID: "old 1", Key: "old", Fate: "confirmed"}, {ID: "new 2", Key: "new", Fate: "reverted"}})
+	all := c.asked()
+	if acks := all[1].Acks; !c.settled() || len(acks) != 2 || acks[0].First != "confirmed" || acks[1].First != "reverted" || acks[1].At.Before(acks[0].At) || !all[1].Ends {
+		t.Errorf("the requests are %+v, want both acknowledgements and their ends", all)
+	}
+}

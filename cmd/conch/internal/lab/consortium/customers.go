@@ -44,20 +44,28 @@ type customers struct {
 	place    int // of the organisation among the members
 	contract string
 
-	mu       sync.Mutex
-	requests []auditor.Request
-	regrets  map[string]bool // by key: to be cancelled until it has ended
-	first    map[string]string
-	fates    map[string]int // how many have which fate, by the last answer
-	status   status
-	heard    time.Time // the last status
-	refused  error
+	mu        sync.Mutex
+	requests  []auditor.Request
+	deadlines []uint64        // of the requests
+	regrets   map[string]bool // by key: to be cancelled until it has ended
+	first     map[string]end  // by ID
+	fates     map[string]int  // how many have which fate, by the last answer
+	status    status
+	heard     time.Time // the last status
+	refused   error
+	again     int // requests that are to be asked for anew
 
 	working sync.WaitGroup
 }
 
 func newCustomers(of *organisation, place int, contract string) *customers {
-	return &customers{of: of, place: place, contract: contract, regrets: map[string]bool{}, first: map[string]string{}, fates: map[string]int{}}
+	return &customers{of: of, place: place, contract: contract, regrets: map[string]bool{}, first: map[string]end{}, fates: map[string]int{}}
+}
+
+// end is the first end that a node told of a transaction.
+type end struct {
+	fate string
+	at   time.Time
 }
 
 // payload is the nth request of the organisation's customers, in its one form.
@@ -91,20 +99,40 @@ func (c *customers) pays(asking, looking context.Context) {
 }
 
 // open counts the requests that have no end yet, as far as is known.
-func (c *customers) open() int {
+func (c *customers) open() (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.requests) - len(c.first)
+	for _, q := range c.requests {
+		if !c.over(q) {
+			n++
+		}
+	}
+	return n
+}
+
+// over reports whether a request has ended, by the last ID that it got: a restored node forgets those before it. The caller
+// holds the lock.
+func (c *customers) over(q auditor.Request) bool {
+	return len(q.Acks) > 0 && c.first[q.Acks[len(q.Acks)-1].ID].fate != ""
 }
 
 // request asks the node under one key until it answers. The deadline is the last block of use; 0: any.
 func (c *customers) request(ctx context.Context, key, payload string, deadline uint64, regret bool) {
 	c.mu.Lock()
 	at := len(c.requests)
-	c.requests = append(c.requests, auditor.Request{Owner: c.of.account, Key: key, Payload: payload})
+	c.requests = append(c.requests, auditor.Request{Owner: c.of.account, Key: key, Payload: payload, Ends: regret || deadline > 0})
+	c.deadlines = append(c.deadlines, deadline)
 	if regret {
 		c.regrets[key] = true
 	}
+	c.mu.Unlock()
+	c.askFor(ctx, at)
+}
+
+// askFor asks the node for a request, under its key, until it answers.
+func (c *customers) askFor(ctx context.Context, at int) {
+	c.mu.Lock()
+	key, payload, deadline := c.requests[at].Key, c.requests[at].Payload, c.deadlines[at]
 	c.mu.Unlock()
 	body := map[string]any{"request": json.RawMessage(payload), "idempotency_key": key, "deadline": deadline}
 	var said struct{ ID string }
@@ -116,8 +144,8 @@ func (c *customers) request(ctx context.Context, key, payload string, deadline u
 		switch {
 		case refused:
 			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.name, err)
-		case err == nil && !slices.Contains(c.requests[at].IDs, said.ID):
-			c.requests[at].IDs = append(c.requests[at].IDs, said.ID)
+		case err == nil && !slices.ContainsFunc(c.requests[at].Acks, func(a auditor.Ack) bool { return a.ID == said.ID }):
+			c.requests[at].Acks = append(c.requests[at].Acks, auditor.Ack{ID: said.ID, At: time.Now()})
 		}
 		c.mu.Unlock()
 		if err == nil || refused {
@@ -134,92 +162,4 @@ func wait(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-}
-
-func (c *customers) looks(ctx context.Context) {
-	for ctx.Err() == nil {
-		if s, err := c.of.api.status(ctx, c.contract); err == nil {
-			c.mu.Lock()
-			c.status, c.heard = s, time.Now()
-			c.mu.Unlock()
-		}
-		if found, err := c.of.api.list(ctx, c.contract, true); err == nil {
-			c.take(ctx, found)
-		}
-		wait(ctx, lookEvery)
-	}
-}
-
-// take remembers the first end that was told of each transaction, and cancels those that are regretted.
-func (c *customers) take(ctx context.Context, found []transaction) {
-	var regretted []string
-	c.mu.Lock()
-	c.fates = map[string]int{}
-	for _, t := range found {
-		c.fates[t.Fate]++
-		switch {
-		case t.Fate == openFate && c.regrets[t.Key]:
-			regretted = append(regretted, t.ID)
-		case t.Fate != openFate && c.first[t.ID] == "":
-			c.first[t.ID] = t.Fate
-		}
-	}
-	c.mu.Unlock()
-	for _, id := range regretted {
-		// It is asked again at the next look, until the transaction has ended: an answer is not needed.
-		_ = c.of.api.ask(ctx, http.MethodPost, "/v1/contracts/"+c.contract+"/transactions/"+id+"/cancel", nil, new(struct{}))
-	}
-}
-
-// settled reports whether every request is answered, and has ended by the node's word.
-func (c *customers) settled() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, q := range c.requests {
-		if len(q.IDs) == 0 {
-			return false
-		}
-		for _, id := range q.IDs {
-			if c.first[id] == "" {
-				return false
-			}
-		}
-	}
-	return c.fates[openFate] == 0
-}
-
-// seen is what is known of a node and its transactions.
-type seen struct {
-	status
-	heard                     time.Time
-	asked                     int
-	open, confirmed, reverted int
-	refused                   error
-}
-
-func (c *customers) seen() seen {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return seen{c.status, c.heard, len(c.requests), c.fates[openFate], c.fates["confirmed"], c.fates["reverted"], c.refused}
-}
-
-// told returns every transaction as its node lists it now.
-func (c *customers) told(ctx context.Context) (all []auditor.Told, err error) {
-	found, err := c.of.api.list(ctx, c.contract, true)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, t := range found {
-		one := auditor.Told{Owner: c.of.account, ID: t.ID, Key: t.Key, Payload: string(t.Request), Fate: t.Fate, First: c.first[t.ID]}
-		if t.Attempt != nil {
-			one.Attempt = *t.Attempt
-		}
-		if t.Block != nil {
-			one.Block = *t.Block
-		}
-		all = append(all, one)
-	}
-	return all, nil
 }

@@ -19,7 +19,7 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, warmup, fmt.Errorf("the contract was not deployed within %s", warmup))
 	defer cancel()
 	first := s.all[0]
-	if err := first.write(s.chain.HTTP, s.chain.ChainID, nil, nil, ""); err != nil {
+	if err := first.write(s.chain.ChainID, nil, nil, ""); err != nil {
 		return "", err
 	}
 	if err := first.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
@@ -35,8 +35,14 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		url = "http://" + url
 	}
 	args := []string{
-		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(needed),
-		"--range-size", fmt.Sprint(rangeSize), "--key", "demo",
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(s.terms.needed),
+		"--range-size", fmt.Sprint(s.terms.rangeSize), "--life", fmt.Sprint(s.terms.life), "--key", "demo",
+	}
+	if s.terms.depth > 0 {
+		args = append(args, "--depth", fmt.Sprint(s.terms.depth))
+	}
+	for _, name := range s.terms.committee {
+		args = append(args, "--committee", name)
 	}
 	for _, o := range s.all {
 		args = append(args, "--member", o.name+"="+o.account)

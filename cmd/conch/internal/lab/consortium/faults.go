@@ -3,18 +3,11 @@
 package consortium
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"syscall"
 	"time"
-)
-
-// The faults come in this order, again and again.
-const (
-	kill = iota
-	partition
-	pause
-	kinds
 )
 
 const (
@@ -23,38 +16,103 @@ const (
 	longPause    = 5 * time.Second // the lease of the node's own scope ends meanwhile
 )
 
+// draw says which fault comes next, and when. After the last one of a plan there is none.
+func (s *supervisor) draw(after time.Time) {
+	switch {
+	case s.cfg.Chaos != nil && s.faults >= len(s.plan), s.cfg.Chaos == nil && s.cfg.KillEvery <= 0:
+		s.faultAt = time.Time{}
+		return
+	case s.cfg.Chaos != nil:
+		s.next = s.plan[s.faults]
+	default:
+		s.next = demoFault(s.faults, s.cfg.KillEvery)
+	}
+	s.faultAt = after.Add(s.next.After)
+}
+
 // harm ends faults whose time is over, and begins the next one when it is due.
-func (s *supervisor) harm(now time.Time) error {
+func (s *supervisor) harm(ctx context.Context, now time.Time) error {
 	if !s.healAt.IsZero() && !now.Before(s.healAt) {
 		s.heal()
 	}
 	if s.asleep != nil && !now.Before(s.wakeAt) {
 		s.wake()
 	}
+	if err := s.undo(ctx, now); err != nil {
+		return err
+	}
 	if s.faultAt.IsZero() || now.Before(s.faultAt) {
 		return nil
 	}
 	victim := s.victim()
-	if victim == nil {
+	if victim == nil || !s.canStrike(victim) {
 		return nil // the next look tries again
 	}
-	for !s.faultAt.After(now) {
-		s.faultAt = s.faultAt.Add(s.cfg.KillEvery)
-	}
+	f, due := s.next, s.faultAt
 	s.faults++
-	switch (s.faults - 1) % kinds {
-	case kill:
+	for s.draw(due); !s.faultAt.IsZero() && !s.faultAt.After(now); {
+		s.faultAt = s.faultAt.Add(s.next.After)
+	}
+	s.counted[string(f.Kind)]++
+	return s.strike(ctx, f, victim, now)
+}
+
+// undo ends what chaos has begun and what is over.
+func (s *supervisor) undo(ctx context.Context, now time.Time) error {
+	if s.saved != nil && !now.Before(s.saved.back) {
+		if err := s.putBack(ctx); err != nil {
+			return err
+		}
+	}
+	if !s.rightAt.IsZero() && !now.Before(s.rightAt) {
+		if err := s.turnBack(); err != nil {
+			return err
+		}
+	}
+	s.letGo(false)
+	return nil
+}
+
+// canStrike reports whether the next fault's last one of its kind is over.
+func (s *supervisor) canStrike(victim *organisation) bool {
+	switch s.next.Kind {
+	case Partition:
+		return s.healAt.IsZero()
+	case Restore:
+		return s.saved == nil && victim.process != s.asleep
+	case Clock:
+		return s.rightAt.IsZero() && s.turned.process != nil
+	case OldHead:
+		return s.oldHead == 0
+	default:
+		return true
+	}
+}
+
+func (s *supervisor) strike(ctx context.Context, f Fault, victim *organisation, now time.Time) error {
+	switch f.Kind {
+	case Kill:
 		return s.kill(victim)
-	case pause:
-		return s.pause(victim, now)
+	case Pause:
+		return s.pause(victim, f.Long, now)
+	case Database:
+		return s.database(ctx, f)
+	case Reorg:
+		return s.reorganise(ctx, f)
+	case Restore:
+		return s.save(ctx, victim, now)
+	case Clock:
+		return s.turn(ctx, f, now)
+	case OldHead:
+		return s.hold(ctx)
 	default:
 		s.partition(victim, now)
 		return nil
 	}
 }
 
-// victim returns the organisation that coordinates, as the node says that is furthest; every other time of a kind the
-// one after it. It returns nil unless that one runs.
+// victim returns the organisation that coordinates, as the node says that is furthest, or the one after it. It returns nil
+// unless that one runs.
 func (s *supervisor) victim() *organisation {
 	best := seen{}
 	for _, c := range s.customers {
@@ -66,7 +124,9 @@ func (s *supervisor) victim() *organisation {
 		if o.name != best.Coordinator {
 			continue
 		}
-		o = s.all[(i+s.faults/kinds%2)%len(s.all)]
+		if s.next.Other {
+			o = s.all[(i+1)%len(s.all)]
+		}
 		if o.process == nil || o.process.killed || o.process.stopped {
 			return nil
 		}
@@ -100,14 +160,14 @@ func (s *supervisor) coordinates(o *organisation) bool {
 	return false
 }
 
-func (s *supervisor) pause(o *organisation, now time.Time) error {
+func (s *supervisor) pause(o *organisation, long bool, now time.Time) error {
 	s.wake()
 	if err := o.process.signal(syscall.SIGSTOP); err != nil {
 		return fmt.Errorf("SIGSTOP %s: %w", o.name, err)
 	}
 	s.pauses++
 	most := shortPause
-	if s.pauses%2 == 0 {
+	if long {
 		most = longPause
 	}
 	o.process.stopped, s.asleep, s.wakeAt = true, o.process, now.Add(most)

@@ -28,6 +28,14 @@ func newLinks(names []string) (links, error) {
 	return l, nil
 }
 
+// way returns where an organisation finds a peer.
+func (l links) way(from, to *organisation) string {
+	if proxy := l[[2]string{from.name, to.name}]; proxy != nil {
+		return proxy.Addr()
+	}
+	return to.address
+}
+
 // leadTo says where an organisation's node listens now. It may be called from any goroutine.
 func (l links) leadTo(name, addr string) {
 	for pair, p := range l {

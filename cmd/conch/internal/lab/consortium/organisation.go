@@ -3,6 +3,7 @@
 package consortium
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -20,17 +21,23 @@ import (
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
 // organisation is one party of the contract, and the process of its node.
 type organisation struct {
 	name        string
-	dir         string // its files
-	db          string // URL of its database
-	listen      string // of its API
-	account     string // on the chain, in lower case
-	fingerprint string // of its identity
+	dir         string      // its files
+	db          string      // URL of its database
+	listen      string      // of its API
+	address     string      // where its peers find it, if no proxy is between them; else empty
+	level       string      // of its log; empty: the node's own
+	account     string      // on the chain, in lower case
+	secret      string      // its private key
+	chain       string      // URL of its endpoint
+	clock       *skew.Clock // nil: the machine's
+	fingerprint string      // of its identity
 	api         *api
 	log         io.Writer
 
@@ -78,6 +85,7 @@ func found(dir, name, key string) (*organisation, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.secret = key
 	o.account, o.fingerprint = strings.ToLower(account.String()), id.Fingerprint().String()
 	o.listen = "unix:" + filepath.Join(o.dir, "api")
 	return o, nil
@@ -86,15 +94,15 @@ func found(dir, name, key string) (*organisation, error) {
 func (o *organisation) file() string { return filepath.Join(o.dir, "conch.toml") }
 
 // write writes the node's configuration. Without a table of the contract it has the account alone.
-func (o *organisation) write(chain string, id uint64, peers []*organisation, l links, table string) error {
+func (o *organisation) write(id uint64, peers []*organisation, l links, table string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
-		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(chain), id)
+		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(o.chain), id)
 	if table != "" {
-		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n", quoted(o.name))
+		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = %s\nkey = \"identity.pem\"\n", quoted(o.name), quoted(cmp.Or(o.address, "127.0.0.1:0")))
 		for _, p := range peers {
 			if p != o {
-				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l[[2]string{o.name, p.name}].Addr()), quoted(p.fingerprint))
+				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l.way(o, p)), quoted(p.fingerprint))
 			}
 		}
 		b.WriteString(table)
@@ -117,9 +125,10 @@ func environment(db string) []string {
 // start starts the node. The links lead to it as soon as it says where it listens.
 func (o *organisation) start(program string, launcher *fleet.Launcher, l links, news chan<- ended) error {
 	// No context: a node ends by a signal, and its end is news.
-	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen, "--log-format", "json")
+	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen,
+		"--log-format", "json", "--log-level", cmp.Or(o.level, "info"))
 	p := &process{cmd: cmd, words: &fleet.LastLine{}}
-	cmd.Env, cmd.WaitDelay = environment(o.db), teardown
+	cmd.Env, cmd.WaitDelay = append(environment(o.db), o.clock.Env()...), teardown
 	cmd.Stderr = io.MultiWriter(p.words, o.log, &ear{hear: func(line spoken) {
 		if line.Message == "the node of the contracts runs" {
 			l.leadTo(o.name, line.Listen)

@@ -13,8 +13,10 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/attacker"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/oldhead"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -36,6 +38,14 @@ type site struct {
 	news     chan ended
 	logs     []io.Closer
 	contract string // its address
+	terms    terms
+
+	// In chaos.
+	old     *oldhead.Proxy
+	behind  *organisation // that asks the chain by way of the proxy
+	turned  *organisation // whose clock can be turned
+	noClock error         // why it cannot
+	bandit  *attacker.Attacker
 }
 
 // prepare starts the servers, founds the organisations and deploys their contract. The caller clears up, also after an
@@ -54,7 +64,7 @@ func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error
 		return err
 	}
 	say("making their accounts and identities …")
-	if err := s.found(say); err != nil {
+	if err := s.found(ctx, say); err != nil {
 		return err
 	}
 	say("%s pays for the others and deploys the contract; this takes some blocks …", members[0])
@@ -62,9 +72,12 @@ func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error
 	if err != nil {
 		return err
 	}
+	if err := s.attackers(ctx); err != nil {
+		return err
+	}
 	say("the contract is %s; %d of %d members have to endorse", s.contract, needed, len(members))
 	for _, o := range s.all {
-		if err := o.write(s.chain.HTTP, s.chain.ChainID, s.all, s.links, table); err != nil {
+		if err := o.write(s.chain.ChainID, s.all, s.links, table); err != nil {
 			return err
 		}
 	}
@@ -83,7 +96,7 @@ func (s *site) databases(ctx context.Context) error {
 	return pgnotes.Copy(ctx, s.postgres.URL("postgres"), template, members...)
 }
 
-func (s *site) found(say func(string, ...any)) error {
+func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 	// If the demo is killed, the next start removes this folder with the server's.
 	dir, err := s.postgres.Folder("consortium")
 	if err != nil {
@@ -115,9 +128,9 @@ func (s *site) found(say func(string, ...any)) error {
 		return err
 	}
 	for _, o := range s.all {
-		o.api = newAPI(o.listen)
+		o.api, o.chain = newAPI(o.listen), s.chain.HTTP
 	}
-	return nil
+	return s.arm(ctx)
 }
 
 // open gives the first organisation's API the address that the user has chosen, if it is free.
@@ -202,6 +215,7 @@ func (s *site) clear() error {
 		}
 	}
 	s.links.close()
+	s.disarm()
 	if s.chain != nil {
 		s.chain.Stop()
 	}

@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 )
@@ -16,11 +18,13 @@ import (
 type supervisor struct {
 	*site
 	screen    *screen.Screen
-	customers []*customers // one for each organisation, in its order
-	readers   []*pgnotes.Reader
+	customers []*customers      // one for each organisation, in its order
+	readers   []*pgnotes.Reader // nil: to be opened again
 
 	begun   time.Time // the contract has money, and the payments begin
+	plan    []Fault   // of chaos
 	faultAt time.Time // the next fault; zero: none
+	next    Fault
 	faults  int       // so far
 	healAt  time.Time // the end of the partition; zero: there is none
 	wakeAt  time.Time // the end of the pause
@@ -35,6 +39,16 @@ type supervisor struct {
 	stopAsking                context.CancelFunc
 	kills, pauses, partitions int
 	dispatches                []time.Duration
+
+	// Of chaos.
+	looking  context.Context // of whatever the customers do
+	counted  map[string]int  // faults, by their kinds
+	saved    *saving
+	restores []auditor.Restore
+	holds    []auditor.Held
+	rightAt  time.Time // when the clock is turned back; zero: it is right
+	oldHead  uint64    // the head that a node is shown; 0: none
+	robbing  sync.WaitGroup
 }
 
 // supervise runs and harms the nodes until the duration is over or asked ends, then waits until everything has ended, or
@@ -45,12 +59,9 @@ func (s *supervisor) supervise(asked, looking context.Context) error {
 		if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
 			return err
 		}
-		r, err := pgnotes.Open(ctx, o.db, s.contract)
-		if err != nil {
-			return err
-		}
-		s.readers = append(s.readers, r)
 	}
+	s.readers = make([]*pgnotes.Reader, len(s.all))
+	s.looking = looking
 	asking, stop := context.WithCancel(looking)
 	s.stopAsking = stop
 	defer stop()
@@ -75,8 +86,10 @@ func (s *supervisor) supervise(asked, looking context.Context) error {
 		case n := <-s.news:
 			s.ended(n)
 		case now := <-tick.C:
-			if asked.Err() != nil || !s.begun.IsZero() && now.Sub(s.begun) >= s.cfg.Duration {
-				s.settle(now)
+			if asked.Err() != nil || !s.begun.IsZero() && s.enough(now) {
+				if err := s.settle(ctx, now); err != nil {
+					return err
+				}
 			}
 			if err := s.look(ctx, now); err != nil {
 				return err
@@ -111,8 +124,10 @@ func (s *supervisor) begin(asking, looking context.Context) {
 	if !s.ending.IsZero() {
 		return
 	}
-	if s.cfg.KillEvery > 0 {
-		s.faultAt = s.begun.Add(s.cfg.KillEvery)
+	s.draw(s.begun)
+	if s.bandit != nil {
+		s.robbing.Go(func() { s.bandit.Run(looking) })
+		s.screen.Note("an attacker watches the chain's pool")
 	}
 	s.screen.Note("%d notes are issued; payments flow from %d organisations", purseNotes*len(purses), len(s.all))
 	for _, c := range s.customers {
@@ -120,16 +135,31 @@ func (s *supervisor) begin(asking, looking context.Context) {
 	}
 }
 
+// enough reports whether it is time for the end: of the demo's duration, or of the plan with as many requests as are wanted.
+func (s *supervisor) enough(now time.Time) bool {
+	if d := s.cfg.Duration; d > 0 && now.Sub(s.begun) >= d || s.cfg.Chaos == nil {
+		return d > 0 && now.Sub(s.begun) >= d
+	}
+	asked := 0
+	for _, c := range s.customers {
+		asked += c.seen().asked
+	}
+	over := s.healAt.IsZero() && s.asleep == nil && s.saved == nil && s.rightAt.IsZero() && s.oldHead == 0
+	return over && s.faultAt.IsZero() && asked >= s.cfg.Chaos.Intents
+}
+
 // settle ends faults and requests, and makes everybody whole.
-func (s *supervisor) settle(now time.Time) {
+func (s *supervisor) settle(ctx context.Context, now time.Time) error {
 	if !s.ending.IsZero() {
-		return
+		return nil
 	}
 	s.ending, s.faultAt = now, time.Time{}
 	s.stopAsking()
 	s.wake()
 	s.heal()
+	err := s.makeWhole(ctx)
 	s.screen.Note("no more faults; waiting until every transaction has ended …")
+	return err
 }
 
 // ended notes the end of a process, and has it started again.
@@ -157,7 +187,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) error {
 			s.screen.Note("%s is started again", o.name)
 		}
 	}
-	if err := s.harm(now); err != nil {
+	if err := s.harm(ctx, now); err != nil {
 		return err
 	}
 	if now.Before(s.drawAt) {
@@ -178,8 +208,8 @@ func (s *supervisor) look(ctx context.Context, now time.Time) error {
 // close releases the readers after the customers have ended.
 func (s *supervisor) close() {
 	s.wait()
-	for _, r := range s.readers {
-		r.Close(context.Background())
+	for i := range s.readers {
+		s.shut(i)
 	}
 }
 
@@ -188,4 +218,5 @@ func (s *supervisor) wait() {
 	for _, c := range s.customers {
 		c.working.Wait()
 	}
+	s.robbing.Wait()
 }

@@ -18,8 +18,8 @@ func (s *supervisor) render(now time.Time) string {
 	if !s.begun.IsZero() {
 		run = now.Sub(s.begun)
 	}
-	fmt.Fprintf(&b, "\n%s of %s   %d organisations, %d endorse   a fault every %s\n\n",
-		run.Round(100*time.Millisecond), s.cfg.Duration, len(s.all), needed, s.cfg.KillEvery)
+	fmt.Fprintf(&b, "\n%s   %d organisations, %d endorse   a fault every %s\n\n",
+		s.extent(run.Round(100*time.Millisecond)), len(s.all), needed, s.every())
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tCOORDINATOR\tFINAL\tASKED\tOPEN\tCONFIRMED\tREVERTED")
 	var all seen
@@ -39,6 +39,9 @@ func (s *supervisor) render(now time.Time) string {
 	}
 	fmt.Fprintf(&b, "\n%d asked, %d confirmed, %d reverted, %d open   %d kills, %d pauses, %d partitions   next dispatch after a kill %s\n\n",
 		all.asked, all.confirmed, all.reverted, all.open, s.kills, s.pauses, s.partitions, last)
+	if s.cfg.Chaos != nil {
+		fmt.Fprintf(&b, "fault %d of %d   %s\n\n", s.faults, len(s.plan), s.extra())
+	}
 	return b.String()
 }
 
@@ -63,4 +66,18 @@ func (s *supervisor) state(o *organisation, now time.Time) string {
 	default:
 		return "runs"
 	}
+}
+
+func (s *supervisor) extent(run time.Duration) string {
+	if s.cfg.Duration == 0 {
+		return run.String()
+	}
+	return fmt.Sprintf("%s of %s", run, s.cfg.Duration)
+}
+
+func (s *supervisor) every() string {
+	if s.cfg.Chaos != nil {
+		return fmt.Sprintf("%s to %s", shortestBreak, longestBreak)
+	}
+	return s.cfg.KillEvery.String()
 }

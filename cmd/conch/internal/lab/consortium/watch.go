@@ -5,6 +5,8 @@ package consortium
 import (
 	"context"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 )
 
 // watched bounds what the supervisor asks a database.
@@ -35,9 +37,11 @@ func (s *supervisor) isOver(ctx context.Context, now time.Time) bool {
 		if at := c.seen(); at.Final < s.target || at.Missing > 0 {
 			return false
 		}
-		ctx, cancel := context.WithTimeout(ctx, watched)
-		p, err := s.readers[i].Progress(ctx)
-		cancel()
+		var p pgnotes.Progress
+		err := s.read(ctx, i, func(ctx context.Context, r *pgnotes.Reader) (err error) {
+			p, err = r.Progress(ctx)
+			return err
+		})
 		if err != nil || p.Missing > 0 {
 			return false
 		}
@@ -52,13 +56,15 @@ func (s *supervisor) dispatched(ctx context.Context) {
 		return
 	}
 	var first time.Time
-	for i, r := range s.readers {
-		if s.all[i] == s.fallen {
+	for i, o := range s.all {
+		if o == s.fallen {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(ctx, watched)
-		at, err := r.DispatchSince(ctx, s.killed)
-		cancel()
+		var at time.Time
+		err := s.read(ctx, i, func(ctx context.Context, r *pgnotes.Reader) (err error) {
+			at, err = r.DispatchSince(ctx, s.killed)
+			return err
+		})
 		if err == nil && !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
@@ -69,4 +75,26 @@ func (s *supervisor) dispatched(ctx context.Context) {
 	took := first.Sub(s.killed)
 	s.dispatches, s.killed = append(s.dispatches, took), time.Time{}
 	s.screen.Note("the next dispatch was stored %s after the kill", took.Round(time.Millisecond))
+}
+
+// read asks the database of an organisation, which may have been away: then the next one connects anew.
+func (s *supervisor) read(ctx context.Context, i int, do func(context.Context, *pgnotes.Reader) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, watched)
+	defer cancel()
+	if s.readers[i] == nil {
+		if s.readers[i], err = pgnotes.Open(ctx, s.all[i].db, s.contract); err != nil {
+			return err
+		}
+	}
+	if err = do(ctx, s.readers[i]); err != nil {
+		s.shut(i)
+	}
+	return err
+}
+
+func (s *supervisor) shut(i int) {
+	if r := s.readers[i]; r != nil {
+		r.Close(context.Background())
+		s.readers[i] = nil
+	}
 }

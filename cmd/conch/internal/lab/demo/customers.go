@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -133,12 +134,7 @@ func (c *customers) request(trying context.Context, n int) {
 		if _, no := errors.AsType[*refusedError](err); no {
 			return
 		}
-		pause := time.NewTimer(askAgain)
-		select {
-		case <-pause.C:
-		case <-trying.Done():
-			pause.Stop()
-		}
+		_ = pause.For(trying, askAgain)
 	}
 }
 

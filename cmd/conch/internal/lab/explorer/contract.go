@@ -30,6 +30,7 @@ var (
 type logged struct {
 	TransactionHash string
 	ContractAddress string
+	GasUsed         string
 	Logs            []struct {
 		Address, Data string
 		Topics        []string
@@ -138,9 +139,12 @@ func (r *contractReader) transaction(tx transaction, receipt logged, n uint64) e
 		}
 		return nil
 	}
+	if len(said) == 0 {
+		return nil // what the contract did not understand has changed nothing
+	}
 	given, err := arguments(tx.Input)
-	if err != nil || len(said) == 0 {
-		return err // what the contract did not understand has changed nothing
+	if err != nil {
+		return err
 	}
 	if len(given) != len(said) {
 		return fmt.Errorf("it has %d entries, and the contract speaks of %d", len(given), len(said))
@@ -183,6 +187,9 @@ func event(topics []string, data string) (e auditor.Entry, err error) {
 	e.Event, e.Owner, e.Sequence = kind, t.account(1), t.sequence(2)
 	if e.Event != auditor.Cancelled {
 		e.Payload, e.Attempt = d.hash(0), d.hash(1)
+	}
+	if e.Event == auditor.Skipped {
+		e.Reason = d.number(2)
 	}
 	return e, errors.Join(*t.fault, *d.fault)
 }

@@ -90,10 +90,10 @@ func TestEntriesAreReadAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	one, want := given(1)
 	other, skipped := given(2)
-	skipped.Event = auditor.Skipped
+	skipped.Event, skipped.Reason = auditor.Skipped, 6
 	var receipt logged
 	said(&receipt, want, landedEvent, want.Payload, want.Attempt)
-	said(&receipt, skipped, skippedEvent, skipped.Payload, skipped.Attempt, hashOf(0).String())
+	said(&receipt, skipped, skippedEvent, skipped.Payload, skipped.Attempt, none[:65]+"6")
 	got, err := read(submitted(t, ledger.Sent{Entries: []ledger.Entry{one, other}}), receipt)
 	if err != nil || !reflect.DeepEqual(got, []auditor.Entry{want, skipped}) {
 		t.Errorf("got %+v, %v; want %+v and %+v", got, err, want, skipped)

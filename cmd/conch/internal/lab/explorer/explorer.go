@@ -30,7 +30,7 @@ type block struct {
 }
 
 // transaction has an empty To if it creates a contract.
-type transaction struct{ Hash, From, To, Value, Input, Nonce string }
+type transaction struct{ Hash, From, To, Value, Input, Nonce, Gas string }
 
 type receipt struct{ TransactionHash, Status string }
 

@@ -91,7 +91,7 @@ func (w *Writer) Last(ctx context.Context) (seq int64, err error) {
 func (w *Writer) Append(ctx context.Context, seq int64, t fence.Token, node string) error {
 	var batch pgx.Batch
 	batch.Queue(insertRow, seq, t.Epoch, t.Term.String(), node)
-	batch.Queue(pgfence.SQL, t.Scope, t.Epoch, t.Term.String())
+	pgfence.Queue(&batch, t)
 	err := pgfence.Stale(w.conn.SendBatch(ctx, &batch).Close())
 	refusal, refused := errors.AsType[*pgconn.PgError](err)
 	switch {

@@ -33,6 +33,31 @@ func Create(ctx context.Context, url, name string) error {
 	})
 }
 
+// Save keeps a copy of a database, whose programs have ended. What they have left is disconnected.
+func Save(ctx context.Context, url, name, as string) error {
+	return with(ctx, url, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "DROP DATABASE IF EXISTS "+pgx.Identifier{as}.Sanitize()); err != nil {
+			return err
+		}
+		if _, err := conn.Exec(ctx, "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = $1", name); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{as}.Sanitize()+" TEMPLATE "+pgx.Identifier{name}.Sanitize())
+		return err
+	})
+}
+
+// PutBack puts a copy in the place of its database.
+func PutBack(ctx context.Context, url, name, from string) error {
+	return with(ctx, url, func(conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "DROP DATABASE "+pgx.Identifier{name}.Sanitize()+" WITH (FORCE)"); err != nil {
+			return err
+		}
+		_, err := conn.Exec(ctx, "ALTER DATABASE "+pgx.Identifier{from}.Sanitize()+" RENAME TO "+pgx.Identifier{name}.Sanitize())
+		return err
+	})
+}
+
 func with(ctx context.Context, url string, do func(*pgx.Conn) error) error {
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {

@@ -160,7 +160,7 @@ func (l *Load) write(ctx context.Context, conn *pgx.Conn, session int, style Sty
 		var batch pgx.Batch
 		batch.Queue(loadInsert, session, seq, loadNote)
 		if style.Fenced {
-			batch.Queue(pgfence.SQL, t.Scope, t.Epoch, [16]byte(t.Term))
+			pgfence.Queue(&batch, *t)
 		}
 		return pgfence.Stale(conn.SendBatch(ctx, &batch).Close())
 	}

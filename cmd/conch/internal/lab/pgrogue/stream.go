@@ -13,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Stream runs clients that fence above READ COMMITTED without pause: each begins, inserts, fences,
@@ -121,7 +122,7 @@ func (s *Stream) Stop() []Refusal {
 // refreshTokens keeps the clients' tokens current.
 func (s *Stream) refreshTokens(ctx context.Context, conn *pgx.Conn) {
 	defer func() { closeConn(conn) }()
-	for sleep(ctx, askTokens) {
+	for pause.For(ctx, askTokens) == nil {
 		if s.readToken(ctx, conn) == nil || ctx.Err() != nil {
 			continue
 		}
@@ -156,7 +157,7 @@ func (s *Stream) client(ctx context.Context, number int) {
 	for ctx.Err() == nil {
 		conn, err := s.connect(ctx)
 		if err != nil {
-			sleep(ctx, retry)
+			_ = pause.For(ctx, retry)
 			continue
 		}
 		for ctx.Err() == nil && !conn.IsClosed() {
@@ -232,7 +233,7 @@ func (c streamClient) transact(ctx context.Context, conn *pgx.Conn) (with token,
 	if _, err := tx.Exec(ctx, strayFence, c.s.scope, with.epoch, with.term); err != nil {
 		return with, err
 	}
-	sleep(ctx, c.work)
+	_ = pause.For(ctx, c.work)
 	return with, tx.Commit(ctx)
 }
 
@@ -248,18 +249,6 @@ func (s *Stream) stillCurrent(ctx context.Context, conn *pgx.Conn, t token) (yes
 		conn = again
 	}
 	return conn.QueryRow(ctx, isCurrent, s.scope, t.epoch, t.term).Scan(&yes) == nil && yes
-}
-
-// sleep waits, and reports whether the context is still alive.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // Streamed is a committed row of a stream.

@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -94,12 +95,8 @@ func (n *node) last(ctx context.Context) (int64, error) {
 			}
 			n.drop(ctx)
 		}
-		timer := time.NewTimer(reconnect)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return 0, context.Cause(ctx)
+		if err := pause.For(ctx, reconnect); err != nil {
+			return 0, err
 		}
 	}
 }

@@ -4,15 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer"
@@ -26,7 +23,6 @@ const (
 	pathTransaction  = pathTransactions + "/{id}"
 
 	maxRequest  = 300 << 10       // bytes of a body
-	maxKey      = 200             // bytes of an idempotency key
 	webPatience = 5 * time.Second // how long one request waits for the node and its database
 )
 
@@ -67,11 +63,11 @@ func newAPI(o office, log *slog.Logger) *api { return &api{office: o, log: log, 
 func (a *api) routes() []web.Route {
 	return []web.Route{
 		{Method: http.MethodGet, Path: pathContracts, Serve: a.getContracts},
-		{Method: http.MethodGet, Path: pathContract, Serve: a.getContract},
-		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Serve: a.postTransaction},
-		{Method: http.MethodGet, Path: pathTransactions, Serve: a.getTransactions},
-		{Method: http.MethodGet, Path: pathTransaction, Serve: a.getTransaction},
-		{Method: http.MethodPost, Path: pathTransaction + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
+		{Method: http.MethodGet, Path: pathContract, Serve: a.about(a.getContract)},
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Serve: a.about(a.postTransaction)},
+		{Method: http.MethodGet, Path: pathTransactions, Serve: a.about(a.getTransactions)},
+		{Method: http.MethodGet, Path: pathTransaction, Serve: a.about(a.getTransaction)},
+		{Method: http.MethodPost, Path: pathTransaction + "/cancel", Needs: web.ToOperate, Serve: a.about(a.cancelTransaction)},
 	}
 }
 
@@ -80,13 +76,34 @@ func (a *api) node() (running, error) {
 	if n := a.office.Node(); n != nil {
 		return n, nil
 	}
-	return nil, web.Failf(http.StatusServiceUnavailable, "this process does not run the contracts' node now: ask the one that leads it (GET /v1/scopes says which)").
+	return nil, web.Failf(http.StatusServiceUnavailable, "this process does not run the contracts' node now, and has stored nothing: ask the one that leads it (GET /v1/scopes says which)").
 		Named("not-leading", "Not leading").RetryAfter(1)
 }
 
+// about serves what is about one contract, if this process runs the node.
+func (a *api) about(serve func(w http.ResponseWriter, r *http.Request, node running, d declared) error) web.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		d, err := a.contract(r)
+		if err != nil {
+			return err
+		}
+		node, err := a.node()
+		if err != nil {
+			return err
+		}
+		return serve(w, r, node, d)
+	}
+}
+
+// patient bounds how long a request may wait for the node.
+func (a *api) patient(r *http.Request) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(r.Context(), a.patience)
+}
+
 // contract returns the one that a request names, in any case of letters.
-func (a *api) contract(r *http.Request) (declared, error) {
-	address := r.PathValue("address")
+func (a *api) contract(r *http.Request) (declared, error) { return a.find(r.PathValue("address")) }
+
+func (a *api) find(address string) (declared, error) {
 	all, _, _ := a.office.Contracts()
 	if at := slices.IndexFunc(all, func(d declared) bool { return strings.EqualFold(d.Address, address) }); at >= 0 {
 		return all[at], nil
@@ -104,7 +121,7 @@ func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	all, self, n := a.office.Contracts()
 	found := []Contract{}
@@ -121,16 +138,8 @@ func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
 	}{time.Now().UTC(), found})
 }
 
-func (a *api) getContract(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.contract(r)
-	if err != nil {
-		return err
-	}
-	node, err := a.node()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+func (a *api) getContract(w http.ResponseWriter, r *http.Request, node running, d declared) error {
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	s, err := node.Status(ctx, d.Address)
 	if err != nil {
@@ -148,30 +157,13 @@ type requestBody struct {
 }
 
 func (b requestBody) check() error {
-	switch {
-	case len(b.Request) == 0:
+	if len(b.Request) == 0 {
 		return &web.FieldError{Field: "request", Text: "is missing: write what the domain of the contract takes"}
-	case len(b.Key) > maxKey || strings.ContainsRune(b.Key, 0):
-		return &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
-	case strings.ContainsRune(b.Key, utf8.RuneError): // different keys may have been decoded to this one
-		return &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
 	}
-	return nil
+	return web.CheckKey(b.Key)
 }
 
-type accepted struct {
-	ID string `json:"id"`
-}
-
-func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.contract(r)
-	if err != nil {
-		return err
-	}
-	node, err := a.node()
-	if err != nil {
-		return err
-	}
+func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node running, d declared) error {
 	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
@@ -182,7 +174,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if body.Key == "" {
 		body.Key = "api-" + rand.Text()
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	s, err := node.Submit(ctx, d.Address, body.Key, body.Request, body.Deadline)
 	if err != nil {
@@ -190,39 +182,12 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := idOf(s)
 	a.log.InfoContext(r.Context(), "intent accepted", slog.String("contract", d.Address), slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
-	w.Header().Set("Location", pathContracts+"/"+d.Address+"/transactions/"+id)
-	return web.Answer(w, http.StatusAccepted, accepted{id})
+	return web.Accepted(w, pathContracts+"/"+d.Address+"/transactions", id)
 }
 
-// refusal makes a problem of an error. What it does not know came from the database.
-func refusal(err error) error {
-	if field, ok := errors.AsType[*web.FieldError](err); ok {
-		return field.Problem(http.StatusUnprocessableEntity)
-	}
-	if request, ok := errors.AsType[*sequencer.RequestError](err); ok {
-		return (&web.FieldError{Field: "request", Text: request.Error()}).Problem(http.StatusUnprocessableEntity)
-	}
-	switch {
-	case errors.Is(err, sequencer.ErrConflict):
-		return web.Failf(http.StatusConflict, "another transaction has this idempotency_key: choose another key, or ask for the same").Named("key-taken", "Key taken").About("idempotency_key")
-	case errors.Is(err, sequencer.ErrContract):
-		return web.Failf(http.StatusServiceUnavailable, "the node has not loaded the contract yet: try again").Named("not-leading", "Not leading").RetryAfter(1)
-	case errors.Is(err, sequencer.ErrStopped):
-		return web.Failf(http.StatusServiceUnavailable, "this process has just ended the contracts' node: ask again").Named("not-leading", "Not leading").RetryAfter(1)
-	}
-	return err
-}
-
-func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
-	d, err := a.contract(r)
-	if err != nil {
-		return err
-	}
-	node, err := a.node()
-	if err != nil {
-		return err
-	}
+func (a *api) getTransactions(w http.ResponseWriter, r *http.Request, node running, d declared) error {
 	var f sequencer.Filter
+	var err error
 	if f.Most, err = web.Limit(r); err != nil {
 		return err
 	}
@@ -231,7 +196,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
 			return web.Failf(http.StatusBadRequest, "before = %q is no cursor: take next_before of an answer", text)
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	now := time.Now()
 	found, err := node.List(ctx, d.Address, f)
@@ -254,51 +219,52 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request) error {
 }
 
 // look finds the transaction that a request names.
-func (a *api) look(ctx context.Context, r *http.Request) (node running, d declared, f sequencer.Found, err error) {
-	if d, err = a.contract(r); err != nil {
-		return nil, d, f, err
-	}
-	if node, err = a.node(); err != nil {
-		return nil, d, f, err
-	}
+func look(ctx context.Context, r *http.Request, node running, d declared) (f sequencer.Found, err error) {
 	id := r.PathValue("id")
-	unknown := web.Failf(http.StatusNotFound, "%s", fmt.Sprintf("no transaction of this node has the id %q", id)).Named("unknown-transaction", "Unknown transaction")
+	unknown := web.Failf(http.StatusNotFound, "no transaction of this node's users has the id %q: GET %s/%s/transactions lists them", id, pathContracts, d.Address).
+		Named("unknown-transaction", "Unknown transaction")
 	s, is := sequenceOf(id)
 	if !is {
-		return nil, d, f, unknown
+		return f, unknown
 	}
 	found, err := node.List(ctx, d.Address, sequencer.Filter{Sequence: s, Most: 1})
 	if err != nil {
-		return nil, d, f, refusal(err)
+		return f, refusal(err)
 	}
 	if len(found) == 0 {
-		return nil, d, f, unknown
+		return f, unknown
 	}
-	return node, d, found[0], nil
+	return found[0], nil
 }
 
-func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+func (a *api) getTransaction(w http.ResponseWriter, r *http.Request, node running, d declared) error {
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	now := time.Now()
-	node, d, f, err := a.look(ctx, r)
+	f, err := look(ctx, r, node, d)
 	if err != nil {
 		return err
 	}
-	moments, err := node.Story(ctx, d.Address, f.Sequence)
+	return a.tell(ctx, w, http.StatusOK, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
+}
+
+// tell answers with a transaction and its story.
+func (a *api) tell(ctx context.Context, w http.ResponseWriter, status int, node running, t Told, s ledger.Sequence) error {
+	moments, err := node.Story(ctx, t.Contract, s)
 	if err != nil {
 		return refusal(err)
 	}
 	_, _, n := a.office.Contracts()
-	return web.Answer(w, http.StatusOK, Told{now.UTC(), transactionOf(d.Address, f), storyOf(moments, n)})
+	t.Story = storyOf(moments, n)
+	return web.Answer(w, status, t)
 }
 
 // cancelTransaction gives an intent up. It is over once its fate says so: what was granted may still land.
-func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
-	ctx, cancel := context.WithTimeout(r.Context(), a.patience)
+func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request, node running, d declared) error {
+	ctx, cancel := a.patient(r)
 	defer cancel()
 	now := time.Now()
-	node, d, f, err := a.look(ctx, r)
+	f, err := look(ctx, r, node, d)
 	if err != nil {
 		return err
 	}
@@ -308,11 +274,6 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := node.Cancel(ctx, d.Address, f.Sequence); err != nil {
 		return refusal(err)
 	}
-	moments, err := node.Story(ctx, d.Address, f.Sequence)
-	if err != nil {
-		return refusal(err)
-	}
 	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("contract", d.Address), slog.String("id", idOf(f.Sequence)), slog.String("actor", web.Actor(r.Context())))
-	_, _, n := a.office.Contracts()
-	return web.Answer(w, http.StatusAccepted, Told{now.UTC(), transactionOf(d.Address, f), storyOf(moments, n)})
+	return a.tell(ctx, w, http.StatusAccepted, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
 }

@@ -33,6 +33,7 @@ type fakeNode struct {
 	found  []sequencer.Found
 	asked  []string
 	gaveUp []ledger.Sequence
+	status *sequencer.Status
 }
 
 func (f *fakeNode) ready(ctx context.Context) error {
@@ -70,8 +71,11 @@ func (f *fakeNode) Story(ctx context.Context, _ string, s ledger.Sequence) ([]se
 }
 
 func (f *fakeNode) Status(ctx context.Context, _ string) (sequencer.Status, error) {
+	if f.status != nil {
+		return *f.status, f.ready(ctx)
+	}
 	return sequencer.Status{
-		Head: 12, Final: 10, Range: 3, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1,
+		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6,
 		Coordinates: &coordinator.Status{Stages: map[string]int{"endorsing": 4}}, Members: []sequencer.Heard{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true}},
 	}, f.ready(ctx)
 }
@@ -124,7 +128,13 @@ func newWorld() *world {
 
 func (w *world) handler(t testing.TB) http.Handler {
 	t.Helper()
-	return webtest.Site(t, w.logs, w.api.routes(), w.more).API()
+	return webtest.Site(t, w.logs, w.api.routes(), func(c *web.Config) {
+		c.Board = web.NewBoard()
+		c.Board.Offer(kindContract, w.api.selects)
+		if w.more != nil {
+			w.more(c)
+		}
+	}).API()
 }
 
 type exchange = webtest.Exchange[*world]
@@ -133,6 +143,12 @@ type exchange = webtest.Exchange[*world]
 func TestAnswers(t *testing.T) {
 	ours := func(operation string) bool { return strings.Contains(operation, pathContracts) }
 	webtest.Answers(t, webtest.Read(t, openAPI), answers(), ours, newWorld, func(t *testing.T, w *world) http.Handler { return w.handler(t) })
+}
+
+func fails(err error) func(*world) { return func(w *world) { w.node.err = err } }
+
+func unread(w *world) {
+	w.node.status = &sequencer.Status{Unread: "it sleeps", Intents: map[string]int{}}
 }
 
 func elsewhere(w *world) { w.gone = true }
@@ -144,12 +160,14 @@ func answers() []exchange {
 		hash  = "0xab00000000000000000000000000000000000000000000000000000000000000"
 		ended = `"id":"` + endedID + `","contract":"0xc0","idempotency_key":"key 2","request":{"pay":1},"deadline":99,"fate":"confirmed","attempt":"` + hash + `","block":8,"accepted_at":"1970-01-01T00:00:01Z"`
 		story = `[{"at":"1970-01-01T00:00:01Z","event":"offered","state":"delegated","node":"north"},{"at":"1970-01-01T00:00:02Z","event":"dispatched","state":"noting","node":"north","attempt":"` + hash + `","endorsers":["bank","0x3f"],"block":2,"why":"why"}]`
-		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsements of 2 members are no majority: under a partition both sides can spend, and the ledger refuses what comes second","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true}]}`
+		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsements of 2 members are no majority: under a partition both sides can spend, and the ledger refuses what comes second; a transaction takes 11 blocks here, and a range of 100 is shorter than 10 times that: much of the work moves to another coordinator before it is done","head":12,"final":10,"range":3,"range_size":100,"takes":11,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"waits":"account \"ops\": no money","nudges":6,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true}]}`
 		pay   = `{"request":{"pay":1},"idempotency_key":"k","deadline":50}`
 	)
 	all := []exchange{
 		{Name: "all", Ask: "GET " + pathContracts, Status: 200, Want: `"contracts":[{`},
 		{Name: "one", Ask: "GET " + here, Status: 200, Want: one},
+		{Name: "one that is not read", Given: unread, Ask: "GET " + here, Status: 200, Want: `"head":null,"final":null,"unread":"it sleeps","range":null,"range_size":100,"takes":null,"coordinator":null,"next_coordinator":null`},
+		{Name: "one that is not read, among all", Given: unread, Ask: "GET " + pathContracts, Status: 200, Want: `"final":null,"unread":"it sleeps"`},
 		{Name: "accepted", Ask: "POST " + toTX, Body: pay, Status: 202, Want: `{"id":"` + openID + `"}`, Sends: "Location: /v1/contracts/0xc0/transactions/" + openID},
 		{Name: "without a key", Ask: "POST " + toTX, Body: `{"request":"anything"}`, Status: 202, Want: openID},
 		{Name: "no JSON", Ask: "POST " + toTX, Body: `{"request":`, Status: 400, Want: "not what is documented"},
@@ -182,10 +200,16 @@ func answers() []exchange {
 		all = append(
 			all,
 			exchange{Name: "another process leads", Given: elsewhere, Ask: ask, Body: body, Status: 503, Want: "not-leading", Sends: "Retry-After: 1"},
-			exchange{Name: "the node stops", Given: func(w *world) { w.node.err = sequencer.ErrStopped }, Ask: ask, Body: body, Status: 503, Want: "not-leading"},
-			exchange{Name: "the node begins", Given: func(w *world) { w.node.err = sequencer.ErrContract }, Ask: ask, Body: body, Status: 503, Want: "not-leading"},
+			exchange{Name: "another process leads, and nothing is stored", Given: elsewhere, Ask: ask, Body: body, Status: 503, Want: "has stored nothing"},
+			exchange{Name: "the node stops", Given: fails(sequencer.ErrStopped), Ask: ask, Body: body, Status: 503, Want: "term-ended"},
+			exchange{Name: "the node stops, and it may be stored", Given: fails(sequencer.ErrStopped), Ask: ask, Body: body, Status: 503, Want: "may be stored: ask again, with the same idempotency_key"},
+			exchange{Name: "the node has it not", Given: fails(sequencer.ErrContract), Ask: ask, Body: body, Status: 503, Want: "not-leading"},
+			exchange{Name: "its chain is away", Given: fails(&sequencer.UnreadError{Contract: "0xc0", Why: "it rains"}), Ask: ask, Body: body, Status: 503, Want: "contract-unread", Sends: "Retry-After: 5"},
+			exchange{Name: "its chain is away, and is blamed", Given: fails(&sequencer.UnreadError{Contract: "0xc0", Why: "it rains"}), Ask: ask, Body: body, Status: 503, Want: "nothing was stored: it rains. The node goes on trying"},
+			exchange{Name: "too much waits", Given: fails(sequencer.ErrBusy), Ask: ask, Body: body, Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
+			exchange{Name: "the node is slow", Given: fails(fmt.Errorf("%w: %w", sequencer.ErrSlow, context.DeadlineExceeded)), Ask: ask, Body: body, Status: 504, Want: "node-timeout"},
 			exchange{Name: "no database", Given: away, Ask: ask, Body: body, Status: 503, Want: "database-unavailable"},
-			exchange{Name: "the database hangs", Given: hangs, Ask: ask, Body: body, Status: 504},
+			exchange{Name: "the database hangs", Given: hangs, Ask: ask, Body: body, Status: 504, Want: "database-timeout"},
 		)
 		if ask != "GET "+pathContracts {
 			all = append(all, exchange{Name: "another contract", Ask: strings.Replace(ask, "0xC0", "0xC1", 1), Body: body, Status: 404, Want: "unknown-contract"})

@@ -2,19 +2,14 @@ package contracts
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
-
-const lookEvery = 300 * time.Millisecond
 
 // Commands returns conch contract.
 func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).contract()} }
@@ -22,11 +17,8 @@ func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s
 // shell runs the commands.
 type shell struct{ *cli.Shell }
 
-// client asks a node about contracts.
-type client struct{ cli.Client }
-
 func (a *shell) contract() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "contract",
 		Short: "private contracts: create one, and send and follow its transactions",
 		Long: `contract asks a node over its API. Each organisation asks its own node, which owns what its
@@ -35,17 +27,10 @@ no effect.`,
 		Example: `  conch contract list
   conch contract send 0x5fbd… --request '{"pay": {"from": "office", "to": "baker", "amount": 30}}' --wait
   conch contract show 0x5fbd…`,
-		Args: cli.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("contract needs one of deploy, show, send, list: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.deploy(), a.showContract(), a.send(), a.listContracts())
-	return cmd
+	}, a.deploy(), a.showContract(), a.send(), a.listContracts())
 }
 
 func (a *shell) listContracts() *cobra.Command {
-	var c client
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "the private contracts of a node",
@@ -53,11 +38,7 @@ func (a *shell) listContracts() *cobra.Command {
   conch contract list --json | jq -r .address`,
 		Args: cli.NoArguments,
 	}
-	c.Flags(cmd)
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if err := c.Prepare(a.Getenv); err != nil {
-			return err
-		}
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
 		var answer struct{ Contracts []json.RawMessage }
 		if err := c.Ask(ctx, http.MethodGet, pathContracts, nil, &answer); err != nil {
 			return err
@@ -67,11 +48,9 @@ func (a *shell) listContracts() *cobra.Command {
 		}
 		return a.table(answer.Contracts)
 	})
-	return cmd
 }
 
 func (a *shell) showContract() *cobra.Command {
-	var c client
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "show ADDRESS [ID]",
@@ -85,35 +64,30 @@ func (a *shell) showContract() *cobra.Command {
 			return cli.Usagef("show takes the address of a contract, and perhaps the ID of a transaction: see %q", cmd.CommandPath()+" --help")
 		},
 	}
-	c.Flags(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when the transaction has ended; while no node answers, keep asking")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.Does(func(ctx context.Context) error {
-			if wait && len(args) == 1 {
-				return cli.Usagef("--wait waits for a transaction: name its ID too")
-			}
-			if err := c.Prepare(a.Getenv); err != nil {
+	return a.Asks(cmd, func() error {
+		if wait && cmd.Flags().NArg() == 1 {
+			return cli.Usagef("--wait waits for a transaction: name its ID too")
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, args []string) error {
+		path := pathContracts + "/" + url.PathEscape(args[0])
+		if len(args) == 1 {
+			raw, k, err := cli.Fetch(ctx, c, http.MethodGet, path, func(k Contract) bool { return k.Address != "" })
+			if err != nil {
 				return err
 			}
-			switch path := pathContracts + "/" + url.PathEscape(args[0]); {
-			case wait:
-				return a.await(ctx, &c, path+"/transactions/"+url.PathEscape(args[1]))
-			case len(args) == 2:
-				raw, t, err := c.transaction(ctx, path+"/transactions/"+url.PathEscape(args[1]))
-				if err != nil {
-					return err
-				}
-				return a.story(raw, t)
-			default:
-				var raw json.RawMessage
-				if err := c.Ask(ctx, http.MethodGet, path, nil, &raw); err != nil {
-					return err
-				}
-				return a.one(&c, raw)
-			}
-		})(cmd, args)
-	}
-	return cmd
+			return a.one(raw, k)
+		}
+		if path += "/transactions/" + url.PathEscape(args[1]); wait {
+			return a.await(ctx, c, args[1], path)
+		}
+		raw, t, err := toldAt(ctx, c, path)
+		if err != nil {
+			return err
+		}
+		return a.story(raw, t)
+	})
 }
 
 // sendRequest asks a node to carry something out, once for all requests with the same key.
@@ -124,7 +98,6 @@ type sendRequest struct {
 }
 
 func (a *shell) send() *cobra.Command {
-	var c client
 	var request, key string
 	var deadline uint64
 	var wait bool
@@ -134,8 +107,9 @@ func (a *shell) send() *cobra.Command {
 		Long: `send gives a transaction to a node and prints its ID. A command with the same --key is the
 same transaction, even if the first had no answer. Without --key, send makes a key and
 prints it if no answer came. A script that may be killed should set --key.
-With --wait it returns when the transaction has ended: with 0 if it is confirmed, with 1 if
-it was reverted. While no node answers, it keeps asking.`,
+With --wait it prints each step on stderr, and returns when the transaction has ended: with 0
+if it is confirmed, with 1 if it was reverted. While no node answers, it keeps asking. An
+interrupted wait also returns 1; the transaction goes on.`,
 		Example: `  conch contract send 0x5fbd… --request '{"issue": {"to": "office", "amount": 100}}' --wait
   conch contract send 0x5fbd… --request '{"pay": {"from": "office", "to": "baker", "amount": 30}}' --key invoice-17`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -145,42 +119,26 @@ it was reverted. While no node answers, it keeps asking.`,
 			return cli.Usagef("send takes the address of one contract: see %q", cmd.CommandPath()+" --help")
 		},
 	}
-	c.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&request, "request", "", "what the contract's domain takes, as `JSON`")
 	flags.StringVar(&key, "key", "", "your own name for the transaction: it is carried out once, however often you repeat the command")
 	flags.Uint64Var(&deadline, "deadline", 0, "the last `block` that is of use; 0: any")
 	flags.BoolVar(&wait, "wait", false, "return when the transaction has ended; while no node answers, keep asking")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.Does(func(ctx context.Context) error {
-			if !json.Valid([]byte(request)) {
-				return cli.Usagef("--request is no JSON: see %q", cmd.CommandPath()+" --help")
-			}
-			if err := c.Prepare(a.Getenv); err != nil {
-				return err
-			}
-			if key == "" {
-				key = "cli-" + rand.Text()
-			}
-			path := pathContracts + "/" + url.PathEscape(args[0]) + "/transactions"
-			var answer accepted
-			err := c.Ask(ctx, http.MethodPost, path, sendRequest{json.RawMessage(request), key, deadline}, &answer)
-			if err == nil && answer.ID == "" {
-				err = c.Stranger()
-			}
-			if cli.Unanswered(err) {
-				return fmt.Errorf("%w; the transaction may have been accepted: repeat the command with --key %s to find out and have it carried out once", err, key)
-			}
-			switch {
-			case err != nil:
-				return err
-			case wait:
-				return a.await(ctx, &c, path+"/"+answer.ID)
-			case a.JSON:
-				return a.Document(answer)
-			}
-			return a.Line("%s", answer.ID)
-		})(cmd, args)
-	}
-	return cmd
+	return a.Asks(cmd, func() error {
+		if !json.Valid([]byte(request)) {
+			return cli.Usagef("--request is no JSON: see %q", cmd.CommandPath()+" --help")
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, args []string) error {
+		path := pathContracts + "/" + url.PathEscape(args[0]) + "/transactions"
+		key = cli.NewKey(key)
+		id, err := c.Send(ctx, path, key, sendRequest{json.RawMessage(request), key, deadline})
+		switch {
+		case err != nil:
+			return err
+		case wait:
+			return a.await(ctx, c, id, path+"/"+id)
+		}
+		return a.Accepted(id)
+	})
 }

@@ -14,6 +14,13 @@ import (
 // runs runs conch contract, and returns what it prints.
 func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
 	t.Helper()
+	out, _, err = speaks(t, asJSON, args...)
+	return out, err
+}
+
+// speaks is runs, with what it says on stderr.
+func speaks(t *testing.T, asJSON bool, args ...string) (out, said string, err error) {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := (&shell{&cli.Shell{World: cli.World{Stdout: &stdout, Stderr: &stderr, Getenv: func(string) string { return "" }}, JSON: asJSON}}).contract()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
@@ -21,7 +28,7 @@ func runs(t *testing.T, asJSON bool, args ...string) (out string, err error) {
 	cmd.SetErr(&stderr)
 	cmd.SetArgs(args)
 	err = cmd.ExecuteContext(t.Context())
-	return stdout.String(), err
+	return stdout.String(), stderr.String(), err
 }
 
 func member(name string, n int) string { return fmt.Sprintf("%s=0x%040x", name, n) }
@@ -75,8 +82,9 @@ func TestEachHelpHasAnExample(t *testing.T) {
 }
 
 const (
-	oneContract = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"no majority","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"members":[{"name":"bank","account":"0x62","this_node":true,"final":10},{"name":"north","account":"0x6e","final":9,"heard_at":"1970-01-01T00:00:05Z"}]}`
-	oneTold     = `{"id":"07","contract":"0xc0","idempotency_key":"invoice-17","request":{"pay":1},"fate":"%s","why":"%s","attempt":"0xaa","block":7,"accepted_at":"1970-01-01T00:00:05Z","story":[{"at":"1970-01-01T00:00:05Z","state":"noting","event":"dispatched","node":"north","endorsers":["bank","north"],"block":7,"why":"it rains"}]}`
+	oneContract    = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"no majority","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"waits":"account \"ops\": no money","nudges":6,"members":[{"name":"bank","account":"0x62","this_node":true,"final":10},{"name":"north","account":"0x6e","final":9,"heard_at":"1970-01-01T00:00:05Z"}]}`
+	unreadContract = `{"address":"0xc2","chain":"far","domain":"notes/1","endorsements":1,"head":null,"final":null,"unread":"it rains","range":null,"range_size":100,"coordinator":null,"next_coordinator":null,"open":{},"coordinating":{},"members":[{"name":"bank","account":"0x62","this_node":true,"final":null}]}`
+	oneTold        = `{"id":"07","contract":"0xc0","idempotency_key":"invoice-17","request":{"pay":1},"fate":"%s","why":"%s","attempt":"0xaa","block":7,"accepted_at":"1970-01-01T00:00:05Z","story":[{"at":"1970-01-01T00:00:05Z","state":"noting","event":"dispatched","node":"north","endorsers":["bank","north"],"block":7,"why":"it rains"}]}`
 )
 
 // aNode answers as a node does. The second look at the transaction sees its end.
@@ -91,7 +99,11 @@ func aNode(t *testing.T, fate, why string) *httptest.Server {
 			_, _ = fmt.Fprint(w, text())
 		})
 	}
-	answer("GET /v1/contracts", http.StatusOK, func() string { return `{"contracts":[` + oneContract + `]}` })
+	answer("GET /v1/contracts/0xc2", http.StatusOK, func() string { return unreadContract })
+	answer("POST /v1/contracts/0xc2/transactions", http.StatusServiceUnavailable, func() string {
+		return `{"type":"urn:conch:problem:not-leading","title":"Not leading","detail":"has stored nothing"}`
+	})
+	answer("GET /v1/contracts", http.StatusOK, func() string { return `{"contracts":[` + oneContract + "," + unreadContract + `]}` })
 	answer("GET /v1/contracts/0xc0", http.StatusOK, func() string { return oneContract })
 	answer("POST /v1/contracts/0xc0/transactions", http.StatusAccepted, func() string { return `{"id":"07","fate":"open"}` })
 	answer("GET /v1/contracts/0xc0/transactions/07", http.StatusOK, func() string {
@@ -117,7 +129,7 @@ func TestWhatIsPrinted(t *testing.T) {
 	}{
 		{"list", "open", "", false, []string{"list"}, []string{"ADDRESS", "0xc0", "main", "notes/1", "2 accepted"}, ""},
 		{"list, as JSON", "open", "", true, []string{"list"}, []string{`"address":"0xc0"`}, ""},
-		{"a contract", "open", "", false, []string{"show", "0xc0"}, []string{"head 12, final 10", "by 1 of 2 members", "no majority", "north, then bank", "2 accepted", "4 endorsing", "bank (this node)"}, ""},
+		{"a contract", "open", "", false, []string{"show", "0xc0"}, []string{"head 12, final 10", "by 1 of 2 members", "no majority", "north, then bank", "2 accepted", "4 endorsing", `waits        account "ops": no money`, "bank (this node)"}, ""},
 		{"a contract, as JSON", "open", "", true, []string{"show", "0xc0"}, []string{`"next_coordinator":"bank"`}, ""},
 		{"a transaction", "open", "", false, []string{"show", "0xc0", "07"}, []string{"invoice-17", "fate     open", "dispatched, with north, endorsed by bank, north, block 7: it rains"}, ""},
 		{"a transaction, as JSON", "open", "", true, []string{"show", "0xc0", "07"}, []string{`"idempotency_key":"invoice-17"`}, ""},
@@ -127,6 +139,8 @@ func TestWhatIsPrinted(t *testing.T) {
 		{"sent, as JSON", "open", "", true, []string{"send", "0xc0", "--request", "{}"}, []string{`"id":"07"`}, ""},
 		{"sent and confirmed", "confirmed", "", false, []string{"send", "0xc0", "--request", "{}", "--wait"}, []string{"fate     confirmed"}, ""},
 		{"sent and reverted", "reverted", "poor", false, []string{"send", "0xc0", "--request", "{}", "--wait"}, []string{"fate     reverted"}, "poor"},
+		{"one that is not read", "open", "", false, []string{"show", "0xc2"}, []string{"chain far domain", "not read it rains range of 100 blocks MEMBER"}, ""},
+		{"list of one that is not read", "open", "", false, []string{"list"}, []string{"0xc2 far notes/1 1 not read yet -"}, ""},
 		{"another contract", "open", "", false, []string{"show", "0xc1"}, nil, "404"},
 	} {
 		server := aNode(t, c.fate, c.why)
@@ -136,14 +150,23 @@ func TestWhatIsPrinted(t *testing.T) {
 		}
 		flat := strings.Join(strings.Fields(out), " ")
 		for _, part := range c.says {
-			if !strings.Contains(out, part) && !strings.Contains(strings.ReplaceAll(flat, `": `, `":`), part) {
+			if !strings.Contains(out, part) && !strings.Contains(flat, part) && !strings.Contains(strings.ReplaceAll(flat, `": `, `":`), part) {
 				t.Errorf("%s printed %s\nwant %q", c.name, out, part)
 			}
 		}
 	}
+	out, said, err := speaks(t, false, "send", "0xc0", "--request", "{}", "--wait", "--node", aNode(t, "confirmed", "").URL)
+	if err != nil || strings.Count(out, "dispatched, with north") != 0 || strings.Count(said, "07 ") != 1 || strings.Count(said, "dispatched, with north") != 1 {
+		t.Errorf("a wait printed %s and said %s, %v, want each step once", out, said, err)
+	}
+	// A node that says that it has stored nothing leaves no doubt.
+	_, err = runs(t, false, "send", "0xc2", "--request", "{}", "--node", aNode(t, "open", "").URL)
+	if err == nil || err.Error() != "has stored nothing" {
+		t.Errorf("a refusal that says that nothing was stored is reported as: %v", err)
+	}
 	mute := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer mute.Close()
-	out, err := runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
+	out, err = runs(t, false, "send", "0xc0", "--request", "{}", "--key", "mine", "--node", mute.URL)
 	if err == nil || !strings.Contains(err.Error(), "--key mine") || out != "" {
 		t.Errorf("without an answer: %v, want how to ask again", err)
 	}

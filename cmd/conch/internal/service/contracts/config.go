@@ -5,9 +5,11 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
@@ -49,7 +51,10 @@ type Agreed struct {
 	Life         int
 	Policy       string
 	Domain       string
-	Issuer       string // of notes: the member whose intents may issue some
+	NudgeAfter   time.Duration // this node's own: without a block, while one is waited for, until it sends an empty transaction
+	Issuer       string        // of notes: the member whose intents may issue some
+
+	ForgetAfter time.Duration // this node's own: how long it keeps what has ended; below 0: for ever
 }
 
 // The defaults of an Agreed. They fit a chain with a block each few seconds.
@@ -57,6 +62,7 @@ const (
 	defaultRange = 100
 	defaultDepth = 2
 	defaultLife  = 50
+	defaultNudge = 2500 * time.Millisecond
 	allMembers   = "all"
 )
 
@@ -89,11 +95,12 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 func readAgreed(d *config.Decoder, place string, value any) Agreed {
-	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}
+	one := Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName, NudgeAfter: defaultNudge, ForgetAfter: sequencer.DefaultForgetAfter}
 	d.Table(place, value, map[string]config.Setter{
 		"address": d.Word(&one.Address), "account": d.Word(&one.Account), "members": d.Texts(&one.Members), "committee": d.Texts(&one.Committee),
 		"accounts": accounts(d, &one.Accounts), "range_size": d.Count(&one.RangeSize), "depth": d.Count(&one.Depth), "life": d.Count(&one.Life),
 		"policy": d.Word(&one.Policy), "domain": d.Word(&one.Domain), "issuer": d.Word(&one.Issuer),
+		"nudge_after": d.Span(&one.NudgeAfter), "forget_after": forgetAfter(d, &one.ForgetAfter),
 		"endorsement": func(place string, v any) {
 			if v == allMembers {
 				return
@@ -105,6 +112,24 @@ func readAgreed(d *config.Decoder, place string, value any) Agreed {
 	})
 	return one
 }
+
+// forgetAfter reads a duration, of which "0s" means never.
+func forgetAfter(d *config.Decoder, to *time.Duration) config.Setter {
+	return func(place string, value any) {
+		text, _ := value.(string)
+		span, err := time.ParseDuration(text)
+		if err == nil && span == 0 {
+			*to = -1
+			return
+		}
+		if d.Span(to)(place, value); err == nil && span > 0 && span < leastForget {
+			d.Fault(place, `%q is too short: a client that asks again under its key after that has its request carried out again. Write "1h" or more, or "0s" for never`, text)
+		}
+	}
+}
+
+// leastForget is the shortest span: users ask again, and members come back, within an hour.
+const leastForget = time.Hour
 
 // accounts reads a table of the members' accounts.
 func accounts(d *config.Decoder, to *map[string]string) config.Setter {

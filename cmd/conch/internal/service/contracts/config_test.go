@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
@@ -38,7 +39,7 @@ func load(t *testing.T, text string) (config.Config, error) {
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
 	c, err := load(t, strings.Replace(whole, "[[peers]]", "certificate = \"cert.pem\"\n[[peers]]", 1)+
-		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\n")
+		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\nforget_after = \"48h\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,6 +54,8 @@ func TestEveryKey(t *testing.T) {
 	d := declaration(a, 7)
 	b1, b2 := ledger.Account(strings.Repeat("\x00", 19)+"\xb1"), ledger.Account(strings.Repeat("\x00", 19)+"\xb2")
 	switch {
+	case a.ForgetAfter != 48*time.Hour:
+		t.Errorf("it forgets after %v", a.ForgetAfter)
 	case a.Account != "ops" || a.Policy != "ring" || d.Policy != "ring" || d.Address != "0xAc1D8f982aCDFa9b94d224242426775274691fE3" || d.Chain != 7:
 		t.Errorf("%+v", a)
 	case d.Needed != 2 || d.Range != 200 || d.Depth != 3 || d.Life != 60 || len(d.Members) != 3 || d.Members[0] != b1:
@@ -78,6 +81,18 @@ func TestDefaults(t *testing.T) {
 		d := declaration(config.Of[*Section](c).contracts[0], 1)
 		if d.Needed != 3 || d.Range != 100 || d.Depth != 2 || d.Life != 50 || !slices.Equal(d.Committee, d.Members) {
 			t.Errorf("%+v", d)
+		}
+	}
+	for text, want := range map[string]time.Duration{whole: 2500 * time.Millisecond, whole + "nudge_after = \"2m\"\n": 2 * time.Minute} {
+		c, err := load(t, text)
+		if err != nil || config.Of[*Section](c).contracts[0].NudgeAfter != want {
+			t.Errorf("error %v, or an empty transaction is not sent after %v", err, want)
+		}
+	}
+	for text, want := range map[string]time.Duration{"": 30 * 24 * time.Hour, "forget_after = \"0s\"\n": -1, "forget_after = \"1h\"\n": time.Hour} {
+		c, err := load(t, whole+text)
+		if err != nil || config.Of[*Section](c).contracts[0].ForgetAfter != want {
+			t.Errorf("%q: want %v (error %v)", text, want, err)
 		}
 	}
 	c, err := load(t, db+"[[roles]]\nname = \"x\"\n"+identity)
@@ -129,7 +144,10 @@ func TestFaults(t *testing.T) {
 		{"an endorsement of words", whole + "endorsement = \"most\"\n", []string{"line 22, contracts[0].endorsement"}},
 		{"a short life", whole + "life = 2\n", []string{"contracts[0]", "life 3"}},
 		{"no range", whole + "range_size = 0\n", []string{"contracts[0]", "range"}},
+		{"no wait for a block", whole + "nudge_after = \"0s\"\n", []string{"line 22, contracts[0].nudge_after"}},
 		{"a depth below 0", whole + "depth = -1\n", []string{"line 22, contracts[0].depth"}},
+		{"keys forgotten too early", whole + "forget_after = \"10m\"\n", []string{"line 22, contracts[0].forget_after", "carried out again"}},
+		{"keys forgotten after no time", whole + "forget_after = 30\n", []string{"line 22, contracts[0].forget_after", "no unit"}},
 		{"another domain", but("notes/1", "slots/1"), []string{"line 20, contracts[0].domain", "it knows notes/1"}},
 		{"no issuer", but("issuer = \"bank\"\n", ""), []string{"contracts[0].domain", "needs an issuer"}},
 		{"an issuer that is no member", but("issuer = \"bank\"", "issuer = \"west\""), []string{"contracts[0].domain", "needs an issuer"}},

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +29,6 @@ type deployment struct {
 }
 
 func (a *shell) deploy() *cobra.Command {
-	var c client
 	d := deployment{Agreed: Agreed{RangeSize: defaultRange, Depth: defaultDepth, Life: defaultLife, Policy: ranking.RendezvousName}}
 	cmd := &cobra.Command{
 		Use:   "deploy --account NAME --member NAME=ACCOUNT …",
@@ -43,7 +41,6 @@ Run it again after an interruption: with the same --key it is the same contract.
       --member bank=0x6d2d… --member north=0x1f3a… --member east=0x88c0… --endorsement 2`,
 		Args: cli.NoArguments,
 	}
-	c.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&d.payer, "account", "", "`name` of the node's account that sends the transaction")
 	flags.StringArrayVar(&d.members, "member", nil, "`name=account` of a member, in the contract's order; once for each")
@@ -56,29 +53,24 @@ Run it again after an interruption: with the same --key it is the same contract.
 	flags.StringVar(&d.Domain, "domain", "notes/1", "the rules of the contract's states")
 	flags.StringVar(&d.Issuer, "issuer", "", "of notes: the `member` that may issue some")
 	key := flags.String("key", "", "your own name for the deployment: it happens once, however often you repeat the command")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
+	var creation []byte
+	return a.Asks(cmd, func() (err error) {
 		if d.payer == "" {
 			return cli.Usagef("deploy needs --account: see %q", cmd.CommandPath()+" --help")
 		}
 		if err := d.read(); err != nil {
 			return err
 		}
-		creation, err := evm.Creation(declaration(d.Agreed, 0))
-		if err != nil {
+		if creation, err = evm.Creation(declaration(d.Agreed, 0)); err != nil {
 			return cli.Usagef("%w", err)
 		}
-		if err := c.Prepare(a.Getenv); err != nil {
-			return err
-		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, _ []string) error {
 		if warning := declaration(d.Agreed, 0).Warning(); warning != "" {
 			_, _ = fmt.Fprintln(a.Stderr, "warning:", warning)
 		}
-		if *key == "" {
-			*key = "deploy-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-		}
-		return a.deploys(ctx, &c, &d, creation, *key)
+		return a.deploys(ctx, c, &d, creation, cli.NewKey(*key))
 	})
-	return cmd
 }
 
 // read checks the flags.
@@ -126,30 +118,29 @@ type sentTransaction struct {
 	Failed  bool    `json:"failed"`
 }
 
-func (a *shell) deploys(ctx context.Context, c *client, d *deployment, creation []byte, key string) error {
-	var tx sentTransaction
-	body := map[string]any{"account": d.payer, "data": "0x" + hex.EncodeToString(creation), "idempotency_key": key}
-	if err := c.Ask(ctx, http.MethodPost, "/v1/transactions", body, &tx); err != nil {
-		if cli.Unanswered(err) {
-			return fmt.Errorf("%w; the contract may be on its way: repeat the command with --key %s", err, key)
-		}
+func (a *shell) deploys(ctx context.Context, c *cli.Client, d *deployment, creation []byte, key string) error {
+	const path = "/v1/transactions"
+	id, err := c.Send(ctx, path, key, map[string]any{"account": d.payer, "data": "0x" + hex.EncodeToString(creation), "idempotency_key": key})
+	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(a.Stderr, "the transaction %s creates the contract; this returns when it is final (--key %s)\n", tx.ID, key)
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	for tx.Fate != "done" {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("interrupted: repeat the command with --key %s", key)
-		case <-look.C:
-		}
-		if err := c.Ask(ctx, http.MethodGet, "/v1/transactions/"+tx.ID, nil, &tx); err != nil && !cli.Passing(err) {
-			return err
-		}
-		if tx.Fate == "rejected" || tx.Fate == "cancelled" {
-			return fmt.Errorf("the contract was not created: its transaction was %s: %s", tx.Fate, cli.OrDash(tx.Why))
-		}
+	_, _ = fmt.Fprintf(a.Stderr, "the transaction %s creates the contract; this returns when it is final (--key %s)\n", id, key)
+	return a.Follow(ctx, cli.Followed{
+		ID: id, Interrupted: ": repeat the command with --key " + key,
+		Look: func(ctx context.Context) (steps []string, end func() error, err error) {
+			_, tx, err := cli.Fetch(ctx, c, http.MethodGet, path+"/"+id, func(tx sentTransaction) bool { return tx.ID != "" })
+			if err == nil && slices.Contains([]string{"done", "rejected", "cancelled"}, tx.Fate) {
+				end = func() error { return a.created(d, tx) }
+			}
+			return nil, end, err
+		},
+	})
+}
+
+// created prints what has come of the transaction that creates a contract.
+func (a *shell) created(d *deployment, tx sentTransaction) error {
+	if tx.Fate != "done" {
+		return fmt.Errorf("the contract was not created: its transaction was %s: %s", tx.Fate, cli.OrDash(tx.Why))
 	}
 	creator, err := chain.ParseHex(tx.Address)
 	if tx.Failed || tx.Nonce == nil || err != nil {

@@ -15,7 +15,10 @@ type distant struct {
 	turn chan *evm.Ledger // has one, nil until the check
 }
 
-var _ sequencer.Ledger = (*distant)(nil)
+var (
+	_ sequencer.Ledger   = (*distant)(nil)
+	_ sequencer.Reviewer = (*distant)(nil)
+)
 
 func newDistant(cfg evm.Config) *distant {
 	d := &distant{cfg, make(chan *evm.Ledger, 1)}
@@ -70,6 +73,15 @@ func (d *distant) Submit(ctx context.Context, tx ledger.Sent) error {
 		return err
 	}
 	return l.Submit(ctx, tx)
+}
+
+// Review implements sequencer.Reviewer.
+func (d *distant) Review(ctx context.Context, awaited []ledger.Entry) (lost []ledger.Entry, waits string, err error) {
+	l, err := d.ledger(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	return l.Review(ctx, awaited)
 }
 
 // Nudge implements sequencer.Ledger.

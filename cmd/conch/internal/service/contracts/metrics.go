@@ -24,16 +24,26 @@ var (
 	openDesc         = desc("transactions", "Open transactions of this node's users.", "contract", "state")
 	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
+	nudgesDesc       = desc("nudges_total", "Empty transactions that this node sent since a chain stood still.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
+	forgottenDesc    = desc("forgotten_total", "What the database has forgotten since the node's term began, as it ended long ago.", "kind")
+	aloneDesc        = desc("told_alone_total", "Transactions told as confirmed since the node's term began, though no other member had said that it keeps their contents.")
 	connectedDesc    = desc("peer_connected", "1 if messages to the peer leave.", "peer")
 	messagesDesc     = desc("messages_total", "Messages to and from a peer.", "peer", "direction")
+	bytesDesc        = desc("message_bytes_total", "Bytes of the packets in which messages to and from a peer were, before encryption.", "peer", "direction")
 	droppedDesc      = desc("messages_dropped_total", "Messages to and from a peer that were dropped.", "peer", "reason")
+	brakedDesc       = desc("peer_braked_total", "Times that a peer sent more than its rate, and was made to wait.", "peer")
+	differDesc       = desc("members_differing", "Members that have another declaration of the contract, or none.", "contract")
+	strangersDesc    = desc("strangers_refused_total", "Connections of nobody who is known.", "reason")
+	outagesDesc      = desc("outages_total", "Times that contracts began to wait for a chain or the database.", "reason")
 	refusedDesc      = desc("peer_refused_total", "Connections with a peer that were refused or ended.", "peer", "reason")
 )
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{openDesc, coordinatingDesc, finalDesc, missingDesc, connectedDesc, messagesDesc, droppedDesc, refusedDesc} {
+	for _, d := range []*prometheus.Desc{
+		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+	} {
 		to <- d
 	}
 }
@@ -53,8 +63,20 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			contractMetrics(to, address, s)
 		}
 	}
-	for name, s := range t.endpoint.Stats().Peers {
+	forgotten := t.node.Forgotten()
+	for kind, n := range map[string]int{"transactions": forgotten.Intents, "attempts": forgotten.Attempts} {
+		to <- prometheus.MustNewConstMetric(forgottenDesc, prometheus.CounterValue, float64(n), kind)
+	}
+	to <- prometheus.MustNewConstMetric(aloneDesc, prometheus.CounterValue, float64(t.node.Alone()))
+	stats := t.endpoint.Stats()
+	for name, s := range stats.Peers {
 		peerMetrics(to, name, s)
+	}
+	for reason, n := range stats.Strangers {
+		to <- prometheus.MustNewConstMetric(strangersDesc, prometheus.CounterValue, float64(n), string(reason))
+	}
+	for reason, n := range t.node.Outages() {
+		to <- prometheus.MustNewConstMetric(outagesDesc, prometheus.CounterValue, float64(n), reason)
 	}
 }
 
@@ -72,6 +94,14 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 	}
 	gauge(finalDesc, float64(s.Final), address)
 	gauge(missingDesc, float64(s.Missing), address)
+	differing := 0
+	for _, m := range s.Members {
+		if m.Differs {
+			differing++
+		}
+	}
+	gauge(differDesc, float64(differing), address)
+	to <- prometheus.MustNewConstMetric(nudgesDesc, prometheus.CounterValue, float64(s.Nudges), address)
 }
 
 func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
@@ -85,9 +115,13 @@ func peerMetrics(to chan<- prometheus.Metric, name string, s mtls.PeerStats) {
 	}
 	count(messagesDesc, s.Sent, "sent")
 	count(messagesDesc, s.Received, "received")
+	count(bytesDesc, s.SentBytes, "sent")
+	count(bytesDesc, s.ReceivedBytes, "received")
 	count(droppedDesc, s.Full, "full")
 	count(droppedDesc, s.Outdated, "outdated")
 	count(droppedDesc, s.Dropped, "inbox")
+	count(droppedDesc, s.Unread, "unread")
+	to <- prometheus.MustNewConstMetric(brakedDesc, prometheus.CounterValue, float64(s.Braked), name)
 	for reason, n := range s.Refused {
 		count(refusedDesc, n, string(reason))
 	}

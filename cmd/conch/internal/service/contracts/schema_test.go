@@ -1,7 +1,6 @@
 package contracts
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -65,31 +64,12 @@ func TestSchemaDownRefuses(t *testing.T) { //nolint:tparallel // one thing after
 	}
 }
 
-// An index sorted by a locale misses rows after a system upgrade that changes the locale: a key would name two intents.
 func TestNoIndexIsSortedByALocale(t *testing.T) {
 	t.Parallel()
-	var sorted []string
-	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), `SELECT array_agg(indexrelid::regclass::text) FROM pg_index
-		JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'conch'::regnamespace
-		AND EXISTS (SELECT FROM unnest(indcollation::oid[]) AS by WHERE by <> 0 AND by <> '"C"'::regcollation)`).Scan(&sorted)
-	if err != nil || len(sorted) > 0 {
-		t.Errorf("got indexes %v sorted by a locale, %v, want none", sorted, err)
-	}
+	nodetest.NoLocaleSorts(t)
 }
 
-// The printed script is what a database lacks: after it, migrate up has nothing to do.
 func TestThePrintedSchemaIsTheSchema(t *testing.T) {
 	t.Parallel()
-	db := pgtest.Empty(t, "UTF8")
-	var script bytes.Buffer
-	if err := node.SchemaScript(&script, node.Schema{}, kinds); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.Connect(t).PgConn().Exec(t.Context(), script.String()).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	said := ""
-	if err := node.SchemaUp(t.Context(), pgmint.Config{URL: db.URL}, kinds, func(line string) { said += line }); err != nil || said != "" {
-		t.Errorf("migrate up after the script: got %q, %v, want nothing done", said, err)
-	}
+	nodetest.ThePrintedSchemaIsTheSchema(t, kinds)
 }

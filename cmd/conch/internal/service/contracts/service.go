@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -30,8 +31,17 @@ func Kind() node.Kind {
 		Examine: examine,
 		Tables:  &node.Tables{Wing: "sequencer", Set: pgstore.Migrations(), Guard: pgstore.RefuseOpen},
 		OpenAPI: openAPI,
-		Open:    func(f node.Frame) node.Service { return &service{frame: f} },
+		Open:    open,
 	}
+}
+
+func open(f node.Frame) node.Service {
+	s := &service{frame: f}
+	f.Board.Offer(kindContract, newAPI(s, f.Log).selects)
+	if f.Accounts != nil {
+		f.Accounts.Excuse(s.harmless)
+	}
+	return s
 }
 
 // check reports identities that cannot be used.
@@ -74,12 +84,34 @@ type service struct {
 
 	mu      sync.Mutex
 	section Section
-	term    *term // while this process leads
+	chains  map[string]string // of the contracts' accounts: what the configuration calls them
+	term    *term             // while this process leads
+}
+
+// harmless reports whether a call is one of this service's own, which do no harm when they are done twice: a contract takes
+// each of its entries once, and a nudge gives nothing to its own account.
+func (s *service) harmless(call chain.Call) bool {
+	if call.Value != nil && call.Value.Sign() != 0 {
+		return false
+	}
+	to := chain.Account(call.To).String()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.section.contracts, func(a Agreed) bool {
+		self := chain.Account(a.accountOf(s.section.identity.Name))
+		return strings.EqualFold(a.Address, to) || self.String() == to && len(call.Data) == 0
+	})
 }
 
 // Prepare implements node.Service.
 func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
 	next := *config.Of[*Section](c)
+	chains := map[string]string{}
+	for _, a := range next.contracts {
+		if account, _, err := node.Offered(c, a.Account); err == nil {
+			chains[a.Account] = account.Chain
+		}
+	}
 	s.mu.Lock()
 	running := s.term
 	before := s.section
@@ -89,7 +121,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	}
 	return func() {
 		s.mu.Lock()
-		s.section = next
+		s.section, s.chains = next, chains
 		running := s.term
 		s.mu.Unlock()
 		if running == nil {
@@ -122,25 +154,17 @@ func (s *service) Collectors() []prometheus.Collector { return []prometheus.Coll
 // Contracts implements office.
 func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 	s.mu.Lock()
-	section := s.section
+	section, chains := s.section, s.chains
 	if s.term != nil { // a reload does not change what the node has begun with
 		section = s.term.section
 	}
 	s.mu.Unlock()
-	n = names{}
 	for _, a := range section.contracts {
-		d := declared{Contract: declaration(a, 0)}
-		if account, err := s.frame.Accounts.Find(a.Account); err == nil {
-			d.chainName = account.Chain
-		}
-		all = append(all, d)
+		all = append(all, declared{declaration(a, 0), chains[a.Account]}) // the account itself is not asked for: that opens its key
 		self = a.accountOf(section.identity.Name)
-		for _, name := range a.Members {
-			n[a.accountOf(name)] = name
-		}
 	}
 	slices.SortFunc(all, func(a, b declared) int { return strings.Compare(a.Address, b.Address) })
-	return all, self, n
+	return all, self, namesIn(section)
 }
 
 // Node implements office.

@@ -3,62 +3,35 @@ package contracts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-func (c *client) transaction(ctx context.Context, at string) (raw json.RawMessage, t Told, err error) {
-	if err = c.Ask(ctx, http.MethodGet, at, nil, &raw); err != nil {
-		return raw, t, err
-	}
-	if json.Unmarshal(raw, &t) != nil || t.ID == "" {
-		return raw, t, c.Stranger()
-	}
-	return raw, t, nil
+func toldAt(ctx context.Context, c *cli.Client, path string) (json.RawMessage, Told, error) {
+	return cli.Fetch(ctx, c, http.MethodGet, path, func(t Told) bool { return t.ID != "" })
 }
 
-// await follows a transaction until its end, with a line for each step on stderr. While no node answers it keeps asking,
-// since the transaction is on its way all the same.
-func (a *shell) await(ctx context.Context, c *client, at string) error {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	told, away := 0, false
-	for {
-		raw, t, err := c.transaction(ctx, at)
-		switch {
-		case err == nil:
-			if len(t.Story) < told {
-				told = 0 // the node has started again
+// await follows a transaction until its end.
+func (a *shell) await(ctx context.Context, c *cli.Client, id, path string) error {
+	return a.Follow(ctx, cli.Followed{
+		ID: id, Interrupted: "; the transaction goes on, and \"conch contract show\" says what becomes of it",
+		Look: func(ctx context.Context) (steps []string, end func() error, err error) {
+			raw, t, err := toldAt(ctx, c, path)
+			if err == nil && t.Fate != fateOpen {
+				end = func() error { return errors.Join(a.fields(raw, t), t.verdict()) }
 			}
-			for _, m := range t.Story[told:] {
-				_, _ = fmt.Fprintln(a.Stderr, m.line())
+			for _, m := range t.Story {
+				steps = append(steps, m.line())
 			}
-			told, away = len(t.Story), false
-			if t.Fate != "open" {
-				if err := a.story(raw, t); err != nil {
-					return err
-				}
-				return t.verdict()
-			}
-		case !cli.Passing(err):
-			return fmt.Errorf("%w; the transaction is %s", err, path.Base(at))
-		case !away && ctx.Err() == nil:
-			away = true
-			_, _ = fmt.Fprintf(a.Stderr, "its state is unknown now and is asked again: %s\n", cli.Sentence(err.Error()))
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("interrupted; the transaction %s goes on, and \"conch contract show\" says what becomes of it", path.Base(at))
-		case <-look.C:
-		}
-	}
+			return steps, end, err
+		},
+	})
 }
 
 // verdict returns an error unless the transaction is confirmed.
@@ -87,26 +60,35 @@ func (m Moment) line() string {
 	return text
 }
 
-func (a *shell) story(raw json.RawMessage, t Told) error {
+// fields prints a transaction without its story.
+func (a *shell) fields(raw json.RawMessage, t Told) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
-	rows := [][2]string{
-		{"id", t.ID}, {"contract", t.Contract}, {"key", t.Key}, {"request", string(t.Request)}, {"fate", t.Fate}, {"why", t.Why}, {"accepted", cli.Clock(t.AcceptedAt)},
-	}
+	attempt, block := "", ""
 	if t.Attempt != nil {
-		rows = append(rows, [2]string{"attempt", *t.Attempt})
+		attempt = *t.Attempt
 	}
 	if t.Block != nil {
-		rows = append(rows, [2]string{"block", fmt.Sprint(*t.Block)})
+		block = fmt.Sprint(*t.Block)
 	}
-	for _, row := range rows {
-		if row[1] == "" {
-			continue
-		}
-		if err := a.Line("%-8s %s", row[0], row[1]); err != nil {
-			return err
-		}
+	return a.Fields([][2]string{
+		{"id", t.ID},
+		{"contract", t.Contract},
+		{"key", t.Key},
+		{"request", string(t.Request)},
+		{"fate", t.Fate},
+		{"why", t.Why},
+		{"accepted", cli.Clock(t.AcceptedAt)},
+		{"attempt", attempt},
+		{"block", block},
+	})
+}
+
+// story prints a transaction and what happened to it.
+func (a *shell) story(raw json.RawMessage, t Told) error {
+	if err := a.fields(raw, t); err != nil || a.JSON {
+		return err
 	}
 	for _, m := range t.Story {
 		if err := a.Line("  %s", m.line()); err != nil {
@@ -117,31 +99,25 @@ func (a *shell) story(raw json.RawMessage, t Told) error {
 }
 
 // one prints a contract.
-func (a *shell) one(c *client, raw json.RawMessage) error {
-	var k Contract
-	if json.Unmarshal(raw, &k) != nil || k.Address == "" {
-		return c.Stranger()
-	}
+func (a *shell) one(raw json.RawMessage, k Contract) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
-	for _, row := range [][2]string{
+	err := a.Fields([][2]string{
 		{"address", k.Address},
-		{"chain", fmt.Sprintf("%s, head %d, final %d", k.Chain, k.Head, k.Final)},
+		{"chain", k.heights()},
 		{"domain", k.Domain},
 		{"endorsed", fmt.Sprintf("by %d of %d members", k.Endorsements, len(k.Members))},
 		{"warning", k.Warning},
-		{"range", fmt.Sprintf("%d, of %d blocks", k.Range, k.RangeSize)},
-		{"coordinator", k.Coordinator + ", then " + k.Next},
+		{"not read", k.Unread},
+		{"range", k.ranges()},
+		{"coordinator", k.coordinators()},
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
-	} {
-		if row[1] == "" {
-			continue
-		}
-		if err := a.Line("%-12s %s", row[0], row[1]); err != nil {
-			return err
-		}
+		{"waits", k.Waits},
+	})
+	if err != nil {
+		return err
 	}
 	rows := make([]string, 0, len(k.Members))
 	for _, m := range k.Members {
@@ -163,6 +139,35 @@ func (a *shell) one(c *client, raw json.RawMessage) error {
 	return a.Table("MEMBER\tACCOUNT\tFINAL\tHEARD", rows)
 }
 
+func (k Contract) heights() string {
+	text := k.Chain
+	if k.Head != nil {
+		text += fmt.Sprintf(", head %d", *k.Head)
+	}
+	if k.Final != nil {
+		text += fmt.Sprintf(", final %d", *k.Final)
+	}
+	return text
+}
+
+func (k Contract) ranges() string {
+	text := fmt.Sprintf("of %d blocks", k.RangeSize)
+	if k.Range != nil {
+		text = fmt.Sprintf("%d, ", *k.Range) + text
+	}
+	if k.Takes != nil {
+		text += fmt.Sprintf("; a transaction takes %d", *k.Takes)
+	}
+	return text
+}
+
+func (k Contract) coordinators() string {
+	if k.Coordinator == nil || k.Next == nil {
+		return ""
+	}
+	return *k.Coordinator + ", then " + *k.Next
+}
+
 func counted(all map[string]int) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -171,24 +176,13 @@ func counted(all map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// table prints contracts, or with --json one object a line.
+// table prints contracts.
 func (a *shell) table(all []json.RawMessage) error {
-	var rows []string
-	for _, raw := range all {
-		if a.JSON {
-			if err := a.Document(raw); err != nil {
-				return err
-			}
-			continue
+	return cli.Entries(a.Shell, all, "ADDRESS\tCHAIN\tDOMAIN\tMEMBERS\tCOORDINATOR\tOPEN", func(k Contract) string {
+		coordinator := "not read yet"
+		if k.Coordinator != nil {
+			coordinator = *k.Coordinator
 		}
-		var k Contract
-		if err := json.Unmarshal(raw, &k); err != nil {
-			return err
-		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), k.Coordinator, cli.OrDash(counted(k.Open))))
-	}
-	if a.JSON {
-		return nil
-	}
-	return a.Table("ADDRESS\tCHAIN\tDOMAIN\tMEMBERS\tCOORDINATOR\tOPEN", rows)
+		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, cli.OrDash(counted(k.Open)))
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/sequencer"
@@ -82,8 +81,9 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 
 func (s *service) set(t *term) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.term = t
+	s.mu.Unlock()
+	s.announce(t != nil)
 }
 
 // store begins this start of the node in the database.
@@ -102,7 +102,7 @@ func (s *service) store(ctx context.Context, t *term, l election.Leadership) (*p
 
 // assemble opens what the node needs besides its store.
 func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
-	cfg := sequencer.Config{Peers: map[ledger.Account]string{}, Log: s.frame.Log}
+	cfg := sequencer.Config{Peers: map[ledger.Account]string{}, Log: s.frame.Log, Told: s.teller(section)}
 	for _, a := range section.contracts {
 		account, err := s.frame.Accounts.Find(a.Account)
 		if err != nil {
@@ -158,8 +158,8 @@ func (s *service) contract(t *term, a Agreed, account node.Account) (k sequencer
 	}
 	t.closes = append(t.closes, endpoints.Close)
 	c := declaration(a, account.ID)
-	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}}
-	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account}})
+	k = sequencer.Contract{Declared: c, Rules: rules, Scheme: evm.Scheme{}, NudgeAfter: a.NudgeAfter, ForgetAfter: a.ForgetAfter}
+	k.Ledger = newDistant(evm.Config{Contract: c, Node: endpoints, Chain: line, Self: ledger.Account(account.Address), Submitter: submitter{account.Calls}})
 	return k, nil
 }
 
@@ -179,14 +179,6 @@ type keys struct{ account node.Account }
 
 // Sign implements sequencer.Keys.
 func (k keys) Sign(h ledger.Hash) ([]byte, error) { return k.account.Sign(h) }
-
-// submitter hands calls to the account's queue.
-type submitter struct{ account node.Account }
-
-// Submit implements evm.Submitter.
-func (s submitter) Submit(ctx context.Context, key string, call chain.Call) error {
-	return s.account.Accept(ctx, key, call)
-}
 
 // secret is what salts are made of: known to all that have the key, the same at each start and in each process of the
 // organisation.

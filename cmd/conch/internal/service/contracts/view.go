@@ -3,16 +3,28 @@ package contracts
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // names has the members' names, as the configuration gives them. A stranger's is its account.
 type names map[ledger.Account]string
+
+func namesIn(s Section) names {
+	n := names{}
+	for _, a := range s.contracts {
+		for _, name := range a.Members {
+			n[a.accountOf(name)] = name
+		}
+	}
+	return n
+}
 
 func (n names) of(a ledger.Account) string {
 	if name, known := n[a]; known || a == "" {
@@ -84,18 +96,21 @@ type Moment struct {
 	Why       string    `json:"why,omitempty"`
 }
 
+// fateOpen is the fate of what has not ended; the others are called as the stages that end it.
+const fateOpen = "open"
+
 func transactionOf(contract string, f sequencer.Found) Transaction {
 	t := Transaction{
-		ID: idOf(f.Sequence), Contract: contract, Key: f.Key, Request: requestOf(f.Payload), Deadline: f.Deadline, Fate: "open",
+		ID: idOf(f.Sequence), Contract: contract, Key: f.Key, Request: requestOf(f.Payload), Deadline: f.Deadline, Fate: fateOpen,
 		AcceptedAt: f.Accepted.UTC(),
 	}
 	if !f.Ended {
 		return t
 	}
-	t.Fate, t.Why = "reverted", f.Result.Why
+	t.Fate, t.Why = string(sender.StageReverted), f.Result.Why
 	if f.Result.Confirmed {
 		attempt := f.Result.Assembled.String()
-		t.Fate, t.Attempt = "confirmed", &attempt
+		t.Fate, t.Attempt = string(sender.StageConfirmed), &attempt
 	}
 	if f.Result.Block > 0 {
 		t.Block = &f.Result.Block
@@ -131,15 +146,19 @@ type Contract struct {
 	Domain       string         `json:"domain"`
 	Endorsements int            `json:"endorsements"`
 	Warning      string         `json:"warning,omitempty"`
-	Head         uint64         `json:"head"`
-	Final        uint64         `json:"final"`
-	Range        uint64         `json:"range"`
+	Head         *uint64        `json:"head"`
+	Final        *uint64        `json:"final"` // null with range and coordinators while no final block is known
+	Unread       string         `json:"unread,omitempty"`
+	Range        *uint64        `json:"range"`
 	RangeSize    uint64         `json:"range_size"`
-	Coordinator  string         `json:"coordinator"`
-	Next         string         `json:"next_coordinator"`
+	Takes        *uint64        `json:"takes"` // blocks that a transaction takes; null: not measured
+	Coordinator  *string        `json:"coordinator"`
+	Next         *string        `json:"next_coordinator"`
 	Open         map[string]int `json:"open"`         // of this node's transactions, by state
 	Coordinating map[string]int `json:"coordinating"` // what this node coordinates, by stage
 	Missing      int            `json:"missing"`
+	Waits        string         `json:"waits,omitempty"` // why what this node has dispatched is in no block
+	Nudges       uint64         `json:"nudges"`          // empty transactions since the node's start
 	Members      []Member       `json:"members"`
 }
 
@@ -154,10 +173,33 @@ type Member struct {
 	Differs     bool       `json:"differs"`  // it has another declaration of the contract
 }
 
+// warningOf says what is dangerous or slow about a contract in which a transaction takes so many blocks.
+func warningOf(d ledger.Contract, takes uint64) string {
+	declared := d.Warning()
+	if d.Range >= ledger.ShortRange*takes {
+		return declared
+	}
+	if declared != "" {
+		declared += "; "
+	}
+	return declared + fmt.Sprintf("a transaction takes %d blocks here, and a range of %d is shorter than %d times that: much of the work moves to another coordinator before it is done", takes, d.Range, ledger.ShortRange)
+}
+
 func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self ledger.Account, n names, now time.Time) Contract {
 	c := Contract{
-		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: d.Warning(), Head: s.Head, Final: s.Final,
-		Range: uint64(s.Range), RangeSize: d.Range, Coordinator: n.of(s.Coordinator), Next: n.of(s.Next), Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
+		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
+		Waits: s.Waits, Nudges: s.Nudges,
+	}
+	if s.Takes > 0 {
+		c.Takes = &s.Takes
+	}
+	if s.Head > 0 {
+		c.Head = &s.Head
+	}
+	if s.Unread == "" {
+		at, named, next := uint64(s.Range), n.of(s.Coordinator), n.of(s.Next)
+		c.Final, c.Range, c.Coordinator, c.Next = &s.Final, &at, &named, &next
 	}
 	if s.Coordinates != nil {
 		c.Coordinating = s.Coordinates.Stages
@@ -173,7 +215,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 			m.Final, m.HeardAt = &h.Final, &at
 		}
 		if m.This {
-			m.Final = &s.Final
+			m.Final = c.Final
 		}
 		c.Members = append(c.Members, m)
 	}

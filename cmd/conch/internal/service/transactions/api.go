@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -21,10 +20,7 @@ import (
 // nodes take, in hexadecimal digits.
 const maxCall = 300 << 10
 
-const (
-	maxKey           = 200 // bytes of an idempotency key
-	pathTransactions = "/v1/transactions"
-)
+const pathTransactions = "/v1/transactions"
 
 const (
 	mostLists   = 8               // lists of transactions answered at a time
@@ -65,10 +61,6 @@ type requestBody struct {
 	Key     string  `json:"idempotency_key"`
 }
 
-type accepted struct {
-	ID string `json:"id"`
-}
-
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
@@ -86,8 +78,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	a.log.InfoContext(r.Context(), "transaction accepted", slog.String("id", id),
 		slog.String("account", request.Account), slog.String("actor", web.Actor(r.Context())))
-	w.Header().Set("Location", pathTransactions+"/"+id)
-	return web.Answer(w, http.StatusAccepted, accepted{id})
+	return web.Accepted(w, pathTransactions, id)
 }
 
 func (b requestBody) parse() (Request, error) {
@@ -110,16 +101,13 @@ func (b requestBody) parse() (Request, error) {
 			return out, &web.FieldError{Field: "value", Text: "does not fit 256 bits"}
 		}
 	}
-	if len(b.Key) > maxKey || slices.Contains([]byte(b.Key), 0) {
-		return out, &web.FieldError{Field: "idempotency_key", Text: "is not a text of up to 200 bytes"}
-	}
-	if strings.ContainsRune(b.Key, utf8.RuneError) { // different keys may have been decoded to this one
-		return out, &web.FieldError{Field: "idempotency_key", Text: "has the character U+FFFD, which replaces invalid ones"}
+	if strings.HasPrefix(b.Key, reserved) {
+		return out, &web.FieldError{Field: "idempotency_key", Text: "begins with " + reserved + ", as the keys of conch's own transactions do: choose another one"}
 	}
 	if b.Gas > 1<<62 {
 		return out, &web.FieldError{Field: "gas", Text: "is more than any chain allows"}
 	}
-	return out, nil
+	return out, web.CheckKey(b.Key)
 }
 
 var decimal = regexp.MustCompile(`^[0-9]{1,78}$`)

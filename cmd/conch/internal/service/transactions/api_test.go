@@ -108,6 +108,10 @@ func (f *fakeStore) Cancel(ctx context.Context, id pending.ID) error {
 	return f.ready(ctx)
 }
 
+func (*fakeStore) Unfinished(context.Context, chain.Account, string) ([]pending.Record, error) {
+	return nil, nil
+}
+
 func (*fakeStore) Counts(context.Context) ([]pending.Count, error) { return nil, nil }
 
 // world is an API over a fake store.
@@ -170,6 +174,7 @@ var transactionAnswers = []exchange{
 	{Name: "a key that is not UTF-8", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M` + "\xfc" + `ller-1"`), Status: 400, Want: "UTF-8"},
 	{Name: "a key with half a surrogate pair", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ud800ller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
 	{Name: "a key with a replacement character", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"M\ufffdller-1"`), Status: 422, Want: `"field":"idempotency_key"`},
+	{Name: "a key of conch's own", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"conch:nudge 0xab"`), Status: 422, Want: `begins with conch:, as the keys of conch's own`},
 	{Name: "a key in any script", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), Status: 202},
 	{Name: "a key of another transaction", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
 	{Name: "no database", Given: databaseAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},

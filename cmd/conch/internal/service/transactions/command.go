@@ -2,9 +2,7 @@ package transactions
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -14,8 +12,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
-
-const lookEvery = 300 * time.Millisecond
 
 // shown is the part of an answer that is printed.
 type shown struct {
@@ -46,11 +42,8 @@ func Commands(s *cli.Shell) []*cobra.Command {
 // shell runs the commands.
 type shell struct{ *cli.Shell }
 
-// client asks a node about transactions.
-type client struct{ cli.Client }
-
 func (a *shell) tx() *cobra.Command {
-	cmd := &cobra.Command{
+	return cli.Group(&cobra.Command{
 		Use:   "tx",
 		Short: "send transactions through a node, and see what became of them",
 		Long: `tx asks a node over its API. Any node accepts a transaction. The node that leads its
@@ -58,13 +51,7 @@ account gives it a nonce, signs, stores and sends it; a successor continues. tx 
 use a database, so --db has no effect.`,
 		Example: `  conch tx send --account payments --to 0x00000000000000000000000000000000000000aa --value 1000 --wait
   conch tx list --fate queued`,
-		Args: cli.UnknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cli.Usagef("tx needs one of send, show, list, cancel: see %q", cmd.CommandPath()+" --help")
-		},
-	}
-	cmd.AddCommand(a.txSend(), a.txShow(), a.txList(), a.txCancel())
-	return cmd
+	}, a.txSend(), a.txShow(), a.txList(), a.txCancel())
 }
 
 // sendRequest asks a node to accept a transaction, one for all requests with the same key.
@@ -78,7 +65,6 @@ type sendRequest struct {
 }
 
 func (a *shell) txSend() *cobra.Command {
-	var c client
 	var request sendRequest
 	var wait bool
 	cmd := &cobra.Command{
@@ -95,7 +81,6 @@ interrupted wait also returns 1; the transaction goes on.`,
   id=$(conch tx send --node https://conch.example:7070 --token-file token --account payments --to 0x00000000000000000000000000000000000000aa)`,
 		Args: cli.NoArguments,
 	}
-	c.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&request.Account, "account", "", "`name` or address of the account that sends")
 	flags.StringVar(&request.To, "to", "", "`address` to call; without it --data creates a contract")
@@ -104,41 +89,25 @@ interrupted wait also returns 1; the transaction goes on.`,
 	flags.Uint64Var(&request.Gas, "gas", 0, "gas limit; 0 has it estimated")
 	flags.StringVar(&request.Key, "key", "", "your own name for the transaction: it is sent once, however often you repeat the command")
 	flags.BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
+	return a.Asks(cmd, func() error {
 		if request.Account == "" {
 			return cli.Usagef("send needs --account: see %q", cmd.CommandPath()+" --help")
 		}
-		if err := c.Prepare(a.Getenv); err != nil {
-			return err
-		}
-		if request.Key == "" {
-			request.Key = "cli-" + rand.Text()
-		}
-		var accepted struct {
-			ID string `json:"id"`
-		}
-		err := c.Ask(ctx, http.MethodPost, "/v1/transactions", request, &accepted)
-		if err == nil && accepted.ID == "" {
-			err = c.Stranger()
-		}
-		if cli.Unanswered(err) {
-			return fmt.Errorf("%w; the transaction may have been accepted: repeat the command with --key %s to find out and send it once", err, request.Key)
-		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, _ []string) error {
+		request.Key = cli.NewKey(request.Key)
+		id, err := c.Send(ctx, pathTransactions, request.Key, request)
 		switch {
 		case err != nil:
 			return err
 		case wait:
-			return a.await(ctx, &c, accepted.ID)
-		case a.JSON:
-			return a.Document(accepted)
+			return a.await(ctx, c, id)
 		}
-		return a.Line("%s", accepted.ID)
+		return a.Accepted(id)
 	})
-	return cmd
 }
 
 func (a *shell) txShow() *cobra.Command {
-	var c client
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
@@ -147,28 +116,20 @@ func (a *shell) txShow() *cobra.Command {
   conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait --json`,
 		Args: oneID,
 	}
-	c.Flags(cmd)
 	cmd.Flags().BoolVar(&wait, "wait", false, "return when the transaction is final; while no node answers, keep asking")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.Does(func(ctx context.Context) error {
-			if err := c.Prepare(a.Getenv); err != nil {
-				return err
-			}
-			if wait {
-				return a.await(ctx, &c, args[0])
-			}
-			raw, t, err := c.transaction(ctx, http.MethodGet, url.PathEscape(args[0]))
-			if err != nil {
-				return err
-			}
-			return a.show(raw, t)
-		})(cmd, args)
-	}
-	return cmd
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		if wait {
+			return a.await(ctx, c, args[0])
+		}
+		raw, t, err := transactionAt(ctx, c, http.MethodGet, url.PathEscape(args[0]))
+		if err != nil {
+			return err
+		}
+		return a.show(raw, t)
+	})
 }
 
 func (a *shell) txList() *cobra.Command {
-	var c client
 	var account, state, fate string
 	var limit int
 	cmd := &cobra.Command{
@@ -178,16 +139,12 @@ func (a *shell) txList() *cobra.Command {
   conch tx list --state in_block --json | jq -r .id`,
 		Args: cli.NoArguments,
 	}
-	c.Flags(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&account, "account", "", "only of this `name` or address")
 	flags.StringVar(&state, "state", "", "only in this `state`: future, ready, broadcast, in_block, retracted, finalized, …")
 	flags.StringVar(&fate, "fate", "", "only of this `fate`: queued, open, done, cancelled or rejected")
 	flags.IntVar(&limit, "limit", 50, "how `many` at most")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if err := c.Prepare(a.Getenv); err != nil {
-			return err
-		}
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
 		query := url.Values{"limit": {strconv.Itoa(limit)}}
 		for name, value := range map[string]string{"account": account, "state": state, "fate": fate} {
 			if value != "" {
@@ -195,7 +152,7 @@ func (a *shell) txList() *cobra.Command {
 			}
 		}
 		var answer struct{ Transactions []json.RawMessage }
-		if err := c.Ask(ctx, http.MethodGet, "/v1/transactions?"+query.Encode(), nil, &answer); err != nil {
+		if err := c.Ask(ctx, http.MethodGet, pathTransactions+"?"+query.Encode(), nil, &answer); err != nil {
 			return err
 		}
 		if answer.Transactions == nil {
@@ -203,11 +160,9 @@ func (a *shell) txList() *cobra.Command {
 		}
 		return a.list(answer.Transactions)
 	})
-	return cmd
 }
 
 func (a *shell) txCancel() *cobra.Command {
-	var c client
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "cancel a transaction, if it is not too late",
@@ -218,20 +173,13 @@ The transaction is cancelled once "conch tx show" says so.`,
   conch tx show 0d0fb3a4-7c1e-4bb1-9c6f-2b2f6d0b8f11 --wait`,
 		Args: oneID,
 	}
-	c.Flags(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return cli.Does(func(ctx context.Context) error {
-			if err := c.Prepare(a.Getenv); err != nil {
-				return err
-			}
-			raw, t, err := c.transaction(ctx, http.MethodPost, url.PathEscape(args[0])+"/cancel")
-			if err != nil {
-				return err
-			}
-			return a.show(raw, t)
-		})(cmd, args)
-	}
-	return cmd
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		raw, t, err := transactionAt(ctx, c, http.MethodPost, url.PathEscape(args[0])+"/cancel")
+		if err != nil {
+			return err
+		}
+		return a.show(raw, t)
+	})
 }
 
 func oneID(cmd *cobra.Command, args []string) error {

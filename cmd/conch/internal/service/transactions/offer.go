@@ -1,14 +1,11 @@
 package transactions
 
 import (
-	"context"
-	"errors"
 	"fmt"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
-	"github.com/conchhq/conch/pending"
 )
 
 // Offered implements node.Offers.
@@ -27,13 +24,7 @@ func (s *service) offer(name string) (node.Account, error) {
 		return node.Account{}, fmt.Errorf("%w: %q", node.ErrNoAccount, name)
 	}
 	out, _ := a.Offered()
-	out.Accept = func(ctx context.Context, key string, call chain.Call) error {
-		_, err := kept.Accept(ctx, pending.Intent{Account: a.Address, Key: key, Call: call})
-		if errors.Is(err, pending.ErrConflict) {
-			return fmt.Errorf("%w: %q", errKeyTaken, key)
-		}
-		return err
-	}
+	out.Calls = calls{a, kept}
 	out.Dial = func() (chain.Chain, func(), error) {
 		shared, release, err := s.chains.acquire(a.Chain, s.connect)
 		if err != nil {

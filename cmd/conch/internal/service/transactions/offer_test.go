@@ -9,13 +9,11 @@ import (
 
 	"github.com/ethereum/go-ethereum/crypto"
 
-	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
-	"github.com/conchhq/conch/pending"
 )
 
-// Another service finds an account by its name: it hands calls in, each once, and signs with its key.
+// Another service finds an account by its name, and signs with its key.
 func TestAnAccountForOthers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -44,17 +42,6 @@ func TestAnAccountForOthers(t *testing.T) {
 	found, err := desk.Find("ops")
 	if err != nil || found.Address != address || found.Chain != "main" || found.ID != 5 || len(found.Endpoints) != 1 {
 		t.Fatalf("found %+v, error %v", found, err)
-	}
-	for range 2 {
-		if err := found.Accept(t.Context(), "batch 1", chain.Call{Gas: 21000, Data: []byte{1}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := found.Accept(t.Context(), "batch 1", chain.Call{Gas: 21000, Data: []byte{2}}); !errors.Is(err, errKeyTaken) {
-		t.Errorf("the key for another call: got error %v, want errKeyTaken", err)
-	}
-	if all, err := s.accounts.store(a.Chain).List(t.Context(), pending.Filter{Most: 9}); err != nil || len(all) != 1 {
-		t.Errorf("%d calls are stored, error %v; want one", len(all), err)
 	}
 	hash := [32]byte{7}
 	signature, err := found.Sign(hash)

@@ -3,7 +3,6 @@
 package transactions
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -102,44 +101,14 @@ func TestSchemaDownIsWhole(t *testing.T) {
 	}
 }
 
-// An index sorted by a locale misses rows after a system upgrade that changes the locale: an epoch
-// would begin again, or a key be paid twice.
 func TestNoIndexIsSortedByALocale(t *testing.T) {
 	t.Parallel()
-	var sorted []string
-	err := pgtest.New(t).Connect(t).QueryRow(t.Context(), `SELECT array_agg(indexrelid::regclass::text) FROM pg_index
-		JOIN pg_class ON pg_class.oid = indexrelid WHERE relnamespace = 'conch'::regnamespace
-		AND EXISTS (SELECT FROM unnest(indcollation::oid[]) AS by WHERE by <> 0 AND by <> '"C"'::regcollation)`).Scan(&sorted)
-	if err != nil || len(sorted) > 0 {
-		t.Errorf("got indexes %v sorted by a locale, %v, want none", sorted, err)
-	}
+	nodetest.NoLocaleSorts(t)
 }
 
-// The printed script is what a database lacks: after it, migrate up has nothing to do.
 func TestThePrintedSchemaIsTheSchema(t *testing.T) {
 	t.Parallel()
-	db := pgtest.Empty(t, "UTF8")
-	cfg := pgmint.Config{URL: db.URL}
-	var script bytes.Buffer
-	if err := node.SchemaScript(&script, node.Schema{}, kinds); err != nil {
-		t.Fatal(err)
-	}
-	conn := db.Connect(t)
-	if _, err := conn.PgConn().Exec(t.Context(), script.String()).ReadAll(); err != nil {
-		t.Fatal(err)
-	}
-	done, err := node.SchemaStatus(t.Context(), cfg, kinds)
-	if err != nil || done.Current != done.Latest || done.Wings[1].Current != done.Wings[1].Latest {
-		t.Fatalf("after the script: got schema %+v, %v, want the latest", done, err)
-	}
-	said := ""
-	if err := node.SchemaUp(t.Context(), cfg, kinds, func(line string) { said += line + "\n" }); err != nil || said != "" {
-		t.Errorf("migrate up after the script: got %q, %v, want nothing done", said, err)
-	}
-	script.Reset()
-	if err := node.SchemaScript(&script, done, kinds); err != nil || script.Len() > 0 {
-		t.Errorf("for a database that lacks nothing: got script %q, %v, want none", script.String(), err)
-	}
+	nodetest.ThePrintedSchemaIsTheSchema(t, kinds)
 }
 
 // S29: the binary prints the grants of the file, for the given roles.

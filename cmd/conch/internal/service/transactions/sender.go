@@ -56,11 +56,15 @@ func (s *sender) open() (*pending.Manager, func(), error) {
 		disconnect()
 		return nil, nil, node.ErrGone
 	}
+	var again func(chain.Call) bool
+	if service.frame.Accounts != nil {
+		again = service.frame.Accounts.Harmless
+	}
 	m, err := pending.New(pending.Config{
 		Account: a.Address, Chain: driver, Store: store, Events: service.reports(a),
 		MostFee: a.mostFee(), Repair: service.accounts.ownRepair(a), Longest: longest(a), ArchiveAfter: a.ArchiveAfter,
 		MaxInFlight: a.MaxInFlight, FillAfter: uint64(a.GapFill), RaiseAfter: a.RaiseAfter, Sequence: service.managers.sequence,
-		Relaxed: a.Relaxed, SharedKey: a.SharedKey, RestoreWait: a.RestoreWait, FinalAfter: a.Chain.FinalIn,
+		Relaxed: a.Relaxed, SharedKey: a.SharedKey, Again: again, RestoreWait: a.RestoreWait, FinalAfter: a.Chain.FinalIn,
 	})
 	if err != nil {
 		disconnect()

@@ -8,53 +8,26 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-func (c *client) transaction(ctx context.Context, method, path string) (raw json.RawMessage, t shown, err error) {
-	if err = c.Ask(ctx, method, "/v1/transactions/"+path, nil, &raw); err != nil {
-		return raw, t, err
-	}
-	if json.Unmarshal(raw, &t) != nil || t.ID == "" {
-		return raw, t, c.Stranger()
-	}
-	return raw, t, nil
+func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, shown, error) {
+	return cli.Fetch(ctx, c, method, pathTransactions+"/"+path, func(t shown) bool { return t.ID != "" })
 }
 
-// await follows a transaction until its end, with a line for each step on stderr. While no node
-// answers it keeps asking, since the transaction is on its way all the same.
-func (a *shell) await(ctx context.Context, c *client, id string) error {
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	said, away := "", false
-	for {
-		raw, t, err := c.transaction(ctx, http.MethodGet, url.PathEscape(id))
-		switch {
-		case err == nil:
-			if line := t.line(); away || line != said {
-				said, away = line, false
-				_, _ = fmt.Fprintln(a.Stderr, id+" "+line)
+// await follows a transaction until its end.
+func (a *shell) await(ctx context.Context, c *cli.Client, id string) error {
+	return a.Follow(ctx, cli.Followed{
+		ID: id, Interrupted: fmt.Sprintf("; \"conch tx show %s\" says what becomes of the transaction", id),
+		Look: func(ctx context.Context) (steps []string, end func() error, err error) {
+			raw, t, err := transactionAt(ctx, c, http.MethodGet, url.PathEscape(id))
+			if err == nil && t.over() {
+				end = func() error { return errors.Join(a.show(raw, t), t.verdict()) }
 			}
-			if t.over() {
-				if err := a.show(raw, t); err != nil {
-					return err
-				}
-				return t.verdict()
-			}
-		case !cli.Passing(err):
-			return fmt.Errorf("%w; the transaction is %s", err, id)
-		case !away && ctx.Err() == nil:
-			away = true
-			_, _ = fmt.Fprintf(a.Stderr, "%s: its state is unknown now and is asked again: %s\n", id, cli.Sentence(err.Error()))
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("interrupted; \"conch tx show %s\" says what becomes of the transaction", id)
-		case <-look.C:
-		}
-	}
+			return []string{t.line()}, end, err
+		},
+	})
 }
 
 func (t shown) over() bool {
@@ -115,7 +88,7 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 	if a.JSON {
 		return a.Document(raw)
 	}
-	for _, row := range [][2]string{
+	return a.Fields([][2]string{
 		{"id", t.ID},
 		{"account", t.Account},
 		{"to", cli.OrDash(t.To)},
@@ -128,37 +101,14 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 		{"hash", cli.OrDash(text(t.Hash))},
 		{"final by", t.finalBy()},
 		{"created", cli.Clock(t.CreatedAt)},
-	} {
-		if row[1] == "" {
-			continue
-		}
-		if err := a.Line("%-8s %s", row[0], row[1]); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }
 
-// list prints a table, or with --json one object a line.
+// list prints transactions.
 func (a *shell) list(all []json.RawMessage) error {
-	var rows []string
-	for _, raw := range all {
-		if a.JSON {
-			if err := a.Document(raw); err != nil {
-				return err
-			}
-			continue
-		}
-		var t shown
-		if err := json.Unmarshal(raw, &t); err != nil {
-			return err
-		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt)))
-	}
-	if a.JSON {
-		return nil
-	}
-	return a.Table("ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", rows)
+	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", func(t shown) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
+	})
 }
 
 func text(s *string) string {

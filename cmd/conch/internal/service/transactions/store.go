@@ -3,6 +3,7 @@ package transactions
 import (
 	"context"
 
+	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/pending"
 )
 
@@ -21,10 +22,11 @@ type intake interface {
 }
 
 // reader shows what is stored.
-type reader interface {
+type reader interface { //nolint:interfacebloat // one for each way to look
 	Get(ctx context.Context, id pending.ID) (pending.Record, error)
 	List(ctx context.Context, f pending.Filter) ([]pending.Record, error)
 	Counts(ctx context.Context) ([]pending.Count, error)
+	Unfinished(ctx context.Context, account chain.Account, prefix string) ([]pending.Record, error)
 }
 
 // chainStore is the store of one chain.

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const lookEvery = 300 * time.Millisecond
+
+// Followed is something on its way at a node, whose end a command waits for.
+type Followed struct {
+	ID          string
+	Interrupted string // what is said when the wait is interrupted
+	// Look returns what has happened, the newest last, and once it has ended, how the command ends. The steps have been
+	// printed by then.
+	Look func(ctx context.Context) (steps []string, end func() error, err error)
+}
+
+// Follow waits until something has ended, with a line on stderr for each step. While no node answers it keeps asking, since
+// the thing is on its way all the same.
+func (s *Shell) Follow(ctx context.Context, f Followed) error {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	said, away := "", false
+	for {
+		steps, end, err := f.Look(ctx)
+		switch {
+		case err == nil:
+			for _, step := range unsaid(steps, said, away) {
+				said = step
+				_, _ = fmt.Fprintln(s.Stderr, f.ID, step)
+			}
+			if away = false; end != nil {
+				return end()
+			}
+		case !Passing(err):
+			return fmt.Errorf("%w; the transaction is %s", err, f.ID)
+		case !away && ctx.Err() == nil:
+			away = true
+			_, _ = fmt.Fprintf(s.Stderr, "%s: its state is unknown now and is asked again: %s\n", f.ID, Sentence(err.Error()))
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("interrupted" + f.Interrupted)
+		case <-look.C:
+		}
+	}
+}
+
+// unsaid returns the steps after the one that was said last; all of them if that is not there any more, since the node has
+// started again. After the node was away the last one is said once more.
+func unsaid(steps []string, said string, away bool) []string {
+	for i, step := range slices.Backward(steps) {
+		if step != said {
+			continue
+		}
+		if away && i == len(steps)-1 {
+			return steps[i:]
+		}
+		return steps[i+1:]
+	}
+	return steps
+}

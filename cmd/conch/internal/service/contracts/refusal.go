@@ -1,0 +1,45 @@
+package contracts
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/sequencer"
+)
+
+// mayBeStored is what a caller is told who may have handed something in.
+const mayBeStored = "what was asked for may be stored: ask again, with the same idempotency_key"
+
+// refusal makes a problem of an error of the node. What it does not know came from the database.
+func refusal(err error) error {
+	if field, ok := errors.AsType[*web.FieldError](err); ok {
+		return field.Problem(http.StatusUnprocessableEntity)
+	}
+	if request, ok := errors.AsType[*sequencer.RequestError](err); ok {
+		return (&web.FieldError{Field: "request", Text: request.Error()}).Problem(http.StatusUnprocessableEntity)
+	}
+	if unread, ok := errors.AsType[*sequencer.UnreadError](err); ok {
+		return web.Failf(http.StatusServiceUnavailable, "the contract cannot be read now, and nothing was stored: %s. The node goes on trying: ask again", unread.Why).
+			Named("contract-unread", "Contract not read").RetryAfter(5)
+	}
+	away := func(name, title, text string) error {
+		return web.Failf(http.StatusServiceUnavailable, "%s", text).Named(name, title).RetryAfter(1)
+	}
+	switch {
+	case errors.Is(err, sequencer.ErrConflict):
+		return web.Failf(http.StatusConflict, "another transaction has this idempotency_key: choose another key, or ask for the same").Named("key-taken", "Key taken").About("idempotency_key")
+	case errors.Is(err, sequencer.ErrContract):
+		return away("not-leading", "Not leading", "the node that runs here was started without this contract, and has stored nothing: restart it, or ask the process that leads (GET /v1/scopes says which)")
+	case errors.Is(err, sequencer.ErrBusy):
+		return away("busy", "Busy", "too much waits for this contract now, and nothing was stored: ask again in a moment")
+	case errors.Is(err, sequencer.ErrStopped):
+		return away("term-ended", "Term ended", "this process has just stopped to run the contracts' node; "+mayBeStored+", of the process that leads then (GET /v1/scopes says which)")
+	case errors.Is(err, sequencer.ErrSlow):
+		return web.Failf(http.StatusGatewayTimeout, "the contracts' node did not answer in time; "+mayBeStored).Named("node-timeout", "The node did not answer").RetryAfter(5)
+	case errors.Is(err, context.DeadlineExceeded):
+		return web.Failf(http.StatusGatewayTimeout, "the database did not answer in time; "+mayBeStored).Named("database-timeout", "The database did not answer").RetryAfter(5)
+	}
+	return err
+}

@@ -1,0 +1,73 @@
+package spray
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// Config configures a [Machine].
+type Config struct {
+	Self        Peer   // this node, as others call and reach it
+	Incarnation uint64 // random, for each start; not 0
+	Seed        uint64 // of the machine's choices; random, for each start
+	Contacts    []Peer // to join by; without any the node waits for others
+
+	Every int // ticks between two exchanges (default 10)
+	Floor int // neighbours, at least; fewer are filled from the cache (default 5)
+	Cache int // peers that are remembered (default 16)
+
+	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
+	Broken Rule
+}
+
+func (c Config) withDefaults() Config {
+	c.Every = cmp.Or(c.Every, 10)
+	c.Floor = cmp.Or(c.Floor, 5)
+	c.Cache = cmp.Or(c.Cache, 16)
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("spray: "+text, args...))
+		}
+	}
+	fault(!c.Self.sound(), "the node %.80q has no sound name of 1 to %d bytes, or its address is longer than %d", c.Self.Name, MostName, MostAddress)
+	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, or a node that restarts keeps arcs of its past")
+	for i, p := range c.Contacts {
+		fault(!p.sound(), "contact %d, %.80q, has no sound name and address", i+1, p.Name)
+		fault(p.Name == c.Self.Name, "contact %d is the node itself", i+1)
+	}
+	fault(c.Every < 0 || c.Floor < 0 || c.Cache < 0, "a number is below 0")
+	fault(c.Floor > MostPeers/2, "a floor of %d neighbours leaves others no room: %d at most", c.Floor, MostPeers/2)
+	return errors.Join(faults...)
+}
+
+// Rule is one that a proof leaves out.
+type Rule uint8
+
+// The rules. Each is named as the simulator's flag names it.
+const (
+	Unbroken    Rule = iota // none is left out
+	PeerCache               // no peer is remembered, and there is no floor of neighbours
+	SameAnswer              // an exchange that comes twice is carried out twice
+	ArcsReturn              // what was given in an exchange without an answer is not taken back
+	AskTheLost              // a peer that went away is never tried again
+	Incarnation             // a peer that has restarted keeps the arcs of its past
+)
+
+var rules = [...]string{"none", "peer-cache", "same-answer", "arcs-return", "ask-the-lost", "incarnation"}
+
+func (r Rule) String() string { return rules[r] }
+
+// Rules returns the rules that can be left out.
+func Rules() (all []Rule) {
+	for r := PeerCache; int(r) < len(rules); r++ {
+		all = append(all, r)
+	}
+	return all
+}

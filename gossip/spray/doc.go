@@ -1,0 +1,86 @@
+// Package spray keeps the overlay of many nodes: who is connected with whom, so that what one node says reaches all. No
+// node knows all others.
+//
+// A [Machine] is one node's place in it, and a process has one, whatever is told over it. It is pure: inputs go in, actions
+// come out. Each node has a view, a multiset of arcs to others. The protocol is SPRAY: a newcomer adds as many arcs as its
+// contact has, and one; nodes exchange halves of their views; so a view has H_n − ½ arcs on average (H_n is the n-th
+// harmonic number, 1 + ½ + … + 1/n), although no node knows n. An arc is followed in both directions: there is one
+// connection with a peer, however many arcs lead to it or from it.
+//
+//	                    ┌─── Down, and an arc leads there: at most three times a round ───┐
+//	                    ▼                                                                 │
+//	away ──needed──▶ dialling ────────────────────────── Up ───────────────────────────▶ up
+//	 ▲                  │ Down: the peer is gone, its arcs are replaced                   │
+//	 └──────────────────┴──────── needed by neither side for three ticks, Goodbye, Down ──┘
+//
+// A connection is needed for an arc, also one that was given in an exchange which is not answered yet; as a spare one; or
+// to ask a contact or a peer that was lost. Each side says in its Hello whether it needs it; until then the other side takes
+// it that it does. A peer is a neighbour ([Machine.Neighbours]) while the connection is up.
+//
+// # Rules
+//
+//   - Join: the first arc leads to one of the peers that the contact names in its Welcome. The contact asks the other end
+//     of each of its arcs to take one to the newcomer; a contact without arcs takes one itself.
+//   - Exchange, each ten ticks: with the oldest arc's peer. Its arc is spent, half of the view is given, this node itself
+//     among it, and half of the other's view comes back. An arc that would lead from a node to itself leads to the giver.
+//     What is given is in neither view until the answer comes. A request is repeated until it is answered and carried out
+//     once, so arcs are neither made nor lost. After 30 ticks the giver takes its half back.
+//   - A peer that was there and is gone: its arcs are dropped, and each is replaced by a copy of another arc, but for one
+//     in as many as the view had arcs. A peer that could not be reached at all: each is replaced.
+//   - A peer that has restarted (its Hello has another incarnation) is a new one: what it was before is gone.
+//   - Goodbye, when a node leaves, does at once what its silence would do later.
+//
+// # Beside the paper
+//
+//   - peer-cache: the last 16 peers of welcomes and exchanges are remembered. A node with fewer than five neighbours
+//     connects to some of them, beside its view, and gives these spare connections up when it has eight. SPRAY alone is cut
+//     in two when half of the nodes crash, in one case of five, and cannot rejoin what is cut. It is also why there is no
+//     full mesh for few nodes (B23): up to six nodes this is one.
+//   - ask-the-lost: the last 16 peers that went away without a Goodbye are tried again, one in each exchange's time, and a
+//     contact after 1, 2, 4, 8 … rounds and every ten minutes. An exchange with one node of another part makes both parts
+//     one. So the overlay heals after a cut, and after a start in which the contacts of some do not know those of others.
+//   - The first arc of a newcomer goes to any peer that its contact names: one contact in the configuration of thousands
+//     would otherwise have an arc of each.
+//
+// # Duties of the caller
+//
+//   - One goroutine feeds the machine. Tick comes about once a second, jittered by a fifth, so that nodes do not fall into
+//     step; ten of them are a round. The machine reads no clock and draws its choices from Config.Seed, which is random.
+//   - Connect is answered by Up or Down. When a connection ends in any way but by the machine's own Disconnect, Down says
+//     so, within seconds: a silent peer has to be asked by the transport. After Disconnect comes neither, until the next
+//     Connect of either side. Up comes on both sides, before any message of that connection.
+//   - From is who the transport has proven. Strangers are the transport's to refuse. What [Sound] refuses, a decoder may
+//     hand on or not: the machine looks again.
+//   - Names are enough where the transport knows the addresses; else a Peer has an address, which the machine hands on as
+//     somebody said it. A wrong one is found out by the transport, since it proves the name.
+//   - Leave is the last input. To come back is a new machine with another incarnation.
+//
+// # What can go wrong
+//
+//   - A message is lost: each is repeated in some way, but for Forward; the overlay then has one arc less. One that comes
+//     twice counts once. One that comes much later is refused, or is an arc more.
+//   - The answer to an exchange does not come for 30 ticks: both have what was given, and what was to come back is gone.
+//     The number of arcs changes by the difference of the halves, to either side.
+//   - Nobody can be reached: contacts, remembered and lost peers are asked, one after another, with growing pauses up to 30
+//     ticks. A node without contacts waits.
+//   - Thousands of nodes start within seconds by the same contacts: their views are young, so all have fewer arcs than
+//     H_n − ½ (4.4 instead of 7.7 with 2,000 nodes in ten seconds and three contacts), and the contacts refuse what is over
+//     [MostPeers]: each of the nodes three times. They have their floor, and the overlay is in one piece within a minute
+//     (TestABurst).
+//   - A peer breaks a limit: oversize lists or texts, a view with the receiver in it, answers that nobody asked for, more
+//     than 64 messages a tick, exchanges more often than each half round, more than 256 connections that others opened.
+//     The message is Refused with the reason, which is for counting, and changes nothing.
+//   - A member lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
+//     cannot be reached, and are replaced by copies of other arcs. It may also name only its friends; nothing here stops a
+//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it may give more arcs than it gets, up
+//     to 64 in each view; nothing lowers their number again.
+//
+// # Cost
+//
+// At rest, a node sends 1.3 messages a second with ten nodes and 1.8 with a hundred, most of them Hellos of some 20 bytes;
+// two in ten seconds carry half a view, some hundred bytes. It makes 0.2 and 0.3 connections a second: each exchange moves
+// arcs. TestCost measures it. A step takes time by the number of neighbours times that of arcs.
+//
+// Sources: Nédelec, Tanke, Frey, Molli, Mostéfaoui, "An adaptive peer-sampling protocol for building networks of browsers",
+// World Wide Web 21, 2018; document 003; requirement B23, and what the divergence of the documents says of it.
+package spray

@@ -1,0 +1,26 @@
+package spray
+
+// Input is one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that about a second has passed. The caller's jitter is the jitter of the rounds.
+	Tick struct{}
+	// Up says that there is a connection to a peer, whichever side has made it.
+	Up struct{ Peer string }
+	// Down says that there is none (any more): a peer was dialled in vain, or a connection has ended, whoever ended it.
+	Down struct{ Peer string }
+	// Received is a message of a peer. The transport has proven who it is.
+	Received struct {
+		From    string
+		Message Message
+	}
+	// Leave says that this node leaves. It is the last input; to come back is a new machine.
+	Leave struct{}
+)
+
+func (Tick) input()     {}
+func (Up) input()       {}
+func (Down) input()     {}
+func (Received) input() {}
+func (Leave) input()    {}

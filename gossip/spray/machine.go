@@ -1,0 +1,212 @@
+package spray
+
+import "slices"
+
+// Machine is one node's place in the overlay. It is pure, and not safe for concurrent use.
+type Machine struct {
+	cfg    Config
+	chance chance
+
+	tick    int
+	roundAt int // the tick of the next exchange
+	rounds  int
+	number  uint64 // of the last message that had one
+	left    bool
+
+	view  view
+	peers []*peer // that have a connection or are to get one, by name
+	cache memory
+	lost  memory // peers that went away and did not say goodbye
+
+	answers []answer // to exchanges, the newest last, one for each peer
+	flight  *flight  // the exchange that waits for its answer
+	visit   string   // the peer that was lost and is tried again
+	joined  bool     // a contact has answered
+	join    *joining // the contact that is asked
+	joinAt  int      // the tick of the next try
+	pause   int      // ticks before the try after that
+
+	out []Action
+}
+
+// How long things are waited for, in ticks.
+const (
+	joinAgain   = 3  // before a Subscribe is repeated
+	joinGiveUp  = 10 // before another contact is asked
+	joinPause   = 30 // between two tries, at most
+	askAgain    = 3  // before an Exchange is repeated
+	askGiveUp   = 30 // before its arcs are taken back
+	grace       = 3  // for which a connection that nobody needs is kept
+	budget      = 64 // messages of one peer within a tick
+	visitRounds = 60 // rounds between two visits to a contact, at most
+)
+
+// New returns a machine. The configuration must be valid.
+func New(c Config) *Machine {
+	m := &Machine{cfg: c.withDefaults(), chance: chance{state: c.Seed}}
+	m.number = m.chance.draw() >> 1 // no number of an earlier start
+	m.roundAt = 1 + m.chance.below(m.cfg.Every)
+	return m
+}
+
+// Step takes an input and returns what to do, in order.
+func (m *Machine) Step(in Input) []Action {
+	if m.left {
+		return nil
+	}
+	switch in := in.(type) {
+	case Tick:
+		m.pass()
+	case Up:
+		m.up(in.Peer)
+	case Down:
+		m.down(in.Peer)
+	case Received:
+		m.receive(in.From, in.Message)
+	case Leave:
+		m.leave()
+	}
+	m.settle()
+	out := m.out
+	m.out = nil
+	return out
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+func (m *Machine) send(to string, msg Message) { m.do(Send{To: to, Message: msg}) }
+
+func (m *Machine) refuse(from string, why Why) { m.do(Refused{From: from, Why: why}) }
+
+func (m *Machine) next() uint64 {
+	m.number++
+	return m.number
+}
+
+// pass does what time alone does.
+func (m *Machine) pass() {
+	m.tick++
+	for _, p := range m.peers {
+		p.budget = budget
+		p.holds = max(p.holds-1, 0)
+		p.idle++
+	}
+	m.passJoin()
+	m.passFlight()
+	if m.tick >= m.roundAt {
+		m.roundAt += m.cfg.Every
+		m.round()
+	}
+	m.thin()
+}
+
+// round is what a node does every ten seconds or so.
+func (m *Machine) round() {
+	m.rounds++
+	for i := range m.view {
+		m.view[i].age++
+	}
+	for _, p := range m.peers {
+		p.greeted = p.greeted && !m.needs(p) // said again: it may have been lost
+		p.breaks = 0
+	}
+	m.lookAround()
+	m.exchange()
+}
+
+// receive takes a message, unless it breaks a limit. What is refused changes nothing.
+func (m *Machine) receive(from string, msg Message) {
+	p := m.find(from)
+	if p == nil || p.state != up {
+		m.refuse(from, Unconnected)
+		return
+	}
+	if p.budget--; p.budget < 0 {
+		m.refuse(from, Flooding)
+		return
+	}
+	if !Sound(msg) {
+		m.refuse(from, Malformed)
+		return
+	}
+	if names(msg, m.cfg.Self.Name) {
+		m.refuse(from, NamesUs)
+		return
+	}
+	switch msg := msg.(type) {
+	case Hello:
+		m.greeted(p, msg)
+	case Subscribe:
+		m.subscribed(p, msg)
+	case Welcome:
+		m.welcomed(p, msg)
+	case Forward:
+		m.forwarded(p, msg)
+	case Exchange:
+		m.asked(p, msg)
+	case Exchanged:
+		m.answered(p, msg)
+	case Goodbye:
+		m.gone(p, true)
+		m.cache.forget(from)
+		m.lost.forget(from)
+		m.do(Disconnect{Peer: from})
+	}
+}
+
+// leave says goodbye to all.
+func (m *Machine) leave() {
+	for _, p := range m.peers {
+		if p.state == up {
+			m.send(p.Name, Goodbye{})
+		}
+		if p.live {
+			m.do(Lost{Peer: p.Name})
+		}
+		if p.state != away {
+			m.do(Disconnect{Peer: p.Name})
+		}
+	}
+	*m = Machine{cfg: m.cfg, left: true, out: m.out}
+}
+
+// Neighbours returns the names of the peers that a message can be sent to now, sorted.
+func (m *Machine) Neighbours() []string {
+	var out []string
+	for _, p := range m.peers {
+		if p.live {
+			out = append(out, p.Name)
+		}
+	}
+	return out
+}
+
+// Arcs returns how many arcs of this node's view lead to a peer. A neighbour without any is one since it has an arc to
+// this node, or since the view alone has too few.
+func (m *Machine) Arcs(peer string) int { return m.view.count(peer) }
+
+// Status is what a machine has, for people.
+type Status struct {
+	Arcs       int // in the view
+	Given      int // of an exchange that waits for its answer
+	Neighbours int
+	Joining    bool     // no contact has answered yet
+	Cache      []string // remembered peers, the newest last
+	Lost       []string // peers that went away and are tried again
+}
+
+// Snapshot returns what the machine has.
+func (m *Machine) Snapshot() Status {
+	s := Status{Arcs: len(m.view), Neighbours: len(m.Neighbours()), Joining: m.join != nil, Cache: namesOf(m.cache), Lost: namesOf(m.lost)}
+	if m.flight != nil {
+		s.Given = m.flight.size()
+	}
+	return s
+}
+
+func namesOf(all []Peer) (out []string) {
+	for _, p := range all {
+		out = append(out, p.Name)
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,183 @@
+package spray
+
+import "slices"
+
+// answer is what a peer was given. It is kept when the connection ends, since the peer may not have got it.
+type answer struct {
+	to     string
+	number uint64
+	tick   int
+	arcs   []Peer
+}
+
+// flight is an exchange that waits for its answer. Its arcs are neither in the view nor gone.
+type flight struct {
+	with   string
+	number uint64
+	arcs   view // the sample, and the arc that is spent on the exchange itself
+	given  []Peer
+	waited int // ticks
+}
+
+func (f *flight) size() int {
+	if f == nil {
+		return 0
+	}
+	return len(f.arcs)
+}
+
+// needs reports whether the exchange may bring an arc to that peer back, or is with it.
+func (f *flight) needs(name string) bool {
+	return f != nil && (f.with == name || f.arcs.count(name) > 0)
+}
+
+// exchange asks for half of the view of the oldest neighbour, or of a peer that was lost and has come back. It costs the
+// arc to it: the other one gets an arc to this node instead, so that arcs neither appear nor vanish.
+func (m *Machine) exchange() {
+	if m.flight != nil {
+		return
+	}
+	f := &flight{number: m.next()}
+	isUp := func(name string) bool { p := m.find(name); return p != nil && p.state == up }
+	n := half(len(m.view))
+	at := m.view.oldest(isUp)
+	switch {
+	case m.visit != "" && isUp(m.visit):
+		f.with, m.visit = m.visit, ""
+		if at = m.view.find(f.with); at < 0 && len(m.view) > 0 {
+			at = m.chance.below(len(m.view)) // any arc will do
+		}
+	case at >= 0:
+		f.with = m.view[at].peer.Name
+	default:
+		return
+	}
+	if at >= 0 {
+		f.arcs = append(f.arcs, m.view.take(at))
+	}
+	sample := m.view.sample(&m.chance, min(n, MostSample)-1)
+	f.arcs = append(f.arcs, sample...)
+	f.given = append(m.give(sample, f.with), m.cfg.Self)
+	m.flight = f
+	m.send(f.with, Exchange{Number: f.number, Arcs: f.given})
+}
+
+// give returns the arcs as they are given to a peer: for it, an arc to itself is one to this node.
+func (m *Machine) give(arcs []arc, to string) (out []Peer) {
+	for _, a := range arcs {
+		if a.peer.Name == to {
+			out = append(out, m.cfg.Self)
+		} else {
+			out = append(out, a.peer)
+		}
+	}
+	return out
+}
+
+// passFlight repeats an exchange that is not answered, and gives it up in the end.
+func (m *Machine) passFlight() {
+	f := m.flight
+	if f == nil {
+		return
+	}
+	if f.waited++; f.waited >= askGiveUp {
+		m.abandon(f.with)
+	} else if f.waited%askAgain == 0 {
+		m.send(f.with, Exchange{Number: f.number, Arcs: f.given})
+	}
+}
+
+// abandon takes the arcs back that were given to a peer which has not answered. It may have them too: the number of arcs
+// then changes by the difference of the two halves.
+func (m *Machine) abandon(with string) {
+	f := m.flight
+	if f == nil || f.with != with {
+		return
+	}
+	m.flight = nil
+	if m.cfg.Broken == ArcsReturn {
+		return
+	}
+	for _, a := range f.arcs {
+		m.add(a.peer)
+	}
+}
+
+// asked answers an exchange: once, however often it comes.
+func (m *Machine) asked(p *peer, e Exchange) {
+	at := slices.IndexFunc(m.answers, func(a answer) bool { return a.to == p.Name })
+	if at >= 0 && m.cfg.Broken != SameAnswer {
+		switch last := m.answers[at]; {
+		case last.number == e.Number:
+			m.send(p.Name, Exchanged{Number: e.Number, Arcs: last.arcs})
+			return
+		case m.tick-last.tick < m.cfg.Every/2:
+			m.refuse(p.Name, Hasty)
+			return
+		}
+	}
+	n := min(half(len(m.view)+m.flight.size()), len(m.view), MostSample)
+	sample := m.view.sample(&m.chance, n)
+	given := m.give(sample, p.Name)
+	if at >= 0 {
+		m.answers = slices.Delete(m.answers, at, at+1)
+	} else if len(m.answers) >= MostPeers {
+		m.answers = slices.Delete(m.answers, 0, 1)
+	}
+	m.answers = append(m.answers, answer{to: p.Name, number: e.Number, tick: m.tick, arcs: given})
+	m.receiveArcs(sample, e.Arcs)
+	m.send(p.Name, Exchanged{Number: e.Number, Arcs: given})
+}
+
+// answered takes the arcs for which others were given.
+func (m *Machine) answered(p *peer, e Exchanged) {
+	f := m.flight
+	if f == nil || f.with != p.Name || f.number != e.Number {
+		m.refuse(p.Name, Unasked)
+		return
+	}
+	m.flight = nil
+	m.receiveArcs(f.arcs, e.Arcs)
+}
+
+// receiveArcs puts arcs into the view, and remembers those peers and the ones that were given away.
+func (m *Machine) receiveArcs(given []arc, got []Peer) {
+	for _, a := range given {
+		m.meet(a.peer)
+	}
+	m.meet(got...)
+	for _, p := range got {
+		m.add(p)
+	}
+}
+
+// mostLost is how many peers that went away are remembered.
+const mostLost = 16
+
+// lookAround tries a peer again that went away, and from time to time a contact: after a cut nobody else knows of the
+// other part, and an exchange with one node of it makes both one.
+func (m *Machine) lookAround() {
+	if m.cfg.Broken == AskTheLost {
+		return
+	}
+	// After 1, 2, 4, 8 … rounds, and in the end every ten minutes: a cut is most likely at a start.
+	if m.rounds%visitRounds == 0 || m.rounds&(m.rounds-1) == 0 {
+		apart := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return m.find(p.Name) != nil })
+		if len(apart) > 0 {
+			m.lost.note(apart[m.chance.below(len(apart))], mostLost)
+		}
+	}
+	if m.visit != "" {
+		return
+	}
+	for range len(m.lost) {
+		p := m.lost[0]
+		m.lost.note(p, mostLost) // the next time it is the last one
+		if q := m.find(p.Name); q == nil || q.state != up {
+			m.visit = p.Name
+			m.ensure(p)
+			return
+		}
+		m.lost.forget(p.Name)
+	}
+}

@@ -1,0 +1,222 @@
+package spray
+
+import (
+	"cmp"
+	"slices"
+)
+
+// state is where a connection is.
+type state uint8
+
+const (
+	away     state = iota // there is none
+	dialling              // it was asked for
+	up
+)
+
+// peer is another node that has a connection or is to get one.
+type peer struct {
+	Peer
+
+	state   state
+	spare   bool // needed beside the view, since there are too few neighbours
+	contact bool // needed to join
+	was     bool // it was up before this dial
+	breaks  int  // of its connection in this round
+	greeted bool // our last Hello says what is true
+	told    bool // what it said: that this node needs the connection
+	live    bool // it is up, and the caller was told so
+	holds   int  // ticks for which it needs the connection, as it said
+	idle    int  // ticks without anybody who needs it
+
+	incarnation uint64 // it said; 0: not yet
+	budget      int    // messages that it may send before the next tick
+	subscribe   uint64 // the number of its last Subscribe
+	recent      []uint64
+}
+
+// recentNumbers is how many messages of a peer are remembered, so that one that comes twice counts once.
+const recentNumbers = 32
+
+// again reports whether a message with that number has come before.
+func (p *peer) again(number uint64) bool {
+	if slices.Contains(p.recent, number) {
+		return true
+	}
+	if p.recent = append(p.recent, number); len(p.recent) > recentNumbers {
+		p.recent = slices.Delete(p.recent, 0, 1)
+	}
+	return false
+}
+
+func (m *Machine) at(name string) (int, bool) {
+	return slices.BinarySearchFunc(m.peers, name, func(p *peer, name string) int { return cmp.Compare(p.Name, name) })
+}
+
+func (m *Machine) find(name string) *peer {
+	if i, found := m.at(name); found {
+		return m.peers[i]
+	}
+	return nil
+}
+
+// ensure returns the peer, which is added if it is not there.
+func (m *Machine) ensure(p Peer) *peer {
+	i, found := m.at(p.Name)
+	if !found {
+		m.peers = slices.Insert(m.peers, i, &peer{Peer: p, budget: budget})
+	}
+	return m.peers[i]
+}
+
+func (m *Machine) remove(p *peer) {
+	if i, found := m.at(p.Name); found && m.peers[i] == p {
+		m.peers = slices.Delete(m.peers, i, i+1)
+	}
+	if p.live {
+		m.do(Lost{Peer: p.Name})
+	}
+}
+
+// needs reports whether this node needs the connection.
+func (m *Machine) needs(p *peer) bool {
+	return p.spare || p.contact || p.Name == m.visit || m.leads(p)
+}
+
+// leads reports whether an arc leads to a peer, or may come back.
+func (m *Machine) leads(p *peer) bool { return m.view.count(p.Name) > 0 || m.flight.needs(p.Name) }
+
+// add puts an arc into the view. The connection follows from that.
+func (m *Machine) add(p Peer) {
+	m.ensure(p)
+	m.view = append(m.view, arc{peer: p})
+}
+
+// up notes a connection.
+func (m *Machine) up(name string) {
+	p := m.find(name)
+	if p == nil {
+		if !(Peer{Name: name}).sound() || name == m.cfg.Self.Name || len(m.peers) >= MostPeers {
+			m.refuse(name, Crowded)
+			m.do(Disconnect{Peer: name})
+			return
+		}
+		p = m.ensure(Peer{Name: name})
+	}
+	p.state, p.greeted, p.idle = up, false, 0
+	p.holds = m.patience() // who connects needs it, until its Hello says otherwise
+}
+
+// greeted notes what a peer says of itself.
+func (m *Machine) greeted(p *peer, h Hello) {
+	if p.incarnation != h.Incarnation && p.incarnation != 0 && m.cfg.Broken != Incarnation {
+		m.restarted(p)
+	}
+	p.incarnation, p.Address, p.holds = h.Incarnation, h.Address, 0
+	if h.Holds {
+		p.holds = m.patience()
+	}
+	m.lost.forget(p.Name)
+	if p.Name == m.visit {
+		m.exchange()
+	}
+}
+
+// patience is how many ticks a Hello counts: for three rounds, so that two of them may be lost.
+func (m *Machine) patience() int { return 3*m.cfg.Every + grace }
+
+// restarted takes a peer that has forgotten everything for another one of the same name. The arcs that a contact has asked
+// for meanwhile are the new one's.
+func (m *Machine) restarted(p *peer) {
+	m.abandon(p.Name)
+	m.replace(m.view.drop(p.Name, max(m.tick-m.cfg.Every, 1)), true)
+	p.subscribe, p.recent, p.spare, p.greeted = 0, nil, false, false
+}
+
+// mostBreaks is how often a connection is made again within a round. One that breaks more often is none.
+const mostBreaks = 3
+
+// down notes that there is no connection. One that was there for an arc is made again: it may have broken alone, or the
+// other side has closed it in the instant in which this one began to need it.
+func (m *Machine) down(name string) {
+	p := m.find(name)
+	switch {
+	case p == nil:
+	case p.state == up && p.breaks < mostBreaks && m.leads(p):
+		p.state, p.was, p.holds = away, true, 0
+		p.breaks++
+	case p.state == up && !m.needs(p):
+		m.remove(p)
+	default:
+		m.gone(p, p.was || p.state == up)
+	}
+}
+
+// gone removes a peer. Its arcs are replaced: if it was there before, all but one of them on average over the network,
+// so that the views shrink with the network; if it never was, all of them.
+func (m *Machine) gone(p *peer, wasUp bool) {
+	m.cache.forget(p.Name)
+	if (wasUp || p.Name == m.visit) && m.cfg.Broken != AskTheLost {
+		m.lost.note(p.Peer, mostLost)
+	}
+	if p.Name == m.visit {
+		m.visit = ""
+	}
+	if m.join != nil && m.join.by == p.Name {
+		m.join = nil
+	}
+	m.abandon(p.Name)
+	n := m.view.drop(p.Name, all)
+	m.remove(p)
+	m.replace(n, wasUp)
+}
+
+// replace adds arcs for so many that were dropped. Peers that went down take some of theirs along.
+func (m *Machine) replace(n int, down bool) {
+	from := len(m.view) + n
+	for range n {
+		if down && m.chance.below(from) == 0 {
+			continue
+		}
+		if p, is := m.another(); is {
+			m.add(p)
+		}
+	}
+}
+
+// another draws a peer for an arc: of the view, else a neighbour, else one that is remembered.
+func (m *Machine) another() (Peer, bool) {
+	if len(m.view) > 0 {
+		return m.view[m.chance.below(len(m.view))].peer, true
+	}
+	if p := m.anyNeighbour(); p != nil {
+		return p.Peer, true
+	}
+	if len(m.cache) > 0 {
+		return m.cache[m.chance.below(len(m.cache))], true
+	}
+	return Peer{}, false
+}
+
+// anyNeighbour draws a neighbour that is none of these, or returns nil.
+func (m *Machine) anyNeighbour(but ...string) *peer {
+	var fit []*peer
+	for _, p := range m.peers {
+		if p.live && p.state == up && !slices.Contains(but, p.Name) {
+			fit = append(fit, p)
+		}
+	}
+	if len(fit) == 0 {
+		return nil
+	}
+	return fit[m.chance.below(len(fit))]
+}
+
+// meet remembers peers.
+func (m *Machine) meet(all ...Peer) {
+	for _, p := range all {
+		if p.Name != m.cfg.Self.Name && m.cfg.Broken != PeerCache {
+			m.cache.note(p, m.cfg.Cache)
+		}
+	}
+}

@@ -1,0 +1,416 @@
+package spray
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"testing"
+	"time"
+)
+
+func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
+
+// seeds is how many worlds of n nodes a test looks at.
+func seeds(day, night int) int {
+	switch {
+	case nightly():
+		return night
+	case testing.Short():
+		return max(day/4, 1)
+	}
+	return day
+}
+
+// The mean view has H_n − ½ arcs, although no node knows n. Single runs spread from 3 to 6 with a hundred nodes, so forty
+// are judged together (B23).
+func TestTheMeanView(t *testing.T) {
+	t.Parallel()
+	for n, apart := range map[int]time.Duration{10: 12 * time.Second, 100: 300 * time.Millisecond, 500: 500 * time.Millisecond} {
+		if n > 100 && !nightly() || n > 10 && testing.Short() {
+			continue
+		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			sum := 0.0
+			for seed := range 40 {
+				w := newWorld(t, uint64(seed))
+				w.build(n, apart)
+				w.run(5 * time.Second) // the last one joins
+				sum += w.mean()
+			}
+			if got, want := sum/40, harmonic(n)-0.5; math.Abs(got-want) > 0.5 {
+				t.Errorf("views of %d nodes have %.2f arcs on average, want %.2f", n, got, want)
+			}
+		})
+	}
+}
+
+// halves builds n nodes, crashes half of them, and returns in how many parts the others are a minute later. Nobody has a
+// contact any more, as if those had crashed too.
+func halves(t *testing.T, seed uint64, n int, broken Rule) int {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(n, 500*time.Millisecond)
+	w.run(40 * time.Second)
+	for _, o := range w.nodes {
+		o.m.cfg.Contacts = nil
+	}
+	for i, at := range w.rng.Perm(n) {
+		if i < n/2 {
+			w.crash(w.nodes[at])
+		}
+	}
+	w.run(60 * time.Second)
+	return w.parts()
+}
+
+// Half of the nodes crash at once, and the others stay together: never cut, of 400 runs with each number of nodes (B23).
+func TestHalfACrash(t *testing.T) {
+	t.Parallel()
+	for n, day := range map[int]int{10: 60, 20: 20, 50: 8, 100: 3, 500: 1} {
+		if n > 100 && !nightly() {
+			continue
+		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds(day, 400) {
+				if parts := halves(t, uint64(seed), n, Unbroken); parts != 1 {
+					t.Errorf("seed %d: %d nodes are in %d parts", seed, n-n/2, parts)
+				}
+			}
+		})
+	}
+}
+
+// Each rule is left out once, and something falls (B23).
+func TestRules(t *testing.T) {
+	t.Parallel()
+	proofs := map[Rule]func(t *testing.T, seed uint64, broken Rule) string{
+		PeerCache: func(t *testing.T, seed uint64, broken Rule) string {
+			if parts := halves(t, seed, 20, broken); parts != 1 {
+				return fmt.Sprintf("after half a crash there are %d parts", parts)
+			}
+			return ""
+		},
+		SameAnswer:  conserved,
+		ArcsReturn:  silent,
+		AskTheLost:  healed,
+		Incarnation: rolled,
+	}
+	for _, rule := range Rules() {
+		t.Run(rule.String(), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(2) {
+				if found := proofs[rule](t, seed, Unbroken); found != "" {
+					t.Errorf("seed %d: with all rules %s", seed, found)
+				}
+			}
+			for seed := range uint64(20) {
+				if found := proofs[rule](t, seed, rule); found != "" {
+					t.Logf("seed %d, without %v: %s", seed, rule, found)
+					return
+				}
+			}
+			t.Errorf("nothing falls without %v", rule)
+		})
+	}
+}
+
+// settled lets time pass until no exchange is under way, and returns the number of arcs.
+func (w *world) settled() int {
+	for range 1000 {
+		w.run(100 * time.Millisecond)
+		if !slices.ContainsFunc(w.alive(), func(n *node) bool { return n.m.flight != nil }) {
+			return w.arcs()
+		}
+	}
+	w.t.Fatal("exchanges never end")
+	return 0
+}
+
+// conserved counts arcs before and after many exchanges, while messages are lost and doubled.
+func conserved(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(16, 2*time.Second)
+	before := w.settled()
+	w.loss, w.double = 0.1, 0.2
+	w.run(300 * time.Second)
+	w.loss, w.double = 0, 0
+	if after := w.settled(); after != before {
+		return fmt.Sprintf("of %d arcs %d are left", before, after)
+	}
+	return ""
+}
+
+// silent loses everything for two minutes, while the connections stay.
+func silent(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(16, 2*time.Second)
+	before := w.settled()
+	w.loss = 1
+	w.run(120 * time.Second)
+	w.loss = 0
+	// An exchange whose answer alone was lost changes the number by the difference of the halves.
+	if after := w.settled(); after < before-3 {
+		return fmt.Sprintf("of %d arcs %d are left", before, after)
+	}
+	return ""
+}
+
+// healed cuts the network in two for two minutes.
+func healed(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(30, time.Second)
+	w.run(30 * time.Second)
+	for i, n := range w.nodes {
+		n.side = i % 3 / 2
+	}
+	w.cut = func(a, b *node) bool { return a.side != b.side }
+	for _, a := range w.nodes {
+		for _, b := range w.nodes {
+			w.after(4*time.Second+w.delay(), func() { w.lose(a, b) })
+		}
+	}
+	w.run(120 * time.Second)
+	if parts := w.parts(); parts != 2 {
+		return fmt.Sprintf("there are %d parts while the network has two", parts)
+	}
+	w.cut = nil
+	w.run(60 * time.Second)
+	if parts := w.parts(); parts != 1 {
+		return fmt.Sprintf("a minute after the cut there are %d parts", parts)
+	}
+	return ""
+}
+
+// rolled restarts each node three times, so quickly that others connect again before they give it up.
+func rolled(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	before, after := w.roll()
+	if after > before+36 {
+		return fmt.Sprintf("%d arcs have become %d", before, after)
+	}
+	if parts := w.parts(); parts != 1 {
+		return fmt.Sprintf("there are %d parts", parts)
+	}
+	return ""
+}
+
+// roll returns the number of arcs of twenty nodes, before each is restarted three times and after.
+func (w *world) roll() (before, after int) {
+	w.build(20, 2*time.Second)
+	w.run(10 * time.Second)
+	before = w.settled()
+	for i := range 3 * len(w.nodes) {
+		n := w.nodes[i%len(w.nodes)]
+		w.stop(n, 10*time.Millisecond, 200*time.Millisecond)
+		w.run(time.Millisecond)
+		w.start(n.name, w.nodes[(i+1+w.rng.IntN(len(w.nodes)-1))%len(w.nodes)])
+		w.run(12 * time.Second)
+	}
+	return before, w.settled()
+}
+
+// Views neither grow nor shrink when all nodes are restarted again and again (B23).
+func TestRollingRestarts(t *testing.T) {
+	t.Parallel()
+	drift, runs := 0, 8 // fewer are chance
+	if nightly() {
+		runs = 200
+	}
+	for seed := range uint64(runs) {
+		before, after := newWorld(t, seed).roll()
+		drift += after - before
+	}
+	if per := float64(drift) / float64(runs) / 20; math.Abs(per) > 0.5 {
+		t.Errorf("after three restarts of each node a view has %+.2f arcs", per)
+	}
+}
+
+// Half of the nodes leave, and as many come back: views follow their number, and nobody is left out (B23).
+func TestLeaveAndRejoin(t *testing.T) {
+	t.Parallel()
+	const n, runs = 40, 10
+	left, back := 0.0, 0.0
+	for seed := range uint64(runs) {
+		w := newWorld(t, seed)
+		w.build(n, 2*time.Second)
+		w.run(20 * time.Second)
+		for _, at := range w.rng.Perm(n)[:n/2] {
+			gone := w.nodes[at]
+			w.feed(gone, Leave{})
+			gone.dead = true
+			w.run(2 * time.Second)
+		}
+		w.run(20 * time.Second)
+		if parts := w.parts(); parts != 1 {
+			t.Errorf("seed %d: when half have left there are %d parts", seed, parts)
+		}
+		for _, o := range w.alive() {
+			for name := range o.live {
+				if w.by[name].dead {
+					t.Errorf("seed %d: %s still has %s, which has left", seed, o.name, name)
+				}
+			}
+		}
+		left += w.mean() / runs
+		for _, gone := range w.nodes {
+			if alive := w.alive(); gone.dead {
+				w.start(gone.name, alive[w.rng.IntN(len(alive))])
+				w.run(2 * time.Second)
+			}
+		}
+		w.run(20 * time.Second)
+		if parts := w.parts(); parts != 1 {
+			t.Errorf("seed %d: when all are back there are %d parts", seed, parts)
+		}
+		back += w.mean() / runs
+	}
+	if want := harmonic(n/2) - 0.5; math.Abs(left-want) > 0.5 {
+		t.Errorf("when half have left views have %.2f arcs, want %.2f", left, want)
+	}
+	if want := harmonic(n) - 0.5; math.Abs(back-want) > 0.5 {
+		t.Errorf("when all are back views have %.2f arcs, want %.2f", back, want)
+	}
+}
+
+// Few nodes are a full mesh, without knowing that they are few (B23). Up to six, all know all.
+func TestFewNodesAreAMesh(t *testing.T) {
+	t.Parallel()
+	for n := 1; n <= 6; n++ {
+		for seed := range uint64(10) {
+			w := newWorld(t, seed)
+			w.build(n, time.Second)
+			w.run(120 * time.Second)
+			for _, o := range w.nodes {
+				if len(o.live) != n-1 || len(o.m.Neighbours()) != n-1 {
+					t.Errorf("seed %d: of %d nodes %s has the neighbours %v", seed, n, o.name, o.m.Neighbours())
+				}
+			}
+		}
+	}
+}
+
+// No node has many times the connections of others, and none has less than the floor (B23).
+func TestDegreesAreEven(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(seeds(2, 40)) {
+		w := newWorld(t, seed)
+		// All join by the same two nodes, within ten seconds.
+		a := w.start("a")
+		b := w.start("b", a)
+		for i := range 98 {
+			w.start(fmt.Sprint("n", i), a, b)
+			w.run(100 * time.Millisecond)
+		}
+		w.run(60 * time.Second)
+		least, most, sum := len(w.nodes), 0, 0
+		for _, n := range w.nodes {
+			least, most, sum = min(least, len(n.live)), max(most, len(n.live)), sum+len(n.live)
+		}
+		mean := float64(sum) / float64(len(w.nodes))
+		if least < 5 || float64(most) > 2.5*mean {
+			t.Errorf("seed %d: from %d to %d neighbours, %.1f on average", seed, least, most, mean)
+		}
+		if w.parts() != 1 {
+			t.Errorf("seed %d: %d parts", seed, w.parts())
+		}
+	}
+}
+
+// What a node costs at rest, as the package's text has it.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	for n, most := range map[int][2]float64{10: {1.6, 0.2}, 100: {2.6, 0.5}} {
+		w := newWorld(t, 1)
+		w.build(n, time.Second)
+		w.run(60 * time.Second)
+		w.messages, w.dials = 0, 0
+		w.run(200 * time.Second)
+		per := 200 * float64(n)
+		messages, dials := float64(w.messages)/per, float64(w.dials)/per
+		t.Logf("%d nodes: %.2f messages and %.2f connections a second for each", n, messages, dials)
+		if messages > most[0] || dials > most[1] {
+			t.Errorf("%d nodes: %.2f messages and %.2f connections a second for each, want %v at most", n, messages, dials, most)
+		}
+		if len(w.refused) > 0 {
+			t.Errorf("%d nodes refuse %v", n, w.refused)
+		}
+	}
+}
+
+// The same inputs and the same seed cause the same actions: nothing else is read.
+func TestTheSameSeedIsTheSameRun(t *testing.T) {
+	t.Parallel()
+	run := func() string {
+		w := newWorld(t, 5)
+		w.loss, w.double = 0.1, 0.1
+		w.build(20, time.Second)
+		w.run(60 * time.Second)
+		out := fmt.Sprintln(w.messages, w.dials, w.refused)
+		for _, n := range w.nodes {
+			out += fmt.Sprintln(n.m.view, n.m.Snapshot())
+		}
+		return out
+	}
+	if one, two := run(), run(); one != two {
+		t.Errorf("one run ends with\n%s\nand the same one with\n%s", one, two)
+	}
+}
+
+// Two clusters that have started apart, since the contacts of some did not know those of others, become one: each node
+// looks at its contacts from time to time.
+func TestTwoStartsBecomeOne(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(5) {
+		w := newWorld(t, seed)
+		a, c := w.start("a"), w.start("c")
+		for i := range 8 {
+			w.start(fmt.Sprint("b", i), a)
+			w.start(fmt.Sprint("d", i), c)
+			w.run(time.Second)
+		}
+		w.run(60 * time.Second)
+		if parts := w.parts(); parts != 2 {
+			t.Fatalf("seed %d: %d parts, and two have started", seed, parts)
+		}
+		w.start("e", a, c) // joins by one of them, and knows the other one
+		w.run(200 * time.Second)
+		if parts := w.parts(); parts != 1 {
+			t.Errorf("seed %d: %d parts when a node has a contact in each", seed, parts)
+		}
+	}
+}
+
+// Hundreds of nodes, at night thousands, start within seconds by the same three contacts: after a minute they are in one
+// piece, and no contact carries the crowd (B23).
+func TestABurst(t *testing.T) {
+	t.Parallel()
+	n := 200
+	if nightly() {
+		n = 2000
+	}
+	w := newWorld(t, 1)
+	a := w.start("a")
+	b := w.start("b", a)
+	c := w.start("c", a, b)
+	for i := range n {
+		w.start(fmt.Sprint("n", i), a, b, c)
+		w.run(10 * time.Second / time.Duration(n))
+	}
+	w.run(60 * time.Second)
+	if parts := w.parts(); parts != 1 {
+		t.Errorf("%d parts a minute after %d nodes have started", parts, n)
+	}
+	t.Logf("views have %.2f arcs, by their number it would be %.2f; refused: %v", w.mean(), harmonic(n+3)-0.5, w.refused)
+	for _, o := range []*node{a, b, c} {
+		if len(o.live) > 100 {
+			t.Errorf("the contact %s has %d neighbours", o.name, len(o.live))
+		}
+	}
+}

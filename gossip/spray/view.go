@@ -1,0 +1,83 @@
+package spray
+
+import "slices"
+
+// arc is one entry of a view.
+type arc struct {
+	peer Peer
+	age  int // rounds of this node since it came
+	told int // the tick of the Forward that brought it; 0: it came otherwise
+}
+
+// view is a multiset of arcs.
+type view []arc
+
+func (v *view) count(name string) (n int) {
+	for _, a := range *v {
+		if a.peer.Name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// oldest returns the place of the oldest arc to a peer that is fit, or -1.
+func (v *view) oldest(fit func(name string) bool) int {
+	at := -1
+	for i, a := range *v {
+		if (at < 0 || a.age > (*v)[at].age) && fit(a.peer.Name) {
+			at = i
+		}
+	}
+	return at
+}
+
+// find returns the place of an arc to a peer, or -1.
+func (v *view) find(name string) int {
+	return slices.IndexFunc(*v, func(a arc) bool { return a.peer.Name == name })
+}
+
+// take removes an arc.
+func (v *view) take(at int) arc {
+	a := (*v)[at]
+	*v = slices.Delete(*v, at, at+1)
+	return a
+}
+
+// sample removes n random arcs.
+func (v *view) sample(c *chance, n int) []arc {
+	var out []arc
+	for range min(n, len(*v)) {
+		out = append(out, v.take(c.below(len(*v))))
+	}
+	return out
+}
+
+// drop removes all arcs to a peer but those of which a Forward told since a tick, and returns how many it has removed.
+func (v *view) drop(name string, since int) int {
+	before := len(*v)
+	*v = slices.DeleteFunc(*v, func(a arc) bool { return a.peer.Name == name && a.told < since })
+	return before - len(*v)
+}
+
+// all is a tick after every Forward.
+const all = int(^uint(0) >> 1)
+
+// half is how many arcs of so many an exchange gives.
+func half(arcs int) int { return (arcs + 1) / 2 }
+
+// memory is a list of peers, each once, the newest last.
+type memory []Peer
+
+// note puts a peer last, and forgets the oldest if there are more than most.
+func (m *memory) note(p Peer, most int) {
+	m.forget(p.Name)
+	*m = append(*m, p)
+	if len(*m) > most {
+		*m = slices.Delete(*m, 0, len(*m)-most)
+	}
+}
+
+func (m *memory) forget(name string) {
+	*m = slices.DeleteFunc(*m, func(p Peer) bool { return p.Name == name })
+}

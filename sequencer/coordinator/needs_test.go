@@ -1,0 +1,40 @@
+package coordinator
+
+import (
+	"testing"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// Q3: a verdict that can still count is needed, so that it is verified; no other is.
+func TestWhichEndorsementsAreNeeded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t) // two of four have to endorse
+	s.tell("delegate B d1 0 1 2")
+	s.tell("attempts B 1=x:s1:1 2=y:s2:1")
+	asked := func(member string) wire.RequestID { return s.asked[keyOf(wire.KindEndorse, ledger.Account(member))] }
+	ids := map[string]wire.RequestID{"C": asked("C"), "D": asked("D")}
+	needs := func(member string, want ...bool) {
+		t.Helper()
+		for at, want := range want {
+			if got := s.m.Needs(ids[member], at); got != want {
+				t.Errorf("of %s, verdict %d is needed: %t, want %t", member, at, got, want)
+			}
+		}
+	}
+	needs("C", true, true, false)
+	s.tell("verdicts A x y")
+	needs("C", true, true, false)
+	s.tell("verdicts B x y=conflict")
+	needs("C", false, true, false)
+	needs("D", false, true, false)
+	other := ids["C"]
+	other.Incarnation[3]++
+	if s.m.Needs(other, 1) {
+		t.Error("a verdict for another start is needed")
+	}
+	s.tell("verdicts C x y")
+	needs("C", false, false)
+	needs("D", false, false)
+}

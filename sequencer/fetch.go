@@ -1,0 +1,123 @@
+package sequencer
+
+import (
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/book"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// hear takes the contents of attempts.
+func (c *contract) hear(all []wire.Whole) {
+	lacked := len(c.book.Missing())
+	for _, w := range all {
+		_, _ = c.book.Hear(w) // what makes no sense is not taken
+	}
+	if len(c.book.Missing()) < lacked {
+		c.patience = 0
+		if c.forgone { // what has spent their states may be among what was given up
+			c.reconcile(c.book.States(), nil)
+		}
+	}
+	c.keep()
+}
+
+// fetch asks members for attempts that have landed and whose contents the node lacks: their owner, then the others in
+// turn. What nobody has any more may have spent states that seem to be there: the ledger says which. It also says whether
+// a state is left for which somebody might need the contents: if none is, nobody is asked any more.
+func (c *contract) fetch() {
+	if c.n.now() < c.fetchAt {
+		return
+	}
+	missing := c.book.Missing()
+	if len(missing) == 0 {
+		c.patience = 0
+		return
+	}
+	first := c.patience == 0
+	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
+	c.fetchAt = c.n.now() + c.patience
+	switch {
+	case c.patience > mostAsking:
+		c.reconcile(c.book.States(), missing)
+	case c.patience > 3*time.Second:
+		c.reconcile(c.book.States(), nil)
+	}
+	members := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
+	lacks := map[ledger.Account][]ledger.Hash{}
+	var mine []ledger.Hash
+	for i, m := range missing[:min(len(missing), 1000)] {
+		mine = append(mine, m.Assembled)
+		switch {
+		case first && m.Owner != c.n.cfg.Self:
+			lacks[m.Owner] = append(lacks[m.Owner], m.Assembled)
+		case len(members) > 0:
+			to := members[(i+int(c.requests))%len(members)]
+			lacks[to] = append(lacks[to], m.Assembled)
+		}
+	}
+	c.n.apart(func() { // an earlier start may have had them
+		if stored, err := c.n.cfg.Store.Attempts(c.n.ctx, c.address(), mine); err == nil && len(stored) > 0 {
+			c.n.post(func() { c.hear(stored) })
+		}
+	})
+	for _, to := range sortedAccounts(lacks) {
+		c.requests++
+		c.n.encode(to, wire.Message{
+			Contract: c.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: lacks[to]},
+			Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests},
+		})
+	}
+}
+
+// mostAsking is the pause after which attempts are given up that nobody needs: by then all were asked for several times.
+const mostAsking = 10 * time.Second
+
+// mostGivenUp is how many attempts are given up at once: each may have created many states.
+const mostGivenUp = 8
+
+// reconcile asks the ledger which states a final block still has, of those that were created in a block that is final for
+// this node, and gives up attempts of which it has none. An answer of an earlier block would not have them yet: it counts
+// for nothing.
+func (c *contract) reconcile(states []ledger.StateID, missing []book.Missing) {
+	states = c.book.Settled(states)
+	_, final := c.book.Height()
+	var lost []ledger.Hash
+	var made [][]ledger.StateID
+	asked := slices.Clone(states)
+	for _, m := range missing {
+		if len(lost) < mostGivenUp && m.Number <= final {
+			created := c.book.Created(m.Assembled)
+			lost, made, asked = append(lost, m.Assembled), append(made, created), append(asked, created...)
+		}
+	}
+	c.n.apart(func() {
+		f, err := c.set.Ledger.Final(c.n.ctx, nil, asked)
+		if err != nil || f.Number() < final {
+			return // it is tried again with the next fetch
+		}
+		var gone []ledger.StateID
+		for _, id := range states {
+			if !f.Unspent(id) {
+				gone = append(gone, id)
+			}
+		}
+		var over []ledger.Hash
+		for i, h := range lost {
+			if !slices.ContainsFunc(made[i], f.Unspent) {
+				over = append(over, h)
+			}
+		}
+		c.n.post(func() {
+			if c.ctx.Err() != nil {
+				return // it sleeps
+			}
+			c.book.Gone(gone...)
+			c.book.Forgo(over...)
+			c.forgone = c.forgone || len(over) > 0
+			c.keep()
+		})
+	})
+}

@@ -1,0 +1,166 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/book"
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/pgstore"
+	"github.com/conchhq/conch/sequencer/sender"
+)
+
+// ended is an intent that has ended.
+func ended(n uint64, key string) sequencer.Change {
+	c := submitted(n, key)
+	c.Sender.Results = []sender.Result{{Sequence: number(n), Why: "late"}}
+	return c
+}
+
+func trims(t *testing.T, s sequencer.Store, age time.Duration, most int) (sequencer.Trimmed, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return s.Trim(ctx, map[string]time.Duration{"k": age}, most)
+}
+
+func has(t *testing.T, s sequencer.Store, key string) bool {
+	t.Helper()
+	_, is, err := s.Find(t.Context(), "k", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return is
+}
+
+// S9: a stale holder, and an earlier start, forget nothing: the one that leads may have been told to keep it for longer.
+func TestAStaleHolderForgetsNothing(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	d := opened(t, db.Config())
+	early := begin(t, d, 1)
+	write(t, early, ended(1, "a"))
+	old := begin(t, d, 1)
+	if _, err := trims(t, early, 0, 9); !errors.Is(err, pgstore.ErrLate) || !errors.Is(err, sequencer.ErrOver) {
+		t.Errorf("the earlier start: %v, want ErrLate", err)
+	}
+	run(t, db.Connect(t), `SELECT public.mint(2)`)
+	if _, err := trims(t, old, 0, 9); !errors.Is(err, fence.ErrStale) || !errors.Is(err, sequencer.ErrOver) {
+		t.Errorf("the stale holder: %v, want ErrStale and ErrOver", err)
+	}
+	fresh := begin(t, d, 2)
+	if !has(t, fresh, "a") {
+		t.Fatal("it was forgotten")
+	}
+	if n, err := trims(t, fresh, 0, 9); n.Intents != 1 || err != nil || has(t, fresh, "a") {
+		t.Errorf("the leader forgets %+v, error %v; want the intent", n, err)
+	}
+	write(t, fresh, submitted(2, "b")) // a write comes after
+}
+
+// A node forgets what is its own.
+func TestAnotherNodeForgetsNothing(t *testing.T) {
+	t.Parallel()
+	d := opened(t, pgtest.New(t).Config())
+	mine := begin(t, d, 1)
+	write(t, mine, ended(1, "a"))
+	other := token(1)
+	other.Scope = "sequencer:you"
+	s, err := d.Begin(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := trims(t, s, 0, 9); n != (sequencer.Trimmed{}) || err != nil || !has(t, mine, "a") {
+		t.Errorf("the other node forgets %+v, error %v", n, err)
+	}
+}
+
+// What is forgotten is found by an index, however much is kept for good beside it: unspent states, and what has not ended for
+// long enough.
+func TestTrimReadsWhatItForgets(t *testing.T) {
+	t.Parallel()
+	const kept, old = 4000, 200
+	for name, analyse := range map[string]bool{"analysed": true, "never analysed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			d := opened(t, db.Config())
+			s := begin(t, d, 1)
+			conn := db.Connect(t)
+			write(t, s, many(0, kept+old, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+				insert(c, owner, &book.Change{}, n)
+				owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
+				b.Landed = append(b.Landed, book.Landed{Assembled: hashed(n), Whole: owner.Grants[len(owner.Grants)-1].Whole})
+				b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n)), Assembled: hashed(n)})
+				c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
+			}))
+			write(t, s, many(kept, kept+old, func(_ *sequencer.Change, _ *sender.Store, b *book.Change, n int) {
+				b.Removed, b.Spent = append(b.Removed, ledger.StateID(hashed(n))), append(b.Spent, hashed(n))
+			}))
+			run(t, conn, `UPDATE conch.sequencer_intents SET ended_at = ended_at - interval '1 day' WHERE sequence >= $1`, last(kept))
+			run(t, conn, `UPDATE conch.sequencer_attempts SET done_at = done_at - interval '1 day' WHERE done_at IS NOT NULL`)
+			if analyse {
+				run(t, conn, `ANALYZE`)
+			}
+			before := rowsRead(t, conn, d)
+			n, err := trims(t, s, time.Hour, 500)
+			after := rowsRead(t, conn, d)
+			if n != (sequencer.Trimmed{Intents: old, Attempts: old}) || err != nil {
+				t.Fatalf("%+v are forgotten, error %v; want %d of each", n, err, old)
+			}
+			for _, table := range []string{"intents", "grants", "attempts", "dispatches", "states"} {
+				if n := after["sequencer_"+table] - before["sequencer_"+table]; n > 4*old {
+					t.Errorf("%d rows of %s were read", n, table)
+				}
+			}
+		})
+	}
+}
+
+// last is the number of an intent as it is stored.
+func last(n uint64) []byte { b := number(n).Bytes(); return b[:] }
+
+// Tables of the version before have contents of which nothing is known but the states that are there. Of the others nobody knows
+// whether they have landed: they are kept for a span from then on, and what a start reads is kept.
+func TestContentsOfBefore(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	d := opened(t, db.Config())
+	s := begin(t, d, 1)
+	write(t, s, many(0, 4, func(c *sequencer.Change, owner *sender.Store, b *book.Change, n int) {
+		insert(c, owner, &book.Change{}, n)
+		if n != 3 {
+			owner.Results = append(owner.Results, sender.Result{Sequence: number(uint64(n)), Confirmed: true, Assembled: hashed(n)})
+			c.Over = append(c.Over, ledger.Intent{Owner: "me", Sequence: number(uint64(n))})
+		}
+		if n == 0 {
+			b.Added = append(b.Added, domain.State{ID: ledger.StateID(hashed(n)), Assembled: hashed(n)})
+		}
+	}))
+	conn := db.Connect(t)
+	if err := migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), To: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
+		t.Fatal(err)
+	}
+	d = opened(t, db.Config()) // the statements are prepared anew
+	s = begin(t, d, 1)
+	if n, err := trims(t, s, time.Hour, 9); n != (sequencer.Trimmed{}) || err != nil {
+		t.Errorf("%+v are forgotten within the hour, error %v", n, err)
+	}
+	if n, err := trims(t, s, 0, 9); n != (sequencer.Trimmed{Intents: 3, Attempts: 2}) || err != nil {
+		t.Errorf("%+v are forgotten, error %v; want three intents and the contents of two", n, err)
+	}
+	got, err := s.Attempts(t.Context(), "k", []ledger.Hash{hashed(0), hashed(1), hashed(2), hashed(3)})
+	if len(got) != 2 || err != nil || len(load(t, s).Intents) != 1 {
+		t.Errorf("%d contents are there, error %v; want those of the state and of the open intent", len(got), err)
+	}
+}
