@@ -39,7 +39,7 @@
 //   - own-signature: the subject alone signs what it says. A relay cannot refresh the dead.
 //   - no-wall-clock: freshness is the sequence, and an age in rounds. No clocks of two hosts are compared.
 //   - first-copy: the first copy of a heartbeat fixes its age. A further one changes nothing.
-//   - age-travels: whoever passes a statement on says how old it is.
+//   - age-travels: a node that passes a statement on says how old it is.
 //   - claim-is-said: a heartbeat says whether its subject leads, and nobody else is believed to.
 //   - listen-first: a newcomer, and a node that was cut off, listens for three rounds; a node that hears nobody raises no
 //     reign.

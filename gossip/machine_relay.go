@@ -57,7 +57,7 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 		return m.goesBack(by, said, &old.direct)
 	}
 	if int(said.Age) > m.cfg.Keep {
-		return nil // whoever has it will forget it too
+		return nil // each node that has it will forget it too
 	}
 	if old == nil && m.topics[said.Subject] >= mostTopics {
 		return ErrTopics

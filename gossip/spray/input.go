@@ -8,7 +8,7 @@ type (
 	Tick struct{}
 	// Up says that there is a connection to a peer, whichever side has made it.
 	Up struct{ Peer string }
-	// Down says that there is none (any more): a peer was dialled in vain, or a connection has ended, whoever ended it.
+	// Down says that there is none (any more): a peer was dialled in vain, or a connection has ended, at either end.
 	Down struct{ Peer string }
 	// Received is a message of a peer. The transport has proven who it is.
 	Received struct {

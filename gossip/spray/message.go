@@ -72,7 +72,7 @@ func (Exchange) message()  {}
 func (Exchanged) message() {}
 func (Goodbye) message()   {}
 
-// Sound reports whether a message keeps the limits above, whoever receives it.
+// Sound reports whether a message keeps the limits above, for any receiver.
 func Sound(m Message) bool {
 	switch m := m.(type) {
 	case Hello:

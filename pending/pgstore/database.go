@@ -16,7 +16,7 @@ import (
 // Database is a connection pool for the stores of any number of chains. It is safe for concurrent use.
 type Database struct {
 	cfg   pg.Config
-	pools *pgpool.Pools // those who write are leaders, and whoever accepts
+	pools *pgpool.Pools // leaders write with it, and so does each process that accepts
 	lists chan struct{} // semaphore of the lists that are read at once
 }
 
