@@ -68,7 +68,7 @@
 // # What can fail
 //
 //   - The crowd is parted. Without electors each side names its own leader, and the higher reign is left when it is one
-//     again, whoever works. With electors the side with a majority of them names one, and the other side nobody.
+//     again, also if its leader works. With electors the side with a majority of them names one, and the other side nobody.
 //   - A majority of the electors is gone: nobody leads until it is back.
 //   - The electors' leader dies: nodes of the crowd that are cut off from all the others believe in it for 80 rounds.
 //   - Somebody claims the last reign: without electors nobody can lead in that namespace any more ([ErrLastReign]).

@@ -158,7 +158,7 @@ func TestAMemberSaysWhatItHasStored(t *testing.T) {
 	})
 }
 
-// Q14: with everybody there, any one of the members may die after a receipt: the others have the contents: those of owner, coordinator and
+// Q14: with everybody there, any one of the members may die after a receipt, and the others have the contents; owner, coordinator and
 // endorsers may be gone. A member that was away from the beginning gets them from that one.
 func TestAnyMemberHasTheContents(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	verdict, err := consortium.Run(ctx, cfg)
 	fault := verdict.Fault()
-	if cfg.Chaos != nil { // whoever sees it fail wants to see it again
+	if cfg.Chaos != nil { // a run that fails has to be seen again
 		if err != nil {
 			err = fmt.Errorf("%w; see the plan again with: %s", err, cfg.Replay())
 		}

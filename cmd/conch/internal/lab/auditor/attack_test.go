@@ -66,7 +66,7 @@ func TestAnAttackThatSucceedsIsCaught(t *testing.T) {
 	}
 }
 
-// Whoever has an owner's signature may send its cancellation.
+// Anybody who has an owner's signature may send its cancellation.
 func TestACopiedCancellationIsNoViolation(t *testing.T) {
 	t.Parallel()
 	r := attacked(t)
