@@ -24,7 +24,7 @@ func TestIdleContractsCostLittle(t *testing.T) { //nolint:paralleltest // it mea
 	self, other := account("self"), account("other")
 	set := sequencer.Config{
 		Self: self, Keys: key("self"), Peers: map[ledger.Account]string{other: "other"}, Store: sequencer.NewMemory(),
-		Secret: sha256.Sum256([]byte("self")), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond,
+		Secret: sha256.Sum256([]byte("self")), Tick: 10 * time.Millisecond, SleepAfter: 20 * time.Millisecond, ShareFor: time.Millisecond,
 	}
 	members := []ledger.Account{self, other}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)

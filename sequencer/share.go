@@ -9,8 +9,12 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// offerEvery is how long a member has to say that it keeps what it was offered; then another one is asked.
-const offerEvery = 500 * time.Millisecond
+// offerEvery is how long a member has to say that it keeps what it was offered; then another one is asked. It has twice as
+// long each time, up to eight times: where nobody answers, contents are not sent ever again.
+const (
+	offerEvery   = 500 * time.Millisecond
+	offerDoubles = 3
+)
 
 // sharing is an attempt of this node that has landed, and whose contents perhaps nobody else has: it has coordinated it itself.
 // Its user is told that it is done when another member has stored them (Q14).
@@ -46,17 +50,20 @@ func (c *contract) offer() {
 	now, members := c.n.now(), c.byHearing()
 	_, final := c.book.Height()
 	batches := map[ledger.Account][]*sharing{}
-	for _, s := range slices.Clone(c.shares) {
-		switch {
-		case now-s.began >= c.n.cfg.ShareFor && s.Block <= final: // before, nobody waits
-			c.n.alone.Add(1)
-			c.n.cfg.Log.Warn("no other member has said that it keeps the contents of a transaction: if this database is lost, its states are",
-				"contract", c.address(), "attempt", s.Assembled.String())
-			c.shared(s)
-		case s.whole != nil && now >= s.next:
+	c.settle(func(s *sharing) bool {
+		if now-s.began < c.n.cfg.ShareFor || s.Block > final { // before, nobody waits
+			return false
+		}
+		c.n.alone.Add(1)
+		c.n.cfg.Log.Warn("no other member has said that it keeps the contents of a transaction: if this database is lost, its states are",
+			"contract", c.address(), "attempt", s.Assembled.String())
+		return true
+	})
+	for _, s := range c.shares {
+		if s.whole != nil && now >= s.next {
 			to := members[s.tries%len(members)]
 			batches[to] = append(batches[to], s)
-			s.tries, s.next = s.tries+1, now+offerEvery
+			s.tries, s.next = s.tries+1, now+offerEvery<<min(s.tries, offerDoubles)
 		}
 	}
 	for _, to := range sortedAccounts(batches) {
@@ -95,16 +102,22 @@ func (c *contract) byHearing() []ledger.Account {
 
 // kept says that a member has stored what it was sent.
 func (c *contract) kept(number uint64) {
-	for _, s := range slices.Clone(c.shares) {
-		if slices.Contains(s.asks, number) {
-			c.shared(s)
-		}
-	}
+	c.settle(func(s *sharing) bool { return slices.Contains(s.asks, number) })
 }
 
-func (c *contract) shared(s *sharing) {
-	c.shares = slices.DeleteFunc(c.shares, func(x *sharing) bool { return x == s })
-	c.toSender(sender.Shared{Sequence: s.Sequence, Assembled: s.Assembled})
+// settle ends what is over.
+func (c *contract) settle(over func(*sharing) bool) {
+	var ended []*sharing
+	c.shares = slices.DeleteFunc(c.shares, func(s *sharing) bool {
+		is := over(s)
+		if is {
+			ended = append(ended, s)
+		}
+		return is
+	})
+	for _, s := range ended {
+		c.toSender(sender.Shared{Sequence: s.Sequence, Assembled: s.Assembled})
+	}
 }
 
 // keepFor takes contents that a member offers, and answers when they are stored, which is so once they have landed here too.

@@ -32,7 +32,7 @@ func newPairOf(t *testing.T) *pairOf {
 	w := &pairOf{t: t, ctx: ctx, network: memory.New(7), ended: make(chan error, 1)}
 	w.cfg = sequencer.Config{
 		Self: account("member-1"), Keys: key("member-1"), Store: sequencer.NewMemory(), Transport: w.network.Join("member-1"), Secret: sha256.Sum256([]byte("1")),
-		Peers: map[ledger.Account]string{account("member-2"): "member-2", account("member-3"): "member-3"}, Tick: 10 * time.Millisecond, SleepAfter: time.Minute,
+		Peers: map[ledger.Account]string{account("member-2"): "member-2", account("member-3"): "member-3"}, Tick: 10 * time.Millisecond, SleepAfter: time.Minute, ShareFor: time.Millisecond,
 	}
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait)

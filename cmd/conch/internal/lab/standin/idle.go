@@ -35,7 +35,7 @@ func Idle(ctx context.Context, s Scheme, many, busy int) (r Rest, err error) {
 	counted := &tally{Endpoint: memory.New(1).Join("node"), of: map[string]int{}}
 	set := sequencer.Config{
 		Self: self.Account, Keys: self, Peers: map[ledger.Account]string{other.Account: "other"}, Transport: counted,
-		Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("node")), SleepAfter: 2 * time.Second,
+		Store: sequencer.NewMemory(), Secret: sha256.Sum256([]byte("node")), SleepAfter: 2 * time.Second, ShareFor: time.Millisecond, // nobody is there to keep contents
 	}
 	members := []ledger.Account{self.Account, other.Account}
 	for i := range many {
