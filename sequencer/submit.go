@@ -37,18 +37,7 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 	}
 	a := &asking{done: make(chan answer, 1)}
 	defer a.left.Store(true)
-	n.post(func() {
-		if !n.with(p, len(payload), func(c *contract) {
-			if a.left.Load() { // while the contract was read
-				return
-			}
-			c.asking = a
-			c.toSender(sender.Submit{Key: key, Payload: payload, Deadline: deadline})
-			c.asking = nil
-		}) {
-			a.done <- answer{err: ErrBusy}
-		}
-	})
+	n.post(func() { n.handIn(p, a, sender.Submit{Key: key, Payload: payload, Deadline: deadline}) })
 	select {
 	case a := <-a.done:
 		return a.sequence, a.err
@@ -57,6 +46,20 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 		return ledger.Sequence{}, p.late(ctx.Err())
 	case <-n.stopped:
 		return ledger.Sequence{}, ErrStopped
+	}
+}
+
+// handIn has a contract's sender take a request, unless its user has left. The loop calls it.
+func (n *Node) handIn(p *place, a *asking, in sender.Submit) {
+	if !n.with(p, len(in.Payload), func(c *contract) {
+		if a.left.Load() { // while the contract was read
+			return
+		}
+		c.asking = a
+		c.toSender(in)
+		c.asking = nil
+	}) {
+		a.done <- answer{err: ErrBusy}
 	}
 }
 
@@ -78,18 +81,32 @@ func (c *contract) accepted(of ledger.Sequence, a answer) {
 	}
 }
 
-// twice tells a user what the first row of the key says.
+// twice tells a user what the first row of the key says. If that row was forgotten meanwhile the key is free again, and the
+// request is handed in once more.
 func (c *contract) twice(s sender.Store, second ledger.Sequence) {
 	for _, row := range s.Intents {
 		if row.Sequence != second {
 			continue
 		}
 		c.n.apart(func() {
-			found, _, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			found, is, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
+			if err == nil && !is {
+				c.n.post(func() { c.again(row) })
+				return
+			}
 			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
 				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
 			}
 			c.n.post(func() { c.accepted(second, answer{found.Sequence, err}) })
 		})
+	}
+}
+
+// again hands a request in whose row was not stored.
+func (c *contract) again(row sender.IntentRow) {
+	a := c.asks[row.Sequence]
+	delete(c.asks, row.Sequence)
+	if a != nil {
+		c.n.handIn(c.n.contracts[c.address()], a, sender.Submit{Key: row.Key, Payload: row.Payload, Deadline: row.Deadline})
 	}
 }

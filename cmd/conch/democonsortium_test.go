@@ -48,7 +48,9 @@ func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result)
 
 // P28, P33, P38 to P43, I1 to I4: five organisations, each with its own process, database, account and identity, pay each
 // other while nodes are killed, stopped and cut off; by the ledger nothing is lost, done twice or told wrongly.
+// [TestChaosOfTheSequencer] is that with more faults.
 func TestDemoOfTheSequencer(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	v, r := demoOfTheSequencer(t, "--duration", "9s", "--kill-every", "2s")
 	if v.Kills < 1 || v.Pauses < 1 || v.Partitions < 1 || v.Landed < 18 || v.Reverted < 1 {

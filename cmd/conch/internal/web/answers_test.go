@@ -213,6 +213,7 @@ var otherAnswers = []exchange{
 	{Name: "it hangs before the stream", Given: hangs, Ask: "GET /v1/events", Status: 504, Want: "database-timeout"},
 	{Name: "a bad run to resume from", Ask: "GET /v1/events", Header: "Last-Event-ID: 1-x", Status: 400, Want: "no id of an event"},
 	{Name: "events of no subject", Given: func(w *world) { withBoard(w) }, Ask: "GET /v1/events?ship=c", Status: 404, Want: "unknown-ship"},
+	{Name: "the head of events of no subject", Given: func(w *world) { withBoard(w) }, Ask: "HEAD /v1/events?ship=c", Status: 404},
 	{Name: "events of two kinds", Given: func(w *world) { withBoard(w).Offer("train", nil) }, Ask: "GET /v1/events?ship=a&train=1", Status: 400, Want: "a stream for each"},
 	{Name: "healthy", Given: func(w *world) { led(w); away(w) }, Ask: "GET /healthz", Status: 200, Want: `{"status":"ok","id":"node-1","version":"v1.2.3","scopes":[{"scope":"a/b","role":"follower","epoch":0,"fenced":false,"act":false},{"scope":"payments","role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}]}`},
 	{Name: "ready", Ask: "GET /readyz", Status: 200, Want: `{"status":"ready"}`},

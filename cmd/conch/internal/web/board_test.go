@@ -119,6 +119,21 @@ func TestStreamResumesFromItsBeginning(t *testing.T) {
 	follow(t, ln, "/v1/events", "Last-Event-ID: "+begins).hears("history 2", ship("a", 2))
 }
 
+// It does also if nothing was told before it began: what was told meanwhile is at least a gap.
+func TestStreamResumesFromASilentBeginning(t *testing.T) {
+	t.Parallel()
+	w, b, ln := boarded(t)
+	s := follow(t, ln, "/v1/events")
+	begins, found := strings.CutPrefix(s.line(), "id: ")
+	if !found || begins != "1" {
+		t.Fatalf("the stream begins with the id %q, want that of the history", begins)
+	}
+	s.close()
+	w.add(2, "payments", "drained")
+	b.Tell(of("a", 1))
+	follow(t, ln, "/v1/events", "Last-Event-ID: "+begins).hears(`gap {"of":"ship","why":"the connection was to another process, or it was away too long"}`, "history 2")
+}
+
 // A stream of one subject has its notices, and those that concern all. It needs no database.
 func TestStreamOfOneSubject(t *testing.T) {
 	t.Parallel()

@@ -54,7 +54,7 @@ func (s *Site) guard(next http.Handler) http.Handler {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if err := s.checkHost(r); err != nil {
-			problemOf(err).write(w)
+			ProblemOf(err).write(w)
 			return
 		}
 		if err := origins.Check(r); err != nil {

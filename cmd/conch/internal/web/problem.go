@@ -69,8 +69,8 @@ func unknownScope(scope string) *Problem {
 	return Failf(http.StatusNotFound, "no scope is called %q here: GET /v1/scopes lists all", scope).Named("unknown-scope", "Unknown scope")
 }
 
-// problemOf turns a handler's error into a problem. Any other error came from the database.
-func problemOf(err error) *Problem {
+// ProblemOf returns the answer to a request that failed with an error. One that is no *[Problem] came from the database.
+func ProblemOf(err error) *Problem {
 	var p *Problem
 	var big *http.MaxBytesError
 	switch {

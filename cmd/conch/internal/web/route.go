@@ -93,7 +93,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 				err = rt.Serve(w, r.WithContext(withActor(r.Context(), name)))
 			}
 			if err != nil {
-				problemOf(err).write(w)
+				ProblemOf(err).write(w)
 			}
 		})
 	}
@@ -101,7 +101,7 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 	refuse := func(path string, why func(r *http.Request) *Problem) {
 		mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			if _, err := admit(r, ToRead); err != nil {
-				problemOf(err).write(w)
+				ProblemOf(err).write(w)
 				return
 			}
 			why(r).write(w)

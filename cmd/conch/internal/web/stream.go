@@ -28,6 +28,9 @@ func (s *Site) getEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.Method == http.MethodHead {
+		if _, err := check(); err != nil {
+			return err
+		}
 		w.Header().Set("Content-Type", eventStream)
 		return nil
 	}

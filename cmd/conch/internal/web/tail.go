@@ -69,14 +69,15 @@ func (s *Site) begin(out *stream, t *tail) (told map[int64]bool) {
 		}
 	}
 	out.text(fmt.Sprintf("retry: %d\n\n", retryHint.Milliseconds()))
-	if out.at.run != "" || t.hole { // a client that gets no event before the stream breaks resumes from here
+	kinds := s.cfg.Board.all(t.choice)
+	if t.hole || t.notices && len(kinds) > 0 { // a client that gets no event before the stream breaks resumes from here
 		out.text(fmt.Sprintf("id: %s\n\n", out.at))
 	}
 	if t.gap {
 		out.gap(gapOf{})
 	}
 	if t.hole {
-		for _, kind := range s.cfg.Board.all(t.choice) {
+		for _, kind := range kinds {
 			out.gap(gapOf{Of: kind, Why: "the connection was to another process, or it was away too long"})
 		}
 	}

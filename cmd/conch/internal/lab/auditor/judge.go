@@ -13,11 +13,11 @@ import (
 func Judge(r Record) Verdict {
 	j := &judge{
 		Record: r, landed: map[intent]Entry{}, ended: map[intent]int{}, told: map[intent]Told{},
-		created: map[string]string{}, spent: map[string]bool{}, forgotten: map[intent]Request{}, payloads: map[intent]string{},
+		created: map[string]string{}, spent: map[string]bool{}, forgotten: map[intent]Request{}, payloads: map[intent]string{}, excused: map[[2]int]bool{},
 	}
 	j.verdict = Verdict{
 		Kills: r.Kills, Pauses: r.Pauses, Partitions: r.Partitions, Dispatch: evidence.SpreadOf(r.Dispatches), Faults: r.Faults,
-		Restores: len(r.Restores), Violations: []string{},
+		Restores: len(r.Restores), Seed: r.Seed, Violations: []string{},
 	}
 	for _, t := range r.Told {
 		j.told[intent{t.Owner, t.ID}] = t
@@ -36,6 +36,9 @@ func Judge(r Record) Verdict {
 	j.strangers()
 	j.money()
 	j.stalls()
+	if j.Stuck != "" {
+		j.fault("%s", j.Stuck)
+	}
 	j.attack()
 	return j.verdict
 }
@@ -53,6 +56,7 @@ type judge struct {
 
 	forgotten map[intent]Request // that were acknowledged, and that a restore has taken from their nodes
 	payloads  map[intent]string  // of what has landed
+	excused   map[[2]int]bool    // restores and requests, by their places: each pair explains one intent that landed unheard
 
 	verdict Verdict
 }

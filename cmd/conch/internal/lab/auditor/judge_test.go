@@ -50,6 +50,7 @@ func uncounted(v auditor.Verdict) bool { return v.Twice+v.Lost+v.Untrue == 0 }
 var spoilings = []spoiling{
 	{"another contract", func(r *auditor.Record) { r.Ledger.Created.Code[0]++ }, "not created by the audited code", uncounted},
 	{"no creation", func(r *auditor.Record) { r.Ledger.Created = auditor.Created{} }, "not created by the audited code", uncounted},
+	{"it came to a stop", func(r *auditor.Record) { r.Stuck = "nothing has happened for 3m0s" }, "nothing has happened for 3m0s", uncounted},
 	{"another member", func(r *auditor.Record) { r.Ledger.Created.Members[1] = "0xff" }, "has the members [0xb0 0xff]", uncounted},
 	{"fewer endorse", func(r *auditor.Record) { r.Contract.Needed = 2 }, "of which 1 endorse", uncounted},
 	{"an intent lands twice", func(r *auditor.Record) {

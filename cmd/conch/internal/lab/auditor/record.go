@@ -1,6 +1,9 @@
 package auditor
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Record is the evidence that a run left behind. Accounts, states, attempts and payload hashes are hexadecimal digits
 // after 0x, in lower case; a sequence is 32 hexadecimal digits.
@@ -16,6 +19,8 @@ type Record struct {
 	Faults                    map[string]int  // whatever else was done, by its name
 	Restores                  []Restore
 	Held                      []Held
+	Stuck                     string  // why the run was ended before its plan was; empty: it was not
+	Seed                      *uint64 // of the plan, if there was one
 	Attack                    Attack
 }
 
@@ -52,6 +57,15 @@ type Request struct {
 	Payload string
 	Ends    bool // the customer may have ended it, by a cancellation or a deadline
 	Acks    []Ack
+	Asked   []Asking
+}
+
+// Asking is a time in which a customer has asked for something, again and again.
+type Asking struct{ From, To time.Time } // To is zero without an answer
+
+// waits reports whether the customer had no answer at an instant.
+func (q Request) waits(at time.Time) bool {
+	return slices.ContainsFunc(q.Asked, func(a Asking) bool { return a.From.Before(at) && (a.To.IsZero() || a.To.After(at)) })
 }
 
 // Ack is an answer that names a transaction. The same ID is kept once.

@@ -27,7 +27,7 @@ func (j *judge) forget(in intent, q Request, a Ack) {
 }
 
 // unlisted judges what has landed and is not in its node's list. A restored node may have forgotten it, also before it has
-// answered; then what landed is what some customer of that node has asked for.
+// answered; then what landed is what some customer of that node was waiting for when the database was put back.
 func (j *judge) unlisted(in intent) {
 	e := j.landed[in]
 	if q, was := j.forgotten[in]; was {
@@ -41,10 +41,13 @@ func (j *judge) unlisted(in intent) {
 		}
 		return
 	}
-	for _, r := range j.Restores {
-		for _, q := range j.Requests {
-			if r.Owner == in.owner && q.Owner == in.owner && e.Payload == payloadHash(q.Payload) {
+	for i, r := range j.Restores {
+		for k, q := range j.Requests {
+			once := [2]int{i, k}
+			if r.Owner == in.owner && q.Owner == in.owner && e.Payload == payloadHash(q.Payload) && q.waits(r.Back) && !j.excused[once] {
+				j.excused[once] = true
 				j.payloads[in] = q.Payload
+				j.verdict.Accepted++
 				j.verdict.Forgotten++
 				return
 			}

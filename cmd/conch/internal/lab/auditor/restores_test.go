@@ -35,6 +35,12 @@ func restored(t *testing.T) auditor.Record {
 	return r
 }
 
+// unheard has the payment of second 6 never be acknowledged: its customer was asking for it from then on until second 20.
+func unheard(r *auditor.Record) {
+	r.Requests[1].Acks = r.Requests[1].Acks[1:]
+	r.Requests[1].Asked = []auditor.Asking{{From: at(6), To: at(20)}}
+}
+
 // Q5: a restore may make a node forget what it has acknowledged since the copy, and a key may then land once more. That is
 // counted, and the money follows what has landed.
 func TestARestoreMayForget(t *testing.T) {
@@ -44,8 +50,8 @@ func TestARestoreMayForget(t *testing.T) {
 		t.Errorf("the verdict is %+v, %v; want one that was forgotten and has landed again", v, err)
 	}
 	r := restored(t)
-	r.Requests[1].Acks = r.Requests[1].Acks[1:] // it died before it answered
-	if v := auditor.Judge(r); v.Fault() != nil || v.Forgotten != 1 || v.Again != 0 {
+	unheard(&r) // it died before it answered
+	if v := auditor.Judge(r); v.Fault() != nil || v.Forgotten != 1 || v.Again != 0 || v.Accepted != v.Confirmed+v.Reverted+1 {
 		t.Errorf("the verdict is %+v, %v; want one that was forgotten unheard", v, v.Fault())
 	}
 	r = restored(t)
@@ -68,9 +74,17 @@ func TestARestoreExcusesNothingElse(t *testing.T) {
 		{"told confirmed, forgotten, and not there", func(r *auditor.Record) { r.Ledger.Entries[2].Event = auditor.Skipped }, "north 01 was told confirmed and then forgotten, and the ledger does not have it", untrue},
 		{"something else landed", func(r *auditor.Record) { r.Ledger.Entries[2].Payload = asked(unsaid) }, "north 01 has landed in block 7 and was forgotten, and what landed is not what was asked for", untrue},
 		{"landed, and nobody had asked for it", func(r *auditor.Record) {
-			r.Requests[1].Acks = r.Requests[1].Acks[1:]
+			unheard(r)
 			r.Ledger.Entries[2].Payload = asked(unsaid)
 		}, "north 01 has landed in block 7, and its node does not know it", lost},
+		{"landed unheard, and its customer was answered before", func(r *auditor.Record) { unheard(r); r.Requests[1].Asked[0].To = at(14) }, "north 01 has landed in block 7, and its node does not know it", lost},
+		{"landed unheard, and its customer has asked later", func(r *auditor.Record) { unheard(r); r.Requests[1].Asked[0].From = at(16) }, "north 01 has landed in block 7, and its node does not know it", lost},
+		{"two landed unheard, and one customer has waited", func(r *auditor.Record) {
+			unheard(r)
+			more := r.Ledger.Entries[2]
+			more.Sequence, more.Inputs, more.Outputs = "09", nil, nil
+			r.Ledger.Entries = append(r.Ledger.Entries, more)
+		}, "north 09 has landed in block 7, and its node does not know it", lost},
 		{"confirmed, and reverted afterwards", func(r *auditor.Record) {
 			r.Told[2].First, r.Told[2].FirstAt, r.Restores[0].Owner = "confirmed", at(8), bank
 		}, "bank 02 was told confirmed and is reverted now", untrue},

@@ -9,7 +9,7 @@ import (
 
 // Verdict is what a record proves. Its JSON form is public.
 type Verdict struct {
-	Accepted   int             `json:"accepted"` // by an answer to a customer, or by a node's list
+	Accepted   int             `json:"accepted"` // by an answer to a customer, by a node's list, or, if a restore took it from that, by the ledger
 	Confirmed  int             `json:"confirmed"`
 	Reverted   int             `json:"reverted"`
 	Kills      int             `json:"kills"`
@@ -25,6 +25,7 @@ type Verdict struct {
 	Violations []string        `json:"violations"`  // all of them in words, the counted ones included
 
 	// What follows is there if it was done.
+	Seed      *uint64        `json:"seed,omitempty"`     // of the plan
 	Faults    map[string]int `json:"faults,omitempty"`   // by their names
 	Restores  int            `json:"restores,omitempty"` // of databases
 	Forgotten int            `json:"forgotten,omitempty"`

@@ -67,7 +67,7 @@ func TestACustomerAsksUntilItIsAnswered(t *testing.T) {
 		return http.StatusAccepted, map[string]string{"id": fmt.Sprint("id ", asked)}
 	})
 	c.request(bounded(t), "k", c.payload(0), 0, false)
-	if len(c.requests) != 1 || len(c.requests[0].Acks) != 1 || c.requests[0].Acks[0].ID != "id 3" || c.refused != nil {
+	if len(c.requests) != 1 || len(c.requests[0].Acks) != 1 || c.requests[0].Acks[0].ID != "id 3" || len(c.requests[0].Asked) != 1 || c.requests[0].Asked[0].To.IsZero() || c.refused != nil {
 		t.Errorf("got the requests %+v, refused %v; want one with the ID of the third answer", c.requests, c.refused)
 	}
 	if c.settled() {

@@ -133,6 +133,8 @@ func (c *customers) request(ctx context.Context, key, payload string, deadline u
 func (c *customers) askFor(ctx context.Context, at int) {
 	c.mu.Lock()
 	key, payload, deadline := c.requests[at].Key, c.requests[at].Payload, c.deadlines[at]
+	turn := len(c.requests[at].Asked)
+	c.requests[at].Asked = append(c.requests[at].Asked, auditor.Asking{From: time.Now()})
 	c.mu.Unlock()
 	body := map[string]any{"request": json.RawMessage(payload), "idempotency_key": key, "deadline": deadline}
 	var said struct{ ID string }
@@ -141,6 +143,9 @@ func (c *customers) askFor(ctx context.Context, at int) {
 		err := c.of.api.ask(ctx, http.MethodPost, path, body, &said)
 		_, refused := errors.AsType[*refusedError](err)
 		c.mu.Lock()
+		if err == nil || refused {
+			c.requests[at].Asked[turn].To = time.Now()
+		}
 		switch {
 		case refused:
 			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.name, err)

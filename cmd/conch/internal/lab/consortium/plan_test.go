@@ -112,3 +112,22 @@ func TestTheEndOfAPlan(t *testing.T) {
 		s.cfg = before
 	}
 }
+
+// A chaos in which nothing happens any more ends, and says so: its faults find nobody, or no request ends.
+func TestAChaosThatStandsStillEnds(t *testing.T) {
+	t.Parallel()
+	s := ran("west")
+	s.cfg = Config{Chaos: &Chaos{Faults: 2, Intents: 9}}
+	begun := time.Now()
+	s.plan, s.begun, s.faultAt = Plan(1, 2), begun, begun // due, and nobody is there for it
+	if s.enough(begun) || s.enough(begun.Add(settleMost-time.Second)) {
+		t.Error("it ends while something may still happen")
+	}
+	s.customers[0].requests = make([]auditor.Request, 1)
+	if s.enough(begun.Add(settleMost)) || s.stuck != "" {
+		t.Errorf("it ends though something has happened: %q", s.stuck)
+	}
+	if want := "nothing has happened for 3m0s, after 0 of 2 faults and 1 of at least 9 requests"; !s.enough(begun.Add(2*settleMost)) || s.stuck != want {
+		t.Errorf("it goes on, or ends with %q, want %q", s.stuck, want)
+	}
+}

@@ -35,6 +35,9 @@ type supervisor struct {
 	target  uint64        // all nodes have to have this block as final before they are judged; 0: not known
 	over    bool
 	drawAt  time.Time
+	sum     int       // of what has happened
+	sumAt   time.Time // since when
+	stuck   string    // why chaos was ended before its plan was
 
 	stopAsking                context.CancelFunc
 	kills, pauses, partitions int
@@ -135,8 +138,31 @@ func (s *supervisor) begin(asking, looking context.Context) {
 	}
 }
 
+// stands reports whether nothing has happened in chaos for longer than anything takes: its end would never come.
+func (s *supervisor) stands(now time.Time) bool {
+	sum, asked := s.faults, 0
+	for _, c := range s.customers {
+		at := c.seen()
+		sum, asked = sum+at.asked+at.confirmed+at.reverted, asked+at.asked
+	}
+	if sum != s.sum || s.sumAt.IsZero() {
+		s.sum, s.sumAt = sum, now
+	}
+	if now.Sub(s.sumAt) < settleMost {
+		return false
+	}
+	s.stuck = fmt.Sprintf("nothing has happened for %s, after %d of %d faults and %d of at least %d requests", settleMost, s.faults, len(s.plan), asked, s.cfg.Chaos.Intents)
+	return true
+}
+
 // enough reports whether it is time for the end: of the demo's duration, or of the plan with as many requests as are wanted.
 func (s *supervisor) enough(now time.Time) bool {
+	if !s.ending.IsZero() {
+		return true
+	}
+	if s.cfg.Chaos != nil && s.stands(now) {
+		return true
+	}
 	if d := s.cfg.Duration; d > 0 && now.Sub(s.begun) >= d || s.cfg.Chaos == nil {
 		return d > 0 && now.Sub(s.begun) >= d
 	}
@@ -158,6 +184,9 @@ func (s *supervisor) settle(ctx context.Context, now time.Time) error {
 	s.wake()
 	s.heal()
 	err := s.makeWhole(ctx)
+	if s.stuck != "" {
+		s.screen.Note("%s", s.stuck)
+	}
 	s.screen.Note("no more faults; waiting until every transaction has ended …")
 	return err
 }

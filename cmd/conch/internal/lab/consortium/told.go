@@ -101,7 +101,7 @@ func (c *customers) asked() []auditor.Request {
 	defer c.mu.Unlock()
 	all := slices.Clone(c.requests)
 	for i, q := range all {
-		all[i].Acks = slices.Clone(q.Acks)
+		all[i].Acks, all[i].Asked = slices.Clone(q.Acks), slices.Clone(q.Asked)
 		for k, a := range all[i].Acks {
 			all[i].Acks[k].First, all[i].Acks[k].FirstAt = c.first[a.ID].fate, c.first[a.ID].at
 		}

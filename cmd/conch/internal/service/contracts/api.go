@@ -128,7 +128,7 @@ func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
 	for _, d := range all {
 		s, err := node.Look(ctx, d.Address) // one that cannot be read hides no other, and a list wakes none
 		if err != nil {
-			return refusal(err)
+			return refusal(r, err)
 		}
 		found = append(found, contractOf(d.Contract, d.chainName, s, self, n, time.Now()))
 	}
@@ -143,7 +143,7 @@ func (a *api) getContract(w http.ResponseWriter, r *http.Request, node running, 
 	defer cancel()
 	s, err := node.Status(ctx, d.Address)
 	if err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	_, self, n := a.office.Contracts()
 	return web.Answer(w, http.StatusOK, contractOf(d.Contract, d.chainName, s, self, n, time.Now()))
@@ -169,7 +169,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node runni
 		return err
 	}
 	if err := body.check(); err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	if body.Key == "" {
 		body.Key = "api-" + rand.Text()
@@ -178,7 +178,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node runni
 	defer cancel()
 	s, err := node.Submit(ctx, d.Address, body.Key, body.Request, body.Deadline)
 	if err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	id := idOf(s)
 	a.log.InfoContext(r.Context(), "intent accepted", slog.String("contract", d.Address), slog.String("id", id), slog.String("actor", web.Actor(r.Context())))
@@ -201,7 +201,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request, node runni
 	now := time.Now()
 	found, err := node.List(ctx, d.Address, f)
 	if err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	all := make([]Transaction, 0, len(found))
 	next := uint64(0)
@@ -229,7 +229,7 @@ func look(ctx context.Context, r *http.Request, node running, d declared) (f seq
 	}
 	found, err := node.List(ctx, d.Address, sequencer.Filter{Sequence: s, Most: 1})
 	if err != nil {
-		return f, refusal(err)
+		return f, refusal(r, err)
 	}
 	if len(found) == 0 {
 		return f, unknown
@@ -245,14 +245,14 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request, node runnin
 	if err != nil {
 		return err
 	}
-	return a.tell(ctx, w, http.StatusOK, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
+	return a.tell(ctx, w, r, http.StatusOK, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
 }
 
 // tell answers with a transaction and its story.
-func (a *api) tell(ctx context.Context, w http.ResponseWriter, status int, node running, t Told, s ledger.Sequence) error {
+func (a *api) tell(ctx context.Context, w http.ResponseWriter, r *http.Request, status int, node running, t Told, s ledger.Sequence) error {
 	moments, err := node.Story(ctx, t.Contract, s)
 	if err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	_, _, n := a.office.Contracts()
 	t.Story = storyOf(moments, n)
@@ -272,8 +272,8 @@ func (a *api) cancelTransaction(w http.ResponseWriter, r *http.Request, node run
 		return web.Failf(http.StatusConflict, "it is too late to cancel: the transaction is %s", transactionOf(d.Address, f).Fate).Named("too-late", "Too late")
 	}
 	if err := node.Cancel(ctx, d.Address, f.Sequence); err != nil {
-		return refusal(err)
+		return refusal(r, err)
 	}
 	a.log.InfoContext(r.Context(), "cancellation accepted", slog.String("contract", d.Address), slog.String("id", idOf(f.Sequence)), slog.String("actor", web.Actor(r.Context())))
-	return a.tell(ctx, w, http.StatusAccepted, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
+	return a.tell(ctx, w, r, http.StatusAccepted, node, Told{AsOf: now.UTC(), Transaction: transactionOf(d.Address, f)}, f.Sequence)
 }

@@ -193,23 +193,30 @@ func answers() []exchange {
 		{Name: "an unknown id is cancelled", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
 	}
 	for _, ask := range []string{"GET " + pathContracts, "GET " + here, "POST " + toTX, "GET " + toTX, "GET " + toTX + "/" + openID, "POST " + toTX + "/" + openID + "/cancel"} {
-		body := ""
-		if ask == "POST "+toTX {
-			body = pay
+		body, said := "", `"detail":"%s"`
+		switch {
+		case ask == "POST "+toTX:
+			body, said = pay, "%s; what was asked for may be stored: ask again, with the same idempotency_key"
+		case strings.HasSuffix(ask, "/cancel"):
+			said = "%s; the transaction may be given up: ask again"
 		}
+		says := func(text string) string { return fmt.Sprintf(said, text) }
 		all = append(
 			all,
 			exchange{Name: "another process leads", Given: elsewhere, Ask: ask, Body: body, Status: 503, Want: "not-leading", Sends: "Retry-After: 1"},
 			exchange{Name: "another process leads, and nothing is stored", Given: elsewhere, Ask: ask, Body: body, Status: 503, Want: "has stored nothing"},
 			exchange{Name: "the node stops", Given: fails(sequencer.ErrStopped), Ask: ask, Body: body, Status: 503, Want: "term-ended"},
-			exchange{Name: "the node stops, and it may be stored", Given: fails(sequencer.ErrStopped), Ask: ask, Body: body, Status: 503, Want: "may be stored: ask again, with the same idempotency_key"},
+			exchange{Name: "the node stops, and it may be stored", Given: fails(sequencer.ErrStopped), Ask: ask, Body: body, Status: 503, Want: strings.TrimSuffix(says("this process has just stopped running the contracts' node"), `"`)},
 			exchange{Name: "the node has it not", Given: fails(sequencer.ErrContract), Ask: ask, Body: body, Status: 503, Want: "not-leading"},
 			exchange{Name: "its chain is away", Given: fails(&sequencer.UnreadError{Contract: "0xc0", Why: "it rains"}), Ask: ask, Body: body, Status: 503, Want: "contract-unread", Sends: "Retry-After: 5"},
 			exchange{Name: "its chain is away, and is blamed", Given: fails(&sequencer.UnreadError{Contract: "0xc0", Why: "it rains"}), Ask: ask, Body: body, Status: 503, Want: "nothing was stored: it rains. The node goes on trying"},
 			exchange{Name: "too much waits", Given: fails(sequencer.ErrBusy), Ask: ask, Body: body, Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 			exchange{Name: "the node is slow", Given: fails(fmt.Errorf("%w: %w", sequencer.ErrSlow, context.DeadlineExceeded)), Ask: ask, Body: body, Status: 504, Want: "node-timeout"},
+			exchange{Name: "the node is slow, and it may be stored", Given: fails(sequencer.ErrSlow), Ask: ask, Body: body, Status: 504, Want: says("the contracts' node did not answer in time")},
 			exchange{Name: "no database", Given: away, Ask: ask, Body: body, Status: 503, Want: "database-unavailable"},
+			exchange{Name: "no database, and it may be stored", Given: away, Ask: ask, Body: body, Status: 503, Want: strings.TrimPrefix(says(""), `"detail":"`)},
 			exchange{Name: "the database hangs", Given: hangs, Ask: ask, Body: body, Status: 504, Want: "database-timeout"},
+			exchange{Name: "the database hangs, and it may be stored", Given: hangs, Ask: ask, Body: body, Status: 504, Want: says("the database did not answer in time")},
 		)
 		if ask != "GET "+pathContracts {
 			all = append(all, exchange{Name: "another contract", Ask: strings.Replace(ask, "0xC0", "0xC1", 1), Body: body, Status: 404, Want: "unknown-contract"})
@@ -233,6 +240,8 @@ func TestTokens(t *testing.T) {
 		{"POST " + toTX + "/" + openID + "/cancel", webtest.ReadSecret, 403},
 		{"POST " + toTX + "/" + openID + "/cancel", webtest.OperateSecret, 202},
 		{"GET " + here, "", 401},
+		{"GET /v1/events?contract=0xC0", "", 401},
+		{"HEAD /v1/events?contract=0xC0", webtest.ReadSecret, 200},
 		{"GET " + here, webtest.ReadSecret, 200},
 		{"GET " + toTX + "/" + openID, webtest.ReadSecret, 200},
 	} {

@@ -4,16 +4,29 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer"
 )
 
-// mayBeStored is what a caller is told who may have handed something in.
-const mayBeStored = "what was asked for may be stored: ask again, with the same idempotency_key"
+// mayBe is what a caller is told who may have handed something in; nothing for one who has only looked.
+func mayBe(r *http.Request) string {
+	switch {
+	case r.Method != http.MethodPost:
+		return ""
+	case strings.HasSuffix(r.URL.Path, "/cancel"):
+		return "; the transaction may be given up: ask again, which does no harm"
+	default:
+		return "; what was asked for may be stored: ask again, with the same idempotency_key"
+	}
+}
 
 // refusal makes a problem of an error of the node. What it does not know came from the database.
-func refusal(err error) error {
+func refusal(r *http.Request, err error) error {
+	if problem, ok := errors.AsType[*web.Problem](err); ok {
+		return problem
+	}
 	if field, ok := errors.AsType[*web.FieldError](err); ok {
 		return field.Problem(http.StatusUnprocessableEntity)
 	}
@@ -35,11 +48,13 @@ func refusal(err error) error {
 	case errors.Is(err, sequencer.ErrBusy):
 		return away("busy", "Busy", "too much waits for this contract now, and nothing was stored: ask again in a moment")
 	case errors.Is(err, sequencer.ErrStopped):
-		return away("term-ended", "Term ended", "this process has just stopped to run the contracts' node; "+mayBeStored+", of the process that leads then (GET /v1/scopes says which)")
+		return away("term-ended", "Term ended", "this process has just stopped running the contracts' node"+mayBe(r)+". GET /v1/scopes says which process leads")
 	case errors.Is(err, sequencer.ErrSlow):
-		return web.Failf(http.StatusGatewayTimeout, "the contracts' node did not answer in time; "+mayBeStored).Named("node-timeout", "The node did not answer").RetryAfter(5)
+		return web.Failf(http.StatusGatewayTimeout, "the contracts' node did not answer in time%s", mayBe(r)).Named("node-timeout", "The node did not answer").RetryAfter(5)
 	case errors.Is(err, context.DeadlineExceeded):
-		return web.Failf(http.StatusGatewayTimeout, "the database did not answer in time; "+mayBeStored).Named("database-timeout", "The database did not answer").RetryAfter(5)
+		return web.Failf(http.StatusGatewayTimeout, "the database did not answer in time%s", mayBe(r)).Named("database-timeout", "The database did not answer").RetryAfter(5)
 	}
-	return err
+	problem := web.ProblemOf(err)
+	problem.Detail += mayBe(r)
+	return problem
 }
