@@ -38,12 +38,6 @@ type organisation struct {
 // Sign implements sequencer.Keys.
 func (o *organisation) Sign(h ledger.Hash) ([]byte, error) { return o.key.SignHash(h) }
 
-// Submit implements evm.Submitter.
-func (o *organisation) Submit(ctx context.Context, key string, call chain.Call) error {
-	_, err := o.accept(ctx, key, call)
-	return err
-}
-
 func (o *organisation) accept(ctx context.Context, key string, call chain.Call) (pending.Intent, error) {
 	in, err := o.queue.Accept(ctx, pending.Intent{Account: o.key.Account(), Key: key, Call: call})
 	o.manager.Wake()
