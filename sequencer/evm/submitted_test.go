@@ -273,4 +273,7 @@ func TestCallsOfTheNextProcessStay(t *testing.T) {
 	if lost, _ := b.review(0, 1, 2); !slices.Equal(lost, []int{1}) { // its own may be withdrawn
 		t.Errorf("%v is lost, want 1", lost)
 	}
+	b.restart() // what it finds is its own
+	b.review(2)
+	b.want("2")
 }
