@@ -39,6 +39,7 @@ type contract struct {
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
+	asked       int        // how many missing attempts have had their turn in this round
 	forgone     bool       // attempts were given up
 	shares      []*sharing // contents that perhaps nobody else has
 	requests    uint64

@@ -33,22 +33,15 @@ func (c *contract) fetch() {
 	}
 	missing := c.book.Missing()
 	if len(missing) == 0 {
-		c.patience = 0
+		c.patience, c.asked = 0, 0
 		return
 	}
 	first := c.patience == 0
-	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
-	c.fetchAt = c.n.now() + c.patience
-	switch {
-	case c.patience > mostAsking:
-		c.reconcile(c.book.States(), missing)
-	case c.patience > 3*time.Second:
-		c.reconcile(c.book.States(), nil)
-	}
+	some := c.turnOf(missing)
 	members := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
 	lacks := map[ledger.Account][]ledger.Hash{}
 	var mine []ledger.Hash
-	for i, m := range missing[:min(len(missing), 1000)] {
+	for i, m := range some {
 		mine = append(mine, m.Assembled)
 		switch {
 		case first && m.Owner != c.n.cfg.Self:
@@ -71,6 +64,34 @@ func (c *contract) fetch() {
 		})
 	}
 }
+
+// turnOf returns those of the missing attempts that are asked for now, and says when the next ones are. Each has its turn: what landed
+// first may be what nobody has any more. After a round the pause grows, and the ledger is asked.
+func (c *contract) turnOf(missing []book.Missing) (some []book.Missing) {
+	if c.asked >= len(missing) {
+		c.asked = 0
+	}
+	some = missing[c.asked:min(c.asked+mostLacked, len(missing))]
+	if c.asked += len(some); c.asked < len(missing) {
+		c.fetchAt = c.n.now() + betweenTurns
+		return some
+	}
+	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
+	c.fetchAt = c.n.now() + c.patience
+	switch {
+	case c.patience > mostAsking:
+		c.reconcile(c.book.States(), missing)
+	case c.patience > 3*time.Second:
+		c.reconcile(c.book.States(), nil)
+	}
+	return some
+}
+
+// mostLacked is how many attempts are asked for at once; the next ones come so long after.
+const (
+	mostLacked   = 1000
+	betweenTurns = 500 * time.Millisecond
+)
 
 // mostAsking is the pause after which attempts are given up that nobody needs: by then all were asked for several times.
 const mostAsking = 10 * time.Second

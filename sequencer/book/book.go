@@ -40,6 +40,7 @@ type Book struct {
 	left     map[ledger.Hash]int     // how many states of a final attempt are there still, none of them 0
 	blocks   []block                 // that are not final, the oldest first
 	began    bool
+	forgone  bool // an attempt was given up
 	worked   bool // an attempt was heard, or has landed, since it rested
 	head     uint64
 	top      uint64 // the highest head ever: the clock by which attempts are forgotten

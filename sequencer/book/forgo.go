@@ -24,6 +24,7 @@ func (b *Book) Forgo(all ...ledger.Hash) {
 		if !b.missing[h] || b.landed[h].number > b.final {
 			continue
 		}
+		b.forgone = true
 		delete(b.missing, h)
 		delete(b.landed, h)
 		b.change.missing.remove(h)

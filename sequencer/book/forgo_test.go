@@ -145,3 +145,27 @@ func TestWhatIsGivenUp(t *testing.T) {
 		t.Error("what was given up is heard, and changes what is there")
 	}
 }
+
+// P41: a node that is behind gives up an attempt whose states are spent further on. What it reads there leaves nothing: its
+// creator is never heard.
+func TestWhatIsGivenUpIsSpentLater(t *testing.T) {
+	t.Parallel()
+	b, disk := open(t, 0), &Snapshot{}
+	lost := whole(1, "ab")
+	next := whole(2, "c", output(lost, 0))
+	hears(t, b, next)
+	lands(t, b, lost)
+	for range deal.Depth {
+		lands(t, b)
+	}
+	stores(t, b, disk)
+	b.Forgo(named(lost))
+	lands(t, b, next)
+	for range deal.Depth {
+		lands(t, b)
+	}
+	stores(t, b, disk)
+	if len(disk.Missing)+len(disk.Early)+len(b.spent) > 0 || !b.Unspent(output(next, 0)) {
+		t.Errorf("%d attempts are missing and %d states early (%d spent) for ever", len(disk.Missing), len(disk.Early), len(b.spent))
+	}
+}

@@ -202,7 +202,11 @@ func (b *Book) settleInput(id ledger.StateID) {
 		b.change.early.remove(id)
 		return
 	}
-	if e == nil || !e.landed {
+	switch unknown := e == nil || !e.landed; {
+	case unknown && b.forgone && len(b.missing) == 0: // what creates it was given up
+		delete(b.spent, id)
+		return
+	case unknown:
 		b.spent[id] = true
 		b.change.early.add(id, id)
 		return

@@ -187,10 +187,14 @@ func (m *Machine) stored(number uint64) {
 	delete(m.stores, number)
 	var entries []ledger.Entry
 	for _, w := range works {
-		if w.state != storing && w.state != included {
+		switch w.state {
+		case storing, included:
+			m.tell(w, rowStored)
+		case dispatched: // a block had it before the database did, and was taken back
+		default:
 			continue // a block has decided it meanwhile
 		}
-		m.tell(w, rowStored)
+		w.stored = true
 		entries = append(entries, m.entry(w))
 		m.lasts(w)
 	}

@@ -182,7 +182,7 @@ func (m *Machine) load(rows []Row) {
 		m.seats++
 		w := &work{
 			Intent: r.Entry.Intent, owner: c, payload: r.Entry.Payload, order: m.seats, seat: m.seats, state: dispatched,
-			whole: r.Whole, assembled: hash, signed: r.Entry.Endorsements, grant: r.Entry.Grant, noted: r.Noted,
+			whole: r.Whole, assembled: hash, signed: r.Entry.Endorsements, grant: r.Entry.Grant, noted: r.Noted, stored: true,
 		}
 		c.works[w.Sequence], m.works[w.Intent] = w, w
 		c.digest.Add(w.Sequence, 1)

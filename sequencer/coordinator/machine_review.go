@@ -12,7 +12,8 @@ import (
 const mostAgain = 3
 
 // review compares what is dispatched with what the submitter has. It may have given a transaction up: then nothing carries
-// its entries. And it may have one that waits, and can only be skipped by now.
+// its entries. And it may have one that waits, and can only be skipped by now. What this node has not dispatched itself is
+// not looked for: it landed by another coordinator, and its block was taken back.
 func (m *Machine) review() {
 	if !m.owes || m.reviewing || m.now < m.reviewAt || len(m.judging) > 0 {
 		return
@@ -20,7 +21,7 @@ func (m *Machine) review() {
 	m.reviewing, m.owes, m.reviewAt = true, false, m.now+m.set.Review
 	var awaited []*work
 	for _, w := range m.works {
-		if w.state == dispatched {
+		if w.state == dispatched && w.stored {
 			m.owes = true
 			if w.grant.ValidUntil > m.head {
 				awaited = append(awaited, w)

@@ -35,6 +35,7 @@ type work struct {
 	until     uint64 // the last block for which it is waited
 	block     uint64
 	noted     bool
+	stored    bool          // its row is durable, so that it may be submitted
 	again     int           // how often it was handed over again
 	againAt   time.Duration // not before
 }

@@ -58,10 +58,14 @@ type carrier struct {
 
 // Review implements sequencer.Reviewer.
 //
-// A call that has a nonce stays as it is, whatever it carries: its bytes may have left.
+// A call that has a nonce stays as it is, whatever it carries: its bytes may have left. So does one that another process has
+// handed over since this one began: that process leads, and knows what it awaits.
 func (l *Ledger) Review(ctx context.Context, awaited []ledger.Entry) (lost []ledger.Entry, waits string, err error) {
 	l.sent.mu.Lock()
 	defer l.sent.mu.Unlock()
+	if err := l.remember(ctx); err != nil {
+		return nil, "", err
+	}
 	open, err := l.cfg.Submitter.UnderWay(ctx)
 	if err != nil {
 		return nil, "", err
@@ -122,8 +126,8 @@ func (l *Ledger) carrier(ctx context.Context, m mark) (carrier, error) {
 	return l.sent.by[m], nil
 }
 
-// recall notes what calls carry that are under way, withdraws those that carry nothing that is needed, and returns by
-// which call each entry is carried. Needs is nil if that is not known.
+// recall returns which call under way carries each entry, and withdraws those of this process that carry nothing that is
+// needed.
 func (l *Ledger) recall(ctx context.Context, open []Submitted, needs map[mark]bool) (carried map[mark]Submitted, err error) {
 	carried = map[mark]Submitted{}
 	for _, s := range open {
@@ -131,12 +135,12 @@ func (l *Ledger) recall(ctx context.Context, open []Submitted, needs map[mark]bo
 			continue
 		}
 		marks := marksIn(s.Call.Data)
-		needed := needs == nil || len(marks) == 0 // a cancellation is needed
+		ours, needed := false, len(marks) == 0 // a cancellation is needed
 		for _, m := range marks {
-			carried[m], l.sent.by[m] = s, carrier{id: s.ID, key: s.Key}
-			needed = needed || needs[m]
+			carried[m] = s
+			ours, needed = ours || l.sent.by[m].id == s.ID, needed || needs[m]
 		}
-		if !needed && s.Stage == Queued {
+		if ours && !needed && s.Stage == Queued {
 			if err := l.cfg.Submitter.Withdraw(ctx, s.ID); err != nil {
 				return nil, err
 			}
@@ -146,18 +150,30 @@ func (l *Ledger) recall(ctx context.Context, open []Submitted, needs map[mark]bo
 	return carried, nil
 }
 
-// fresh returns the entries that no call carries. After a start the submitter is asked for those that an earlier process
-// has handed over.
+// remember asks the submitter, once, for what an earlier process has handed over.
+func (l *Ledger) remember(ctx context.Context) error {
+	if l.sent.asked {
+		return nil
+	}
+	open, err := l.cfg.Submitter.UnderWay(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range open {
+		if bytes.Equal(s.Call.To, l.address[:]) {
+			for _, m := range marksIn(s.Call.Data) {
+				l.sent.by[m] = carrier{id: s.ID, key: s.Key}
+			}
+		}
+	}
+	l.sent.asked = true
+	return nil
+}
+
+// fresh returns the entries that no call carries.
 func (l *Ledger) fresh(ctx context.Context, all []ledger.Entry) (left []ledger.Entry, err error) {
-	if !l.sent.asked {
-		open, err := l.cfg.Submitter.UnderWay(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if _, err := l.recall(ctx, open, nil); err != nil {
-			return nil, err
-		}
-		l.sent.asked = true
+	if err := l.remember(ctx); err != nil {
+		return nil, err
 	}
 	for _, e := range all {
 		if c, carried := l.sent.by[markOf(e)]; !carried || c.ended {

@@ -253,3 +253,27 @@ func TestDataWithoutEntries(t *testing.T) {
 		evm.Marks(broken) // it does not panic
 	}
 }
+
+// S9: the process that led before may not know yet that another one does. It awaits less than that one has handed over, and
+// withdraws none of it.
+func TestCallsOfTheNextProcessStay(t *testing.T) {
+	t.Parallel()
+	b := newBatch(t, 3)
+	b.submit(0)
+	before := b.ledger
+	b.submit(1)
+	b.restart()
+	b.submit(2)
+	for range 2 {
+		if lost, _, err := before.Review(t.Context(), b.some([]int{0})); len(lost) > 0 || err != nil {
+			t.Errorf("%d entries are lost, error %v; want none", len(lost), err)
+		}
+		b.want("0 2")
+	}
+	if lost, _ := b.review(0, 1, 2); !slices.Equal(lost, []int{1}) { // its own may be withdrawn
+		t.Errorf("%v is lost, want 1", lost)
+	}
+	b.restart() // what it finds is its own
+	b.review(2)
+	b.want("2")
+}

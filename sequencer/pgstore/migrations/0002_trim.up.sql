@@ -6,14 +6,15 @@ ALTER TABLE conch.sequencer_attempts
 CREATE INDEX sequencer_attempts_done ON conch.sequencer_attempts (contract, done_at) WHERE done_at IS NOT NULL;
 CREATE INDEX sequencer_intents_ended ON conch.sequencer_intents (contract, ended_at) WHERE ended;
 
--- Which attempts of before have landed is not known, but for those whose states are there. The node notes the others as landed
--- when it reads the blocks that are not final again.
+-- Which attempts of before have landed is not known, but for those whose states are there. Of the others those of the last day may
+-- be in flight still, and may become final under a program of before, which does not note it: they stay until their states are
+-- spent.
 UPDATE conch.sequencer_attempts a
    SET landed = s.there, done_at = CASE WHEN s.there THEN NULL ELSE clock_timestamp() END
   FROM (SELECT a.contract, a.assembled, s.assembled IS NOT NULL AS there
           FROM conch.sequencer_attempts a
           LEFT JOIN (SELECT DISTINCT contract, assembled FROM conch.sequencer_states) s USING (contract, assembled)) s
- WHERE a.contract = s.contract AND a.assembled = s.assembled;
+ WHERE a.contract = s.contract AND a.assembled = s.assembled AND (s.there OR a.created_at < clock_timestamp() - interval '1 day');
 
 -- trim forgets up to most intents that have ended longer ago than is said for their contracts, and the contents of up to most
 -- attempts that nobody has needed for as long. It has its owner's rights, so that a node has no right to delete what is open:
