@@ -77,10 +77,14 @@ func (p *peer) lost(r *RefusalError) {
 	}
 }
 
-// reached notes that the peer has answered with its hello.
+// reached notes that the peer has answered with its hello. What it claims there counts only as long as it has no connection
+// of its own here: over that it says what has changed, and this answer may be older.
 func (p *peer) reached(h hello) {
 	p.mu.Lock()
-	p.there, p.stats.Connected, p.claims = "", true, h.claims
+	p.there, p.stats.Connected = "", true
+	if p.heardBy == nil {
+		p.claims = h.claims
+	}
 	p.mu.Unlock()
 	p.log.Info("connected to the peer")
 }
