@@ -61,7 +61,7 @@ type fate struct {
 	done      need
 }
 
-// need is what is known of who needs contents.
+// need is what is known about the needs that name contents.
 type need uint8
 
 const (
