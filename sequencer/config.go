@@ -33,7 +33,7 @@ type Config struct {
 	SleepAfter time.Duration
 
 	// ShareFor is how long a user is not told that an intent is done, since its landing, though its block is final, if this
-	// node has coordinated it itself and endorsed it alone, and no other member has said that it keeps the contents. 10 s.
+	// node has coordinated it itself and no other member has said that it keeps the contents. 10 s.
 	ShareFor time.Duration
 
 	// Stepped is told how long each step of a machine took, "sender", "coordinator" or "endorser", by the loop, which waits

@@ -39,7 +39,7 @@ type intent struct {
 	landed     ledger.Hash // the attempt that the block has
 
 	sharing ledger.Hash // the attempt for which Share was asked
-	shared  ledger.Hash // the attempt whose contents are with another member, by its endorsement or its word, or were offered for long enough
+	shared  ledger.Hash // the attempt whose contents are with another member, or were offered for long enough
 	held    *happening  // what it is told then: it is done
 
 	failures int

@@ -1,8 +1,6 @@
 package sender
 
 import (
-	"slices"
-
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
 )
@@ -27,9 +25,6 @@ func (m *Machine) dispatchedBy(from ledger.Account, request wire.RequestID, body
 			continue // stored already
 		}
 		m.tell(it, happening{event: handed, hash: item.Assembled, until: until, by: wire.Places(item.Endorsers)})
-		if from == m.cfg.Self && slices.ContainsFunc(wire.Places(item.Endorsers), m.isAnother) {
-			it.shared = item.Assembled // an endorser has the contents, and stores them when they land
-		}
 		if it.state == Noting || it.state == Included {
 			m.mark(Mark{Sequence: it.Sequence, Dispatched: item.Assembled})
 			n.intents = append(n.intents, it)
@@ -40,11 +35,6 @@ func (m *Machine) dispatchedBy(from ledger.Account, request wire.RequestID, body
 		return
 	}
 	m.commit.notes = append(m.commit.notes, n)
-}
-
-// isAnother reports whether a place is that of another member.
-func (m *Machine) isAnother(place int) bool {
-	return place < len(m.cfg.Contract.Members) && m.cfg.Contract.Members[place] != m.cfg.Self
 }
 
 // handed leaves the intent to the ledger.

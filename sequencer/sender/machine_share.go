@@ -7,8 +7,8 @@ import (
 )
 
 // share asks for the contents of an attempt that has landed to be given to another member, unless another one has them: a node
-// that coordinates stores what it dispatches, and an endorser what lands, so only what this node has coordinated itself and
-// endorsed alone may be with nobody else (Q14).
+// that coordinates stores what it dispatches, so only what this node has coordinated itself may be with nobody else (Q14). An
+// endorser has the contents in memory alone until they land: a start in between forgets them.
 func (m *Machine) share(it *intent, assembled ledger.Hash, block uint64) {
 	if m.alone(it, assembled) && it.sharing != assembled {
 		it.sharing = assembled

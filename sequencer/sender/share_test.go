@@ -1,12 +1,10 @@
 package sender
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // shares steps a machine and returns for which attempts it asks, and whether it stores a result.
@@ -23,7 +21,7 @@ func shares(m *Machine, in Input) (asked []ledger.Hash, result bool) {
 }
 
 // Q14: what a reorganisation has put in another attempt's place is waited for, and a late word about the one before counts for
-// nothing. What another node has coordinated or endorsed is waited for by nobody.
+// nothing. What another node has coordinated is waited for by nobody.
 func TestTheAttemptThatCountsIsShared(t *testing.T) {
 	t.Parallel()
 	contract := testContract()
@@ -72,15 +70,6 @@ func TestTheAttemptThatCountsIsShared(t *testing.T) {
 		_, late := shares(m, Shared{Sequence: mine, Assembled: order[1]})
 		if first := order[0] == two; early != first || late == first {
 			t.Errorf("%s: told before the second word: %v, after it: %v", name, early, late)
-		}
-	}
-	for by, member := range map[string]ledger.Account{"the owner": self, "another member": "b"} {
-		m := begin()
-		m.Step(0, Received{From: self, Message: wire.Message{Request: wire.RequestID{Number: 1}, Body: wire.Dispatched{Items: []wire.Handed{{
-			Sequence: mine, Assembled: one, Endorsers: wire.AddPlace(nil, slices.Index(contract.Members, member)),
-		}}}}})
-		if asked, _ := shares(m, at(6, mine, "make x", one)); len(asked) > 0 != (by == "the owner") {
-			t.Errorf("endorsed by %s: offered %v", by, asked)
 		}
 	}
 	m = begin()

@@ -28,7 +28,7 @@ func (s *Site) Peer(name string, delay time.Duration) error {
 			case <-s.ctx.Done():
 				return
 			case e := <-line.Inbox():
-				bytes := s.endorse(key, e.Body)
+				bytes := s.answer(key, e.Body)
 				if bytes == nil {
 					continue
 				}
@@ -47,29 +47,41 @@ func (s *Site) Peer(name string, delay time.Duration) error {
 	return nil
 }
 
-// endorse returns the answer to a request for endorsements, nil to anything else.
-func (s *Site) endorse(key Key, bytes []byte) []byte {
+// answer returns what a member says to a request for endorsements, or to contents that it is to keep: nil to anything else.
+func (s *Site) answer(key Key, bytes []byte) []byte {
 	if len(bytes) == 0 || bytes[0] != messageTag {
 		return nil
 	}
 	msg, err := wire.Decode(bytes[1:])
-	asked, is := msg.Body.(wire.Endorse)
-	if err != nil || !is {
+	if err != nil {
 		return nil
 	}
-	var body wire.Endorsed
-	for _, w := range asked.Attempts {
-		v := wire.Verdict{Assembled: s.Scheme.Assembled(s.declared, w.Attempt)}
-		if v.Signature, err = key.Sign(v.Assembled); err != nil {
-			return nil
-		}
-		body.Verdicts = append(body.Verdicts, v)
+	var body wire.Body
+	switch asked := msg.Body.(type) {
+	case wire.Endorse:
+		body, err = s.endorse(key, asked)
+	case wire.Attempts:
+		body = wire.Noted{}
+	}
+	if body == nil || err != nil {
+		return nil
 	}
 	out, err := wire.Encode(wire.Message{Contract: msg.Contract, Height: msg.Height, Request: msg.Request, Body: body})
 	if err != nil {
 		return nil
 	}
 	return append([]byte{messageTag}, out...)
+}
+
+func (s *Site) endorse(key Key, asked wire.Endorse) (body wire.Endorsed, err error) {
+	for _, w := range asked.Attempts {
+		v := wire.Verdict{Assembled: s.Scheme.Assembled(s.declared, w.Attempt)}
+		if v.Signature, err = key.Sign(v.Assembled); err != nil {
+			return body, err
+		}
+		body.Verdicts = append(body.Verdicts, v)
+	}
+	return body, nil
 }
 
 // Sent is a message that a node sends.
