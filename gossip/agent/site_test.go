@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
+	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 )
@@ -25,6 +27,7 @@ type site struct {
 	net      *memory.Network
 	nodes    []*node
 	electors []string
+	contacts []string // where there are no electors
 	change   func(*agent.Config) // of each configuration
 }
 
@@ -32,7 +35,8 @@ type site struct {
 type node struct {
 	name   string
 	site   *site
-	key    gossip.Pinned
+	key    wire.Subject
+	scheme gossip.Scheme
 	end    *memory.Roamer
 	agent  *agent.Agent
 	stop   context.CancelFunc
@@ -77,7 +81,10 @@ func (s *site) crowd(n, electors int) {
 	}
 	for i := range n {
 		name := fmt.Sprint("n", i+1)
-		s.nodes = append(s.nodes, &node{name: name, site: s, key: keyOf(s.t, name)})
+		s.add(name, n > 10)
+	}
+	for i := range min(n, 3) {
+		s.contacts = append(s.contacts, s.nodes[i].name)
 	}
 	for _, n := range s.nodes {
 		n.start()
@@ -85,10 +92,35 @@ func (s *site) crowd(n, electors int) {
 	}
 }
 
+// add adds a node that is not started. In large crowds signatures are cheap ones.
+func (s *site) add(name string, cheap bool) *node {
+	key := keyOf(s.t, name)
+	n := &node{name: name, site: s, key: key.Subject(), scheme: key}
+	if cheap {
+		n.scheme = seal{n.key}
+	}
+	s.nodes = append(s.nodes, n)
+	return n
+}
+
+// seal is a signature for tests in which nobody forges.
+type seal struct{ by wire.Subject }
+
+func (s seal) Sign(b []byte) []byte {
+	h := fnv.New64a()
+	_, _ = h.Write(s.by[:])
+	_, _ = h.Write(b)
+	return h.Sum(nil)
+}
+
+func (seal) Verify(by wire.Subject, b, signature []byte) bool {
+	return string(seal{by}.Sign(b)) == string(signature)
+}
+
 // config is what the operators of all nodes have written: all know the electors, or the first three.
 func (n *node) config() agent.Config {
 	c := agent.Config{
-		Transport: frozenRoamer{n.end, n}, Address: n.name, Self: n.key.Subject(), Scheme: n.key,
+		Transport: frozenRoamer{n.end, n}, Address: n.name, Self: n.key, Scheme: n.scheme,
 		Namespaces: []gossip.Namespace{{Name: "site"}}, Tell: n.tell,
 	}
 	known := slices.Clone(n.site.electors)
@@ -96,7 +128,7 @@ func (n *node) config() agent.Config {
 		c.Namespaces[0].Electors = append(c.Namespaces[0].Electors, keyOf(n.site.t, e).Subject())
 	}
 	if len(known) == 0 {
-		known = []string{"n1", "n2", "n3"}
+		known = n.site.contacts
 	}
 	for _, name := range known {
 		if name != n.name {
@@ -112,7 +144,7 @@ func (n *node) config() agent.Config {
 }
 
 func (n *node) start() {
-	n.end = n.site.net.Roam(n.name, n.key.Subject())
+	n.end = n.site.net.Roam(n.name, n.key)
 	a, err := agent.New(n.config())
 	if err != nil {
 		n.site.t.Fatal(err)
