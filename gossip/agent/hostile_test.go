@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -107,12 +108,9 @@ func TestBadInput(t *testing.T) {
 				a.says(word(a.key.Subject(), a.key, 8, "t", nil))
 			}},
 			{"flood", func() {
+				one := word(a.key.Subject(), a.key, 7, "t", nil)
 				for range 40 {
-					many := make([]wire.Said, 0, 100)
-					for i := range 100 {
-						many = append(many, word(a.key.Subject(), a.key, uint64(i), "", nil))
-					}
-					a.says(many...)
+					a.says(slices.Repeat([]wire.Said{one}, 100)...)
 				}
 			}},
 			{"overlay-malformed", func() { a.raw(a.spray, []byte("garbage")) }},
