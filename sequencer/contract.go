@@ -34,7 +34,8 @@ type contract struct {
 	unsent      []errand         // for the ledger, in order
 	sending     bool             // errands before those are being done
 	waits       string           // why what was handed over is in no block, as the last review has it
-	lost        int              // entries that no transaction carried then
+	lost        spell            // no transaction carries some entries
+	blind       spell            // reviews fail
 	refused     string           // why the ledger does not take what is handed to it
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
