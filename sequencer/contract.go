@@ -40,9 +40,11 @@ type contract struct {
 	writing     int              // changes that are not stored yet
 	fetchAt     time.Duration
 	patience    time.Duration
-	asked       int        // how many missing attempts have had their turn in this round
-	forgone     bool       // attempts were given up
-	shares      []*sharing // contents that perhaps nobody else has
+	asked       int          // how many missing attempts have had their turn in this round
+	forgone     bool         // attempts were given up, or are about to be
+	doubting    bool         // the ledger is being asked which attempts can be given up
+	doubted     book.Missing // the last one that it was asked about
+	shares      []*sharing   // contents that perhaps nobody else has
 	requests    uint64
 	heard       map[ledger.Account]Heard // nil before the first message
 	pace        pace
