@@ -68,25 +68,25 @@ func (c *Crowd) Publish(ctx context.Context, i int) (took []time.Duration, misse
 // heardWithin is how long a piece of news is waited for.
 const heardWithin = 15 * time.Second
 
-// Sent is what all agents have sent.
-type Sent struct{ Messages, Bytes uint64 }
+// Sent is what agents have sent since they began.
+type Sent struct {
+	Messages, Bytes uint64 // of all
+	ByElectors      uint64 // bytes of those that may lead
+}
 
-// Sent adds up what all agents have sent since they began.
+// Sent adds up what all agents have sent.
 func (c *Crowd) Sent(ctx context.Context) (all Sent, err error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
-	words := make([]word, 0, c.shape.Nodes)
 	for _, name := range slices.Sorted(maps.Keys(c.children)) {
 		w, err := c.children[name].counts(ctx)
 		if err != nil {
 			return all, fmt.Errorf("%s: %w", name, err)
 		}
-		words = append(words, w)
+		all.Messages, all.Bytes, all.ByElectors = all.Messages+w.Messages, all.Bytes+w.Bytes, all.ByElectors+w.Bytes
 	}
 	for _, o := range c.agents {
-		words = append(words, o.count())
-	}
-	for _, w := range words {
+		w := o.count()
 		all.Messages, all.Bytes = all.Messages+w.Messages, all.Bytes+w.Bytes
 	}
 	return all, nil

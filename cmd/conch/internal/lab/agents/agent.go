@@ -4,12 +4,8 @@ package agents
 
 import (
 	"context"
-	"crypto"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
-	"fmt"
-	"os"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/gossip"
@@ -17,6 +13,9 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/transport/mtls"
 )
+
+// Round is the agents' unit of time.
+const Round = 100 * time.Millisecond
 
 // namespace is the one whose leader is named.
 const namespace = "default"
@@ -49,7 +48,7 @@ type one struct {
 func (s settings) open(say func(word)) (*one, error) {
 	network := mtls.Config{Self: s.Name, Listen: s.Listen, Key: s.Key, Certificate: s.Certificate, CA: s.CA, Roam: true}
 	site := gossip.Namespace{Name: namespace}
-	cfg := agent.Config{Namespaces: []gossip.Namespace{site}, Contacts: []string{}, Tell: func(e agent.Event) { tell(e, say) }}
+	cfg := agent.Config{Namespaces: []gossip.Namespace{site}, Contacts: []string{}, Round: Round, Tell: func(e agent.Event) { tell(e, say) }}
 	for _, e := range s.Electors {
 		key, err := mtls.ParseFingerprint(e.Key)
 		if err != nil {
@@ -65,11 +64,11 @@ func (s settings) open(say func(word)) (*one, error) {
 		cfg.Peers = append(cfg.Peers, agent.Peer{Name: c.Name, Address: c.Address})
 		cfg.Contacts = append(cfg.Contacts, c.Name)
 	}
-	key, err := readKey(s.Key)
+	identity, err := mtls.LoadIdentity(s.Key, s.Certificate)
 	if err != nil {
 		return nil, err
 	}
-	scheme, err := gossip.NewPinned(key)
+	scheme, err := gossip.NewPinned(identity.Signer())
 	if err != nil {
 		return nil, err
 	}
@@ -116,25 +115,4 @@ func (o *one) run(ctx context.Context) error {
 func (o *one) count() word {
 	c := o.agent.Status().Counts
 	return word{Kind: counted, Messages: c.MessagesSent, Bytes: c.BytesSent}
-}
-
-// readKey reads a key that this bench has written.
-func readKey(file string) (crypto.Signer, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	block, _ := pem.Decode(text)
-	if block == nil {
-		return nil, fmt.Errorf("%s has no key", file)
-	}
-	key, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	signer, is := key.(crypto.Signer)
-	if !is {
-		return nil, fmt.Errorf("%s has a %T, which cannot sign", file, key)
-	}
-	return signer, nil
 }

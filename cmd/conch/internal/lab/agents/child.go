@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -129,7 +130,10 @@ func (c *child) read(from io.Reader, say func(word)) {
 	}
 }
 
-var errEnded = errors.New("its process has ended")
+var (
+	errEnded  = errors.New("its process has ended")
+	errSilent = fmt.Errorf("it has not answered in %s", patience)
+)
 
 // counts asks a process what it has sent so far.
 func (c *child) counts(ctx context.Context) (word, error) {

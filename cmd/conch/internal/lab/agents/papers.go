@@ -60,13 +60,9 @@ func (a *authority) issue(name string) (p paper, err error) {
 		return p, err
 	}
 	p.fingerprint = identity.Fingerprint()
-	key, err := readKey(p.key)
-	if err != nil {
-		return p, err
-	}
 	a.signed++
 	return p, a.sign(&x509.Certificate{
 		SerialNumber: big.NewInt(1 + a.signed), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: a.cert.NotBefore, NotAfter: a.cert.NotAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, key.Public(), p.certificate)
+	}, identity.Signer().Public(), p.certificate)
 }

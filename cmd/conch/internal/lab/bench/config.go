@@ -84,7 +84,7 @@ func (c Config) amounts() amounts {
 		files: 50, filings: 6, smallFiles: 3000,
 		users: 1000, payRounds: 2, paying: 4 * time.Second, living: 10 * time.Second, strikes: 10, contracts: 10_000, busy: 100,
 		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
-		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 10 * time.Second, ease: 30 * time.Second, simulated: 5000,
+		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000,
 	}
 }
 

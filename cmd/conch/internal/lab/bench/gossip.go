@@ -5,18 +5,17 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
-	"github.com/conchhq/conch/internal/sim/crowd"
 )
 
 // What gossip was asked to be.
 const (
 	askedOfMemberlist = 0.15 // of the time after which all members of memberlist know of a crash
+	askedRounds       = 12   // until a leader that was killed is replaced in every view: the validity of a heartbeat, and four
 	askedAtRest       = 5000 // bytes a second for each of 5,000 nodes
 )
 
@@ -32,7 +31,7 @@ func gossiped(ctx context.Context, cfg Config) (r Report, err error) {
 	for i := range a.crowds {
 		for half := range 2 {
 			if half == i%2 { // ABBA
-				err = errors.Join(beside(ctx, cfg, members.Memberlist, a.crashes, &listed), beside(ctx, cfg, members.Serf, a.news, &served))
+				err = besideAll(ctx, cfg, &listed, &served)
 			} else {
 				err = crowdOf(ctx, cfg, &ours, &flooded)
 			}
@@ -52,8 +51,8 @@ type found struct {
 	rest                atEase
 }
 
-// atEase is what a node sends in a second while nothing happens, by runs.
-type atEase struct{ bytes, messages, wire, processor []float64 }
+// atEase is what a node sends, or takes of a processor, in a second while nothing happens, by runs.
+type atEase struct{ bytes, messages, wire, processor, electors []float64 }
 
 // crowdOf measures agents of conch once, and the ceiling of their news.
 func crowdOf(ctx context.Context, cfg Config, t *found, flooded *[]time.Duration) (err error) {
@@ -155,60 +154,6 @@ func restOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 		return err
 	}
 	t.rest.add(a.crowd, spent, float64(after.Messages-before.Messages), float64(after.Bytes-before.Bytes))
-	return nil
-}
-
-// beside measures another library once.
-func beside(ctx context.Context, cfg Config, library string, times int, t *found) error {
-	if cfg.Members == "" {
-		return nil
-	}
-	a := cfg.amounts()
-	cfg.Say("gossip: %d members of %s, %d times …", a.crowd, library, times)
-	var m meter
-	load := members.Load{Nodes: a.crowd, Times: times, Settle: a.settle, Rest: a.ease}
-	return members.Run(ctx, cfg.Members, library, load, func(pid int, l members.Line) {
-		switch l.Kind {
-		case members.Cold:
-			t.cold = append(t.cold, durations(l.Took)...)
-		case members.Resting:
-			m = startMeter(pid)
-		case members.Rested:
-			t.rest.add(a.crowd, m.stop(), float64(l.Messages), float64(l.Bytes))
-		case members.Crash:
-			t.crashes = append(t.crashes, durations(l.Took)...)
-		case members.News:
-			t.news, t.missed = append(t.news, durations(l.Took)...), t.missed+l.Missed
-		}
-	})
-}
-
-func durations(inMS []float64) []time.Duration {
-	all := make([]time.Duration, 0, len(inMS))
-	for _, one := range inMS {
-		all = append(all, time.Duration(one*float64(time.Millisecond)))
-	}
-	return all
-}
-
-// thousands measures what an agent of thousands sends, in the simulator: what a longer run has sent more than a shorter one
-// that is otherwise the same.
-func thousands(ctx context.Context, cfg Config, r *Report) error {
-	a := cfg.amounts()
-	cfg.Say("gossip: %d agents in the simulator …", a.simulated)
-	const short, long, perSecond = 60, 160, 10 // rounds
-	var bytes [2]int64
-	for i, rounds := range []int{short, long} {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		report := crowd.Run(crowd.Config{Nodes: a.simulated, Electors: a.electors, Scene: "calm", Rounds: rounds, Seed: 1})
-		if len(report.Violations) > 0 {
-			return fmt.Errorf("the simulated crowd breaks a promise: %s: %s", report.Violations[0].Invariant, report.Violations[0].Detail)
-		}
-		bytes[i] = report.Stats["bytes"]
-	}
-	each := float64(bytes[1]-bytes[0]) / float64(a.simulated) / (long - short) * perSecond
-	r.beside(fmt.Sprintf("rest_%d_bytes", a.simulated), each, askedAtRest, "bytes/s")
+	t.rest.electors = append(t.rest.electors, float64(after.ByElectors-before.ByElectors)/float64(a.electors)/spent.took.Seconds())
 	return nil
 }

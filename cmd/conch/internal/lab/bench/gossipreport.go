@@ -5,6 +5,8 @@ package bench
 import (
 	"fmt"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 )
 
 // add adds a run of many nodes.
@@ -45,6 +47,7 @@ func (m meter) stop() metered {
 func reportCrowd(r *Report, a amounts, ours, listed, served found, flooded []time.Duration) {
 	r.add("killed_samples", float64(len(ours.crashes)), "kills")
 	r.spread("killed_to_all", ours.crashes, listed.crashes)
+	r.beside("killed_to_all_rounds", float64(quantile(ours.crashes, 1))/float64(agents.Round), askedRounds, "rounds")
 	if least := quantile(listed.crashes, 0.5); least > 0 {
 		r.beside("killed_to_all_ratio", float64(quantile(ours.crashes, 0.5))/float64(least), askedOfMemberlist, "of memberlist")
 	}
@@ -72,6 +75,7 @@ func reportCrowd(r *Report, a amounts, ours, listed, served found, flooded []tim
 			}
 		}
 	}
+	r.add(fmt.Sprintf("rest_%d_bytes_electors", a.crowd), median(ours.rest.electors), "bytes/s")
 	for _, peer := range []struct {
 		name string
 		found
