@@ -17,7 +17,6 @@ type core struct {
 	named   map[wire.Subject]string // their keys
 	gossip  *gossip.Machine
 	overlay *spray.Machine
-	last    time.Duration // the newest reading of the clock
 	valid   time.Duration // the longest of a heartbeat
 	began   bool          // the loop has run,
 	active  time.Duration // and did last then
@@ -58,11 +57,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 	return c
 }
 
-// now reads the clock. It never goes back, whatever Config.Clock does.
-func (c *core) now() time.Duration {
-	c.last = max(c.last, c.cfg.Clock())
-	return c.last
-}
+func (c *core) now() time.Duration { return c.cfg.Clock() }
 
 // suggest feeds the machine that suggests.
 func (c *core) suggest(in gossip.Input) {
