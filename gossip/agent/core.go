@@ -31,6 +31,7 @@ type core struct {
 
 	gossipLine, sprayLine transport.Line // nil while nothing is sent
 	counts                Counts
+	faults                map[string]uint64 // of this node's own user, which the machine counts too
 	followed              map[string]follow // by namespace
 	tell                  func(Event)
 }
@@ -40,7 +41,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
 		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
 		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{},
-		counts: Counts{Refused: map[string]uint64{}}, tell: tell,
+		counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
 	}
 	for _, p := range cfg.Peers {
 		c.known[p.Name] = p
@@ -144,6 +145,7 @@ func (c *core) publish(in gossip.Publish) (err error) {
 	for _, a := range c.gossip.Step(c.now(), in) {
 		if r, is := a.(gossip.Refused); is && r.From == "" {
 			err = r.Why
+			c.faults[gossipReason(err)]++
 			continue
 		}
 		c.perform(a)
