@@ -6,6 +6,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
@@ -18,6 +19,7 @@ func services() []node.Kind {
 		roles.Kind(),
 		transactions.Kind(),
 		files.Kind(),
+		peers.Kind(),
 		contracts.Kind(),
 	}
 }
