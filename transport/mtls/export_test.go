@@ -13,8 +13,8 @@ import (
 // CertificateOf returns what an identity shows in a handshake.
 func CertificateOf(i Identity) tls.Certificate { return i.certificate }
 
-// Links returns the local addresses of the connections with a peer: one that was made anew has another.
-func (e *Endpoint) Links(peer string) map[string]bool {
+// Connections returns the local addresses of the connections with a peer: one that was made anew has another.
+func (e *Endpoint) Connections(peer string) map[string]bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	all := map[string]bool{}

@@ -321,7 +321,7 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	if err := say(newer); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
+	eventually(t, "only the newer one is left", func() bool { return len(a.Connections("b")) == 1 && a.Stats().Peers["b"].Heard })
 	if _, err := b.Hear(); err == nil {
 		t.Error("the older connection goes on")
 	}
@@ -330,7 +330,7 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Links("b")) <= 3 })
+	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Connections("b")) <= 3 })
 }
 
 // A peer that proves who it is and then says nothing is cut off.
