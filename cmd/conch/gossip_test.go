@@ -111,8 +111,11 @@ func (s *machines) agree(who []*machine, fit func(*machine) bool) (leader *machi
 			}
 			leader, reign = s.all[at], seen["reign"].(float64)
 		}
+		if !fit(leader) { // it may be one that was killed
+			return false
+		}
 		leads, _ := leader.sees()["leads"].(bool)
-		return leads && fit(leader)
+		return leads
 	})
 	return leader, reign
 }
