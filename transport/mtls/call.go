@@ -93,9 +93,7 @@ func (e *Endpoint) ring(c *call) {
 		case blame && err != nil && r.Reason != Ended:
 			c.peer.refused(r)
 		}
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		e.release(c.peer)
+		e.letGo(c.peer)
 	})
 }
 

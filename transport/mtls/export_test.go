@@ -68,3 +68,21 @@ const Version = version
 
 // Procedure is the path of the stream.
 const Procedure = procedure
+
+// NewRawRoaming begins a stream between nodes that roam.
+func NewRawRoaming(ctx context.Context, link *tls.Conn) (Raw, error) {
+	stream, _, err := dialogue(ctx, link, time.Minute, true)
+	context.AfterFunc(ctx, func() { _ = link.NetConn().Close() })
+	return Raw{stream, link}, err
+}
+
+// Confirmation is what a caller says when it has the answer.
+var Confirmation = confirmation
+
+// Kept counts what an endpoint keeps of peers, connections, sessions, calls and debts.
+func (e *Endpoint) Kept() (peers, conns, sessions, calls, debts int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.payDebts()
+	return len(e.peers), len(e.conns), len(e.sessions) + len(e.leaving), len(e.calls), len(e.guests.debts)
+}

@@ -39,7 +39,20 @@ func (e *Endpoint) addGuest(name string) *peer {
 	return p
 }
 
-// release notes that a connection or a call of a peer is over.
+// hold keeps what is known of a peer while it is served.
+func (e *Endpoint) hold(p *peer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p.uses++
+}
+
+func (e *Endpoint) letGo(p *peer) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.release(p)
+}
+
+// release notes that a connection, a stream or a call of a peer is over. The endpoint's mutex is held.
 func (e *Endpoint) release(p *peer) {
 	p.uses--
 	if p.uses > 0 || !p.guest || e.peers[p.name] != p {

@@ -145,6 +145,7 @@ type proxy struct {
 	net.Listener
 	to        string
 	swallowed atomic.Bool
+	over      context.Context
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -153,8 +154,8 @@ func newProxy(t *testing.T, to string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: listener, to: to}
 	ctx, cancel := context.WithCancel(context.Background())
+	p := &proxy{Listener: listener, to: to, over: ctx}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -184,7 +185,8 @@ func (p *proxy) forward(from, to net.Conn) {
 		if p.swallowed.Load() {
 			n = 0
 			if err != nil {
-				return // the other end hears nothing of it
+				<-p.over.Done() // the other end hears nothing of it
+				return
 			}
 		}
 		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {

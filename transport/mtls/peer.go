@@ -20,7 +20,7 @@ type peer struct {
 
 	// Guarded by the endpoint's mutex.
 	guest  bool  // it is dropped when nothing uses it
-	uses   int   // connections and calls
+	uses   int   // connections, streams and calls
 	newest *conn // of those that wait for their turn
 
 	mu      sync.Mutex

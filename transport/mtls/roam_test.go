@@ -1,6 +1,7 @@
 package mtls_test
 
 import (
+	"cmp"
 	"os"
 	"testing"
 	"time"
@@ -30,12 +31,15 @@ func roamer(n *node) transporttest.Roamer {
 	return transporttest.Roamer{Roamer: n.Endpoint, Address: n.Addr().String(), Key: n.Fingerprint(), Kill: n.stop}
 }
 
+// unhurried is so long that no machine is too busy to show that it lives.
+const unhurried = 10 * time.Second
+
 // roamers runs endpoints that pin each other and come and go.
 func roamers(t testing.TB, names ...string) map[string]*node {
 	t.Helper()
 	all := map[string]*node{}
 	for _, name := range names {
-		all[name] = listen(t, mtls.Config{Self: name, Key: identity(t, name), Roam: true})
+		all[name] = listen(t, mtls.Config{Self: name, Key: identity(t, name), Roam: true, Keepalive: unhurried})
 	}
 	for _, n := range all {
 		for _, other := range all {
@@ -61,7 +65,7 @@ func guests(t testing.TB, names ...string) map[string]*node {
 
 func guest(t testing.TB, ca *ca, name string, c mtls.Config) *node {
 	t.Helper()
-	c.Self, c.Roam, c.CA = name, true, ca.file
+	c.Self, c.Roam, c.CA, c.Keepalive = name, true, ca.file, cmp.Or(c.Keepalive, unhurried)
 	c.Key, c.Certificate, _ = ca.issue(t, -time.Minute, 10*time.Minute, name)
 	n := listen(t, c)
 	n.run(t)

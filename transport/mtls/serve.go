@@ -17,6 +17,8 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 	if c == nil || control == nil {
 		return connect.NewError(connect.CodeInternal, nil)
 	}
+	e.hold(c.peer)
+	defer e.letGo(c.peer)
 	err := e.converse(ctx, c, control, stream.Conn())
 	if err == nil {
 		return nil
