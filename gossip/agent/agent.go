@@ -31,12 +31,14 @@ type Agent struct {
 
 // New returns an agent that does not run yet. The error lists every fault of the configuration, or says that the
 // incarnation cannot be stored.
-func New(cfg Config) (*Agent, error) {
+func New(cfg Config) (*Agent, error) { return newAt(cfg, time.Now()) }
+
+func newAt(cfg Config, wall time.Time) (*Agent, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	incarnation, err := incarnate(cfg.StateFile, time.Now())
+	incarnation, err := incarnate(cfg.StateFile, wall)
 	if err != nil {
 		return nil, err
 	}

@@ -42,10 +42,10 @@ type node struct {
 	stop   context.CancelFunc
 	ended  chan error
 	up     bool
-	frozen sync.Mutex // its loop waits for it
 
 	mu     sync.Mutex
 	events []agent.Event
+	frozen chan struct{} // its loop waits until it is closed; nil: it runs
 }
 
 // bubble runs a test in virtual time. Every agent is stopped at its end.
@@ -81,7 +81,7 @@ func (s *site) crowd(n, electors int) {
 	}
 	for i := range n {
 		name := fmt.Sprint("n", i+1)
-		s.add(name, n > 10)
+		s.add(name, n > 3)
 	}
 	for i := range min(n, 3) {
 		s.contacts = append(s.contacts, s.nodes[i].name)
@@ -92,7 +92,7 @@ func (s *site) crowd(n, electors int) {
 	}
 }
 
-// add adds a node that is not started. In large crowds signatures are cheap ones.
+// add adds a node that is not started. Real signatures cost most of a test.
 func (s *site) add(name string, cheap bool) *node {
 	key := keyOf(s.t, name)
 	n := &node{name: name, site: s, key: key.Subject(), scheme: key}
@@ -144,8 +144,13 @@ func (n *node) config() agent.Config {
 }
 
 func (n *node) start() {
+	n.startAt(time.Now())
+}
+
+// startAt starts the node with a wall clock that is wrong.
+func (n *node) startAt(wall time.Time) {
 	n.end = n.site.net.Roam(n.name, n.key)
-	a, err := agent.New(n.config())
+	a, err := agent.NewAt(n.config(), wall)
 	if err != nil {
 		n.site.t.Fatal(err)
 	}
@@ -224,7 +229,7 @@ func (s *site) leader(of ...*node) *node {
 			return nil
 		}
 	}
-	if one == nil || !one.up || !one.status().Leads {
+	if one == nil || !one.up || one.stands() || !one.status().Leads {
 		return nil
 	}
 	return one
@@ -253,12 +258,33 @@ func (s *site) agree(most time.Duration) *node {
 
 func (s *site) views() (text string) {
 	for _, n := range s.nodes {
-		if n.up {
+		if n.up && !n.stands() {
 			st := n.agent.Status()
 			text += fmt.Sprintf("%s: %v, leader %v, reign %d; %d neighbours, %d arcs\n", n.name, st.Namespaces[0].State, st.Namespaces[0].Leader, st.Namespaces[0].Reign, len(st.Neighbours), st.Overlay.Arcs)
 		}
 	}
 	return text
+}
+
+// freeze has the loop of a node stand still, as a stopped process does. Nothing may be asked of the node meanwhile.
+func (n *node) freeze() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.frozen = make(chan struct{})
+}
+
+// stands reports whether the node is frozen.
+func (n *node) stands() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.frozen != nil
+}
+
+func (n *node) thaw() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	close(n.frozen)
+	n.frozen = nil
 }
 
 // frozenRoamer stands still with its node.
@@ -269,7 +295,11 @@ type frozenRoamer struct {
 }
 
 func (f frozenRoamer) Links() []transport.Link {
-	f.node.frozen.Lock()
-	defer f.node.frozen.Unlock()
+	f.node.mu.Lock()
+	frozen := f.node.frozen
+	f.node.mu.Unlock()
+	if frozen != nil {
+		<-frozen
+	}
 	return f.Roamer.Links()
 }
