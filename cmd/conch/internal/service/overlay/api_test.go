@@ -226,7 +226,7 @@ func TestEvents(t *testing.T) {
 func TestTheLogIsShort(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, said: map[string]time.Time{}}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, said: map[string]time.Time{}, ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
 	one := errors.New("its subject has not signed it")
 	for range 100 {
 		tells.tell(agent.Refused{From: "n2", Subject: node3, Why: one})
@@ -246,6 +246,10 @@ func TestTheLogIsShort(t *testing.T) {
 	tells.tell(agent.SteppedDown{Namespace: "default", Reign: 4, Why: gossip.ErrDeaf, For: time.Second})
 	tells.tell(agent.Twin{Subject: node2, Hosts: [2]string{"a", "b"}})
 	tells.tell(agent.Missed{Events: 3})
+	tells.tell(agent.SteppedDown{Namespace: "at the end", Why: gossip.ErrWithdrawn})
+	if strings.Contains(logs.String(), "at the end") {
+		t.Error("that the end of the node withdraws it is told as if its user had done so")
+	}
 	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3"} {
 		if !strings.Contains(logs.String(), part) {
 			t.Errorf("the log does not say %q", part)
