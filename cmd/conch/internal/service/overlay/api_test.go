@@ -256,3 +256,13 @@ func TestTheLogIsShort(t *testing.T) {
 		}
 	}
 }
+
+// A token that may only read changes nothing.
+func TestWhoMayTell(t *testing.T) {
+	t.Parallel()
+	for _, r := range (&api{}).routes() {
+		if want := r.Method != http.MethodGet; (r.Needs == web.ToOperate) != want {
+			t.Errorf("%s %s needs an operating token: %t, want %t", r.Method, r.Path, !want, want)
+		}
+	}
+}
