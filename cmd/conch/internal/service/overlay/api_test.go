@@ -64,6 +64,10 @@ func (f *fakeMember) Withdraw(namespace string, why error) {
 	f.withdrawn = append(f.withdrawn, namespace+": "+why.Error())
 }
 
+func (*fakeMember) Differs(peer string) []string {
+	return map[string][]string{"n2": {"electors", "round"}}[peer]
+}
+
 func (*fakeMember) Strangers() map[mtls.Reason]uint64 {
 	return map[mtls.Reason]uint64{mtls.UnknownKey: 6}
 }
@@ -119,7 +123,7 @@ func answers() []exchange {
 		all = `{"self":"n1","fingerprint":"` + key1 + `","address":"10.0.0.1:7443","namespaces":[` +
 			`{"namespace":"default","policy":"reign","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"since":"1970-01-01T00:00:01Z","leads":false,"state":"following","heard_ms":120,"valid_ms":800,"changes":2,"electors":["n1","` + key3 + `"]},` +
 			`{"namespace":"empty","policy":"reign","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"since":null,"leads":false,"state":"standing back","back_ms":3000,"heard_ms":null,"valid_ms":8000,"changes":0,"electors":[]}],` +
-			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
+			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"differs":["electors","round"],"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
 			`"news":[{"namespace":"default","topic":"flag","subject":"n2","fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"refused":{"signature":3}}`
 		back = "POST /v1/nodes/default/withdraw"
 		news = "PUT /v1/nodes/default/news/flag"
