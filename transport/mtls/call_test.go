@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"testing/synctest"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -158,6 +159,33 @@ func TestACallThatFailsMeanwhile(t *testing.T) {
 	m.told("")
 	m.unanswered(again)
 	m.told("-")
+}
+
+// A hello is held back while the peer's call waits for its confirmation: two answers at once would end both connections.
+func TestAHelloIsHeldBack(t *testing.T) {
+	t.Parallel()
+	for confirmed, goes := range map[bool]bool{true: false, false: true} {
+		synctest.Test(t, func(t *testing.T) {
+			m := newMeeting(t, "a", "b")
+			own, theirs := m.calls(false), m.seated(m.called())
+			went := make(chan bool, 1)
+			go func() { went <- m.greet(own) }()
+			synctest.Wait()
+			if len(went) > 0 || own.greeted {
+				t.Fatal("the hello was not held back")
+			}
+			if confirmed {
+				m.mu.Lock()
+				m.confirm(theirs)
+				m.mu.Unlock()
+			} else {
+				m.ended(theirs)
+			}
+			if got := <-went; got != goes {
+				t.Errorf("the other call confirmed: %v, and the hello goes: %v", confirmed, got)
+			}
+		})
+	}
 }
 
 // An own call that is answered shows that the peer has called off its own, whatever of that is here.
