@@ -111,20 +111,32 @@ func TestLastWords(t *testing.T) {
 		}
 		_ = said(t, b, "-a")
 	}
-	a, g, _ := caller(t, authority(t), mtls.Config{})
-	if err := g.Packet(mtls.HelloOf(mtls.Version, "g", nil)); err != nil {
-		t.Fatal(err)
+}
+
+// A peer that does not read is cut off when this node ends the connection, and when the peer does.
+func TestAPeerThatDoesNotReadTheEnd(t *testing.T) {
+	t.Parallel()
+	for what, end := range map[string]func(a *node, g mtls.Raw){
+		"ended here":  func(a *node, _ mtls.Raw) { a.Disconnect("g") },
+		"ended there": func(_ *node, g mtls.Raw) { _ = g.CloseRequest() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			a, g, _ := caller(t, authority(t), mtls.Config{})
+			for _, packet := range [][]byte{mtls.HelloOf(mtls.Version, "g", nil), mtls.Confirmation} {
+				if err := g.Packet(packet); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = said(t, a, "+g")
+			fillUp(t, a, "g")
+			end(a, g)
+			eventually(t, "it is cut off", func() bool {
+				_, conns, sessions, _, _ := a.Kept()
+				return conns+sessions == 0
+			})
+		})
 	}
-	if err := g.Packet(mtls.Confirmation); err != nil {
-		t.Fatal(err)
-	}
-	_ = said(t, a, "+g")
-	fillUp(t, a, "g") // it does not read
-	a.Disconnect("g")
-	eventually(t, "it is cut off", func() bool {
-		_, conns, sessions, _, _ := a.Kept()
-		return conns+sessions == 0
-	})
 }
 
 // fillUp sends to a peer until no more is taken.
