@@ -1,6 +1,6 @@
 #!/bin/sh
 # Rewrites the measured part of docs/benchmarks.md: first conch bench, then the peers, each
-# with a line about the machine. It takes about three quarters of an hour; do not use the machine
+# with a line about the machine. It takes about an hour; do not use the machine
 # meanwhile. The argument "conch" or "peers" measures only that part, in half the time, and the name of a
 # bench only that one, such as "sequencer".
 set -eu
