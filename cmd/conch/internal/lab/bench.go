@@ -32,7 +32,8 @@ func (l lab) bench() *cobra.Command {
 		Short: "measure, each figure beside the raw ceiling of the same run",
 		Long: `bench measures what conch costs and how fast it is, each figure beside what the
 same run measured without conch: the clock, the lock, the transaction, the chain's
-node, the signatures, other libraries. Without a name it runs ` + all + `, one after the other.
+node, the signatures, other libraries. Without a name it runs, one after the other,
+` + all + `.
 
 It starts a private Postgres on a disk, with fsync on, and separate conch processes,
 which it kills, stops and cuts off. With --db it measures on that server instead, in a
