@@ -70,6 +70,7 @@ func (r *run) pause(n *node, is bool) {
 	r.review(n)
 	if is {
 		n.pauses++
+		n.frozen = r.w.Now()
 		times := n.pauses
 		r.silent(n, func(*node) bool { return n.paused && n.pauses == times })
 		return
@@ -77,8 +78,12 @@ func (r *run) pause(n *node, is bool) {
 	r.wakes(n)
 }
 
-// wakes has a process do what was to be done while it was frozen.
+// wakes has a process do what was to be done while it was frozen. After more than a validity it does not read what others
+// have said meanwhile, for a round, as the loop does: nobody knows how long that has waited.
 func (r *run) wakes(n *node) {
+	if r.w.Now()-n.frozen > time.Duration(2*r.cfg.Diameter)*round {
+		n.undated = r.w.Now() + round
+	}
 	waits := n.waits
 	n.waits = nil
 	for _, what := range waits {
@@ -229,14 +234,17 @@ func (r *run) calm() {
 	r.quiet, r.oneWay = true, map[[2]*node]bool{}
 	r.parted = r.w.Now()
 	for _, n := range r.nodes {
+		frozen := n.up && n.paused
 		n.deaf, n.mute, n.paused, n.side = false, false, false, 0
 		if !n.up {
 			r.restart(n)
 		}
+		if frozen {
+			r.wakes(n)
+		}
 	}
 	for _, n := range r.nodes {
 		r.review(n)
-		r.wakes(n)
 	}
 	r.calmed = r.w.Now()
 	r.asks()

@@ -18,9 +18,9 @@ type link struct {
 
 // end is a node's end of a connection.
 type end struct {
-	to    *node
-	link  *link
-	given bool // the overlay does not use it: it has given it up, and the electors keep it
+	to   *node
+	link *link
+	told bool // the overlay knows of it; between two electors it may not
 }
 
 // end returns the node's end of its connection to another, or nil.
@@ -80,9 +80,20 @@ func (r *run) attempt(n, to *node, dial uint64, try int) {
 func (r *run) failed(n, to *node, dial uint64) {
 	if n.dials[to] == dial {
 		delete(n.dials, to)
+		n.misses(to)
 		n.overlay(spray.Down{Peer: to.name})
 	}
 }
+
+// misses has an elector wait before it dials another one again, for longer each time.
+func (n *node) misses(to *node) {
+	const most = 4
+	t := n.tries[to]
+	n.tries[to] = try{wait: t.pause + 1, pause: min(2*t.pause+1, most)}
+}
+
+// try is how many seconds an elector waits until it dials another one, and how many it waits the next time.
+type try struct{ wait, pause int }
 
 // connect makes a connection, unless both have dialled and one is there. An end of an older one, of which its peer knows
 // nothing any more, is replaced.
@@ -100,8 +111,23 @@ func (r *run) connect(n, to *node) {
 		p[0].ends = slices.Insert(p[0].ends, at, &end{to: p[1], link: l})
 	}
 	for _, p := range [2][2]*node{{n, to}, {to, n}} {
-		p[0].overlay(spray.Up{Peer: p[1].name})
+		p[0].tries[p[1]] = try{}
+		if !p[0].keeps(p[1]) || p[0].asked[p[1]] {
+			p[0].uses(p[1])
+		}
 		p[0].linked()
+	}
+}
+
+// keeps reports whether a node keeps its connection to another one whatever the overlay does: electors do.
+func (n *node) keeps(to *node) bool { return n.elector && to.elector }
+
+// uses tells the overlay of a connection, if it does not know it.
+func (n *node) uses(to *node) {
+	if e := n.end(to); e != nil && !e.told {
+		e.told = true
+		delete(n.asked, to)
+		n.overlay(spray.Up{Peer: to.name})
 	}
 }
 
@@ -110,6 +136,7 @@ func (r *run) ends(n, to *node, l *link) {
 	n.does(func() {
 		if e := n.end(to); e != nil && e.link == l {
 			n.detach(to)
+			n.misses(to)
 			n.overlay(spray.Down{Peer: to.name})
 			n.linked()
 		}

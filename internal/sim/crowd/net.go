@@ -78,6 +78,9 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 }
 
 func (r *run) deliver(from, to *node, p wire.Parcel, packed []byte) {
+	if r.w.Now() < to.undated {
+		return
+	}
 	if packed != nil {
 		read, err := wire.Decode(packed)
 		if err != nil {

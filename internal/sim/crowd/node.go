@@ -27,11 +27,15 @@ type node struct {
 	m       *gossip.Machine  // nil: the crowd has not begun
 	ends    []*end           // of its connections, by index
 	dials   map[*node]uint64 // that are under way
+	asked   map[*node]bool   // for which connections its overlay waits
+	tries   map[*node]try    // of an elector, to connect to others
 	waits   []func()         // what has happened while it was frozen
 
 	up, paused, deaf, mute, serves bool
 	dark                           bool          // it died with its host, so that nobody says so
 	pauses                         int           // how often it was frozen
+	frozen                         time.Duration // since when
+	undated                        time.Duration // until then it does not read what has waited
 	side                           int           // nodes of different sides do not hear each other
 	troubled                       time.Duration // the last instant at which something was wrong with it
 	believes                       gossip.Suggestion

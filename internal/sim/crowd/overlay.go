@@ -21,8 +21,9 @@ func (n *node) peer() spray.Peer {
 func (n *node) joins() {
 	r := n.r
 	n.lives++
-	n.up, n.paused, n.dark = true, false, false
-	n.m, n.ends, n.waits, n.dials = nil, nil, nil, map[*node]uint64{}
+	n.up, n.paused, n.dark, n.undated = true, false, false, 0
+	n.m, n.ends, n.waits = nil, nil, nil
+	n.dials, n.tries, n.asked = map[*node]uint64{}, map[*node]try{}, map[*node]bool{}
 	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw(), Broken: r.overlayRule()}
 	for _, o := range r.contacts {
 		if o != n {
@@ -48,15 +49,14 @@ func (r *run) overlayRule() spray.Rule {
 func (n *node) second() {
 	r := n.r
 	for _, o := range r.nodes[:r.cfg.Electors] {
-		if !n.elector || o == n {
+		if o == n || !n.elector || n.end(o) != nil || n.dials[o] > 0 {
 			continue
 		}
-		if e := n.end(o); e == nil && n.dials[o] == 0 {
+		t := n.tries[o]
+		if t.wait--; t.wait <= 0 {
 			r.dial(n, o)
-		} else if e != nil && e.given {
-			e.given = false
-			n.overlay(spray.Up{Peer: o.name}) // it is there, and so the overlay may use it
 		}
+		n.tries[o] = t
 	}
 	n.overlay(spray.Tick{})
 }
@@ -90,19 +90,20 @@ func (n *node) connects(a spray.Action) {
 	switch a := a.(type) {
 	case spray.Connect:
 		to := r.byName[a.Peer.Name]
-		switch e := n.end(to); {
-		case e != nil:
-			r.w.After(1, func() { r.again(n, to, e.link) })
+		n.asked[to] = true
+		switch {
+		case n.end(to) != nil:
+			r.w.After(1, func() { n.does(func() { n.uses(to) }) })
 		case n.dials[to] == 0:
 			r.dial(n, to)
 		}
 	case spray.Disconnect:
 		to := r.byName[a.Peer]
-		e := n.end(to)
-		switch {
-		case n.elector && to.elector: // the electors keep theirs
+		delete(n.asked, to)
+		switch e := n.end(to); {
+		case n.keeps(to):
 			if e != nil {
-				e.given = true
+				e.told = false
 			}
 		case e != nil:
 			r.hangUp(n, e)
@@ -115,16 +116,6 @@ func (n *node) connects(a spray.Action) {
 		r.stats["overlay_refused"]++
 		r.w.Note(n.name, string(a.Why), 0)
 	}
-}
-
-// again says that a connection is there which was there already.
-func (r *run) again(n, to *node, l *link) {
-	n.does(func() {
-		if e := n.end(to); e != nil && e.link == l {
-			e.given = false
-			n.overlay(spray.Up{Peer: to.name})
-		}
-	})
 }
 
 // tellOverlay sends a message of the overlay.
@@ -142,7 +133,10 @@ func (r *run) tellOverlay(n, to *node, msg spray.Message) {
 			msg = read
 		}
 	}
-	r.carry(n, to, func() { to.overlay(spray.Received{From: n.name, Message: msg}) })
+	r.carry(n, to, func() {
+		to.uses(n) // the other overlay has asked for the connection that electors have
+		to.overlay(spray.Received{From: n.name, Message: msg})
+	})
 }
 
 // gather lets the overlay grow before the crowd begins. It grows by a fiftieth a second, as fast as views keep up with:
