@@ -45,7 +45,7 @@ func (r *run) carry(n, to *node, arrive func()) {
 	}
 	l, wait := e.link, r.delay()
 	switch {
-	case r.cfg.Loss == 0:
+	case r.cfg.Loss == 0 || r.grows:
 	case r.cfg.Stalls:
 		wait = r.stall(l, n, wait)
 	case r.w.Chance(float64(r.cfg.Loss) / 100):

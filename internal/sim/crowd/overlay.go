@@ -143,11 +143,13 @@ func (r *run) tellOverlay(n, to *node, msg spray.Message) {
 // nodes that join at one time find views that are too small.
 func (r *run) gather() {
 	all := slices.Concat(r.contacts, slices.DeleteFunc(slices.Clone(r.nodes), func(n *node) bool { return slices.Contains(r.contacts, n) }))
+	r.grows = true
 	for i, n := range all {
 		n.joins()
 		r.lets(min(2*r.second, 50*r.second/time.Duration(i+1)))
 	}
 	r.lets(60 * r.second)
+	r.grows = false
 }
 
 // lets lets time pass.

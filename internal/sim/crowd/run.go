@@ -28,6 +28,7 @@ type run struct {
 	nodes     []*node
 	contacts  []*node
 	second    time.Duration // of the overlay, and of connections
+	grows     bool          // the overlay, before the crowd begins: nothing is lost
 	begun     time.Duration // when the crowd began
 	dialled   uint64
 	byName    map[string]*node
