@@ -68,7 +68,7 @@ func thousands(ctx context.Context, cfg Config, r *Report) error {
 		if len(report.Violations) > 0 {
 			return fmt.Errorf("the simulated crowd breaks a promise: %s: %s", report.Violations[0].Invariant, report.Violations[0].Detail)
 		}
-		bytes[i] = report.Stats["bytes"] + report.Stats["overlay_bytes"]
+		bytes[i] = report.Stats["bytes"]
 	}
 	each := float64(bytes[1]-bytes[0]) / float64(a.simulated) / (long - short) * perSecond
 	r.beside(fmt.Sprintf("rest_%d_bytes", a.simulated), each, askedAtRest, "bytes/s")
