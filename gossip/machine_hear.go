@@ -72,6 +72,9 @@ func (m *Machine) heard(s *seat, c *candidate) {
 	s.place(c)
 	s.heard = max(s.heard, c.made)
 	s.top = max(s.top, c.beat.Reign, c.beat.Top)
+	if c.beat.Leads && c.beat.Reign > s.led {
+		s.led, s.ledAt = c.beat.Reign, c.made
+	}
 }
 
 // onward returns where a heartbeat goes: in an open namespace to everybody, with electors to the crowd only if its

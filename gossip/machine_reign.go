@@ -129,10 +129,12 @@ func (m *Machine) stepDown(s *seat, why error) {
 	m.become(s, Back)
 }
 
-// claims returns the first of those that claim to lead.
+// claims returns the first of those that claim to lead. What was said before a higher claim is over, also when that one has been
+// taken back: its subject may be dead. If it lives, and the higher one is gone, its next heartbeat counts.
 func (m *Machine) claims(s *seat) *candidate {
 	for _, c := range s.ranked {
-		if (c.beat.Leads || m.broken(ClaimIsSaid)) && m.fresh(s, c) {
+		over := c.beat.Reign < s.led && c.made < s.ledAt
+		if (c.beat.Leads && !over || m.broken(ClaimIsSaid)) && m.fresh(s, c) {
 			return c
 		}
 	}
