@@ -1,0 +1,77 @@
+package swarm
+
+// board has what each living process names now. The zero board is ready.
+type board struct {
+	nodes map[int]string // the living ones, by their lives
+	views map[int]named
+}
+
+// named is a leader and its reign; the zero value is nobody.
+type named struct {
+	leader string
+	reign  uint64
+}
+
+func (b *board) begin(life int, node string) {
+	if b.nodes == nil {
+		b.nodes, b.views = map[int]string{}, map[int]named{}
+	}
+	b.nodes[life] = node
+}
+
+func (b *board) end(life int) {
+	delete(b.nodes, life)
+	delete(b.views, life)
+}
+
+// see takes a view. What a process has said before its end may come after it, and counts no more.
+func (b *board) see(v View) {
+	if _, living := b.nodes[v.Life]; living {
+		b.views[v.Life] = named{v.Leader, v.Reign}
+	}
+}
+
+// living returns how many processes there are.
+func (b *board) living() int { return len(b.nodes) }
+
+// counts returns how many processes name each leader; those that name nobody are under "".
+func (b *board) counts() map[string]int {
+	all := map[string]int{}
+	for life := range b.nodes {
+		all[b.views[life].leader]++
+	}
+	return all
+}
+
+// agreed returns the leader that all living processes name, among the nodes that of picks; nil picks all.
+func (b *board) agreed(of func(node string) bool) (by named, all bool) {
+	first := true
+	for life, node := range b.nodes {
+		if of != nil && !of(node) {
+			continue
+		}
+		v := b.views[life]
+		if v.leader == "" || !first && v.leader != by.leader {
+			return named{}, false
+		}
+		first, by = false, named{v.leader, max(by.reign, v.reign)}
+	}
+	return by, !first
+}
+
+// leads returns the lives that name themselves.
+func (b *board) leads() (lives []int) {
+	for life, node := range b.nodes {
+		if b.views[life].leader == node {
+			lives = append(lives, life)
+		}
+	}
+	return lives
+}
+
+// leaders returns how many different leaders are named.
+func (b *board) leaders() int {
+	all := b.counts()
+	delete(all, "")
+	return len(all)
+}
