@@ -27,7 +27,7 @@ func (b *board) end(life int) {
 // see takes a view. What a process has said before its end may come after it, and counts no more.
 func (b *board) see(v View) {
 	if _, living := b.nodes[v.Life]; living {
-		b.views[v.Life] = named{v.Leader, v.Reign}
+		b.views[v.Life] = named{v.Leader, v.reign}
 	}
 }
 

@@ -112,7 +112,7 @@ func (e *ear) hear(kind string, data []byte) error {
 			return err
 		}
 		if v.Namespace == namespace {
-			e.tell(told{life: e.life, at: now, view: &named{v.Leader, v.Reign}})
+			e.tell(told{life: e.life, at: now, view: &named{v.Leader, v.Number}})
 		}
 	case "gossip.news":
 		var n struct {
@@ -133,7 +133,7 @@ func (e *ear) hear(kind string, data []byte) error {
 type view struct {
 	Namespace string `json:"namespace"`
 	Leader    string `json:"leader"`
-	Reign     uint64 `json:"reign"`
+	Number    uint64 `json:"reign"`
 }
 
 // look asks how many neighbours the process has, and what it names, unless the stream tells that.
@@ -149,7 +149,7 @@ func (e *ear) look(ctx context.Context, names bool) error {
 	e.tell(told{life: e.life, at: now, peers: &peers})
 	for _, v := range answer.Namespaces {
 		if names && v.Namespace == namespace {
-			e.tell(told{life: e.life, at: now, view: &named{v.Leader, v.Reign}})
+			e.tell(told{life: e.life, at: now, view: &named{v.Leader, v.Number}})
 		}
 	}
 	return nil

@@ -166,7 +166,7 @@ func (j *judge) see(v View) {
 		return
 	}
 	j.v.Deposed++
-	j.violates("%s led and worked, and at %s named %s in reign %d", node, short(v.At), somebody(v.Leader), v.Reign)
+	j.violates("%s led and worked, and at %s named %s in reign %d", node, short(v.At), somebody(v.Leader), v.reign)
 }
 
 func (j *judge) violates(text string, args ...any) {

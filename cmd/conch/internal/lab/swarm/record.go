@@ -45,7 +45,7 @@ type View struct {
 	Life   int // of Record.Lives
 	At     time.Duration
 	Leader string // empty: nobody
-	Reign  uint64
+	reign  uint64
 }
 
 // Kill is the death of a leader, which all others have to replace.

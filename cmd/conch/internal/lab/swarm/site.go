@@ -32,7 +32,7 @@ type site struct {
 // prepare makes the folder, the keys and the relays. The caller clears up, also after an error.
 func (s *site) prepare(say func(string, ...any)) (err error) {
 	s.launcher, s.ends, s.over = fleet.NewLauncher(), make(chan fleet.News, s.cfg.Nodes), make(chan struct{})
-	if err := enoughFiles(s.cfg.Nodes); err != nil {
+	if err := enoughFiles(s.cfg.Nodes, mostFiles()); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "conch-gossip-"); err != nil {
@@ -106,14 +106,20 @@ func listen(at netip.Addr) (net.Listener, error) {
 // filesPerNode is for its pipes and streams, its relay, and both ends of the connections through that.
 const filesPerNode = 48
 
-// enoughFiles returns an error if this process may not open as many files as it has to.
-func enoughFiles(nodes int) error {
+// mostFiles returns how many files this process may open.
+func mostFiles() int {
+	const many = 1 << 30
 	var has syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &has); err != nil {
-		return nil //nolint:nilerr // then nothing is known, and opening says it
+		return many // nothing is known, and opening says it
 	}
+	return int(min(has.Cur, many))
+}
+
+// enoughFiles returns an error if this process may not open as many files as it has to.
+func enoughFiles(nodes, most int) error {
 	const others = 200
-	if most := int(min(has.Cur, 1<<30)); most < others+nodes*filesPerNode {
+	if most < others+nodes*filesPerNode {
 		return fmt.Errorf("%d nodes need %d open files, and this process may have %d: raise that with \"ulimit -n\", or take --nodes %d",
 			nodes, others+nodes*filesPerNode, most, max(leastNodes, (most-others)/filesPerNode))
 	}
