@@ -27,6 +27,7 @@ type site struct {
 	nodes    []*node          // the electors first
 	ends     chan fleet.News
 	over     chan struct{} // closed when ends is no longer read
+	program  func(*node) []string
 }
 
 // prepare makes the folder, the keys and the relays. The caller clears up, also after an error.
@@ -37,6 +38,9 @@ func (s *site) prepare(say func(string, ...any)) (err error) {
 	}
 	if s.dir, err = os.MkdirTemp("", "conch-gossip-"); err != nil {
 		return err
+	}
+	if path := filepath.Join(s.dir, "n000", socketFile); len(path) > mostPath {
+		return fmt.Errorf("%s has %d bytes, and the path of a socket has %d at most: set TMPDIR to a shorter folder", path, len(path), mostPath)
 	}
 	ca, err := newAuthority(s.dir)
 	if err != nil {
@@ -93,6 +97,9 @@ func (s *site) lay(say func(string, ...any)) error {
 	return nil
 }
 
+// mostPath is how long the path of a Unix socket may be on every system.
+const mostPath = 100
+
 // homeOf returns an address of a block of the loopback network.
 func homeOf(block byte, i int) netip.Addr {
 	const row = 250
@@ -126,10 +133,14 @@ func enoughFiles(nodes, most int) error {
 	return nil
 }
 
+// agent returns the arguments with which a node is run.
+func agent(n *node) []string {
+	return []string{"node", "--config", filepath.Join(n.dir, configFile), "--id", n.name, "--log-level", "error"}
+}
+
 // start starts a node's process.
 func (s *site) start(n *node) error {
-	args := []string{"node", "--config", filepath.Join(n.dir, configFile), "--id", n.name, "--log-level", "error"}
-	p, err := s.launcher.Launch(s.cfg.Program, args, nil, func(news fleet.News) {
+	p, err := s.launcher.Launch(s.cfg.Program, s.program(n), nil, func(news fleet.News) {
 		select {
 		case s.ends <- news:
 		case <-s.over:

@@ -167,7 +167,7 @@ func (s *supervisor) tick(now time.Time) {
 		s.askAt = now.Add(census / time.Duration(len(s.nodes)))
 		s.asked++
 		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.tells {
-			s.busy.Go(func() { _ = e.look(s.gone, false) })
+			s.busy.Go(func() { _, _ = e.look(s.gone, false) })
 		}
 	}
 	if !now.Before(s.drawAt) {
