@@ -21,7 +21,7 @@ func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Confi
 		}
 	}
 	if !cmd.Flags().Changed("nodes") {
-		cfg.Nodes = swarm.DefaultNodes
+		cfg.Nodes = swarm.DefaultNodes()
 	}
 	if err := cfg.Validate(); err != nil {
 		return cli.Usagef("%w", err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 )
 
@@ -22,10 +23,13 @@ type Config struct {
 	Width    func() int
 }
 
-// DefaultNodes is what two cores run with ease.
-const DefaultNodes = 200
+// DefaultNodes is 200, or fewer if the machine has few processors: a node at rest takes about a hundredth of one.
+func DefaultNodes() int { return min(mostDefault, perProcessor*runtime.NumCPU()) }
 
 const (
+	mostDefault  = 200
+	perProcessor = 50
+
 	leastNodes = 10
 	mostNodes  = 1000
 )
@@ -60,6 +64,7 @@ const (
 	breath       = time.Second      // between two strikes
 	settle       = 5 * time.Second  // see Timing
 	warmup       = 2 * time.Minute  // for all processes to start and to agree
+	atOnce       = 8                // processes that start and do not answer yet
 	patience     = 45 * time.Second // for all to agree after a strike: lost peers are tried one by one, each ten seconds
 	teardown     = 10 * time.Second
 	census       = 5 * time.Second // in which each node is asked once who its neighbours are

@@ -13,8 +13,8 @@ import (
 // Judge gives the verdict on a record. It is pure.
 func Judge(r Record) Verdict {
 	j := &judge{Record: r, v: Verdict{
-		Nodes: r.Nodes, Electors: len(r.Electors), Kills: len(r.Kills), Crashed: r.Crashed, Partitions: len(r.Cuts),
-		News: len(r.Pieces), Late: ms(r.Late), Violations: []string{},
+		Nodes: r.Nodes, Electors: r.Electors, Kills: len(r.Kills), Crashed: r.Crashed, Partitions: len(r.Cuts),
+		News: len(r.Pieces), Late: ms(r.Late), ReplacedEach: []float64{}, Violations: []string{},
 	}}
 	j.Views = slices.Clone(r.Views)
 	slices.SortStableFunc(j.Views, func(a, b View) int { return cmp.Compare(a.At, b.At) })

@@ -19,7 +19,7 @@ var timing = Timing{Round: 100 * msec, Validity: 800 * msec, Believed: 8 * sec, 
 // then c and e are cut off from b for ten seconds. It ends well.
 func story() Record {
 	r := Record{
-		Nodes: 5, Electors: map[string]bool{"a": true, "b": true, "c": true}, Timing: timing, Ended: 50 * sec, Began: 200 * msec,
+		Nodes: 5, Electors: 3, Timing: timing, Ended: 50 * sec, Began: 200 * msec,
 		Lives: []Life{{"a", 0, 2 * sec}, {"b", 0, 0}, {"c", 0, 0}, {"d", 100 * msec, 0}, {"e", 200 * msec, 0}, {"a", 4 * sec, 0}},
 		Kills: []Kill{{0, 2 * sec}},
 		Cuts:  []Cut{{map[string]bool{"c": true, "e": true}, 10 * sec, 20 * sec}},

@@ -5,7 +5,7 @@ import "time"
 // Record is what was seen of a run. Times are since its beginning, by the clock of the demo: when it heard of something.
 type Record struct {
 	Nodes    int
-	Electors map[string]bool
+	Electors int
 	Lives    []Life
 	Cuts     []Cut
 	Views    []View // in any order

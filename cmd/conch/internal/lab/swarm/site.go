@@ -140,7 +140,7 @@ func agent(n *node) []string {
 
 // start starts a node's process.
 func (s *site) start(n *node) error {
-	p, err := s.launcher.Launch(s.cfg.Program, s.program(n), nil, func(news fleet.News) {
+	p, err := s.launcher.Launch(s.cfg.Program, s.program(n), []string{"GOMAXPROCS=1"}, func(news fleet.News) {
 		select {
 		case s.ends <- news:
 		case <-s.over:

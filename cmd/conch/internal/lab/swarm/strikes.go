@@ -40,11 +40,14 @@ func (s *supervisor) cold(asked context.Context) error {
 			return err
 		}
 		s.record.Began = s.since(time.Now())
-		if s.sleep(asked, step); s.fault != nil || asked.Err() != nil {
+		ready := s.await(asked, warmup, func() bool { return len(s.record.Falls) > 0 || s.starting() < atOnce })
+		switch {
+		case s.fault != nil || asked.Err() != nil:
 			return s.fault
-		}
-		if len(s.record.Falls) > 0 {
+		case len(s.record.Falls) > 0:
 			return fmt.Errorf("%s ended at once: %s", s.record.Lives[s.record.Falls[0].Life].Node, s.record.Falls[0].Words)
+		case !ready:
+			return fmt.Errorf("%d nodes do not answer within %s: the machine is too slow for so many, take fewer with --nodes", s.starting(), warmup)
 		}
 	}
 	if !s.await(asked, warmup, s.agree) {

@@ -16,15 +16,16 @@ import (
 // their own.
 type supervisor struct {
 	*site
-	screen *screen.Screen
-	plan   *Plan
-	start  time.Time
-	record Record
-	board  board
-	told   chan told
-	ears   map[int]*ear    // of living processes, by their lives
-	gone   context.Context // ends when the demo is over, also after Ctrl-C
-	busy   sync.WaitGroup
+	screen   *screen.Screen
+	plan     *Plan
+	start    time.Time
+	record   Record
+	board    board
+	told     chan told
+	ears     map[int]*ear    // of living processes, by their lives
+	answered map[int]bool    // which processes have
+	gone     context.Context // ends when the demo is over, also after Ctrl-C
+	busy     sync.WaitGroup
 
 	ticked time.Time // the last tick
 	drawAt time.Time
@@ -104,6 +105,7 @@ func (s *supervisor) hear(t told) {
 		s.record.Pieces = append(s.record.Pieces, Piece{*t.piece, t.life, at})
 		s.latest = *t.piece
 	case t.peers != nil:
+		s.answered[t.life] = true
 		for _, n := range s.nodes {
 			if n.life == t.life {
 				n.peers = *t.peers
@@ -151,12 +153,12 @@ func (s *supervisor) tick(now time.Time) {
 	s.record.Late = max(s.record.Late, now.Sub(s.ticked)-step)
 	s.ticked = now
 	for _, n := range s.nodes {
-		if n.process == nil && !n.back.IsZero() && !now.Before(n.back) {
-			if err := s.launch(n); err != nil {
-				s.fault = err
-				return
-			}
-			break // one at a time: twenty at once would be a pause for all
+		if n.process != nil || n.back.IsZero() || now.Before(n.back) || s.starting() >= atOnce {
+			continue
+		}
+		if err := s.launch(n); err != nil {
+			s.fault = err
+			return
 		}
 	}
 	if s.tells && !now.Before(s.newsAt) {
@@ -174,6 +176,16 @@ func (s *supervisor) tick(now time.Time) {
 		s.drawAt = now.Add(refresh)
 		s.screen.Draw(func() string { return s.render(now) })
 	}
+}
+
+// starting returns how many processes have not answered yet. More than a few at once would hold up all others.
+func (s *supervisor) starting() (n int) {
+	for life := range s.ears {
+		if !s.answered[life] {
+			n++
+		}
+	}
+	return n
 }
 
 // publish has a node tell a piece of news, if it is one of the crowd: one that has just been started knows nobody.

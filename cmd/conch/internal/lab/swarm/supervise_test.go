@@ -25,7 +25,7 @@ func supervised(t *testing.T, nodes int, script string) *supervisor {
 	gone, leave := context.WithTimeout(t.Context(), time.Minute)
 	s := &supervisor{
 		site: ground, screen: screen.New(screen.Config{Out: io.Discard}), plan: NewPlan(1, names, names[:electors]), start: time.Now(), gone: gone,
-		told: make(chan told, 100), ears: map[int]*ear{}, heardBy: map[string]int{}, record: Record{Nodes: nodes, Timing: timingOf()},
+		told: make(chan told, 100), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, record: Record{Nodes: nodes, Timing: timingOf()},
 	}
 	t.Cleanup(func() { leave(); s.busy.Wait() })
 	return s
@@ -37,6 +37,7 @@ func (s *supervisor) launchAll(t *testing.T) {
 		if err := s.launch(n); err != nil {
 			t.Fatal(err)
 		}
+		s.answered[n.life] = true
 	}
 }
 

@@ -21,17 +21,15 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 		return v, err
 	}
 	names := make([]string, len(s.nodes))
-	elect := map[string]bool{}
 	for i, n := range s.nodes {
 		names[i] = n.name
-		elect[n.name] = n.elector
 	}
 	show.Say("while it runs: conch status --gossip --node unix:%s", s.nodes[0].socket())
 	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
 	sup := &supervisor{
 		site: s, screen: show, plan: NewPlan(cfg.Seed, names, names[:electors]), start: time.Now(), gone: gone,
-		told: make(chan told, 16*cfg.Nodes), ears: map[int]*ear{}, heardBy: map[string]int{},
-		record: Record{Nodes: cfg.Nodes, Electors: elect, Timing: timingOf()},
+		told: make(chan told, 16*cfg.Nodes), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{},
+		record: Record{Nodes: cfg.Nodes, Electors: electors, Timing: timingOf()},
 	}
 	show.Open()
 	err = sup.supervise(ctx)
