@@ -1,6 +1,6 @@
 package swarm
 
-// board has what each living process names now. The zero board is ready.
+// board has what each living process names now.
 type board struct {
 	nodes map[int]string // the living ones, by their lives
 	views map[int]named
@@ -12,24 +12,17 @@ type named struct {
 	reign  uint64
 }
 
-func (b *board) begin(life int, node string) {
-	if b.nodes == nil {
-		b.nodes, b.views = map[int]string{}, map[int]named{}
-	}
-	b.nodes[life] = node
-}
+func newBoard() board { return board{map[int]string{}, map[int]named{}} }
+
+func (b *board) begin(life int, node string) { b.nodes[life] = node }
 
 func (b *board) end(life int) {
 	delete(b.nodes, life)
 	delete(b.views, life)
 }
 
-// see takes a view. What a process has said before its end may come after it, and counts no more.
-func (b *board) see(v View) {
-	if _, living := b.nodes[v.Life]; living {
-		b.views[v.Life] = named{v.Leader, v.reign}
-	}
-}
+// see takes a view. That of a process which has ended may come late; it counts no more.
+func (b *board) see(v View) { b.views[v.Life] = named{v.Leader, v.reign} }
 
 // living returns how many processes there are.
 func (b *board) living() int { return len(b.nodes) }

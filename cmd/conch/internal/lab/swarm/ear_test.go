@@ -34,6 +34,9 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	o.mu.Unlock()
 	switch {
+	case known && texts[0] == later:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
 	case !known:
 		w.WriteHeader(http.StatusNotFound)
 		return
@@ -86,6 +89,7 @@ const (
 	leaderStream = "GET /v1/events?gossip.leader=default"
 	nodes        = "GET /v1/nodes"
 	stays        = ": stays\n\n"
+	later        = "later"
 )
 
 func event(id int, kind, data string) string {
@@ -100,7 +104,7 @@ func leaderEvent(id int, at, leader string, reign int) string {
 func TestAnEar(t *testing.T) {
 	t.Parallel()
 	o := &office{tells: map[string][]string{
-		newsStream:          {"retry: 2000\n\nid: 0\n\n" + event(1, newsKind, `{"topic":"one"}`)},
+		newsStream:          {later, "retry: 2000\n\nid: 0\n\n" + event(1, newsKind, `{"topic":"one"}`)},
 		newsStream + " 1":   {event(2, newsKind, `{"topic":"two"}`) + event(2, "gap", `{"of":"gossip.news"}`) + stays},
 		leaderStream:        {leaderEvent(4, "2026-01-01T00:00:00Z", `"old"`, 1) + leaderEvent(5, "2026-01-01T00:00:02Z", `"n002"`, 3)},
 		leaderStream + " 5": {leaderEvent(6, "2026-01-01T00:00:03Z", `null`, 3) + stays},
@@ -137,8 +141,8 @@ func TestAnEar(t *testing.T) {
 	if len(all) > 0 {
 		t.Errorf("%q was told beside that", heard(<-all))
 	}
-	if o.asked[0] != newsStream {
-		t.Errorf("it asked %q first, want the news: it owes each piece from the moment when a leader is known", o.asked[0])
+	if o.asked[0] != newsStream || o.asked[1] != newsStream {
+		t.Errorf("it asked %q, want the news until they are told: it owes each piece from the moment when a leader is known", o.asked[:2])
 	}
 }
 

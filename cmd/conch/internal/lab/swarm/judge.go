@@ -97,7 +97,7 @@ func (j *judge) happenings() (all []happening) {
 
 // replay goes through what happened, and looks at what all name after each event.
 func (j *judge) replay() {
-	j.works = map[int]bool{}
+	j.board, j.works = newBoard(), map[int]bool{}
 	for _, h := range j.happenings() {
 		h.do(h.at)
 		j.look(h.at)

@@ -20,7 +20,7 @@ var timing = Timing{Round: 100 * msec, Validity: 800 * msec, Believed: 8 * sec, 
 func story() Record {
 	r := Record{
 		Nodes: 5, Electors: 3, Timing: timing, Ended: 50 * sec, Began: 200 * msec,
-		Lives: []Life{{"a", 0, 2 * sec}, {"b", 0, 0}, {"c", 0, 0}, {"d", 100 * msec, 0}, {"e", 200 * msec, 0}, {"a", 4 * sec, 0}},
+		Lives: []Life{{"a", 0, 2 * sec}, {"b", 0, 0}, {"c", 0, 0}, {"d", 100 * msec, 0}, {"e", 620 * msec, 0}, {"a", 4 * sec, 0}},
 		Kills: []Kill{{0, 2 * sec}},
 		Cuts:  []Cut{{map[string]bool{"c": true, "e": true}, 10 * sec, 20 * sec}},
 		Views: []View{
@@ -82,6 +82,13 @@ func TestWhatAJudgeFinds(t *testing.T) {
 				View{1, 20400 * msec, "c", 3}, View{4, 20601 * msec, "c", 3})
 			r.Heard = append(r.Heard, Heard{2, "before the cut", 9500 * msec})
 		}, ""},
+		{"a leader that was cut off gives up when it can", func(r *Record) {
+			r.Cuts[0] = Cut{map[string]bool{"b": true, "e": true}, 10 * sec, 11 * sec}
+			r.Views = slices.DeleteFunc(r.Views, func(v View) bool { return v.At > 10*sec })
+			r.Views = append(r.Views, View{2, 10600 * msec, "c", 3}, View{3, 10600 * msec, "c", 3}, View{5, 10600 * msec, "c", 3},
+				View{1, 11100 * msec, "", 2}, View{1, 11200 * msec, "c", 3}, View{4, 11200 * msec, "c", 3})
+			r.Heard = append(r.Heard, Heard{2, "before the cut", 9500 * msec})
+		}, ""},
 		{"two have led before all agreed", func(r *Record) {
 			r.Views = append(r.Views, View{2, 300 * msec, "c", 1})
 		}, ""},
@@ -102,7 +109,7 @@ func TestWhatAJudgeFinds(t *testing.T) {
 			r.Views = append(r.Views, View{3, 45 * sec, "", 1})
 		}, "in the end the nodes do not agree: 4 name b, 1 name nobody"},
 		{"a view of a dead process comes late", func(r *Record) {
-			r.Views = append(r.Views, View{0, 2500 * msec, "a", 1})
+			r.Views = append(r.Views, View{0, 2500 * msec, "", 1})
 		}, ""},
 		{"a node never replaces the dead leader", func(r *Record) {
 			r.Views = slices.DeleteFunc(r.Views, func(v View) bool { return v.Life == 3 && v.At > 2*sec })

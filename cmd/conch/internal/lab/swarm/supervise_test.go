@@ -25,7 +25,7 @@ func supervised(t *testing.T, nodes int, script string) *supervisor {
 	gone, leave := context.WithTimeout(t.Context(), time.Minute)
 	s := &supervisor{
 		site: ground, screen: screen.New(screen.Config{Out: io.Discard}), plan: NewPlan(1, names, names[:electors]), start: time.Now(), gone: gone,
-		told: make(chan told, 100), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, record: Record{Nodes: nodes, Timing: timingOf()},
+		told: make(chan told, 100), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, board: newBoard(), record: Record{Nodes: nodes, Timing: timingOf()},
 	}
 	t.Cleanup(func() { leave(); s.busy.Wait() })
 	return s
@@ -57,7 +57,10 @@ func TestLives(t *testing.T) {
 		t.Fatal("all name n001, and they do not agree")
 	}
 	s.kill(s.nodes[3])
-	s.kill(s.nodes[3]) // it is dead already
+	died := s.record.Lives[3].To
+	if s.kill(s.nodes[3]); s.record.Lives[3].To != died {
+		t.Error("a dead process died again")
+	}
 	if s.agree() || s.board.living() != 9 {
 		t.Errorf("%d are said to live, want 9: one is dead", s.board.living())
 	}
@@ -80,6 +83,26 @@ func TestLives(t *testing.T) {
 	}
 	if s.agree() {
 		t.Error("the new lives name nobody yet, and all are said to agree")
+	}
+}
+
+// Of many that are due only some are started before these have answered.
+func TestAFewStartAtATime(t *testing.T) {
+	s := supervised(t, 12, "exec sleep 60")
+	for _, n := range s.nodes {
+		n.back = time.Now()
+	}
+	s.tick(time.Now())
+	s.tick(time.Now())
+	if len(s.record.Lives) != atOnce {
+		t.Errorf("%d are started, want %d", len(s.record.Lives), atOnce)
+	}
+	for life := range s.record.Lives {
+		peers := 0
+		s.hear(told{life: life, at: time.Now(), peers: &peers})
+	}
+	if s.tick(time.Now()); len(s.record.Lives) != 12 {
+		t.Errorf("%d are started, want the rest too", len(s.record.Lives))
 	}
 }
 

@@ -40,8 +40,8 @@ func (s *supervisor) foremost(counts map[string]int) (leader string, reign uint6
 			leader = name
 		}
 	}
-	for _, v := range s.board.views {
-		if v.leader == leader {
+	for life := range s.board.nodes {
+		if v := s.board.views[life]; v.leader == leader {
 			reign = max(reign, v.reign)
 		}
 	}
