@@ -78,7 +78,7 @@
 //     news for all; [github.com/conchhq/conch/gossip/wire]: its messages.
 //   - [github.com/conchhq/conch/gossip/spray]: who is connected with whom among thousands of
 //     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
-//     of its messages.
+//     of its messages. [github.com/conchhq/conch/gossip/agent] runs one of these nodes.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

@@ -1,11 +1,15 @@
 package gossip
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
 
 // Snapshot returns what the machine knows, in the order of its namespaces.
 func (m *Machine) Snapshot() (all []Status) {
 	for _, s := range m.order {
-		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Heard: -1, Changes: s.changes, Top: s.top}
+		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
 		for _, c := range s.ranked {
 			st.Known = append(st.Known, Known{Subject: c.said.Subject, Heartbeat: c.beat, Age: m.now - c.made})
 		}
@@ -32,3 +36,15 @@ func (m *Machine) Suggestion(namespace string) Suggestion {
 
 // Refusals returns how much was refused, by reason: an error of this package or of package wire.
 func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }
+
+// News returns the news that is kept, the youngest first, and this node's own with it.
+func (m *Machine) News() []Item {
+	all := make([]Item, 0, len(m.news))
+	for _, n := range m.news {
+		all = append(all, Item{Statement: n.said.Statement, Age: m.now - n.made})
+	}
+	slices.SortFunc(all, func(a, b Item) int {
+		return cmp.Or(cmp.Compare(a.Age, b.Age), slices.Compare(a.Subject[:], b.Subject[:]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Topic, b.Topic))
+	})
+	return all
+}

@@ -13,6 +13,7 @@ type Status struct {
 
 	State   State
 	Until   time.Duration // it listens or stands back; on this node's clock
+	Valid   time.Duration // for how long a heartbeat counts at this node
 	Heard   time.Duration // since the leader's last heartbeat was said (B7); below 0: never
 	Changes int           // of the suggested leader (B21)
 	Top     uint64        // the highest reign that was heard of
@@ -23,6 +24,13 @@ type Status struct {
 type Known struct {
 	Subject wire.Subject
 	wire.Heartbeat
+
+	Age time.Duration
+}
+
+// Item is a piece of news that is kept.
+type Item struct {
+	wire.Statement
 
 	Age time.Duration
 }

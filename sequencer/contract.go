@@ -19,34 +19,35 @@ import (
 
 // contract is a contract's machines. All of it belongs to the loop.
 type contract struct {
-	n           *Node
-	place       *place
-	set         *Contract
-	committee   ranking.Committee
-	book        *book.Book
-	sender      *sender.Machine
-	coordinator *coordinator.Machine // nil if the node may not coordinate
-	endorser    *endorser.Machine
-	owns        wire.Incarnation // the sender's
-	after       uint64           // the last block that the store had
-	until       uint64           // the ledger's last block at that time
-	behind      bool             // the blocks between are not read yet
-	unsent      []errand         // for the ledger, in order
-	sending     bool             // errands before those are being done
-	waits       string           // why what was handed over is in no block, as the last review has it
-	lost        int              // entries that no transaction carried then
-	refused     string           // why the ledger does not take what is handed to it
-	writing     int              // changes that are not stored yet
-	fetchAt     time.Duration
-	patience    time.Duration
-	asked       int        // how many missing attempts have had their turn in this round
-	forgone     bool       // attempts were given up
-	shares      []*sharing // contents that perhaps nobody else has
-	requests    uint64
-	heard       map[ledger.Account]Heard // nil before the first message
-	pace        pace
-	asking      *asking // who hands an intent in, in this step
-	asks        map[ledger.Sequence]*asking
+	n            *Node
+	place        *place
+	set          *Contract
+	committee    ranking.Committee
+	book         *book.Book
+	sender       *sender.Machine
+	coordinator  *coordinator.Machine // nil if the node may not coordinate
+	endorser     *endorser.Machine
+	owns         wire.Incarnation // the sender's
+	after        uint64           // the last block that the store had
+	until        uint64           // the ledger's last block at that time
+	behind       bool             // the blocks between are not read yet
+	unsent       []errand         // for the ledger, in order
+	sending      bool             // errands before those are being done
+	waits        string           // why what was handed over is in no block, as the last review has it
+	lost         int              // entries that no transaction carried then
+	refused      string           // why the ledger does not take what is handed to it
+	writing      int              // changes that are not stored yet
+	lacks        lacks
+	fetchAt      time.Duration // when it is looked again what is lacked
+	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
+	despairPause time.Duration
+	forgone      bool       // attempts were given up
+	shares       []*sharing // contents that perhaps nobody else has
+	requests     uint64
+	heard        map[ledger.Account]Heard // nil before the first message
+	pace         pace
+	asking       *asking // who hands an intent in, in this step
+	asks         map[ledger.Sequence]*asking
 
 	ctx    context.Context //nolint:containedctx // until it falls asleep
 	stop   func()

@@ -15,11 +15,8 @@ func (c *contract) hear(all []wire.Whole) {
 	for _, w := range all {
 		_, _ = c.book.Hear(w) // what makes no sense is not taken
 	}
-	if len(c.book.Missing()) < lacked {
-		c.patience = 0
-		if c.forgone { // what has spent their states may be among what was given up
-			c.reconcile(c.book.States(), nil)
-		}
+	if len(c.book.Missing()) < lacked && c.forgone { // what has spent their states may be among what was given up
+		c.reconcile(c.book.States(), nil)
 	}
 	c.keep()
 }
@@ -33,22 +30,26 @@ func (c *contract) fetch() {
 	}
 	missing := c.book.Missing()
 	if len(missing) == 0 {
-		c.patience, c.asked = 0, 0
+		c.lacks, c.despairAt, c.despairPause = nil, 0, 0
 		return
 	}
-	first := c.patience == 0
-	some := c.turnOf(missing)
+	c.fetchAt = c.n.now() + betweenAsks
+	if c.lacks == nil {
+		c.lacks = lacks{}
+	}
 	members := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
-	lacks := map[ledger.Account][]ledger.Hash{}
+	due := c.lacks.turn(missing, len(members), c.n.now())
+	if len(due) == 0 {
+		return
+	}
+	c.despair(missing, len(members))
+	names := map[ledger.Account][]ledger.Hash{}
 	var mine []ledger.Hash
-	for i, m := range some {
-		mine = append(mine, m.Assembled)
-		switch {
-		case first && m.Owner != c.n.cfg.Self:
-			lacks[m.Owner] = append(lacks[m.Owner], m.Assembled)
-		case len(members) > 0:
-			to := members[(i+int(c.requests))%len(members)]
-			lacks[to] = append(lacks[to], m.Assembled)
+	for _, one := range due {
+		mine = append(mine, one.Assembled)
+		if len(members) > 0 {
+			to := one.whom(members)
+			names[to] = append(names[to], one.Assembled)
 		}
 	}
 	c.n.apart(func() { // an earlier start may have had them
@@ -56,45 +57,33 @@ func (c *contract) fetch() {
 			c.n.post(func() { c.hear(stored) })
 		}
 	})
-	for _, to := range sortedAccounts(lacks) {
+	for _, to := range sortedAccounts(names) {
 		c.requests++
 		c.n.encode(to, wire.Message{
-			Contract: c.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: lacks[to]},
+			Contract: c.address(), Wait: time.Second, Body: wire.AskAttempts{Assembled: names[to]},
 			Request: wire.RequestID{Incarnation: c.n.fetches, Number: c.requests},
 		})
 	}
 }
 
-// turnOf returns those of the missing attempts that are asked for now, and says when the next ones are. Each has its turn: what landed
-// first may be what nobody has any more. After a round the pause grows, and the ledger is asked.
-func (c *contract) turnOf(missing []book.Missing) (some []book.Missing) {
-	if c.asked >= len(missing) {
-		c.asked = 0
+// despair asks the ledger about attempts for which all members were asked in vain: ever more seldom, since it is asked for all states.
+func (c *contract) despair(missing []book.Missing, members int) {
+	var vain []book.Missing
+	asks := false
+	for _, m := range missing {
+		tries := c.lacks[m.Assembled].tries
+		asks = asks || tries >= members+beyond/2
+		if tries >= members+beyond {
+			vain = append(vain, m)
+		}
 	}
-	some = missing[c.asked:min(c.asked+mostLacked, len(missing))]
-	if c.asked += len(some); c.asked < len(missing) {
-		c.fetchAt = c.n.now() + betweenTurns
-		return some
+	if !asks || c.n.now() < c.despairAt {
+		return
 	}
-	c.patience = min(2*c.patience+500*time.Millisecond, time.Minute)
-	c.fetchAt = c.n.now() + c.patience
-	switch {
-	case c.patience > mostAsking:
-		c.reconcile(c.book.States(), missing)
-	case c.patience > 3*time.Second:
-		c.reconcile(c.book.States(), nil)
-	}
-	return some
+	c.despairPause = min(2*c.despairPause+time.Second, mostPause)
+	c.despairAt = c.n.now() + c.despairPause
+	c.reconcile(c.book.States(), vain)
 }
-
-// mostLacked is how many attempts are asked for at once; the next ones come so long after.
-const (
-	mostLacked   = 1000
-	betweenTurns = 500 * time.Millisecond
-)
-
-// mostAsking is the pause after which attempts are given up that nobody needs: by then all were asked for several times.
-const mostAsking = 10 * time.Second
 
 // mostGivenUp is how many attempts are given up at once: each may have created many states.
 const mostGivenUp = 8

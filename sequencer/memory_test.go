@@ -23,9 +23,3 @@ func TestCrashes(t *testing.T) {
 		return func(context.Context) sequencer.Store { return m }
 	})
 }
-
-// longRun leaves a test, also one of a bubble, to make test-whole.
-func longRun(t *testing.T) {
-	t.Helper()
-	pgtest.LongRun(t)
-}

@@ -81,11 +81,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) { //nolint:paralleltest // it mea
 // P28, P38 to P42, Q14: a store that forgets everything almost at once that it may forget keeps what a start needs and what members
 // need of each other. Nodes start again all the time; each intent lands once, as its user is told; and a member that was away
 // from the beginning can spend what is there, and lacks nothing.
-//
-// One run in twenty-five fails: the member that was away lacks the contents of one state that nobody who is there has. Why is
-// not known; until it is, make test leaves this out.
 func TestForgettingHarmsNothing(t *testing.T) {
-	longRun(t)
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 4, 2)

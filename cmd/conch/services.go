@@ -6,8 +6,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
 )
@@ -18,11 +20,13 @@ func services() []node.Kind {
 		roles.Kind(),
 		transactions.Kind(),
 		files.Kind(),
+		peers.Kind(),
 		contracts.Kind(),
+		overlay.Kind(),
 	}
 }
 
 // commands lists further commands: those of services, and the lab's.
 func commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, lab.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, lab.Commands}
 }

@@ -5,7 +5,9 @@ package main
 import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
 
@@ -14,8 +16,10 @@ func services() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
 		files.Kind(),
+		peers.Kind(),
+		overlay.Kind(),
 	}
 }
 
-// commands returns nothing: the lab needs go-ethereum for its chains.
-func commands() []cli.Commands { return nil }
+// commands lists those of these services: the lab needs go-ethereum for its chains.
+func commands() []cli.Commands { return []cli.Commands{overlay.Commands} }

@@ -1,5 +1,8 @@
 // Package memory is a network in one process. Its faults follow a seed: the same sends in the same order meet the same
 // ones. Inside a synctest bubble its delays are of the bubble's time.
+//
+// Nodes that Join know each other all. Nodes that Roam are connected with nobody until one of two connects; the address of
+// such a node is its name. The two kinds do not talk with each other.
 package memory
 
 import (
@@ -21,6 +24,7 @@ type Faults struct {
 	Double float64       // part of them that arrives twice
 	Least  time.Duration // the shortest way
 	Most   time.Duration // the longest way; messages overtake each other if it is longer
+	Notice time.Duration // until both ends of a connection notice that its line was cut, and a call is given up that nobody hears
 }
 
 // inboxSize is how many messages wait for a reader.
@@ -32,7 +36,8 @@ type Network struct {
 	chance *rand.Rand
 	faults Faults
 	nodes  map[string]*Endpoint
-	cut    map[way]bool
+	cut    map[way]uint64 // by the number of the cut
+	cuts   uint64
 }
 
 // way is the direction from one node to another.
@@ -40,7 +45,7 @@ type way struct{ from, to string }
 
 // New returns a network without nodes and faults.
 func New(seed uint64) *Network {
-	return &Network{chance: rand.New(rand.NewPCG(seed, 11)), nodes: map[string]*Endpoint{}, cut: map[way]bool{}}
+	return &Network{chance: rand.New(rand.NewPCG(seed, 11)), nodes: map[string]*Endpoint{}, cut: map[way]uint64{}}
 }
 
 // SetFaults replaces the faults for what is sent from now on.
@@ -50,11 +55,21 @@ func (n *Network) SetFaults(f Faults) {
 	n.faults = f
 }
 
-// Cut cuts the way from one node to another; what is under way is lost too. Cut the way back as well for a whole line.
+// Cut cuts the way from one node to another; what is under way is lost too. Cut the way back as well for a whole line. A
+// connection needs both ways: it ends if it is cut for Faults.Notice.
 func (n *Network) Cut(from, to string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.cut[way{from, to}] = true
+	n.cutWay(way{from, to})
+}
+
+func (n *Network) cutWay(w way) {
+	if n.cut[w] != 0 {
+		return
+	}
+	n.cuts++
+	n.cut[w] = n.cuts
+	n.lose(w)
 }
 
 // Part cuts every way between nodes of different groups. A node that is in no group is on its own.
@@ -67,10 +82,11 @@ func (n *Network) Part(groups ...[]string) {
 			group[name] = i + 1
 		}
 	}
-	for a := range n.nodes {
-		for b := range n.nodes {
+	names := slices.Sorted(maps.Keys(n.nodes)) // in order, so that ends are noticed in the same one each time
+	for _, a := range names {
+		for _, b := range names {
 			if a != b && (group[a] == 0 || group[a] != group[b]) {
-				n.cut[way{a, b}] = true
+				n.cutWay(way{a, b})
 			}
 		}
 	}
@@ -88,25 +104,54 @@ func (n *Network) Heal() {
 func (n *Network) Join(name string) *Endpoint {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.add(name)
+}
+
+func (n *Network) add(name string) *Endpoint {
 	e := &Endpoint{name: name, network: n, lines: map[string]*line{}, claims: map[string]transport.Claims{}}
-	if old := n.nodes[name]; old != nil {
-		old.leave()
-	}
+	n.remove(name)
 	n.nodes[name] = e
 	return e
+}
+
+// Kill removes a node, as when its process dies: its lines are closed, what was on its way to it is lost, and those that
+// are connected with it notice when the news has come over the line.
+func (n *Network) Kill(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.remove(name)
+}
+
+func (n *Network) remove(name string) {
+	old := n.nodes[name]
+	if old == nil {
+		return
+	}
+	delete(n.nodes, name)
+	old.leave()
+	if old.roamer != nil {
+		old.roamer.leave()
+	}
 }
 
 // carry decides what becomes of a message. The fate of each is drawn in any case, so that a cut changes no other's.
 func (n *Network) carry(from *Endpoint, to string, e transport.Envelope) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	peer := n.nodes[to]
-	if peer == nil {
+	peer, over := n.nodes[to], (*connection)(nil)
+	if from.roamer != nil {
+		over = from.roamer.up[to]
+		peer = over.end(to)
+	}
+	if peer == nil || (peer.roamer == nil) != (from.roamer == nil) {
 		return fmt.Errorf("%w: %q", transport.ErrPeer, to)
+	}
+	arrives := func() bool {
+		return n.cut[way{from.name, to}] == 0 && n.nodes[to] == peer && (over == nil || peer.roamer.up[from.name] == over)
 	}
 	lost, doubled := n.chance.Float64() < n.faults.Loss, n.chance.Float64() < n.faults.Double
 	ways := []time.Duration{n.way(), n.way()}
-	if n.cut[way{from.name, to}] || lost || n.nodes[from.name] != from {
+	if lost || n.nodes[from.name] != from || !arrives() {
 		return nil
 	}
 	if !doubled {
@@ -120,7 +165,7 @@ func (n *Network) carry(from *Endpoint, to string, e transport.Envelope) error {
 		time.AfterFunc(delay, func() {
 			n.mu.Lock()
 			defer n.mu.Unlock()
-			if !n.cut[way{from.name, to}] && n.nodes[to] == peer {
+			if arrives() {
 				peer.take(e)
 			}
 		})
@@ -137,6 +182,7 @@ func (n *Network) way() time.Duration {
 type Endpoint struct {
 	name    string
 	network *Network
+	roamer  *Roamer // nil if it knows all others
 
 	mu     sync.Mutex
 	lines  map[string]*line

@@ -145,12 +145,8 @@ func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, erro
 	if link.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, refuse(name, OldTLS, "it does not speak HTTP/2")
 	}
-	p := e.peer(name)
-	if p == nil {
-		return nil, refuse(name, UnknownKey, "it was removed a moment ago")
-	}
-	c := &conn{peer: p, tls: link, verified: known, incoming: true}
-	return c, e.admit(c)
+	c := &conn{tls: link, verified: known, incoming: true}
+	return c, e.admit(c, name)
 }
 
 // enter counts a stream that is served, unless Run is about to return.
@@ -171,18 +167,22 @@ type (
 
 // server is the HTTP server behind the door.
 func (e *Endpoint) server(ctx context.Context) *http.Server {
-	talk := connect.NewBidiStreamHandler(procedure, e.serve,
+	path := procedure
+	if e.cfg.Roam {
+		path = procedureRoaming
+	}
+	talk := connect.NewBidiStreamHandler(path, e.serve,
 		connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostPacket), connect.WithCompression("gzip", nil, nil))
 	return &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path != procedure || !e.enter() {
+			if r.URL.Path != path || !e.enter() {
 				http.NotFound(w, r)
 				return
 			}
 			defer e.handlers.Done()
 			talk.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), controlKey{}, http.NewResponseController(w))))
 		}),
-		Protocols: protocols(), HTTP2: http2(e.cfg.Keepalive), IdleTimeout: introduction, ReadHeaderTimeout: introduction, MaxHeaderBytes: mostHeader,
+		Protocols: protocols(), HTTP2: http2(e.cfg.Keepalive, e.cfg.Roam), IdleTimeout: introduction, ReadHeaderTimeout: introduction, MaxHeaderBytes: mostHeader,
 		ErrorLog:    slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // the other side decides what would be in it
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {

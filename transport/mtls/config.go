@@ -20,11 +20,15 @@ type Config struct {
 	// Certificate is the file of the key's certificate and of those that lead to a CA. If it is empty the key signs its
 	// own, and peers have to pin the fingerprint.
 	Certificate string
-	CA          string // file of the certificates of the CA for peers without Key and CA of their own
+	CA          string // file of the certificates of the CA for peers without Key and CA of their own; with Roam of guests too
 	Peers       []Peer
 
-	Queue     int           // bytes that wait for one peer, and 256 for each message; 16 MiB
-	Rate      int           // bytes a second that each peer may send, and 256 for each message; 64 MiB
+	Roam   bool   // nobody is connected until this node or the other one calls Connect: transport.Roamer
+	Guests int    // nodes that are no Peers and may have called at the same time, with Roam; 512
+	Source string // IP address from which peers are called; the system chooses if it is empty
+
+	Queue     int           // bytes that wait for one peer, and 256 for each message; 16 MiB, with Roam 1 MiB
+	Rate      int           // bytes a second that each peer may send, and 256 for each message; 64 MiB, with Roam 4 MiB
 	Keepalive time.Duration // of silence before a peer is asked whether it lives, and the time for its answer; 2 s
 	Log       *slog.Logger  // nothing is logged if nil
 }
@@ -32,7 +36,7 @@ type Config struct {
 // Peer is another node, known by a fingerprint or by a CA.
 type Peer struct {
 	Name string // in a certificate of a CA one of the DNS names
-	URL  string // https://host:port
+	URL  string // https://host:port; with Roam it may be empty, if others say where the peer is
 	Key  string // fingerprint of its key; then no CA counts
 	CA   string // file of the certificates of its CA, instead of Config.CA
 }
@@ -42,6 +46,10 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 const nameRule = "a name has 1 to 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit"
 
 func (c Config) withDefaults() Config {
+	if c.Roam { // many peers, each with little to say
+		c.Queue, c.Rate = cmp.Or(c.Queue, 1<<20), cmp.Or(c.Rate, 4<<20)
+	}
+	c.Guests = cmp.Or(c.Guests, 512)
 	c.Queue = cmp.Or(c.Queue, 16<<20)
 	c.Rate = cmp.Or(c.Rate, 64<<20)
 	c.Keepalive = cmp.Or(c.Keepalive, 2*time.Second)
@@ -64,8 +72,11 @@ func (c Config) Validate() error {
 	if c.Key == "" {
 		fault("Key is empty: \"conch identity new\" makes a key")
 	}
-	if c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 {
-		fault("Queue, Rate and Keepalive must not be negative")
+	if c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 || c.Guests < 0 {
+		fault("Queue, Rate, Keepalive and Guests must not be negative")
+	}
+	if c.Source != "" && net.ParseIP(c.Source) == nil {
+		fault("Source %.80q is no IP address", c.Source)
 	}
 	names, keys := map[string]bool{}, map[string]string{}
 	for i, p := range c.Peers {
@@ -79,7 +90,7 @@ func (c Config) Validate() error {
 		if p.Name == c.Self {
 			fault("%s has the name of the node itself", who)
 		}
-		if _, err := p.address(); err != nil {
+		if _, err := p.address(); err != nil && (p.URL != "" || !c.Roam) {
 			fault("%s: %w", who, err)
 		}
 		switch f, err := ParseFingerprint(p.Key); {
@@ -112,7 +123,14 @@ func (p Peer) address() (string, error) {
 func (c Config) load() (Identity, *roster, error) {
 	self, err := LoadIdentity(c.Key, c.Certificate)
 	faults := []error{err}
-	r := &roster{pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
+	r := &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
+	if c.Roam && c.CA != "" {
+		pool, err := readPool(c.CA)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("CA: %w", err))
+		}
+		r.guests = pool
+	}
 	for _, p := range c.Peers {
 		if p.Key != "" {
 			f, _ := ParseFingerprint(p.Key) // Validate has read it
@@ -122,15 +140,20 @@ func (c Config) load() (Identity, *roster, error) {
 			}
 			continue
 		}
-		all, err := readCertificates(cmp.Or(p.CA, c.CA))
+		pool, err := readPool(cmp.Or(p.CA, c.CA))
 		if err != nil {
 			faults = append(faults, fmt.Errorf("CA of peer %q: %w", p.Name, err))
-		}
-		pool := x509.NewCertPool()
-		for _, ca := range all {
-			pool.AddCert(ca)
 		}
 		r.roots[p.Name] = pool
 	}
 	return self, r, errors.Join(faults...)
+}
+
+func readPool(file string) (*x509.CertPool, error) {
+	all, err := readCertificates(file)
+	pool := x509.NewCertPool()
+	for _, ca := range all {
+		pool.AddCert(ca)
+	}
+	return pool, err
 }

@@ -23,28 +23,39 @@ type conn struct {
 	incoming bool
 	since    time.Time
 	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
+	parted   atomic.Bool // by a Disconnect: the same, and nobody is to blame
+	used     bool        // with Roam: it has had its session
 }
 
-// admit adds a connection to the list, by which a reload finds it. Of too many of one peer the oldest goes.
-func (e *Endpoint) admit(c *conn) error {
+// admit adds a connection of a peer to the list, by which a reload finds it. Of too many of one peer the oldest goes, but
+// for the one that stands.
+func (e *Endpoint) admit(c *conn, name string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.peers[c.peer.name] != c.peer {
-		return refuse(c.peer.name, UnknownKey, "it was removed a moment ago")
-	}
 	if c.verified != e.roster {
-		if err := e.roster.is(c.peer.name, c.tls.ConnectionState().PeerCertificates); err != nil {
+		if err := e.roster.is(name, c.tls.ConnectionState().PeerCertificates); err != nil {
 			return err
 		}
 	}
-	c.since = time.Now()
+	p := e.peers[name]
+	if p == nil && c.incoming && e.roster.guests != nil {
+		var err error
+		if p, err = e.receiveGuest(name); err != nil {
+			return err
+		}
+	}
+	if p == nil || c.peer != nil && c.peer != p {
+		return refuse(name, UnknownKey, "it was removed a moment ago")
+	}
+	p.uses++
+	c.peer, c.since = p, time.Now()
 	e.conns[c.tls] = c
 	if !c.incoming {
 		return nil
 	}
 	count, oldest := 0, c
 	for _, other := range e.conns {
-		if other.peer == c.peer && other.incoming {
+		if s := e.sessions[p.name]; other.peer == p && other.incoming && (s == nil || s.conn != other) {
 			count++
 			if other.since.Before(oldest.since) {
 				oldest = other
@@ -52,7 +63,7 @@ func (e *Endpoint) admit(c *conn) error {
 		}
 	}
 	if count > mostConns {
-		go c.peer.refused(refuse(c.peer.name, TooMany, "it has %d connections, and %d are allowed: the oldest goes", count, mostConns))
+		go p.refused(refuse(name, TooMany, "it has %d connections, and %d are allowed: the oldest goes", count, mostConns))
 		shut(oldest.tls)
 	}
 	return nil
@@ -63,7 +74,13 @@ func (e *Endpoint) drop(link *tls.Conn) {
 	shut(link)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.conns, link)
+	if c := e.conns[link]; c != nil {
+		delete(e.conns, link)
+		if c.peer.newest == c {
+			c.peer.newest = nil
+		}
+		e.release(c.peer)
+	}
 }
 
 // current makes a connection the only one that its peer has to this node.

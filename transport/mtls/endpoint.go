@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -19,8 +18,11 @@ type Endpoint struct {
 	cfg      Config
 	listener net.Listener
 	handlers sync.WaitGroup
+	calling  sync.WaitGroup
+	links    *transport.LinkLog // with Config.Roam, as all below that says so
 
 	mu        sync.RWMutex
+	latest    Config // cfg, or that of the last Reload
 	self      Identity
 	roster    *roster
 	peers     map[string]*peer
@@ -28,19 +30,24 @@ type Endpoint struct {
 	lines     map[string]*line
 	claims    map[string]transport.Claims // of this node, by subject
 	strangers strangers
-	running   context.Context // of Run; nil before it
+	sessions  map[string]*session // with Roam: connections that stand
+	leaving   map[*session]bool   // with Roam: those that send their last words
+	calls     map[string]*call    // with Roam: that are not answered yet
+	guests    guests              // with Roam
+	running   context.Context     // of Run; nil before it
 	over      bool
 }
 
 var (
 	_ transport.Endpoint = (*Endpoint)(nil)
 	_ transport.Claimer  = (*Endpoint)(nil)
+	_ transport.Roamer   = (*Endpoint)(nil)
 )
 
 // strangers counts connections of nobody who is known.
 type strangers struct {
 	counts map[Reason]uint64
-	logged map[Reason]time.Time
+	seldom *seldom
 }
 
 // New checks the configuration, reads its files and listens. Nothing is accepted or sent before Run.
@@ -58,8 +65,9 @@ func New(c Config) (*Endpoint, error) {
 		return nil, fmt.Errorf("mtls: %w", err)
 	}
 	e := &Endpoint{
-		cfg: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{}, lines: map[string]*line{},
-		claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, logged: map[Reason]time.Time{}},
+		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
+		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, seldom: newSeldom()},
+		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(),
 	}
 	for _, p := range c.Peers {
 		address, _ := p.address() // Validate has read it
@@ -69,10 +77,13 @@ func New(c Config) (*Endpoint, error) {
 }
 
 // Run connects the peers until the context ends; then it closes the lines and the listener. It returns nil then, and
-// otherwise says why nothing can be accepted any more. It is called once.
-func (e *Endpoint) Run(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
+// otherwise says why nothing can be accepted any more. It is called once. With Config.Roam it connects nobody by itself, and
+// at its end lets those go first whose connection was ended a moment before.
+func (e *Endpoint) Run(over context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(over))
 	defer cancel()
+	stop := context.AfterFunc(over, func() { e.lastWords(); cancel() })
+	defer stop()
 	e.mu.Lock()
 	if e.running != nil {
 		e.mu.Unlock()
@@ -80,7 +91,10 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	}
 	e.running = ctx
 	for _, p := range e.peers {
-		p.start(ctx, e)
+		e.start(p)
+	}
+	for _, c := range e.calls {
+		e.ring(c)
 	}
 	e.mu.Unlock()
 	err := e.accept(ctx)
@@ -106,6 +120,7 @@ func (e *Endpoint) end() {
 	for _, p := range peers {
 		p.stop()
 	}
+	e.calling.Wait()
 	e.handlers.Wait()
 }
 
@@ -126,6 +141,9 @@ func (e *Endpoint) Self() string { return e.cfg.Self }
 func (e *Endpoint) Peers() []string {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
+	if e.cfg.Roam {
+		return slices.DeleteFunc(slices.Sorted(maps.Keys(e.sessions)), func(name string) bool { return !e.sessions[name].up })
+	}
 	return slices.Sorted(maps.Keys(e.peers))
 }
 
@@ -133,6 +151,19 @@ func (e *Endpoint) peer(name string) *peer {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	return e.peers[name]
+}
+
+// to returns the peer to which a message can be sent, and what waits for it, or nil.
+func (e *Endpoint) to(name string) (*peer, *queue) {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	if s := e.sessions[name]; s != nil && s.up {
+		return s.peer, s.queue
+	}
+	if p := e.peers[name]; p != nil && !e.cfg.Roam {
+		return p, p.queue
+	}
+	return nil, nil
 }
 
 // Open implements transport.Endpoint. A subject has 1 to 64 bytes.
@@ -168,15 +199,10 @@ func (e *Endpoint) refused(r *RefusalError, from net.Addr) {
 		p.refused(r)
 		return
 	}
-	now := time.Now()
 	e.mu.Lock()
 	e.strangers.counts[r.Reason]++
-	due := now.Sub(e.strangers.logged[r.Reason]) >= time.Minute
-	if due {
-		e.strangers.logged[r.Reason] = now
-	}
 	e.mu.Unlock()
-	if due {
+	if e.strangers.seldom.due(r.Reason) {
 		e.cfg.Log.Warn("a stranger was refused", "from", from, "reason", r.Reason, "error", r.Err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 // CertificateOf returns what an identity shows in a handshake.
 func CertificateOf(i Identity) tls.Certificate { return i.certificate }
 
-// Links returns the local addresses of the connections with a peer: one that was made anew has another.
-func (e *Endpoint) Links(peer string) map[string]bool {
+// Connections returns the local addresses of the connections with a peer: one that was made anew has another.
+func (e *Endpoint) Connections(peer string) map[string]bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
 	all := map[string]bool{}
@@ -68,3 +68,21 @@ const Version = version
 
 // Procedure is the path of the stream.
 const Procedure = procedure
+
+// NewRawRoaming begins a stream between nodes that roam.
+func NewRawRoaming(ctx context.Context, link *tls.Conn) (Raw, error) {
+	stream, _, err := dialogue(ctx, link, time.Minute, true)
+	context.AfterFunc(ctx, func() { _ = link.NetConn().Close() })
+	return Raw{stream, link}, err
+}
+
+// Confirmation is what a caller says when it has the answer.
+var Confirmation = confirmation
+
+// Kept counts what an endpoint keeps of peers, connections, sessions, calls and debts.
+func (e *Endpoint) Kept() (peers, conns, sessions, calls, debts int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.payDebts()
+	return len(e.peers), len(e.conns), len(e.sessions) + len(e.leaving), len(e.calls), len(e.guests.debts)
+}

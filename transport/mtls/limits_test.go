@@ -145,6 +145,7 @@ type proxy struct {
 	net.Listener
 	to        string
 	swallowed atomic.Bool
+	over      context.Context
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -153,8 +154,8 @@ func newProxy(t *testing.T, to string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{Listener: listener, to: to}
 	ctx, cancel := context.WithCancel(context.Background())
+	p := &proxy{Listener: listener, to: to, over: ctx}
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
@@ -184,7 +185,8 @@ func (p *proxy) forward(from, to net.Conn) {
 		if p.swallowed.Load() {
 			n = 0
 			if err != nil {
-				return // the other end hears nothing of it
+				<-p.over.Done() // the other end hears nothing of it
+				return
 			}
 		}
 		if _, failed := to.Write(buffer[:n]); err != nil || failed != nil {
@@ -321,7 +323,7 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 	if err := say(newer); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "only the newer one is left", func() bool { return len(a.Links("b")) == 1 && a.Stats().Peers["b"].Heard })
+	eventually(t, "only the newer one is left", func() bool { return len(a.Connections("b")) == 1 && a.Stats().Peers["b"].Heard })
 	if _, err := b.Hear(); err == nil {
 		t.Error("the older connection goes on")
 	}
@@ -330,7 +332,7 @@ func TestConnectionsOfOnePeer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Links("b")) <= 3 })
+	eventually(t, "too many are counted", func() bool { return a.Stats().Peers["b"].Refused[mtls.TooMany] > 0 && len(a.Connections("b")) <= 3 })
 }
 
 // A peer that proves who it is and then says nothing is cut off.

@@ -125,11 +125,11 @@ func (l *line) Send(to string, body []byte) error {
 	if len(body) > transport.MostBody {
 		return fmt.Errorf("%w: %d bytes, and %d are allowed", transport.ErrBody, len(body), transport.MostBody)
 	}
-	p := l.endpoint.peer(to)
+	p, q := l.endpoint.to(to)
 	if p == nil {
 		return fmt.Errorf("%w: %q", transport.ErrPeer, to)
 	}
-	if err := p.queue.push(l.subject, body, time.Now()); err != nil {
+	if err := q.push(l.subject, body, time.Now()); err != nil {
 		p.count(func(s *PeerStats) { s.Full++ })
 		return fmt.Errorf("%w: %q", err, to)
 	}

@@ -10,13 +10,18 @@ import (
 	"github.com/conchhq/conch/transport"
 )
 
-// peer is what the endpoint knows of another node. It outlives connections.
+// peer is what the endpoint knows of another node. It outlives connections, but for that of a guest.
 type peer struct {
 	name  string
-	queue *queue
+	queue *queue // with Roam each connection has its own, guarded by the endpoint's mutex
 	log   *slog.Logger
 	kick  chan struct{} // has a token when the peer was heard, so that the next try need not wait
 	stop  func()        // ends the sender, and waits for it
+
+	// Guarded by the endpoint's mutex.
+	guest  bool  // it is dropped when nothing uses it
+	uses   int   // connections, streams and calls
+	newest *conn // of those that wait for their turn
 
 	mu      sync.Mutex
 	address string
@@ -27,6 +32,7 @@ type peer struct {
 	greet   bool                        // what this node claims has changed
 	there   Reason                      // why nothing can be sent to it; empty if something can
 	here    Reason                      // why its last connection was refused
+	seldom  *seldom                     // of a guest: who comes and goes must not fill the log
 }
 
 func newPeer(name, address string, c Config) *peer {
@@ -47,18 +53,27 @@ func (p *peer) snapshot() PeerStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Outdated, s.Refused = outdated, maps.Clone(s.Refused)
+	s.Outdated, s.Refused = s.Outdated+outdated, maps.Clone(s.Refused)
 	return s
+}
+
+// due notes a reason in its place, and reports whether it is to be logged.
+func (p *peer) due(at *Reason, r Reason) bool {
+	again := *at == r
+	*at = r
+	if p.seldom != nil {
+		return p.seldom.due(r)
+	}
+	return !again
 }
 
 // refused counts a connection of the peer, or of somebody in its name, and logs the first of a kind.
 func (p *peer) refused(r *RefusalError) {
 	p.mu.Lock()
 	p.stats.Refused[r.Reason]++
-	again := p.here == r.Reason
-	p.here = r.Reason
+	due := p.due(&p.here, r.Reason)
 	p.mu.Unlock()
-	if !again {
+	if due {
 		p.log.Warn("a connection was refused", "reason", r.Reason, "error", r.Err)
 	}
 }
@@ -69,10 +84,10 @@ func (p *peer) lost(r *RefusalError) {
 	if r.Reason != Ended && r.Reason != Unreachable { // these refuse nobody
 		p.stats.Refused[r.Reason]++
 	}
-	again := p.there == r.Reason
-	p.there, p.stats.Connected = r.Reason, false
+	p.stats.Connected = false
+	due := p.due(&p.there, r.Reason)
 	p.mu.Unlock()
-	if !again {
+	if due {
 		p.log.Warn("nothing can be sent to the peer", "reason", r.Reason, "error", r.Err)
 	}
 }
@@ -131,9 +146,12 @@ func (p *peer) spend(bytes int) time.Duration {
 	return wait
 }
 
-// start starts the sender.
-func (p *peer) start(ctx context.Context, e *Endpoint) {
-	ctx, cancel := context.WithCancel(ctx)
+// start starts the sender, unless the node roams.
+func (e *Endpoint) start(p *peer) {
+	if e.cfg.Roam {
+		return
+	}
+	ctx, cancel := context.WithCancel(e.running)
 	var running sync.WaitGroup
 	running.Go(func() { p.keep(ctx, func(ctx context.Context) error { return e.attempt(ctx, p) }) })
 	p.stop = func() { cancel(); running.Wait() }

@@ -24,6 +24,7 @@ const (
 	Malformed     Reason = "malformed"      // it sent what cannot be read
 	Silent        Reason = "silent"         // it did not say in time who it is
 	TooMany       Reason = "too many"       // it had more connections than allowed, or was the oldest of too many strangers
+	Crowded       Reason = "crowded"        // as many guests are here as may be
 )
 
 // RefusalError says why a connection was refused, or could not be made.

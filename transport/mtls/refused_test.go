@@ -279,7 +279,7 @@ func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
 	_, _ = call(t, a, old)
 	eventually(t, "it is refused as expired", func() bool { return a.Stats().Peers["b"].Refused[mtls.Expired] == 1 })
 	_, _ = call(t, a, current)
-	eventually(t, "the valid one is accepted", func() bool { return len(a.Links("b")) == 1 })
+	eventually(t, "the valid one is accepted", func() bool { return len(a.Connections("b")) == 1 })
 }
 
 // Nothing is unpacked: a few bytes could become many.

@@ -17,7 +17,7 @@ func connected(t *testing.T, a, b *node) {
 	t.Helper()
 	eventually(t, a.Self()+" and "+b.Self()+" are connected", func() bool {
 		one, two := a.Stats().Peers[b.Self()], b.Stats().Peers[a.Self()]
-		return one.Connected && one.Heard && two.Connected && two.Heard && len(a.Links(b.Self())) == 2
+		return one.Connected && one.Heard && two.Connected && two.Heard && len(a.Connections(b.Self())) == 2
 	})
 }
 
@@ -44,15 +44,15 @@ func TestReloadDisconnectsOnlyWhoChanged(t *testing.T) {
 			for _, pair := range [][2]*node{{a, b}, {b, c}, {a, c}} {
 				connected(t, pair[0], pair[1])
 			}
-			kept := a.Links("c")
+			kept := a.Connections("c")
 			was := a.cfg
 			change(a, b)
 			a.reload(t)
 			eventually(t, "b has lost a", func() bool {
 				p := b.Stats().Peers["a"]
-				return !p.Connected && !p.Heard && len(a.Links("b")) == 0
+				return !p.Connected && !p.Heard && len(a.Connections("b")) == 0
 			})
-			if now := a.Links("c"); !maps.Equal(now, kept) {
+			if now := a.Connections("c"); !maps.Equal(now, kept) {
 				t.Errorf("the connections with c were %v, and are %v", kept, now)
 			}
 			a.cfg = was
@@ -68,13 +68,13 @@ func TestReloadRenewsTheOwnCertificate(t *testing.T) {
 	authority := authority(t)
 	a, b := signed(t, authority, "a"), signed(t, authority, "b")
 	meet(t, a, b)
-	kept := a.Links("b")
+	kept := a.Connections("b")
 	key, _ := mtls.LoadIdentity(a.cfg.Key, a.cfg.Certificate)
 	private, _ := mtls.CertificateOf(key).PrivateKey.(*ecdsa.PrivateKey)
 	renewed, shown := authority.sign(t, private, -time.Minute, time.Minute, "a")
 	a.cfg.Certificate = renewed
 	a.reload(t)
-	if now := a.Links("b"); !maps.Equal(now, kept) {
+	if now := a.Connections("b"); !maps.Equal(now, kept) {
 		t.Errorf("the connections with b were %v, and are %v", kept, now)
 	}
 	link, err := call(t, a, mtls.CertificateOf(key))
@@ -97,7 +97,7 @@ func TestReloadReadsTheCAAgain(t *testing.T) {
 	}
 	a.reload(t)
 	eventually(t, "a refuses b", func() bool {
-		return len(a.Links("b")) == 0 && a.Stats().Peers["b"].Refused[mtls.OtherCA] > 0
+		return len(a.Connections("b")) == 0 && a.Stats().Peers["b"].Refused[mtls.OtherCA] > 0
 	})
 }
 
@@ -126,7 +126,7 @@ func TestReloadRefuses(t *testing.T) {
 	all := network(t, "a", "b")
 	a, b := all["a"], all["b"]
 	connected(t, a, b)
-	kept := a.Links("b")
+	kept := a.Connections("b")
 	for says, change := range map[string]func(*mtls.Config){
 		"cannot change while the node runs": func(c *mtls.Config) { c.Listen = "127.0.0.1:1" },
 		"start it again":                    func(c *mtls.Config) { c.Self = "z" },
@@ -143,7 +143,7 @@ func TestReloadRefuses(t *testing.T) {
 			t.Errorf("got error %v, want one that says %q", err, says)
 		}
 	}
-	if now := a.Links("b"); !maps.Equal(now, kept) {
+	if now := a.Connections("b"); !maps.Equal(now, kept) {
 		t.Errorf("the connections with b were %v, and are %v", kept, now)
 	}
 }
@@ -158,7 +158,7 @@ func TestReloadFollowsAnAddress(t *testing.T) {
 	a.cfg.Peers[0].URL = "https://" + detour.Addr().String()
 	a.reload(t)
 	eventually(t, "a goes by the new address while the old one still works", func() bool {
-		for link := range a.Links("b") {
+		for link := range a.Connections("b") {
 			if strings.HasSuffix(link, " "+detour.Addr().String()) {
 				return a.Stats().Peers["b"].Connected
 			}

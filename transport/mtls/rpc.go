@@ -14,12 +14,18 @@ import (
 )
 
 // procedure is the one call that there is: a stream of packets to the peer, which answers with its hello and nothing else.
-const procedure = "/conch.transport.v1/Talk"
+// Nodes that roam have another one, in which both sides send packets after their hellos.
+const (
+	procedure        = "/conch.transport.v1/Talk"
+	procedureRoaming = "/conch.transport.v1/Roam"
+)
 
 const (
 	// window is how many bytes a peer may send ahead of the reader: the most that the library has, so that a line with
 	// 100 ms there and back carries 40 MB a second.
 	window = 4<<20 - 1
+	// windowRoaming is the same for each of many peers, which have little to say.
+	windowRoaming = 256 << 10
 	// mostHeader is how large the header of a request or an answer may be.
 	mostHeader = 16 << 10
 )
@@ -64,9 +70,13 @@ func (codec) Unmarshal(data []byte, message any) error {
 }
 
 // http2 has the limits of a connection.
-func http2(keepalive time.Duration) *http.HTTP2Config {
+func http2(keepalive time.Duration, roaming bool) *http.HTTP2Config {
+	ahead := window
+	if roaming {
+		ahead = windowRoaming
+	}
 	return &http.HTTP2Config{
-		MaxConcurrentStreams: 1, MaxReadFrameSize: 256 << 10, MaxReceiveBufferPerConnection: window, MaxReceiveBufferPerStream: window,
+		MaxConcurrentStreams: 1, MaxReadFrameSize: 256 << 10, MaxReceiveBufferPerConnection: ahead, MaxReceiveBufferPerStream: ahead,
 		SendPingTimeout: keepalive, PingTimeout: keepalive, WriteByteTimeout: 2 * keepalive,
 	}
 }
@@ -80,10 +90,19 @@ func protocols() *http.Protocols {
 
 // over returns a stream over one connection, and what frees its resources.
 func over(ctx context.Context, conn *tls.Conn, keepalive time.Duration, others ...connect.ClientOption) (stream connect.StreamingClientConn, free func(), err error) {
+	return dialogue(ctx, conn, keepalive, false, others...)
+}
+
+// dialogue is over, in which with roaming the peer sends packets too.
+func dialogue(ctx context.Context, conn *tls.Conn, keepalive time.Duration, roaming bool, others ...connect.ClientOption) (stream connect.StreamingClientConn, free func(), err error) {
+	path, most := procedure, mostHello
+	if roaming {
+		path, most = procedureRoaming, mostPacket
+	}
 	once := make(chan *tls.Conn, 1)
 	once <- conn
 	way := &http.Transport{
-		Protocols: protocols(), HTTP2: http2(keepalive), ForceAttemptHTTP2: true, DisableCompression: true, MaxResponseHeaderBytes: mostHeader,
+		Protocols: protocols(), HTTP2: http2(keepalive, roaming), ForceAttemptHTTP2: true, DisableCompression: true, MaxResponseHeaderBytes: mostHeader,
 		DialTLSContext: func(context.Context, string, string) (net.Conn, error) {
 			select {
 			case c := <-once:
@@ -93,8 +112,8 @@ func over(ctx context.Context, conn *tls.Conn, keepalive time.Duration, others .
 			}
 		},
 	}
-	client := connect.NewClient[outgoing, incoming](&http.Client{Transport: way}, "https://peer"+procedure,
-		append([]connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(mostHello), connect.WithAcceptCompression("gzip", nil, nil)}, others...)...)
+	client := connect.NewClient[outgoing, incoming](&http.Client{Transport: way}, "https://peer"+path,
+		append([]connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(most), connect.WithAcceptCompression("gzip", nil, nil)}, others...)...)
 	stream, err = client.CallBidiStream(ctx).Conn()
 	return stream, way.CloseIdleConnections, err
 }
@@ -108,6 +127,9 @@ func refusedUs(peer string, err error) *RefusalError {
 		case connect.CodePermissionDenied, connect.CodeInvalidArgument, connect.CodeResourceExhausted:
 			return refuse(peer, RefusedUs, "it says %.200q", refused.Message())
 		}
+	}
+	if connect.CodeOf(err) == connect.CodeUnimplemented {
+		return refuse(peer, OtherVersion, "only one of the two roams")
 	}
 	if strings.Contains(err.Error(), "remote error: tls: ") { // the library flattens the error
 		return refuse(peer, RefusedUs, "%.200s", err)

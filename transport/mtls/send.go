@@ -54,10 +54,14 @@ func await(ctx context.Context, d time.Duration, kick <-chan struct{}) (kicked b
 
 // attempt connects to the peer and sends until the connection ends.
 func (e *Endpoint) attempt(ctx context.Context, p *peer) error {
-	link, err := e.dial(ctx, p)
+	p.mu.Lock()
+	address := p.address
+	p.mu.Unlock()
+	c, err := e.dial(ctx, p, address)
 	if err != nil {
 		return err
 	}
+	link := c.tls
 	defer e.drop(link)
 	ctx, end := context.WithCancelCause(ctx)
 	stream, free, err := over(ctx, link, e.cfg.Keepalive)
@@ -81,46 +85,16 @@ func (e *Endpoint) attempt(ctx context.Context, p *peer) error {
 	}()
 	_ = p.greeting()
 	if err := stream.Send(&outgoing{e.hello()}); err == nil { // otherwise the listener knows why
-		if !e.pump(ctx, p, stream, greeted) {
+		if !await(ctx, introduction, greeted) && ctx.Err() == nil {
 			return refuse(p.name, Silent, "it did not say hello within %v", introduction)
 		}
+		e.pump(ctx, p, p.queue, stream, nil)
 	}
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-time.After(introduction):
 		return refuse(p.name, Ended, "the connection took no more, and did not end")
-	}
-}
-
-// pump sends what waits until the connection ends. It is false if the peer has not said hello in time.
-func (e *Endpoint) pump(ctx context.Context, p *peer, stream connect.StreamingClientConn, greeted <-chan struct{}) bool {
-	if !await(ctx, introduction, greeted) {
-		return ctx.Err() != nil
-	}
-	p.queue.wake()
-	packet := make([]byte, 0, fullBatch)
-	for {
-		select {
-		case <-p.queue.ready:
-		case <-ctx.Done():
-			return true
-		}
-		if p.greeting() && stream.Send(&outgoing{e.hello()}) != nil {
-			return true
-		}
-		var frames int
-		if packet, frames = p.queue.pop(append(packet[:0], kindBatch), time.Now()); frames == 0 {
-			continue
-		}
-		if stream.Send(&outgoing{packet}) != nil {
-			return true
-		}
-		bytes := len(packet)
-		p.count(func(s *PeerStats) { s.Sent += uint64(frames); s.SentBytes += uint64(bytes) })
-		if cap(packet) > 4*fullBatch {
-			packet = make([]byte, 0, fullBatch)
-		}
 	}
 }
 
@@ -160,19 +134,20 @@ func introduced(proven string, packet []byte) (hello, error) {
 }
 
 // dial connects and proves both sides to each other.
-func (e *Endpoint) dial(ctx context.Context, p *peer) (*tls.Conn, error) {
+func (e *Endpoint) dial(ctx context.Context, p *peer, address string) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
-	p.mu.Lock()
-	address := p.address
-	p.mu.Unlock()
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	e.mu.RLock()
+	self, known, source := e.self, e.roster, net.ParseIP(e.latest.Source)
+	e.mu.RUnlock()
+	var dialer net.Dialer
+	if source != nil {
+		dialer.LocalAddr = &net.TCPAddr{IP: source}
+	}
+	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, &RefusalError{Peer: p.name, Reason: Unreachable, Err: err}
 	}
-	e.mu.RLock()
-	self, known := e.self, e.roster
-	e.mu.RUnlock()
 	link := tls.Client(raw, &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{self.certificate},
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it: a peer is named by its key, or by a name that is no host's
@@ -181,14 +156,15 @@ func (e *Endpoint) dial(ctx context.Context, p *peer) (*tls.Conn, error) {
 	if err = link.HandshakeContext(ctx); err == nil && link.ConnectionState().NegotiatedProtocol != "h2" {
 		err = refuse(p.name, OldTLS, "it does not speak HTTP/2")
 	}
+	c := &conn{peer: p, tls: link, verified: known}
 	if err == nil {
-		err = e.admit(&conn{peer: p, tls: link, verified: known})
+		err = e.admit(c, p.name)
 	}
 	if err != nil {
 		_ = raw.Close()
 		return nil, handshakeRefusal(p.name, err)
 	}
-	return link, nil
+	return c, nil
 }
 
 // is checks that a chain proves one peer.

@@ -2,7 +2,9 @@ package mtls
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"os"
 	"time"
 
 	"connectrpc.com/connect"
@@ -15,6 +17,8 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 	if c == nil || control == nil {
 		return connect.NewError(connect.CodeInternal, nil)
 	}
+	e.hold(c.peer)
+	defer e.letGo(c.peer)
 	err := e.converse(ctx, c, control, stream.Conn())
 	if err == nil {
 		return nil
@@ -39,6 +43,9 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 		return err
 	}
 	if err := stream.Receive(&in); err != nil {
+		if e.cfg.Roam && !errors.Is(err, os.ErrDeadlineExceeded) {
+			return broken(err) // a call that was called off
+		}
 		return refusalOf(broken(err), c.peer.name, Silent)
 	}
 	h, err := introduced(c.peer.name, in.packet)
@@ -48,30 +55,16 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	if err := control.SetReadDeadline(time.Time{}); err != nil {
 		return err
 	}
+	if e.cfg.Roam {
+		return e.answer(ctx, c, h, control, stream)
+	}
 	if err := stream.Send(&outgoing{e.hello()}); err != nil { // a peer that does not read it holds up itself
 		return err
 	}
 	e.current(c)
 	c.peer.heard(c, h)
 	defer c.peer.unheard(c)
-	for {
-		if err := stream.Receive(&in); err != nil {
-			return broken(err)
-		}
-		frames, err := e.take(c, in.packet)
-		if err != nil {
-			return err
-		}
-		if wait := c.peer.spend(len(in.packet) + frameCost*(frames+1)); wait > 0 {
-			late := time.NewTimer(wait)
-			select {
-			case <-late.C:
-			case <-ctx.Done():
-				late.Stop()
-				return ctx.Err()
-			}
-		}
-	}
+	return e.hear(ctx, c, stream)
 }
 
 // broken blames the peer for what it sent, and not for a connection that ended.
@@ -80,48 +73,4 @@ func broken(err error) error {
 		return &RefusalError{Reason: Malformed, Err: err}
 	}
 	return err
-}
-
-// take delivers a packet.
-func (e *Endpoint) take(c *conn, packet []byte) (frames int, err error) {
-	p := c.peer
-	if c.cut.Load() {
-		return 0, refuse(p.name, UnknownKey, "it was removed a moment ago")
-	}
-	if len(packet) == 0 {
-		return 0, refuse(p.name, Malformed, "an empty packet")
-	}
-	switch packet[0] {
-	case kindHello:
-		h, err := introduced(p.name, packet)
-		if err == nil {
-			p.heard(c, h)
-		}
-		return 0, err
-	case kindBatch:
-	default:
-		return 0, refuse(p.name, Malformed, "a packet of kind %d", packet[0])
-	}
-	var dropped, unread int
-	err = readBatch(packet[1:], func(subject, body []byte) {
-		frames++
-		e.mu.RLock()
-		l := e.lines[string(subject)]
-		e.mu.RUnlock()
-		if l == nil {
-			unread++
-		} else if !l.receive(p.name, body) {
-			dropped++
-		}
-	})
-	p.count(func(s *PeerStats) {
-		s.Received += uint64(frames)
-		s.ReceivedBytes += uint64(len(packet))
-		s.Dropped += uint64(dropped)
-		s.Unread += uint64(unread)
-	})
-	if err != nil {
-		return frames, &RefusalError{Peer: p.name, Reason: Malformed, Err: err}
-	}
-	return frames, nil
 }

@@ -6,9 +6,10 @@ import "maps"
 type Stats struct {
 	Peers     map[string]PeerStats
 	Strangers map[Reason]uint64 // connections of nobody who is known
+	Gone      PeerStats         // of all guests that are gone, in sum
 }
 
-// PeerStats are counts since the peer was added.
+// PeerStats are counts since the peer was added. A guest is added when it comes.
 type PeerStats struct {
 	Connected     bool   // what is sent to it leaves
 	Heard         bool   // it is connected to this node
@@ -28,9 +29,16 @@ type PeerStats struct {
 func (e *Endpoint) Stats() Stats {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts)}
+	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts), Gone: e.guests.gone}
+	s.Gone.Refused = maps.Clone(s.Gone.Refused)
 	for name, p := range e.peers {
-		s.Peers[name] = p.snapshot()
+		counts := p.snapshot()
+		if e.cfg.Roam {
+			s := e.sessions[name]
+			counts.Connected = s != nil && s.up
+			counts.Heard = counts.Connected
+		}
+		s.Peers[name] = counts
 	}
 	return s
 }

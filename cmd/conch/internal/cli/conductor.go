@@ -112,5 +112,5 @@ type oneRole struct{ role config.Role }
 func (oneRole) Table() string                                 { return "run" }
 func (o oneRole) Roles() []config.Role                        { return []config.Role{o.role} }
 func (oneRole) Keys(*config.Decoder) map[string]config.Setter { return nil }
-func (oneRole) Settle(*config.Decoder)                        {}
+func (oneRole) Settle(*config.Decoder, config.Config)         {}
 func (oneRole) Validate(*config.Decoder, config.Config)       {}

@@ -72,8 +72,8 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 	if err != nil {
 		return doctor.Facts{}, cfg, usage{err}
 	}
-	facts := doctor.Facts{Standalone: cfg.Node.Standalone}
-	if !facts.Standalone {
+	facts := doctor.Facts{Standalone: cfg.Node.Standalone, Unled: !cfg.Node.Standalone && !cfg.UsesDatabase()}
+	if cfg.UsesDatabase() {
 		facts, _ = pgfacts.Gather(ctx, cfg.Database) // the facts include the error
 	}
 	return facts, cfg, nil

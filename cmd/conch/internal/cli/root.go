@@ -114,12 +114,12 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetHelpCommand(helpCommand())
+	for _, from := range others { // before status, whose flags some of them add
+		root.AddCommand(from(&a.Shell)...)
+	}
 	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
 	root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.version(), a.doctor(), a.identity())
 	root.AddCommand(a.services()...)
-	for _, from := range others {
-		root.AddCommand(from(&a.Shell)...)
-	}
 	suggest(root)
 	return root
 }

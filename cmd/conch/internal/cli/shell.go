@@ -22,6 +22,8 @@ type Shell struct {
 	JSON  bool
 	Log   *slog.Logger
 	Kinds []node.Kind // the kinds of services in this program
+
+	views []View // of conch status
 }
 
 // Build is the version that the linker stamped.

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) status() *cobra.Command {
-	return a.observing(&cobra.Command{
+	return a.viewed(a.observing(&cobra.Command{
 		Use:   "status",
 		Short: "who leads each scope, and who would like to",
 		Long: `status shows who leads each scope as the database has it. It is for people: by
@@ -30,7 +30,7 @@ leading and how to end that, as far as it can be seen.`,
 			return err
 		}
 		return a.printStatus(scope, all)
-	})
+	}))
 }
 
 func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {

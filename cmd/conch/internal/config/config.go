@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
@@ -13,7 +14,7 @@ import (
 type Config struct {
 	Node     Node
 	Database pgmint.Config
-	// Named reports whether a database is configured. Only a standalone node starts without.
+	// Named reports whether a database is configured. Only a standalone node, and one without roles, starts without.
 	Named bool
 	// Election is [election] and the environment (S27), without a mint and roles; see Elector.
 	Election election.Config
@@ -28,12 +29,24 @@ type Section interface { //nolint:interfacebloat // the steps of one reading
 	Table() string
 	// Keys returns the setters of the service's tables, by name.
 	Keys(d *Decoder) map[string]Setter
-	// Settle fills in what follows from other keys, once all have been read.
-	Settle(d *Decoder)
+	// Settle fills in what follows from other keys, also those of other sections, once all have been read.
+	Settle(d *Decoder, c Config)
 	// Roles returns the roles that this node campaigns for, one for each element of the table.
 	Roles() []Role
 	// Validate finds faults beyond single keys, except in the terms and scopes of roles.
 	Validate(d *Decoder, c Config)
+}
+
+// Everywhere is a Section whose service may have work that each node does, whether it leads something or not.
+type Everywhere interface {
+	// Everywhere reports whether this configuration has such work.
+	Everywhere() bool
+}
+
+// Fixed is a Section with keys that are read once, when the node starts.
+type Fixed interface {
+	// Restarts names those that differ from what the node has begun with, such as gossip.electors.
+	Restarts(began, fresh Config) (keys []string)
 }
 
 // Of returns the section of a service by its type; nil if there is none.
@@ -166,6 +179,18 @@ func (c Config) Elector(roles ...Role) election.Config {
 	}
 	return e
 }
+
+// everywhere reports whether a node of this configuration has something to do without a role.
+func (c Config) everywhere() bool {
+	return slices.ContainsFunc(c.Sections, func(s Section) bool {
+		works, is := s.(Everywhere)
+		return is && works.Everywhere()
+	})
+}
+
+// UsesDatabase reports whether a node of this configuration needs its database. One without roles has nothing to elect,
+// and uses the database only if one is named.
+func (c Config) UsesDatabase() bool { return !c.Node.Standalone && (c.Named || len(c.all()) > 0) }
 
 // Scopes lists the scopes of all roles.
 func (c Config) Scopes() []string {

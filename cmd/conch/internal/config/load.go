@@ -77,7 +77,7 @@ func (d *Decoder) config(values map[string]any, s Source) Config {
 	}
 	d.Table("", values, d.sections(&c))
 	for _, section := range c.Sections {
-		section.Settle(d)
+		section.Settle(d, c)
 	}
 	getenv := func(name string) string {
 		said := map[string]string{pg.EnvURL: s.DB}[name]

@@ -16,7 +16,7 @@ func (d *Decoder) validate(c Config) {
 		section.Validate(d, c)
 	}
 	all := c.Settled()
-	if len(all) == 0 {
+	if len(all) == 0 && !c.everywhere() {
 		d.Fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
 	scopes := map[string]int{}

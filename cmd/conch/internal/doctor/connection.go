@@ -13,6 +13,8 @@ func reachable(f Facts) []Finding {
 	switch {
 	case f.Standalone:
 		return ok("not asked: a standalone node uses no database, and nothing keeps a second copy of it from acting")
+	case f.Unled:
+		return ok("not asked: this node has no role, so it leads nothing and needs no database")
 	case f.Unreachable != "":
 		return fail(f.Unreachable, "mend what the detail says, then run doctor again: nobody leads without the database")
 	case f.Server.Standby:

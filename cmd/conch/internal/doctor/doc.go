@@ -42,7 +42,7 @@ type need int
 
 const (
 	nothing  need = iota
-	election      // a standalone node has none
+	election      // a node without a database has none
 	server
 	schema
 )
@@ -75,7 +75,7 @@ func Judge(f Facts) []Finding {
 	var all []Finding
 	for _, c := range checks {
 		switch {
-		case c.needs >= election && f.Standalone:
+		case c.needs >= election && (f.Standalone || f.Unled):
 			continue // said once, by reachable
 		case c.needs >= server && f.Unreachable != "", c.needs == schema && f.Schema == 0:
 			continue // said once, by the check that found it

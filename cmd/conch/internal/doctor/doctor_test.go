@@ -60,6 +60,7 @@ func TestEachFault(t *testing.T) {
 	}{
 		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
 		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
+		{"nothing to lead", func(f *Facts) { *f = Facts{Unled: true} }, "reachable", OK, "leads nothing and needs no database"},
 		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},
 		{"no lock session", func(f *Facts) { f.Session = "too many" }, "reachable", Fail, "too many"},
 		{"plain text", func(f *Facts) { f.Line.Local = false }, "encryption", Warn, "plain text"},

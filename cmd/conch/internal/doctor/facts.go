@@ -4,7 +4,8 @@ import "time"
 
 // Facts are what the checks look at.
 type Facts struct {
-	Standalone  bool   // the configuration is of a node without a database
+	Standalone  bool   // the configuration is of a standalone node
+	Unled       bool   // it is of a node that has no role and names no database
 	Target      string // the database, without a password
 	Unreachable string // why the database could not be asked, as one sentence
 	// Unread says, for each check, why its facts could not be read.

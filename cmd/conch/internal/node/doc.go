@@ -6,6 +6,7 @@
 //
 //	electorSet  electors over one mint, one for each group of roles with equal settings
 //	standalone  replaces the electorSet on a standalone node
+//	noRoles     replaces it on a node that has neither roles nor a database
 //	services    what roles do while they lead, and their part of API and metrics
 //	obey        drains and transfers that operators ask for in the database
 //	site        the API, and the ops handler

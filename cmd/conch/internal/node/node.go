@@ -41,7 +41,7 @@ type Node struct {
 	id       string
 	log      *slog.Logger
 	roles    roleHost
-	electors *electorSet // roles, if it is that; nil on a standalone node
+	electors *electorSet // roles, if it is that; nil on a node without a database
 	meters   *metric.Collector
 	outage   *outage.Teller
 	tokens   *web.Tokens
@@ -63,7 +63,7 @@ type Node struct {
 	calls           sync.WaitGroup
 }
 
-// roleHost runs the roles of a node: an electorSet, or standalone.
+// roleHost runs the roles of a node: an electorSet, standalone or noRoles.
 type roleHost interface { //nolint:interfacebloat // what web and pgmint ask of an elector, and the two ends of a node's life
 	web.Electors
 	pgops.Leader
@@ -72,7 +72,7 @@ type roleHost interface { //nolint:interfacebloat // what web and pgmint ask of 
 	end(ctx context.Context, why error) error
 }
 
-// ErrNoDatabase means that a configuration names no database and is not standalone.
+// ErrNoDatabase means that a configuration has roles, names no database and is not standalone.
 var ErrNoDatabase = errors.New("no database: give --db URL, set CONCH_DB_URL or url in [database]; " +
 	"a node that is the only copy says so by standalone = true in [node]")
 
@@ -153,8 +153,12 @@ func newNode(ctx context.Context, o Options) *Node {
 // makeRoleHost makes what runs the roles, and what it needs.
 func (n *Node) makeRoleHost() error {
 	n.meters = metric.New(n.cfg.Scopes(), func(scope string) *fence.Gate { return n.roles.Gate(scope) }, nil)
-	if n.cfg.Node.Standalone {
+	switch {
+	case n.cfg.Node.Standalone:
 		n.roles = newStandalone(n)
+		return nil
+	case !n.cfg.UsesDatabase():
+		n.roles = noRoles{}
 		return nil
 	}
 	mint, err := pgmint.New(n.cfg.Database)
@@ -216,7 +220,7 @@ var errHurried = errors.New("told to hurry: some roles had not ended, so their s
 
 // obey carries out drains and transfers that operators ask for in the database.
 func (n *Node) obey() (stop func()) {
-	if n.cfg.Node.Standalone {
+	if !n.cfg.UsesDatabase() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(n.over)

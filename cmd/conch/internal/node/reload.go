@@ -46,6 +46,9 @@ func (n *Node) reread() ReloadResult {
 	if err == nil {
 		err = Check(fresh, n.opts.Kinds)
 	}
+	if _, none := n.roles.(noRoles); none && err == nil {
+		err = noRoles{}.assign(fresh) // before anything of it takes effect
+	}
 	if err != nil {
 		return ReloadResult{Faults: faultsOf(err)}
 	}
@@ -58,6 +61,7 @@ func (n *Node) reread() ReloadResult {
 		return ReloadResult{Faults: faultsOf(err)}
 	}
 	out := compare(n.latest, fresh)
+	out.NeedsRestart = append(out.NeedsRestart, fixed(n.cfg, fresh)...)
 	// Keys that need a restart keep their old values.
 	fresh.Node, fresh.Database, fresh.Named, fresh.Election.ID = n.cfg.Node, n.cfg.Database, n.cfg.Named, n.id
 	apply() // before assign, which may start a role that needs it
@@ -145,7 +149,17 @@ func byScope(c config.Config) map[string]config.Role {
 	return all
 }
 
-// restarts names the changed keys that need a restart.
+// fixed names the keys of services that differ from those with which the node has started, and that need a restart.
+func fixed(began, fresh config.Config) (keys []string) {
+	for _, s := range fresh.Sections {
+		if section, is := s.(config.Fixed); is {
+			keys = append(keys, section.Restarts(began, fresh)...)
+		}
+	}
+	return keys
+}
+
+// restarts names the changed keys of the frame that need a restart.
 func restarts(old, fresh config.Config) (keys []string) {
 	o, f := old.Node, fresh.Node
 	oldBase, freshBase := old.Database, fresh.Database

@@ -47,7 +47,7 @@ func Check(c config.Config, kinds []Kind) error {
 			k.Check(c, fault)
 		}
 	}
-	if !c.Named && !c.Node.Standalone {
+	if !c.Named && c.UsesDatabase() {
 		if len(faults) == 0 {
 			return ErrNoDatabase
 		}
@@ -68,8 +68,8 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 		}
 	}
 	var site *web.Site
-	var base *metric.Base // nil on a standalone node: no database, and no other candidates
-	if !n.cfg.Node.Standalone {
+	var base *metric.Base // nil without a database: there are no other candidates
+	if n.cfg.UsesDatabase() {
 		base = metric.NewBase(func(ctx context.Context) (map[string]int, bool) { return site.Candidates(ctx) })
 	}
 	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), n.meters, base)...)
@@ -132,7 +132,7 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 
 // observe connects an observer for the API.
 func (n *Node) observe(ctx context.Context) (web.Observer, error) {
-	if n.cfg.Node.Standalone {
+	if !n.cfg.UsesDatabase() {
 		return noHistory{}, nil
 	}
 	o, err := pgops.Observe(ctx, n.cfg.Database)
@@ -144,7 +144,7 @@ func (n *Node) observe(ctx context.Context) (web.Observer, error) {
 
 // asker returns how the API asks the leader, on whatever node; nil without a database.
 func (n *Node) asker() func(context.Context, pgops.Request) error {
-	if n.cfg.Node.Standalone {
+	if !n.cfg.UsesDatabase() {
 		return nil
 	}
 	return func(ctx context.Context, r pgops.Request) error {

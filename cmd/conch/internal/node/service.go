@@ -62,7 +62,7 @@ type Service interface { //nolint:interfacebloat // what each frame takes; Plain
 type Frame struct {
 	ID           string // under which the node campaigns
 	Log          *slog.Logger
-	Database     *pgmint.Config     // nil: the node is standalone
+	Database     *pgmint.Config     // nil: the node uses none
 	Over         context.Context    // ends with the node
 	ElectorsOver context.Context    // ends once all electors have ended: nothing can be released any more
 	Hurry        context.Context    // ends when commands are to be killed at once
@@ -102,7 +102,7 @@ func (n *Node) open() *services {
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
 		Accounts: new(Accounts), Board: n.board,
 	}
-	if !n.cfg.Node.Standalone {
+	if n.cfg.UsesDatabase() {
 		frame.Database = &n.cfg.Database
 	}
 	for _, k := range n.opts.Kinds {

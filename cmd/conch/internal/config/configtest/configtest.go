@@ -35,7 +35,7 @@ type plain struct {
 }
 
 func (s *plain) Table() string                         { return s.table }
-func (*plain) Settle(*config.Decoder)                  {}
+func (*plain) Settle(*config.Decoder, config.Config)   {}
 func (*plain) Validate(*config.Decoder, config.Config) {}
 func (s *plain) Roles() []config.Role                  { return s.roles }
 

@@ -45,6 +45,13 @@ func (l *Log) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
+// Lines returns what was written.
+func (l *Log) Lines() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Split(l.text.String(), "\n")
+}
+
 // Says waits for a line that contains all parts.
 func (l *Log) Says(t testing.TB, parts ...string) {
 	t.Helper()

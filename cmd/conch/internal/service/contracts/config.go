@@ -2,40 +2,23 @@ package contracts
 
 import (
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
-// Section is the configuration of the service: [identity], [[peers]] and [[contracts]].
+// Section is the configuration of the service: [[contracts]], and who this organisation and the others are.
 type Section struct {
-	identity  Identity
-	peers     []Peer
 	contracts []Agreed
-}
-
-// Identity is [identity]: who this organisation is among the others.
-type Identity struct {
-	Name        string // as the others' [[peers]] call it
-	Listen      string // host:port for the peers
-	Key         string // file of conch identity new
-	Certificate string // file; empty: peers pin the key's fingerprint
-}
-
-// Peer is one [[peers]]: another organisation's node.
-type Peer struct {
-	Name string
-	URL  string // https://host:port
-	Key  string // fingerprint of its key; or else
-	CA   string // a file of the certificates of its CA
+	peers     peers.Directory // of the same file
 }
 
 // Agreed is one [[contracts]]: what was agreed on. The contract on the chain has to say the same.
@@ -66,26 +49,15 @@ const (
 	allMembers   = "all"
 )
 
+// self returns this organisation's name.
+func (s *Section) self() string { return s.peers.Identity.Name }
+
 // Table implements config.Section.
 func (*Section) Table() string { return "contracts" }
 
 // Keys implements config.Section.
 func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	return map[string]config.Setter{
-		"identity": func(place string, value any) {
-			d.Table(place, value, map[string]config.Setter{
-				"name": d.Word(&s.identity.Name), "listen": d.Word(&s.identity.Listen), "key": d.Path(&s.identity.Key), "certificate": d.Path(&s.identity.Certificate),
-			})
-		},
-		"peers": func(place string, value any) {
-			for i, v := range d.Tables(place, value) {
-				var one Peer
-				d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
-					"name": d.Word(&one.Name), "url": d.Word(&one.URL), "key": d.Word(&one.Key), "ca": d.Path(&one.CA),
-				})
-				s.peers = append(s.peers, one)
-			}
-		},
 		"contracts": func(place string, value any) {
 			for i, v := range d.Tables(place, value) {
 				s.contracts = append(s.contracts, readAgreed(d, fmt.Sprintf("%s[%d]", place, i), v))
@@ -149,7 +121,8 @@ func accounts(d *config.Decoder, to *map[string]string) config.Setter {
 }
 
 // Settle implements config.Section.
-func (s *Section) Settle(*config.Decoder) {
+func (s *Section) Settle(_ *config.Decoder, c config.Config) {
+	s.peers = peers.Of(c)
 	for i := range s.contracts {
 		one := &s.contracts[i]
 		one.Address = evm.Spelled(one.Address)
@@ -162,6 +135,9 @@ func (s *Section) Settle(*config.Decoder) {
 	}
 }
 
+// UsesPeers implements peers.User.
+func (s *Section) UsesPeers() bool { return len(s.contracts) > 0 }
+
 // Organisation is the role of an organisation's node: one process runs it at a time.
 type Organisation struct{ Name string }
 
@@ -171,8 +147,8 @@ func (s *Section) Roles() []config.Role {
 	if len(s.contracts) == 0 {
 		return nil
 	}
-	name := "sequencer:" + s.identity.Name
-	return []config.Role{{Name: name, Scope: name, Fenced: true, Does: Organisation{s.identity.Name}}}
+	name := "sequencer:" + s.self()
+	return []config.Role{{Name: name, Scope: name, Fenced: true, Does: Organisation{s.self()}}}
 }
 
 // Validate implements config.Section.
@@ -183,43 +159,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 	if c.Node.Standalone {
 		d.Fault("contracts", "a standalone node forgets what it has promised: give it a database, or take the contracts out")
 	}
-	s.validateIdentity(d)
-	s.validatePeers(d)
 	s.validateAccounts(d)
 	for i, one := range s.contracts {
 		s.validateAgreed(d, fmt.Sprintf("contracts[%d]", i), one, slices.IndexFunc(s.contracts, func(o Agreed) bool { return o.Address == one.Address }) < i)
-	}
-}
-
-func (s *Section) validateIdentity(d *config.Decoder) {
-	if s.identity.Name == "" {
-		d.Fault("identity.name", "is missing: it is what the [[peers]] of the others call this organisation")
-	}
-	if s.identity.Key == "" {
-		d.Fault("identity.key", "is missing: conch identity new makes a key; name its file")
-	}
-	if s.identity.Listen == "" {
-		d.Fault("identity.listen", `is missing: it is where the peers connect, such as "0.0.0.0:7443"`)
-	}
-}
-
-func (s *Section) validatePeers(d *config.Decoder) {
-	for i, p := range s.peers {
-		place := fmt.Sprintf("peers[%d]", i)
-		switch {
-		case p.Name == "":
-			d.Fault(place+".name", "is missing: it is what the peer's own [identity] calls it")
-		case p.Name == s.identity.Name:
-			d.Fault(place+".name", "%q is this node itself: take the peer out", p.Name)
-		case slices.IndexFunc(s.peers, func(o Peer) bool { return o.Name == p.Name }) < i:
-			d.Fault(place+".name", "%q is the name of another peer already", p.Name)
-		}
-		if u, err := url.Parse(p.URL); err != nil || u.Scheme != "https" || u.Host == "" {
-			d.Fault(place+".url", `is not a URL such as "https://north.example:7443"`)
-		}
-		if (p.Key == "") == (p.CA == "") {
-			d.Fault(place, "needs one of key, which is what conch identity show prints there, and ca")
-		}
 	}
 }
 
@@ -239,15 +181,15 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 		d.Fault(place+".members", "is missing: name all members, in the order of the contract")
 	}
 	for _, name := range one.Members {
-		if name != s.identity.Name && !slices.ContainsFunc(s.peers, func(p Peer) bool { return p.Name == name }) {
+		if _, known := s.peers.Peer(name); !known && name != s.self() {
 			d.Fault(place+".members", "%q is neither this node nor one of the [[peers]]", name)
 		}
 		if raw, err := chain.ParseHex(one.Accounts[name]); err != nil || len(raw) != addressBytes {
 			d.Fault(config.Under(place+".accounts", name), "%q is not the address of an account: write 0x and 40 hexadecimal digits", one.Accounts[name])
 		}
 	}
-	if len(one.Members) > 0 && !slices.Contains(one.Members, s.identity.Name) {
-		d.Fault(place+".members", "%q, this node, is not among them", s.identity.Name)
+	if len(one.Members) > 0 && !slices.Contains(one.Members, s.self()) {
+		d.Fault(place+".members", "%q, this node, is not among them", s.self())
 	}
 	if _, err := rulesOf(one); err != nil {
 		d.Fault(place+".domain", "%s", config.Plain(err))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -32,23 +33,19 @@ issuer = "bank"
 
 func load(t *testing.T, text string) (config.Config, error) {
 	t.Helper()
-	return configtest.Load(t, text, config.Source{Sections: configtest.Beside(Kind().Section)}, nil)
+	return configtest.Load(t, text, config.Source{Sections: configtest.Beside(peers.Kind().Section, Kind().Section)}, nil)
 }
 
-// Each key of [identity], [[peers]] and [[contracts]], and the role behind the fenced door.
+// Each key of [[contracts]], and the role behind the fenced door.
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
-	c, err := load(t, strings.Replace(whole, "[[peers]]", "certificate = \"cert.pem\"\n[[peers]]", 1)+
-		"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\nforget_after = \"48h\"\n")
+	c, err := load(t, whole+"committee = [\"north\", \"bank\"]\nendorsement = 2\nrange_size = 200\ndepth = 3\nlife = 60\npolicy = \"ring\"\nforget_after = \"48h\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := config.Of[*Section](c)
-	if i := s.identity; i.Name != "bank" || i.Listen != "0.0.0.0:7443" || !filepath.IsAbs(i.Key) || !filepath.IsAbs(i.Certificate) {
-		t.Errorf("%+v", i)
-	}
-	if p := s.peers; len(p) != 2 || p[0] != (Peer{Name: "north", URL: "https://north.example:7443", Key: "sha256:00"}) || p[1].Key != "" || !filepath.IsAbs(p[1].CA) {
-		t.Errorf("%+v", p)
+	if s.self() != "bank" || len(s.peers.Peers) != 2 || s.peers.Peers[0].Name != "north" {
+		t.Errorf("%+v", s.peers)
 	}
 	a := s.contracts[0]
 	d := declaration(a, 7)
@@ -113,19 +110,9 @@ func TestFaults(t *testing.T) {
 		name, text string
 		says       []string
 	}{
-		{"an unknown key of the identity", but("listen =", "lissten ="), []string{"line 5, identity.lissten", "listen"}},
-		{"an unknown key of a peer", but("ca =", "cca ="), []string{"line 14, peers[1].cca"}},
 		{"an unknown key of a contract", whole + "range = 7\n", []string{"line 22, contracts[0].range", "range_size"}},
 		{"standalone", "[node]\nstandalone = true\n" + strings.Replace(whole, db, "", 1), []string{"contracts: a standalone node forgets"}},
-		{"no name", but("name = \"bank\"\n", ""), []string{"identity.name: is missing"}},
-		{"no listen", but("listen = \"0.0.0.0:7443\"\n", ""), []string{"identity.listen: is missing", "0.0.0.0:7443"}},
-		{"no key", but("key = \"identity.pem\"\n", ""), []string{"identity.key: is missing", "conch identity new"}},
-		{"a peer without a name", but("name = \"north\"\n", ""), []string{"peers[0].name: is missing"}},
-		{"this node as a peer", but("name = \"north\"", "name = \"bank\""), []string{`line 8, peers[0].name: "bank" is this node itself`}},
-		{"a peer twice", but("name = \"east\"", "name = \"north\""), []string{`line 12, peers[1].name: "north" is the name of another peer`}},
-		{"no URL", but("https://north", "http://SECRET@north"), []string{"line 9, peers[0].url: is not a URL such as"}},
-		{"neither key nor ca", but("key = \"sha256:00\"\n", ""), []string{"line 7, peers[0]: needs one of key"}},
-		{"key and ca", but("ca = ", "key = \"sha256:00\"\nca = "), []string{"line 11, peers[1]: needs one of key"}},
+		{"no identity", strings.Replace(whole, identity, "", 1), []string{"identity.name: is missing", "identity.key: is missing"}},
 		{"one table", db + identity + "[contracts]\naddress = \"0x\"\n", []string{"contracts", "[[contracts]]"}},
 		{"no address", but("address = \"0xAC1d8f982acdfa9b94d224242426775274691fe3\"\n", ""), []string{"contracts[0].address", "conch contract deploy"}},
 		{"a short address", but("0xAC1d", "0xAC"), []string{"line 16, contracts[0].address", "is not an address"}},

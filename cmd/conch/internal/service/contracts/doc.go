@@ -1,5 +1,5 @@
-// Package contracts is the service of [identity], [[peers]] and [[contracts]]: the node of an organisation that shares
-// private contracts with others. The process that leads its scope runs it; the others wait to take over.
+// Package contracts is the service of [[contracts]]: the node of an organisation that shares private contracts with others,
+// which [identity] and [[peers]] name. The process that leads its scope runs it; the others wait to take over.
 //
 //	config.go    the tables: keys and faults; declared.go: what the contract on the chain has to say
 //	service.go   the service

@@ -9,13 +9,6 @@ import (
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
-// partner has the facts about a peer.
-type partner struct {
-	name    string
-	away    string // why it does not answer; empty: it does
-	foreign string // why what it shows is not its key; empty: it is
-}
-
 // agreement has the facts about a contract.
 type agreement struct {
 	Agreed
@@ -29,38 +22,15 @@ type agreement struct {
 
 const (
 	unnamed     = "none checked: --config names a file that has some"
-	checkPeers  = "peers"
 	checkShared = "contracts"
-	checkSelf   = "identity"
 )
 
-// judge makes all checks.
-func judge(identity error, partners []partner, agreements []agreement) (all []doctor.Finding) {
+// judge judges the contracts.
+func judge(agreements []agreement) []doctor.Finding {
 	if len(agreements) == 0 {
 		return doctor.About(checkShared, doctor.Well(unnamed))
 	}
-	if identity != nil {
-		all = append(all, doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))...)
-	} else {
-		all = append(all, doctor.About(checkSelf, doctor.Well("this node can prove who it is"))...)
-	}
-	all = append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
-	return append(all, doctor.About(checkShared, judgeContracts(agreements)...)...)
-}
-
-func judgePeers(partners []partner) (found []doctor.Finding) {
-	for _, p := range partners {
-		switch {
-		case p.foreign != "":
-			found = append(found, doctor.Failure(fmt.Sprintf("peer %q: %s", p.name, p.foreign), "ask the peer, by a way that you trust, what conch identity show prints there, and correct key or url"))
-		case p.away != "":
-			found = append(found, doctor.Warning(fmt.Sprintf("peer %q does not answer: %s", p.name, p.away), "check its url, and that its node runs and leads; until then what needs its endorsement waits"))
-		}
-	}
-	if len(found) == 0 {
-		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s with the right key", doctor.Count(len(partners), "peer answers", "peers answer")))}
-	}
-	return found
+	return doctor.About(checkShared, judgeContracts(agreements)...)
 }
 
 func judgeContracts(agreements []agreement) (found []doctor.Finding) {

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/sequencer"
@@ -70,7 +71,7 @@ func TestEventsOfOneContract(t *testing.T) {
 // What is no stage is not told. The end of the term is, and ends the streams of a contract: nothing is missed silently.
 func TestATermIsTold(t *testing.T) {
 	t.Parallel()
-	cfg, err := configtest.Load(t, whole, config.Source{Sections: configtest.Beside(Kind().Section)}, nil)
+	cfg, err := configtest.Load(t, whole, config.Source{Sections: configtest.Beside(peers.Kind().Section, Kind().Section)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

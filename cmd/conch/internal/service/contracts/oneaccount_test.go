@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -36,7 +37,7 @@ func loaded(t *testing.T, contracts ...string) (config.Config, error) {
 	if err := os.WriteFile(path, []byte(text+strings.Join(contracts, "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return config.Load(config.Source{Path: path, Getenv: func(string) string { return "" }, Sections: configtest.Beside(Kind().Section)})
+	return config.Load(config.Source{Path: path, Getenv: func(string) string { return "" }, Sections: configtest.Beside(peers.Kind().Section, Kind().Section)})
 }
 
 // A peer is one account for the node, whichever contract a message is about: which of two it would be was chance, and the

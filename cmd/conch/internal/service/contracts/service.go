@@ -17,13 +17,12 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
-	"github.com/conchhq/conch/transport/mtls"
 )
 
 //go:embed openapi.yaml
 var openAPI string
 
-// Kind is the service of [identity], [[peers]] and [[contracts]].
+// Kind is the service of [[contracts]].
 func Kind() node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
@@ -44,22 +43,11 @@ func open(f node.Frame) node.Service {
 	return s
 }
 
-// check reports identities that cannot be used.
+// check reports accounts that cannot be used.
 func check(c config.Config, fault func(key string, err error)) {
 	s := config.Of[*Section](c)
-	if len(s.contracts) == 0 {
-		return
-	}
-	_, err := mtls.LoadIdentity(s.identity.Key, s.identity.Certificate)
-	fault("identity.key", err)
-	for i, p := range s.peers {
-		if p.Key != "" {
-			_, err := mtls.ParseFingerprint(p.Key)
-			fault(fmt.Sprintf("peers[%d].key", i), err)
-		}
-	}
 	for i, a := range s.contracts {
-		fault(fmt.Sprintf("contracts[%d].account", i), accountFault(c, s.identity.Name, a))
+		fault(fmt.Sprintf("contracts[%d].account", i), accountFault(c, s.self(), a))
 	}
 }
 
@@ -98,7 +86,7 @@ func (s *service) harmless(call chain.Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.section.contracts, func(a Agreed) bool {
-		self := chain.Account(a.accountOf(s.section.identity.Name))
+		self := chain.Account(a.accountOf(s.section.self()))
 		return strings.EqualFold(a.Address, to) || self.String() == to && len(call.Data) == 0
 	})
 }
@@ -134,7 +122,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 }
 
 func sameContracts(a, b Section) bool {
-	return a.identity == b.identity && slices.EqualFunc(a.contracts, b.contracts, func(x, y Agreed) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
+	return a.peers.Identity == b.peers.Identity && slices.EqualFunc(a.contracts, b.contracts, func(x, y Agreed) bool { return fmt.Sprint(x) == fmt.Sprint(y) })
 }
 
 // Work implements node.Service.
@@ -161,7 +149,7 @@ func (s *service) Contracts() (all []declared, self ledger.Account, n names) {
 	s.mu.Unlock()
 	for _, a := range section.contracts {
 		all = append(all, declared{declaration(a, 0), chains[a.Account]}) // the account itself is not asked for: that opens its key
-		self = a.accountOf(section.identity.Name)
+		self = a.accountOf(section.self())
 	}
 	slices.SortFunc(all, func(a, b declared) int { return strings.Compare(a.Address, b.Address) })
 	return all, self, namesIn(section)

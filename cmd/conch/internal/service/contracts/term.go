@@ -65,7 +65,7 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 		listening <- t.endpoint.Run(ctx)
 	}()
 	s.set(t)
-	t.log.Info("the node of the contracts runs", slog.String("organisation", section.identity.Name), slog.String("listen", t.endpoint.Addr().String()),
+	t.log.Info("the node of the contracts runs", slog.String("organisation", section.self()), slog.String("listen", t.endpoint.Addr().String()),
 		slog.String("fingerprint", t.endpoint.Fingerprint().String()), slog.Int64("epoch", l.Token.Epoch), slog.Int("contracts", len(section.contracts)))
 	err = t.node.Run(ctx)
 	s.set(nil)
@@ -108,7 +108,7 @@ func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
 		if err != nil {
 			return cfg, fmt.Errorf("contract %s: %w", a.Address, err)
 		}
-		self := a.accountOf(section.identity.Name)
+		self := a.accountOf(section.self())
 		if ledger.Account(account.Address) != self {
 			return cfg, fmt.Errorf("contract %s: the account %q is %v, and this node's account there is %v: correct one of them", a.Address, a.Account, account.Address, self)
 		}
@@ -134,7 +134,7 @@ func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
 	if cfg.Secret, err = secret(cfg.Keys); err != nil {
 		return cfg, err
 	}
-	if t.endpoint, err = mtls.New(endpointConfig(section, s.frame.Log)); err != nil {
+	if t.endpoint, err = mtls.New(section.peers.Endpoint(s.frame.Log)); err != nil {
 		return cfg, err
 	}
 	cfg.Transport = t.endpoint
@@ -163,16 +163,8 @@ func (s *service) contract(t *term, a Agreed, account node.Account) (k sequencer
 	return k, nil
 }
 
-func endpointConfig(s Section, log *slog.Logger) mtls.Config {
-	c := mtls.Config{Self: s.identity.Name, Listen: s.identity.Listen, Key: s.identity.Key, Certificate: s.identity.Certificate, Log: log}
-	for _, p := range s.peers {
-		c.Peers = append(c.Peers, mtls.Peer{Name: p.Name, URL: p.URL, Key: p.Key, CA: p.CA})
-	}
-	return c
-}
-
 // reload takes other peers.
-func (t *term) reload(s Section) error { return t.endpoint.Reload(endpointConfig(s, t.log)) }
+func (t *term) reload(s Section) error { return t.endpoint.Reload(s.peers.Endpoint(t.log)) }
 
 // keys are those of the node's account.
 type keys struct{ account node.Account }

@@ -57,7 +57,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 }
 
 // Settle implements config.Section.
-func (*Section) Settle(*config.Decoder) {}
+func (*Section) Settle(*config.Decoder, config.Config) {}
 
 // Roles implements config.Section. The fenced door is enough, since followers refuse stale pushes.
 func (s *Section) Roles() (roles []config.Role) {

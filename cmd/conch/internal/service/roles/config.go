@@ -30,7 +30,7 @@ func (*Section) Table() string { return "roles" }
 func (s *Section) Roles() []config.Role { return s.roles }
 
 // Settle implements config.Section.
-func (*Section) Settle(*config.Decoder) {}
+func (*Section) Settle(*config.Decoder, config.Config) {}
 
 // Keys implements config.Section.
 func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {

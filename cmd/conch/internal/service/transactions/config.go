@@ -145,7 +145,7 @@ func wei(d *config.Decoder, to **big.Int) config.Setter {
 }
 
 // Settle implements config.Section. It gives every account its chain, address and scope.
-func (s *Section) Settle(d *config.Decoder) {
+func (s *Section) Settle(d *config.Decoder, _ config.Config) {
 	for i := range s.accounts {
 		a, place := &s.accounts[i], fmt.Sprintf("accounts[%d]", i)
 		at := slices.IndexFunc(s.chains, func(one Chain) bool { return one.Name == a.Chain.Name })

@@ -1,0 +1,68 @@
+package peers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+const (
+	checkPeers = "peers"
+	checkSelf  = "identity"
+)
+
+// atOnce is how many peers are met at one time.
+const atOnce = 16
+
+// examine looks at the identity and at the peers, if a service uses them.
+func examine(ctx context.Context, c config.Config) []doctor.Finding {
+	if !used(c) {
+		return nil
+	}
+	s := Of(c)
+	ctx, cancel := context.WithTimeout(ctx, 2*patience)
+	defer cancel()
+	partners := make([]partner, len(s.Peers))
+	var asking sync.WaitGroup
+	turns := make(chan struct{}, atOnce)
+	for i, p := range s.Peers {
+		asking.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			partners[i] = s.meet(ctx, p)
+		})
+	}
+	_, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
+	asking.Wait()
+	return judge(err, partners)
+}
+
+// judge makes both checks.
+func judge(identity error, partners []partner) (all []doctor.Finding) {
+	if identity != nil {
+		all = doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))
+	} else {
+		all = doctor.About(checkSelf, doctor.Well("this node can prove who it is"))
+	}
+	return append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
+}
+
+func judgePeers(partners []partner) (found []doctor.Finding) {
+	for _, p := range partners {
+		switch {
+		case p.foreign != "":
+			found = append(found, doctor.Failure(fmt.Sprintf("peer %q: %s", p.name, p.foreign), "ask the peer, by a way that you trust, what conch identity show prints there, and correct key or url"))
+		case p.away != "":
+			found = append(found, doctor.Warning(fmt.Sprintf("peer %q does not answer: %s", p.name, p.away),
+				"check its url, and that its node runs (the node of an organisation listens only while it leads); what needs this peer waits until then"))
+		}
+	}
+	if len(found) == 0 {
+		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s with the right key", doctor.Count(len(partners), "peer answers", "peers answer")))}
+	}
+	return found
+}

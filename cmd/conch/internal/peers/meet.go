@@ -1,0 +1,93 @@
+package peers
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// patience bounds the answer of a peer.
+const patience = 5 * time.Second
+
+// partner has the facts about a peer.
+type partner struct {
+	name    string
+	away    string // why it does not answer; empty: it does
+	foreign string // why what it shows is not its key; empty: it is
+}
+
+// meet connects to a peer, as far as it shows its key. It does not show who asks: a second connection in this node's name
+// would end that of the node that runs.
+func (d Directory) meet(ctx context.Context, p Peer) (out partner) {
+	out.name = p.Name
+	u, err := url.Parse(p.URL)
+	if err != nil {
+		out.away = err.Error()
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	shown := func(state tls.ConnectionState) error {
+		err := d.proves(p, state.PeerCertificates)
+		if err != nil {
+			out.foreign = err.Error()
+		}
+		return err
+	}
+	dialer := tls.Dialer{Config: &tls.Config{
+		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, VerifyConnection: shown,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection verifies: a fingerprint has no CA
+	}}
+	line, err := dialer.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		out.away = err.Error()
+		return out
+	}
+	_ = line.Close()
+	return out
+}
+
+// proves returns why certificates do not prove who a peer is.
+func (d Directory) proves(p Peer, shown []*x509.Certificate) error {
+	if len(shown) == 0 {
+		return errors.New("it shows no certificate")
+	}
+	if p.Key != "" {
+		if got := mtls.Fingerprint(sha256.Sum256(shown[0].RawSubjectPublicKeyInfo)); got.String() != p.Key {
+			return fmt.Errorf("the key at %s is %v, and not the one that is written down", p.URL, got)
+		}
+		return nil
+	}
+	roots, err := rootsOf(cmp.Or(p.CA, d.Identity.CA))
+	if err != nil {
+		return err
+	}
+	between := x509.NewCertPool()
+	for _, c := range shown[1:] {
+		between.AddCert(c)
+	}
+	_, err = shown[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: p.Name})
+	return err
+}
+
+// rootsOf reads the certificates of a CA.
+func rootsOf(file string) (*x509.CertPool, error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate", file)
+	}
+	return roots, nil
+}

@@ -1,0 +1,110 @@
+package peers
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// The doctor meets a peer as far as it shows its key, and tells a stranger from one that is away.
+func TestPeersAreMet(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	key := filepath.Join(dir, "identity.pem")
+	id, err := mtls.CreateIdentity(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := mtls.New(mtls.Config{Self: "north", Listen: "127.0.0.1:0", Key: key, Peers: []mtls.Peer{{Name: "bank", URL: "https://127.0.0.1:1", Key: "sha256:" + strings.Repeat("0", 64)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- peer.Run(ctx) }()
+	defer func() { stop(); <-ended }()
+	url := "https://" + peer.Addr().String()
+	other := "sha256:" + strings.Repeat("0", 64)
+	for _, c := range []struct {
+		name          string
+		peer          Peer
+		away, foreign string
+	}{
+		{"the right key", Peer{Name: "north", URL: url, Key: id.Fingerprint().String()}, "", ""},
+		{"another key", Peer{Name: "north", URL: url, Key: other}, "written down", id.Fingerprint().String()},
+		{"no certificate of a CA", Peer{Name: "north", URL: url, CA: key}, "certificate", "certificate"},
+		{"a CA without a file", Peer{Name: "north", URL: url, CA: filepath.Join(dir, "none.pem")}, "none.pem", "none.pem"},
+		{"nobody there", Peer{Name: "north", URL: "https://127.0.0.1:1", Key: other}, "refused", ""},
+	} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		got := Directory{}.meet(ctx, c.peer)
+		cancel()
+		for _, part := range []struct{ got, want string }{{got.away, c.away}, {got.foreign, c.foreign}} {
+			if (part.got == "") != (part.want == "") || !strings.Contains(part.got, part.want) {
+				t.Errorf("%s: got %+v, want %q and %q", c.name, got, c.away, c.foreign)
+			}
+		}
+	}
+}
+
+// A CA speaks for the names in its certificates, and for no other peer.
+func TestACAProvesNames(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	authority := func(file string) (string, *x509.Certificate, ed25519.PrivateKey) {
+		public, key, err := ed25519.GenerateKey(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: file}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+		raw, err := x509.CreateCertificate(nil, ca, ca, public, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = filepath.Join(dir, file)
+		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file, ca, key
+	}
+	file, ca, key := authority("ca.pem")
+	other, _, _ := authority("other.pem")
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{"north"}, NotAfter: time.Now().Add(time.Hour)}
+	raw, err := x509.CreateCertificate(nil, leaf, ca, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := x509.ParseCertificate(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		peer Peer
+		ca   string // of [identity]
+		good bool
+	}{
+		{Peer{Name: "north", CA: file}, "", true},
+		{Peer{Name: "east", CA: file}, "", false},
+		{Peer{Name: "north", CA: other}, "", false},
+		{Peer{Name: "north"}, file, true},
+		{Peer{Name: "north"}, other, false},
+		{Peer{Name: "north", CA: other}, file, false},
+	} {
+		if err := (Directory{Identity: Identity{CA: c.ca}}).proves(c.peer, []*x509.Certificate{shown}); (err == nil) != c.good {
+			t.Errorf("%+v, with the CA %q: %v", c.peer, c.ca, err)
+		}
+	}
+	if (Directory{}).proves(Peer{Name: "north", CA: file}, nil) == nil {
+		t.Error("nothing was shown, and it was taken for a proof")
+	}
+}

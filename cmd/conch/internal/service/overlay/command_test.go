@@ -1,0 +1,48 @@
+package overlay
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// B7, B21: people see who is suggested, since when, when it was heard last, and how often it has changed.
+func TestStatusForPeople(t *testing.T) {
+	t.Parallel()
+	n := nodesOf(new(fakeMember).Status(), time.Unix(9, 0))
+	rows := rowsOf(n)
+	want := []string{"default\tn2\t4\tfollowing\t", "\t120ms ago\t2\tn1, " + key3}
+	if len(rows) != 2 || !strings.HasPrefix(rows[0], want[0]) || !strings.HasSuffix(rows[0], want[1]) {
+		t.Errorf("got the rows %q", rows)
+	}
+	if rows[1] != "empty\tnobody is known\t0\tstanding back for 3s more\t-\t-\t0\tall" {
+		t.Errorf("got the row %q", rows[1])
+	}
+	lines := linesOf(n)
+	if want := []string{
+		"n1 has 1 neighbour: n2",
+		`news of n2 under default/flag, 40ms ago: "blue"`,
+		"refused since the start: signature 3",
+		"This is a hint: another node may name another leader for a while.",
+	}; !slices.Equal(lines, want) {
+		t.Errorf("got the lines\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+	for _, c := range []struct {
+		change func(*Nodes)
+		says   string
+	}{
+		{func(n *Nodes) { n.Neighbours = nil }, "n1 has no neighbour yet: it tries to join"},
+		{func(n *Nodes) { n.Neighbours, n.Overlay.Joining = nil, false }, "n1 has no neighbour"},
+		{func(n *Nodes) { n.News[0].AgeMS = 61234 }, "1m1.2s ago"},
+		{func(n *Nodes) { n.News[0].Body = []byte("\x1b[2J" + strings.Repeat("é", 100)) }, `"\x1b[2Jéé`},
+		{func(n *Nodes) { n.Namespaces[0].LeaderProven = false }, "n2 (its own word)"},
+		{func(n *Nodes) { n.Namespaces[0].Leads = true }, "default\tn2\t4\tfollowing\t"},
+	} {
+		n := nodesOf(new(fakeMember).Status(), time.Unix(9, 0))
+		c.change(&n)
+		if text := strings.Join(append(rowsOf(n), linesOf(n)...), "\n"); !strings.Contains(text, c.says) || strings.Contains(text, "\x1b") {
+			t.Errorf("got %q, want %q in it", text, c.says)
+		}
+	}
+}

@@ -1,0 +1,19 @@
+// Package overlay is the service of [gossip]: this node is one of an overlay of many, which suggests one leader for each
+// namespace and tells all of them the same news. It needs no database and no role. What it names is a hint: it opens no
+// gate, and nothing here asks an election for anything.
+//
+//	config.go    the table: keys and what follows from them; validate.go: faults
+//	service.go   the service; member.go: the agent and its connections while the node runs
+//	api.go       /v1/nodes; view.go says what answers look like
+//	events.go    gossip.leader and gossip.news on /v1/events, and the log
+//	metrics.go   conch_gossip_*
+//	command.go   conch status --gossip
+//
+// # What can fail, and what happens
+//
+// A node whose peers are away goes on alone, and names itself if it may lead; it joins when one of them is back. A peer
+// with another key, a stranger, and what nobody has signed are refused and counted. If the listener fails the service
+// begins again after a pause, and the rest of the node goes on: a hint is no reason to give up a leadership.
+//
+// Requirements B1 to B7, B21.
+package overlay

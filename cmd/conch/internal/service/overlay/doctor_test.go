@@ -1,0 +1,101 @@
+package overlay
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// Bad input: what would keep this node from an overlay is named, with a remedy.
+func TestFindings(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, text string
+		facts      facts
+		status     doctor.Status
+		says       []string
+	}{
+		{"all is well", whole, facts{}, doctor.OK, []string{"2 contacts, everybody may lead, policy reign", "hint"}},
+		{"electors", whole + "electors = [\"n1\"]\n", facts{}, doctor.OK, []string{"1 elector,"}},
+		{"another key", whole, facts{key: errors.New("it is of RSA")}, doctor.Fail, []string{"it is of RSA", "conch identity new"}},
+		{"an address of nobody", whole, facts{nowhere: errors.New("no such host")}, doctor.Warn, []string{"10.0.0.1:7443", "no such host", "gossip.advertise"}},
+		{"two electors", whole + "electors = [\"n1\", \"n2\"]\n", facts{}, doctor.Warn, []string{"nobody leads", "three"}},
+		{"no contact", whole + "contacts = []\n", facts{}, doctor.Warn, []string{"alone", "gossip.contacts"}},
+	} {
+		s, _, err := load(t, c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.facts.section = s
+		found := judge(c.facts)
+		if len(found) != 1 || found[0].Status != c.status || (found[0].Remedy == "") != (c.status == doctor.OK) {
+			t.Errorf("%s: got %+v, want one that is %v", c.name, found, c.status)
+			continue
+		}
+		for _, part := range c.says {
+			if !strings.Contains(found[0].Detail+" "+found[0].Remedy, part) {
+				t.Errorf("%s: got %+v, want %q in it", c.name, found[0], part)
+			}
+		}
+	}
+}
+
+// A key of another kind cannot sign statements: it is refused before the node starts, and the doctor says so.
+func TestAKeyOfAnotherKind(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	good, other := filepath.Join(t.TempDir(), "good.pem"), filepath.Join(t.TempDir(), "other.pem")
+	if _, err := mtls.CreateIdentity(good); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(other, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{good: "", other: "Ed25519"} {
+		s, c, err := load(t, strings.Replace(whole, "/etc/conch/identity.pem", file, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var faults []string
+		check(c, func(key string, err error) {
+			if err != nil {
+				faults = append(faults, key+": "+err.Error())
+			}
+		})
+		text := strings.Join(faults, "\n")
+		if (want == "") != (text == "") || !strings.Contains(text, want) {
+			t.Errorf("%s has the faults %q, want %q", file, text, want)
+		}
+		if found := examine(t.Context(), c); (want != "") != (found[0].Status == doctor.Fail) || !strings.Contains(found[0].Detail, want) {
+			t.Errorf("%s: the doctor finds %+v", file, found)
+		}
+		if _, err := s.join(surroundings{}); want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: it joins, %v", file, err)
+		}
+	}
+	_, c, err := load(t, "[[roles]]\nname = \"a\"\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(c, func(key string, err error) { t.Errorf("without [gossip]: %s: %v", key, err) })
+	if found := examine(t.Context(), c); found != nil {
+		t.Errorf("without [gossip] the doctor finds %+v", found)
+	}
+}

@@ -1,0 +1,99 @@
+package overlay
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/gossip/agent"
+)
+
+// Events of the overlay on /v1/events, and the parameters that select those of one namespace.
+const (
+	kindLeader = "gossip.leader"
+	kindNews   = "gossip.news"
+)
+
+// LeaderEvent says that this node suggests another leader, or the same one in another reign.
+type LeaderEvent struct {
+	At                time.Time `json:"at"`
+	Namespace         string    `json:"namespace"`
+	Leader            *string   `json:"leader"`
+	LeaderFingerprint *string   `json:"leader_fingerprint"`
+	Reign             uint64    `json:"reign"`
+	Leads             bool      `json:"leads"` // it is this node
+	Before            *string   `json:"before"`
+	LastedMS          int64     `json:"lasted_ms"` // for which that one was it
+}
+
+// NewsEvent is a piece of news of another node.
+type NewsEvent struct {
+	At time.Time `json:"at"`
+	Item
+}
+
+func leaderEventOf(l agent.Leader, now time.Time) LeaderEvent {
+	e := LeaderEvent{At: now.UTC(), Namespace: l.Namespace, Reign: l.Reign, Leads: l.Self, LastedMS: l.Lasted.Milliseconds()}
+	if l.Leader != (agent.Node{}) {
+		name, key := called(l.Leader), fingerprint(l.Leader.Subject)
+		e.Leader, e.LeaderFingerprint = &name, &key
+	}
+	if l.Before != (agent.Node{}) {
+		before := called(l.Before)
+		e.Before = &before
+	}
+	return e
+}
+
+// teller passes what an agent tells on to the log and to streams of events. One goroutine uses it.
+type teller struct {
+	board *web.Board
+	log   *slog.Logger
+	clock func() time.Time
+	said  map[string]time.Time // by peer and reason: when the log named a refusal last
+}
+
+// A peer that goes on to send what is refused is named once in a while: metrics count the rest.
+const (
+	quietFor  = 10 * time.Minute
+	mostQuiet = 256
+)
+
+func (t *teller) tell(e agent.Event) {
+	now := t.clock()
+	switch e := e.(type) {
+	case agent.Leader:
+		t.board.Tell(web.Notice{Kind: kindLeader, Subject: e.Namespace, Data: leaderEventOf(e, now)})
+		t.log.Info("another leader is suggested", slog.String("namespace", e.Namespace), slog.String("leader", e.Leader.String()), slog.Uint64("reign", e.Reign),
+			slog.Bool("leads", e.Self), slog.String("before", e.Before.String()), slog.Duration("lasted", e.Lasted.Round(time.Millisecond)))
+	case agent.News:
+		t.board.Tell(web.Notice{Kind: kindNews, Subject: e.Namespace, Data: NewsEvent{now.UTC(), Item{
+			e.Namespace, e.Topic, called(e.Subject), fingerprint(e.Subject.Subject), append([]byte{}, e.Body...), e.Age.Milliseconds(),
+		}}})
+	case agent.SteppedDown:
+		t.log.Warn("this node leads no more, and stands back", slog.String("namespace", e.Namespace), slog.Uint64("reign", e.Reign), slog.Any("why", e.Why), slog.Duration("for", e.For))
+	case agent.Refused:
+		t.refused(e, now)
+	case agent.Twin:
+		t.log.Error("two hosts have one key, and one of them is not heard: give each an identity of its own",
+			slog.String("node", e.Subject.String()), slog.String("one", e.Hosts[0]), slog.String("other", e.Hosts[1]))
+	case agent.Missed:
+		t.log.Warn("so much happened in the overlay that some of it is not told", slog.Int("events", e.Events))
+		for _, kind := range []string{kindLeader, kindNews} {
+			t.board.Tell(web.Notice{Kind: kind, Gap: "so much happened that some of it is not told: GET " + pathNodes + " says how things stand"})
+		}
+	}
+}
+
+// refused names who has sent what was left out, unless the log did so lately.
+func (t *teller) refused(e agent.Refused, now time.Time) {
+	key := e.From + "\n" + e.Why.Error()
+	if at, was := t.said[key]; was && now.Sub(at) < quietFor {
+		return
+	}
+	if len(t.said) >= mostQuiet {
+		clear(t.said)
+	}
+	t.said[key] = now
+	t.log.Warn("what a node of the overlay has sent is refused", slog.String("peer", e.From), slog.String("subject", e.Subject.String()), slog.Any("why", e.Why))
+}

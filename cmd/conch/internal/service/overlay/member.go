@@ -1,0 +1,132 @@
+package overlay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/agent"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// member is this node in the overlay, from the beginning of its listening to the end.
+type member struct {
+	*agent.Agent
+
+	endpoint *mtls.Endpoint
+}
+
+// surroundings are what a member needs besides its configuration.
+type surroundings struct {
+	log       *slog.Logger
+	tell      func(agent.Event)
+	stateFile string    // of the incarnation; empty: none
+	began     time.Time // when the node was started
+}
+
+// join listens, and makes the agent. It does not take part yet.
+func (s *Section) join(o surroundings) (*member, error) {
+	id, err := mtls.LoadIdentity(s.peers.Identity.Key, s.peers.Identity.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	scheme, err := schemeOf(id)
+	if err != nil {
+		return nil, err
+	}
+	endpoint, err := mtls.New(s.endpoint(o.log))
+	if err != nil {
+		return nil, err
+	}
+	unit, _ := s.pace()
+	self := wire.Subject(id.Fingerprint())
+	cfg := agent.Config{
+		Transport: endpoint, Address: at(s.Advertise, endpoint.Addr()), Self: self, Scheme: scheme, Contacts: s.contacts(),
+		Namespaces: s.namespaces(s.subjects(self)), Round: unit, StateFile: o.stateFile, Tell: o.tell,
+	}
+	for _, p := range s.peers.Peers {
+		key, _ := subjectOf(p)
+		cfg.Peers = append(cfg.Peers, agent.Peer{Name: p.Name, Address: hostOf(p.URL), Subject: key})
+	}
+	a, err := agent.New(cfg)
+	m := &member{a, endpoint}
+	if err != nil {
+		return nil, errors.Join(err, m.close())
+	}
+	m.rank(s, o.began)
+	return m, nil
+}
+
+// schemeOf returns how a node signs. The key has to be one of Ed25519.
+func schemeOf(id mtls.Identity) (gossip.Pinned, error) {
+	scheme, err := gossip.NewPinned(id.Signer())
+	if err != nil {
+		return scheme, fmt.Errorf("[gossip] needs another key: %w", err)
+	}
+	return scheme, nil
+}
+
+// endpoint returns the configuration of the connections.
+func (s *Section) endpoint(log *slog.Logger) mtls.Config {
+	c := s.peers.Endpoint(log)
+	c.Roam, c.Source = true, s.Source
+	return c
+}
+
+// at returns an advertised address, with the port that was taken if it has none of its own.
+func at(advertise string, taken net.Addr) string {
+	host, port, err := net.SplitHostPort(advertise)
+	if err != nil || port != "0" {
+		return advertise
+	}
+	_, port, _ = net.SplitHostPort(taken.String())
+	return net.JoinHostPort(host, port)
+}
+
+// hostOf returns host:port of a URL.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// rank says where this node is in the order of candidates.
+func (m *member) rank(s *Section, began time.Time) {
+	for _, n := range s.Namespaces {
+		m.Seniority(n, s.Gossip.rank(began))
+	}
+}
+
+// Strangers implements running.
+func (m *member) Strangers() map[mtls.Reason]uint64 { return m.endpoint.Stats().Strangers }
+
+// run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand.
+func (m *member) run(ctx context.Context) error {
+	listens, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	takesPart, leave := context.WithCancel(ctx)
+	defer leave()
+	failed := make(chan error, 1)
+	go func() {
+		defer leave()
+		failed <- m.endpoint.Run(listens)
+	}()
+	err := m.Run(takesPart)
+	stop()
+	return errors.Join(err, <-failed)
+}
+
+// close ends the listening of a member that never took part.
+func (m *member) close() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return m.endpoint.Run(ctx)
+}

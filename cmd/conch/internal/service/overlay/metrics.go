@@ -1,0 +1,79 @@
+package overlay
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/gossip/agent"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// collector measures the overlay whenever the page is read. Without [gossip] there is nothing to measure.
+type collector struct{ office office }
+
+var _ prometheus.Collector = (*collector)(nil)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(metric.Prefix+"gossip_"+name, help, labels, nil)
+}
+
+var (
+	changesDesc    = desc("leader_changes_total", "Times that this node began to suggest another leader, or the same one in another reign.", "namespace")
+	tenureDesc     = desc("leader_tenure_seconds", "For how long this node has suggested the leader that it suggests now, 0 while it suggests none.", "namespace")
+	leadsDesc      = desc("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
+	neighboursDesc = desc("neighbours", "Nodes of the overlay to which this one has a connection.")
+	refusedDesc    = desc("refused_total", "What others have sent and this node has left out, by why.", "reason")
+	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
+	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
+	messagesDesc   = desc("messages_total", "Messages of the overlay.", "direction")
+)
+
+// strangerReasons are why nobody who is known is refused.
+var strangerReasons = []mtls.Reason{
+	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
+}
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	now, there := c.office.Member()
+	if !there || now == nil {
+		return
+	}
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(d *prometheus.Desc, v uint64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	s := now.Status()
+	for _, n := range s.Namespaces {
+		count(changesDesc, uint64(max(0, n.Changes)), n.Namespace)
+		gauge(tenureDesc, n.Tenure.Seconds(), n.Namespace)
+		leads := 0.0
+		if n.Leads {
+			leads = 1
+		}
+		gauge(leadsDesc, leads, n.Namespace)
+	}
+	gauge(neighboursDesc, float64(len(s.Neighbours)))
+	for _, reason := range slices.Sorted(slices.Values(agent.Reasons())) {
+		count(refusedDesc, s.Counts.Refused[reason], reason)
+	}
+	strangers := now.Strangers()
+	for _, reason := range strangerReasons {
+		count(strangersDesc, strangers[reason], string(reason))
+	}
+	count(bytesDesc, s.Counts.BytesSent, "sent")
+	count(bytesDesc, s.Counts.BytesReceived, "received")
+	count(messagesDesc, s.Counts.MessagesSent, "sent")
+	count(messagesDesc, s.Counts.MessagesReceived, "received")
+}

@@ -1,0 +1,44 @@
+package overlay
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+// B21: changes of the leader and its tenure are exported for each namespace. Without [gossip] there is nothing.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	c := &collector{w}
+	if err := testutil.CollectAndCompare(c, strings.NewReader(`
+# HELP conch_gossip_leader_changes_total Times that this node began to suggest another leader, or the same one in another reign.
+# TYPE conch_gossip_leader_changes_total counter
+conch_gossip_leader_changes_total{namespace="default"} 2
+conch_gossip_leader_changes_total{namespace="empty"} 0
+# HELP conch_gossip_leader_tenure_seconds For how long this node has suggested the leader that it suggests now, 0 while it suggests none.
+# TYPE conch_gossip_leader_tenure_seconds gauge
+conch_gossip_leader_tenure_seconds{namespace="default"} 90
+conch_gossip_leader_tenure_seconds{namespace="empty"} 0
+# HELP conch_gossip_neighbours Nodes of the overlay to which this one has a connection.
+# TYPE conch_gossip_neighbours gauge
+conch_gossip_neighbours 1
+# HELP conch_gossip_bytes_total Bytes of the overlay's messages, before encryption.
+# TYPE conch_gossip_bytes_total counter
+conch_gossip_bytes_total{direction="received"} 8
+conch_gossip_bytes_total{direction="sent"} 7
+`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_bytes_total"); err != nil {
+		t.Error(err)
+	}
+	if problems, err := testutil.CollectAndLint(c); err != nil || len(problems) > 0 {
+		t.Errorf("%v, %v", problems, err)
+	}
+	for _, given := range []func(*world){none, away} {
+		w := newWorld()
+		given(w)
+		if n := testutil.CollectAndCount(&collector{w}); n != 0 {
+			t.Errorf("%d metrics of nothing", n)
+		}
+	}
+}

@@ -1,0 +1,55 @@
+package overlay
+
+import (
+	"reflect"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
+)
+
+// Restarts implements config.Fixed.
+func (*Section) Restarts(began, fresh config.Config) (keys []string) {
+	was, is := config.Of[*Section](began), config.Of[*Section](fresh)
+	switch {
+	case was == nil || !was.there && !is.there:
+		return nil
+	case was.there != is.there:
+		return []string{was.Table()}
+	}
+	for _, k := range []struct {
+		key     string
+		was, is any
+	}{
+		{"identity", was.peers.Identity, is.peers.Identity},
+		{"gossip.source", was.Source, is.Source},
+		{"gossip.advertise", was.Advertise, is.Advertise},
+		{"gossip.contacts", was.Contacts, is.Contacts},
+		{"gossip.electors", was.electors(), is.electors()},
+		{"gossip.namespaces", was.Namespaces, is.Namespaces},
+		{"gossip.policy", was.Policy, is.Policy},
+		{"gossip.diameter", was.Diameter, is.Diameter},
+		{"gossip.round", was.Round, is.Round},
+		{"gossip.delta_c", was.DeltaC, is.DeltaC},
+		{"gossip.delta_e", was.DeltaE, is.DeltaE},
+		{"gossip.delta_d", was.DeltaD, is.DeltaD},
+		{"gossip.delta_r", was.DeltaR, is.DeltaR},
+		{"gossip.tenure", was.Tenure, is.Tenure},
+		{"gossip.hysteresis", was.Hysteresis, is.Hysteresis},
+		{"gossip.random_on_tie", was.RandomOnTie, is.RandomOnTie},
+	} {
+		if !reflect.DeepEqual(k.was, k.is) {
+			keys = append(keys, k.key)
+		}
+	}
+	return keys
+}
+
+// electors returns who may lead, with their keys and where they listen.
+func (s *Section) electors() (all []peers.Peer) {
+	for _, name := range s.Electors {
+		p, _ := s.peers.Peer(name)
+		p.Name = name
+		all = append(all, p)
+	}
+	return all
+}

@@ -1,0 +1,229 @@
+package overlay
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/backoff"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+//go:embed openapi.yaml
+var openAPI string
+
+// stateName is the file in the node's data_dir that has the incarnation of its last start.
+const stateName = "gossip-incarnation"
+
+// Kind is the service of [gossip].
+func Kind() node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(Section) },
+		Check:   check,
+		Examine: examine,
+		OpenAPI: openAPI,
+		Open:    open,
+	}
+}
+
+// check reports a key that cannot sign statements. That it cannot be read at all is a fault of [identity].
+func check(c config.Config, fault func(key string, err error)) {
+	s := config.Of[*Section](c)
+	if !s.there {
+		return
+	}
+	if id, err := mtls.LoadIdentity(s.peers.Identity.Key, s.peers.Identity.Certificate); err == nil {
+		_, err := schemeOf(id)
+		fault("identity.key", err)
+	}
+}
+
+func open(f node.Frame) node.Service {
+	s := &service{frame: f, began: time.Now(), over: make(chan struct{})}
+	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, said: map[string]time.Time{}}
+	s.ctx, s.stop = context.WithCancel(f.Over)
+	a := &api{s, f.Log}
+	s.routes = a.routes()
+	f.Board.Offer(kindLeader, a.selects)
+	f.Board.Offer(kindNews, a.selects)
+	return s
+}
+
+// service keeps this node in the overlay from the start of the node to its end.
+type service struct {
+	node.Plain
+	frame  node.Frame
+	tells  *teller
+	began  time.Time
+	routes []web.Route
+	ctx    context.Context
+	stop   context.CancelFunc
+	over   chan struct{} // closed when keep has ended
+
+	mu       sync.Mutex
+	prepared bool
+	kept     bool
+	section  Section // with which the node began, with the peers of the last reload
+	state    string  // file of the incarnation
+	now      *member // nil: none, or it begins again
+}
+
+// Prepare implements node.Service. What cannot change while the node runs, Section.Restarts names.
+func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
+	next := *config.Of[*Section](c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.prepared {
+		if err := s.sameKey(); err != nil {
+			return nil, err
+		}
+		return func() { s.reload(next) }, nil
+	}
+	if s.section = next; c.Node.DataDir != "" {
+		s.state = filepath.Join(c.Node.DataDir, stateName)
+	}
+	if next.there {
+		if s.now, err = s.section.join(s.surroundings()); err != nil {
+			return nil, err
+		}
+	}
+	s.prepared = true
+	return s.keep, nil
+}
+
+func (s *service) surroundings() surroundings {
+	return surroundings{log: s.frame.Log, tell: s.tells.tell, stateFile: s.state, began: s.began}
+}
+
+// sameKey refuses a file of the identity that has another key than the one with which this node signs. It needs the lock.
+func (s *service) sameKey() error {
+	if s.now == nil {
+		return nil
+	}
+	id, err := mtls.LoadIdentity(s.section.peers.Identity.Key, s.section.peers.Identity.Certificate)
+	if err == nil && wire.Subject(id.Fingerprint()) != s.now.Self() {
+		err = errors.New(s.section.peers.Identity.Key + " has another key than at the start of this node, and the others know it by that one: put it back, or restart the node")
+	}
+	return err
+}
+
+// reload takes other peers, and another seniority.
+func (s *service) reload(next Section) {
+	s.mu.Lock()
+	s.section.peers.Peers, s.section.Seniority = next.peers.Peers, next.Seniority
+	section, now := s.section, s.now
+	s.mu.Unlock()
+	if now == nil {
+		return
+	}
+	if err := now.endpoint.Reload(section.endpoint(s.frame.Log)); err != nil {
+		s.frame.Log.Error("the peers stay as they were", slog.Any("error", err))
+	}
+	now.rank(&section, s.began)
+}
+
+// keep begins to take part.
+func (s *service) keep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return
+	}
+	s.kept = true
+	s.frame.Log.Info("this node joins the overlay", slog.String("name", s.section.peers.Identity.Name), slog.String("listen", s.now.endpoint.Addr().String()),
+		slog.String("fingerprint", s.now.endpoint.Fingerprint().String()), slog.Any("namespaces", s.section.Namespaces))
+	m := s.now
+	s.frame.Go(func() {
+		defer close(s.over)
+		s.takePart(m)
+	})
+}
+
+// Pauses before a listener that has failed is opened again.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// takePart is in the overlay until the node ends.
+func (s *service) takePart(m *member) {
+	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
+	for {
+		began := time.Now()
+		var err error
+		if m != nil {
+			err = m.run(s.ctx)
+		}
+		if s.ctx.Err() != nil {
+			return
+		}
+		s.set(nil)
+		wait := pauses.After(time.Since(began))
+		s.frame.Log.Error("this node has left the overlay, and begins again", slog.Any("error", err), slog.Duration("in", wait))
+		if pause.For(s.ctx, wait) != nil {
+			return
+		}
+		s.mu.Lock()
+		section := s.section
+		s.mu.Unlock()
+		if m, err = section.join(s.surroundings()); err != nil {
+			s.frame.Log.Error("the overlay cannot be joined", slog.Any("error", err))
+		}
+		s.set(m)
+	}
+}
+
+func (s *service) set(m *member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.now = m
+}
+
+// Member implements office.
+func (s *service) Member() (now running, there bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return nil, s.section.there
+	}
+	return s.now, true
+}
+
+// Namespaces implements office.
+func (s *service) Namespaces() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.section.Namespaces)
+}
+
+// Routes implements node.Service.
+func (s *service) Routes() []web.Route { return s.routes }
+
+// Collectors implements node.Service.
+func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Close implements node.Service.
+func (s *service) Close() {
+	s.stop()
+	s.mu.Lock()
+	m, kept := s.now, s.kept
+	s.mu.Unlock()
+	switch {
+	case kept:
+		<-s.over
+	case m != nil:
+		_ = m.close() // it never took part
+	}
+}

@@ -1,0 +1,176 @@
+package overlay
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// hosted is a service as a node has it.
+type hosted struct {
+	*service
+	log  *nodetest.Log
+	end  context.CancelFunc
+	busy sync.WaitGroup
+}
+
+func host(t *testing.T) *hosted {
+	t.Helper()
+	h := &hosted{log: &nodetest.Log{}}
+	ctx, cancel := context.WithCancel(t.Context())
+	h.end = cancel
+	h.service = open(node.Frame{
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Board: web.NewBoard(), Over: ctx, Go: h.busy.Go,
+	}).(*service)
+	t.Cleanup(func() {
+		cancel()
+		h.Close()
+		pgtest.Within(t, nodetest.Patience, "the service ends", h.busy.Wait)
+	})
+	return h
+}
+
+// start prepares a service for a configuration, and begins.
+func (h *hosted) start(t *testing.T, c config.Config) {
+	t.Helper()
+	apply, err := h.Prepare(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apply()
+}
+
+// site makes the configurations of so many nodes that know each other, and listen where they say.
+func site(t *testing.T, nodes int) (all []config.Config, fronts []net.Listener) {
+	t.Helper()
+	dir := t.TempDir()
+	var keys []string
+	for i := range nodes {
+		id, err := mtls.CreateIdentity(filepath.Join(dir, fmt.Sprint(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = ln.Close() })
+		keys, fronts = append(keys, id.Fingerprint().String()), append(fronts, ln)
+	}
+	for i := range nodes {
+		text := fmt.Sprintf("[identity]\nname = \"n%d\"\nlisten = %q\nkey = %q\n[gossip]\nround = \"50ms\"\n", i, fronts[i].Addr(), filepath.Join(dir, fmt.Sprint(i)))
+		for j := range nodes {
+			if i != j {
+				text += fmt.Sprintf("[[peers]]\nname = \"n%d\"\nurl = \"https://%s\"\nkey = %q\n", j, fronts[j].Addr(), keys[j])
+			}
+		}
+		_, c, err := load(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, c)
+	}
+	return all, fronts
+}
+
+// leader returns whom a service suggests; empty if nobody.
+func (h *hosted) leader() string {
+	now, _ := h.Member()
+	if now == nil {
+		return ""
+	}
+	return now.Status().Namespaces[0].Leader.Name
+}
+
+// A listener that cannot be opened at the start is a fault of the start. One that fails later is opened again, and the
+// rest of the node goes on meanwhile.
+func TestAListenerThatFails(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	h := host(t)
+	if _, err := h.Prepare(t.Context(), all[0]); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a listener that is taken: %v, want an error", err)
+	}
+	h.section, h.prepared, h.kept = *config.Of[*Section](all[0]), true, true
+	h.busy.Go(func() {
+		defer close(h.over)
+		h.takePart(nil) // as after a failure
+	})
+	h.log.Says(t, "this node has left the overlay, and begins again")
+	h.log.Says(t, "the overlay cannot be joined", "in use")
+	if now, there := h.Member(); now != nil || !there {
+		t.Errorf("it is in the overlay: %v, %t", now, there)
+	}
+	for _, f := range fronts {
+		_ = f.Close()
+	}
+	pgtest.Eventually(t, nodetest.Patience, "it is in the overlay", func() bool { now, _ := h.Member(); return now != nil })
+	other := host(t)
+	other.start(t, all[1])
+	pgtest.Eventually(t, nodetest.Patience, "both name one leader", func() bool { return h.leader() != "" && h.leader() == other.leader() })
+}
+
+// A reload takes peers that are new and drops those that are gone; what it cannot change stays.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	for _, f := range fronts {
+		_ = f.Close()
+	}
+	with := *config.Of[*Section](all[0])
+	without := with
+	without.peers.Peers = nil
+	without.peers.Identity.CA = "" // nobody may join
+	a, b := host(t), host(t)
+	a.start(t, config.Config{Sections: []config.Section{&without}})
+	b.start(t, all[1])
+	pgtest.Eventually(t, nodetest.Patience, "the other one is a stranger", func() bool {
+		now, _ := a.Member()
+		return now.Strangers()[mtls.UnknownKey] > 0
+	})
+	a.start(t, all[0])
+	pgtest.Eventually(t, nodetest.Patience, "both name one leader", func() bool { return a.leader() != "" && a.leader() == b.leader() })
+	other := filepath.Join(t.TempDir(), "other.pem")
+	if _, err := mtls.CreateIdentity(other); err != nil {
+		t.Fatal(err)
+	}
+	a.section.peers.Identity.Key = other // as if the file had another key now
+	if _, err := a.Prepare(t.Context(), all[0]); err == nil || !strings.Contains(err.Error(), "restart the node") {
+		t.Errorf("another key: %v, want an error that says what to do", err)
+	}
+}
+
+// A service that was prepared and never begun lets its listener go, and one without [gossip] does nothing.
+func TestAStartThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	_ = fronts[0].Close()
+	for range 2 {
+		h := host(t)
+		if _, err := h.Prepare(t.Context(), all[0]); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+	}
+	h := host(t)
+	h.start(t, config.Config{Sections: []config.Section{new(Section)}})
+	if now, there := h.Member(); now != nil || there {
+		t.Errorf("without [gossip] it is in an overlay: %v, %t", now, there)
+	}
+	h.start(t, all[0]) // a reload cannot begin it
+	if _, there := h.Member(); there {
+		t.Error("a reload has begun an overlay")
+	}
+}

@@ -1,0 +1,124 @@
+package overlay
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/agent"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+// Nodes is what a node of the overlay knows.
+type Nodes struct {
+	AsOf        time.Time         `json:"as_of"`
+	Self        string            `json:"self"`
+	Fingerprint string            `json:"fingerprint"`
+	Address     string            `json:"address"` // by which others reach this node
+	Namespaces  []Namespace       `json:"namespaces"`
+	Neighbours  []Neighbour       `json:"neighbours"`
+	Overlay     Overlay           `json:"overlay"`
+	News        []Item            `json:"news"`
+	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
+}
+
+// Namespace is whom this node suggests in a namespace. It is null where nobody is known.
+type Namespace struct {
+	Namespace         string     `json:"namespace"`
+	Policy            string     `json:"policy"`
+	Leader            *string    `json:"leader"`
+	LeaderFingerprint *string    `json:"leader_fingerprint"`
+	LeaderProven      bool       `json:"leader_proven"` // its name is the configuration's or a neighbour's; else it is its own word
+	Reign             uint64     `json:"reign"`
+	Since             *time.Time `json:"since"`
+	Leads             bool       `json:"leads"`
+	State             string     `json:"state"`
+	BackMS            int64      `json:"back_ms,omitempty"` // for which this node still stands back
+	HeardMS           *int64     `json:"heard_ms"`
+	ValidMS           int64      `json:"valid_ms"`
+	Changes           int        `json:"changes"`
+	Electors          []string   `json:"electors"`
+}
+
+// Neighbour is a peer to which there is a connection.
+type Neighbour struct {
+	Name        string    `json:"name"`
+	Fingerprint string    `json:"fingerprint"`
+	Arcs        int       `json:"arcs"`
+	Elector     bool      `json:"elector"`
+	Since       time.Time `json:"since"`
+}
+
+// Overlay is this node's place in it.
+type Overlay struct {
+	Arcs       int  `json:"arcs"`
+	Joining    bool `json:"joining"`
+	Remembered int  `json:"remembered"`
+}
+
+// Item is a piece of news.
+type Item struct {
+	Namespace   string `json:"namespace"`
+	Topic       string `json:"topic"`
+	Subject     string `json:"subject"` // who says it
+	Fingerprint string `json:"fingerprint"`
+	Body        []byte `json:"body"`
+	AgeMS       int64  `json:"age_ms"`
+}
+
+// called returns what a node is called: by its name, or by its key if nobody knows that.
+func called(n agent.Node) string {
+	if n.Name == "" {
+		return fingerprint(n.Subject)
+	}
+	return n.Name
+}
+
+// fingerprint writes a key as conch identity show does; empty if it is not known.
+func fingerprint(s wire.Subject) string {
+	if s == (wire.Subject{}) {
+		return ""
+	}
+	return mtls.Fingerprint(s).String()
+}
+
+func nodesOf(s agent.Status, now time.Time) Nodes {
+	n := Nodes{
+		AsOf: now.UTC(), Self: s.Self.Name, Fingerprint: fingerprint(s.Self.Subject), Address: s.Self.Address,
+		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{},
+		Overlay: Overlay{Arcs: s.Overlay.Arcs, Joining: s.Overlay.Joining, Remembered: len(s.Overlay.Cache)},
+	}
+	for _, one := range s.Namespaces {
+		n.Namespaces = append(n.Namespaces, namespaceOf(one))
+	}
+	for _, p := range s.Neighbours {
+		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, p.Since.UTC()})
+	}
+	for _, i := range s.News {
+		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
+	}
+	for reason, count := range s.Counts.Refused {
+		if count > 0 {
+			n.Refused[reason] = count
+		}
+	}
+	return n
+}
+
+func namespaceOf(s agent.Namespace) Namespace {
+	n := Namespace{
+		Namespace: s.Namespace, Policy: s.Policy, LeaderProven: s.Leader.Proven, Reign: s.Reign, Leads: s.Leads, State: s.State.String(),
+		BackMS: s.Back.Milliseconds(), ValidMS: s.Valid.Milliseconds(), Changes: s.Changes, Electors: []string{},
+	}
+	if s.Leader != (agent.Node{}) {
+		name, key, since := called(s.Leader), fingerprint(s.Leader.Subject), s.Since.UTC()
+		n.Leader, n.LeaderFingerprint, n.Since = &name, &key, &since
+		if s.Heard >= 0 {
+			heard := s.Heard.Milliseconds()
+			n.HeardMS = &heard
+		}
+	}
+	for _, e := range s.Electors {
+		n.Electors = append(n.Electors, called(e))
+	}
+	return n
+}

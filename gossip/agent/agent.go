@@ -1,0 +1,92 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+var (
+	// ErrStopped means that the agent does not run, so that nobody would hear what is published.
+	ErrStopped = errors.New("the agent does not run")
+	// ErrRan means that Run was called before. An agent is one start of a node: make another one.
+	ErrRan = errors.New("the agent has run before")
+)
+
+// Agent is one node of an overlay. It is safe for concurrent use.
+type Agent struct {
+	cfg  Config
+	mail *mailbox
+
+	// The loop holds it while it takes an input; a user's call takes its place between two of them.
+	mu      sync.Mutex
+	core    *core
+	ran     bool
+	running bool
+}
+
+// New returns an agent that does not run yet. The error lists every fault of the configuration, or says that the
+// incarnation cannot be stored.
+func New(cfg Config) (*Agent, error) { return newAt(cfg, time.Now()) }
+
+func newAt(cfg Config, wall time.Time) (*Agent, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	cfg = cfg.withDefaults()
+	incarnation, err := incarnate(cfg.StateFile, wall)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{cfg: cfg, mail: newMailbox()}
+	a.core = newCore(cfg, incarnation, a.mail.put)
+	return a, nil
+}
+
+// Publish has this node say something under a topic of its own, to all nodes. What it said before under it is replaced.
+// When it returns the news is on its way to the neighbours. The body has at most wire.MostBody bytes, and is copied.
+//
+// The error is ErrStopped, gossip.ErrNamespace (no such namespace here, or no topic), gossip.ErrTopics, wire.ErrSize or
+// wire.ErrMalformed (the topic is no text).
+func (a *Agent) Publish(namespace, topic string, body []byte) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.running {
+		return ErrStopped
+	}
+	if err := a.core.publish(gossip.Publish{Namespace: namespace, Topic: topic, Body: append([]byte{}, body...)}); err != nil {
+		return fmt.Errorf("%.80q in namespace %.80q is not published: %w", topic, namespace, err)
+	}
+	return nil
+}
+
+// Withdraw says that this node cannot do a leader's work now, and why. It stands back: for two validities the first time,
+// and each further time for twice as long, up to 64 times. Who cannot work for longer calls it again, as long as its cause
+// lasts. A namespace that is not known, or has policy paper, is left alone.
+func (a *Agent) Withdraw(namespace string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.withdraw(namespace, why)
+}
+
+// Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and
+// decides only who is next: nobody pre-empts a leader that works.
+func (a *Agent) Seniority(namespace string, value uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.suggest(gossip.Seniority{Namespace: namespace, Value: value})
+}
+
+// Status returns what the agent knows now; after Run, what it knew at its end.
+func (a *Agent) Status() Status {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.core.status()
+}
+
+// Self returns the key of this node.
+func (a *Agent) Self() wire.Subject { return a.cfg.Self }

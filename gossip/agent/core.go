@@ -1,0 +1,191 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
+	spraywire "github.com/conchhq/conch/gossip/spray/wire"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport"
+)
+
+// core is an agent without its loop: both machines, and what joins them. It is not safe for concurrent use.
+type core struct {
+	cfg     Config
+	known   map[string]Peer         // by name: those of the configuration
+	named   map[wire.Subject]string // their keys
+	gossip  *gossip.Machine
+	overlay *spray.Machine
+	last    time.Duration // the newest reading of the clock
+	valid   time.Duration // the longest of a heartbeat
+	began   bool          // the loop has run,
+	active  time.Duration // and did last then
+	deaf    time.Duration // until when parcels are left out
+
+	links      map[string]*link
+	neighbours map[string]bool // as the overlay has them
+	arcs       []gossip.Peer   // as the other machine has them
+	stale      bool            // these may differ
+	pending    []spray.Input   // what an action of the overlay has brought about
+	leaving    bool            // connections end later, so that the last messages are sent
+
+	gossipLine, sprayLine transport.Line // nil while nothing is sent
+	counts                Counts
+	followed              map[string]follow // by namespace
+	tell                  func(Event)
+}
+
+func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
+	c := &core{
+		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
+		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
+		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{},
+		counts: Counts{Refused: map[string]uint64{}}, tell: tell,
+	}
+	for _, p := range cfg.Peers {
+		c.known[p.Name] = p
+		if p.Subject != (wire.Subject{}) {
+			c.named[p.Subject] = p.Name
+		}
+	}
+	for _, g := range c.gossip.Snapshot() {
+		c.valid = max(c.valid, g.Valid)
+	}
+	for _, e := range cfg.electors() {
+		c.at(c.named[e]).elector = true
+	}
+	return c
+}
+
+// now reads the clock. It never goes back, whatever Config.Clock does.
+func (c *core) now() time.Duration {
+	c.last = max(c.last, c.cfg.Clock())
+	return c.last
+}
+
+// suggest feeds the machine that suggests.
+func (c *core) suggest(in gossip.Input) {
+	for _, a := range c.gossip.Step(c.now(), in) {
+		c.perform(a)
+	}
+}
+
+// feed feeds the machine that connects, and tells the other one what has come of it.
+func (c *core) feed(in spray.Input) {
+	c.pending = append(c.pending, in)
+	for len(c.pending) > 0 {
+		next := c.pending[0]
+		c.pending = c.pending[1:]
+		for _, a := range c.overlay.Step(next) {
+			c.arrange(a)
+		}
+	}
+}
+
+// awake notes that the loop runs. If it stood still for longer than a heartbeat counts, what waited meanwhile cannot be
+// dated: it would look new, and be told to others as new. So for a round nothing is read, which also empties what waits in
+// the transport, and exchanges bring what is missed.
+func (c *core) awake() {
+	now := c.now()
+	if c.began && now-c.active > c.valid {
+		c.deaf = now + c.cfg.Round
+	}
+	c.began, c.active = true, now
+}
+
+// heard takes bytes of the line "gossip".
+func (c *core) heard(e transport.Envelope) {
+	c.counts.received(e)
+	if c.now() < c.deaf {
+		c.counts.Undated++
+		return
+	}
+	p, err := wire.Decode(e.Body)
+	if err != nil {
+		c.suggest(gossip.Faulty{From: e.From, Why: err})
+		return
+	}
+	c.suggest(gossip.Received{From: e.From, Parcel: p})
+}
+
+// met takes bytes of the line "spray".
+func (c *core) met(e transport.Envelope) {
+	c.counts.received(e)
+	m, err := spraywire.Decode(e.Body)
+	if err != nil {
+		c.counts.Refused[overlayReason(err)]++
+		c.tell(Refused{From: e.From, Subject: c.node(c.subjectOf(e.From)), Why: err})
+		return
+	}
+	if l := c.links[e.From]; l != nil && l.elector && l.up && l.overlay == unused {
+		l.overlay = told // its overlay has asked for the connection that the electors have
+		c.feed(spray.Up{Peer: e.From})
+	}
+	c.feed(spray.Received{From: e.From, Message: m})
+	c.tellArcs()
+}
+
+// changed takes what has become of connections.
+func (c *core) changed() {
+	for _, l := range c.cfg.Transport.Links() {
+		c.linked(l)
+	}
+	c.tellArcs()
+}
+
+// tick lets a quarter of a round pass.
+func (c *core) tick() { c.suggest(gossip.Tick{}) }
+
+// turn lets a second pass for the overlay.
+func (c *core) turn() {
+	c.feed(spray.Tick{})
+	c.keepElectors()
+	c.tellArcs()
+}
+
+// publish says something, and returns why it was not said.
+func (c *core) publish(in gossip.Publish) (err error) {
+	for _, a := range c.gossip.Step(c.now(), in) {
+		if r, is := a.(gossip.Refused); is && r.From == "" {
+			err = r.Why
+			continue
+		}
+		c.perform(a)
+	}
+	return err
+}
+
+// withdraw has this node stand back. The rounds of policy paper have no such word.
+func (c *core) withdraw(namespace string, why error) {
+	if why == nil {
+		why = errNoReason
+	}
+	for _, n := range c.cfg.Namespaces {
+		if n.Name == namespace && n.Policy != gossip.Paper {
+			c.suggest(gossip.Withdraw{Namespace: namespace, Why: why.Error()})
+		}
+	}
+}
+
+// retire has this node say that it does not lead any more, and will not.
+func (c *core) retire() {
+	for _, n := range c.cfg.Namespaces {
+		c.withdraw(n.Name, ErrStopped)
+	}
+}
+
+// leave says goodbye. The connections are still there.
+func (c *core) leave() {
+	c.leaving = true
+	c.feed(spray.Leave{})
+}
+
+// part ends all connections.
+func (c *core) part() {
+	for name := range c.links {
+		c.cfg.Transport.Disconnect(name)
+	}
+	clear(c.links)
+	clear(c.neighbours)
+}

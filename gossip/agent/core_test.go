@@ -1,0 +1,272 @@
+package agent
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
+	spraywire "github.com/conchhq/conch/gossip/spray/wire"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport"
+)
+
+// desk is a core whose transport is played by the test.
+type desk struct {
+	t    *testing.T
+	core *core
+	now  time.Duration
+	done []string // what the transport was asked, and was sent
+	said []Event
+}
+
+type fakeRoamer struct {
+	transport.Roamer
+
+	desk *desk
+}
+
+func (f fakeRoamer) Self() string { return "a" }
+
+func (f fakeRoamer) Connect(name, address string) {
+	f.desk.done = append(f.desk.done, "connect "+name+" at "+address)
+}
+
+func (f fakeRoamer) Disconnect(name string) { f.desk.done = append(f.desk.done, "disconnect "+name) }
+
+// fakeLine notes the overlay's messages.
+type fakeLine struct {
+	transport.Line
+
+	desk *desk
+}
+
+func (f fakeLine) Send(to string, body []byte) error {
+	if m, err := spraywire.Decode(body); err == nil {
+		f.desk.done = append(f.desk.done, fmt.Sprintf("%s: %s", to, strings.TrimPrefix(fmt.Sprintf("%T", m), "spray.")))
+	}
+	return nil
+}
+
+type silent struct{ fakeLine }
+
+func (silent) Send(string, []byte) error { return nil }
+
+func key(name string) gossip.Pinned {
+	seed := sha256.Sum256([]byte(name))
+	p, _ := gossip.NewPinned(ed25519.NewKeyFromSeed(seed[:]))
+	return p
+}
+
+// newDesk returns node a. It knows b at an address, and b is an elector beside a if there are any.
+func newDesk(t *testing.T, electors bool) *desk {
+	d := &desk{t: t, now: time.Hour}
+	cfg := Config{
+		Transport: fakeRoamer{desk: d}, Address: "at-a", Self: key("a").Subject(), Scheme: key("a"), Contacts: []string{},
+		Peers: []Peer{{Name: "b", Address: "at-b", Subject: key("b").Subject()}}, Namespaces: []gossip.Namespace{{Name: "site"}},
+		Clock: func() time.Duration { return d.now },
+	}
+	if electors {
+		cfg.Namespaces[0].Electors = []wire.Subject{cfg.Self, cfg.Peers[0].Subject}
+	}
+	if err := cfg.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	d.core = newCore(cfg.withDefaults(), 1, func(e Event) { d.said = append(d.said, e) })
+	d.core.gossipLine, d.core.sprayLine = silent{fakeLine{desk: d}}, fakeLine{desk: d}
+	return d
+}
+
+func (d *desk) link(name string, up bool) {
+	l := transport.Link{Peer: name, Up: up}
+	if up {
+		l.Key = key(name).Subject()
+	}
+	d.core.linked(l)
+	d.core.tellArcs()
+}
+
+func (d *desk) hears(from string, m spray.Message) {
+	d.t.Helper()
+	body, err := spraywire.Encode(m)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.core.met(transport.Envelope{From: from, Body: body})
+}
+
+// company gives the overlay as many neighbours as it wants, so that it needs nobody else.
+func (d *desk) company() {
+	for i := range 5 {
+		name := fmt.Sprint("p", i)
+		d.link(name, true)
+		d.hears(name, spray.Hello{Address: "at-" + name, Incarnation: 5, Holds: true})
+	}
+	d.done = nil
+}
+
+// want compares what was asked and sent since the last call.
+func (d *desk) want(when string, want ...string) {
+	d.t.Helper()
+	if got := d.done; !slices.Equal(got, want) {
+		d.t.Errorf("%s:\n got %q\nwant %q", when, got, want)
+	}
+	d.done = nil
+}
+
+func (d *desk) arcs() (names []string) {
+	for _, p := range d.core.arcs {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// Electors keep a connection to each other. The overlay of one of them asks for it, and ends its use, and the connection
+// stays.
+func TestElectorsShareAConnectionWithTheOverlay(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.company()
+	d.core.keepElectors()
+	d.want("at the start", "connect b at at-b")
+	d.core.keepElectors()
+	d.want("while it is dialled")
+	d.link("b", true)
+	d.want("it is up, and the overlay did not ask for it")
+	if d.arcs()[0] != "b" {
+		t.Errorf("statements travel to %v", d.arcs())
+	}
+	d.core.connect(spray.Peer{Name: "b", Address: "elsewhere"})
+	d.core.feed(spray.Tick{})
+	d.want("the overlay asks for what is there", "b: Hello")
+	d.hears("b", spray.Hello{Address: "at-b", Incarnation: 5})
+	for range 5 {
+		d.core.turn()
+	}
+	if d.core.links["b"].overlay != unused {
+		t.Fatal("nobody's overlay needs the connection, and it is not given up")
+	}
+	d.want("the overlay has given it up")
+	if d.arcs()[0] != "b" {
+		t.Errorf("statements travel to %v", d.arcs())
+	}
+	d.hears("b", spray.Hello{Address: "at-b", Incarnation: 5, Holds: true})
+	d.want("the overlay of the other elector begins to use it", "b: Hello")
+	if n := d.core.overlay.Neighbours(); n[0] != "b" {
+		t.Errorf("the overlay has the neighbours %v", n)
+	}
+	if n := d.core.counts.Refused["overlay-unconnected"]; n != 0 {
+		t.Errorf("%d of its messages were refused", n)
+	}
+	d.hears("b", spray.Goodbye{})
+	d.want("it leaves the overlay")
+	if d.arcs()[0] != "b" {
+		t.Errorf("the electors' connection went with a goodbye of the overlay: %v", d.arcs())
+	}
+}
+
+// An elector that is gone is dialled again, after pauses that grow to a few seconds.
+func TestElectorsAreDialledAgain(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.core.keepElectors()
+	d.want("at the start", "connect b at at-b")
+	var turns []int
+	for i := range 30 {
+		d.link("b", false)
+		d.core.turn()
+		for ; len(d.done) == 0; i++ {
+			turns = append(turns, 0)
+			d.core.turn()
+		}
+		d.done = nil
+		turns = append(turns, 1)
+		if len(turns) > 30 {
+			break
+		}
+	}
+	text := strings.NewReplacer("[", "", "]", "", " ", "").Replace(fmt.Sprint(turns))
+	if !strings.HasPrefix(text, "101000100001") || strings.Contains(text, "000000") {
+		t.Errorf("dials (1) and turns without one (0): %s", text)
+	}
+	d.link("b", true)
+	d.link("b", false)
+	d.done = nil
+	d.core.turn()
+	d.want("the turn after one that was up", "connect b at at-b")
+}
+
+// Of any other peer the overlay is told everything, and its Disconnect ends the connection.
+func TestTheOverlayOwnsItsConnections(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.company()
+	d.link("c", true)
+	d.want("c has connected", "c: Hello")
+	if d.arcs()[0] != "c" {
+		t.Errorf("statements travel to %v", d.arcs())
+	}
+	d.hears("c", spray.Hello{Address: "at-c", Incarnation: 5})
+	for range 3 {
+		d.core.turn()
+	}
+	d.want("nobody needs it", "disconnect c")
+	if d.arcs()[0] == "c" || d.core.links["c"] != nil {
+		t.Errorf("statements travel to %v, links are %v", d.arcs(), d.core.links)
+	}
+	d.hears("c", spray.Subscribe{Number: 1})
+	if n := d.core.counts.Refused["overlay-unconnected"]; n != 1 {
+		t.Errorf("a message that was under way is refused %d times", n)
+	}
+	d.core.connect(spray.Peer{Name: "b", Address: "somewhere"})
+	d.core.connect(spray.Peer{Name: "d", Address: "at-d"})
+	d.want("it is dialled where the configuration has it, or where it is said to be", "connect b at at-b", "connect d at at-d")
+	d.link("d", false)
+	d.link("d", false)
+	if d.core.links["d"] != nil {
+		t.Error("a peer that could not be reached is remembered for ever")
+	}
+}
+
+// The name of a subject is the configuration's; else what its connection has proven; else its own word, unless that is
+// known to be another's name.
+func TestNames(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.link("c", true)
+	for i, host := range []string{"d@at-d", "b@at-x", "a", "c", ""} {
+		k := key(fmt.Sprint("stranger ", i))
+		said := wire.Said{Statement: wire.Statement{
+			Subject: k.Subject(), Incarnation: 1, Sequence: 1, Namespace: "site", Body: wire.Heartbeat{Stands: true, Reign: uint64(i), Host: host}.Body(),
+		}}
+		said.Signature = k.Sign(said.Signed())
+		body, err := wire.Encode(wire.Parcel{Said: []wire.Said{said}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.core.heard(transport.Envelope{From: "c", Body: body})
+		want := Node{Subject: k.Subject()}
+		if i == 0 {
+			want.Name, want.Address = "d", "at-d"
+		}
+		if got := d.core.node(k.Subject()); got.Name != want.Name || got.Proven || i == 0 && got != want {
+			t.Errorf("who says %q is taken for %+v", host, got)
+		}
+	}
+	for name, want := range map[string]Node{
+		"a": {Name: "a", Proven: true}, "b": {Name: "b", Proven: true, Address: "at-b"}, "c": {Name: "c", Proven: true}, "nobody": {},
+	} {
+		want.Subject = key(name).Subject()
+		if got := d.core.node(want.Subject); got != want {
+			t.Errorf("%s is %+v", name, got)
+		}
+	}
+	if text := (Node{}).String() + " " + (Node{Subject: wire.Subject{1}}).String(); text != "nobody 01000000" {
+		t.Errorf("got %q", text)
+	}
+}

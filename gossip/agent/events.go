@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// Event is what an agent tells: one of the types below.
+type Event interface{ event() }
+
+type (
+	// Leader says that the suggested leader of a namespace is another one, or leads in another reign. It is a hint: other
+	// nodes may have another one for a while. The newest one of each namespace is told however slow its reader is.
+	Leader struct {
+		Namespace string
+		Leader    Node // zero: nobody is known
+		Reign     uint64
+		Self      bool          // it is this node
+		Before    Node          // who it was until now; the same one if its reign alone is another
+		Lasted    time.Duration // for how long that one has been it
+	}
+	// News is what another subject has said. Each statement is told once at most.
+	News struct {
+		Namespace, Topic string
+		Subject          Node
+		Body             []byte
+		Age              time.Duration // when it came, by the rounds that relays have counted
+	}
+	// SteppedDown says that this node no longer leads, since it does not hear or is not heard, or was withdrawn, and for how
+	// long it stands back.
+	SteppedDown struct {
+		Namespace string
+		Reign     uint64
+		Why       error
+		For       time.Duration
+	}
+	// Refused says that something of a peer was left out.
+	Refused struct {
+		From    string // the peer that has sent it
+		Subject Node   // whose statement it was; zero: no single one's
+		Why     error
+	}
+	// Twin says that two hosts have one key. One of them is not heard.
+	Twin struct {
+		Subject Node
+		Hosts   [2]string // as they call themselves
+	}
+	// Missed says that so many events were left out here, since Tell did not return.
+	Missed struct{ Events int }
+)
+
+func (Leader) event()      {}
+func (News) event()        {}
+func (SteppedDown) event() {}
+func (Refused) event()     {}
+func (Twin) event()        {}
+func (Missed) event()      {}
+
+// Node is another node, or this one.
+type Node struct {
+	Subject wire.Subject // its key
+	// Name is what the configuration calls the node or, if Proven is false, what it says itself: then it is a word, and
+	// nothing is proven by it. It is empty if neither is known.
+	Name    string
+	Proven  bool
+	Address string // where the configuration has it, or where it says that it listens
+}
+
+// String returns the name, or the first bytes of the key.
+func (n Node) String() string {
+	switch {
+	case n == Node{}:
+		return "nobody"
+	case n.Name == "":
+		return n.Subject.String()
+	}
+	return n.Name
+}

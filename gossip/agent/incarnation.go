@@ -1,0 +1,82 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// An incarnation is a number of starts, or the milliseconds since 1970 if these are more, and chance: two hosts with
+// one key, or a restored disk, do not draw the same.
+const chanceBits = 20
+
+// incarnate returns the incarnation of this start: above those of all starts before that the file knows of. It is stored
+// before it is used. Without a file it is above those of all starts by the same wall clock.
+func incarnate(file string, wall time.Time) (uint64, error) {
+	start := uint64(max(wall.UnixMilli(), 1))
+	if file != "" {
+		last, err := readIncarnation(file)
+		if err != nil {
+			return 0, err
+		}
+		start = max(start, last>>chanceBits+1)
+	}
+	if start >= 1<<(64-chanceBits)-1 {
+		return 0, fmt.Errorf("gossip/agent: %s has a number that leaves no room for another start: remove it, and the clock makes the next one", file)
+	}
+	next := start<<chanceBits | draw()>>(64-chanceBits)
+	if file != "" {
+		if err := writeIncarnation(file, next); err != nil {
+			return 0, fmt.Errorf("gossip/agent: the incarnation cannot be stored: %w", err)
+		}
+	}
+	return next, nil
+}
+
+// readIncarnation returns 0 if there is no file.
+func readIncarnation(file string) (uint64, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("gossip/agent: the incarnation cannot be read: %w", err)
+	}
+	last, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("gossip/agent: %s is damaged: it has one number, of this node's last start. Remove it, and the clock makes the next one", file)
+	}
+	return last, nil
+}
+
+// writeIncarnation replaces the file, whole or not at all.
+func writeIncarnation(file string, incarnation uint64) (err error) {
+	folder := filepath.Dir(file)
+	draft, err := os.CreateTemp(folder, ".incarnation-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(draft.Name())
+		}
+	}()
+	_, err = fmt.Fprintln(draft, incarnation)
+	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(draft.Name(), file); err != nil {
+		return err
+	}
+	f, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	_ = f.Sync() // some file systems refuse it, and have stored the name all the same
+	return f.Close()
+}

@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
+	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport"
+)
+
+// link is the connection with a peer, or what is to become one. The overlay and the electors share it: it is there as
+// long as one of them needs it.
+type link struct {
+	up       bool
+	dialling bool         // the transport was asked, and has not answered
+	key      wire.Subject // that the peer has proven
+	since    time.Duration
+	overlay  use
+	elector  bool // it is kept up whatever the overlay does
+	pause    int  // ticks of the overlay between two dials of an elector
+	wait     int  // ticks until the next one
+}
+
+// use is what the overlay knows of a connection.
+type use uint8
+
+const (
+	unused use = iota // nothing
+	asked             // it waits for Up or Down
+	told              // it is up
+)
+
+// mostPause is the longest pause between two dials of an elector, in ticks of the overlay.
+const mostPause = 4
+
+func (c *core) at(name string) *link {
+	l := c.links[name]
+	if l == nil {
+		l = &link{}
+		c.links[name] = l
+	}
+	return l
+}
+
+// linked takes what has become of a connection.
+func (c *core) linked(in transport.Link) {
+	l := c.at(in.Peer)
+	if !in.Up {
+		l.up, l.dialling = false, false
+		if l.overlay != unused {
+			l.overlay = unused
+			c.feed(spray.Down{Peer: in.Peer})
+		}
+		if l.elector {
+			l.wait, l.pause = l.pause+1, min(2*l.pause+1, mostPause)
+			c.stale = true
+		} else if l.overlay == unused && c.links[in.Peer] == l {
+			delete(c.links, in.Peer)
+		}
+		return
+	}
+	if !l.up {
+		l.since = c.now()
+	}
+	l.up, l.dialling, l.key, l.pause, c.stale = true, false, in.Key, 0, true
+	// The connection between two electors is the overlay's only if one of the two overlays asks for it. The other one
+	// learns that from its first message.
+	if l.overlay != told && (!l.elector || l.overlay == asked) {
+		l.overlay = told
+		c.feed(spray.Up{Peer: in.Peer})
+	}
+}
+
+// connect is the overlay's wish for a connection.
+func (c *core) connect(p spray.Peer) {
+	l := c.at(p.Name)
+	l.overlay = asked
+	switch {
+	case l.up:
+		l.overlay = told
+		c.pending = append(c.pending, spray.Up{Peer: p.Name})
+	case !l.dialling:
+		c.dial(p.Name, p.Address)
+	}
+}
+
+// disconnect says that the overlay does not need a connection any more. The electors may.
+func (c *core) disconnect(name string) {
+	l := c.at(name)
+	l.overlay = unused
+	if !l.elector {
+		delete(c.links, name)
+		c.cfg.Transport.Disconnect(name)
+	}
+}
+
+// dial asks the transport for a connection. Where a node listens is the configuration's to say, if it does; what others
+// say of that is a guess, which the transport checks.
+func (c *core) dial(name, address string) {
+	c.at(name).dialling = true
+	if p, is := c.known[name]; is && p.Address != "" {
+		address = p.Address
+	}
+	c.cfg.Transport.Connect(name, address)
+}
+
+// keepElectors dials those electors to which there is no connection.
+func (c *core) keepElectors() {
+	for _, name := range slices.Sorted(maps.Keys(c.links)) {
+		l := c.links[name]
+		if !l.elector || l.up || l.dialling {
+			continue
+		}
+		if l.wait--; l.wait <= 0 {
+			c.dial(name, "")
+		}
+	}
+}
+
+// tellArcs tells the other machine which connections it has, if these are others than before.
+func (c *core) tellArcs() {
+	if !c.stale {
+		return
+	}
+	c.stale = false
+	var all []gossip.Peer
+	for _, name := range slices.Sorted(maps.Keys(c.links)) {
+		if l := c.links[name]; c.carries(name, l) {
+			all = append(all, gossip.Peer{Name: name, Subject: c.subjectOf(name)})
+		}
+	}
+	if !slices.Equal(all, c.arcs) {
+		c.arcs = all
+		c.suggest(gossip.Arcs{Peers: slices.Clone(all)})
+	}
+}
+
+// carries reports whether statements travel over a connection.
+func (c *core) carries(name string, l *link) bool { return l.up && (l.elector || c.neighbours[name]) }
+
+// subjectOf returns the key of a peer: what it has proven or, where a transport proves names alone, what the
+// configuration says of that name.
+func (c *core) subjectOf(name string) wire.Subject {
+	if l := c.links[name]; l != nil && l.key != (wire.Subject{}) {
+		return l.key
+	}
+	return c.known[name].Subject
+}

@@ -1,0 +1,134 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/transport"
+)
+
+// The lines of a transport that an agent opens.
+const (
+	LineGossip = "gossip" // statements
+	LineSpray  = "spray"  // who is connected with whom
+)
+
+// second is the time between two ticks of the overlay, but for the jitter.
+const second = time.Second
+
+// Run joins the overlay and takes part until ctx ends. Then it says that it does not lead any more, says goodbye, and ends
+// its connections, which takes two rounds; it returns nil. It may be called once. Another error says that it could not
+// begin. The transport is the caller's to close.
+func (a *Agent) Run(ctx context.Context) error {
+	statements, err := a.cfg.Transport.Open(LineGossip)
+	if err != nil {
+		return fmt.Errorf("gossip/agent: the line %q: %w", LineGossip, err)
+	}
+	defer statements.Close()
+	views, err := a.cfg.Transport.Open(LineSpray)
+	if err != nil {
+		return fmt.Errorf("gossip/agent: the line %q: %w", LineSpray, err)
+	}
+	defer views.Close()
+	if err := a.start(statements, views); err != nil {
+		return err
+	}
+	defer a.stop()
+	var teller sync.WaitGroup
+	done := make(chan struct{})
+	defer teller.Wait()
+	defer close(done)
+	teller.Go(func() { a.mail.tellAll(a.cfg.Tell, done) })
+	a.loop(ctx)
+	a.farewell()
+	return nil
+}
+
+func (a *Agent) start(statements, views transport.Line) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ran {
+		return fmt.Errorf("gossip/agent: %w", ErrRan)
+	}
+	a.ran, a.running = true, true
+	a.core.gossipLine, a.core.sprayLine = statements, views
+	a.core.keepElectors()
+	return nil
+}
+
+func (a *Agent) stop() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running = false
+	a.core.counts.Dropped = a.core.counted().Dropped
+	a.core.gossipLine, a.core.sprayLine = nil, nil
+}
+
+// do feeds the core. Connections come before whatever else happens: a message may be of one that has just come up.
+func (a *Agent) do(f func(c *core)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.awake()
+	a.core.changed()
+	f(a.core)
+}
+
+// loop feeds the machines, one input at a time. Time passes after the messages that wait to be read: what they say may be
+// what a machine would miss.
+func (a *Agent) loop(ctx context.Context) {
+	statements, views := a.core.gossipLine.Inbox(), a.core.sprayLine.Inbox()
+	tick, turn := time.NewTimer(0), time.NewTimer(0)
+	defer tick.Stop()
+	defer turn.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.cfg.Transport.Changed():
+			a.do(func(*core) {})
+		case e := <-statements:
+			a.do(func(c *core) { c.heard(e) })
+		case e := <-views:
+			a.do(func(c *core) { c.met(e) })
+		case <-tick.C:
+			a.catchUp(statements, views)
+			a.do((*core).tick)
+			tick.Reset(jittered(a.cfg.Round / 4))
+		case <-turn.C:
+			a.catchUp(statements, views)
+			a.do((*core).turn)
+			turn.Reset(jittered(second))
+		}
+	}
+}
+
+// catchUp reads what waits, for a round at most: somebody who floods does not stop the time.
+func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
+	for began := time.Now(); time.Since(began) < a.cfg.Round; {
+		select {
+		case e := <-statements:
+			a.do(func(c *core) { c.heard(e) })
+		case e := <-views:
+			a.do(func(c *core) { c.met(e) })
+		default:
+			return
+		}
+	}
+}
+
+// farewell leaves in order. Each step has a round to be heard of before the next one: who hears the goodbye first ends the
+// connection, and would not hear the rest.
+func (a *Agent) farewell() {
+	for _, step := range []func(*core){(*core).retire, (*core).leave} {
+		a.do(step)
+		_ = pause.For(context.Background(), a.cfg.Round)
+	}
+	a.do((*core).part)
+}
+
+// errNoReason is told where a user withdraws its node and does not say why.
+var errNoReason = errors.New("no reason is given")
