@@ -109,9 +109,9 @@ func (m *Machine) listen(s *seat) {
 	m.become(s, Listening)
 }
 
-// stepDown has a leader, or one who could be, stand back.
+// stepDown has a leader, or one who could be, stand back. The votes of policy paper have no word for that.
 func (m *Machine) stepDown(s *seat, why error) {
-	if s.state == Bystander || m.broken(StepDown) {
+	if s.state == Bystander || s.paper != nil || m.broken(StepDown) {
 		return
 	}
 	if s.state == Leading && m.now-s.said.Since > 1<<mostBacks*s.valid {

@@ -111,6 +111,11 @@ func (s *story) tell(words []string) (done []string) {
 		return s.step(Publish{Namespace: "site", Topic: words[1], Body: []byte(strings.Join(words[2:], " "))})
 	case "status":
 		return s.status()
+	case "tick":
+		s.now += 25 * time.Millisecond
+		return s.step(Tick{})
+	case "faulty": // a peer has sent what nobody can read
+		return s.step(Faulty{From: words[1], Why: wire.ErrMalformed})
 	case "open": // a peer begins an exchange, and knows nothing
 		return s.step(Received{From: words[1], Parcel: wire.Parcel{Opening: true}})
 	}

@@ -34,15 +34,18 @@ type contract struct {
 	unsent       []errand         // for the ledger, in order
 	sending      bool             // errands before those are being done
 	waits        string           // why what was handed over is in no block, as the last review has it
-	lost         int              // entries that no transaction carried then
+	lost         spell            // no transaction carries some entries
+	blind        spell            // reviews fail
 	refused      string           // why the ledger does not take what is handed to it
 	writing      int              // changes that are not stored yet
 	lacks        lacks
 	fetchAt      time.Duration // when it is looked again what is lacked
 	despairAt    time.Duration // when the ledger is asked again about what is asked for in vain
 	despairPause time.Duration
-	forgone      bool       // attempts were given up
-	shares       []*sharing // contents that perhaps nobody else has
+	forgone      bool         // attempts were given up, or are about to be
+	doubting     bool         // the ledger is being asked which attempts can be given up
+	doubted      book.Missing // the last one that it was asked about
+	shares       []*sharing   // contents that perhaps nobody else has
 	requests     uint64
 	heard        map[ledger.Account]Heard // nil before the first message
 	pace         pace

@@ -77,30 +77,46 @@ func (c *contract) handIn(tx ledger.Sent) {
 
 // review asks the ledger what has become of entries, once: the coordinator asks again.
 func (c *contract) review(r coordinator.Review) {
-	in, waits := c.look(r)
+	in, waits, err := c.look(r)
 	c.n.post(func() {
-		if len(in.Lost) > c.lost {
-			c.n.cfg.Log.Warn("what was submitted was given up, and is submitted again while its grants last", "contract", c.address(), "entries", len(in.Lost), "error", waits)
-		}
-		c.waits, c.lost = waits, len(in.Lost)
+		c.waits = waits
+		c.report(len(in.Lost), waits, err)
 		c.toCoordinator(in)
 	})
 }
 
+// report has the log say when reviews begin to fail, and when the first entries are given up; not for each review.
+func (c *contract) report(lost int, waits string, err error) {
+	now, log := c.n.now(), c.n.cfg.Log.With("contract", c.address())
+	if err != nil { // what was lost before may be lost still
+		if c.blind.meets(now) {
+			log.Warn("it is not known what has become of what was submitted", "error", err)
+		}
+		return
+	}
+	if lasted, times := c.blind.ends(now); times > 0 {
+		log.Info("it is known again what has become of what was submitted", "after", lasted, "failed", times)
+	}
+	if lost == 0 {
+		c.lost.ends(now)
+	} else if c.lost.meets(now) {
+		log.Warn("what was submitted was given up, and is submitted again while its grants last", "entries", lost, "error", waits)
+	}
+}
+
 // look returns what a review finds, and why entries wait.
-func (c *contract) look(r coordinator.Review) (in coordinator.Reviewed, waits string) {
+func (c *contract) look(r coordinator.Review) (in coordinator.Reviewed, waits string, err error) {
 	reviewer, can := c.set.Ledger.(Reviewer)
 	if !can {
-		return in, ""
+		return in, "", nil
 	}
 	ctx, cancel := context.WithTimeout(c.n.ctx, reviewPatience)
 	defer cancel()
 	lost, waits, err := reviewer.Review(ctx, r.Awaited)
 	if err != nil {
-		c.n.cfg.Log.Warn("it is not known what has become of what was submitted", "contract", c.address(), "error", err)
-		return coordinator.Reviewed{Failed: true}, "nobody knows: " + err.Error()
+		return coordinator.Reviewed{Failed: true}, "nobody knows: " + err.Error(), err
 	}
-	return coordinator.Reviewed{Lost: lost}, waits
+	return coordinator.Reviewed{Lost: lost}, waits, nil
 }
 
 // together joins transactions of entries, of the same sender, that follow each other. The order of the entries stays: a

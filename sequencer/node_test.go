@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,7 @@ type group struct {
 	told       func(sequencer.Told)
 
 	forgetAfter time.Duration
+	log         *slog.Logger
 }
 
 type organisation struct {
@@ -87,7 +89,7 @@ func (o *organisation) start() {
 	}
 	node, err := sequencer.New(sequencer.Config{
 		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
-		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told,
+		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told, Log: o.log,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: chain, NudgeAfter: 100 * time.Millisecond,
 			ForgetAfter: o.forgetAfter,

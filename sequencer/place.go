@@ -26,6 +26,7 @@ type place struct {
 	opening bool
 	number  uint64 // of the last request of its coordinator
 	nudges  uint64 // empty transactions that were sent for it
+	alone   spell  // intents are told as done that perhaps nobody else has
 	last    Status // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried

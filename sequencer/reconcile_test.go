@@ -2,8 +2,10 @@ package sequencer
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -100,5 +102,202 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 				t.Errorf("the states are %v, want %v gone: %t", b.States(), id, c.gone)
 			}
 		})
+	}
+}
+
+// registry is a ledger in which attempts have left states, and which notes how large each question is.
+type registry struct {
+	Ledger
+
+	mu      sync.Mutex
+	unspent map[ledger.StateID]bool
+	asked   []int
+	fails   int // which question has no answer; 0: none
+}
+
+func (r *registry) Final(_ context.Context, _ []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.asked = append(r.asked, len(states)); len(r.asked) == r.fails {
+		return ledger.Final{}, errors.New("the endpoint is away")
+	}
+	return ledger.Final{View: asOf{number: 9, unspent: r.unspent}}, nil
+}
+
+// absentee is a member that was away while attempts landed, the ledger's block 9 of which is final.
+type absentee struct {
+	*contract
+
+	t       *testing.T
+	chain   *registry
+	attempt []wire.Whole
+}
+
+func newAway(t *testing.T, count int) *absentee {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	declared := ledger.Contract{
+		Chain: 1, Address: "k", Members: []ledger.Account{"alice"}, Committee: []ledger.Account{"alice"}, Needed: 1, Range: 10, Depth: 3, Life: 6, Domain: "d",
+	}
+	b, err := book.New(book.Config{Contract: declared, Scheme: ledgertest.Fake{}, Rules: labelled{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &absentee{t: t, chain: &registry{unspent: map[ledger.StateID]bool{}}}
+	a.contract = &contract{
+		n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 9), writes: make(chan write, 1000), outages: newOutages()},
+		set:  &Contract{Declared: declared, Ledger: a.chain},
+		book: b, ctx: ctx,
+	}
+	in := ledger.Block{Number: 1}
+	for i := range count {
+		secret := domain.Secret{Data: []byte("money")}
+		w := wire.Whole{Attempt: ledger.Attempt{
+			Intent: ledger.Intent{Owner: "alice", Sequence: ledger.Sequence{Counter: uint64(i + 1)}}, Payload: domain.PayloadHash([]byte("p")),
+			Outputs: []ledger.Hash{secret.Commitment()},
+		}, Payload: []byte("p"), Outputs: []domain.Secret{secret}}
+		if i == 1 {
+			w.Attempt.Inputs = []ledger.StateID{a.state(0)}
+		}
+		a.attempt = append(a.attempt, w)
+		in.Facts = append(in.Facts, ledger.Fact{Intent: w.Attempt.Intent, Payload: w.Attempt.Payload, Assembled: a.named(i)})
+	}
+	for ; in.Number <= 9; in = (ledger.Block{Number: in.Number + 1}) {
+		if err := b.Block(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return a
+}
+
+func (a *absentee) named(i int) ledger.Hash {
+	return ledgertest.Fake{}.Assembled(a.set.Declared, a.attempt[i].Attempt)
+}
+
+func (a *absentee) state(i int) ledger.StateID { return ledgertest.Fake{}.State(a.named(i), 0) }
+
+// round asks the ledger as fetch does, and does what comes of it. Meanwhile is done before the first answer.
+func (a *absentee) round(meanwhile func()) {
+	a.t.Helper()
+	missing := a.book.Missing()
+	a.reconcile(a.book.States(), missing)
+	a.reconcile(a.book.States(), missing) // the next round begins before the end of this one
+	meanwhile()
+	a.settle()
+}
+
+// settle does what comes of questions.
+func (a *absentee) settle() {
+	a.t.Helper()
+	for a.n.group.Wait(); len(a.n.tasks) > 0; a.n.group.Wait() {
+		(<-a.n.tasks)()
+	}
+	if a.doubting {
+		a.t.Fatal("it is done and goes on")
+	}
+}
+
+// Q14: whatever nobody has any more, and nobody needs, is given up in one round, however much it is, in questions of a
+// bounded size. Ten thousand attempts at eight a round, of a minute each, were not given up in a day.
+func TestAllThatIsLostIsGivenUp(t *testing.T) {
+	t.Parallel()
+	const count = 100
+	a := newAway(t, count)
+	a.round(func() {})
+	if left := len(a.book.Missing()); left > 0 {
+		t.Errorf("%d of %d are missing still", left, count)
+	}
+	total := 0
+	for _, size := range a.chain.asked {
+		if total += size; size > mostRead {
+			t.Errorf("a question is about %d states, want %d at most", size, mostRead)
+		}
+	}
+	if total != count*wire.MostStates {
+		t.Errorf("the questions were about %d states, want each once: %d", total, count*wire.MostStates)
+	}
+}
+
+// A question without an answer ends a round, and the next one goes on with the rest.
+func TestAnEndpointThatFailsEndsARound(t *testing.T) {
+	t.Parallel()
+	const count = 30
+	a := newAway(t, count)
+	a.chain.fails = 2
+	if a.round(func() {}); len(a.book.Missing()) != count-mostRead/wire.MostStates {
+		t.Errorf("%d of %d are missing after one answer", len(a.book.Missing()), count)
+	}
+	if a.round(func() {}); len(a.book.Missing()) > 0 {
+		t.Errorf("%d are missing after the next round", len(a.book.Missing()))
+	}
+}
+
+// What somebody needs hides nothing: it has its turn, and then others have theirs. A round in which nothing is given up ends
+// with its first question.
+func TestWhatIsNeededHidesNothing(t *testing.T) {
+	t.Parallel()
+	const count, needed = 30, 20
+	a := newAway(t, count)
+	missing := a.book.Missing()
+	for _, m := range missing[:needed] { // those whose turn comes first
+		a.chain.unspent[ledgertest.Fake{}.State(m.Assembled, 0)] = true
+	}
+	for round := 1; len(a.book.Missing()) > needed; round++ {
+		before := len(a.chain.asked)
+		if a.round(func() {}); len(a.chain.asked) != before+1 && round <= 2 {
+			t.Errorf("round %d has %d questions, and gives nothing up", round, len(a.chain.asked)-before)
+		}
+		if round == 10 {
+			t.Fatalf("%d are missing, want those %d alone that are needed", len(a.book.Missing()), needed)
+		}
+	}
+	for _, m := range missing[:needed] {
+		if !slices.Contains(a.book.Missing(), m) {
+			t.Fatalf("%v was given up, and has a state", m)
+		}
+	}
+}
+
+// The states of many contents are asked about in several questions too, and all of them before anything is given up: it may
+// have spent the last one.
+func TestAllStatesAreAskedAbout(t *testing.T) {
+	t.Parallel()
+	const count = 2*mostRead + 2
+	a := newAway(t, count)
+	var known []wire.Whole
+	for i, w := range a.attempt {
+		if i != 1 { // it has spent the state of the first
+			known, a.chain.unspent[a.state(i)] = append(known, w), i > 0
+		}
+	}
+	a.hear(known)
+	if len(a.book.Missing()) != 1 || len(a.book.States()) != count-1 {
+		t.Fatalf("%d are missing, and %d states there: this test shows nothing", len(a.book.Missing()), len(a.book.States()))
+	}
+	a.chain.fails = 1
+	a.reconcile(a.book.States(), a.book.Missing())
+	a.settle()
+	if len(a.book.Missing()) != 1 {
+		t.Fatal("it is given up, and the first question had no answer")
+	}
+	a.round(func() {})
+	if len(a.book.Missing()) > 0 || len(a.book.States()) != count-2 || a.book.Unspent(a.state(0)) {
+		t.Errorf("%d are missing, and %d states there, want none and %d", len(a.book.Missing()), len(a.book.States()), count-2)
+	}
+	if size := slices.Max(a.chain.asked); size > mostRead {
+		t.Errorf("a question is about %d states, want %d at most", size, mostRead)
+	}
+}
+
+// P12: contents that are heard while the ledger is asked may have a state that was spent by what is given up then. Nothing
+// else would ask about it: nothing is missing any more.
+func TestWhatIsHeardMeanwhileIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	a := newAway(t, 2) // the second has spent the state of the first
+	a.chain.unspent[a.state(0)] = false
+	a.round(func() { a.hear(a.attempt[:1]) })
+	if len(a.book.Missing()) > 0 || len(a.book.States()) > 0 {
+		t.Errorf("%d are missing, and %d states there, want none", len(a.book.Missing()), len(a.book.States()))
 	}
 }

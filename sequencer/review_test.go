@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -95,11 +96,8 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 	next("review 1", nil)
 	told("", "no money")
 	next("submit 2", nil)
-	if c.lost != 1 {
-		t.Errorf("%d entries are lost, want one", c.lost)
-	}
 	c.n.group.Go(func() {
-		if in, _ := c.look(coordinator.Review{Awaited: tx.Entries}); !in.Failed || len(in.Lost) > 0 {
+		if in, _, _ := c.look(coordinator.Review{Awaited: tx.Entries}); !in.Failed || len(in.Lost) > 0 {
 			t.Errorf("without an answer it is %+v, want that nobody knows", in)
 		}
 	})
@@ -107,4 +105,77 @@ func TestAReviewKeepsItsPlace(t *testing.T) {
 	c.errand(errand{review: &coordinator.Review{}})
 	next("review 0", errors.New("the database is away"))
 	told("", "nobody knows: the database is away")
+}
+
+// verdict is a ledger whose reviews find what the test says.
+type verdict struct {
+	Ledger
+	lost int
+	err  error
+}
+
+func (v *verdict) Review(context.Context, []ledger.Entry) (lost []ledger.Entry, waits string, err error) {
+	return make([]ledger.Entry, v.lost), "no money", v.err
+}
+
+// An outage of the submitter is told once for a contract when it begins and once when it is over, and so is that entries are
+// given up, however many reviews and transactions meet it. A stop is no outage.
+func TestReviewsThatFailAreOneLine(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	log, v := &bytes.Buffer{}, &verdict{}
+	n := &Node{cfg: Config{Log: slog.New(slog.NewTextHandler(log, nil))}, ctx: ctx, tasks: make(chan func(), 1), outages: newOutages()}
+	c := &contract{n: n, set: &Contract{Declared: ledger.Contract{Address: "k"}, Ledger: v}}
+	away := errors.New("the database is away")
+	const fails, again, given = "it is not known what has become", "it is known again", "was given up"
+	for i, one := range []struct {
+		verdict
+
+		want map[string]int // lines so far
+	}{
+		{verdict{}, map[string]int{}},
+		{verdict{err: away}, map[string]int{fails: 1}},
+		{verdict{err: away}, map[string]int{fails: 1}},
+		{verdict{}, map[string]int{fails: 1, again: 1}},
+		{verdict{lost: 2}, map[string]int{fails: 1, again: 1, given: 1}},
+		{verdict{err: away}, map[string]int{fails: 2, again: 1, given: 1}},
+		{verdict{lost: 3}, map[string]int{fails: 2, again: 2, given: 1}},
+		{verdict{lost: 4}, map[string]int{fails: 2, again: 2, given: 1}},
+		{verdict{}, map[string]int{fails: 2, again: 2, given: 1}},
+		{verdict{lost: 1}, map[string]int{fails: 2, again: 2, given: 2}},
+	} {
+		*v = one.verdict
+		c.review(coordinator.Review{})
+		(<-n.tasks)()
+		for _, text := range []string{fails, again, given} {
+			if got := strings.Count(log.String(), text); got != one.want[text] {
+				t.Fatalf("after review %d the log has %d lines with %q, want %d: %s", i, got, text, one.want[text], log)
+			}
+		}
+	}
+	stop()
+	log.Reset()
+	v.err = context.Canceled
+	if c.review(coordinator.Review{}); log.Len() > 0 {
+		t.Errorf("at the end the log says %s", log)
+	}
+}
+
+// A trouble that nobody has met for long is told again when it is met.
+func TestASpellRests(t *testing.T) {
+	t.Parallel()
+	var s spell
+	if _, times := s.ends(0); times != 0 {
+		t.Fatal("it ends before it begins")
+	}
+	if !s.meets(time.Second) || s.meets(time.Minute) || s.meets(time.Minute+spellRests) {
+		t.Error("it does not begin once")
+	}
+	if !s.meets(2*time.Minute + 2*spellRests) {
+		t.Error("after a long time it does not begin anew")
+	}
+	if lasted, times := s.ends(3*time.Minute + 2*spellRests); lasted != time.Minute || times != 1 {
+		t.Errorf("it was met %d times in %v, want once in a minute", times, lasted)
+	}
 }

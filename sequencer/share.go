@@ -55,8 +55,10 @@ func (c *contract) offer() {
 			return false
 		}
 		c.n.alone.Add(1)
-		c.n.cfg.Log.Warn("no other member has said that it keeps the contents of a transaction: if this database is lost, its states are",
-			"contract", c.address(), "attempt", s.Assembled.String())
+		if c.place.alone.meets(now) {
+			c.n.cfg.Log.Warn("no other member has said that it keeps the contents of a transaction: if this database is lost, its states are; those that follow are counted",
+				"contract", c.address(), "attempt", s.Assembled.String())
+		}
 		return true
 	})
 	for _, s := range c.shares {
@@ -102,11 +104,16 @@ func (c *contract) byHearing() []ledger.Account {
 
 // kept says that a member has stored what it was sent.
 func (c *contract) kept(number uint64) {
-	c.settle(func(s *sharing) bool { return slices.Contains(s.asks, number) })
+	if !c.settle(func(s *sharing) bool { return slices.Contains(s.asks, number) }) {
+		return
+	}
+	if lasted, times := c.place.alone.ends(c.n.now()); times > 0 {
+		c.n.cfg.Log.Info("another member keeps the contents of transactions again", "contract", c.address(), "after", lasted, "transactions", times)
+	}
 }
 
-// settle ends what is over.
-func (c *contract) settle(over func(*sharing) bool) {
+// settle ends what is over, and reports whether anything was.
+func (c *contract) settle(over func(*sharing) bool) bool {
 	var ended []*sharing
 	c.shares = slices.DeleteFunc(c.shares, func(s *sharing) bool {
 		is := over(s)
@@ -118,6 +125,7 @@ func (c *contract) settle(over func(*sharing) bool) {
 	for _, s := range ended {
 		c.toSender(sender.Shared{Sequence: s.Sequence, Assembled: s.Assembled})
 	}
+	return len(ended) > 0
 }
 
 // keepFor takes contents that a member offers, and answers when they are stored, which is so once they have landed here too.

@@ -3,6 +3,7 @@ package sequencer_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,6 +109,47 @@ func TestAReceiptWaitsForNoDeadMember(t *testing.T) {
 		}
 		g.network.Heal()
 		g.members[1].asks(ctx, "pay", `{"pay": {"from": "office", "to": "desk", "amount": 7}}`) // the owner still answers
+	})
+}
+
+// What a member that reaches nobody tells as done is one line of the log for each outage, however many intents that are, and
+// one when another member keeps contents again.
+func TestToldAloneIsOneLine(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		log := &lines{}
+		g := lone(ctx, t, func(g *group) { g.log = slog.New(slog.NewTextHandler(log, nil)) })
+		first := g.members[0]
+		const alone, again = "no other member has said that it keeps", "another member keeps the contents of transactions again"
+		told := 1
+		tells := func(outage int) {
+			t.Helper()
+			for i := range 4 { // one after the other: the contract sleeps meanwhile
+				first.asks(ctx, fmt.Sprint("alone ", outage, i), fmt.Sprintf(`{"issue": {"to": "office", "amount": %d}}`, 20+i))
+				told++
+			}
+			if lines := log.with(alone); len(lines) != outage || first.node.Alone() != told {
+				t.Fatalf("%d of %d intents are told alone, and in outage %d the log says %q", first.node.Alone(), told, outage, lines)
+			}
+		}
+		if r, err := first.node.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed {
+			t.Fatalf("it ends as %+v, error %v", r, err)
+		}
+		tells(1)
+		g.network.Heal()
+		for i := 0; len(log.with(again)) == 0; i++ { // those that another one coordinates are not offered
+			if i == 50 {
+				t.Fatalf("the end is not told: %q", log.with(""))
+			}
+			first.asks(ctx, fmt.Sprint("kept ", i), fmt.Sprintf(`{"issue": {"to": "office", "amount": %d}}`, 30+i))
+		}
+		if lines := log.with(again, "contract=k", "transactions=5"); len(lines) != 1 {
+			t.Errorf("the end of the outage is told as %q", log.with(again))
+		}
+		g.network.Part([]string{"member-1"}, []string{"member-2", "member-3"})
+		tells(2)
 	})
 }
 

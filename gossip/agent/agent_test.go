@@ -33,7 +33,7 @@ func TestTwo(t *testing.T) {
 			t.Fatal("a dead node leads")
 		}
 		first.start()
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		if l := s.agree(0); l != second {
 			t.Errorf("%s leads after the other one came back: it was deposed", l.name)
 		}
@@ -44,6 +44,7 @@ func TestTwo(t *testing.T) {
 // it. In the calm after that nobody changes its mind. The leader is killed, and all others name one other within the
 // validity and four beats (B19).
 func TestCrowds(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		nodes, electors int
 		cold, killed    time.Duration
@@ -62,7 +63,7 @@ func TestCrowds(t *testing.T) {
 				for _, n := range s.nodes {
 					changes[n] = n.status().Changes
 				}
-				time.Sleep(15 * time.Second)
+				pass(15 * time.Second)
 				for _, n := range s.nodes {
 					if st := n.status(); st.Leader.Name != first.name || st.Changes != changes[n] {
 						t.Errorf("%s: it follows %v after %d changes, and followed %s after %d", n.name, st.Leader, st.Changes, first.name, changes[n])
@@ -97,7 +98,7 @@ func TestAPartition(t *testing.T) {
 		s.within(2*time.Second, "the two that are cut off name nobody", func() bool {
 			return s.node(few[0]).status().Leader == agent.Node{} && s.node(few[1]).status().Leader == agent.Node{}
 		})
-		time.Sleep(20 * time.Second)
+		pass(20 * time.Second)
 		if now := s.leader(s.node(many[0]), s.node(many[1]), s.node(many[2])); now != l {
 			t.Errorf("the majority no longer follows %s\n%s", l.name, s.views())
 		}
@@ -116,13 +117,13 @@ func TestAnOpenPartition(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(6, 0)
 		s.agree(12 * time.Second)
-		time.Sleep(20 * time.Second) // until all have met: three of them know no contact beyond the cut
+		pass(20 * time.Second) // until all have met: three of them know no contact beyond the cut
 		s.net.Part([]string{"n1", "n2", "n3"}, []string{"n4", "n5", "n6"})
 		s.within(20*time.Second, "each side has a leader", func() bool {
 			a, b := s.leader(s.nodes[:3]...), s.leader(s.nodes[3:]...)
 			return a != nil && b != nil && a != b
 		})
-		time.Sleep(time.Minute)
+		pass(time.Minute)
 		s.net.Heal()
 		s.agree(30 * time.Second)
 	})
@@ -133,7 +134,7 @@ func TestWithdraw(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(5, 0)
 		first := s.agree(10 * time.Second)
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		first.agent.Withdraw("site", errors.New("the disk is full"))
 		s.within(3*time.Second, "another one leads", func() bool { l := s.leader(); return l != nil && l != first })
 		st := first.status()
@@ -154,7 +155,7 @@ func TestStop(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(5, 0)
 		first := s.agree(10 * time.Second)
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		first.halt()
 		for _, n := range s.nodes {
 			for _, p := range n.agent.Status().Neighbours {
@@ -182,7 +183,7 @@ func TestStop(t *testing.T) {
 func TestNews(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(25, 0)
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		began := time.Now()
 		for i, n := range s.nodes[:20] {
 			if err := n.agent.Publish("site", fmt.Sprint("topic ", i), []byte("body of "+n.name)); err != nil {
@@ -199,7 +200,7 @@ func TestNews(t *testing.T) {
 		})
 		t.Logf("twenty pieces were at twenty-five nodes after %v", time.Since(began))
 		s.add("late", true).start()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		for i, n := range s.nodes {
 			want, times := 20, map[string]int{}
 			if i < 20 {
@@ -222,7 +223,7 @@ func TestNews(t *testing.T) {
 func TestBadNewsIsNotPublished(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(1, 0)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		for _, c := range []struct {
 			namespace, topic string
 			body             []byte

@@ -156,16 +156,12 @@ func (c *core) publish(in gossip.Publish) (err error) {
 	return err
 }
 
-// withdraw has this node stand back. The rounds of policy paper have no such word.
+// withdraw has this node stand back.
 func (c *core) withdraw(namespace string, why error) {
 	if why == nil {
 		why = errNoReason
 	}
-	for _, n := range c.cfg.Namespaces {
-		if n.Name == namespace && n.Policy != gossip.Paper {
-			c.suggest(gossip.Withdraw{Namespace: namespace, Why: why.Error()})
-		}
-	}
+	c.suggest(gossip.Withdraw{Namespace: namespace, Why: why.Error()})
 }
 
 // retire has this node say that it does not lead any more, and will not.

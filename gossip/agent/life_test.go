@@ -25,18 +25,18 @@ func TestAFrozenLeader(t *testing.T) {
 		first.freeze()
 		s.within(1200*time.Millisecond, "the others have another leader", func() bool { l := s.leader(others...); return l != nil && l != first })
 		second := s.leader(others...)
-		time.Sleep(40 * time.Second)
+		pass(40 * time.Second)
 		before := map[*node]int{}
 		for _, n := range others {
 			before[n] = len(told[agent.Leader](n))
 		}
 		first.thaw()
-		time.Sleep(time.Millisecond)
+		pass(time.Millisecond)
 		if st := first.status(); st.Leads || st.State != gossip.Listening {
 			t.Errorf("it is %v, and leads: %v", st.State, st.Leads)
 		}
 		s.within(time.Second, "it follows", func() bool { return s.leader() == second })
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		for _, n := range others {
 			if now := told[agent.Leader](n); len(now) != before[n] {
 				t.Errorf("%s was told of %+v", n.name, now[before[n]:])
@@ -58,9 +58,9 @@ func TestAFrozenFollowerBelievesNoDeadLeader(t *testing.T) {
 			}
 		}
 		frozen.freeze()
-		time.Sleep(10 * time.Second)
+		pass(10 * time.Second)
 		first.kill()
-		time.Sleep(30 * time.Second)
+		pass(30 * time.Second)
 		before := len(told[agent.Leader](frozen))
 		frozen.thaw()
 		s.within(2*time.Second, "the two that are left have a leader", func() bool { return s.leader() != nil })
@@ -86,10 +86,10 @@ func TestRestartWithAnOlderClock(t *testing.T) {
 		if err := n.agent.Publish("site", "flag", []byte("first life")); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * time.Second)
+		pass(2 * time.Second)
 		n.kill()
 		n.startAt(time.Now().AddDate(-1, 0, 0))
-		time.Sleep(5 * time.Second)
+		pass(5 * time.Second)
 		if err := n.agent.Publish("site", "flag", []byte("second life")); err != nil {
 			t.Fatal(err)
 		}
@@ -176,12 +176,12 @@ func TestASlowReader(t *testing.T) {
 			if err := s.nodes[i%2].agent.Publish("site", "flag", []byte{byte(i)}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(5 * time.Millisecond)
+			pass(5 * time.Millisecond)
 		}
 		first.kill()
 		second := s.agree(14 * time.Second)
 		close(gate)
-		time.Sleep(time.Second)
+		pass(time.Second)
 		all := told[agent.Leader](slow)
 		if len(all) == 0 || all[len(all)-1].Leader.Name != second.name {
 			t.Errorf("the last leader that it was told of is not %s: %+v", second.name, all)

@@ -27,7 +27,7 @@ type site struct {
 	net      *memory.Network
 	nodes    []*node
 	electors []string
-	contacts []string // where there are no electors
+	contacts []string            // where there are no electors
 	change   func(*agent.Config) // of each configuration
 }
 
@@ -91,6 +91,9 @@ func (s *site) crowd(n, electors int) {
 		time.Sleep(round / time.Duration(len(s.nodes)))
 	}
 }
+
+// pass lets virtual time pass.
+func pass(d time.Duration) { time.Sleep(d) }
 
 // add adds a node that is not started. Real signatures cost most of a test.
 func (s *site) add(name string, cheap bool) *node {
@@ -235,8 +238,8 @@ func (s *site) leader(of ...*node) *node {
 	return one
 }
 
-// within waits until something is so, and returns how long that took.
-func (s *site) within(most time.Duration, what string, is func() bool) time.Duration {
+// within waits until something is so.
+func (s *site) within(most time.Duration, what string, is func() bool) {
 	s.t.Helper()
 	began := time.Now()
 	for !is() {
@@ -245,7 +248,6 @@ func (s *site) within(most time.Duration, what string, is func() bool) time.Dura
 		}
 		time.Sleep(round / 4)
 	}
-	return time.Since(began)
 }
 
 // agree waits until all have one leader.

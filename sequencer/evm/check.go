@@ -11,6 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
@@ -37,7 +38,7 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 	for i, s := range [][]byte{declarationSelector, sinceSelector} {
 		message := map[string]any{"to": common.HexToAddress(address), "input": hexutil.Bytes(s)}
 		if err = node.CallContext(ctx, &answers[i], "eth_call", message, "latest"); err != nil {
-			return c, 0, fmt.Errorf("%w: %w", ErrOther, err)
+			return c, 0, blame(ctx, node, err)
 		}
 		if len(answers[i]) == 0 {
 			return c, 0, fmt.Errorf("%w: there is none at %s on the chain %d", ErrOther, address, uint64(id))
@@ -52,6 +53,19 @@ func declared(ctx context.Context, node Node, address string) (c ledger.Contract
 	}
 	c.Chain, c.Address = uint64(id), common.HexToAddress(address).Hex()
 	return c, since, nil
+}
+
+// blame says whether a call failed because of the contract, which then is another one, or of the endpoint. The texts and codes
+// of clients do not tell: the endpoint does, if it answers, and carries out a call of nothing.
+func blame(ctx context.Context, node Node, err error) error {
+	if answer := rpc.Error(nil); !errors.As(err, &answer) {
+		return err
+	}
+	var nothing hexutil.Bytes
+	if node.CallContext(ctx, &nothing, "eth_call", map[string]any{"to": common.Address{}}, "latest") != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrOther, err)
 }
 
 // Check compares a contract on the chain with its declaration: chain, declaration, and its code byte by byte. It

@@ -107,6 +107,61 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// answered is what an endpoint says of a call that it refuses.
+type answered struct {
+	code int
+	text string
+}
+
+func (a answered) Error() string  { return a.text }
+func (a answered) ErrorCode() int { return a.code }
+
+// failing is a node that does not carry out calls: those of contracts, or all.
+type failing struct {
+	evm.Node
+	all bool
+	err error
+}
+
+func (f failing) CallContext(ctx context.Context, result any, method string, args ...any) error {
+	if method == "eth_call" {
+		message, _ := args[0].(map[string]any)
+		if _, has := message["input"]; has || f.all {
+			return f.err
+		}
+	}
+	return f.Node.CallContext(ctx, result, method, args...)
+}
+
+// A contract that refuses the call is another one. An endpoint that is away, or too busy, says nothing about the contract: an
+// operator who is told that it is another one looks for the fault at the wrong place.
+func TestAnEndpointThatFailsIsNoOtherContract(t *testing.T) {
+	t.Parallel()
+	s := newStreet(t)
+	f, _ := opened(t, s.node, 2, 1)
+	reverted, busy := answered{3, "execution reverted"}, answered{-32005, "daily limit exceeded"}
+	for name, c := range map[string]struct {
+		node  failing
+		other bool
+	}{
+		"it is another contract":             {failing{err: reverted}, true},
+		"that fails in a way without a name": {failing{err: answered{-32000, "invalid opcode: INVALID"}}, true},
+		"the connection is refused":          {failing{err: errors.New("connection refused")}, false},
+		"it is refused for all calls":        {failing{err: errors.New("connection refused"), all: true}, false},
+		"the endpoint answers no calls now":  {failing{err: busy, all: true}, false},
+		"the time is over":                   {failing{err: context.DeadlineExceeded}, false},
+	} {
+		c.node.Node = s.node
+		_, read := evm.Read(t.Context(), c.node, f.Contract.Address)
+		_, checked := evm.Check(t.Context(), c.node, f.Contract)
+		for _, err := range []error{read, checked} {
+			if !errors.Is(err, c.node.err) || errors.Is(err, evm.ErrOther) != c.other {
+				t.Errorf("%s: got error %v, want ErrOther: %t", name, err, c.other)
+			}
+		}
+	}
+}
+
 // Q3, Q18: what no contract may be made of is refused at the creation.
 func TestWhatCannotBeDeclared(t *testing.T) {
 	t.Parallel()
