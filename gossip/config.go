@@ -21,6 +21,7 @@ type Config struct {
 	Round       time.Duration // the unit of ages, the same at every node of the overlay (default 100ms)
 	Keep        int           // rounds for which news is kept to repair what was lost (default 600)
 	Exchange    int           // rounds between two exchanges with a peer (default 10)
+	Alone       time.Duration // since its start for which a node without connections does not name itself: it may find others yet (default 0)
 	Flood       int           // statements that a peer may bring in a round (default 256), and eight times as many at once
 
 	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
@@ -112,7 +113,7 @@ func (c Config) Validate() error {
 	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, above all before")
 	fault(c.Scheme == nil, "a scheme is required")
 	fault(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
-	fault(c.Round < 0 || c.Keep < 0 || c.Exchange < 0 || c.Flood < 0, "a number is below 0")
+	fault(c.Round < 0 || c.Keep < 0 || c.Exchange < 0 || c.Flood < 0 || c.Alone < 0, "a number is below 0")
 	fault(c.Keep > wire.MostAge/2, "news is kept for %d rounds: %d at most", c.Keep, wire.MostAge/2)
 	fault(len(c.Namespaces) == 0, "there is no namespace")
 	seen := map[string]bool{}

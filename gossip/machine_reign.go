@@ -78,6 +78,7 @@ func (m *Machine) waited(s *seat, connected bool) {
 	case m.now < s.until:
 	case s.state == Back:
 		m.listen(s)
+	case s.open() && m.alone(s) && m.now-m.began < m.cfg.Alone: // somebody may be found yet
 	case m.alone(s) || connected && m.now-s.hearing >= (listens-1)*s.beats || m.broken(ListenFirst):
 		m.become(s, Following)
 	case connected: // it has listened to nobody for most of the time

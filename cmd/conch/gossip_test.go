@@ -30,12 +30,19 @@ type machines struct {
 	t        *testing.T
 	all      []*machine
 	electors []string
+	more     string // keys of [gossip]
 }
 
 // newSite makes an identity for each name, with the program itself, and starts the nodes. The first so many are electors.
 func newSite(t *testing.T, electors int, names ...string) *machines {
 	t.Helper()
-	s := &machines{t: t, electors: names[:electors]}
+	return newSiteWith(t, "", electors, names...)
+}
+
+// newSiteWith has more keys in [gossip].
+func newSiteWith(t *testing.T, more string, electors int, names ...string) *machines {
+	t.Helper()
+	s := &machines{t: t, electors: names[:electors], more: more}
 	for _, name := range names {
 		s.all = append(s.all, prepareMachine(t, name))
 	}
@@ -62,6 +69,7 @@ func (s *machines) file(m *machine) string {
 	if len(s.electors) == 0 {
 		text = strings.Replace(text, "electors = [\"\"]\n", "round = \"100ms\"\n", 1)
 	}
+	text += s.more
 	for _, other := range s.all {
 		if other != m {
 			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://%s\"\nkey = %q\n", other.name, other.front.Addr(), other.fingerprint)
@@ -174,10 +182,10 @@ func TestMachinesOfASiteNameOneLeader(t *testing.T) {
 }
 
 // News that one machine tells is at all others, once. Withdrawn, a leader steps down; told to end, it says so, and nobody
-// waits for its word to expire.
+// waits for its word to expire, which would take longer than this test.
 func TestNewsAndFarewells(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, 0, "n1", "n2", "n3")
+	s := newSiteWith(t, "diameter = 400\n", 0, "n1", "n2", "n3")
 	leader, _ := s.agree(s.all, anybody)
 	stream := streamEvents(t, s.all[2].daemon, "?gossip.news=default", "")
 	code, body := s.all[0].sends(http.MethodPut, "/v1/nodes/default/news/flag", "blue")

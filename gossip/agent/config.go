@@ -94,12 +94,19 @@ func (c Config) electors() (all []wire.Subject) {
 	return slices.DeleteFunc(all, func(s wire.Subject) bool { return s == c.Self })
 }
 
+// patience is how long a node that looks for its contacts does not name itself: one of them may be down, and another not.
+const patience = 10 * time.Second
+
 // gossip returns the configuration of the machine that suggests.
 func (c Config) gossip(incarnation uint64) gossip.Config {
-	return gossip.Config{
+	out := gossip.Config{
 		Self: c.Self, Host: hostOf(c.Transport.Self(), c.Address), Incarnation: incarnation, Seed: draw(), Scheme: c.Scheme,
 		Namespaces: c.Namespaces, Round: c.Round,
 	}
+	if len(c.Contacts) > 0 {
+		out.Alone = patience
+	}
+	return out
 }
 
 // overlay returns the configuration of the machine that connects.

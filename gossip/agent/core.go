@@ -17,7 +17,6 @@ type core struct {
 	named   map[wire.Subject]string // their keys
 	gossip  *gossip.Machine
 	overlay *spray.Machine
-	last    time.Duration // the newest reading of the clock
 	valid   time.Duration // the longest of a heartbeat
 	began   bool          // the loop has run,
 	active  time.Duration // and did last then
@@ -32,6 +31,7 @@ type core struct {
 
 	gossipLine, sprayLine transport.Line // nil while nothing is sent
 	counts                Counts
+	faults                map[string]uint64 // of this node's own user, which the machine counts too
 	followed              map[string]follow // by namespace
 	tell                  func(Event)
 }
@@ -41,7 +41,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
 		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
 		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{},
-		counts: Counts{Refused: map[string]uint64{}}, tell: tell,
+		counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
 	}
 	for _, p := range cfg.Peers {
 		c.known[p.Name] = p
@@ -58,11 +58,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 	return c
 }
 
-// now reads the clock. It never goes back, whatever Config.Clock does.
-func (c *core) now() time.Duration {
-	c.last = max(c.last, c.cfg.Clock())
-	return c.last
-}
+func (c *core) now() time.Duration { return c.cfg.Clock() }
 
 // suggest feeds the machine that suggests.
 func (c *core) suggest(in gossip.Input) {
@@ -149,6 +145,7 @@ func (c *core) publish(in gossip.Publish) (err error) {
 	for _, a := range c.gossip.Step(c.now(), in) {
 		if r, is := a.(gossip.Refused); is && r.From == "" {
 			err = r.Why
+			c.faults[gossipReason(err)]++
 			continue
 		}
 		c.perform(a)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
@@ -32,6 +33,8 @@ type fakeRoamer struct {
 }
 
 func (f fakeRoamer) Self() string { return "a" }
+
+func (f fakeRoamer) Links() []transport.Link { return nil }
 
 func (f fakeRoamer) Connect(name, address string) {
 	f.desk.done = append(f.desk.done, "connect "+name+" at "+address)
@@ -230,6 +233,31 @@ func TestTheOverlayOwnsItsConnections(t *testing.T) {
 	d.link("d", false)
 	if d.core.links["d"] != nil {
 		t.Error("a peer that could not be reached is remembered for ever")
+	}
+}
+
+// Who sends more than can be read stops the time for a round, and not for ever.
+func TestAnEndlessInboxDoesNotStopTheTime(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	a := &Agent{cfg: d.core.cfg, core: d.core}
+	a.cfg.Round = time.Millisecond
+	endless := make(chan transport.Envelope)
+	close(endless) // each read gives an empty message
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		a.catchUp(endless, endless)
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		t.Fatal("it still reads")
+	}
+	if d.core.counts.MessagesReceived == 0 {
+		t.Error("it has read nothing")
 	}
 }
 

@@ -18,7 +18,7 @@ type Counts struct {
 	Unsent                         uint64 // messages that the transport did not take: the peer is gone, or too slow
 	Dropped                        uint64 // messages that found an inbox full
 	Undated                        uint64 // parcels that were left out after the process stood still
-	// Refused counts what was left out, by reason (Reasons has them all).
+	// Refused counts what peers have sent and was left out, by reason (Reasons has them all).
 	Refused map[string]uint64
 }
 
@@ -47,13 +47,17 @@ var overlayFaults = map[error]string{
 	spraywire.ErrKind: "overlay-kind",
 }
 
-func overlayReason(err error) string {
-	for kind, reason := range overlayFaults {
+func gossipReason(err error) string { return reasonIn(gossipReasons, err, "malformed") }
+
+func overlayReason(err error) string { return reasonIn(overlayFaults, err, "overlay-malformed") }
+
+func reasonIn(all map[error]string, err error, other string) string {
+	for kind, reason := range all {
 		if errors.Is(err, kind) {
 			return reason
 		}
 	}
-	return "overlay-malformed"
+	return other
 }
 
 // Reasons returns all reasons of Counts.Refused, in no order. Those that begin with "overlay-" are of messages that make
@@ -81,7 +85,10 @@ func (c *core) counted() Counts {
 	out := c.counts
 	out.Refused = maps.Clone(c.counts.Refused)
 	for why, n := range c.gossip.Refusals() {
-		out.Refused[gossipReasons[why]] += uint64(n)
+		reason := gossipReasons[why]
+		if by := uint64(n) - c.faults[reason]; by > 0 {
+			out.Refused[reason] += by
+		}
 	}
 	for _, l := range []transport.Line{c.gossipLine, c.sprayLine} {
 		if l != nil {

@@ -1,9 +1,75 @@
-// Package agent runs one node of an overlay: it suggests a leader, and tells and hears news.
+// Package agent runs one node of an overlay: it suggests a leader, and tells and hears news. It is the loop around the
+// machines of gossip and gossip/spray, over a transport whose peers come and go.
 //
-//	key, err := gossip.NewPinned(signer)
-//	a, err := agent.New(agent.Config{
-//		Transport: endpoint, Address: "10.0.0.1:7070", Self: key.Subject(), Scheme: key,
-//		Peers: []agent.Peer{{Name: "n2", Address: "10.0.0.2:7070"}}, Namespaces: []gossip.Namespace{{Name: "site"}},
-//	})
-//	err = a.Run(ctx)
+// What it names is a hint (package gossip says what that is worth). [New] reads the configuration, [Agent.Run] joins the
+// overlay and takes part until its context ends. [Agent.Publish] tells all nodes something, [Agent.Withdraw] says that this
+// one cannot do a leader's work, [Agent.Status] says what is known, and Config.Tell is told what happens.
+//
+//	       Tell        Status, Publish, Withdraw, Seniority
+//	        ▲                      │
+//	     mailbox                   ▼
+//	        ▲          ┌──────── core ────────┐
+//	        └──────────┤ gossip.Machine       │◀── a quarter of a round ──┐
+//	                   │        ▲ Arcs        │                           ├─ Run, one goroutine
+//	                   │ spray.Machine        │◀── a second ──────────────┘
+//	                   └──▲───────────────▲───┘
+//	Connect, Disconnect   │               │  lines "gossip" and "spray"
+//	Up, Down              ▼               ▼
+//	                   transport.Roamer
+//
+// # What the loop does
+//
+//   - What has become of connections comes before every message, so that no message is of a connection that the machines
+//     do not know.
+//   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. Who floods stops
+//     the time for a round at most.
+//   - Both timers are jittered by a fifth, so that nodes do not fall into step.
+//   - A user's call takes its place between two inputs. None of them waits for the network.
+//   - A process that stood still for longer than a heartbeat counts, say 40 seconds, cannot date what waited for it
+//     meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the
+//     transport has kept. Then the machine listens before it leads or follows, and asks others for what it has missed.
+//   - When ctx ends the node leaves in order: it says that it does not lead any more, so that the next one need not wait
+//     until it is missed; a round later it says goodbye; a round later it ends its connections.
+//
+// # Connections
+//
+// The overlay asks for connections and gives them up. Electors keep one to each other elector as well, since they speak
+// directly: with growing pauses up to five seconds they dial who is not there. Where both need one they share it, and it
+// ends when neither does. An elector's connection is no neighbour of the overlay unless one of the two overlays uses it.
+//
+// A node of the configuration is dialled where the configuration says; any other one where others say, or it says itself,
+// that it listens. The transport proves the name in either case.
+//
+// # Names
+//
+// Machines know subjects, people know names. [Node] has both. A name is Proven if the configuration says it of that key, or
+// if the transport has proven it on a connection that stands. Else it is what the subject says in its heartbeats, which
+// proves nothing; a name that is known to be another's is left out. With gossip.Pinned and package mtls a subject is the
+// fingerprint of the node's key.
+//
+// # Incarnations
+//
+// What a node said before it was restarted must not count against what it says now. With Config.StateFile each start takes
+// a number above the last one, and stores it before it is used. Without, the wall clock makes it: a node that comes back with
+// an older clock is heard again as soon as its neighbours have told it what its last life has said; what it publishes before
+// that is lost.
+//
+// # Events
+//
+// One goroutine calls Config.Tell, in order. While it does not return up to 1,024 events wait. What is more is left out, and
+// [Missed] says how many: refusals first, then the oldest news. The newest [Leader] of each namespace is always told. Run
+// waits for the call that is under way when it ends; what waits is dropped.
+//
+// # What can go wrong
+//
+//	no contact answers within ten seconds    the node names itself, in reign 0, until it meets somebody
+//	a peer sends what is wrong               Refused with the peer's name, and Counts.Refused by reason; nobody else notices
+//	two hosts have one key                   Twin names both, as they call themselves: name@address
+//	the state file is damaged or full        New says so, and replaces nothing
+//	a peer's queue is full, or it is gone    Counts.Unsent; exchanges repair it
+//
+// The caller owes a transport that runs until Run has returned, and then ends it; one agent for each transport; a Config
+// that agrees with the other nodes' in Round, Namespaces and electors.
+//
+// Sources: requirements B7, B16 to B19, B21, B23; the duties in packages gossip and gossip/spray.
 package agent

@@ -120,7 +120,7 @@ func TestBadInput(t *testing.T) {
 			{"overlay-unasked", func() { a.mingle(spray.Welcome{Number: 5}) }},
 			{"overlay-names-us", func() { a.mingle(spray.Forward{Number: 5, Newcomer: spray.Peer{Name: "n1"}}) }},
 			{"overlay-flood", func() {
-				for range 100 {
+				for range 200 { // more than 64 before a tick, or after it
 					a.mingle(spray.Subscribe{Number: 6})
 				}
 			}},

@@ -81,7 +81,7 @@ func (c *core) suggested(a gossip.Suggested) {
 	before := c.followed[a.Namespace]
 	now := Leader{Namespace: a.Namespace, Leader: c.node(a.Leader), Reign: a.Reign, Self: a.Self, Before: before.leader}
 	if before.leader != (Node{}) {
-		now.Lasted = c.last - before.since
+		now.Lasted = c.now() - before.since
 	}
 	c.followed[a.Namespace] = follow{leader: now.Leader, since: a.Since}
 	c.tell(now)

@@ -268,7 +268,7 @@ func (s *site) views() (text string) {
 	return text
 }
 
-// freeze has the loop of a node stand still, as a stopped process does. Nothing may be asked of the node meanwhile.
+// freeze has the loop of a node stand still, as a stopped process does.
 func (n *node) freeze() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -296,12 +296,13 @@ type frozenRoamer struct {
 	node *node
 }
 
-func (f frozenRoamer) Links() []transport.Link {
+// Changed is what the loop asks for before it waits.
+func (f frozenRoamer) Changed() <-chan struct{} {
 	f.node.mu.Lock()
 	frozen := f.node.frozen
 	f.node.mu.Unlock()
 	if frozen != nil {
 		<-frozen
 	}
-	return f.Roamer.Links()
+	return f.Roamer.Changed()
 }

@@ -75,17 +75,7 @@ func (e *Endpoint) ring(c *call) {
 		defer cancel()
 		err := e.speak(ctx, c)
 		blame := ctx.Err() == nil // and not the one who has called it off
-		e.mu.Lock()
-		failed := e.calls[c.peer.name] == c
-		if failed {
-			e.callOff(c)
-			if s := e.sessions[c.peer.name]; s != nil {
-				s.asked = true
-			} else if !e.over {
-				e.links.Add(transport.Link{Peer: c.peer.name}, true)
-			}
-		}
-		e.mu.Unlock()
+		failed := e.unanswered(c)
 		r := refusalOf(err, c.peer.name, Ended)
 		switch {
 		case blame && failed:
@@ -95,6 +85,23 @@ func (e *Endpoint) ring(c *call) {
 		}
 		e.letGo(c.peer)
 	})
+}
+
+// unanswered says Down for a call that has failed, unless the peer's own call may still be the answer. It is false if the
+// call was answered or called off.
+func (e *Endpoint) unanswered(c *call) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.calls[c.peer.name] != c {
+		return false
+	}
+	e.callOff(c)
+	if s := e.sessions[c.peer.name]; s != nil {
+		s.asked = true
+	} else if !e.over {
+		e.links.Add(transport.Link{Peer: c.peer.name}, true)
+	}
+	return true
 }
 
 // callOff takes a call off the list. The endpoint's mutex is held.

@@ -20,6 +20,7 @@ type conn struct {
 	peer     *peer
 	tls      *tls.Conn
 	verified *roster // by which it was proven
+	key      Fingerprint
 	incoming bool
 	since    time.Time
 	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
@@ -32,8 +33,9 @@ type conn struct {
 func (e *Endpoint) admit(c *conn, name string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	chain := c.tls.ConnectionState().PeerCertificates
 	if c.verified != e.roster {
-		if err := e.roster.is(name, c.tls.ConnectionState().PeerCertificates); err != nil {
+		if err := e.roster.is(name, chain); err != nil {
 			return err
 		}
 	}
@@ -48,7 +50,7 @@ func (e *Endpoint) admit(c *conn, name string) error {
 		return refuse(name, UnknownKey, "it was removed a moment ago")
 	}
 	p.uses++
-	c.peer, c.since = p, time.Now()
+	c.peer, c.key, c.since = p, fingerprintOf(chain[0]), time.Now()
 	e.conns[c.tls] = c
 	if !c.incoming {
 		return nil

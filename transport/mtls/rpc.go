@@ -26,6 +26,8 @@ const (
 	window = 4<<20 - 1
 	// windowRoaming is the same for each of many peers, which have little to say.
 	windowRoaming = 256 << 10
+	// frameRoaming is the largest frame that is read then: the sender keeps a buffer of that size for each connection.
+	frameRoaming = 16 << 10
 	// mostHeader is how large the header of a request or an answer may be.
 	mostHeader = 16 << 10
 )
@@ -71,12 +73,12 @@ func (codec) Unmarshal(data []byte, message any) error {
 
 // http2 has the limits of a connection.
 func http2(keepalive time.Duration, roaming bool) *http.HTTP2Config {
-	ahead := window
+	ahead, frame := window, 256<<10
 	if roaming {
-		ahead = windowRoaming
+		ahead, frame = windowRoaming, frameRoaming
 	}
 	return &http.HTTP2Config{
-		MaxConcurrentStreams: 1, MaxReadFrameSize: 256 << 10, MaxReceiveBufferPerConnection: ahead, MaxReceiveBufferPerStream: ahead,
+		MaxConcurrentStreams: 1, MaxReadFrameSize: frame, MaxReceiveBufferPerConnection: ahead, MaxReceiveBufferPerStream: ahead,
 		SendPingTimeout: keepalive, PingTimeout: keepalive, WriteByteTimeout: 2 * keepalive,
 	}
 }

@@ -52,7 +52,7 @@ func (e *Endpoint) confirm(s *session) {
 	p.here, p.there = "", ""
 	p.mu.Unlock()
 	p.queue = s.queue
-	e.links.Add(transport.Link{Peer: p.name, Up: true, Key: fingerprintOf(s.tls.ConnectionState().PeerCertificates[0])}, s.asked)
+	e.links.Add(transport.Link{Peer: p.name, Up: true, Key: s.key}, s.asked)
 }
 
 // run carries messages both ways until the session ends, and returns why. It calls finish when this node has sent its last

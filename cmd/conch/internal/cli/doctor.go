@@ -25,8 +25,8 @@ func (a *app) doctor() *cobra.Command {
 		Long: `doctor looks at the database, at this machine and at the scopes, and says of each
 thing that is not as it should be what to do about it. It changes nothing. Run it as
 the role and from the machine that a node would use. With --config it looks at the
-file's database, and at its chains and accounts too: endpoints, keys, balances; of a
-standalone node at those alone. It ends with 1 if a check fails.`,
+file's database, and at its chains, accounts and peers too: endpoints, keys, balances;
+of a node without a database at those alone. It ends with 1 if a check fails.`,
 		Example: `  conch doctor
   conch doctor --config /etc/conch.toml
   conch --db postgres://conch_node@db.example/app doctor --json`,
@@ -51,7 +51,7 @@ standalone node at those alone. It ends with 1 if a check fails.`,
 		}),
 	}
 	idFlag(cmd, &src.ID)
-	cmd.Flags().StringVar(&src.Path, "config", "", "also look at the chains and accounts of this configuration `file`")
+	cmd.Flags().StringVar(&src.Path, "config", "", "also look at the chains, accounts and peers of this configuration `file`")
 	return cmd
 }
 

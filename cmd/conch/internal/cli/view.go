@@ -10,9 +10,11 @@ import (
 
 // View is what one service adds to conch status: a flag with which the command asks a node instead of the database.
 type View struct {
-	Flag  string // such as gossip
-	Usage string // of the flag
-	Show  func(ctx context.Context, c *Client) error
+	Flag    string // such as gossip
+	Usage   string // of the flag
+	Long    string // what the help of the command says of it
+	Example string // a line of its examples
+	Show    func(ctx context.Context, c *Client) error
 }
 
 // View adds a view to conch status. It is called while commands are made.
@@ -30,6 +32,8 @@ func (s *Shell) viewed(cmd *cobra.Command) *cobra.Command {
 	for i, v := range s.views {
 		cmd.Flags().BoolVar(&chosen[i], v.Flag, false, v.Usage)
 		names = append(names, "--"+v.Flag)
+		cmd.Long += "\n\n" + v.Long
+		cmd.Example += "\n  " + v.Example
 	}
 	observe := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -188,9 +188,11 @@ func (c Config) everywhere() bool {
 	})
 }
 
-// UsesDatabase reports whether a node of this configuration needs its database. One without roles has nothing to elect,
-// and uses the database only if one is named.
-func (c Config) UsesDatabase() bool { return !c.Node.Standalone && (c.Named || len(c.all()) > 0) }
+// UsesDatabase reports whether a node of this configuration needs its database. One that has work and no role has nothing
+// to elect, and uses the database only if one is named.
+func (c Config) UsesDatabase() bool {
+	return !c.Node.Standalone && (c.Named || len(c.all()) > 0 || !c.everywhere())
+}
 
 // Scopes lists the scopes of all roles.
 func (c Config) Scopes() []string {

@@ -105,6 +105,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	n.services = n.open()
 	defer n.services.close()
+	defer n.endOver() // before: what they do beside sees that the node ends, and reports no fault
 	apply, err := n.services.prepare(n.asked, n.cfg)
 	if err != nil {
 		return err

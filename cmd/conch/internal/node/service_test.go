@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,6 +47,38 @@ func TestAServiceIsOneFolderAndOneLine(t *testing.T) {
 	nodetest.Ends(t, ended)
 	if found := kinds[0].Examine(t.Context(), cfg); len(found) != 1 || found[0].Check != "bells" || found[0].Detail != "2 to be rung" {
 		t.Errorf("findings %+v, want one of bells with 2 to be rung", found)
+	}
+}
+
+// closed is a service that notes whether the node was over when it was closed.
+type closed struct {
+	node.Plain
+
+	over context.Context //nolint:containedctx // the frame's
+	is   *bool
+}
+
+func (c closed) Close() { *c.is = c.over.Err() != nil }
+
+// A node that cannot start is over before its services are closed: what they do at that moment fails, and is no fault that
+// somebody has to read of beside the real one.
+func TestANodeThatCannotStartIsOver(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = taken.Close() }()
+	is := false
+	kind := kindOf("first", node.Plain{})
+	kind.Open = func(f node.Frame) node.Service { return closed{over: f.Over, is: &is} }
+	cfg := config.Config{
+		Node:     config.Node{Listen: taken.Addr().String(), Standalone: true},
+		Sections: []config.Section{configtest.Plain("first", trial("a"))},
+	}
+	err = node.Run(t.Context(), node.Options{Kinds: []node.Kind{kind}, Config: cfg, Log: slog.New(slog.DiscardHandler)})
+	if err == nil || !strings.Contains(err.Error(), "is in use") || !is {
+		t.Errorf("Run returned %v, and the node was over: %t; want that the address is in use, and true", err, is)
 	}
 }
 

@@ -31,6 +31,8 @@ type running interface { //nolint:interfacebloat // all that a user of this node
 	Publish(namespace, topic string, body []byte) error
 	Withdraw(namespace string, why error)
 	Strangers() map[mtls.Reason]uint64
+	// Differs returns the keys of [gossip] in which a neighbour is configured otherwise.
+	Differs(peer string) []string
 }
 
 // office knows whether this node is in an overlay.
@@ -102,7 +104,7 @@ func (a *api) getNodes(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, http.StatusOK, nodesOf(now.Status(), time.Now()))
+	return web.Answer(w, http.StatusOK, nodesOf(now.Status(), now.Differs, time.Now()))
 }
 
 // withdrawal says that a node cannot do a leader's work.

@@ -64,6 +64,10 @@ func (f *fakeMember) Withdraw(namespace string, why error) {
 	f.withdrawn = append(f.withdrawn, namespace+": "+why.Error())
 }
 
+func (*fakeMember) Differs(peer string) []string {
+	return map[string][]string{"n2": {"electors", "round"}}[peer]
+}
+
 func (*fakeMember) Strangers() map[mtls.Reason]uint64 {
 	return map[mtls.Reason]uint64{mtls.UnknownKey: 6}
 }
@@ -119,7 +123,7 @@ func answers() []exchange {
 		all = `{"self":"n1","fingerprint":"` + key1 + `","address":"10.0.0.1:7443","namespaces":[` +
 			`{"namespace":"default","policy":"reign","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"since":"1970-01-01T00:00:01Z","leads":false,"state":"following","heard_ms":120,"valid_ms":800,"changes":2,"electors":["n1","` + key3 + `"]},` +
 			`{"namespace":"empty","policy":"reign","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"since":null,"leads":false,"state":"standing back","back_ms":3000,"heard_ms":null,"valid_ms":8000,"changes":0,"electors":[]}],` +
-			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
+			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"differs":["electors","round"],"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
 			`"news":[{"namespace":"default","topic":"flag","subject":"n2","fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"refused":{"signature":3}}`
 		back = "POST /v1/nodes/default/withdraw"
 		news = "PUT /v1/nodes/default/news/flag"
@@ -226,7 +230,7 @@ func TestEvents(t *testing.T) {
 func TestTheLogIsShort(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, said: map[string]time.Time{}}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, said: map[string]time.Time{}, ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
 	one := errors.New("its subject has not signed it")
 	for range 100 {
 		tells.tell(agent.Refused{From: "n2", Subject: node3, Why: one})
@@ -246,9 +250,23 @@ func TestTheLogIsShort(t *testing.T) {
 	tells.tell(agent.SteppedDown{Namespace: "default", Reign: 4, Why: gossip.ErrDeaf, For: time.Second})
 	tells.tell(agent.Twin{Subject: node2, Hosts: [2]string{"a", "b"}})
 	tells.tell(agent.Missed{Events: 3})
+	tells.tell(agent.SteppedDown{Namespace: "at the end", Why: gossip.ErrWithdrawn})
+	if strings.Contains(logs.String(), "at the end") {
+		t.Error("that the end of the node withdraws it is told as if its user had done so")
+	}
 	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3"} {
 		if !strings.Contains(logs.String(), part) {
 			t.Errorf("the log does not say %q", part)
+		}
+	}
+}
+
+// A token that may only read changes nothing.
+func TestWhoMayTell(t *testing.T) {
+	t.Parallel()
+	for _, r := range (&api{}).routes() {
+		if want := r.Method != http.MethodGet; (r.Needs == web.ToOperate) != want {
+			t.Errorf("%s %s needs an operating token: %t, want %t", r.Method, r.Path, !want, want)
 		}
 	}
 }

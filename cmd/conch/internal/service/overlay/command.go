@@ -19,7 +19,13 @@ import (
 // Commands adds conch status --gossip.
 func Commands(s *cli.Shell) []*cobra.Command {
 	a := &shell{s}
-	s.View(cli.View{Flag: "gossip", Usage: "ask a node for the leader that gossip suggests, a hint; no database is needed", Show: a.show})
+	s.View(cli.View{
+		Flag: "gossip", Usage: "ask a node for the leader that gossip suggests, a hint",
+		Long: `With --gossip it asks a node instead of the database: for the leader that gossip suggests in
+each namespace, for the node's neighbours, and for the news of the last minute. That is a
+hint. Two nodes may name two leaders for a while.`,
+		Example: "conch status --gossip --node http://127.0.0.1:7070", Show: a.show,
+	})
 	return nil
 }
 
@@ -82,6 +88,11 @@ func linesOf(n Nodes) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s has no neighbour", n.Self))
 	default:
 		lines = append(lines, fmt.Sprintf("%s has %s: %s", n.Self, doctor.Count(len(names), "neighbour", "neighbours"), strings.Join(names, ", ")))
+	}
+	for _, p := range n.Neighbours {
+		if len(p.Differs) > 0 {
+			lines = append(lines, fmt.Sprintf("%s has other %s in [gossip] than %s: correct one of both", p.Name, strings.Join(p.Differs, ", "), n.Self))
+		}
 	}
 	for _, i := range n.News {
 		lines = append(lines, fmt.Sprintf("news of %s under %s, %s: %s", i.Subject, i.Namespace+"/"+i.Topic, ago(i.AgeMS), shown(i.Body)))

@@ -4,6 +4,7 @@
 //
 //	config.go    the table: keys and what follows from them; validate.go: faults
 //	service.go   the service; member.go: the agent and its connections while the node runs
+//	agreement.go what has to be the same on all nodes, compared with each neighbour
 //	api.go       /v1/nodes; view.go says what answers look like
 //	events.go    gossip.leader and gossip.news on /v1/events, and the log
 //	metrics.go   conch_gossip_*

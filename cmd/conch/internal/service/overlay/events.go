@@ -51,6 +51,7 @@ type teller struct {
 	log   *slog.Logger
 	clock func() time.Time
 	said  map[string]time.Time // by peer and reason: when the log named a refusal last
+	ends  func() bool          // reports whether this node is ending
 }
 
 // A peer that goes on to send what is refused is named once in a while: metrics count the rest.
@@ -71,6 +72,9 @@ func (t *teller) tell(e agent.Event) {
 			e.Namespace, e.Topic, called(e.Subject), fingerprint(e.Subject.Subject), append([]byte{}, e.Body...), e.Age.Milliseconds(),
 		}}})
 	case agent.SteppedDown:
+		if t.ends() {
+			return // that it leads no more is told, and that its own end withdraws it is no news
+		}
 		t.log.Warn("this node leads no more, and stands back", slog.String("namespace", e.Namespace), slog.Uint64("reign", e.Reign), slog.Any("why", e.Why), slog.Duration("for", e.For))
 	case agent.Refused:
 		t.refused(e, now)

@@ -7,11 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -20,6 +23,8 @@ type member struct {
 	*agent.Agent
 
 	endpoint *mtls.Endpoint
+	own      transport.Claims // what has to be the same on all nodes
+	log      *slog.Logger
 }
 
 // surroundings are what a member needs besides its configuration.
@@ -55,7 +60,10 @@ func (s *Section) join(o surroundings) (*member, error) {
 		cfg.Peers = append(cfg.Peers, agent.Peer{Name: p.Name, Address: hostOf(p.URL), Subject: key})
 	}
 	a, err := agent.New(cfg)
-	m := &member{a, endpoint}
+	m := &member{a, endpoint, s.claims(self), o.log}
+	if err == nil {
+		err = endpoint.Claim(subjectClaims, m.own)
+	}
 	if err != nil {
 		return nil, errors.Join(err, m.close())
 	}
@@ -119,9 +127,24 @@ func (m *member) run(ctx context.Context) error {
 		defer leave()
 		failed <- m.endpoint.Run(listens)
 	}()
+	var looking sync.WaitGroup
+	looking.Go(func() { m.look(takesPart) })
 	err := m.Run(takesPart)
+	leave()
+	looking.Wait()
 	stop()
 	return errors.Join(err, <-failed)
+}
+
+// lookEvery is how often this node compares itself with its neighbours.
+const lookEvery = 2 * time.Second
+
+// look names neighbours that are configured otherwise, until ctx ends.
+func (m *member) look(ctx context.Context) {
+	told := map[string]string{}
+	for pause.For(ctx, lookEvery) == nil {
+		m.compare(m.log, told)
+	}
 }
 
 // close ends the listening of a member that never took part.

@@ -24,6 +24,7 @@ var (
 	tenureDesc     = desc("leader_tenure_seconds", "For how long this node has suggested the leader that it suggests now, 0 while it suggests none.", "namespace")
 	leadsDesc      = desc("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
 	neighboursDesc = desc("neighbours", "Nodes of the overlay to which this one has a connection.")
+	differingDesc  = desc("neighbours_differing", "Neighbours whose [gossip] has another value where all nodes have to have the same.")
 	refusedDesc    = desc("refused_total", "What others have sent and this node has left out, by why.", "reason")
 	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
 	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
@@ -37,7 +38,7 @@ var strangerReasons = []mtls.Reason{
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
+	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
 		to <- d
 	}
 }
@@ -64,7 +65,14 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		}
 		gauge(leadsDesc, leads, n.Namespace)
 	}
+	differing := 0
+	for _, n := range s.Neighbours {
+		if len(now.Differs(n.Name)) > 0 {
+			differing++
+		}
+	}
 	gauge(neighboursDesc, float64(len(s.Neighbours)))
+	gauge(differingDesc, float64(differing))
 	for _, reason := range slices.Sorted(slices.Values(agent.Reasons())) {
 		count(refusedDesc, s.Counts.Refused[reason], reason)
 	}

@@ -24,11 +24,14 @@ conch_gossip_leader_tenure_seconds{namespace="empty"} 0
 # HELP conch_gossip_neighbours Nodes of the overlay to which this one has a connection.
 # TYPE conch_gossip_neighbours gauge
 conch_gossip_neighbours 1
+# HELP conch_gossip_neighbours_differing Neighbours whose [gossip] has another value where all nodes have to have the same.
+# TYPE conch_gossip_neighbours_differing gauge
+conch_gossip_neighbours_differing 1
 # HELP conch_gossip_bytes_total Bytes of the overlay's messages, before encryption.
 # TYPE conch_gossip_bytes_total counter
 conch_gossip_bytes_total{direction="received"} 8
 conch_gossip_bytes_total{direction="sent"} 7
-`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_bytes_total"); err != nil {
+`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_neighbours_differing", "conch_gossip_bytes_total"); err != nil {
 		t.Error(err)
 	}
 	if problems, err := testutil.CollectAndLint(c); err != nil || len(problems) > 0 {

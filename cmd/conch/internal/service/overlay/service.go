@@ -54,6 +54,7 @@ func open(f node.Frame) node.Service {
 	s := &service{frame: f, began: time.Now(), over: make(chan struct{})}
 	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, said: map[string]time.Time{}}
 	s.ctx, s.stop = context.WithCancel(f.Over)
+	s.tells.ends = func() bool { return s.ctx.Err() != nil }
 	a := &api{s, f.Log}
 	s.routes = a.routes()
 	f.Board.Offer(kindLeader, a.selects)

@@ -45,6 +45,7 @@ type Neighbour struct {
 	Fingerprint string    `json:"fingerprint"`
 	Arcs        int       `json:"arcs"`
 	Elector     bool      `json:"elector"`
+	Differs     []string  `json:"differs"` // keys of [gossip] in which it is configured otherwise
 	Since       time.Time `json:"since"`
 }
 
@@ -81,7 +82,7 @@ func fingerprint(s wire.Subject) string {
 	return mtls.Fingerprint(s).String()
 }
 
-func nodesOf(s agent.Status, now time.Time) Nodes {
+func nodesOf(s agent.Status, differs func(peer string) []string, now time.Time) Nodes {
 	n := Nodes{
 		AsOf: now.UTC(), Self: s.Self.Name, Fingerprint: fingerprint(s.Self.Subject), Address: s.Self.Address,
 		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{},
@@ -91,7 +92,7 @@ func nodesOf(s agent.Status, now time.Time) Nodes {
 		n.Namespaces = append(n.Namespaces, namespaceOf(one))
 	}
 	for _, p := range s.Neighbours {
-		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, p.Since.UTC()})
+		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, append([]string{}, differs(p.Name)...), p.Since.UTC()})
 	}
 	for _, i := range s.News {
 		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
