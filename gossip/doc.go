@@ -56,7 +56,7 @@
 // # Duties of the caller
 //
 //   - One goroutine feeds a machine, with a clock that counts suspended time and never goes back. Tick comes about four
-//     times a round, after the messages that wait to be read.
+//     times a round, after the messages that wait to be read; once is enough for a node that is nowhere a candidate.
 //   - All nodes of an overlay have the same Round, Namespaces and Electors.
 //   - The incarnation is above those of all starts before: a stored counter, or the time of the start, with random low
 //     bits. If it is not, the machine raises it when it hears what its last life has said.
