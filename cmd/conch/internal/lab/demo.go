@@ -79,7 +79,7 @@ func (l lab) demo() *cobra.Command {
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
-	flags.BoolVar(&gossip, "gossip", false, "show agents that name one leader without a database; 200 unless --nodes says how many, or 50 for each processor")
+	flags.BoolVar(&gossip, "gossip", false, "show agents that name one leader without a database; 200 unless --nodes says how many, or 40 for each processor")
 	flags.Uint64Var(&seed, "seed", 1, "with --gossip: who is struck follows from it")
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {

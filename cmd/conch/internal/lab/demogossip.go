@@ -62,7 +62,7 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 		fmt.Sprintf("partitions\t%d", v.Partitions),
 		fmt.Sprintf("  silent\t%s\tms until nobody on the smaller side named a leader", v.Silent),
 		fmt.Sprintf("  healed\t%s\tms until all named one again", v.Healed),
-		fmt.Sprintf("news\t%d\tpieces, heard %d times by nodes that were there", v.News, v.Heard),
+		fmt.Sprintf("news\t%d\tpieces, which nodes that were there and connected had to hear %d times", v.News, v.Heard),
 		fmt.Sprintf("  heard\t%s\tms after it was told", v.NewsTook),
 		fmt.Sprintf("  lost\t%d", v.Lost), fmt.Sprintf("  doubled\t%d", v.Doubled),
 		fmt.Sprintf("deposed\t%d\tleaders that worked", v.Deposed),

@@ -28,7 +28,7 @@ func DefaultNodes() int { return min(mostDefault, perProcessor*runtime.NumCPU())
 
 const (
 	mostDefault  = 200
-	perProcessor = 50
+	perProcessor = 40
 
 	leastNodes = 10
 	mostNodes  = 1000
