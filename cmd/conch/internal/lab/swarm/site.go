@@ -26,8 +26,9 @@ type site struct {
 	links    *network.Network // nil: nothing can be cut
 	nodes    []*node          // the electors first
 	ends     chan fleet.News
-	over     chan struct{} // closed when ends is no longer read
-	program  func(*node) []string
+	over     chan struct{}                          // closed when ends is no longer read
+	program  func(*node) []string                   // the arguments with which a node is run
+	listen   func(netip.Addr) (net.Listener, error) // at an address of this machine
 }
 
 // prepare makes the folder, the keys and the relays. The caller clears up, also after an error.
@@ -69,7 +70,7 @@ func (s *site) prepare(say func(string, ...any)) (err error) {
 // lay gives each node its addresses, and puts a relay in front of it, if this system has the addresses for that.
 func (s *site) lay(say func(string, ...any)) error {
 	block := byte(2 * (8 + rand.IntN(110))) //nolint:gosec // only so that two demos at one time do not meet
-	if probe, err := listen(homeOf(block, 0)); err != nil {
+	if probe, err := s.listen(homeOf(block, 0)); err != nil {
 		say("THE NETWORK IS NOT CUT: this system has one loopback address only (%v)", err)
 	} else {
 		_ = probe.Close()
@@ -80,7 +81,7 @@ func (s *site) lay(say func(string, ...any)) error {
 		if s.links != nil {
 			own, n.home = homeOf(block, i), homeOf(block, i)
 		}
-		probe, err := listen(own)
+		probe, err := s.listen(own)
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,9 @@ package swarm
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -23,8 +25,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // prepared returns a site of nodes that do not run.
 func prepared(t *testing.T, nodes int) (s *site, said string) {
 	t.Helper()
+	return preparedWith(t, nodes, listen)
+}
+
+func preparedWith(t *testing.T, nodes int, listen func(netip.Addr) (net.Listener, error)) (s *site, said string) {
+	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
-	s = &site{cfg: Config{Nodes: nodes, Program: "/bin/sh"}}
+	s = &site{cfg: Config{Nodes: nodes, Program: "/bin/sh"}, listen: listen}
 	if err := s.prepare(func(text string, args ...any) { said += fmt.Sprintf(text, args...) }); err != nil {
 		t.Fatal(err)
 	}
@@ -37,6 +44,23 @@ func prepared(t *testing.T, nodes int) (s *site, said string) {
 		}
 	})
 	return s, said
+}
+
+// Where there is one loopback address the demo says that it does not cut; nodes listen there, and nobody stands before them.
+func TestOneAddress(t *testing.T) {
+	s, said := preparedWith(t, 10, func(at netip.Addr) (net.Listener, error) {
+		if at.As4()[1] != 0 {
+			return nil, errors.New("no such address")
+		}
+		return listen(at)
+	})
+	if s.links != nil || !strings.Contains(said, "THE NETWORK IS NOT CUT") || !strings.Contains(said, "no such address") {
+		t.Errorf("it was said %q, want that it is not cut, and why", said)
+	}
+	text, err := os.ReadFile(filepath.Join(s.nodes[0].dir, configFile))
+	if err != nil || strings.Contains(string(text), "source") || strings.Contains(string(text), "advertise") || !strings.HasPrefix(s.nodes[0].public, "127.0.0.1:") {
+		t.Errorf("%v: %s; want no source, and 127.0.0.1", err, text)
+	}
 }
 
 // A node knows its contacts and the electors by their keys, and no other; not itself. All others join by the CA.

@@ -128,13 +128,16 @@ func TestANodeThatDoesNotStart(t *testing.T) {
 func TestTheView(t *testing.T) {
 	s := supervised(t, 12, "exec sleep 60")
 	s.launchAll(t)
+	if text := s.render(time.Now()); !strings.Contains(text, "by 0 of 12 living nodes; 12 name nobody, 0 somebody else") || !strings.Contains(text, "\n  ............\n") {
+		t.Errorf("nobody is named yet: %s", text)
+	}
 	s.says(0, "n001", 4)
 	for life := range 9 {
 		s.says(life, "n001", 4)
 	}
 	s.says(9, "n002", 3)
 	s.kill(s.nodes[10])
-	s.record.Cuts = []Cut{{Side: map[string]bool{"n012": true}}}
+	s.record.Cuts = []Cut{{Side: map[string]bool{"n009": true, "n012": true}}}
 	three := 3
 	s.hear(told{life: 0, at: time.Now(), peers: &three})
 	topic := "news-1"
@@ -142,7 +145,7 @@ func TestTheView(t *testing.T) {
 	s.hear(told{life: 6, at: time.Now(), heard: &topic})
 	text := s.render(time.Now())
 	for _, part := range []string{
-		"n001, reign 4", "by 9 of 11 living nodes; 1 name nobody, 1 somebody else", "0 to 3,", "1 pieces; news-1 of n006", "was heard by 1", "\n  Loooooooo?x-\n",
+		"n001, reign 4", "by 9 of 11 living nodes; 1 name nobody, 1 somebody else", "0 to 3,", "1 pieces; news-1 of n006", "was heard by 1", "\n  Looooooo+?x-\n", "on the smaller side",
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%q is not in %s", part, text)

@@ -13,7 +13,7 @@ import (
 // Run runs the nodes and judges what they named and heard. If ctx ends first, it stops early and judges what has happened so
 // far. The error is about the run itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
-	s := &site{cfg: cfg, program: agent}
+	s := &site{cfg: cfg, program: agent, listen: listen}
 	defer func() { err = errors.Join(err, s.clear()) }()
 	show := screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})
 	show.Say("making keys, certificates and configurations of %d nodes …", cfg.Nodes)

@@ -21,15 +21,17 @@ func (s *supervisor) render(now time.Time) string {
 	row := func(name, text string, args ...any) { _, _ = fmt.Fprintf(w, name+"\t"+text+"\n", args...) }
 	counts := s.board.counts()
 	leader, reign := s.foremost(counts)
+	silent := counts[""]
+	delete(counts, "")
 	row("LEADER", "%s, reign %d", somebody(leader), reign)
-	row("NAMED", "by %d of %d living nodes; %d name nobody, %d somebody else", counts[leader], s.board.living(), counts[""], s.board.living()-counts[leader]-counts[""])
+	row("NAMED", "by %d of %d living nodes; %d name nobody, %d somebody else", counts[leader], s.board.living(), silent, s.board.living()-counts[leader]-silent)
 	least, mean, most := s.neighbours()
 	row("NEIGHBOURS", "%d to %d, %.1f on average", least, most, mean)
 	row("NEWS", "%s", s.newest(now))
 	row("KILLS", "%d leaders, %d others", len(s.record.Kills), s.record.Crashed)
 	row("CUTS", "%d", len(s.record.Cuts))
 	_ = w.Flush()
-	b.WriteString("\n" + s.chart(leader) + "\n")
+	b.WriteString(s.chart(leader) + "\n")
 	return b.String()
 }
 
@@ -81,26 +83,34 @@ func (s *supervisor) chart(leader string) string {
 		}
 		b.WriteString(s.sign(n, leader))
 	}
-	b.WriteString("\n\n  L leads   o names it   . names nobody   ? names another   x is dead   the first " + fmt.Sprint(electors) + " are electors")
-	if i := len(s.record.Cuts) - 1; i >= 0 && s.record.Cuts[i].To == 0 {
-		b.WriteString("   - is cut off, and names nobody")
+	fmt.Fprintf(&b, "\n\n  L leads   o names it   . names nobody   ? names another   x is dead   the first %d are electors\n", electors)
+	if s.cutOff() != nil {
+		b.WriteString("  on the smaller side: + names it   - names nobody\n")
 	}
-	return b.String() + "\n"
+	return b.String()
+}
+
+// cutOff returns the smaller side while the network is cut.
+func (s *supervisor) cutOff() map[string]bool {
+	if i := len(s.record.Cuts) - 1; i >= 0 && s.record.Cuts[i].To == 0 {
+		return s.record.Cuts[i].Side
+	}
+	return nil
 }
 
 func (s *supervisor) sign(n *node, leader string) string {
-	v, living := s.board.views[n.life]
-	cut := len(s.record.Cuts) > 0 && s.record.Cuts[len(s.record.Cuts)-1].To == 0 && s.record.Cuts[len(s.record.Cuts)-1].Side[n.name]
+	v, cut := s.board.views[n.life], s.cutOff()[n.name]
 	switch {
 	case s.ears[n.life] == nil:
 		return "x"
-	case !living || v.leader == "":
-		if cut {
-			return "-"
-		}
+	case v.leader == "" && cut:
+		return "-"
+	case v.leader == "":
 		return "."
 	case v.leader == n.name:
 		return "L"
+	case v.leader == leader && cut:
+		return "+"
 	case v.leader == leader:
 		return "o"
 	default:
