@@ -139,6 +139,23 @@ func TestConnectionsHaveALimit(t *testing.T) {
 	}
 }
 
+// Where there is no room a connection gives way that neither side needs any more, so that a newcomer finds one.
+func TestIdleConnectionsGiveWay(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	for i := range 2 * MostPeers {
+		s.m.Step(Up{Peer: fmt.Sprint("x", i)})
+	}
+	s.m.Step(Received{From: "x7", Message: Hello{Incarnation: 1}}) // it does not need the connection
+	got := s.m.Step(Up{Peer: "newcomer"})
+	if len(got) < 2 || got[0] != (Disconnect{Peer: "x7"}) || got[1] != (Lost{Peer: "x7"}) {
+		t.Errorf("a newcomer causes %v", got)
+	}
+	if n := s.count(Crowded, Up{Peer: "another"}); n != 1 || len(s.m.Neighbours()) != MostPeers {
+		t.Errorf("%d connections are refused, and there are %d neighbours: want 1 and %d", n, len(s.m.Neighbours()), MostPeers)
+	}
+}
+
 // A connection that breaks as soon as it is made is not made for ever.
 func TestAConnectionThatKeepsBreaking(t *testing.T) {
 	t.Parallel()
