@@ -64,11 +64,10 @@ func (s *supervisor) cold(asked context.Context) error {
 
 // strike does something, and waits until all are whole again; whole is false if that did not come, which ends the demo.
 func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
-	by, all := s.board.agreed(nil)
-	if !all {
-		s.screen.Note("not all name one leader: %s", spoken(s.board.counts()))
-		return false
+	if !s.whole(asked) {
+		return asked.Err() != nil
 	}
+	by, _ := s.board.agreed(nil)
 	switch what {
 	case KillLeader:
 		s.killLeader(asked, by.leader)
@@ -79,13 +78,22 @@ func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
 	}
 	s.doing = "waiting until all agree"
 	healed := time.Now()
-	whole = s.await(s.gone, patience, s.agree)
-	if s.doing = ""; !whole {
-		s.screen.Note("after %s not all name one leader: %s", patience, spoken(s.board.counts()))
-	} else if what == Part {
+	whole = s.whole(s.gone)
+	if s.doing = ""; whole && what == Part {
 		s.screen.Note("all agree %s after the network was healed", short(time.Since(healed)))
 	}
 	return whole
+}
+
+// whole waits until all agree, and says so if they do not.
+func (s *supervisor) whole(asked context.Context) bool {
+	if s.await(asked, patience, s.agree) {
+		return true
+	}
+	if asked.Err() == nil && s.fault == nil {
+		s.screen.Note("after %s not all name one leader: %s", patience, spoken(s.board.counts()))
+	}
+	return false
 }
 
 func (s *supervisor) killLeader(asked context.Context, leader string) {
