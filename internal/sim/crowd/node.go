@@ -1,6 +1,7 @@
 package crowd
 
 import (
+	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -52,8 +53,11 @@ func sign(by wire.Subject, b []byte) []byte {
 	h := fnv.New64a()
 	_, _ = h.Write(by[:])
 	_, _ = h.Write(b)
-	return binary.BigEndian.AppendUint64(nil, h.Sum64())
+	return binary.BigEndian.AppendUint64(make([]byte, signatureSize-8, signatureSize), h.Sum64())
 }
+
+// signatureSize is how long the signature of a node is (gossip.Pinned), so that bytes are those of real nodes.
+const signatureSize = ed25519.PublicKeySize + ed25519.SignatureSize
 
 // Sign implements gossip.Scheme.
 func (s scheme) Sign(b []byte) []byte { return sign(s.self, b) }
