@@ -20,7 +20,7 @@ type gossipVerdict struct {
 	Violations []string
 }
 
-// B7, B17, B18, B19: twelve real agents name one leader. It is killed, others are killed with it, and the network is cut: all
+// B18, B19: twelve real agents name one leader. It is killed, others are killed with it, and the network is cut: all
 // that live name another, the side without a majority of the electors names nobody, and each piece of news is heard once.
 func TestDemoOfGossip(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func TestARunThatEndsWell(t *testing.T) {
 	}
 }
 
-// Each fault that a run can show is a violation that says who and what. B7, B17, B18, B19.
+// Each fault that a run can show is a violation that says who and what. B18, B19.
 func TestWhatAJudgeFinds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
