@@ -52,7 +52,9 @@ func (m *Machine) stock() (all []stocked) {
 	}
 	from := len(all)
 	for _, n := range m.news {
-		all = append(all, stocked{n.said, n.name, n.made})
+		if !n.past {
+			all = append(all, stocked{n.said, n.name, n.made})
+		}
 	}
 	slices.SortFunc(all[from:], func(a, b stocked) int {
 		if a.made != b.made {
@@ -102,21 +104,53 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 	}
 }
 
-// forget drops news that is too old to be told.
+// forget drops news that is too old to be told. That it was heard is known for as long again: ages at two nodes differ by
+// the way, so a peer may still tell what this node does not, and would be heard twice.
 func (m *Machine) forget() {
 	keep := time.Duration(m.cfg.Keep) * m.cfg.Round
 	for key, n := range m.news {
-		if m.now-n.made > keep {
+		switch age := m.now - n.made; {
+		case age > 2*keep:
 			m.drop(key)
+		case age > keep && !n.past:
+			n.past, n.said.Body = true, nil
+			m.lessTopics(key.Subject)
 		}
 	}
 }
 
 func (m *Machine) drop(key wire.Key) {
-	delete(m.news, key)
-	if m.topics[key.Subject]--; m.topics[key.Subject] <= 0 {
-		delete(m.topics, key.Subject)
+	if !m.news[key].past {
+		m.lessTopics(key.Subject)
 	}
+	delete(m.news, key)
+}
+
+func (m *Machine) lessTopics(of wire.Subject) {
+	if m.topics[of]--; m.topics[of] <= 0 {
+		delete(m.topics, of)
+	}
+}
+
+// full reports whether a subject has too many topics for one more.
+func (m *Machine) full(key wire.Key) bool {
+	n := m.news[key]
+	return (n == nil || n.past) && m.topics[key.Subject] >= mostTopics
+}
+
+// place returns where news under a key is kept, and makes room for it.
+func (m *Machine) place(key wire.Key) *news {
+	n := m.news[key]
+	if n == nil {
+		m.makeRoom()
+		n = &news{name: key.Name(), past: true}
+		m.news[key] = n
+	}
+	if n.past {
+		n.past = false
+		m.topics[key.Subject]++
+	}
+	return n
 }
 
 // makeRoom drops the oldest news if there is too much.

@@ -59,21 +59,16 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	if int(said.Age) > m.cfg.Keep {
 		return nil // each node that has it will forget it too
 	}
-	if old == nil && m.topics[said.Subject] >= mostTopics {
+	if m.full(key) {
 		return ErrTopics
 	}
 	if !m.signed(said) {
 		return ErrSignature
 	}
-	if old == nil {
-		m.makeRoom()
-		old = &news{name: key.Name()}
-		m.news[key] = old
-		m.topics[said.Subject]++
-	}
-	old.said, old.made, old.direct = *said, m.madeAt(said), m.noted(by, said, old.direct)
+	n := m.place(key)
+	n.said, n.made, n.direct = *said, m.madeAt(said), m.noted(by, said, n.direct)
 	m.do(Heard{Statement: said.Statement, Age: said.Age})
-	m.relay(m.listed, by, old.said, old.made)
+	m.relay(m.listed, by, n.said, n.made)
 	return nil
 }
 
@@ -114,7 +109,7 @@ func (m *Machine) publish(in Publish) {
 	case s == nil || in.Topic == "":
 		m.refuse("", m.cfg.Self, ErrNamespace)
 		return
-	case m.topics[m.cfg.Self] >= mostTopics && m.news[wire.Key{Subject: m.cfg.Self, Namespace: in.Namespace, Topic: in.Topic}] == nil:
+	case m.full(wire.Key{Subject: m.cfg.Self, Namespace: in.Namespace, Topic: in.Topic}):
 		m.refuse("", m.cfg.Self, ErrTopics)
 		return
 	}
@@ -123,13 +118,8 @@ func (m *Machine) publish(in Publish) {
 		m.refuse("", m.cfg.Self, err)
 		return
 	}
-	key := said.Key()
-	if m.news[key] == nil {
-		m.makeRoom()
-		m.news[key] = &news{name: key.Name()}
-		m.topics[m.cfg.Self]++
-	}
-	m.news[key].said, m.news[key].made = said, m.now
+	n := m.place(said.Key())
+	n.said, n.made = said, m.now
 	m.relay(m.listed, nil, said, m.now)
 }
 

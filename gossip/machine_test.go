@@ -137,6 +137,43 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// News that is too old to be told takes no topic of its subject any more, and after as long again nothing is left of it. (The
+// machine of old news is in testdata/old-news.txt.)
+func TestOldNewsIsForgotten(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site", Electors: []wire.Subject{named("a")}}}})
+	publish := func(now time.Duration, topic string) (refused bool) {
+		for _, a := range m.Step(now, Publish{Namespace: "site", Topic: topic, Body: []byte("on")}) {
+			_, refused = a.(Refused)
+		}
+		return refused
+	}
+	for i := range mostTopics + 1 {
+		if refused := publish(0, fmt.Sprint(i)); refused != (i == mostTopics) {
+			t.Fatalf("topic %d: refused %t", i, refused)
+		}
+	}
+	if m.Step(90*time.Second, Tick{}); len(m.News()) > 0 {
+		t.Errorf("%d pieces are told, and all are too old", len(m.News()))
+	}
+	for i := range mostTopics {
+		if publish(90*time.Second, fmt.Sprint(i+16)) {
+			t.Errorf("topic %d is refused, and the old ones are too old to be told", i+16)
+		}
+	}
+	if !publish(90*time.Second, "0") {
+		t.Error("an old topic is taken up again, and there is no room for it")
+	}
+	m.Step(2*time.Minute+time.Second, Tick{})
+	if len(m.News()) != mostTopics || len(m.news) != mostTopics || !publish(2*time.Minute+time.Second, "0") {
+		t.Errorf("%d pieces are told and %d known, want %d, and no room for one more", len(m.News()), len(m.news), mostTopics)
+	}
+	m.Step(4*time.Minute, Tick{})
+	if len(m.news) > 0 || len(m.topics) > 0 {
+		t.Errorf("%d pieces and the topics of %d subjects are left, want nothing", len(m.news), len(m.topics))
+	}
+}
+
 // Publishing what nobody would take is refused at once.
 func TestBadNewsIsNotSent(t *testing.T) {
 	t.Parallel()

@@ -34,6 +34,7 @@ type news struct {
 	said wire.Said
 	name wire.Name
 	made time.Duration // when it was said, on this node's clock, by the age of the first copy
+	past bool          // it is too old to be told, and has no body; a copy of it is known as one
 	direct
 }
 

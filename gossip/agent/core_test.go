@@ -42,6 +42,28 @@ func (f fakeRoamer) Connect(name, address string) {
 
 func (f fakeRoamer) Disconnect(name string) { f.desk.done = append(f.desk.done, "disconnect "+name) }
 
+// Only a node that may lead has to be quick.
+func TestThePace(t *testing.T) {
+	t.Parallel()
+	self, other := wire.Subject{1}, wire.Subject{2}
+	const round = 100 * time.Millisecond
+	for _, c := range []struct {
+		name string
+		all  []gossip.Namespace
+		want time.Duration
+	}{
+		{"everybody may lead", []gossip.Namespace{{}}, round / 4},
+		{"an elector", []gossip.Namespace{{Electors: []wire.Subject{other, self}}}, round / 4},
+		{"one of the crowd", []gossip.Namespace{{Electors: []wire.Subject{other}}}, round},
+		{"one of the crowd, and an elector elsewhere", []gossip.Namespace{{Electors: []wire.Subject{other}}, {Electors: []wire.Subject{self}}}, round / 4},
+		{"it votes", []gossip.Namespace{{Electors: []wire.Subject{other}, Policy: gossip.Paper}}, round / 4},
+	} {
+		if got := (Config{Self: self, Round: round, Namespaces: c.all}).pace(); got != c.want {
+			t.Errorf("%s: a tick each %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
 // fakeLine notes the overlay's messages.
 type fakeLine struct {
 	transport.Line

@@ -97,7 +97,7 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-tick.C:
 			a.catchUp(statements, views)
 			a.do((*core).tick)
-			tick.Reset(jittered(a.cfg.Round / 4))
+			tick.Reset(jittered(a.cfg.pace()))
 		case <-turn.C:
 			a.catchUp(statements, views)
 			a.do((*core).turn)

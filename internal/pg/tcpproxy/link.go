@@ -4,12 +4,14 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"time"
 )
 
 type link struct {
 	client, server net.Conn
-	asked          bool // the client spoke last
+	source         netip.Addr // of the client
+	asked          bool       // the client spoke last
 	trips          *int
 }
 
@@ -32,7 +34,7 @@ func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := from.Read(buf)
-		if !p.pass(dir) {
+		if !p.pass(l, dir) {
 			return
 		}
 		if n > 0 {
@@ -56,6 +58,15 @@ func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 	}
 }
 
+// sourceOf returns the address from which a client has dialled.
+func sourceOf(client net.Conn) netip.Addr {
+	tcp, ok := client.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return tcp.AddrPort().Addr().Unmap()
+}
+
 func (p *Proxy) count(l *link, dir Direction) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -66,11 +77,11 @@ func (p *Proxy) count(l *link, dir Direction) {
 }
 
 // pass waits until bytes that have just been read may go on, or returns false at Close.
-func (p *Proxy) pass(dir Direction) bool {
+func (p *Proxy) pass(l *link, dir Direction) bool {
 	arrived := time.Now()
 	for {
 		p.mu.Lock()
-		silent, due, changed := p.silent&dir != 0, time.Until(arrived.Add(p.delay)), p.changed
+		silent, due, changed := p.silent&dir != 0 || p.apart != nil && p.apart(l.source), time.Until(arrived.Add(p.delay)), p.changed
 		p.mu.Unlock()
 		if !silent && due <= 0 {
 			return p.ctx.Err() == nil

@@ -3,6 +3,7 @@ package tcpproxy
 import (
 	"context"
 	"net"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -28,6 +29,7 @@ type Proxy struct {
 	mu      sync.Mutex
 	target  string
 	silent  Direction
+	apart   func(source netip.Addr) bool // whose bytes do not pass; may be nil
 	refuse  bool
 	delay   time.Duration
 	changed chan struct{} // closed and replaced when any of the above changes
@@ -36,8 +38,11 @@ type Proxy struct {
 }
 
 // New listens on 127.0.0.1. The target is host:port, or the path of a Unix socket.
-func New(target string) (*Proxy, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+func New(target string) (*Proxy, error) { return Listen("127.0.0.1:0", target) }
+
+// Listen listens at an address of this machine, as host:port.
+func Listen(address, target string) (*Proxy, error) {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
@@ -56,14 +61,20 @@ func (p *Proxy) Addr() string { return p.listener.Addr().String() }
 // Blackhole stops passing bytes on in that direction; neither end is told.
 func (p *Proxy) Blackhole(dir Direction) { p.change(func() { p.silent |= dir }) }
 
+// Part stops passing bytes on, in both directions, for the clients whose address apart picks; neither end is told. Each call
+// replaces the last one's choice. It is called from several goroutines.
+func (p *Proxy) Part(apart func(source netip.Addr) bool) { p.change(func() { p.apart = apart }) }
+
 // Delay delays all bytes by d, in each direction.
 func (p *Proxy) Delay(d time.Duration) { p.change(func() { p.delay = d }) }
 
 // Refuse resets new connections; existing ones go on.
 func (p *Proxy) Refuse() { p.change(func() { p.refuse = true }) }
 
-// Heal ends Blackhole, Delay and Refuse. Bytes that were held back arrive now.
-func (p *Proxy) Heal() { p.change(func() { p.silent, p.delay, p.refuse = 0, 0, false }) }
+// Heal ends Blackhole, Part, Delay and Refuse. Bytes that were held back arrive now.
+func (p *Proxy) Heal() {
+	p.change(func() { p.silent, p.apart, p.delay, p.refuse = 0, nil, 0, false })
+}
 
 // Reset breaks all connections: both ends receive a RST.
 func (p *Proxy) Reset() {
@@ -131,7 +142,7 @@ func (p *Proxy) accept() {
 func (p *Proxy) serve(client net.Conn) {
 	p.mu.Lock()
 	target := p.target
-	one := &link{client: client, trips: new(int)}
+	one := &link{client: client, source: sourceOf(client), trips: new(int)}
 	p.trips = append(p.trips, one.trips)
 	p.mu.Unlock()
 	network := "tcp"

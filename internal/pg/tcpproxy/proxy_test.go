@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"sync"
@@ -106,6 +107,31 @@ func TestSilenceEachWayHealsWithTheSameConnection(t *testing.T) {
 		proxy.Heal()
 		mustHear(t, conn, "held")
 	}
+}
+
+// A client that dials from another address is not concerned by what parts the first one.
+func TestPartConcernsThoseWhoAreChosen(t *testing.T) {
+	t.Parallel()
+	proxy, near := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	dialer := &net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 9, 8, 7)}}
+	far, err := dialer.DialContext(t.Context(), "tcp", proxy.Addr())
+	if err != nil {
+		t.Skipf("this system has one loopback address only: %v", err)
+	}
+	t.Cleanup(func() { _ = far.Close() })
+	for _, conn := range []net.Conn{near, far} {
+		send(t, conn, "before")
+		mustHear(t, conn, "before")
+	}
+	proxy.Part(func(source netip.Addr) bool { return source == netip.AddrFrom4([4]byte{127, 9, 8, 7}) })
+	send(t, far, "held")
+	send(t, near, "y")
+	mustHear(t, near, "y")
+	if got, err := hear(far, silence); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("received %q and %v from the other side, want %v", got, err, os.ErrDeadlineExceeded)
+	}
+	proxy.Heal()
+	mustHear(t, far, "held")
 }
 
 func TestTheEndOfAStreamDoesNotPassABlackhole(t *testing.T) {

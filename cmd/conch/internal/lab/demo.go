@@ -15,15 +15,10 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/swarm"
 )
 
-func (l lab) demo() *cobra.Command {
-	cfg, noChain := demo.Config{}, false
-	sequencer, logs := false, ""
-	cmd := &cobra.Command{
-		Use:   "demo",
-		Short: "kill the leader over and over, and see that nobody acts twice and nothing is lost",
-		Long: `demo starts a private Postgres and several conch processes that all want to lead.
+const demoHelp = `demo starts a private Postgres and several conch processes that all want to lead.
 It lets the leader work, kills it with SIGKILL again and again, and restarts what it
 killed. At the end it judges what was left behind: whether two acted at once, whether
 anything acknowledged was lost, whether anything was done twice.
@@ -48,16 +43,33 @@ are killed, nodes are stopped, and two are cut off from three. The verdict is re
 the ledger: each payment at most once, everything accepted has ended as it was told,
 and the money in the notes is what was issued.
 
+With --gossip it shows agents without a database: 200 conch nodes on this machine name
+one leader, as a hint, and hear the same news. Leaders are killed, a tenth of the nodes at
+once, and the network is cut between them. Exit 1 if a leader that worked was deposed,
+two were named for longer than a heartbeat counts, or news was lost or heard twice.
+
 It touches no database and no chain but its own and leaves nothing behind. Exit 1
 if anything overlapped, was lost, was done twice or never ended, or if no failover
-was seen. Ctrl-C ends it early, with the verdict.`,
-		Example: `  conch demo
+was seen. Ctrl-C ends it early, with the verdict.`
+
+const demoExamples = `  conch demo
   conch demo --nodes 5 --duration 20s --kill-every 3s --lease 1s
   conch demo --no-chain
   conch demo --sequencer
   conch demo --sequencer --duration 30s --kill-every 3s --logs /tmp/logs
-  conch demo --json > verdict.json`,
-		Args: cli.NoArguments,
+  conch demo --gossip
+  conch demo --gossip --nodes 40 --duration 30s --seed 7
+  conch demo --json > verdict.json`
+
+func (l lab) demo() *cobra.Command {
+	cfg, noChain := demo.Config{}, false
+	sequencer, gossip, seed, logs := false, false, uint64(1), ""
+	cmd := &cobra.Command{
+		Use:     "demo",
+		Short:   "kill the leader over and over, and see that nobody acts twice and nothing is lost",
+		Long:    demoHelp,
+		Example: demoExamples,
+		Args:    cli.NoArguments,
 	}
 	flags := cmd.Flags()
 	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many processes")
@@ -67,12 +79,20 @@ was seen. Ctrl-C ends it early, with the verdict.`,
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
+	flags.BoolVar(&gossip, "gossip", false, "show agents that name one leader without a database; 200 unless --nodes says how many, or 40 for each processor")
+	flags.Uint64Var(&seed, "seed", 1, "with --gossip: who is struck follows from it")
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if sequencer {
+		switch {
+		case gossip && sequencer:
+			return cli.Usagef("--gossip and --sequencer are two demos: run one after the other")
+		case gossip:
+			return l.demoGossip(ctx, cmd, swarm.Config{Nodes: cfg.Nodes, Duration: cfg.Duration, Seed: seed})
+		case cmd.Flags().Changed("seed"):
+			return cli.Usagef("--seed goes with --gossip only")
+		case sequencer:
 			return l.demoSequencer(ctx, cmd, consortium.Config{Duration: cfg.Duration, KillEvery: cfg.KillEvery, Listen: cfg.Listen, Logs: logs})
-		}
-		if logs != "" {
+		case logs != "":
 			return cli.Usagef("--logs goes with --sequencer only")
 		}
 		return l.runDemo(ctx, cfg, !noChain)

@@ -196,7 +196,7 @@ func (s *supervisor) partition(o *organisation, now time.Time) {
 			rest = append(rest, one.name)
 		}
 	}
-	s.links.cut(side)
+	s.links.Cut(side)
 	s.partitions++
 	s.healAt = now.Add(partitionFor)
 	s.screen.Note("partition: %s | %s, for %s", strings.Join(names, " "), strings.Join(rest, " "), partitionFor)
@@ -208,6 +208,6 @@ func (s *supervisor) heal() {
 		return
 	}
 	s.healAt = time.Time{}
-	s.links.heal()
+	s.links.Heal()
 	s.screen.Note("the partition is healed")
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/network"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -94,7 +95,7 @@ func found(dir, name, key string) (*organisation, error) {
 func (o *organisation) file() string { return filepath.Join(o.dir, "conch.toml") }
 
 // write writes the node's configuration. Without a table of the contract it has the account alone.
-func (o *organisation) write(id uint64, peers []*organisation, l links, table string) error {
+func (o *organisation) write(id uint64, peers []*organisation, l *network.Network, table string) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\ndata_dir = %s\n[[chains]]\nname = \"private\"\nkind = \"evm\"\nurl = %s\nchain_id = %d\n"+
 		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(o.chain), id)
@@ -102,7 +103,7 @@ func (o *organisation) write(id uint64, peers []*organisation, l links, table st
 		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = %s\nkey = \"identity.pem\"\n", quoted(o.name), quoted(cmp.Or(o.address, "127.0.0.1:0")))
 		for _, p := range peers {
 			if p != o {
-				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+l.way(o, p)), quoted(p.fingerprint))
+				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+cmp.Or(l.Way(o.name, p.name), p.address)), quoted(p.fingerprint))
 			}
 		}
 		b.WriteString(table)
@@ -123,7 +124,7 @@ func environment(db string) []string {
 }
 
 // start starts the node. The links lead to it as soon as it says where it listens.
-func (o *organisation) start(program string, launcher *fleet.Launcher, l links, news chan<- ended) error {
+func (o *organisation) start(program string, launcher *fleet.Launcher, l *network.Network, news chan<- ended) error {
 	// No context: a node ends by a signal, and its end is news.
 	cmd := exec.CommandContext(context.Background(), program, "node", "--config", o.file(), "--id", o.name+"-1", "--listen", o.listen,
 		"--log-format", "json", "--log-level", cmp.Or(o.level, "info"))
@@ -131,7 +132,7 @@ func (o *organisation) start(program string, launcher *fleet.Launcher, l links, 
 	cmd.Env, cmd.WaitDelay = append(environment(o.db), o.clock.Env()...), teardown
 	cmd.Stderr = io.MultiWriter(p.words, o.log, &ear{hear: func(line spoken) {
 		if line.Message == "the node of the contracts runs" {
-			l.leadTo(o.name, line.Listen)
+			l.Lead(o.name, line.Listen)
 		}
 	}})
 	if err := launcher.Start(cmd); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/attacker"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/network"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/oldhead"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -33,7 +34,7 @@ type site struct {
 	postgres *postmaster.Server
 	chain    *devnode.Node
 	launcher *fleet.Launcher
-	links    links
+	links    *network.Network
 	all      []*organisation
 	news     chan ended
 	logs     []io.Closer
@@ -102,7 +103,7 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 	if err != nil {
 		return err
 	}
-	if s.links, err = newLinks(members); err != nil {
+	if err := s.lay(); err != nil {
 		return err
 	}
 	for i, name := range members {
@@ -131,6 +132,22 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 		o.api, o.chain = newAPI(o.listen), s.chain.HTTP
 	}
 	return s.arm(ctx)
+}
+
+// lay makes a relay from each organisation to each of its peers: what the first one's [[peers]] names.
+func (s *site) lay() error {
+	s.links = &network.Network{}
+	for _, from := range members {
+		for _, to := range members {
+			if from == to {
+				continue
+			}
+			if err := s.links.Between(from, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // open gives the first organisation's API the address that the user has chosen, if it is free.
@@ -214,7 +231,7 @@ func (s *site) clear() error {
 			o.api.close()
 		}
 	}
-	s.links.close()
+	s.links.Close()
 	s.disarm()
 	if s.chain != nil {
 		s.chain.Stop()

@@ -1,0 +1,101 @@
+//go:build unix
+
+package main_test
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// gossipVerdict is the document of conch demo --gossip --json.
+type gossipVerdict struct {
+	Nodes, Electors, Kills, Crashed, Partitions, News, Heard, Lost, Doubled, Deposed int
+
+	Replaced   spread  `json:"replaced_ms"`
+	Late       float64 `json:"late_ms"`
+	Leader     string
+	Violations []string
+}
+
+// B18, B19: twelve real agents name one leader. It is killed, others are killed with it, and the network is cut: all
+// that live name another, the side without a majority of the electors names nobody, and each piece of news is heard once.
+func TestDemoOfGossip(t *testing.T) {
+	t.Parallel()
+	cmd := prepared(t, "demo", "--gossip", "--nodes", "12", "--duration", "1s", "--seed", "3", "--json")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch, "PGHOST=127.0.0.1", "CONCH_INSTANCE_ID=somebody", "CONCH_DB_URL=nowhere")
+	r := callFor(t, building, cmd)
+	v := decode[gossipVerdict](t, r.out)
+	keys := decode[map[string]any](t, r.out)
+	wantKeys(t, keys, "nodes", "electors", "cold_ms", "cold_rounds", "kills", "replaced_ms", "replaced_each", "crashed", "partitions", "silent_ms",
+		"healed_ms", "news", "heard", "news_ms", "lost", "doubled", "deposed", "two_named_ms", "two_led_ms", "leader", "late_ms", "violations")
+	if len(keys) != 22 || strings.Count(r.out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 22 keys in one line", r.out)
+	}
+	cuts := 1
+	if strings.Contains(r.err, "THE NETWORK IS NOT CUT") {
+		cuts = 0
+	}
+	if v.Nodes != 12 || v.Electors != 7 || v.Kills != 3 || v.Crashed != 1 || v.Partitions != cuts || v.News < 10 || v.Heard < 20 || v.Replaced.Max <= 0 {
+		t.Errorf("the verdict is %s, want each strike, and news: or this shows nothing", r.out)
+	}
+	// A machine that holds everybody up for longer than a heartbeat counts deposes leaders. It loses and doubles nothing.
+	busy := v.Late > 300
+	if v.Lost+v.Doubled > 0 || v.Leader == "" || (len(v.Violations) > 0 || r.code != 0) && !busy {
+		t.Errorf("exit code %d, the verdict is %s, and the progress %s; want no violations", r.code, r.out, r.err)
+	}
+	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "no more strikes", "conch status --gossip --node unix:" + scratch} {
+		if !strings.Contains(r.err, part) {
+			t.Errorf("%q is not in the progress %q", part, r.err)
+		}
+	}
+	if strings.Contains(r.err, "\x1b") {
+		t.Errorf("the progress is %q, want plain lines", r.err)
+	}
+	leavesNothing(t, scratch)
+}
+
+// Ctrl-C ends it early, with the verdict.
+func TestDemoOfGossipEndsEarly(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	cmd := prepared(t, "demo", "--gossip", "--nodes", "10")
+	scratch := t.TempDir()
+	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
+	d := start(t, cmd)
+	d.Says(longPatience, "which led")
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	d.Says(building, "leaders killed   1")
+	d.end()
+	leavesNothing(t, scratch)
+}
+
+func TestDemoOfGossipRefusesWhatItCannotDo(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--gossip", "--nodes", "9"}, []string{"--nodes 9", "between 10"}},
+		{[]string{"--gossip", "--nodes", "1001"}, []string{"--nodes"}},
+		{[]string{"--gossip", "--duration", "0s"}, []string{"--duration"}},
+		{[]string{"--gossip", "--lease", "1s"}, []string{"--lease"}},
+		{[]string{"--gossip", "--kill-every", "1s"}, []string{"--kill-every"}},
+		{[]string{"--gossip", "--no-chain"}, []string{"--no-chain"}},
+		{[]string{"--gossip", "--logs", "x"}, []string{"--logs"}},
+		{[]string{"--gossip", "--listen", "127.0.0.1:0"}, []string{"--listen"}},
+		{[]string{"--gossip", "--sequencer"}, []string{"two demos"}},
+		{[]string{"--seed", "3"}, []string{"--seed", "--gossip"}},
+		{[]string{"--gossip", "--db", nobodys}, []string{"leave --db out"}},
+	} {
+		conch(t, append([]string{"demo"}, c.args...)...).refused(t, 2, c.want...)
+	}
+	if text := conch(t, "demo", "--help").done(t); !strings.Contains(text, "conch demo --gossip --nodes") {
+		t.Errorf("the help has no example: %s", text)
+	}
+}

@@ -1,0 +1,91 @@
+//go:build unix
+
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/swarm"
+)
+
+// demoGossip runs the demo of gossip, which has no use for some flags of the other one.
+func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Config) error {
+	for _, other := range []string{"lease", "no-chain", "kill-every", "listen", "logs"} {
+		if cmd.Flags().Changed(other) {
+			return cli.Usagef("--gossip has no database, no chain and no lease, and its strikes follow each other: leave --%s out", other)
+		}
+	}
+	if !cmd.Flags().Changed("nodes") {
+		cfg.Nodes = swarm.DefaultNodes()
+	}
+	if err := cfg.Validate(); err != nil {
+		return cli.Usagef("%w", err)
+	}
+	if l.DB != "" {
+		return cli.Usagef("demo --gossip uses no database: leave --db out")
+	}
+	var err error
+	if cfg.Program, err = os.Executable(); err != nil {
+		return fmt.Errorf("finding this program's own file: %w", err)
+	}
+	forgetDatabase()
+	if cfg.Progress = l.Stdout; l.JSON {
+		cfg.Progress = l.Stderr
+	}
+	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
+	verdict, err := swarm.Run(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	fault := verdict.Fault()
+	if err := l.printSwarm(verdict, fault == nil); err != nil {
+		return err
+	}
+	return fault
+}
+
+func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
+	if l.JSON {
+		return l.Document(v)
+	}
+	rows := []string{
+		fmt.Sprintf("nodes\t%d\tof which %d are electors", v.Nodes, v.Electors),
+		fmt.Sprintf("cold start\t%.1f\tms from the last start until all named one leader: %.1f rounds", v.Cold, v.ColdRounds),
+		fmt.Sprintf("leaders killed\t%d", v.Kills),
+		fmt.Sprintf("  replaced\t%s\tms from the kill until all living nodes named another", v.Replaced),
+		fmt.Sprintf("others killed\t%d\ta tenth at once", v.Crashed),
+		fmt.Sprintf("partitions\t%d", v.Partitions),
+		fmt.Sprintf("  silent\t%s\tms until nobody on the smaller side named a leader", v.Silent),
+		fmt.Sprintf("  healed\t%s\tms until all named one again", v.Healed),
+		fmt.Sprintf("news\t%d\tpieces, which nodes that were there and connected had to hear %d times", v.News, v.Heard),
+		fmt.Sprintf("  heard\t%s\tms after it was told", v.NewsTook),
+		fmt.Sprintf("  lost\t%d", v.Lost), fmt.Sprintf("  doubled\t%d", v.Doubled),
+		fmt.Sprintf("deposed\t%d\tleaders that worked", v.Deposed),
+		fmt.Sprintf("two named\t%.1f\tms at most, in which two nodes named two leaders", v.TwoNamed),
+		fmt.Sprintf("two led\t%.1f\tms at most", v.TwoLed),
+		fmt.Sprintf("demo late\t%.1f\tms at most: the machine was so busy", v.Late),
+	}
+	if err := l.Table("", rows); err != nil {
+		return err
+	}
+	for _, violation := range v.Violations[:min(len(v.Violations), toldViolations)] {
+		if err := l.Line("VIOLATION: %s", violation); err != nil {
+			return err
+		}
+	}
+	if v.Slow() {
+		if err := l.Line("\nThe machine was too busy for %d nodes, so times are longer than they would be: take fewer with --nodes.", v.Nodes); err != nil {
+			return err
+		}
+	}
+	if !whole {
+		return nil
+	}
+	return l.Line("\nAll nodes name %s. No leader that worked was deposed, each that was killed was replaced in all views,\n"+
+		"and each piece of news was heard once. It is a hint all the same: two nodes named two leaders for up to %.1f ms.", v.Leader, v.TwoNamed)
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package swarm
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+)
+
+// Run runs the nodes and judges what they named and heard. If ctx ends first, it stops early and judges what has happened so
+// far. The error is about the run itself; Verdict.Fault says what it proved.
+func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
+	s := &site{cfg: cfg, program: agent, listen: listen}
+	defer func() { err = errors.Join(err, s.clear()) }()
+	show := screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})
+	show.Say("making keys, certificates and configurations of %d nodes …", cfg.Nodes)
+	if err := s.prepare(show.Say); err != nil {
+		return v, err
+	}
+	names := make([]string, len(s.nodes))
+	for i, n := range s.nodes {
+		names[i] = n.name
+	}
+	show.Say("while it runs: conch status --gossip --node unix:%s", s.nodes[0].socket())
+	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
+	sup := &supervisor{
+		site: s, screen: show, plan: NewPlan(cfg.Seed, names, names[:electors]), start: time.Now(), gone: gone,
+		told: make(chan told, 16*cfg.Nodes), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, board: newBoard(),
+		record: Record{Nodes: cfg.Nodes, Electors: electors, Timing: timingOf()},
+	}
+	show.Open()
+	err = sup.supervise(ctx)
+	show.Close()
+	sup.record.Ended = sup.since(time.Now())
+	leave()
+	sup.busy.Wait()
+	if err != nil {
+		return v, err
+	}
+	show.Say("ending %d nodes …", len(s.nodes))
+	s.endAll(teardown)
+	return Judge(sup.record), nil
+}
