@@ -38,6 +38,10 @@ func TestStatusForPeople(t *testing.T) {
 		{func(n *Nodes) { n.News[0].AgeMS = 61234 }, "1m1.2s ago"},
 		{func(n *Nodes) { n.News[0].Body = []byte("\x1b[2J" + strings.Repeat("é", 100)) }, `"\x1b[2Jéé`},
 		{func(n *Nodes) { n.Namespaces[0].LeaderProven = false }, "n2 (its own word)"},
+		{func(n *Nodes) { n.News[0].SubjectProven = false }, "news of n2 (its own word) under"},
+		{func(n *Nodes) { n.News[0].Topic = "\x1b[31ma\u202eb\nnews of n3" }, `default/"\x1b[31ma\u202eb\nnews of n3", 40ms`},
+		{func(n *Nodes) { n.News[0].Subject = "n2\x1b[31m" }, `news of "n2\x1b[31m" under`},
+		{func(n *Nodes) { n.Namespaces[0].Leader = new("n2\t\x1b[2J") }, `default` + "\t" + `"n2\t\x1b[2J"` + "\t4"},
 		{func(n *Nodes) { n.Namespaces[0].Leads = true }, "default\tn2\t4\tfollowing\t"},
 	} {
 		n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, time.Unix(9, 0))

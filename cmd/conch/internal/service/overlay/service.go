@@ -52,7 +52,7 @@ func check(c config.Config, fault func(key string, err error)) {
 
 func open(f node.Frame) node.Service {
 	s := &service{frame: f, began: time.Now(), over: make(chan struct{})}
-	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, said: map[string]time.Time{}}
+	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, quiet: newQuiet()}
 	s.ctx, s.stop = context.WithCancel(f.Over)
 	s.tells.ends = func() bool { return s.ctx.Err() != nil }
 	a := &api{s, f.Log}

@@ -58,12 +58,13 @@ type Overlay struct {
 
 // Item is a piece of news.
 type Item struct {
-	Namespace   string `json:"namespace"`
-	Topic       string `json:"topic"`
-	Subject     string `json:"subject"` // who says it
-	Fingerprint string `json:"fingerprint"`
-	Body        []byte `json:"body"`
-	AgeMS       int64  `json:"age_ms"`
+	Namespace     string `json:"namespace"`
+	Topic         string `json:"topic"`
+	Subject       string `json:"subject"`        // that says it
+	SubjectProven bool   `json:"subject_proven"` // its name; else that is its own word
+	Fingerprint   string `json:"fingerprint"`
+	Body          []byte `json:"body"`
+	AgeMS         int64  `json:"age_ms"`
 }
 
 // called returns what a node is called: by its name, or by its key if nobody knows that.
@@ -95,7 +96,7 @@ func nodesOf(s agent.Status, differs func(peer string) []string, now time.Time) 
 		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, append([]string{}, differs(p.Name)...), p.Since.UTC()})
 	}
 	for _, i := range s.News {
-		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
+		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), i.Subject.Proven, fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
 	}
 	for reason, count := range s.Counts.Refused {
 		if count > 0 {
