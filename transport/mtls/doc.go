@@ -22,9 +22,9 @@
 //
 // With Config.Roam and Config.CA there are guests besides: whoever has a certificate of that CA with exactly one DNS name
 // that is a valid name, and neither this node's own nor that of one of Config.Peers with another key or CA. It is then the
-// peer of that name, may call, and can be called. So who has such a CA lets in whom it signs; without one only Config.Peers
-// come in. A guest is known as long as a connection or a call lasts. Two nodes with certificates of one name are one peer,
-// and the second to call is refused; Link.Key tells which of the two is connected.
+// peer of that name, may call, and can be called. So the CA decides who comes in; without one only Config.Peers do. A guest
+// is known as long as a connection or a call lasts. Two nodes with certificates of one name are one peer, and the second to
+// call is refused: both sides say Twin, with both addresses. Link.Key tells which of the two is connected.
 //
 // # What is sent
 //
@@ -88,6 +88,7 @@
 //	wrong key, other CA, expired, unknown key   refused in the handshake; the other side sees "refused us"
 //	a name that is not its own                  refused after the handshake
 //	another version of the protocol             refused by both, with both numbers
+//	two hosts with one identity, with Roam      the second is refused by each node that has the first; the log names both
 //	a peer away                                 tried again; messages to it wait five seconds, then they are dropped;
 //	                                            with Config.Roam Down, and transport.ErrPeer for messages
 //	somebody else at an address                 Down, and the log names both
