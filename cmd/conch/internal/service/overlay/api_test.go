@@ -90,6 +90,8 @@ func (w *world) Member() (running, bool) {
 
 func (*world) Namespaces() []string { return []string{"default", "empty"} }
 
+func (*world) Twins() []string { return []string{"n9"} }
+
 func newWorld() *world {
 	w := &world{member: &fakeMember{}, logs: &webtest.Log{}}
 	w.api = &api{w, slog.New(slog.NewTextHandler(w.logs, nil))}
@@ -124,7 +126,7 @@ func answers() []exchange {
 			`{"namespace":"default","policy":"reign","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"since":"1970-01-01T00:00:01Z","leads":false,"state":"following","heard_ms":120,"valid_ms":800,"changes":2,"electors":["n1","` + key3 + `"]},` +
 			`{"namespace":"empty","policy":"reign","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"since":null,"leads":false,"state":"standing back","back_ms":3000,"heard_ms":null,"valid_ms":8000,"changes":0,"electors":[]}],` +
 			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"differs":["electors","round"],"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
-			`"news":[{"namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"refused":{"signature":3}}`
+			`"news":[{"namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"twins":["n9"],"refused":{"signature":3}}`
 		back = "POST /v1/nodes/default/withdraw"
 		news = "PUT /v1/nodes/default/news/flag"
 		raw  = "Content-Type: application/octet-stream"
@@ -230,7 +232,7 @@ func TestEvents(t *testing.T) {
 func TestTheLogIsShort(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
 	one := errors.New("its subject has not signed it")
 	for range 100 {
 		tells.tell(agent.Refused{From: "n2", Subject: node3, Why: one})
@@ -266,7 +268,7 @@ func TestTheLogIsShort(t *testing.T) {
 func TestALiarDoesNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), ends: func() bool { return false }}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return false }}
 	for i := range 10_000 {
 		tells.tell(agent.Refused{From: "n2", Why: fmt.Errorf("%w: %d", wire.ErrReign, i), Reason: "reign"})
 		tells.tell(agent.Refused{From: fmt.Sprint("n", 3+i%(2*mostQuiet)), Why: wire.ErrAge, Reason: "age"})

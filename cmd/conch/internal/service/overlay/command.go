@@ -93,6 +93,9 @@ func linesOf(n Nodes) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s has other %s in [gossip] than %s: correct one of both", p.Name, strings.Join(p.Differs, ", "), n.Self))
 		}
 	}
+	for _, name := range n.Twins {
+		lines = append(lines, fmt.Sprintf("two hosts have the key of %s, and one of them is not heard: give each an identity of its own", plain(name)))
+	}
 	for _, i := range n.News {
 		lines = append(lines, fmt.Sprintf("news of %s under %s/%s, %s: %s", named(i.Subject, i.SubjectProven), i.Namespace, plain(i.Topic), ago(i.AgeMS), shown(i.Body)))
 	}

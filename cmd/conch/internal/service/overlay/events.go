@@ -52,6 +52,7 @@ type teller struct {
 	log   *slog.Logger
 	clock func() time.Time
 	quiet quiet
+	twins *twins
 	ends  func() bool // reports whether this node is ending
 }
 
@@ -73,6 +74,7 @@ func (t *teller) tell(e agent.Event) {
 	case agent.Refused:
 		t.refused(e, now)
 	case agent.Twin:
+		t.twins.see(called(e.Subject), now)
 		if t.quiet.twins.due(fingerprint(e.Subject.Subject), now) {
 			t.log.Error("two hosts have one key, and one of them is not heard: give each an identity of its own",
 				slog.String("node", e.Subject.String()), slog.String("one", e.Hosts[0]), slog.String("other", e.Hosts[1]))

@@ -18,6 +18,7 @@ type Nodes struct {
 	Neighbours  []Neighbour       `json:"neighbours"`
 	Overlay     Overlay           `json:"overlay"`
 	News        []Item            `json:"news"`
+	Twins       []string          `json:"twins"`   // nodes whose key or name two hosts have, as was seen in the last hour
 	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
 }
 
@@ -83,10 +84,10 @@ func fingerprint(s wire.Subject) string {
 	return mtls.Fingerprint(s).String()
 }
 
-func nodesOf(s agent.Status, differs func(peer string) []string, now time.Time) Nodes {
+func nodesOf(s agent.Status, differs func(peer string) []string, twins []string, now time.Time) Nodes {
 	n := Nodes{
 		AsOf: now.UTC(), Self: s.Self.Name, Fingerprint: fingerprint(s.Self.Subject), Address: s.Self.Address,
-		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{},
+		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{}, Twins: append([]string{}, twins...),
 		Overlay: Overlay{Arcs: s.Overlay.Arcs, Joining: s.Overlay.Joining, Remembered: len(s.Overlay.Cache)},
 	}
 	for _, one := range s.Namespaces {
