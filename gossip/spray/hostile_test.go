@@ -182,3 +182,35 @@ func TestInventedPeersAreFoundOut(t *testing.T) {
 		}
 	}
 }
+
+// While no contact answers a node says that it joins, also between two tries; and again when all that it had is gone.
+func TestJoiningIsSaidBetweenTries(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: Peer{Name: "a"}, Incarnation: 1, Contacts: []Peer{{Name: "b"}}})
+	for range 50 {
+		for _, a := range m.Step(Tick{}) {
+			if c, is := a.(Connect); is {
+				m.Step(Down{Peer: c.Peer.Name})
+			}
+		}
+		if !m.Snapshot().Joining {
+			t.Fatal("it says that it does not join")
+		}
+	}
+	alone := New(Config{Self: Peer{Name: "a"}, Incarnation: 1})
+	if alone.Step(Tick{}); alone.Snapshot().Joining {
+		t.Error("a node that has nobody to ask says that it joins")
+	}
+	s := scene(t)
+	s.m.joined = true
+	if s.m.Snapshot().Joining {
+		t.Error("a node with neighbours says that it joins")
+	}
+	for range 2 * mostBreaks {
+		s.m.Step(Down{Peer: "b"})
+		s.m.Step(Down{Peer: "c"})
+	}
+	if !s.m.Snapshot().Joining {
+		t.Error("a node that has lost all says that it does not join")
+	}
+}

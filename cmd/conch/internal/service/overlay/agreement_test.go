@@ -24,7 +24,7 @@ func TestWhatIsCompared(t *testing.T) {
 		"electors = [\"n1\"]\nnamespaces = [\"a\", \"b\"]\n":                                                              "electors",
 		"electors = [\"n1\", \"n2\"]\n":                                                                                   "namespaces",
 		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\nround = \"200ms\"\ndiameter = 7\n":                     "diameter round",
-		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n":                 "policy",
+		"namespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n":                                              "policy",
 	} {
 		other, _, err := load(t, whole+text)
 		if err != nil {
