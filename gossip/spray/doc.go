@@ -27,6 +27,8 @@
 //     once, so arcs are neither made nor lost. After 30 ticks the giver takes its half back.
 //   - A peer that was there and is gone: its arcs are dropped, and each is replaced by a copy of another arc, but for one
 //     in as many as the view had arcs. A peer that could not be reached at all: each is replaced.
+//   - A newcomer that comes again and again is made known three times, and then after 1, 2, 4 … minutes up to an hour: what a
+//     node leaves behind when it restarts becomes arcs of others, and one that crashes at its start would fill all views.
 //   - A peer that has restarted (its Hello has another incarnation) is a new one: what it was before is gone.
 //   - Goodbye, when a node leaves, does at once what its silence would do later.
 //
@@ -72,8 +74,10 @@
 //     The message is Refused with the reason, which is for counting, and changes nothing.
 //   - A member lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
 //     cannot be reached, and are replaced by copies of other arcs. It may also name only its friends; nothing here stops a
-//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it may give more arcs than it gets, up
-//     to 64 in each view; nothing lowers their number again.
+//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it
+//     may give more arcs than it gets, up to 64 in each view; nothing lowers their number again. It may name addresses that
+//     are none of the overlay's: each node that gets such an arc dials it once or twice, up to 64 a second for each member
+//     that lies (a Forward is a message, and a peer may send 64 in a tick).
 //
 // # Cost
 //

@@ -214,3 +214,43 @@ func TestJoiningIsSaidBetweenTries(t *testing.T) {
 		t.Error("a node that has lost all says that it does not join")
 	}
 }
+
+// A node that restarts without end does not fill the views of the others: after some times it is introduced ever less often.
+// One that comes back after a while is introduced as before.
+func TestANodeThatRestartsWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	introduced, incarnation := 0, uint64(100)
+	restart := func() (n int) {
+		incarnation++
+		s.m.Step(Up{Peer: "x"})
+		s.m.Step(Received{From: "x", Message: Hello{Incarnation: incarnation, Holds: true}})
+		for _, a := range s.m.Step(Received{From: "x", Message: Subscribe{Number: incarnation}}) {
+			if send, is := a.(Send); is {
+				if _, is := send.Message.(Forward); is {
+					n = 1
+				}
+			}
+		}
+		return n
+	}
+	lasts := func(ticks int) {
+		for range ticks {
+			s.m.Step(Tick{})
+			for name, i := range map[string]uint64{"b": 5, "c": 6} {
+				s.m.Step(Received{From: name, Message: Hello{Incarnation: i, Holds: true}})
+			}
+		}
+	}
+	for range 1000 {
+		introduced += restart()
+		lasts(1)
+	}
+	if introduced < freeStarts || introduced > freeStarts+5 {
+		t.Errorf("in 1,000 restarts it was introduced %d times", introduced)
+	}
+	lasts(3 * longestWait)
+	if restart() != 1 || restart() != 1 {
+		t.Error("after a long quiet it is not introduced")
+	}
+}

@@ -23,8 +23,9 @@ type Machine struct {
 	visit   string   // the peer that was lost and is tried again
 	joined  bool     // a contact has answered
 	join    *joining // the contact that is asked
-	joinAt  int      // the tick of the next try
-	pause   int      // ticks before the try after that
+	recent  newcomers
+	joinAt  int // the tick of the next try
+	pause   int // ticks before the try after that
 
 	out []Action
 }

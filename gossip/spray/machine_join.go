@@ -63,7 +63,9 @@ func (m *Machine) subscribed(p *peer, s Subscribe) {
 		return
 	}
 	p.subscribe = s.Number
-	m.introduce(p.Peer)
+	if m.recent.due(p.Name, m.tick) {
+		m.introduce(p.Peer)
+	}
 }
 
 // acquaintances returns peers for a newcomer: neighbours and remembered ones.
