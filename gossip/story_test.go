@@ -50,6 +50,7 @@ type story struct {
 	broken    Rule
 	sequences map[string]uint64
 	peers     []string
+	watch     func(Action) // sees each action; it may be nil
 }
 
 func (s *story) machine() *Machine {
@@ -69,6 +70,9 @@ func (s *story) machine() *Machine {
 
 func (s *story) step(in Input) (done []string) {
 	for _, a := range s.machine().Step(s.now, in) {
+		if s.watch != nil {
+			s.watch(a)
+		}
 		done = append(done, s.say(a))
 	}
 	return done

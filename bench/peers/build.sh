@@ -1,8 +1,10 @@
 #!/bin/sh
-# Builds the stage and one contender of each kind into ../../bin.
+# Builds the stage and one contender of each kind into ../../bin, and conch-members for conch bench gossip.
 set -eu
 cd "$(dirname "$0")"
 export GOWORK=off
+go build -trimpath -o ../../bin/conch-members ./members
+[ "${1:-}" = members ] && exit
 go build -trimpath -o ../../bin/peers .
 for peer in river etcd pglock client-go poller; do
 	go build -trimpath -tags "one,$(echo "$peer" | tr -d -)" -o "../../bin/contender-$peer" ./contender

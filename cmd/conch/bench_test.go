@@ -30,6 +30,9 @@ func measured(t *testing.T, args ...string) result {
 	if args[0] == "pending" || args[0] == "sequencer" {
 		env = append(env, "CONCH_DEVNODE="+devnodeProgram(t)) // built before its time runs
 	}
+	if args[0] == "gossip" { // without a server and without other libraries
+		env = append(env, "CONCH_PG_BIN="+t.TempDir(), "CONCH_MEMBERS=", "PATH="+t.TempDir())
+	}
 	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
 	cmd.Env = append(cmd.Env, env...)
 	r := callFor(t, building, cmd)
@@ -40,6 +43,7 @@ func measured(t *testing.T, args ...string) result {
 // alone are metrics that have nothing beside them.
 var alone = map[string][]string{
 	"sequencer": {"chain_1_of_2_batch", "chain_1_of_2_gas", "committee_2_messages", "committee_3_messages", "committee_3_bytes", "rest_to_final_p99"},
+	"gossip":    {"killed_samples", "killed_to_all_p50", "killed_to_all_max", "rest_12_bytes_beside_memberlist", "rest_12_messages_beside_serf", "cold_beside_memberlist_p50"},
 }
 
 func TestBench(t *testing.T) {
@@ -62,7 +66,8 @@ func TestBench(t *testing.T) {
 			"coordinator_stopped_to_dispatch_p50", "coordinator_stopped_to_dispatch_max",
 			"chain_1_of_2", "chain_1_of_2_ratio", "rest_to_final_p50", "coordinator_killed_to_dispatch_p50", "coordinator_killed_to_dispatch_max",
 		},
-		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
+		"gossip": {"news_beside_flood_p50", "news_beside_flood_p99", "news_beside_flood_max", "rest_200_bytes"},
+		"files":  {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,7 +142,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

@@ -17,6 +17,13 @@ func TestSimGossip(t *testing.T) {
 	if r.Seed != 7 || r.Nodes != 12 || len(r.Violations) != 0 || r.Stats["agreements"] == 0 || r.Stats["bytes"] == 0 {
 		t.Errorf("sim prints %+v, want seed 7, 12 nodes, agreements and no violations", r)
 	}
+	for _, figure := range []string{
+		"agreements", "agreement_tenths_max", "needless_reigns", "without_leader_tenths", "two_leaders_tenths", "messages", "bytes", "overlay_bytes",
+	} {
+		if _, is := r.Stats[figure]; !is {
+			t.Errorf("the report lacks %s: %v", figure, r.Stats)
+		}
+	}
 	story := conch(t, "sim", "gossip", "--scene", "leader-killed").done(t)
 	for _, want := range []string{"leads, reign 1", "dies", "leads, reign 2", "no invariant was violated"} {
 		if !strings.Contains(story, want) {

@@ -18,14 +18,16 @@ type Machine struct {
 	cache memory
 	lost  memory // peers that went away and did not say goodbye
 
-	answers []answer // to exchanges, the newest last, one for each peer
-	flight  *flight  // the exchange that waits for its answer
-	visit   string   // the peer that was lost and is tried again
-	joined  bool     // a contact has answered
-	join    *joining // the contact that is asked
-	recent  newcomers
-	joinAt  int // the tick of the next try
-	pause   int // ticks before the try after that
+	answers   []answer    // to exchanges, the newest last, one for each peer
+	flight    *flight     // the exchange that waits for its answer
+	visit     string      // the peer that was lost and is tried again
+	grown     growth      // since the last exchange
+	presented []presented // in this round
+	joined    bool        // a contact has answered
+	founder   bool        // somebody has joined by this node when it had no arcs
+	join      *joining    // the contact that is asked
+	joinAt    int         // the tick of the next try
+	pause     int         // ticks before the try after that
 
 	out []Action
 }
@@ -207,7 +209,7 @@ func (m *Machine) Snapshot() Status {
 
 // joining reports whether this node looks for somebody to join by, now or after a pause.
 func (m *Machine) joining() bool {
-	if m.join != nil || !m.joined && len(m.cfg.Contacts) > 0 {
+	if m.join != nil || !m.joined && !m.founder && len(m.cfg.Contacts) > 0 {
 		return true
 	}
 	return len(m.Neighbours()) == 0 && len(m.cfg.Contacts)+len(m.cache)+len(m.lost) > 0

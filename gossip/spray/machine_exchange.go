@@ -149,6 +149,7 @@ func (m *Machine) receiveArcs(given []arc, got []Peer) {
 	for _, p := range got {
 		m.add(p)
 	}
+	m.grown = growth{}
 }
 
 // mostLost is how many peers that went away are remembered.
@@ -167,6 +168,11 @@ func (m *Machine) lookAround() {
 			m.lost.note(apart[m.chance.below(len(apart))], mostLost)
 		}
 	}
+	m.visitLost()
+}
+
+// visitLost connects to the peer that was tried longest ago.
+func (m *Machine) visitLost() {
 	if m.visit != "" {
 		return
 	}

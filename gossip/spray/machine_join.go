@@ -21,6 +21,10 @@ func (m *Machine) passJoin() {
 		}
 		return
 	}
+	if m.founder && !m.joined {
+		m.found()
+		return
+	}
 	busy := slices.ContainsFunc(m.peers, func(p *peer) bool { return p.state != away })
 	if m.tick < m.joinAt || m.joined && busy {
 		return
@@ -37,6 +41,18 @@ func (m *Machine) passJoin() {
 	m.join = &joining{by: p.Name, number: m.next()}
 	m.pause = min(max(2*m.pause, 1), joinPause)
 	m.joinAt = m.tick + m.pause
+}
+
+// found has a node join no more by which others have joined before it had: contacts that know each other are such. It is
+// no newcomer, whose arcs would be too many; if the others are of another part, a visit to a contact makes both one.
+func (m *Machine) found() {
+	m.joined = true
+	for _, p := range m.cfg.Contacts {
+		if m.find(p.Name) == nil {
+			m.lost.note(p, mostLost)
+		}
+	}
+	m.visitLost()
 }
 
 func (m *Machine) endJoin() {
@@ -63,9 +79,17 @@ func (m *Machine) subscribed(p *peer, s Subscribe) {
 		return
 	}
 	p.subscribe = s.Number
-	if m.recent.due(p.Name, m.tick) {
+	m.presented = slices.DeleteFunc(m.presented, func(l presented) bool { return m.tick-l.tick > m.cfg.Every })
+	if !slices.ContainsFunc(m.presented, func(l presented) bool { return l.name == p.Name }) {
+		m.presented = append(m.presented, presented{p.Name, m.tick})
 		m.introduce(p.Peer)
 	}
+}
+
+// presented is a newcomer that was made known. One that starts again and again has the arcs of its last start.
+type presented struct {
+	name string
+	tick int
 }
 
 // acquaintances returns peers for a newcomer: neighbours and remembered ones.
@@ -88,14 +112,21 @@ func (m *Machine) acquaintances(newcomer string) (out []Peer) {
 	return out
 }
 
-// introduce asks the other end of each arc to take one to the newcomer. A node without arcs takes one itself.
+// introduce asks others to take arcs to a newcomer: the other end of each of its arcs; and when one newcomer follows the
+// other, any neighbours, or the same few would have arcs to all of them. A node without arcs takes one itself.
 func (m *Machine) introduce(newcomer Peer) {
 	if len(m.view) == 0 {
+		m.founder = true
 		m.take(newcomer)
 		return
 	}
-	for _, a := range slices.Clone(m.view) {
-		to := m.find(a.peer.Name)
+	first := m.grown.nodes == 0
+	ends := slices.Clone(m.view)
+	for i := range m.due() {
+		var to *peer
+		if first && i < len(ends) {
+			to = m.find(ends[i].peer.Name)
+		}
 		if to == nil || to.state != up {
 			to = m.anyNeighbour(newcomer.Name)
 		}
@@ -105,6 +136,36 @@ func (m *Machine) introduce(newcomer Peer) {
 		}
 		m.send(to.Name, Forward{Number: m.next(), Newcomer: newcomer})
 	}
+}
+
+// growth is what a node knows of the newcomers since its view was last evened out by an exchange.
+type growth struct {
+	arcs  int // in the view, when the first of them came
+	nodes int // that a network has with such views, and the newcomers; 0: none has come
+	more  int // arcs that views should have more since, in millionths
+}
+
+// due is how many arcs others take to a newcomer: as many as the view has had, and what a network that has grown by the
+// newcomers since would have more. The view itself says little of that: its arcs are those of the old network, and those
+// to newcomers of which others have told.
+func (m *Machine) due() int {
+	const million = 1_000_000
+	g := &m.grown
+	if g.nodes == 0 {
+		g.arcs = len(m.view) + m.flight.size()
+		// Views of n nodes have 1/2 + 1/2 + 1/3 + … + 1/n arcs on average.
+		g.nodes = 1
+		for sum := million / 2; sum < g.arcs*million && g.nodes < 1<<16; sum += million / g.nodes {
+			g.nodes++
+		}
+	}
+	n := g.arcs + g.more/million
+	if part := g.more % million; part > 0 && m.chance.below(million) < part {
+		n++
+	}
+	g.nodes++
+	g.more += million / g.nodes
+	return min(n, MostArcs)
 }
 
 // take adds an arc to a newcomer, if there is room.

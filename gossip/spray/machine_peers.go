@@ -96,7 +96,7 @@ func (m *Machine) add(p Peer) {
 func (m *Machine) up(name string) {
 	p := m.find(name)
 	if p == nil {
-		if !(Peer{Name: name}).sound() || name == m.cfg.Self.Name || len(m.peers) >= MostPeers {
+		if !(Peer{Name: name}).sound() || name == m.cfg.Self.Name || len(m.peers) >= MostPeers && !m.makeRoom() {
 			m.refuse(name, Crowded)
 			m.do(Disconnect{Peer: name})
 			return
@@ -105,6 +105,23 @@ func (m *Machine) up(name string) {
 	}
 	p.state, p.greeted, p.idle = up, false, 0
 	p.holds = m.patience() // who connects needs it, until its Hello says otherwise
+}
+
+// makeRoom gives up the connection that neither side needs for longest, and reports whether there was one. The contacts of
+// thousands would be full of those that have just joined, or have looked whether they are one.
+func (m *Machine) makeRoom() bool {
+	var idle *peer
+	for _, p := range m.peers {
+		if p.state == up && p.holds == 0 && !m.needs(p) && (idle == nil || p.idle > idle.idle) {
+			idle = p
+		}
+	}
+	if idle == nil {
+		return false
+	}
+	m.do(Disconnect{Peer: idle.Name})
+	m.remove(idle)
+	return true
 }
 
 // greeted notes what a peer says of itself.

@@ -74,11 +74,14 @@ func TestHalfACrash(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			for seed := range seeds(day, 400) {
+			cut, runs := 0, seeds(day, 400)
+			for seed := range runs {
 				if parts := halves(t, uint64(seed), n, Unbroken); parts != 1 {
 					t.Errorf("seed %d: %d nodes are in %d parts", seed, n-n/2, parts)
+					cut++
 				}
 			}
+			t.Logf("%d of %d runs with %d nodes are cut", cut, runs, n)
 		})
 	}
 }
@@ -383,34 +386,6 @@ func TestTwoStartsBecomeOne(t *testing.T) {
 		w.run(200 * time.Second)
 		if parts := w.parts(); parts != 1 {
 			t.Errorf("seed %d: %d parts when a node has a contact in each", seed, parts)
-		}
-	}
-}
-
-// Hundreds of nodes, at night thousands, start within seconds by the same three contacts: after a minute they are in one
-// piece, and no contact carries the crowd (B23).
-func TestABurst(t *testing.T) {
-	t.Parallel()
-	n := 200
-	if nightly() {
-		n = 2000
-	}
-	w := newWorld(t, 1)
-	a := w.start("a")
-	b := w.start("b", a)
-	c := w.start("c", a, b)
-	for i := range n {
-		w.start(fmt.Sprint("n", i), a, b, c)
-		w.run(10 * time.Second / time.Duration(n))
-	}
-	w.run(60 * time.Second)
-	if parts := w.parts(); parts != 1 {
-		t.Errorf("%d parts a minute after %d nodes have started", parts, n)
-	}
-	t.Logf("views have %.2f arcs, by their number it would be %.2f; refused: %v", w.mean(), harmonic(n+3)-0.5, w.refused)
-	for _, o := range []*node{a, b, c} {
-		if len(o.live) > 100 {
-			t.Errorf("the contact %s has %d neighbours", o.name, len(o.live))
 		}
 	}
 }

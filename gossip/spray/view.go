@@ -53,11 +53,17 @@ func (v *view) sample(c *chance, n int) []arc {
 	return out
 }
 
-// drop removes all arcs to a peer but those of which a Forward told since a tick, and returns how many it has removed.
-func (v *view) drop(name string, since int) int {
-	before := len(*v)
-	*v = slices.DeleteFunc(*v, func(a arc) bool { return a.peer.Name == name && a.told < since })
-	return before - len(*v)
+// drop removes all arcs to a peer but those of which a Forward told since a tick. It returns how many it has removed that
+// an exchange has moved.
+func (v *view) drop(name string, since int) (moved int) {
+	*v = slices.DeleteFunc(*v, func(a arc) bool {
+		is := a.peer.Name == name && a.told < since
+		if is && a.told == 0 {
+			moved++
+		}
+		return is
+	})
+	return moved
 }
 
 // all is a tick after every Forward.

@@ -2,87 +2,93 @@ package arch
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
 )
 
-// proofPage has a row for each number of the sequencer, with the tests and stories that show it.
-const proofPage = "docs/sequencer.md"
+// proofPages have a row for each number of theirs, with the tests and stories that show it.
+var proofPages = map[string]string{"docs/sequencer.md": "PIQ", "docs/gossip.md": "B"}
+
+// plannedPart begins the part of the page of requirements whose numbers nothing shows yet.
+const plannedPart = "## What planned wings will have to meet"
 
 var (
-	sequencerNumber = regexp.MustCompile(`(?m)^\| ([PIQ]\d{1,2}) \|`)
-	proofRow        = regexp.MustCompile(`(?m)^\| ([PIQ]\d{1,2}) \| (.*?) \|`)
-	proofTest       = regexp.MustCompile("`(\\w+)\\.((?:Test|Fuzz)[A-Z]\\w*)")
-	proofStory      = regexp.MustCompile(`\]\(([^)#]+/testdata/[^)#]+)\)`)
+	proofRow   = regexp.MustCompile(`(?m)^\| ([A-Z]\d{1,2}) \| (.*?) \|`)
+	proofTest  = regexp.MustCompile("`(\\w+)\\.((?:Test|Fuzz)[A-Z]\\w*)")
+	proofStory = regexp.MustCompile(`\]\(([^)#]+/testdata/[^)#]+)\)`)
 )
 
 func proofRules() []wall {
-	page := func(text string) file { return file{proofPage, text} }
+	page := func(text string) file { return file{"docs/sequencer.md", text} }
 	const rows = "| P1 | a committee | 002 |\n"
 	test := func(text string) file {
 		return file{"sequencer/book/book_test.go", "package book\n\n" + text + "func TestOne(t *testing.T) {}\n"}
 	}
 	numbers := file{"docs/requirements.md", rows}
 	return []wall{{
-		name: "every number of the sequencer has a proof", check: checkProofs,
+		name: "every number of the sequencer and of gossip has a proof", check: checkProofs,
 		why: "a requirement that no test shows is a wish, and a test that does not name it is not found by its number",
 		breaches: []breach{
 			{"no row", sources(numbers, page("| number | shown by |\n")), "docs/sequencer.md has no row for P1"},
 			{"two rows", sources(numbers, test("// P1\n"), page("| P1 | `book.TestOne` | |\n| P1 | `book.TestOne` | |\n")), "docs/sequencer.md has 2 rows for P1"},
 			{"an empty row", sources(numbers, page("| P1 | it is obvious | |\n")), "docs/sequencer.md names no test and no story for P1"},
 			{"a test of another package", sources(numbers, test("// P1\n"), page("| P1 | `wire.TestOne` | |\n")), "docs/sequencer.md names wire.TestOne for P1, which is not there"},
+			{"no row for gossip", sources(file{"docs/requirements.md", "| B1 | a test | 003 |\n"}, file{"docs/gossip.md", "| number | shown by |\n"}), "docs/gossip.md has no row for B1"},
 			{"nothing cites it", sources(numbers, test(""), page("| P1 | `book.TestOne` | |\n")), "nothing that docs/sequencer.md names for P1 cites it"},
 		},
 	}}
 }
 
 func checkProofs(h house) (complaints []string) {
-	var wanted, text string
+	texts := map[string]string{}
 	for _, f := range h.files {
-		switch f.path {
-		case "docs/requirements.md":
-			wanted = f.text
-		case proofPage:
-			text = f.text
+		texts[f.path] = f.text
+	}
+	wanted, _, _ := strings.Cut(texts["docs/requirements.md"], plannedPart)
+	for _, page := range slices.Sorted(maps.Keys(proofPages)) {
+		if texts[page] == "" {
+			continue // checkLinks reports that the page is missing
 		}
-	}
-	if text == "" {
-		return nil // checkLinks reports that the page is missing
-	}
-	rows := map[string][]string{}
-	for _, row := range proofRow.FindAllStringSubmatch(text, -1) {
-		rows[row[1]] = append(rows[row[1]], row[2])
-	}
-	for _, found := range sequencerNumber.FindAllStringSubmatch(wanted, -1) {
-		switch number := found[1]; len(rows[number]) {
-		case 0:
-			complaints = append(complaints, fmt.Sprintf("%s has no row for %s", proofPage, number))
-		case 1:
-			complaints = append(complaints, checkProof(h, number, rows[number][0])...)
-		default:
-			complaints = append(complaints, fmt.Sprintf("%s has %d rows for %s", proofPage, len(rows[number]), number))
+		rows := map[string][]string{}
+		for _, row := range proofRow.FindAllStringSubmatch(texts[page], -1) {
+			rows[row[1]] = append(rows[row[1]], row[2])
+		}
+		for _, found := range defined.FindAllStringSubmatch(wanted, -1) {
+			number := found[1]
+			if !strings.ContainsAny(number[:1], proofPages[page]) {
+				continue
+			}
+			switch len(rows[number]) {
+			case 0:
+				complaints = append(complaints, fmt.Sprintf("%s has no row for %s", page, number))
+			case 1:
+				complaints = append(complaints, checkProof(h, page, number, rows[number][0])...)
+			default:
+				complaints = append(complaints, fmt.Sprintf("%s has %d rows for %s", page, len(rows[number]), number))
+			}
 		}
 	}
 	return complaints
 }
 
 // checkProof looks at what a row names.
-func checkProof(h house, number, row string) (complaints []string) {
+func checkProof(h house, page, number, row string) (complaints []string) {
 	var proofs []file
 	for _, found := range proofTest.FindAllStringSubmatch(row, -1) {
 		at := slices.IndexFunc(h.files, func(f file) bool {
 			return path.Base(path.Dir(f.path)) == found[1] && strings.HasSuffix(f.path, "_test.go") && strings.Contains(f.text, "func "+found[2]+"(")
 		})
 		if at < 0 {
-			complaints = append(complaints, fmt.Sprintf("%s names %s.%s for %s, which is not there", proofPage, found[1], found[2], number))
+			complaints = append(complaints, fmt.Sprintf("%s names %s.%s for %s, which is not there", page, found[1], found[2], number))
 			continue
 		}
 		proofs = append(proofs, h.files[at])
 	}
 	for _, found := range proofStory.FindAllStringSubmatch(row, -1) {
-		place := path.Join(path.Dir(proofPage), found[1])
+		place := path.Join(path.Dir(page), found[1])
 		for _, f := range h.files { // checkLinks reports missing ones
 			if f.path == place {
 				proofs = append(proofs, f)
@@ -93,10 +99,10 @@ func checkProof(h house, number, row string) (complaints []string) {
 		return complaints
 	}
 	if len(proofs) == 0 {
-		return []string{fmt.Sprintf("%s names no test and no story for %s", proofPage, number)}
+		return []string{fmt.Sprintf("%s names no test and no story for %s", page, number)}
 	}
 	if !slices.ContainsFunc(proofs, func(f file) bool { return cites(f, number) }) {
-		return []string{fmt.Sprintf("nothing that %s names for %s cites it", proofPage, number)}
+		return []string{fmt.Sprintf("nothing that %s names for %s cites it", page, number)}
 	}
 	return nil
 }

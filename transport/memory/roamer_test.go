@@ -141,6 +141,25 @@ func TestAMessageBelongsToItsConnection(t *testing.T) {
 	})
 }
 
+// What was sent before a Disconnect arrives, however slow the line is, and the end comes after it.
+func TestTheEndComesLast(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, all := roamers("a", "b")
+		a, b := all["a"], all["b"]
+		from, to := open(t, a), open(t, b)
+		a.Connect("b", "b")
+		_, _ = links(a, time.Second), links(b, 0)
+		for range 100 {
+			send(t, from, "b", "goodbye")
+		}
+		a.Disconnect("b")
+		if got := links(b, time.Second); got != "-a" || len(to.Inbox()) != 100 {
+			t.Errorf("b was told %s, and %d of 100 arrived", got, len(to.Inbox()))
+		}
+	})
+}
+
 // Both call at once over slow lines, whatever the order in which the calls arrive.
 func TestCallsThatCross(t *testing.T) {
 	t.Parallel()

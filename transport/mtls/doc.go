@@ -69,7 +69,7 @@
 //     its own queue fills. A guest that comes again still owes what it had sent over its rate.
 //   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room waits
 //     half a second, which holds up this peer alone; then it is dropped and counted, as is all that follows until the
-//     reader takes something.
+//     reader takes something. With Config.Roam 256 MiB of all peers wait at most, of those that are gone too.
 //   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. A connection that has
 //     not proven who is behind it in five seconds, or is the oldest of over 64 such, is cut off.
 //   - Silence is questioned after Config.Keepalive and ends the connection after as much again: a line that swallows

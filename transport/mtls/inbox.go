@@ -10,11 +10,16 @@ const (
 	// boxMessages and boxBytes are how much of one peer waits for the reader of one line.
 	boxMessages = 1024
 	boxBytes    = 2 * transport.MostBody
+	// inboxBytes is how much of all guests waits for the reader of one line, and 256 for each message: those that have come
+	// and gone while it slept have a box too.
+	inboxBytes = 256 << 20
 )
 
 // inbox has what waits for the reader of a line, apart for each peer: a peer that floods fills its own box, and the
 // reader gets one message of each peer in turn. It is not safe for concurrent use.
 type inbox struct {
+	most  int // bytes of all; no limit if 0
+	bytes int
 	boxes map[string]*box
 	turn  []string // the peers of whom something waits
 }
@@ -28,6 +33,10 @@ type box struct {
 
 // put adds a copy of a message. If there is no room it is false.
 func (i *inbox) put(from string, body []byte) bool {
+	cost := len(body) + frameCost
+	if i.most > 0 && i.bytes+cost > i.most {
+		return false
+	}
 	b := i.boxes[from]
 	if b == nil {
 		if i.boxes == nil {
@@ -42,6 +51,7 @@ func (i *inbox) put(from string, body []byte) bool {
 	}
 	b.bodies = append(b.bodies, bytes.Clone(body))
 	b.bytes += len(body)
+	i.bytes += cost
 	return true
 }
 
@@ -54,6 +64,7 @@ func (i *inbox) take() (from string, body []byte, ok bool) {
 	b := i.boxes[from]
 	body, b.bodies[0] = b.bodies[0], nil
 	b.bodies, b.bytes, b.asleep = b.bodies[1:], b.bytes-len(body), false
+	i.bytes -= len(body) + frameCost
 	select {
 	case b.room <- struct{}{}:
 	default:

@@ -28,6 +28,9 @@ func newLine(e *Endpoint, subject string) *line {
 		endpoint: e, subject: subject, ready: make(chan struct{}, 1), done: make(chan struct{}),
 		out: make(chan transport.Envelope, 16), // so that the reader and the pump need not meet for each message
 	}
+	if e.cfg.Roam {
+		l.inbox.most = inboxBytes
+	}
 	l.pumping.Go(l.pump)
 	return l
 }
@@ -97,7 +100,7 @@ func (l *line) put(from string, body []byte) (taken bool, room <-chan struct{}) 
 		default:
 		}
 		return true, nil
-	case l.inbox.boxes[from].asleep:
+	case l.inbox.boxes[from] == nil || l.inbox.boxes[from].asleep: // without a box: that of all is full
 		l.dropped++
 		return false, nil
 	default:

@@ -119,6 +119,29 @@ func TestTheInboxIsFair(t *testing.T) {
 	}
 }
 
+// Guests that come and go while the reader sleeps fill no more than one room for all; it is empty when the reader was there.
+func TestTheInboxOfAllGuests(t *testing.T) {
+	t.Parallel()
+	l := &line{ready: make(chan struct{}, 1), inbox: inbox{most: 10 * (frameCost + 100)}}
+	for guest := range 1000 {
+		if taken, room := l.put(fmt.Sprint(guest), make([]byte, 100)); taken != (guest < 10) || room != nil {
+			t.Fatalf("guest %d: taken %v, and it waits: %v", guest, taken, room != nil)
+		}
+	}
+	if taken, room := l.put("0", make([]byte, 100)); taken || room == nil {
+		t.Errorf("one whose message waits: taken %v; want it to wait for the reader", taken)
+	}
+	if l.dropped != 990 || len(l.inbox.boxes) != 10 {
+		t.Errorf("%d were dropped, and %d have a box; want 990 and 10", l.dropped, len(l.inbox.boxes))
+	}
+	for range 10 {
+		_, _, _ = l.inbox.take()
+	}
+	if l.inbox.bytes != 0 || len(l.inbox.boxes) > 0 {
+		t.Errorf("%d bytes and %d boxes are left, want none", l.inbox.bytes, len(l.inbox.boxes))
+	}
+}
+
 // What a connection had sent before a reload cut it is not delivered after that.
 func TestACutConnectionIsNotHeard(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func TestWhoIsRefusedInTheHandshake(t *testing.T) {
 		_, _, shown := c.issue(t, from, until, names...)
 		return shown
 	}
-	past, future := -time.Minute, time.Minute
+	past, future := -time.Hour, time.Hour
 	for what, c := range map[string]struct {
 		show   []tls.Certificate
 		peer   string
@@ -265,13 +265,13 @@ func TestBothSidesLearnOfARefusal(t *testing.T) {
 func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
 	t.Parallel()
 	authority := authority(t)
-	key, valid, current := authority.issue(t, -time.Minute, time.Minute, "whatever")
+	key, valid, current := authority.issue(t, -time.Hour, time.Hour, "whatever")
 	i, err := mtls.LoadIdentity(key, valid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	private, _ := mtls.CertificateOf(i).PrivateKey.(*ecdsa.PrivateKey)
-	_, old := authority.sign(t, private, -2*time.Minute, -time.Minute, "whatever")
+	_, old := authority.sign(t, private, -2*time.Hour, -time.Hour, "whatever")
 	a := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
 	a.cfg.Peers = []mtls.Peer{{Name: "b", URL: "https://127.0.0.1:1", Key: i.Fingerprint().String()}}
 	a.reload(t)

@@ -220,7 +220,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 func TestAGuestThatFloods(t *testing.T) {
 	t.Parallel()
 	ca := authority(t)
-	a, g, again := caller(t, ca, mtls.Config{Rate: 1 << 20})
+	a, g, again := caller(t, ca, mtls.Config{Rate: 64 << 10}) // a packet is paid for in twenty seconds
 	at := open(t, a)
 	meet := func(r mtls.Raw) {
 		for _, packet := range [][]byte{mtls.HelloOf(mtls.Version, "g", nil), mtls.Confirmation} {
@@ -238,7 +238,7 @@ func TestAGuestThatFloods(t *testing.T) {
 			err = g.Packet(mtls.BatchOf("s", make([]byte, 1000), 1000))
 		}
 	})
-	eventually(t, "g is braked", func() bool { return a.Stats().Peers["g"].Braked > 1 })
+	eventually(t, "g is braked", func() bool { return a.Stats().Peers["g"].Braked > 0 })
 	calm := guest(t, ca, "calm", mtls.Config{})
 	from := open(t, calm)
 	calm.Connect("a", a.Addr().String())
@@ -259,10 +259,10 @@ func TestAGuestThatFloods(t *testing.T) {
 	eventually(t, "g is gone", func() bool { _, there := a.Stats().Peers["g"]; return !there })
 	g = again()
 	meet(g)
-	if err := g.Packet(mtls.BatchOf("s", make([]byte, 1000), 400)); err != nil { // less than a second's worth
+	if err := g.Packet(mtls.BatchOf("s", nil, 1)); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its message is read", func() bool { return a.Stats().Peers["g"].Received == 400 })
+	eventually(t, "its message is read", func() bool { return a.Stats().Peers["g"].Received == 1 })
 	eventually(t, "g owes for what it sent before", func() bool { return a.Stats().Peers["g"].Braked > 0 })
 	if stats := a.Stats().Peers["calm"]; stats.Dropped > 0 || stats.Braked > 0 {
 		t.Errorf("calm pays for it: %+v", stats)

@@ -3,6 +3,7 @@ package mtls
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"os"
 	"time"
@@ -67,8 +68,11 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 	return e.hear(ctx, c, stream)
 }
 
-// broken blames the peer for what it sent, and not for a connection that ended.
+// broken blames the peer for what it sent, and not for a connection that ended, as that of a process that is killed does.
 func broken(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return err
+	}
 	if code := connect.CodeOf(err); code == connect.CodeInvalidArgument || code == connect.CodeResourceExhausted || code == connect.CodeInternal {
 		return &RefusalError{Reason: Malformed, Err: err}
 	}

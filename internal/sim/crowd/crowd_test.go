@@ -2,6 +2,7 @@ package crowd_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"testing"
 
@@ -34,7 +35,7 @@ func report(t *testing.T, r sim.Report) {
 // B3, B4, B18, B19: crowds of 2 to 40 nodes under every fault, with electors and without, with messages lost and stalled.
 func TestCrowds(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(40)
+	seeds := uint64(24)
 	if nightly() {
 		seeds = 4000
 	} else if few() {
@@ -51,23 +52,6 @@ func TestCrowds(t *testing.T) {
 				}
 				report(t, crowd.Run(c))
 			}
-		})
-	}
-}
-
-// Seeds that have failed once.
-func TestFormerFaults(t *testing.T) {
-	t.Parallel()
-	for what, c := range map[string]crowd.Config{
-		"a mute elector took the reign of another one, came before it, and did not know that nobody heard it":           {Seed: 32, Nodes: 31, Electors: 5, Loss: 20, Rounds: 200},
-		"a frozen node read the beat of a follower first, and took the reign of a leader that lived":                    {Seed: 53, Nodes: 22, Loss: 20, Stalls: true, Rounds: 200},
-		"an elector ended its listening as it began to hear":                                                            {Seed: 112, Nodes: 6, Electors: 5, Loss: 5, Rounds: 200},
-		"an elector that had started again knew no reign, and took one that was over":                                   {Seed: 240, Nodes: 5, Electors: 3, Rounds: 200},
-		"a leader of two took the other one for dead, which stood back; a node without a connection had heard somebody": {Seed: 117, Nodes: 2, Stalls: true, Rounds: 200},
-	} {
-		t.Run(what, func(t *testing.T) {
-			t.Parallel()
-			report(t, crowd.Run(c))
 		})
 	}
 }
@@ -150,6 +134,45 @@ func within(t *testing.T, c crowd.Config, scene string, rounds int64) {
 	}
 	if r.Stats["needless_reigns"] > 0 {
 		t.Errorf("%s with seed %d: %d needless reigns", scene, c.Seed, r.Stats["needless_reigns"])
+	}
+}
+
+// Each report has all figures, whatever the scene.
+func TestReportsAreWhole(t *testing.T) {
+	t.Parallel()
+	names, _ := crowd.Scenes()
+	for _, name := range append(names, "") {
+		r := crowd.Run(crowd.Config{Seed: 1, Scene: name, Nodes: 8, Rounds: 20})
+		for _, figure := range []string{
+			"agreements", "agreement_tenths", "agreement_tenths_max", "needless_reigns", "reigns", "without_leader_tenths", "two_leaders_tenths",
+			"messages", "bytes", "bytes_per_node_round_max", "overlay_bytes", "arcs_hundredths_max", "neighbours_tenths_max", "neighbours_max",
+		} {
+			if _, is := r.Stats[figure]; !is {
+				t.Errorf("the report of %q lacks %s", name, figure)
+			}
+		}
+	}
+}
+
+// The overlay on which a crowd begins is one that has grown: views have H_n − ½ arcs on average, or a little more, since
+// all join by the oldest nodes (B23).
+func TestTheOverlayHasGrown(t *testing.T) {
+	t.Parallel()
+	for n, seeds := range map[int]uint64{5: 20, 50: 6} {
+		if n > 5 && few() {
+			continue
+		}
+		sum := int64(0)
+		for seed := range seeds {
+			sum += crowd.Run(crowd.Config{Seed: seed + 1, Nodes: n, Scene: "cold", Rounds: 20}).Stats["arcs_hundredths_max"]
+		}
+		want := -0.5
+		for i := range n {
+			want += 1 / float64(i+1)
+		}
+		if got := float64(sum) / float64(seeds) / 100; math.Abs(got-want) > 1 {
+			t.Errorf("views of %d nodes have %.2f arcs on average, want %.2f", n, got, want)
+		}
 	}
 }
 

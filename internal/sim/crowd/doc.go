@@ -2,9 +2,8 @@
 //
 //	report := crowd.Run(crowd.Config{Nodes: 500, Seed: 42})
 //
-// Under test is the production code: each node has a [gossip.Machine], and in small crowds its parcels travel as bytes.
-// The loop, the network and the clocks are simulated. The nodes are linked at random, each with about 2 (Hₙ − ½) others,
-// as the overlay links them; a node whose neighbours die looks for others.
+// Under test is the production code: each node has a [gossip.Machine] on a [spray.Machine], and in small crowds all that
+// they say travels as bytes. The loop, the network and the clocks are simulated.
 //
 // # The world
 //
@@ -14,14 +13,29 @@
 // alone or with others; links work in one direction; users withdraw their leaders. A round is 100 ms of true time, and
 // all figures are in such rounds.
 //
+// # Connections
+//
+// The overlay says who is connected with whom, and electors keep a connection to each other besides. A connection takes
+// four messages to make. A process that dies says so at once, unless its host dies with it: its peers then notice the
+// silence after four or five seconds, as they do when the network is cut or a process is frozen. A dial that nobody
+// answers is repeated after one second and after three, and fails after five. What reaches a frozen process waits for it.
+//
+// A second is ten rounds with electors and in policy paper. Where everybody may lead it is one round, since a round is a
+// second there.
+//
+// All nodes have the same three contacts. The overlay grows before the crowd begins, and no figure counts that; in scene
+// boot both begin at once.
+//
 // [Scenes] are worlds with one trouble each; the others have every fault, and then a calm in which all must agree.
 //
 // # Invariants
 //
 //	agreement     after the faults all believe in one leader, which leads, and in no dead one
 //	no-needless   no reign is raised while a leader works that can be heard. Without electors this does not hold where the
-//	              crowd was parted: each side names its own leader
+//	              crowd was parted: each side names its own leader. It is not judged where all connections of a node
+//	              may stall at one time: with five electors or nodes at most, and more than 5 % of the messages stalled
 //	one-leader    with electors never two lead for longer than a heartbeat is valid, by the slowest clock
+//	one-piece     a minute after the faults the living nodes are in one piece
 //	once-heard    a piece of news is told once; all-hear: to everybody
 //	well-formed   what is sent can be read
 //	bad-refused   what is wrong is refused and named, and nobody believes it

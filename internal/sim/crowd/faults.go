@@ -7,33 +7,29 @@ import (
 	"github.com/conchhq/conch/gossip"
 )
 
-// crash ends a process. Its peers notice after two or three rounds, and look for others.
+// crash ends a process. Half of those that die take their host along: then nobody tells their peers, which notice the
+// silence.
 func (r *run) crash(n *node) {
 	if !n.up {
 		return
 	}
 	r.tell(n, "dies")
 	r.pass()
+	n.dark = r.w.Chance(0.5)
+	if n.dark {
+		r.silent(n, func(*node) bool { return true })
+	}
 	n.up = false
 	r.trouble(n)
 	r.serves(n, false)
 	r.pass()
 	n.believes = gossip.Suggestion{}
-	peers := slices.Clone(n.arcs)
-	life := n.lives
-	r.w.After(r.w.Between(2*round, 3*round), func() {
-		if n.up || n.lives != life {
-			return
+	if !n.dark {
+		for _, e := range n.ends {
+			r.w.After(r.delay(), func() { r.ends(e.to, n, e.link) })
 		}
-		for _, p := range peers {
-			unlink(n, p)
-		}
-		for _, p := range peers {
-			if p.up {
-				r.mend(p)
-			}
-		}
-	})
+	}
+	n.ends = nil
 }
 
 // restart starts a process that was killed. It knows nothing of its last life but that it had one.
@@ -42,11 +38,7 @@ func (r *run) restart(n *node) {
 		return
 	}
 	r.tell(n, "starts again")
-	for _, p := range slices.Clone(n.arcs) {
-		unlink(n, p)
-	}
 	n.boot()
-	r.mend(n)
 	r.trouble(n)
 }
 
@@ -76,9 +68,34 @@ func (r *run) pause(n *node, is bool) {
 	r.pass()
 	n.paused = is
 	r.review(n)
-	if !is {
-		n.linked()
+	if is {
+		n.pauses++
+		n.frozen = r.w.Now()
+		times := n.pauses
+		r.silent(n, func(*node) bool { return n.paused && n.pauses == times })
+		return
 	}
+	r.wakes(n)
+}
+
+// wakes has a process do what was to be done while it was frozen. After more than a validity it does not read what others
+// have said meanwhile, for a round, as the loop does: nobody knows how long that has waited.
+func (r *run) wakes(n *node) {
+	if r.w.Now()-n.frozen > time.Duration(2*r.cfg.Diameter)*round {
+		n.undated = r.w.Now() + round
+	}
+	waits := n.waits
+	n.waits = nil
+	for _, what := range waits {
+		n.does(what)
+	}
+}
+
+// apart puts a node on a side of its own, or back: between sides nothing gets through.
+func (r *run) apart(n *node, side int) {
+	n.side = side
+	r.review(n)
+	r.silent(n, func(to *node) bool { return n.side != to.side })
 }
 
 // side puts nodes on a side of their own, or back.
@@ -86,7 +103,9 @@ func (r *run) side(nodes []*node, side int) {
 	r.parted = r.w.Now()
 	for _, n := range nodes {
 		n.side = side
-		r.review(n)
+	}
+	for _, n := range nodes {
+		r.apart(n, side)
 	}
 	electors := 0
 	for _, n := range nodes {
@@ -169,10 +188,9 @@ func (r *run) fault() {
 		r.trouble(n)
 		n.step(gossip.Withdraw{Namespace: namespace, Why: "its user cannot work"})
 	case 8:
-		n.side = 2 + r.w.Pick(1<<20)
 		r.tell(n, "is cut off")
-		r.review(n)
-		r.after(wait, func() { n.side = 0; r.tell(n, "is no longer cut off"); r.review(n) })
+		r.apart(n, 2+r.w.Pick(1<<20))
+		r.after(wait, func() { r.tell(n, "is no longer cut off"); r.apart(n, 0) })
 	}
 	r.w.After(r.w.Between(round, 30*round), r.fault)
 }
@@ -190,9 +208,9 @@ func (r *run) after(d time.Duration, f func()) {
 func (r *run) cutOneWay(wait time.Duration) {
 	var cut [][2]*node
 	for _, n := range r.nodes {
-		for _, p := range n.arcs {
+		for _, e := range n.ends {
 			if r.w.Chance(0.1) {
-				cut = append(cut, [2]*node{n, p})
+				cut = append(cut, [2]*node{n, e.to})
 			}
 		}
 	}
@@ -216,15 +234,19 @@ func (r *run) calm() {
 	r.quiet, r.oneWay = true, map[[2]*node]bool{}
 	r.parted = r.w.Now()
 	for _, n := range r.nodes {
+		frozen := n.up && n.paused
 		n.deaf, n.mute, n.paused, n.side = false, false, false, 0
 		if !n.up {
 			r.restart(n)
 		}
+		if frozen {
+			r.wakes(n)
+		}
 	}
 	for _, n := range r.nodes {
 		r.review(n)
-		r.mend(n)
 	}
 	r.calmed = r.w.Now()
 	r.asks()
+	r.whole(heals * r.second)
 }

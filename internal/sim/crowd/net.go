@@ -1,91 +1,14 @@
 package crowd
 
 import (
-	"math"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// leastArcs is how many live neighbours a node looks for.
-const leastArcs = 5
-
-// graph links the nodes at random, each with about 2 (Hₙ − ½) others, as the overlay does, and the electors all to all.
-func (r *run) graph() {
-	if len(r.nodes) <= leastArcs+1 {
-		for i, a := range r.nodes {
-			for _, b := range r.nodes[:i] {
-				r.link(a, b)
-			}
-		}
-		return
-	}
-	for i := 1; i < len(r.nodes); i++ { // so that no part is left out
-		r.link(r.nodes[i], r.nodes[r.w.Pick(i)])
-	}
-	for _, a := range r.nodes {
-		for len(a.arcs) < leastArcs {
-			r.link(a, r.nodes[r.w.Pick(len(r.nodes))])
-		}
-	}
-	wanted := int(float64(len(r.nodes)) * (harmonic(len(r.nodes)) - 0.5))
-	for have := r.arcCount(); have < wanted; have = r.arcCount() {
-		for range wanted - have {
-			r.link(r.nodes[r.w.Pick(len(r.nodes))], r.nodes[r.w.Pick(len(r.nodes))])
-		}
-	}
-	r.mesh()
-}
-
-func (r *run) mesh() {
-	for i, a := range r.nodes {
-		for _, b := range r.nodes[:i] {
-			if a.elector && b.elector {
-				r.link(a, b)
-			}
-		}
-	}
-}
-
-func (r *run) arcCount() (n int) {
-	for _, a := range r.nodes {
-		n += len(a.arcs)
-	}
-	return n / 2
-}
-
-func harmonic(n int) (h float64) {
-	for i := 1; i <= n; i++ {
-		h += 1 / float64(i)
-	}
-	return math.Max(h, 1)
-}
-
-// mend gives a node new neighbours if it has too few, and tells it.
-func (r *run) mend(n *node) {
-	var others []*node
-	for _, o := range r.nodes {
-		if o != n && o.up && !slices.Contains(n.arcs, o) {
-			others = append(others, o)
-		}
-	}
-	for len(n.arcs) < leastArcs && len(others) > 0 {
-		i := r.w.Pick(len(others))
-		o := others[i]
-		others = slices.Delete(others, i, i+1)
-		r.link(n, o)
-		o.linked()
-	}
-	for _, o := range others {
-		if n.elector && o.elector {
-			r.link(n, o)
-			o.linked()
-		}
-	}
-	n.linked()
-}
+// fewNeighbours is how many neighbours the overlay keeps at least.
+const fewNeighbours = 5
 
 // send sends a parcel to each receiver.
 func (r *run) send(n *node, a gossip.Send) {
@@ -100,42 +23,62 @@ func (r *run) send(n *node, a gossip.Send) {
 	}
 	for _, name := range a.To {
 		to := r.byName[name]
-		r.stats["messages"]++
-		r.stats["bytes"] += size
-		n.bytes += size
-		if r.cut(n, to) {
-			continue
-		}
-		wait := r.w.Between(round/50, round/5)
-		switch {
-		case r.cfg.Loss == 0:
-		case r.cfg.Stalls:
-			wait = r.stall(n, to, wait)
-		case r.w.Chance(float64(r.cfg.Loss) / 100):
-			continue
-		}
-		r.w.After(wait, func() { r.deliver(n, to, a.Parcel, packed) })
+		r.sent(n, size)
+		r.carry(n, to, func() { r.deliver(n, to, a.Parcel, packed) })
 	}
+}
+
+func (r *run) sent(n *node, size int64) {
+	r.stats["messages"]++
+	r.stats["bytes"] += size
+	n.bytes += size
+}
+
+// delay is how long a message takes.
+func (r *run) delay() time.Duration { return r.w.Between(round/50, round/5) }
+
+// carry takes a message over the connection between two nodes, unless it is lost.
+func (r *run) carry(n, to *node, arrive func()) {
+	e := n.end(to)
+	if e == nil || r.cut(n, to) {
+		return
+	}
+	l, wait := e.link, r.delay()
+	switch {
+	case r.cfg.Loss == 0 || r.grows:
+	case r.cfg.Stalls:
+		wait = r.stall(l, n, wait)
+	case r.w.Chance(float64(r.cfg.Loss) / 100):
+		return
+	}
+	r.w.After(wait, func() {
+		if to.up && !r.cut(n, to) {
+			if e := to.end(n); e != nil && e.link == l {
+				to.does(arrive)
+			}
+		}
+	})
 }
 
 // stall returns when a message arrives on a connection that repeats what is lost: after two rounds, then four, and so
 // on. What is sent meanwhile waits for it, and comes with it.
-func (r *run) stall(n, to *node, wait time.Duration) time.Duration {
-	if n.held == nil {
-		n.held = map[*node]time.Duration{}
+func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
+	held := &l.held[0]
+	if n != l.by {
+		held = &l.held[1]
 	}
-	if n.held[to] <= r.w.Now() {
+	if *held <= r.w.Now() {
 		for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
-			n.held[to] = max(n.held[to], r.w.Now()) + again
+			*held = max(*held, r.w.Now()) + again
 		}
 	}
-	at := max(r.w.Now()+wait, n.held[to]+1)
-	n.held[to] = max(n.held[to], at)
+	at := max(r.w.Now()+wait, *held+1)
+	*held = max(*held, at)
 	return at - r.w.Now()
 }
 
 func (r *run) deliver(from, to *node, p wire.Parcel, packed []byte) {
-	if !to.up || to.paused || r.cut(from, to) || !slices.Contains(to.arcs, from) {
+	if r.w.Now() < to.undated {
 		return
 	}
 	if packed != nil {

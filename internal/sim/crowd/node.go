@@ -1,14 +1,14 @@
 package crowd
 
 import (
-	"cmp"
+	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
 	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/internal/sim/world"
 )
@@ -18,16 +18,25 @@ const namespace = "site"
 // node is one process.
 type node struct {
 	r       *run
+	index   int
 	name    string
 	subject wire.Subject
 	elector bool
 	lives   int
 	clock   *world.Clock
-	m       *gossip.Machine
-	arcs    []*node                 // sorted by name
-	held    map[*node]time.Duration // until when a connection stalls
+	s       *spray.Machine
+	m       *gossip.Machine  // nil: the crowd has not begun
+	ends    []*end           // of its connections, by index
+	dials   map[*node]uint64 // that are under way
+	asked   map[*node]bool   // for which connections its overlay waits
+	tries   map[*node]try    // of an elector, to connect to others
+	waits   []func()         // what has happened while it was frozen
 
 	up, paused, deaf, mute, serves bool
+	dark                           bool          // it died with its host, so that nobody says so
+	pauses                         int           // how often it was frozen
+	frozen                         time.Duration // since when
+	undated                        time.Duration // until then it does not read what has waited
 	side                           int           // nodes of different sides do not hear each other
 	troubled                       time.Duration // the last instant at which something was wrong with it
 	believes                       gossip.Suggestion
@@ -44,8 +53,11 @@ func sign(by wire.Subject, b []byte) []byte {
 	h := fnv.New64a()
 	_, _ = h.Write(by[:])
 	_, _ = h.Write(b)
-	return binary.BigEndian.AppendUint64(nil, h.Sum64())
+	return binary.BigEndian.AppendUint64(make([]byte, signatureSize-8, signatureSize), h.Sum64())
 }
+
+// signatureSize is how long the signature of a node is (gossip.Pinned), so that bytes are those of real nodes.
+const signatureSize = ed25519.PublicKeySize + ed25519.SignatureSize
 
 // Sign implements gossip.Scheme.
 func (s scheme) Sign(b []byte) []byte { return sign(s.self, b) }
@@ -55,11 +67,16 @@ func (scheme) Verify(by wire.Subject, b, signature []byte) bool {
 	return string(sign(by, b)) == string(signature)
 }
 
-// boot starts a node. It knows nothing of its last life.
+// boot starts a process: its place in the overlay, and what it suggests.
 func (n *node) boot() {
+	n.joins()
+	n.begin()
+}
+
+// begin has a process suggest a leader. It knows nothing of its last life.
+func (n *node) begin() {
 	r := n.r
-	n.lives++
-	n.up, n.paused, n.believes = true, false, gossip.Suggestion{}
+	n.believes = gossip.Suggestion{}
 	n.m = gossip.New(r.machineOf(n))
 	r.serves(n, true)
 	n.step(gossip.Seniority{Namespace: namespace, Value: n.senior})
@@ -74,10 +91,14 @@ func (r *run) machineOf(n *node) gossip.Config {
 			ns.Electors = append(ns.Electors, e.subject)
 		}
 	}
-	return gossip.Config{
+	c := gossip.Config{
 		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject},
-		Namespaces: []gossip.Namespace{ns}, Round: round, Broken: gossip.Rule(r.cfg.Break),
+		Namespaces: []gossip.Namespace{ns}, Round: round,
 	}
+	if r.overlayRule() == spray.Unbroken {
+		c.Broken = gossip.Rule(r.cfg.Break)
+	}
+	return c
 }
 
 // tick lets time pass, a quarter of a round by the node's own clock.
@@ -93,17 +114,8 @@ func (n *node) tick(life int) {
 	})
 }
 
-// linked tells the node which connections it has.
-func (n *node) linked() {
-	peers := make([]gossip.Peer, 0, len(n.arcs))
-	for _, a := range n.arcs {
-		peers = append(peers, gossip.Peer{Name: a.name, Subject: a.subject})
-	}
-	n.step(gossip.Arcs{Peers: peers})
-}
-
 func (n *node) step(in gossip.Input) {
-	if !n.up || n.paused {
+	if !n.up || n.paused || n.m == nil {
 		return
 	}
 	for _, a := range n.m.Step(time.Duration(n.clock.Read()), in) {
@@ -129,26 +141,6 @@ func (n *node) perform(a gossip.Action) {
 		n.r.twins[a.Hosts]++
 	case gossip.Heard:
 		n.r.heard(n, a)
-	}
-}
-
-// link connects two nodes; unlink ends that.
-func (r *run) link(a, b *node) {
-	if a == b || slices.Contains(a.arcs, b) {
-		return
-	}
-	byName := func(x, y *node) int { return cmp.Compare(x.name, y.name) }
-	for _, p := range [][2]*node{{a, b}, {b, a}} {
-		at, _ := slices.BinarySearchFunc(p[0].arcs, p[1], byName)
-		p[0].arcs = slices.Insert(p[0].arcs, at, p[1])
-	}
-}
-
-func unlink(a, b *node) {
-	for _, p := range [][2]*node{{a, b}, {b, a}} {
-		if at := slices.Index(p[0].arcs, p[1]); at >= 0 {
-			p[0].arcs = slices.Delete(p[0].arcs, at, at+1)
-		}
 	}
 }
 

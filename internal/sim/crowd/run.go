@@ -14,6 +14,8 @@ const (
 	maxViolations = 5
 	// packsUpTo is the largest crowd whose parcels travel as bytes; larger ones take too long.
 	packsUpTo = 60
+	// heals is within how many seconds the overlay is in one piece again, whatever has happened.
+	heals = 60
 	// skew is how wrong clocks are at most, in parts of a hundred.
 	skew = 20
 )
@@ -24,6 +26,11 @@ type run struct {
 	scene     *scene // nil: every fault
 	w         *world.World
 	nodes     []*node
+	contacts  []*node
+	second    time.Duration // of the overlay, and of connections
+	grows     bool          // the overlay, before the crowd begins: nothing is lost
+	begun     time.Duration // when the crowd began
+	dialled   uint64
 	byName    map[string]*node
 	bySubject map[wire.Subject]*node
 	oneWay    map[[2]*node]bool
@@ -45,21 +52,16 @@ type run struct {
 func Run(cfg Config) sim.Report {
 	cfg = cfg.WithDefaults()
 	r := newRun(cfg)
-	for _, n := range r.nodes {
-		r.w.After(r.w.Between(0, round), func() {
-			if n.lives == 0 {
-				n.boot()
-			}
-		})
-	}
+	r.begin()
 	end := time.Duration(cfg.Rounds) * round
 	if r.scene == nil {
-		r.w.After(20*round, r.fault)
+		r.at(20, r.fault)
 		r.w.After(end, r.calm)
 		end += r.settles() + 20*round
 	} else {
 		r.scene.set(r)
 	}
+	end += r.begun
 	for len(r.found) < maxViolations {
 		if next, is := r.w.Next(); !is || next > end {
 			break
@@ -74,6 +76,30 @@ func Run(cfg Config) sim.Report {
 	}
 }
 
+// begin has all nodes begin within one round: where the overlay is, or with it.
+func (r *run) begin() {
+	boots := r.scene != nil && r.scene.boots
+	if !boots {
+		r.gather()
+	}
+	r.begun = r.w.Now()
+	r.last, r.since, r.asked = r.begun, r.begun, r.begun
+	for _, n := range r.nodes {
+		r.w.After(r.w.Between(0, round), func() {
+			if boots {
+				n.joins()
+			}
+			n.begin()
+		})
+	}
+}
+
+// figures are in each report, also where they are 0.
+var figures = [...]string{
+	"agreements", "agreement_tenths", "agreement_tenths_max", "reigns", "needless_reigns", "changes",
+	"without_leader_tenths", "two_leaders_tenths", "agreed_tenths", "messages", "bytes", "overlay_bytes", "dials",
+}
+
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
@@ -82,13 +108,21 @@ func newRun(cfg Config) *run {
 		news: map[string]time.Duration{}, stats: map[string]int64{}, judge: newJudge(),
 	}
 	for i := range cfg.Nodes {
-		n := &node{r: r, name: fmt.Sprintf("node-%d", i+1), elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
+		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
 		n.subject = wire.Subject{byte(w.Draw()), byte(i >> 8), byte(i), 1}
 		ppm := int64(w.Pick(2*skew*10_000+1) - skew*10_000)
 		n.clock = w.NewClock(int64(w.Between(time.Hour, 20*time.Hour)), ppm)
 		r.nodes, r.byName[n.name], r.bySubject[n.subject] = append(r.nodes, n), n, n
 	}
-	r.graph()
+	for _, name := range figures {
+		r.stats[name] = 0
+	}
+	r.contacts = r.nodes[min(cfg.Electors, max(cfg.Nodes-contacts, 0)):]
+	r.contacts = r.contacts[:min(contacts, len(r.contacts))]
+	r.second = round
+	if cfg.Electors > 0 || cfg.Policy == gossip.Paper {
+		r.second = 10 * round
+	}
 	return r
 }
 
@@ -102,7 +136,10 @@ func (r *run) valid() time.Duration {
 
 // settles is how long a crowd may take to agree, whatever the faults have left behind: a leader may be out of date, and
 // all those who could follow it stand back.
-func (r *run) settles() time.Duration { return r.valid()*3 + 10*round }
+func (r *run) settles() time.Duration { return heals*r.second + r.valid()*3 + 10*round }
+
+// now is how long ago the crowd began.
+func (r *run) now() time.Duration { return r.w.Now() - r.begun }
 
 // tell writes a line of the story.
 func (r *run) tell(n *node, text string, args ...any) {
@@ -113,7 +150,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 	what := fmt.Sprintf(text, args...)
 	r.w.Note(name, what, 0)
 	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%6.1f  %-9s %s\n", rounds(r.w.Now()), name, what)
+		_, _ = fmt.Fprintf(r.cfg.Story, "%6.1f  %-9s %s\n", rounds(r.now()), name, what)
 	}
 }
 
@@ -139,7 +176,7 @@ func (r *run) leader() *node {
 }
 
 func (r *run) at(rounds float64, f func()) {
-	r.w.After(time.Duration(rounds*float64(round))-r.w.Now(), f)
+	r.w.After(time.Duration(rounds*float64(round))-r.now(), f)
 }
 
 // heard judges news: each piece comes once.

@@ -19,6 +19,7 @@ type scene struct {
 	deposes   bool // what works may be deposed in it: each side of an open crowd names its own leader
 	unsettled bool // it is measured, and nobody has to agree at its end
 	paper     bool // it is for policy paper
+	boots     bool // the overlay is not there at its begin
 	story     bool // it is told, and compared with a file
 	set       func(*run)
 }
@@ -27,10 +28,12 @@ type scene struct {
 const begins = 40
 
 var scenes = []scene{
-	{Name: "cold", What: "everybody starts within one round", rounds: 60, set: cold},
+	{Name: "cold", What: "everybody begins within one round, and the overlay is there", rounds: 60, set: cold},
+	{Name: "boot", What: "everybody starts within one round, and nobody is connected yet", rounds: 100, boots: true, set: boots},
 	{Name: "calm", What: "nothing happens for 1,000 rounds", rounds: 1000, set: cold},
 	{Name: "crash", What: "the leader dies", rounds: 100, set: crash(1)},
 	{Name: "crash-four", What: "the leader and the next three die at once", rounds: 100, set: crash(4)},
+	{Name: "half-crash", What: "half of the nodes die at once, and all contacts with them; the others stay in one piece", rounds: 120, set: halfCrash},
 	{Name: "isolated", What: "one node is cut off for 40 rounds, and returns", rounds: 150, set: isolated},
 	{Name: "minority", What: "a fiftieth of the nodes, with three of seven electors, is cut off for 60 rounds", nodes: 150, electors: 7, rounds: 180, set: minority},
 	{Name: "halves", What: "without electors two fifths of the nodes are cut off for 60 rounds: each side names its own", rounds: 180, deposes: true, set: halves},
@@ -98,6 +101,23 @@ func crash(count int) func(*run) {
 	}
 }
 
+// boots wants the overlay to be in one piece within a minute.
+func boots(r *run) { r.whole(heals * r.second) }
+
+// halfCrash has half of the nodes die, the contacts first.
+func halfCrash(r *run) {
+	r.then(func(*node) {
+		left := len(r.nodes) / 2
+		for _, n := range slices.Concat(r.contacts, r.some(len(r.nodes))) {
+			if left > 0 && n.up && !n.elector {
+				r.crash(n)
+				left--
+			}
+		}
+		r.whole(60 * r.second)
+	})
+}
+
 // firsts returns a leader and those that come after it in the order.
 func (r *run) firsts(l *node, count int) []*node {
 	all := []*node{l}
@@ -120,13 +140,11 @@ func (r *run) another(l *node) *node {
 func isolated(r *run) {
 	r.then(func(l *node) {
 		n := r.another(l)
-		n.side = 1
 		r.tell(n, "is cut off")
-		r.review(n)
+		r.apart(n, 1)
 		r.w.After(40*round, func() {
-			n.side = 0
 			r.tell(n, "is no longer cut off")
-			r.review(n)
+			r.apart(n, 0)
 			r.asks()
 			r.within(r.recovery(), "one has returned")
 		})
@@ -282,8 +300,8 @@ func forger(r *run) {
 			sequence++
 			s := wire.Said{Statement: wire.Statement{Subject: l.subject, Incarnation: uint64(l.lives), Sequence: sequence, Namespace: namespace, Body: beat.Body()}}
 			s.Signature = sign(bad.subject, s.Signed())
-			for _, p := range bad.arcs {
-				r.send(bad, gossip.Send{To: []string{p.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
+			for _, e := range bad.ends {
+				r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
 			}
 			r.w.After(round, forge)
 		}
@@ -306,8 +324,8 @@ func runaway(r *run) {
 			sequence++
 			s := wire.Said{Statement: wire.Statement{Subject: bad.subject, Incarnation: uint64(bad.lives), Sequence: sequence, Namespace: namespace, Body: beat.Body()}}
 			s.Signature = sign(bad.subject, s.Signed())
-			for _, p := range bad.arcs {
-				r.send(bad, gossip.Send{To: []string{p.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
+			for _, e := range bad.ends {
+				r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
 			}
 			r.w.After(round, claim)
 		}

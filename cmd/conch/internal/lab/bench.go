@@ -13,8 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bench"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/fence"
@@ -30,17 +32,22 @@ func (l lab) bench() *cobra.Command {
 		Short: "measure, each figure beside the raw ceiling of the same run",
 		Long: `bench measures what conch costs and how fast it is, each figure beside what the
 same run measured without conch: the clock, the lock, the transaction, the chain's
-node, the signatures. Without a name it runs ` + all + `, one after the other.
+node, the signatures, other libraries. Without a name it runs, one after the other,
+` + all + `.
 
 It starts a private Postgres on a disk, with fsync on, and separate conch processes,
 which it kills, stops and cuts off. With --db it measures on that server instead, in a
 database that it creates and drops: the role needs CREATEDB. CONCH_DB_URL and PG* are
-not read, so that no server is used by accident. The benches pending and sequencer need
-conch-devnode: beside conch, on the PATH, or named by CONCH_DEVNODE.`,
+not read, so that no server is used by accident. The benches gate and gossip need none.
+
+The benches pending and sequencer need conch-devnode: beside conch, on the PATH, or
+named by CONCH_DEVNODE. The bench gossip starts conch-members likewise (CONCH_MEMBERS),
+which runs memberlist and serf; without it nothing stands beside conch's own figures.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
   conch bench sequencer --quick
+  conch bench gossip
   conch bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -83,9 +90,11 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 				devnode.Name, devnode.EnvProgram)
 		}
 	}
+	cfg.Members = members.Find(cfg.Program)
 	cfg.Database = l.DB
 	if cfg.Database == "" {
-		if _, err := postmaster.Binaries(ctx); err != nil {
+		server := func(name string) bool { return name != "gate" && name != "gossip" }
+		if _, err := postmaster.Binaries(ctx); err != nil && slices.ContainsFunc(names, server) {
 			return cli.Usagef("%w", err)
 		}
 		forgetDatabase()
@@ -141,5 +150,20 @@ func (l lab) benchHolder() *cobra.Command {
 			_ = l.Document(worker.Report{Kind: bench.Held, At: fence.Boottime()})
 		})
 	})
+	return cmd
+}
+
+// benchAgent is one agent that may lead, until it is killed or its stdin ends.
+func (l lab) benchAgent() *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:     bench.AgentCommand,
+		Short:   "one process with an agent of gossip",
+		Example: "  conch bench-agent --file agent.json",
+		Hidden:  true,
+		Args:    cli.NoArguments,
+	}
+	cmd.Flags().StringVar(&file, "file", "", "`file` with its settings")
+	cmd.RunE = cli.Does(func(ctx context.Context) error { return agents.RunChild(ctx, file, l.Stdin, l.Stdout) })
 	return cmd
 }

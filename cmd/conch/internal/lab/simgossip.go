@@ -20,12 +20,13 @@ func (l lab) simGossip() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gossip",
 		Short: "thousands of nodes hear the same news and name one leader, as a hint",
-		Long: `gossip runs nodes that suggest a leader by rumour in a simulated world full of
-faults. After every event it checks that no leader is replaced without a cause and, with
---electors, that two never lead for long; in the end all must agree. The figures say how
-many rounds all took to agree, how many reigns were needless, for how long nobody led and
-for how long several did, and the messages and bytes; a round is 100 ms. Equal flags give
-equal runs; a violation prints the command that repeats it. Exit 1 if there is one.
+		Long: `gossip runs nodes that suggest a leader by rumour, over the overlay that connects
+them, in a simulated world full of faults. After every event it checks that no leader
+is replaced without a cause and, with --electors, that two never lead for long; in the
+end all must agree. The figures say how many rounds all took to agree, how many reigns
+were needless, for how long nobody led and for how long several did, and the messages
+and bytes; a round is 100 ms. Equal flags give equal runs; a violation prints the
+command that repeats it. Exit 1 if there is one.
 
 --scene shows a world with one trouble:
 
@@ -39,7 +40,8 @@ which it shows:
   conch sim gossip --electors 7 --scene minority
   conch sim gossip --policy paper --scene cold
   conch sim gossip --runs 100 --json
-  conch sim gossip --break step-down`,
+  conch sim gossip --break step-down
+  conch sim gossip --break peer-cache --runs 40`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()

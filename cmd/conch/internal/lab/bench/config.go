@@ -17,6 +17,8 @@ type Config struct {
 	Program string
 	// Devnode is the binary of the chain's node, for the bench pending.
 	Devnode string
+	// Members is the binary that runs other libraries of the kind of gossip; empty: nothing is beside conch's own figures.
+	Members string
 	// Database is the URL of the server to measure on; empty: a private server.
 	Database string
 	Lease    time.Duration // default 3 s
@@ -29,6 +31,7 @@ type Config struct {
 const (
 	NodeCommand   = "demo-node"
 	HolderCommand = "bench-holder"
+	AgentCommand  = "bench-agent"
 )
 
 const scope = "bench"
@@ -56,6 +59,10 @@ type amounts struct {
 	payments, landings      int           // of those users, per round, and pairs of rounds
 	restful, deaths         int           // payments at rest, and coordinators killed
 	committees              []int         // of which messages are counted
+	crowd, electors, crowds int           // agents of gossip, those that may lead, and pairs of runs
+	crashes, news           int           // leaders killed and pieces of news, per run
+	settle, ease            time.Duration // until a crowd is at rest, and of its rest
+	simulated               int           // agents in the simulator
 }
 
 func (c Config) amounts() amounts {
@@ -67,6 +74,7 @@ func (c Config) amounts() amounts {
 			files: 20, filings: 1, smallFiles: 60,
 			users: 50, payRounds: 1, paying: 200 * time.Millisecond, living: 2 * time.Second, strikes: 1, contracts: 500, busy: 5,
 			parties: 2, payers: 10, payments: 100, landings: 1, restful: 3, deaths: 1, committees: []int{2, 3},
+			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200,
 		}
 	}
 	return amounts{
@@ -76,6 +84,7 @@ func (c Config) amounts() amounts {
 		files: 50, filings: 6, smallFiles: 3000,
 		users: 1000, payRounds: 2, paying: 4 * time.Second, living: 10 * time.Second, strikes: 10, contracts: 10_000, busy: 100,
 		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
+		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000,
 	}
 }
 
@@ -88,11 +97,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending", "files", "sequencer"}
+var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }

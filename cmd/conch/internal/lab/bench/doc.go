@@ -8,6 +8,7 @@
 //	pending   from an intent into a block, beside the node fed with signed bytes
 //	files     files put to three nodes, beside a plain server that writes three copies
 //	sequencer payments of a private contract, beside the signatures alone that they cost, and beside pending landing them
+//	gossip    a crowd of agents, beside as many members of memberlist and serf
 //
 // Leaders are separate processes (package worker), which the bench kills, stops and cuts off. The
 // server is a private one on a disk, with fsync on, or the caller's, where the bench creates a

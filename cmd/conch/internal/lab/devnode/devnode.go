@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"syscall"
 	"time"
@@ -33,20 +32,7 @@ const EnvProgram = "CONCH_DEVNODE"
 
 // Find returns the path of the program: the value of EnvProgram, or a file beside the given
 // program, or on the PATH; "" if there is none.
-func Find(program string) string {
-	if named := os.Getenv(EnvProgram); named != "" {
-		return named
-	}
-	beside := filepath.Join(filepath.Dir(program), Name)
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-		return beside
-	}
-	found, err := exec.LookPath(Name)
-	if err != nil {
-		return ""
-	}
-	return found
-}
+func Find(program string) string { return fleet.Find(program, Name, EnvProgram) }
 
 // Node is a running devnode. Its exported fields do not change.
 type Node struct {

@@ -20,11 +20,11 @@ func TestWhatIsCompared(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{
-		"electors = [\"n2\", \"n1\"]\nnamespaces = [\"b\", \"a\"]\nseniority = 4\ncontacts = []\nsource = \"10.0.0.9\"\n": "",
-		"electors = [\"n1\"]\nnamespaces = [\"a\", \"b\"]\n":                                                              "electors",
-		"electors = [\"n1\", \"n2\"]\n":                                                                                   "namespaces",
-		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\nround = \"200ms\"\ndiameter = 7\n":                     "diameter round",
-		"namespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n":                                              "policy",
+		"electors = [\"n2\", \"n1\"]\nnamespaces = [\"b\", \"a\"]\nround = \"100ms\"\ndiameter = 4\nseniority = 4\ncontacts = []\nsource = \"10.0.0.9\"\n": "",
+		"electors = [\"n1\"]\nnamespaces = [\"a\", \"b\"]\n":                                          "electors",
+		"electors = [\"n1\", \"n2\"]\n":                                                               "namespaces",
+		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\nround = \"200ms\"\ndiameter = 7\n": "diameter round",
+		"namespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n":                          "policy",
 	} {
 		other, _, err := load(t, whole+text)
 		if err != nil {
@@ -32,6 +32,27 @@ func TestWhatIsCompared(t *testing.T) {
 		}
 		if got := strings.Join(differences(base.claims(self), other.claims(self)), " "); got != want {
 			t.Errorf("%q differs in %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Who writes a default down differs from nobody.
+func TestDefaultsDoNotDiffer(t *testing.T) {
+	t.Parallel()
+	for short, long := range map[string]string{
+		"":                     "round = \"1s\"\ndiameter = 4\npolicy = \"epoch\"\nnamespaces = [\"default\"]\n",
+		"policy = \"paper\"\n": "policy = \"paper\"\ndiameter = 8\ndelta_c = \"50ms\"\ndelta_e = \"100ms\"\ndelta_d = \"200ms\"\ndelta_r = \"300ms\"\n",
+	} {
+		a, _, err := load(t, whole+short)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _, err := load(t, whole+long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if keys := differences(a.claims(wire.Subject{1}), b.claims(wire.Subject{2})); keys != nil {
+			t.Errorf("%q and %q differ in %v", short, long, keys)
 		}
 	}
 }

@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package bench
+
+// loopback counts on Linux only.
+func loopback() uint64 { return 0 }

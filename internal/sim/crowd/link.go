@@ -1,0 +1,193 @@
+package crowd
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
+)
+
+// link is one connection. Its two ends may see it end at different instants.
+type link struct {
+	by   *node // who has dialled
+	born time.Duration
+	held [2]time.Duration // until when it stalls: what the dialler says, and what the other one says
+}
+
+// end is a node's end of a connection.
+type end struct {
+	to   *node
+	link *link
+	told bool // the overlay knows of it; between two electors it may not
+}
+
+// end returns the node's end of its connection to another, or nil.
+func (n *node) end(to *node) *end {
+	if at, is := n.place(to); is {
+		return n.ends[at]
+	}
+	return nil
+}
+
+func (n *node) place(to *node) (int, bool) {
+	return slices.BinarySearchFunc(n.ends, to.index, func(e *end, index int) int { return cmp.Compare(e.to.index, index) })
+}
+
+// does is something that happens to a process. A frozen one does it when it goes on.
+func (n *node) does(what func()) {
+	switch {
+	case !n.up:
+	case n.paused:
+		n.waits = append(n.waits, what)
+	default:
+		what()
+	}
+}
+
+// dial asks for a connection. The overlay hears what came of it: Up or Down.
+func (r *run) dial(n, to *node) {
+	r.stats["dials"]++
+	r.dialled++
+	n.dials[to] = r.dialled
+	r.attempt(n, to, r.dialled, 0)
+}
+
+// pauses are the seconds after which a dial that nobody answers is repeated; after the last one it has failed.
+var pauses = [...]int{1, 2, 2}
+
+// attempt is four messages: two of TCP, two of TLS.
+func (r *run) attempt(n, to *node, dial uint64, try int) {
+	r.w.After(r.delay()+r.delay()+r.delay()+r.delay(), func() {
+		switch {
+		case !n.up || n.dials[to] != dial:
+		case n.paused || to.paused || n.side != to.side || !to.up && to.dark:
+			if try < len(pauses) {
+				r.w.After(time.Duration(pauses[try])*r.second, func() { r.attempt(n, to, dial, try+1) })
+				return
+			}
+			n.does(func() { r.failed(n, to, dial) })
+		case !to.up: // its host says so
+			r.failed(n, to, dial)
+		default:
+			delete(n.dials, to)
+			r.connect(n, to)
+		}
+	})
+}
+
+func (r *run) failed(n, to *node, dial uint64) {
+	if n.dials[to] == dial {
+		delete(n.dials, to)
+		n.misses(to)
+		n.overlay(spray.Down{Peer: to.name})
+	}
+}
+
+// misses has an elector wait before it dials another one again, for longer each time.
+func (n *node) misses(to *node) {
+	const most = 4
+	t := n.tries[to]
+	n.tries[to] = try{wait: t.pause + 1, pause: min(2*t.pause+1, most)}
+}
+
+// try is how many seconds an elector waits until it dials another one, and how many it waits the next time.
+type try struct{ wait, pause int }
+
+// connect makes a connection, unless both have dialled and one is there. An end of an older one, of which its peer knows
+// nothing any more, is replaced.
+func (r *run) connect(n, to *node) {
+	a, b := n.end(to), to.end(n)
+	if a != nil && b != nil && a.link == b.link {
+		return
+	}
+	l := &link{by: n, born: r.w.Now()}
+	for _, p := range [2][2]*node{{n, to}, {to, n}} {
+		if old := p[0].end(p[1]); old != nil {
+			r.ends(p[0], p[1], old.link)
+		}
+		at, _ := p[0].place(p[1])
+		p[0].ends = slices.Insert(p[0].ends, at, &end{to: p[1], link: l})
+	}
+	for _, p := range [2][2]*node{{n, to}, {to, n}} {
+		p[0].tries[p[1]] = try{}
+		if !p[0].keeps(p[1]) || p[0].asked[p[1]] {
+			p[0].uses(p[1])
+		}
+		p[0].linked()
+	}
+}
+
+// keeps reports whether a node keeps its connection to another one whatever the overlay does: electors do.
+func (n *node) keeps(to *node) bool { return n.elector && to.elector }
+
+// uses tells the overlay of a connection, if it does not know it.
+func (n *node) uses(to *node) {
+	if e := n.end(to); e != nil && !e.told {
+		e.told = true
+		delete(n.asked, to)
+		n.overlay(spray.Up{Peer: to.name})
+	}
+}
+
+// ends has a node notice that a connection is over.
+func (r *run) ends(n, to *node, l *link) {
+	n.does(func() {
+		if e := n.end(to); e != nil && e.link == l {
+			n.detach(to)
+			n.misses(to)
+			n.overlay(spray.Down{Peer: to.name})
+			n.linked()
+		}
+	})
+}
+
+func (n *node) detach(to *node) {
+	if at, is := n.place(to); is {
+		n.ends = slices.Delete(n.ends, at, at+1)
+	}
+}
+
+// hangUp ends a connection. The other end hears of it, or notices the silence.
+func (r *run) hangUp(n *node, e *end) {
+	n.detach(e.to)
+	wait := r.delay()
+	if n.side != e.to.side {
+		wait = r.keepalive()
+	}
+	r.w.After(wait, func() { r.ends(e.to, n, e.link) })
+	n.linked()
+}
+
+// keepalive is after how long a node notices that nobody is at the other end any more.
+func (r *run) keepalive() time.Duration { return r.w.Between(4*r.second, 5*r.second) }
+
+// silent has both ends of each connection of a node notice that nothing gets through, if that is still so then.
+func (r *run) silent(n *node, is func(to *node) bool) {
+	for _, e := range n.ends {
+		to, l := e.to, e.link
+		if !is(to) {
+			continue
+		}
+		for _, p := range [2][2]*node{{n, to}, {to, n}} {
+			r.w.After(r.keepalive(), func() {
+				if is(to) {
+					r.ends(p[0], p[1], l)
+				}
+			})
+		}
+	}
+}
+
+// linked tells the node which connections it has.
+func (n *node) linked() {
+	if n.m == nil {
+		return
+	}
+	peers := make([]gossip.Peer, 0, len(n.ends))
+	for _, e := range n.ends {
+		peers = append(peers, gossip.Peer{Name: e.to.name, Subject: e.to.subject})
+	}
+	n.step(gossip.Arcs{Peers: peers})
+}
