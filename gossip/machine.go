@@ -168,7 +168,7 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
 func (m *Machine) broken(r Rule) bool { return m.cfg.Broken == r }
 
-// refuse counts what is left out, and names who has sent it.
+// refuse counts what is left out, and names its sender.
 func (m *Machine) refuse(from string, subject wire.Subject, why error) {
 	m.refused[kindOf(why)]++
 	m.do(Refused{From: from, Subject: subject, Why: why})

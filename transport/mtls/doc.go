@@ -20,7 +20,7 @@
 // has signed for itself never ends, so a wrong clock keeps nobody out who is pinned. Sessions are not resumed: each
 // connection is proven anew. A certificate that ends while a connection lasts counts when it is made again, or on Reload.
 //
-// With Config.Roam and Config.CA there are guests besides: whoever has a certificate of that CA with exactly one DNS name
+// With Config.Roam and Config.CA there are guests besides: each node that has a certificate of that CA with exactly one DNS name
 // that is a valid name, and neither this node's own nor that of one of Config.Peers with another key or CA. It is then the
 // peer of that name, may call, and can be called. So the CA decides who comes in; without one only Config.Peers do. A guest
 // is known as long as a connection or a call lasts. Two nodes with certificates of one name are one peer, and the second to
@@ -30,7 +30,7 @@
 //
 // In the fixed mode each node connects to each peer and sends over its own connection: one stream, in batches of up to
 // 256 KiB. So two nodes have two connections, and a message arrives after those that its sender sent to the same peer
-// before. With Config.Roam two nodes have one connection, whoever has called, and its one stream has batches in both
+// before. With Config.Roam two nodes have one connection, whichever has called, and its one stream has batches in both
 // directions. A batch that was under way when a connection broke may be lost, or have arrived. Nothing is sent twice, and
 // nothing is stored: who needs an answer asks again (package transport says so for all transports).
 //
