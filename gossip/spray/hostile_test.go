@@ -231,3 +231,35 @@ func TestJoiningIsSaidBetweenTries(t *testing.T) {
 		t.Error("a node that has lost all says that it does not join")
 	}
 }
+
+// A member may have a node dial whatever it names, as docs/gossip.md says: one address for each message, and a peer may send
+// 64 of them in a tick.
+func TestWhatALiarHasOthersDial(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	dialled, number := map[string]int{}, uint64(1000)
+	const ticks = 20
+	for range ticks {
+		out := s.m.Step(Tick{})
+		for range 3 * budget {
+			number++
+			out = append(out, s.m.Step(Received{From: "b", Message: Forward{Number: number, Newcomer: Peer{Name: fmt.Sprint("x", number), Address: "10.0.0.1:22"}}})...)
+		}
+		for len(out) > 0 {
+			c, is := out[0].(Connect)
+			if out = out[1:]; is && c.Peer.Address == "10.0.0.1:22" {
+				dialled[c.Peer.Name]++
+				out = append(out, s.m.Step(Down{Peer: c.Peer.Name})...)
+			}
+		}
+	}
+	total := 0
+	for name, n := range dialled {
+		if total += n; n > 2 {
+			t.Errorf("%s is dialled %d times", name, n)
+		}
+	}
+	if total == 0 || total > budget*ticks {
+		t.Errorf("%d addresses are dialled in %d ticks, %d a tick at most", total, ticks, budget)
+	}
+}
