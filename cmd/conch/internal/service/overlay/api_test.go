@@ -249,6 +249,7 @@ func TestTheLogIsShort(t *testing.T) {
 	if n := strings.Count(logs.String(), "peer=n2 "); n != 2 || len(tells.quiet.refusals) > mostQuiet {
 		t.Errorf("after ten minutes n2 is named in %d lines, and %d are remembered", n, len(tells.quiet.refusals))
 	}
+	tells.tell(agent.Refused{Subject: node1, Why: gossip.ErrLastReign, Reason: "last-reign"})
 	tells.tell(agent.SteppedDown{Namespace: "default", Reign: 4, Why: gossip.ErrDeaf, For: time.Second})
 	tells.tell(agent.Twin{Subject: node2, Hosts: [2]string{"a", "b"}})
 	tells.tell(agent.Missed{Events: 3})
@@ -256,7 +257,7 @@ func TestTheLogIsShort(t *testing.T) {
 	if strings.Contains(logs.String(), "at the end") {
 		t.Error("that the end of the node withdraws it is told as if its user had done so")
 	}
-	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3"} {
+	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3", "this node cannot lead\" why=\"no reign is left"} {
 		if !strings.Contains(logs.String(), part) {
 			t.Errorf("the log does not say %q", part)
 		}

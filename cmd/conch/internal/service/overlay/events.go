@@ -102,11 +102,11 @@ func (t *teller) changed(e agent.Leader, now time.Time) {
 // refused names the peer that has sent what was left out, unless the log did so lately. The text of the error may differ
 // each time, so it does not count.
 func (t *teller) refused(e agent.Refused, now time.Time) {
-	if !t.quiet.refusals.due(e.From+"\n"+e.Reason, now) {
+	if e.From == "" { // the machine says so once, and no flood of others may hide it
+		t.log.Error("this node cannot lead", slog.Any("why", e.Why))
 		return
 	}
-	if e.From == "" {
-		t.log.Error("this node cannot lead", slog.Any("why", e.Why))
+	if !t.quiet.refusals.due(e.From+"\n"+e.Reason, now) {
 		return
 	}
 	t.log.Warn("what a node of the overlay has sent is refused", slog.String("peer", e.From), slog.String("subject", e.Subject.String()),
