@@ -153,4 +153,6 @@ const (
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostTopics   = 32 // of one subject
 	mostNews     = 1024
+	freshNews    = 64  // pieces of news that a node tells and passes on in a round, and eight times as many at once
+	mostRested   = 256 // candidates that are remembered without electors
 )

@@ -16,6 +16,8 @@ var (
 	ErrNamespace = errors.New("the namespace is not known")
 	// ErrTopics means that the subject has too many topics.
 	ErrTopics = errors.New("its subject has too many topics")
+	// ErrNews means that all subjects together tell more news than a node passes on. An exchange may bring it later.
+	ErrNews = errors.New("all nodes together tell more news than one passes on")
 	// ErrPeer means that there is no connection to the peer.
 	ErrPeer = errors.New("no such peer is connected")
 	// ErrLastReign means that no reign is left: somebody has claimed one out of order. A new namespace begins at 0.

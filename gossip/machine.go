@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ type Machine struct {
 
 	news    map[wire.Key]*news
 	topics  map[wire.Subject]int
+	telling allowance     // for news of all peers together
+	past    time.Duration // news that was said until then is not taken: it may have been here, and made room
 	asked   time.Duration // the last exchange
 	partner int           // of listed: the next one
 	refused map[error]int
@@ -39,6 +42,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		cfg: c, incarnation: c.Incarnation, chance: chance(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
 		news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
+		telling: allowance{left: 8 * freshNews}, past: math.MinInt64,
 	}
 	for _, n := range c.Namespaces {
 		s := newSeat(&m.cfg, n)
@@ -132,7 +136,7 @@ func (m *Machine) arcs(all []Peer) {
 	for _, a := range all {
 		p := m.peers[a.Name]
 		if p == nil {
-			p = &peer{left: 8 * m.cfg.Flood, since: m.now}
+			p = &peer{allowance: allowance{left: 8 * m.cfg.Flood, since: m.now}}
 			fresh = append(fresh, p)
 		}
 		p.Peer = a
@@ -164,7 +168,7 @@ func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
 func (m *Machine) broken(r Rule) bool { return m.cfg.Broken == r }
 
-// refuse counts what is left out, and names who has sent it.
+// refuse counts what is left out, and names its sender.
 func (m *Machine) refuse(from string, subject wire.Subject, why error) {
 	m.refused[kindOf(why)]++
 	m.do(Refused{From: from, Subject: subject, Why: why})

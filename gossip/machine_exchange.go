@@ -10,6 +10,9 @@ import (
 // most of what an answer holds, in bytes; what is left over comes with the next exchange.
 const mostAnswer = 64 << 10
 
+// askCost is how often a peer may ask in a round if it brings nothing: to ask costs little, and to answer much.
+const askCost = 8
+
 // exchange tells one peer what is known here, and so finds out what was lost on the way.
 func (m *Machine) exchange() {
 	if len(m.listed) == 0 || m.now-m.asked < time.Duration(m.cfg.Exchange)*m.cfg.Round {
@@ -68,6 +71,10 @@ func (m *Machine) stock() (all []stocked) {
 // answer does a peer's part of an exchange: it sends what the peer lacks, and asks for what this node lacks.
 func (m *Machine) answer(by *peer, p *wire.Parcel) {
 	if !p.Opening && len(p.Wants) == 0 {
+		return
+	}
+	if !by.takes(m.cfg.Flood/askCost, m.now, m.cfg.Round, m.cfg.Flood) {
+		m.tooMuch(by, &by.allowance, ErrFlood)
 		return
 	}
 	var reply wire.Parcel
@@ -166,4 +173,5 @@ func (m *Machine) makeRoom() {
 		}
 	}
 	m.drop(oldest)
+	m.past = max(m.past, made+2*m.cfg.Round) // a copy that comes by another way may look younger
 }

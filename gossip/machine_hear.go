@@ -43,7 +43,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	fresh.direct = m.noted(by, said, fresh.direct)
 	if c == nil {
 		c = fresh
-		s.all[said.Subject] = c
+		s.add(c)
 	} else {
 		*c = *fresh
 	}

@@ -15,12 +15,8 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 		return
 	}
 	for i := range p.Said {
-		if !by.takes(m.now, m.cfg.Round, m.cfg.Flood) {
-			m.refused[ErrFlood]++
-			if !by.told {
-				by.told = true
-				m.do(Refused{From: from, Why: ErrFlood})
-			}
+		if !by.takes(1, m.now, m.cfg.Round, m.cfg.Flood) {
+			m.tooMuch(by, &by.allowance, ErrFlood)
 			return
 		}
 		if err := m.take(by, &p.Said[i]); err != nil {
@@ -28,6 +24,15 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 		}
 	}
 	m.answer(by, p)
+}
+
+// tooMuch counts what an allowance has no room for. That is told once in a round.
+func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
+	m.refused[why]++
+	if !of.told {
+		of.told = true
+		m.do(Refused{From: by.Name, Why: why})
+	}
 }
 
 // take takes a statement. An error means that it is refused; a copy of what is known, or of what is old, is no fault.
@@ -56,7 +61,7 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
 		return m.goesBack(by, said, &old.direct)
 	}
-	if int(said.Age) > m.cfg.Keep {
+	if int(said.Age) > m.cfg.Keep || old == nil && m.madeAt(said) <= m.past {
 		return nil // each node that has it will forget it too
 	}
 	if m.full(key) {
@@ -64,6 +69,10 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	}
 	if !m.signed(said) {
 		return ErrSignature
+	}
+	if !m.telling.takes(1, m.now, m.cfg.Round, freshNews) { // a relay has to bring less than its peers take of it
+		m.tooMuch(by, &m.telling, ErrNews)
+		return nil
 	}
 	n := m.place(key)
 	n.said, n.made, n.direct = *said, m.madeAt(said), m.noted(by, said, n.direct)
@@ -158,7 +167,7 @@ func (m *Machine) twin(c *candidate, one, other string) {
 
 // kinds are the errors by which refusals are counted.
 var kinds = []error{
-	ErrSignature, ErrBack, ErrElector, ErrFlood, ErrNamespace, ErrTopics, ErrPeer, ErrLastReign,
+	ErrSignature, ErrBack, ErrElector, ErrFlood, ErrNews, ErrNamespace, ErrTopics, ErrPeer, ErrLastReign,
 	wire.ErrMalformed, wire.ErrVersion, wire.ErrSize, wire.ErrAge, wire.ErrReign,
 }
 

@@ -120,7 +120,7 @@ func TestBounds(t *testing.T) {
 		for j := range mostTopics + 1 {
 			s := wire.Said{Statement: wire.Statement{Subject: named(fmt.Sprint("s", i)), Incarnation: 1, Sequence: uint64(j + 1), Namespace: "site", Topic: fmt.Sprint(j)}}
 			s.Signature = honest{s.Subject}.Sign(s.Signed())
-			for _, a := range m.Step(time.Duration(i), Received{From: "a", Parcel: wire.Parcel{Said: []wire.Said{s}}}) {
+			for _, a := range m.Step(time.Duration(i)*m.cfg.Round, Received{From: "a", Parcel: wire.Parcel{Said: []wire.Said{s}}}) {
 				switch a := a.(type) {
 				case Heard:
 					heard++

@@ -9,23 +9,27 @@ import (
 // peer is the other end of a connection.
 type peer struct {
 	Peer
-
-	left  int           // statements that it may still bring
-	since time.Duration // left was counted
-	told  bool          // that it floods, in this round
+	allowance // for the statements that it brings, and for what it asks
 }
 
-// takes counts a statement that a peer brings, and reports whether it is within what a peer may bring.
-func (p *peer) takes(now, round time.Duration, flood int) bool {
-	if rounds := int((now - p.since) / round); rounds > 0 {
-		p.left = min(p.left+min(rounds, 8)*flood, 8*flood)
-		p.since += time.Duration(rounds) * round
-		p.told = false
+// allowance is how much is taken: so much in a round, and eight times as much at once.
+type allowance struct {
+	left  int
+	since time.Duration // left was counted
+	told  bool          // that it is spent, in this round
+}
+
+// takes spends some of the allowance. It is false, and nothing is spent, if so much is not left.
+func (a *allowance) takes(cost int, now, round time.Duration, each int) bool {
+	if rounds := int((now - a.since) / round); rounds > 0 {
+		a.left = min(a.left+min(rounds, 8)*each, 8*each)
+		a.since += time.Duration(rounds) * round
+		a.told = false
 	}
-	if p.left == 0 {
+	if a.left < cost {
 		return false
 	}
-	p.left--
+	a.left -= cost
 	return true
 }
 

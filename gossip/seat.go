@@ -94,6 +94,22 @@ func (s *seat) sorted() []*candidate {
 	return all
 }
 
+// add remembers a candidate. Without electors anybody may be one, so the oldest that is none of the first is forgotten if
+// there are too many.
+func (s *seat) add(c *candidate) {
+	s.all[c.said.Subject] = c
+	if !s.open() || len(s.all) <= mostRested {
+		return
+	}
+	var oldest *candidate
+	for _, o := range s.sorted() {
+		if o != c && !slices.Contains(s.ranked, o) && (oldest == nil || o.made < oldest.made) {
+			oldest = o
+		}
+	}
+	delete(s.all, oldest.said.Subject)
+}
+
 // place puts a candidate where it belongs among the first ones, and reports whether it is one of them.
 func (s *seat) place(c *candidate) bool {
 	s.drop(c)

@@ -65,8 +65,8 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 }
 
 // Withdraw says that this node cannot do a leader's work now, and why. It stands back: for two validities the first time,
-// and each further time for twice as long, up to 64 times. Who cannot work for longer calls it again, as long as its cause
-// lasts. A namespace that is not known, or has policy paper, is left alone.
+// and each further time for twice as long, up to 64 times. A program that cannot work for longer calls it again, as long as
+// its cause lasts. A namespace that is not known, or has policy paper, is left alone.
 func (a *Agent) Withdraw(namespace string, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -111,7 +111,7 @@ func (c *core) met(e transport.Envelope) {
 	m, err := spraywire.Decode(e.Body)
 	if err != nil {
 		c.counts.Refused[overlayReason(err)]++
-		c.tell(Refused{From: e.From, Subject: c.node(c.subjectOf(e.From)), Why: err})
+		c.tell(Refused{From: e.From, Subject: c.node(c.subjectOf(e.From)), Why: err, Reason: overlayReason(err)})
 		return
 	}
 	if l := c.links[e.From]; l != nil && l.elector && l.up && l.overlay == unused {

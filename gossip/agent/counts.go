@@ -29,7 +29,7 @@ func (c *Counts) received(e transport.Envelope) {
 
 // gossipReasons are short names for why a statement or a parcel is refused.
 var gossipReasons = map[error]string{
-	gossip.ErrSignature: "signature", gossip.ErrBack: "back", gossip.ErrElector: "elector", gossip.ErrFlood: "flood",
+	gossip.ErrSignature: "signature", gossip.ErrBack: "back", gossip.ErrElector: "elector", gossip.ErrFlood: "flood", gossip.ErrNews: "news",
 	gossip.ErrNamespace: "namespace", gossip.ErrTopics: "topics", gossip.ErrPeer: "unconnected", gossip.ErrLastReign: "last-reign",
 	wire.ErrMalformed: "malformed", wire.ErrVersion: "version", wire.ErrSize: "size", wire.ErrAge: "age", wire.ErrReign: "reign",
 }

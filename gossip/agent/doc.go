@@ -21,7 +21,7 @@
 //
 //   - What has become of connections comes before every message, so that no message is of a connection that the machines
 //     do not know.
-//   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. Who floods stops
+//   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
 //     the time for a round at most.
 //   - Both timers are jittered by a fifth, so that nodes do not fall into step.
 //   - A user's call takes its place between two inputs. None of them waits for the network.
@@ -34,7 +34,7 @@
 // # Connections
 //
 // The overlay asks for connections and gives them up. Electors keep one to each other elector as well, since they speak
-// directly: with growing pauses up to five seconds they dial who is not there. Where both need one they share it, and it
+// directly: with growing pauses up to five seconds they dial one that is not there. Where both need one they share it, and it
 // ends when neither does. An elector's connection is no neighbour of the overlay unless one of the two overlays uses it.
 //
 // A node of the configuration is dialled where the configuration says; any other one where others say, or it says itself,

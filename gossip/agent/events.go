@@ -37,9 +37,10 @@ type (
 	}
 	// Refused says that something of a peer was left out.
 	Refused struct {
-		From    string // the peer that has sent it
+		From    string // the peer that has sent it; empty: this node itself is refused a reign
 		Subject Node   // whose statement it was; zero: no single one's
-		Why     error
+		Why     error  // its text may have words of the peer
+		Reason  string // why, as one of Reasons
 	}
 	// Twin says that two hosts have one key. One of them is not heard.
 	Twin struct {

@@ -120,7 +120,7 @@ func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	}
 }
 
-// farewell leaves in order. Each step has a round to be heard of before the next one: who hears the goodbye first ends the
+// farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends the
 // connection, and would not hear the rest.
 func (a *Agent) farewell() {
 	for _, step := range []func(*core){(*core).retire, (*core).leave} {

@@ -33,7 +33,7 @@ func (c *core) arrange(a spray.Action) {
 		c.stale = true
 	case spray.Refused:
 		c.counts.Refused[overlayReasons[a.Why]]++
-		c.tell(Refused{From: a.From, Subject: c.node(c.subjectOf(a.From)), Why: refusal(a.Why)})
+		c.tell(Refused{From: a.From, Subject: c.node(c.subjectOf(a.From)), Why: refusal(a.Why), Reason: overlayReasons[a.Why]})
 	}
 }
 
@@ -64,7 +64,7 @@ func (c *core) perform(a gossip.Action) {
 	case gossip.SteppedDown:
 		c.tell(SteppedDown{Namespace: a.Namespace, Reign: a.Reign, Why: a.Why, For: a.For})
 	case gossip.Refused:
-		c.tell(Refused{From: a.From, Subject: c.node(a.Subject), Why: a.Why})
+		c.tell(Refused{From: a.From, Subject: c.node(a.Subject), Why: a.Why, Reason: gossipReason(a.Why)})
 	case gossip.Twin:
 		c.tell(Twin{Subject: c.node(a.Subject), Hosts: a.Hosts})
 	}

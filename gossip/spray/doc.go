@@ -78,8 +78,10 @@
 //     The message is Refused with the reason, which is for counting, and changes nothing.
 //   - A member lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
 //     cannot be reached, and are replaced by copies of other arcs. It may also name only its friends; nothing here stops a
-//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it may give more arcs than it gets, up
-//     to 64 in each view; nothing lowers their number again.
+//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it
+//     may give more arcs than it gets, up to 64 in each view; nothing lowers their number again. It may name addresses that
+//     are none of the overlay's: each node that gets such an arc dials it once or twice, up to 64 times a second for each
+//     member that lies (a Forward is a message, and a peer may send 64 of them in a tick).
 //
 // # Cost
 //

@@ -199,3 +199,67 @@ func TestInventedPeersAreFoundOut(t *testing.T) {
 		}
 	}
 }
+
+// While no contact answers a node says that it joins, also between two tries; and again when all that it had is gone.
+func TestJoiningIsSaidBetweenTries(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: Peer{Name: "a"}, Incarnation: 1, Contacts: []Peer{{Name: "b"}}})
+	for range 50 {
+		for _, a := range m.Step(Tick{}) {
+			if c, is := a.(Connect); is {
+				m.Step(Down{Peer: c.Peer.Name})
+			}
+		}
+		if !m.Snapshot().Joining {
+			t.Fatal("it says that it does not join")
+		}
+	}
+	alone := New(Config{Self: Peer{Name: "a"}, Incarnation: 1})
+	if alone.Step(Tick{}); alone.Snapshot().Joining {
+		t.Error("a node that has nobody to ask says that it joins")
+	}
+	s := scene(t)
+	s.m.joined = true
+	if s.m.Snapshot().Joining {
+		t.Error("a node with neighbours says that it joins")
+	}
+	for range 2 * mostBreaks {
+		s.m.Step(Down{Peer: "b"})
+		s.m.Step(Down{Peer: "c"})
+	}
+	if !s.m.Snapshot().Joining {
+		t.Error("a node that has lost all says that it does not join")
+	}
+}
+
+// A member may have a node dial whatever it names, as docs/gossip.md says: one address for each message, and a peer may send
+// 64 of them in a tick.
+func TestWhatALiarHasOthersDial(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	dialled, number := map[string]int{}, uint64(1000)
+	const ticks = 20
+	for range ticks {
+		out := s.m.Step(Tick{})
+		for range 3 * budget {
+			number++
+			out = append(out, s.m.Step(Received{From: "b", Message: Forward{Number: number, Newcomer: Peer{Name: fmt.Sprint("x", number), Address: "10.0.0.1:22"}}})...)
+		}
+		for len(out) > 0 {
+			c, is := out[0].(Connect)
+			if out = out[1:]; is && c.Peer.Address == "10.0.0.1:22" {
+				dialled[c.Peer.Name]++
+				out = append(out, s.m.Step(Down{Peer: c.Peer.Name})...)
+			}
+		}
+	}
+	total := 0
+	for name, n := range dialled {
+		if total += n; n > 2 {
+			t.Errorf("%s is dialled %d times", name, n)
+		}
+	}
+	if total == 0 || total > budget*ticks {
+		t.Errorf("%d addresses are dialled in %d ticks, %d a tick at most", total, ticks, budget)
+	}
+}

@@ -193,18 +193,26 @@ type Status struct {
 	Arcs       int // in the view
 	Given      int // of an exchange that waits for its answer
 	Neighbours int
-	Joining    bool     // no contact has answered yet
+	Joining    bool     // no contact has answered yet, or all neighbours are gone: it looks for one, with pauses
 	Cache      []string // remembered peers, the newest last
 	Lost       []string // peers that went away and are tried again
 }
 
 // Snapshot returns what the machine has.
 func (m *Machine) Snapshot() Status {
-	s := Status{Arcs: len(m.view), Neighbours: len(m.Neighbours()), Joining: m.join != nil, Cache: namesOf(m.cache), Lost: namesOf(m.lost)}
+	s := Status{Arcs: len(m.view), Neighbours: len(m.Neighbours()), Joining: m.joining(), Cache: namesOf(m.cache), Lost: namesOf(m.lost)}
 	if m.flight != nil {
 		s.Given = m.flight.size()
 	}
 	return s
+}
+
+// joining reports whether this node looks for somebody to join by, now or after a pause.
+func (m *Machine) joining() bool {
+	if m.join != nil || !m.joined && !m.founder && len(m.cfg.Contacts) > 0 {
+		return true
+	}
+	return len(m.Neighbours()) == 0 && len(m.cfg.Contacts)+len(m.cache)+len(m.lost) > 0
 }
 
 func namesOf(all []Peer) (out []string) {

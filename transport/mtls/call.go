@@ -213,7 +213,7 @@ func (e *Endpoint) answer(ctx context.Context, c *conn, h hello, control *http.R
 	e.mu.Lock()
 	c.peer.newest = c
 	e.mu.Unlock()
-	late := time.NewTimer(e.patience())
+	late := time.NewTimer(e.patience() - sooner)
 	defer late.Stop()
 	for {
 		s, busy, err := e.seat(ctx, c, h)
@@ -232,9 +232,28 @@ func (e *Endpoint) answer(ctx context.Context, c *conn, h hello, control *http.R
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-late.C:
-			return refuse(c.peer.name, TooMany, "it is connected already")
+			return e.stands(c)
 		}
 	}
+}
+
+// sooner is how much earlier a called node loses its patience than its caller, which so learns why.
+const sooner = 500 * time.Millisecond
+
+// stands returns why a call is refused that has waited in vain. The connection that stands lives, or its end would have
+// been noticed, so there are two processes.
+func (e *Endpoint) stands(c *conn) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := e.sessions[c.peer.name]
+	if s == nil || s.conn == c {
+		return refuse(c.peer.name, TooMany, "it is called already")
+	}
+	what := "key"
+	if s.key != c.key {
+		what = "name, with two keys"
+	}
+	return refuse(c.peer.name, Twin, "two hosts have its %s: one is connected, %v, and another calls, %v", what, s.tls.RemoteAddr(), c.tls.RemoteAddr())
 }
 
 // confirmed answers a call, and waits until the caller confirms that it has the answer.

@@ -20,17 +20,17 @@
 // has signed for itself never ends, so a wrong clock keeps nobody out who is pinned. Sessions are not resumed: each
 // connection is proven anew. A certificate that ends while a connection lasts counts when it is made again, or on Reload.
 //
-// With Config.Roam and Config.CA there are guests besides: whoever has a certificate of that CA with exactly one DNS name
+// With Config.Roam and Config.CA there are guests besides: each node that has a certificate of that CA with exactly one DNS name
 // that is a valid name, and neither this node's own nor that of one of Config.Peers with another key or CA. It is then the
-// peer of that name, may call, and can be called. So who has such a CA lets in whom it signs; without one only Config.Peers
-// come in. A guest is known as long as a connection or a call lasts. Two nodes with certificates of one name are one peer,
-// and the second to call is refused; Link.Key tells which of the two is connected.
+// peer of that name, may call, and can be called. So the CA decides who comes in; without one only Config.Peers do. A guest
+// is known as long as a connection or a call lasts. Two nodes with certificates of one name are one peer, and the second to
+// call is refused: both sides say Twin, with both addresses. Link.Key tells which of the two is connected.
 //
 // # What is sent
 //
 // In the fixed mode each node connects to each peer and sends over its own connection: one stream, in batches of up to
 // 256 KiB. So two nodes have two connections, and a message arrives after those that its sender sent to the same peer
-// before. With Config.Roam two nodes have one connection, whoever has called, and its one stream has batches in both
+// before. With Config.Roam two nodes have one connection, whichever has called, and its one stream has batches in both
 // directions. A batch that was under way when a connection broke may be lost, or have arrived. Nothing is sent twice, and
 // nothing is stored: who needs an answer asks again (package transport says so for all transports).
 //
@@ -88,6 +88,7 @@
 //	wrong key, other CA, expired, unknown key   refused in the handshake; the other side sees "refused us"
 //	a name that is not its own                  refused after the handshake
 //	another version of the protocol             refused by both, with both numbers
+//	two hosts with one identity, with Roam      the second is refused by each node that has the first; the log names both
 //	a peer away                                 tried again; messages to it wait five seconds, then they are dropped;
 //	                                            with Config.Roam Down, and transport.ErrPeer for messages
 //	somebody else at an address                 Down, and the log names both

@@ -24,6 +24,7 @@ const (
 	Malformed     Reason = "malformed"      // it sent what cannot be read
 	Silent        Reason = "silent"         // it did not say in time who it is
 	TooMany       Reason = "too many"       // it had more connections than allowed, or was the oldest of too many strangers
+	Twin          Reason = "twin"           // with Roam: another process with its name is connected, and lives
 	Crowded       Reason = "crowded"        // as many guests are here as may be
 )
 

@@ -21,10 +21,10 @@ func TestWhatIsCompared(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"electors = [\"n2\", \"n1\"]\nnamespaces = [\"b\", \"a\"]\nround = \"100ms\"\ndiameter = 4\nseniority = 4\ncontacts = []\nsource = \"10.0.0.9\"\n": "",
-		"electors = [\"n1\"]\nnamespaces = [\"a\", \"b\"]\n":                                              "electors",
-		"electors = [\"n1\", \"n2\"]\n":                                                                   "namespaces",
-		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\nround = \"200ms\"\ndiameter = 7\n":     "diameter round",
-		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n": "policy",
+		"electors = [\"n1\"]\nnamespaces = [\"a\", \"b\"]\n":                                          "electors",
+		"electors = [\"n1\", \"n2\"]\n":                                                               "namespaces",
+		"electors = [\"n1\", \"n2\"]\nnamespaces = [\"a\", \"b\"]\nround = \"200ms\"\ndiameter = 7\n": "diameter round",
+		"namespaces = [\"a\", \"b\"]\npolicy = \"paper\"\ntenure = \"1s\"\n":                          "policy",
 	} {
 		other, _, err := load(t, whole+text)
 		if err != nil {

@@ -41,6 +41,8 @@ type office interface {
 	Member() (now running, there bool)
 	// Namespaces returns those of the configuration.
 	Namespaces() []string
+	// Twins returns the nodes of which there are two, as far as this node has seen it lately.
+	Twins() []string
 }
 
 // api serves the overlay over HTTP.
@@ -104,7 +106,7 @@ func (a *api) getNodes(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, http.StatusOK, nodesOf(now.Status(), now.Differs, time.Now()))
+	return web.Answer(w, http.StatusOK, nodesOf(now.Status(), now.Differs, a.office.Twins(), time.Now()))
 }
 
 // withdrawal says that a node cannot do a leader's work.

@@ -90,6 +90,8 @@ func (w *world) Member() (running, bool) {
 
 func (*world) Namespaces() []string { return []string{"default", "empty"} }
 
+func (*world) Twins() []string { return []string{"n9"} }
+
 func newWorld() *world {
 	w := &world{member: &fakeMember{}, logs: &webtest.Log{}}
 	w.api = &api{w, slog.New(slog.NewTextHandler(w.logs, nil))}
@@ -124,7 +126,7 @@ func answers() []exchange {
 			`{"namespace":"default","policy":"reign","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"since":"1970-01-01T00:00:01Z","leads":false,"state":"following","heard_ms":120,"valid_ms":800,"changes":2,"electors":["n1","` + key3 + `"]},` +
 			`{"namespace":"empty","policy":"reign","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"since":null,"leads":false,"state":"standing back","back_ms":3000,"heard_ms":null,"valid_ms":8000,"changes":0,"electors":[]}],` +
 			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"differs":["electors","round"],"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
-			`"news":[{"namespace":"default","topic":"flag","subject":"n2","fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"refused":{"signature":3}}`
+			`"news":[{"namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"twins":["n9"],"refused":{"signature":3}}`
 		back = "POST /v1/nodes/default/withdraw"
 		news = "PUT /v1/nodes/default/news/flag"
 		raw  = "Content-Type: application/octet-stream"
@@ -185,15 +187,15 @@ func TestEvents(t *testing.T) {
 	}{
 		{
 			"LeaderEvent", leaderEventOf(agent.Leader{Namespace: "default", Leader: node2, Reign: 4, Before: node3, Lasted: time.Second}, at),
-			`{"at":"1970-01-01T00:00:05Z","namespace":"default","leader":"n2","leader_fingerprint":"` + key2 + `","reign":4,"leads":false,"before":"` + key3 + `","lasted_ms":1000}`,
+			`{"at":"1970-01-01T00:00:05Z","namespace":"default","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"leads":false,"before":"` + key3 + `","lasted_ms":1000}`,
 		},
 		{
 			"LeaderEvent", leaderEventOf(agent.Leader{Namespace: "default", Self: true}, at),
-			`{"at":"1970-01-01T00:00:05Z","namespace":"default","leader":null,"leader_fingerprint":null,"reign":0,"leads":true,"before":null,"lasted_ms":0}`,
+			`{"at":"1970-01-01T00:00:05Z","namespace":"default","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"leads":true,"before":null,"lasted_ms":0}`,
 		},
 		{
-			"NewsEvent", NewsEvent{at.UTC(), Item{"default", "flag", "n2", key2, []byte("blue"), 40}},
-			`{"at":"1970-01-01T00:00:05Z","namespace":"default","topic":"flag","subject":"n2","fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}`,
+			"NewsEvent", NewsEvent{at.UTC(), Item{"default", "flag", "n2", true, key2, []byte("blue"), 40}},
+			`{"at":"1970-01-01T00:00:05Z","namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}`,
 		},
 	} {
 		data, err := json.Marshal(c.event)
@@ -230,7 +232,7 @@ func TestEvents(t *testing.T) {
 func TestTheLogIsShort(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, said: map[string]time.Time{}, ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
 	one := errors.New("its subject has not signed it")
 	for range 100 {
 		tells.tell(agent.Refused{From: "n2", Subject: node3, Why: one})
@@ -244,9 +246,10 @@ func TestTheLogIsShort(t *testing.T) {
 	for i := range 10 * mostQuiet {
 		tells.tell(agent.Refused{From: fmt.Sprint("n", i+4), Why: one})
 	}
-	if n := strings.Count(logs.String(), "peer=n2 "); n != 2 || len(tells.said) > mostQuiet {
-		t.Errorf("after ten minutes n2 is named in %d lines, and %d are remembered", n, len(tells.said))
+	if n := strings.Count(logs.String(), "peer=n2 "); n != 2 || len(tells.quiet.refusals) > mostQuiet {
+		t.Errorf("after ten minutes n2 is named in %d lines, and %d are remembered", n, len(tells.quiet.refusals))
 	}
+	tells.tell(agent.Refused{Subject: node1, Why: gossip.ErrLastReign, Reason: "last-reign"})
 	tells.tell(agent.SteppedDown{Namespace: "default", Reign: 4, Why: gossip.ErrDeaf, For: time.Second})
 	tells.tell(agent.Twin{Subject: node2, Hosts: [2]string{"a", "b"}})
 	tells.tell(agent.Missed{Events: 3})
@@ -254,10 +257,43 @@ func TestTheLogIsShort(t *testing.T) {
 	if strings.Contains(logs.String(), "at the end") {
 		t.Error("that the end of the node withdraws it is told as if its user had done so")
 	}
-	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3"} {
+	for _, part := range []string{"it does not hear the others", "one=a other=b", "events=3", "this node cannot lead\" why=\"no reign is left"} {
 		if !strings.Contains(logs.String(), part) {
 			t.Errorf("the log does not say %q", part)
 		}
+	}
+}
+
+// A member that lies can make an error's text what it likes, and keys as many as it likes. Neither fills the log, nor does a
+// leader that changes without end.
+func TestALiarDoesNotFillTheLog(t *testing.T) {
+	t.Parallel()
+	logs, now := &webtest.Log{}, time.Unix(0, 0)
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return false }}
+	for i := range 10_000 {
+		tells.tell(agent.Refused{From: "n2", Why: fmt.Errorf("%w: %d", wire.ErrReign, i), Reason: "reign"})
+		tells.tell(agent.Refused{From: fmt.Sprint("n", 3+i%(2*mostQuiet)), Why: wire.ErrAge, Reason: "age"})
+		tells.tell(agent.Twin{Subject: agent.Node{Subject: wire.Subject{byte(i), byte(i >> 8), 1}}, Hosts: [2]string{"a", "b"}})
+		tells.tell(agent.Leader{Namespace: "default", Leader: node2, Reign: uint64(i)})
+		now = now.Add(time.Millisecond)
+	}
+	tells.tell(agent.Leader{Namespace: "empty", Leader: node3, Reign: 1})
+	if n := strings.Count(logs.String(), "peer=n2 "); n != 1 {
+		t.Errorf("n2 is named in %d lines", n)
+	}
+	if n := strings.Count(logs.String(), "is refused"); n > mostQuiet {
+		t.Errorf("peers are named in %d lines", n)
+	}
+	if n := strings.Count(logs.String(), "two hosts have one key"); n == 0 || n > mostQuiet {
+		t.Errorf("twins are named in %d lines", n)
+	}
+	if n := strings.Count(logs.String(), "another leader is suggested"); n != mostChanges+1 || !strings.Contains(logs.String(), "namespace=empty") {
+		t.Errorf("changes of the leader are told in %d lines, want %d and one of another namespace", n, mostChanges)
+	}
+	now = now.Add(changesEach)
+	tells.tell(agent.Leader{Namespace: "default", Leader: node2, Reign: 1 << 20})
+	if want := fmt.Sprint("untold=", 10_000-mostChanges); !strings.Contains(logs.String(), want) || !strings.Contains(logs.String(), "reign=1048576") {
+		t.Errorf("the log does not say how many changes were not told (%s), or nothing of the next one", want)
 	}
 }
 

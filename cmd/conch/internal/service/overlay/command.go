@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -55,9 +56,7 @@ func rowsOf(n Nodes) (rows []string) {
 	for _, one := range n.Namespaces {
 		leader, since, heard, electors := "nobody is known", "-", "-", "all"
 		if one.Leader != nil {
-			if leader = *one.Leader; !one.LeaderProven {
-				leader += " (its own word)"
-			}
+			leader = named(*one.Leader, one.LeaderProven)
 			since = cli.Clock(*one.Since)
 		}
 		if one.HeardMS != nil && !one.Leads {
@@ -94,8 +93,11 @@ func linesOf(n Nodes) (lines []string) {
 			lines = append(lines, fmt.Sprintf("%s has other %s in [gossip] than %s: correct one of both", p.Name, strings.Join(p.Differs, ", "), n.Self))
 		}
 	}
+	for _, name := range n.Twins {
+		lines = append(lines, fmt.Sprintf("two hosts have the key of %s, and one of them is not heard: give each an identity of its own", plain(name)))
+	}
 	for _, i := range n.News {
-		lines = append(lines, fmt.Sprintf("news of %s under %s, %s: %s", i.Subject, i.Namespace+"/"+i.Topic, ago(i.AgeMS), shown(i.Body)))
+		lines = append(lines, fmt.Sprintf("news of %s under %s/%s, %s: %s", named(i.Subject, i.SubjectProven), i.Namespace, plain(i.Topic), ago(i.AgeMS), shown(i.Body)))
 	}
 	var refused []string
 	for _, reason := range slices.Sorted(maps.Keys(n.Refused)) {
@@ -105,6 +107,25 @@ func linesOf(n Nodes) (lines []string) {
 		lines = append(lines, "refused since the start: "+strings.Join(refused, ", "))
 	}
 	return append(lines, "This is a hint: another node may name another leader for a while.")
+}
+
+// named returns a name, and says whether only its bearer calls itself so.
+func named(name string, proven bool) string {
+	if name = plain(name); !proven && !strings.HasPrefix(name, "sha256:") {
+		name += " (its own word)"
+	}
+	return name
+}
+
+// plain returns what others have said, in quotes if it could be taken for something else or move a terminal's cursor.
+func plain(text string) string {
+	odd := func(r rune) bool {
+		return r > unicode.MaxASCII || !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '"'
+	}
+	if text == "" || strings.ContainsFunc(text, odd) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // mostShown is how much of a piece of news is printed.

@@ -10,7 +10,7 @@ import (
 // B7, B21: people see who is suggested, since when, when it was heard last, and how often it has changed.
 func TestStatusForPeople(t *testing.T) {
 	t.Parallel()
-	n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, time.Unix(9, 0))
+	n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, []string{"n9"}, time.Unix(9, 0))
 	rows := rowsOf(n)
 	want := []string{"default\tn2\t4\tfollowing\t", "\t120ms ago\t2\tn1, " + key3}
 	if len(rows) != 2 || !strings.HasPrefix(rows[0], want[0]) || !strings.HasSuffix(rows[0], want[1]) {
@@ -23,6 +23,7 @@ func TestStatusForPeople(t *testing.T) {
 	if want := []string{
 		"n1 has 1 neighbour: n2",
 		"n2 has other electors, round in [gossip] than n1: correct one of both",
+		"two hosts have the key of n9, and one of them is not heard: give each an identity of its own",
 		`news of n2 under default/flag, 40ms ago: "blue"`,
 		"refused since the start: signature 3",
 		"This is a hint: another node may name another leader for a while.",
@@ -38,9 +39,13 @@ func TestStatusForPeople(t *testing.T) {
 		{func(n *Nodes) { n.News[0].AgeMS = 61234 }, "1m1.2s ago"},
 		{func(n *Nodes) { n.News[0].Body = []byte("\x1b[2J" + strings.Repeat("é", 100)) }, `"\x1b[2Jéé`},
 		{func(n *Nodes) { n.Namespaces[0].LeaderProven = false }, "n2 (its own word)"},
+		{func(n *Nodes) { n.News[0].SubjectProven = false }, "news of n2 (its own word) under"},
+		{func(n *Nodes) { n.News[0].Topic = "\x1b[31ma\u202eb\nnews of n3" }, `default/"\x1b[31ma\u202eb\nnews of n3", 40ms`},
+		{func(n *Nodes) { n.News[0].Subject = "n2\x1b[31m" }, `news of "n2\x1b[31m" under`},
+		{func(n *Nodes) { n.Namespaces[0].Leader = new("n2\t\x1b[2J") }, `default` + "\t" + `"n2\t\x1b[2J"` + "\t4"},
 		{func(n *Nodes) { n.Namespaces[0].Leads = true }, "default\tn2\t4\tfollowing\t"},
 	} {
-		n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, time.Unix(9, 0))
+		n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, []string{"n9"}, time.Unix(9, 0))
 		c.change(&n)
 		if text := strings.Join(append(rowsOf(n), linesOf(n)...), "\n"); !strings.Contains(text, c.says) || strings.Contains(text, "\x1b") {
 			t.Errorf("got %q, want %q in it", text, c.says)

@@ -175,6 +175,7 @@ func TestFaults(t *testing.T) {
 		{"a small diameter", whole + "diameter = 1\n", []string{"line 14, gossip.diameter: 1 is too little"}},
 		{"a short round", whole + "round = \"1ms\"\n", []string{"line 14, gossip.round: 1ms is not between"}},
 		{"an odd round", whole + "round = \"250ms\"\n", []string{"gossip.round: 250ms is not a multiple of 100ms"}},
+		{"electors of paper", whole + "policy = \"paper\"\nelectors = [\"n2\"]\n", []string{"gossip.electors: policy paper knows no electors"}},
 		{"a round of paper", whole + "policy = \"paper\"\nround = \"1s\"\n", []string{"line 15, gossip.round", "delta_r"}},
 		{"a key of paper", whole + "tenure = \"1s\"\nhysteresis = 1\n", []string{"line 14, gossip.tenure: is of policy paper alone", "line 15, gossip.hysteresis"}},
 		{"phases out of order", whole + "policy = \"paper\"\ndelta_e = \"900ms\"\n", []string{"line 13, gossip: has the phases"}},
@@ -221,8 +222,8 @@ func TestRestarts(t *testing.T) {
 		{"contacts", base + "contacts = [\"n2\"]\n", []string{"gossip.contacts"}},
 		{"all others", base + "source = \"10.0.0.1\"\nadvertise = \"n1:1\"\nnamespaces = [\"a\"]\ndiameter = 3\nround = \"1s\"\n",
 			[]string{"gossip.source", "gossip.advertise", "gossip.namespaces", "gossip.diameter", "gossip.round"}},
-		{"another policy", base + "policy = \"paper\"\ndelta_c = \"1ms\"\ndelta_e = \"2ms\"\ndelta_d = \"3ms\"\ndelta_r = \"4ms\"\ntenure = \"1s\"\nhysteresis = 3\nrandom_on_tie = true\n",
-			[]string{"gossip.policy", "gossip.delta_c", "gossip.delta_e", "gossip.delta_d", "gossip.delta_r", "gossip.tenure", "gossip.hysteresis", "gossip.random_on_tie"}},
+		{"another policy", whole + "policy = \"paper\"\ndelta_c = \"1ms\"\ndelta_e = \"2ms\"\ndelta_d = \"3ms\"\ndelta_r = \"4ms\"\ntenure = \"1s\"\nhysteresis = 3\nrandom_on_tie = true\n",
+			[]string{"gossip.electors", "gossip.policy", "gossip.delta_c", "gossip.delta_e", "gossip.delta_d", "gossip.delta_r", "gossip.tenure", "gossip.hysteresis", "gossip.random_on_tie"}},
 	} {
 		_, fresh, err := load(t, c.text)
 		if err != nil {

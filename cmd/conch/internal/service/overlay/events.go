@@ -20,6 +20,7 @@ type LeaderEvent struct {
 	Namespace         string    `json:"namespace"`
 	Leader            *string   `json:"leader"`
 	LeaderFingerprint *string   `json:"leader_fingerprint"`
+	LeaderProven      bool      `json:"leader_proven"` // its name; else that is its own word
 	Reign             uint64    `json:"reign"`
 	Leads             bool      `json:"leads"` // it is this node
 	Before            *string   `json:"before"`
@@ -33,7 +34,7 @@ type NewsEvent struct {
 }
 
 func leaderEventOf(l agent.Leader, now time.Time) LeaderEvent {
-	e := LeaderEvent{At: now.UTC(), Namespace: l.Namespace, Reign: l.Reign, Leads: l.Self, LastedMS: l.Lasted.Milliseconds()}
+	e := LeaderEvent{At: now.UTC(), Namespace: l.Namespace, LeaderProven: l.Leader.Proven, Reign: l.Reign, Leads: l.Self, LastedMS: l.Lasted.Milliseconds()}
 	if l.Leader != (agent.Node{}) {
 		name, key := called(l.Leader), fingerprint(l.Leader.Subject)
 		e.Leader, e.LeaderFingerprint = &name, &key
@@ -50,26 +51,20 @@ type teller struct {
 	board *web.Board
 	log   *slog.Logger
 	clock func() time.Time
-	said  map[string]time.Time // by peer and reason: when the log named a refusal last
-	ends  func() bool          // reports whether this node is ending
+	quiet quiet
+	twins *twins
+	ends  func() bool // reports whether this node is ending
 }
-
-// A peer that goes on to send what is refused is named once in a while: metrics count the rest.
-const (
-	quietFor  = 10 * time.Minute
-	mostQuiet = 256
-)
 
 func (t *teller) tell(e agent.Event) {
 	now := t.clock()
 	switch e := e.(type) {
 	case agent.Leader:
 		t.board.Tell(web.Notice{Kind: kindLeader, Subject: e.Namespace, Data: leaderEventOf(e, now)})
-		t.log.Info("another leader is suggested", slog.String("namespace", e.Namespace), slog.String("leader", e.Leader.String()), slog.Uint64("reign", e.Reign),
-			slog.Bool("leads", e.Self), slog.String("before", e.Before.String()), slog.Duration("lasted", e.Lasted.Round(time.Millisecond)))
+		t.changed(e, now)
 	case agent.News:
 		t.board.Tell(web.Notice{Kind: kindNews, Subject: e.Namespace, Data: NewsEvent{now.UTC(), Item{
-			e.Namespace, e.Topic, called(e.Subject), fingerprint(e.Subject.Subject), append([]byte{}, e.Body...), e.Age.Milliseconds(),
+			e.Namespace, e.Topic, called(e.Subject), e.Subject.Proven, fingerprint(e.Subject.Subject), append([]byte{}, e.Body...), e.Age.Milliseconds(),
 		}}})
 	case agent.SteppedDown:
 		if t.ends() {
@@ -79,8 +74,11 @@ func (t *teller) tell(e agent.Event) {
 	case agent.Refused:
 		t.refused(e, now)
 	case agent.Twin:
-		t.log.Error("two hosts have one key, and one of them is not heard: give each an identity of its own",
-			slog.String("node", e.Subject.String()), slog.String("one", e.Hosts[0]), slog.String("other", e.Hosts[1]))
+		t.twins.see(called(e.Subject), now)
+		if t.quiet.twins.due(fingerprint(e.Subject.Subject), now) {
+			t.log.Error("two hosts have one key, and one of them is not heard: give each an identity of its own",
+				slog.String("node", e.Subject.String()), slog.String("one", e.Hosts[0]), slog.String("other", e.Hosts[1]))
+		}
 	case agent.Missed:
 		t.log.Warn("so much happened in the overlay that some of it is not told", slog.Int("events", e.Events))
 		for _, kind := range []string{kindLeader, kindNews} {
@@ -89,15 +87,28 @@ func (t *teller) tell(e agent.Event) {
 	}
 }
 
-// refused names who has sent what was left out, unless the log did so lately.
+// changed tells the log of another leader, unless it had many such lines lately.
+func (t *teller) changed(e agent.Leader, now time.Time) {
+	due, untold := t.quiet.changed(e.Namespace, now)
+	if untold > 0 {
+		t.log.Warn("the suggested leader has changed so often that not each change is told", slog.String("namespace", e.Namespace), slog.Int("untold", untold))
+	}
+	if due {
+		t.log.Info("another leader is suggested", slog.String("namespace", e.Namespace), slog.String("leader", e.Leader.String()), slog.Uint64("reign", e.Reign),
+			slog.Bool("leads", e.Self), slog.String("before", e.Before.String()), slog.Duration("lasted", e.Lasted.Round(time.Millisecond)))
+	}
+}
+
+// refused names the peer that has sent what was left out, unless the log did so lately. The text of the error may differ
+// each time, so it does not count.
 func (t *teller) refused(e agent.Refused, now time.Time) {
-	key := e.From + "\n" + e.Why.Error()
-	if at, was := t.said[key]; was && now.Sub(at) < quietFor {
+	if e.From == "" { // the machine says so once, and no flood of others may hide it
+		t.log.Error("this node cannot lead", slog.Any("why", e.Why))
 		return
 	}
-	if len(t.said) >= mostQuiet {
-		clear(t.said)
+	if !t.quiet.refusals.due(e.From+"\n"+e.Reason, now) {
+		return
 	}
-	t.said[key] = now
-	t.log.Warn("what a node of the overlay has sent is refused", slog.String("peer", e.From), slog.String("subject", e.Subject.String()), slog.Any("why", e.Why))
+	t.log.Warn("what a node of the overlay has sent is refused", slog.String("peer", e.From), slog.String("subject", e.Subject.String()),
+		slog.String("reason", e.Reason), slog.Any("why", e.Why))
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/url"
 	"sync"
@@ -25,12 +26,14 @@ type member struct {
 	endpoint *mtls.Endpoint
 	own      transport.Claims // what has to be the same on all nodes
 	log      *slog.Logger
+	twins    *twins
 }
 
 // surroundings are what a member needs besides its configuration.
 type surroundings struct {
 	log       *slog.Logger
 	tell      func(agent.Event)
+	twins     *twins
 	stateFile string    // of the incarnation; empty: none
 	began     time.Time // when the node was started
 }
@@ -60,7 +63,7 @@ func (s *Section) join(o surroundings) (*member, error) {
 		cfg.Peers = append(cfg.Peers, agent.Peer{Name: p.Name, Address: hostOf(p.URL), Subject: key})
 	}
 	a, err := agent.New(cfg)
-	m := &member{a, endpoint, s.claims(self), o.log}
+	m := &member{a, endpoint, s.claims(self), o.log, o.twins}
 	if err == nil {
 		err = endpoint.Claim(subjectClaims, m.own)
 	}
@@ -141,10 +144,23 @@ const lookEvery = 2 * time.Second
 
 // look names neighbours that are configured otherwise, until ctx ends.
 func (m *member) look(ctx context.Context) {
-	told := map[string]string{}
+	told, refused := map[string]string{}, map[string]uint64{}
 	for pause.For(ctx, lookEvery) == nil {
 		m.compare(m.log, told)
+		m.seeTwins(refused)
 	}
+}
+
+// seeTwins notes peers whose second host was refused since the last look. The log has named both.
+func (m *member) seeTwins(before map[string]uint64) {
+	all := m.endpoint.Stats().Peers
+	for name, p := range all {
+		if n := p.Refused[mtls.Twin]; n > before[name] {
+			m.twins.see(name, time.Now())
+		}
+		before[name] = p.Refused[mtls.Twin]
+	}
+	maps.DeleteFunc(before, func(name string, _ uint64) bool { _, there := all[name]; return !there })
 }
 
 // close ends the listening of a member that never took part.

@@ -25,6 +25,7 @@ var (
 	leadsDesc      = desc("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
 	neighboursDesc = desc("neighbours", "Nodes of the overlay to which this one has a connection.")
 	differingDesc  = desc("neighbours_differing", "Neighbours whose [gossip] has another value where all nodes have to have the same.")
+	twinsDesc      = desc("twins", "Nodes of which two hosts have the key or the name, as this node has seen it in the last hour.")
 	refusedDesc    = desc("refused_total", "What others have sent and this node has left out, by why.", "reason")
 	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
 	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
@@ -38,7 +39,7 @@ var strangerReasons = []mtls.Reason{
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
+	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
 		to <- d
 	}
 }
@@ -73,6 +74,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(neighboursDesc, float64(len(s.Neighbours)))
 	gauge(differingDesc, float64(differing))
+	gauge(twinsDesc, float64(len(c.office.Twins())))
 	for _, reason := range slices.Sorted(slices.Values(agent.Reasons())) {
 		count(refusedDesc, s.Counts.Refused[reason], reason)
 	}

@@ -27,11 +27,14 @@ conch_gossip_neighbours 1
 # HELP conch_gossip_neighbours_differing Neighbours whose [gossip] has another value where all nodes have to have the same.
 # TYPE conch_gossip_neighbours_differing gauge
 conch_gossip_neighbours_differing 1
+# HELP conch_gossip_twins Nodes of which two hosts have the key or the name, as this node has seen it in the last hour.
+# TYPE conch_gossip_twins gauge
+conch_gossip_twins 1
 # HELP conch_gossip_bytes_total Bytes of the overlay's messages, before encryption.
 # TYPE conch_gossip_bytes_total counter
 conch_gossip_bytes_total{direction="received"} 8
 conch_gossip_bytes_total{direction="sent"} 7
-`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_neighbours_differing", "conch_gossip_bytes_total"); err != nil {
+`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_neighbours_differing", "conch_gossip_twins", "conch_gossip_bytes_total"); err != nil {
 		t.Error(err)
 	}
 	if problems, err := testutil.CollectAndLint(c); err != nil || len(problems) > 0 {

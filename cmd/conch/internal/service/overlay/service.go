@@ -52,7 +52,7 @@ func check(c config.Config, fault func(key string, err error)) {
 
 func open(f node.Frame) node.Service {
 	s := &service{frame: f, began: time.Now(), over: make(chan struct{})}
-	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, said: map[string]time.Time{}}
+	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, quiet: newQuiet(), twins: &s.twins}
 	s.ctx, s.stop = context.WithCancel(f.Over)
 	s.tells.ends = func() bool { return s.ctx.Err() != nil }
 	a := &api{s, f.Log}
@@ -67,6 +67,7 @@ type service struct {
 	node.Plain
 	frame  node.Frame
 	tells  *teller
+	twins  twins
 	began  time.Time
 	routes []web.Route
 	ctx    context.Context
@@ -105,7 +106,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 }
 
 func (s *service) surroundings() surroundings {
-	return surroundings{log: s.frame.Log, tell: s.tells.tell, stateFile: s.state, began: s.began}
+	return surroundings{log: s.frame.Log, tell: s.tells.tell, twins: &s.twins, stateFile: s.state, began: s.began}
 }
 
 // sameKey refuses a file of the identity that has another key than the one with which this node signs. It needs the lock.
@@ -208,6 +209,9 @@ func (s *service) Namespaces() []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.section.Namespaces)
 }
+
+// Twins implements office.
+func (s *service) Twins() []string { return s.twins.names(time.Now()) }
 
 // Routes implements node.Service.
 func (s *service) Routes() []web.Route { return s.routes }

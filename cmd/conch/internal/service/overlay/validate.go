@@ -115,6 +115,9 @@ func (s *Section) validatePolicy(d *config.Decoder) {
 		return
 	}
 	if s.Policy == gossip.Paper {
+		if len(s.Electors) > 0 {
+			d.Fault("gossip.electors", "policy %s knows no electors, and everybody may lead: take them out, or write policy = \"%s\"", gossip.Paper, gossip.Reign)
+		}
 		if s.Round != 0 {
 			d.Fault("gossip.round", "is of policy %s: with policy %s the length of a round is delta_r", gossip.Reign, gossip.Paper)
 		}

@@ -18,6 +18,7 @@ type Nodes struct {
 	Neighbours  []Neighbour       `json:"neighbours"`
 	Overlay     Overlay           `json:"overlay"`
 	News        []Item            `json:"news"`
+	Twins       []string          `json:"twins"`   // nodes whose key or name two hosts have, as was seen in the last hour
 	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
 }
 
@@ -58,12 +59,13 @@ type Overlay struct {
 
 // Item is a piece of news.
 type Item struct {
-	Namespace   string `json:"namespace"`
-	Topic       string `json:"topic"`
-	Subject     string `json:"subject"` // who says it
-	Fingerprint string `json:"fingerprint"`
-	Body        []byte `json:"body"`
-	AgeMS       int64  `json:"age_ms"`
+	Namespace     string `json:"namespace"`
+	Topic         string `json:"topic"`
+	Subject       string `json:"subject"`        // that says it
+	SubjectProven bool   `json:"subject_proven"` // its name; else that is its own word
+	Fingerprint   string `json:"fingerprint"`
+	Body          []byte `json:"body"`
+	AgeMS         int64  `json:"age_ms"`
 }
 
 // called returns what a node is called: by its name, or by its key if nobody knows that.
@@ -82,10 +84,10 @@ func fingerprint(s wire.Subject) string {
 	return mtls.Fingerprint(s).String()
 }
 
-func nodesOf(s agent.Status, differs func(peer string) []string, now time.Time) Nodes {
+func nodesOf(s agent.Status, differs func(peer string) []string, twins []string, now time.Time) Nodes {
 	n := Nodes{
 		AsOf: now.UTC(), Self: s.Self.Name, Fingerprint: fingerprint(s.Self.Subject), Address: s.Self.Address,
-		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{},
+		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{}, Twins: append([]string{}, twins...),
 		Overlay: Overlay{Arcs: s.Overlay.Arcs, Joining: s.Overlay.Joining, Remembered: len(s.Overlay.Cache)},
 	}
 	for _, one := range s.Namespaces {
@@ -95,7 +97,7 @@ func nodesOf(s agent.Status, differs func(peer string) []string, now time.Time) 
 		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, append([]string{}, differs(p.Name)...), p.Since.UTC()})
 	}
 	for _, i := range s.News {
-		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
+		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), i.Subject.Proven, fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
 	}
 	for reason, count := range s.Counts.Refused {
 		if count > 0 {

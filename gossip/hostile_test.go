@@ -1,0 +1,165 @@
+package gossip
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// A member may invent subjects, since a subject is a key and anybody can make one. What they cost is bounded.
+
+// crowded is a machine with so many peers.
+func crowded(peers int) *Machine {
+	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site"}}})
+	var all []Peer
+	for i := range peers {
+		all = append(all, Peer{Name: fmt.Sprint("p", i), Subject: named(fmt.Sprint("p", i))})
+	}
+	m.Step(0, Arcs{Peers: all})
+	return m
+}
+
+func invented(subject string, sequence uint64, topic string, age int32, body []byte) wire.Said {
+	s := wire.Said{Statement: wire.Statement{Subject: named(subject), Incarnation: 1, Sequence: sequence, Namespace: "site", Topic: topic, Body: body}, Age: age}
+	s.Signature = honest{s.Subject}.Sign(s.Signed())
+	return s
+}
+
+func (m *Machine) brings(now time.Duration, from string, said ...wire.Said) []Action {
+	return m.Step(now, Received{From: from, Parcel: wire.Parcel{Said: said}})
+}
+
+func heardIn(out []Action) (n int) {
+	for _, a := range out {
+		if _, is := a.(Heard); is {
+			n++
+		}
+	}
+	return n
+}
+
+// Candidates that come to the top of the order and stand no more are remembered as old ones, so many at most.
+func TestInventedCandidates(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	now := time.Duration(0)
+	for i := range 4 * mostRested {
+		now += 10 * time.Millisecond
+		name, high := fmt.Sprint("s", i), uint64(i+1)
+		m.brings(now, "p0", invented(name, 1, "", 0, wire.Heartbeat{Stands: true, Seniority: high}.Body()))
+		m.brings(now, "p0", invented(name, 2, "", 0, wire.Heartbeat{Seniority: high}.Body()))
+	}
+	if n := len(m.order[0].all); n < standbys || n > mostRested {
+		t.Errorf("%d candidates are remembered, want %d at most", n, mostRested)
+	}
+	// One that is the leader is not forgotten for them.
+	m = crowded(2)
+	m.brings(0, "p1", invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))
+	for i := range 2 * mostRested {
+		name := fmt.Sprint("s", i)
+		m.brings(1, "p0", invented(name, 1, "", 0, wire.Heartbeat{Stands: true, Seniority: uint64(i + 1)}.Body()))
+		m.brings(1, "p0", invented(name, 2, "", 0, wire.Heartbeat{}.Body()))
+	}
+	if got := m.Suggestion("site").Leader; got != named("a") {
+		t.Errorf("the leader is %q", nameOf(got))
+	}
+}
+
+// News that had to make room for more is not told a second time when a peer brings it again, and travels no further.
+func TestNewsThatMadeRoomIsToldOnce(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	if n := heardIn(m.brings(time.Second, "p0", invented("a", 1, "flag", 0, nil))); n != 1 {
+		t.Fatalf("it was told %d times", n)
+	}
+	now := 2 * time.Second
+	for i := range mostNews {
+		if i%freshNews == 0 {
+			now += 100 * time.Millisecond
+		}
+		m.brings(now, "p0", invented(fmt.Sprint("s", i), 1, "t", 0, nil))
+	}
+	if m.news[wire.Key{Subject: named("a"), Namespace: "site", Topic: "flag"}] != nil {
+		t.Fatal("it is kept still")
+	}
+	now += time.Second
+	if out := m.brings(now, "p1", invented("a", 1, "flag", int32((now-time.Second)/m.cfg.Round), nil)); len(out) > 0 {
+		t.Errorf("when it comes again: %+v", out)
+	}
+	if n := heardIn(m.brings(now, "p1", invented("b", 1, "flag", 0, nil))); n != 1 {
+		t.Error("what is new is not told any more")
+	}
+}
+
+// However many peers bring news, a node passes on less of it in a round than its peers take of one peer: otherwise honest
+// relays of a flood are taken for its source, and the heartbeats that they bring are lost with it.
+func TestAFloodThroughHonestRelays(t *testing.T) {
+	t.Parallel()
+	const sources = 8
+	m, n := crowded(sources+1), 0
+	passed, told := 0, 0
+	var now time.Duration
+	for range 50 {
+		now += m.cfg.Round
+		for p := range sources {
+			var all []wire.Said
+			for range 200 {
+				n++
+				all = append(all, invented(fmt.Sprint("s", n), 1, "t", 0, nil))
+			}
+			for _, a := range m.brings(now, fmt.Sprint("p", p), all...) {
+				switch a := a.(type) {
+				case Send:
+					passed++
+				case Refused:
+					told++
+					if !errors.Is(a.Why, ErrNews) {
+						t.Fatalf("%+v", a)
+					}
+				}
+			}
+		}
+	}
+	if most := 50*freshNews + 8*freshNews; passed > most || passed < 50*freshNews {
+		t.Errorf("%d pieces were passed on in 50 rounds; want %d to %d", passed, 50*freshNews, most)
+	}
+	if told == 0 || told > 50 {
+		t.Errorf("it was said %d times in 50 rounds", told)
+	}
+	if m.Refusals()[ErrNews] != n-passed {
+		t.Errorf("%d were counted, %d of %d passed on", m.Refusals()[ErrNews], passed, n)
+	}
+	m.brings(now, fmt.Sprint("p", sources), invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))
+	if got := m.Suggestion("site").Leader; got != named("a") {
+		t.Errorf("among all that news the leader is %q", nameOf(got))
+	}
+}
+
+// To ask costs little and to answer much, so a peer may ask so often.
+func TestAPeerThatAsksWithoutEnd(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	for i := range 5 * freshNews {
+		m.brings(0, "p0", invented(fmt.Sprint("s", i), 1, "t", 0, make([]byte, wire.MostBody)))
+	}
+	answers, refused := 0, 0
+	for range 5000 {
+		for _, a := range m.Step(time.Millisecond, Received{From: "p1", Parcel: wire.Parcel{Opening: true}}) {
+			switch a.(type) {
+			case Send:
+				answers++
+			case Refused:
+				refused++
+			}
+		}
+	}
+	if answers < 8 || answers > 100 || refused != 1 {
+		t.Errorf("%d answers and %d refusals", answers, refused)
+	}
+	if out := m.Step(time.Millisecond, Received{From: "p0", Parcel: wire.Parcel{Opening: true}}); len(out) != 1 {
+		t.Errorf("the other peer has %d answers", len(out))
+	}
+}
