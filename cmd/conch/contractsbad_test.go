@@ -57,7 +57,7 @@ func TestABadNeighbourHurtsNobodyElse(t *testing.T) {
 		_ = stranger.Close()
 	}
 	if err == nil {
-		t.Error("who shows no certificate is let in")
+		t.Error("a peer without a certificate is let in")
 	}
 	p.ends(bank, p.asks(bank, "funds", `{"issue": {"to": "office", "amount": 100}}`), "confirmed")
 	p.ends(east, p.asks(east, "payment", `{"pay": {"from": "office", "to": "desk", "amount": 2}}`), "confirmed")

@@ -35,7 +35,7 @@ func TestStrangersAndWrongKeys(t *testing.T) {
 		_ = line.Close()
 	}
 	if err == nil {
-		t.Error("who shows no certificate is let in")
+		t.Error("a peer without a certificate is let in")
 	}
 	counts := func(m *machine, line string) func() bool {
 		return func() bool {

@@ -42,7 +42,7 @@
 //     one. So the overlay heals after a cut, and after a start in which the contacts of some do not know those of others.
 //   - Many newcomers: the arcs that a contact has say little while a site starts. It takes those that it had after its last
 //     exchange, and what a network that has grown by the newcomers since would have more; and it asks any neighbours, so
-//     that no few have arcs to all. Whoever starts again and again is made known once in a round.
+//     that no few have arcs to all. A node that starts again and again is made known once in a round.
 //   - The first arc of a newcomer goes to any peer that its contact names: one contact in the configuration of thousands
 //     would otherwise have an arc of each.
 //

@@ -22,7 +22,7 @@ func (w *world) sites(n int, apart time.Duration) {
 	w.run(60 * time.Second)
 }
 
-// A site has three contacts, and they have each other: whoever starts first is joined by others before it has joined. Views
+// A site has three contacts, and they have each other: the one that starts first is joined by others before it has joined. Views
 // are as large as when each node joins by one that is there (B23).
 func TestContactsThatHaveEachOther(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ func said(t testing.TB, n *node, until string) (all string) {
 	return all
 }
 
-// Whoever is refused as a guest is a stranger, whatever name its certificate has; only that of a peer is blamed on the peer.
+// A node that is refused as a guest is a stranger, whatever name its certificate has; only that of a peer is blamed on the peer.
 func TestWhoIsNoGuest(t *testing.T) {
 	t.Parallel()
 	right, wrong := authority(t), authority(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/transport/mtls"
 )
 
-// Whoever is removed, or is no guest any more, is down at once on both sides; nobody else notices.
+// A node that is removed, or is no guest any more, is down at once on both sides; nobody else notices.
 func TestReloadEndsConnections(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(c *mtls.Config, other *ca){

@@ -275,7 +275,7 @@ func BothConnectAtOnce(t *testing.T, one, two Roamer, times int, settled func())
 	}
 }
 
-// Whoever has received a message has been told that its sender is connected.
+// A node that has received a message has been told that its sender is connected.
 func anUpPrecedesMessages(t *testing.T, open OpenRoaming) {
 	nodes := watch(t, open(t, "a", "b"))
 	a, b := nodes["a"], nodes["b"]

@@ -15,7 +15,7 @@ type member struct {
 
 func (m member) Everywhere() bool { return m.works }
 
-// Who has work that needs no role needs none, and no database; who has a role, or names a database, uses it.
+// A node with work that needs no role needs none, and no database; one that has a role, or names a database, uses it.
 func TestWhoUsesADatabase(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

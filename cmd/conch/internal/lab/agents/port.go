@@ -10,7 +10,7 @@ import (
 )
 
 // lowPort returns an address on which a node can listen again after its death: its port is below those that the system
-// gives to whoever dials meanwhile.
+// gives to any program that dials meanwhile.
 func lowPort(ctx context.Context) (address string, err error) {
 	const lowest, above, tries = 20_000, 32_768, 50
 	for range tries {

@@ -104,7 +104,7 @@ func (f *flood) hear(node int, id uint64) bool {
 func (f *flood) pass(node int, but net.Conn, message []byte) {
 	for _, link := range f.links[node] {
 		if link != but {
-			_, _ = link.Write(message) // whoever misses it makes send fail
+			_, _ = link.Write(message) // a node that misses it makes send fail
 		}
 	}
 }

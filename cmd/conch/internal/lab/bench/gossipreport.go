@@ -32,7 +32,7 @@ type meter struct {
 // metered is what it has counted meanwhile.
 type metered struct {
 	took, processor time.Duration
-	wire            uint64 // bytes on the loopback, whoever has sent them; 0: the system does not tell
+	wire            uint64 // bytes on the loopback, of all programs; 0: the system does not tell
 }
 
 func startMeter(pids ...int) meter {

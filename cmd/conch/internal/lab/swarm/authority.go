@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// authority is the CA of the nodes: who has its certificate may join. It lives as long as the demo.
+// authority is the CA of the nodes: its certificate lets a node join. It lives as long as the demo.
 type authority struct {
 	key         ed25519.PrivateKey
 	certificate *x509.Certificate

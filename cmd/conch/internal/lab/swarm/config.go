@@ -14,7 +14,7 @@ import (
 type Config struct {
 	Nodes    int
 	Duration time.Duration // from the first agreement on; each strike comes at least once
-	Seed     uint64        // of who is struck
+	Seed     uint64        // of the choice of nodes that are struck
 	// Program is the binary that runs a node: "conch node".
 	Program string
 	// Progress gets the live view, or plain lines if it is not a terminal.

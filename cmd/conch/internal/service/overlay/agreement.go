@@ -38,7 +38,7 @@ func (s *Section) claims(self wire.Subject) transport.Claims {
 	}
 }
 
-// settled returns the configuration with the defaults of package gossip, so that who writes one down differs from nobody.
+// settled returns the configuration with the defaults of package gossip, so that a node whose file has one differs from no other.
 func (s *Section) settled() Gossip {
 	g := s.Gossip
 	if g.Policy == gossip.Paper {

@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// What has to be the same on all nodes is compared, whatever the order of lists and whoever says it; the rest is not.
+// What has to be the same on all nodes is compared, in whatever order the lists are, and whichever node says it; the rest is not.
 func TestWhatIsCompared(t *testing.T) {
 	t.Parallel()
 	self := wire.Subject{1}
@@ -36,7 +36,7 @@ func TestWhatIsCompared(t *testing.T) {
 	}
 }
 
-// Who writes a default down differs from nobody.
+// A node whose file has a default differs from no other.
 func TestDefaultsDoNotDiffer(t *testing.T) {
 	t.Parallel()
 	for short, long := range map[string]string{
