@@ -1,7 +1,6 @@
 package gossip
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -53,16 +52,5 @@ func TestTable(t *testing.T) {
 			}
 		}
 	}
-	if *update {
-		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if b.String() != string(want) {
-		t.Errorf("%s has changed (run with -update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), b.String()))
-	}
+	storytest.Golden(t, *update, file, b.String())
 }

@@ -64,6 +64,24 @@ func Play(text string, tell func(line string) []string) string {
 	return out.String()
 }
 
+// Golden compares a text with that of a file. With update it writes the file instead: read the diff.
+func Golden(t *testing.T, update bool, file, got string) {
+	t.Helper()
+	if update {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has changed (run with -update, then read the diff):\n%s", file, FirstDifference(string(want), got))
+	}
+}
+
 // FirstDifference returns the lines around the first difference of two texts.
 func FirstDifference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")

@@ -3,7 +3,6 @@ package crowd_test
 import (
 	"bytes"
 	"flag"
-	"os"
 	"testing"
 
 	"github.com/conchhq/conch/internal/sim/crowd"
@@ -33,20 +32,7 @@ func TestStories(t *testing.T) {
 			var got bytes.Buffer
 			got.WriteString(headings[name])
 			report(t, crowd.Run(crowd.Config{Seed: 1, Scene: name, Story: &got}))
-			file := "testdata/" + name + ".txt"
-			if *update {
-				if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(want) != got.String() {
-				t.Errorf("%s is told otherwise (run with -update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), got.String()))
-			}
+			storytest.Golden(t, *update, "testdata/"+name+".txt", got.String())
 		})
 	}
 }

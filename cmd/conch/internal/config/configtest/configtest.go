@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -19,6 +20,22 @@ func Load(t testing.TB, text string, s config.Source, env map[string]string) (co
 	}
 	s.Getenv = func(name string) string { return env[name] }
 	return config.Load(s)
+}
+
+// Faults checks that an error of a configuration says each of some texts, and not one that it has to keep to itself.
+func Faults(t testing.TB, err error, says []string, never string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("the configuration has no fault, want one")
+	}
+	for _, part := range says {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("got the faults %v\nwant one with %q", err, part)
+		}
+	}
+	if strings.Contains(err.Error(), never) {
+		t.Errorf("the faults say %q: %v", never, err)
+	}
 }
 
 // Beside returns sections for a source: [[roles]] whose roles do nothing, and those given.
