@@ -75,6 +75,8 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 		})
 	}
 	standby("nobody")
+	probe := pgtest.Connect(t, cfg)
+	pgtest.Eventually(t, patience, "commits wait for the standby", func() bool { return delays(t.Context(), probe, admin) })
 	store := func() error { _, err := s.Write(t.Context(), []sequencer.Change{submitted(1, "a")}); return err }
 	for _, c := range []struct {
 		what string
@@ -96,6 +98,26 @@ func TestAnUnconfirmedCommitIsUnknown(t *testing.T) {
 	write(t, s, submitted(1, "a"))
 	if got := counters(load(t, s)); !reflect.DeepEqual(got, []uint64{1}) {
 		t.Errorf("loaded %v, want the intent once", got)
+	}
+}
+
+// delays reports whether a commit waits for the standby. The checkpointer sees to that, at a time after the setting can be seen.
+func delays(ctx context.Context, probe, admin *pgx.Conn) bool {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = probe.Exec(ctx, `COMMENT ON DATABASE postgres IS 'a write'`)
+	}()
+	for {
+		select {
+		case <-ended:
+			return false
+		default:
+			if cancels(ctx, admin) {
+				<-ended
+				return true
+			}
+		}
 	}
 }
 
