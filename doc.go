@@ -79,6 +79,10 @@
 //   - [github.com/conchhq/conch/gossip/spray]: who is connected with whom among thousands of
 //     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
 //     of its messages. [github.com/conchhq/conch/gossip/agent] runs one of these nodes.
+//   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/quorum], a module of its own:
+//     a majority of named members says which entry is the next;
+//     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
@@ -106,7 +110,6 @@
 // Planned, and not there yet:
 //
 //   - chain/substrate: the driver for chains built with Substrate
-//   - txlog: a replicated log whose mint is a majority of a committee
 //   - schedule: crons and jobs behind a gate
 //
 // # The binary

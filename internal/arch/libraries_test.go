@@ -34,15 +34,15 @@ var libraries = []library{
 	{prefix: "github.com/knadh/koanf", rooms: []string{"cmd/conch/internal/config"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},
 	// The roles of the sequencer import wire and reach it so; they see its messages and never its bytes.
-	{prefix: "google.golang.org/protobuf", rooms: []string{"sequencer/wire", "gossip/wire", "gossip/spray/wire"}, travels: true, root: true},
+	{prefix: "google.golang.org/protobuf", rooms: []string{"sequencer/wire", "gossip/wire", "gossip/spray/wire", "txlog/wire", "txlog/quorum"}, travels: true, root: true},
+	{prefix: "go.etcd.io/raft", rooms: []string{"txlog/quorum"}},
+	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/quorum/disk"}},
 	{prefix: "go.uber.org/goleak", tests: true, root: true},
 	{prefix: "go.yaml.in/yaml", tests: true},
 	{prefix: "connectrpc.com/connect", rooms: []string{"transport/mtls"}, root: true},
 
 	// Planned: nothing imports these yet, and some of their rooms are planned too.
 	{prefix: "github.com/ichiban/prolog", rooms: []string{"txlog/prolog"}},
-	{prefix: "github.com/cockroachdb/pebble", rooms: []string{"txlog/pebble*"}},
-	{prefix: "go.etcd.io/bbolt", rooms: []string{"txlog/bolt*"}},
 	{prefix: "github.com/riverqueue", rooms: []string{"schedule/river*"}},
 	{prefix: "github.com/go-co-op/gocron", rooms: []string{"schedule/gocron*"}},
 	{prefix: "github.com/alecthomas/kong", rooms: []string{"cmd"}},
@@ -96,7 +96,7 @@ func libraryWalls() []wall {
 					"./sequencer/coordinator must not reach google.golang.org/protobuf",
 				},
 				{"bytes of messages in a transport", rooms(room("./transport/mtls", "google.golang.org/protobuf/proto")), "./transport/mtls must not reach"},
-				{"a store in the wrong room", rooms(room("./txlog/kv", "github.com/cockroachdb/pebble/v2")), "./txlog/kv must not reach"},
+				{"a store in the wrong room", rooms(room("./txlog/kv", "go.etcd.io/bbolt")), "./txlog/kv must not reach"},
 			},
 		},
 		{

@@ -1,0 +1,247 @@
+package txlog
+
+import (
+	"crypto/sha256"
+	"slices"
+)
+
+// Copy is a log's content at one index: the state, and what is needed to go on from there. Leader, members and followers
+// have the same one; Apply checks each entry against what is here, so nobody takes a wrong one over (B15, V7).
+//
+// A copy is used by one goroutine at a time.
+type Copy struct {
+	genesis Genesis
+	make    func() State
+	state   State
+	at      Position
+	last    Record // at the position; none at index 0
+	members []Member
+	results map[string]*Result
+	order   []*Result // by index
+	sum     Sum       // of results
+	effects []Pending
+	upto    Key
+	spoiled error
+}
+
+// Result is what came of a goal that is in the log.
+type Result struct {
+	GoalID string
+	Index  uint64
+	Goal   Hash // of its body
+	Result []byte
+	Fault  string
+}
+
+// Pending is an effect that has not been said to be performed.
+type Pending struct {
+	Key Key
+	Effect
+}
+
+// NewCopy returns the copy before the first entry of a log. A log with a parent begins with Restore.
+func NewCopy(g Genesis, makeState func() State) *Copy {
+	return &Copy{
+		genesis: g, make: makeState, state: makeState(), at: g.Start(), members: slices.Clone(g.Members), results: map[string]*Result{},
+	}
+}
+
+// Genesis returns how the log began.
+func (c *Copy) Genesis() Genesis { return c.genesis }
+
+// Position returns the place of the last entry that was applied.
+func (c *Copy) Position() Position { return c.at }
+
+// Members returns who decides, as of the last entry. It must not be changed.
+func (c *Copy) Members() []Member { return c.members }
+
+// Effects returns what is to be performed, in order. It must not be changed.
+func (c *Copy) Effects() []Pending { return c.effects }
+
+// Query asks the state.
+func (c *Copy) Query(query []byte) ([]byte, error) { return c.state.Query(query) }
+
+// Execute runs a goal, and changes nothing.
+func (c *Copy) Execute(goal []byte) Outcome { return Run(c.state, goal) }
+
+// Lookup returns what came of a goal, if its result is kept.
+func (c *Copy) Lookup(goalID string) (Result, bool) {
+	found := c.results[goalID]
+	if found == nil {
+		return Result{}, false
+	}
+	return *found, true
+}
+
+// Admit says what to do with a goal: found, it was executed, and the result is what came of it; else it may be executed.
+// Since is an index that was committed before the goal's id was first used. The error is ErrGoalID or ErrOld.
+func (c *Copy) Admit(goalID string, goal []byte, since uint64) (known Result, found bool, err error) {
+	known, found = c.Lookup(goalID)
+	switch {
+	case found && known.Goal != hashOf("goal", goal):
+		return Result{}, false, fault(ErrGoalID, "%q", goalID)
+	case found:
+		return known, true, nil
+	case since+c.genesis.Retention <= c.at.Index:
+		return Result{}, false, fault(ErrOld, "it was made at index %d, the log is at %d, and results are kept for %d", since, c.at.Index, c.genesis.Retention)
+	}
+	return Result{}, false, nil
+}
+
+// Next makes the record that comes next of an entry's kind and content, and applies it. The other fields are the copy's
+// to fill: log, index, prev and state. After an error nothing has changed, unless it is ErrSpoiled.
+func (c *Copy) Next(e Entry) (Record, error) {
+	e.Log, e.Index, e.Prev, e.State = c.at.Log, c.at.Index+1, c.at.Hash, Hash{}
+	e.clean()
+	if err := c.follows(&e); err != nil {
+		return Record{}, err
+	}
+	if err := e.Check(); err != nil {
+		return Record{}, err
+	}
+	if err := c.change(&e); err != nil {
+		return Record{}, err
+	}
+	e.State = c.Hash()
+	record, err := Seal(e)
+	if err != nil {
+		return Record{}, c.spoil(err)
+	}
+	c.move(record)
+	return record, nil
+}
+
+// Apply takes an entry over. The error is ErrChain, ErrDiff or ErrMalformed, after which nothing has changed, or ErrSpoiled,
+// with ErrState if the entry says another state than the one that came of it.
+func (c *Copy) Apply(record Record) error {
+	if err := c.follows(&record.Entry); err != nil {
+		return err
+	}
+	if err := c.change(&record.Entry); err != nil {
+		return err
+	}
+	if now := c.Hash(); now != record.State {
+		return c.spoil(fault(ErrState, "entry %d says %s, and it is %s", record.Index, record.State.Short(), now.Short()))
+	}
+	if record.Kind == Scrubbed {
+		if err := c.scrub(); err != nil {
+			return err
+		}
+	}
+	c.move(record)
+	return nil
+}
+
+// follows checks that an entry comes next.
+func (c *Copy) follows(e *Entry) error {
+	switch {
+	case c.spoiled != nil:
+		return fault(ErrSpoiled, "%w", c.spoiled)
+	case e.Log != c.at.Log:
+		return fault(ErrChain, "it is of log %s, and this is %s", e.Log.Short(), c.at.Log.Short())
+	case e.Index != c.at.Index+1:
+		return fault(ErrChain, "it is entry %d, and %d comes next", e.Index, c.at.Index+1)
+	case e.Prev != c.at.Hash:
+		return fault(ErrChain, "entry %d follows %s, and before it is %s", e.Index, e.Prev.Short(), c.at.Hash.Short())
+	case e.Term < c.at.Term:
+		return fault(ErrChain, "entry %d is of term %d, and term %d has begun", e.Index, e.Term, c.at.Term)
+	}
+	return nil
+}
+
+// change makes an entry's changes, all or none.
+func (c *Copy) change(e *Entry) error {
+	switch e.Kind {
+	case Executed:
+		if c.results[e.GoalID] != nil {
+			return fault(ErrChain, "goal %q is executed a second time", e.GoalID)
+		}
+		if err := c.state.Apply(e.Diff); err != nil {
+			return err
+		}
+		c.remember(&Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: e.Result, Fault: e.Fault})
+		for i, f := range e.Effects {
+			c.effects = append(c.effects, Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
+		}
+	case Changed:
+		c.members = slices.Clone(e.Members)
+	case Performed:
+		if !c.upto.Before(e.Upto) {
+			return fault(ErrChain, "entry %d says that effects were performed which were said to be before", e.Index)
+		}
+		c.upto = e.Upto
+		done := slices.IndexFunc(c.effects, func(p Pending) bool { return e.Upto.Before(p.Key) })
+		if done < 0 {
+			done = len(c.effects)
+		}
+		c.effects = slices.Clone(c.effects[done:])
+	case Opening, Scrubbed:
+	}
+	c.forget(e.Index)
+	return nil
+}
+
+// move says where the copy is now.
+func (c *Copy) move(record Record) { c.at, c.last = record.Position(), record }
+
+func (c *Copy) spoil(why error) error {
+	c.spoiled = why
+	return fault(ErrSpoiled, "%w", why)
+}
+
+// scrub computes the state's hash anew, from the whole of it: a value that memory has lost shows here, if no diff touched it.
+func (c *Copy) scrub() error {
+	fresh := c.make()
+	if err := fresh.Restore(c.state.Snapshot()); err != nil {
+		return c.spoil(err)
+	}
+	if fresh.Hash() != c.state.Hash() {
+		return c.spoil(fault(ErrState, "its content has the hash %s, and the diffs made %s", fresh.Hash().Short(), c.state.Hash().Short()))
+	}
+	return nil
+}
+
+// Scrub computes the state's hash anew, and returns it if it is the one that the diffs made. Else the copy is spoiled.
+func (c *Copy) Scrub() error {
+	if c.spoiled != nil {
+		return fault(ErrSpoiled, "%w", c.spoiled)
+	}
+	return c.scrub()
+}
+
+// remember keeps a result.
+func (c *Copy) remember(of *Result) {
+	c.results[of.GoalID] = of
+	c.order = append(c.order, of)
+	c.sum.Add(of.encode())
+}
+
+// forget drops the results that are no longer kept at an index.
+func (c *Copy) forget(index uint64) {
+	for len(c.order) > 0 && c.order[0].Index+c.genesis.Retention <= index {
+		c.sum.Remove(c.order[0].encode())
+		delete(c.results, c.order[0].GoalID)
+		c.order[0] = nil
+		c.order = c.order[1:]
+	}
+}
+
+func (of *Result) encode() []byte {
+	var e encoder
+	e.result(of)
+	return e.b
+}
+
+// Hash returns the hash of everything that a copy is: the state, the results, the members, and the effects to perform.
+func (c *Copy) Hash() Hash {
+	var e encoder
+	e.hash(c.state.Hash())
+	e.hash(c.sum.Hash())
+	e.members(c.members)
+	e.key(c.upto)
+	for _, p := range c.effects {
+		e.key(p.Key)
+		e.effects([]Effect{p.Effect})
+	}
+	return Hash(sha256.Sum256(e.b))
+}

@@ -1,0 +1,35 @@
+// Package txlog is a log of goals with one leader: the leader executes a goal, a majority of the members stores what came of
+// it, and every node applies the same change to its copy. What was acknowledged is not lost while a majority of the
+// members' disks lives.
+//
+// This package has the words, as values, and the rules that every node checks for itself. It does nothing by itself:
+//
+//	Genesis    how a log begins; its hash is the log's name
+//	Entry      one step: a goal with its result and its diff, or another set of members, …
+//	Record     an entry with its bytes and their hash, as it is stored and sent
+//	Head       a member's signed word that the log is committed up to an index
+//	State      a state machine, which goals change; package kv has one
+//	Copy       the content of a log at one index, which takes nothing over that does not fit
+//	Authority  who says which entry comes next
+//
+// # The chain
+//
+// Each entry has the hash of the one before it, the diff that it makes, and the hash of the state after it. So a copy is
+// checked entry by entry (B15, V7), the goal is never executed a second time (B14), and two nodes that have the same
+// hash at one index have the same log and the same state.
+//
+// # What can go wrong
+//
+//	an entry does not follow       ErrChain: nothing has changed
+//	a diff does not fit            ErrDiff: nothing has changed; memory is wrong, here or at the leader
+//	the state comes out otherwise  ErrSpoiled with ErrState: the copy is thrown away and made anew from the store
+//	a goal fails                   an entry with a fault and no diff: nothing of it stays (V3, V4)
+//	a goal comes twice             Copy.Admit returns what came of it the first time
+//	the same id, another goal      ErrGoalID
+//	an id from long ago            ErrOld: its result may be forgotten
+//
+// Members are trusted not to lie: a member that signs heads of what no majority has stored spoils the copies of those that
+// hear it alone. Others notice it, since two heads that differ are kept as evidence.
+//
+// Sources: document 003, requirements B8 to B15, V1 to V8.
+package txlog

@@ -1,0 +1,85 @@
+package txlog
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"crypto/x509"
+)
+
+// Head is a member's word that a log is committed up to an index. Nothing else covers an entry: what a leader signs or
+// sends may never commit (V6). A member says it of what a majority has stored.
+type Head struct {
+	Position
+	State     Hash // of the copy there
+	Member    string
+	Signature []byte // the member's public key, and its signature
+}
+
+const signatureSize = ed25519.PublicKeySize + ed25519.SignatureSize
+
+// Signed returns the bytes that a member signs.
+func (h Head) Signed() []byte {
+	e := encoder{b: []byte("conch log head\x00")}
+	e.position(h.Position)
+	e.hash(h.State)
+	e.text(h.Member)
+	return e.b
+}
+
+// Sign returns the head with the signature of a key.
+func (h Head) Sign(key ed25519.PrivateKey) Head {
+	public, _ := key.Public().(ed25519.PublicKey)
+	h.Signature = append(append([]byte(nil), public...), ed25519.Sign(key, h.Signed())...)
+	return h
+}
+
+// Verify checks that the head is signed by the member that it names, one of these. The error is ErrStranger or ErrSignature.
+func (h Head) Verify(members []Member) error {
+	m, is := FindMember(members, h.Member)
+	switch {
+	case !is:
+		return fault(ErrStranger, "%q", h.Member)
+	case len(h.Signature) != signatureSize:
+		return fault(ErrSignature, "a signature has %d bytes", signatureSize)
+	}
+	public := ed25519.PublicKey(h.Signature[:ed25519.PublicKeySize])
+	if Fingerprint(public) != m.Key || !ed25519.Verify(public, h.Signed(), h.Signature[ed25519.PublicKeySize:]) {
+		return fault(ErrSignature, "of %s", h.Member)
+	}
+	return nil
+}
+
+// Fingerprint returns the SHA-256 of a public key, as a certificate has it: by it members are known.
+func Fingerprint(key ed25519.PublicKey) Hash {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return Hash{}
+	}
+	return Hash(sha256.Sum256(der))
+}
+
+// Encode returns the bytes of the head.
+func (h Head) Encode() []byte {
+	e := encoder{b: []byte{version}}
+	e.position(h.Position)
+	e.hash(h.State)
+	e.text(h.Member)
+	e.bytes(h.Signature)
+	return e.b
+}
+
+// DecodeHead reads what Encode returns. The error is ErrMalformed, ErrSize or ErrVersion.
+func DecodeHead(b []byte) (Head, error) {
+	d := decoder{b: b}
+	d.version()
+	h := Head{Position: d.position(), State: d.hash(), Member: d.text(MostName, "a member's name"), Signature: d.bytes(signatureSize, "a signature")}
+	if err := d.end(); err != nil {
+		return Head{}, err
+	}
+	return h, nil
+}
+
+// Forked reports whether two heads cannot both be true: they differ at one index.
+func (h Head) Forked(other Head) bool {
+	return h.Log == other.Log && h.Index == other.Index && (h.Hash != other.Hash || h.State != other.State)
+}

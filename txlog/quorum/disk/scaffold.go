@@ -1,0 +1,3 @@
+package disk
+
+import _ "go.etcd.io/bbolt"

@@ -1,0 +1,7 @@
+package quorum
+
+import (
+	_ "go.etcd.io/raft/v3"
+
+	_ "github.com/conchhq/conch/txlog"
+)

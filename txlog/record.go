@@ -1,0 +1,126 @@
+package txlog
+
+// Record is an entry as it is stored and sent: with its bytes, which never change, and their hash. It is immutable; what
+// its Entry points to must not be changed.
+type Record struct {
+	Entry
+
+	raw  []byte
+	hash Hash
+}
+
+// Seal makes the record of an entry. The error is ErrMalformed or ErrSize: Open would refuse it too.
+func Seal(e Entry) (Record, error) {
+	e.clean()
+	if err := e.Check(); err != nil {
+		return Record{}, err
+	}
+	raw := encode(&e)
+	if len(raw) > MostRecord {
+		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
+	}
+	return Record{Entry: e, raw: raw, hash: hashOf("entry", raw)}, nil
+}
+
+// Open reads the bytes of a record, which it copies. It takes whatever the network or a disk brings. The error is
+// ErrMalformed, ErrSize or ErrVersion.
+func Open(raw []byte) (Record, error) {
+	if len(raw) > MostRecord {
+		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
+	}
+	raw = append([]byte(nil), raw...)
+	e, err := decode(raw)
+	if err == nil {
+		err = e.Check()
+	}
+	if err != nil {
+		return Record{}, err
+	}
+	return Record{Entry: e, raw: raw, hash: hashOf("entry", raw)}, nil
+}
+
+// Raw returns the record's bytes, which must not be changed.
+func (r Record) Raw() []byte { return r.raw }
+
+// Hash returns the hash of the record's bytes.
+func (r Record) Hash() Hash { return r.hash }
+
+// Position returns the record's place.
+func (r Record) Position() Position {
+	return Position{Log: r.Log, Index: r.Index, Term: r.Term, Hash: r.hash}
+}
+
+func encode(e *Entry) []byte {
+	w := encoder{b: []byte{version, byte(e.Kind)}}
+	w.hash(e.Log)
+	w.number(e.Index)
+	w.number(e.Term)
+	w.hash(e.Prev)
+	w.text(e.Leader)
+	w.number(uint64(e.At))
+	w.hash(e.State)
+	switch e.Kind {
+	case Executed:
+		w.text(e.GoalID)
+		w.bytes(e.Goal)
+		w.bytes(e.Result)
+		w.text(e.Fault)
+		w.bytes(e.Diff)
+		w.effects(e.Effects)
+	case Changed:
+		w.members(e.Members)
+	case Performed:
+		w.key(e.Upto)
+	case Opening, Scrubbed:
+	}
+	return w.b
+}
+
+func decode(raw []byte) (Entry, error) {
+	d := decoder{b: raw}
+	d.version()
+	var e Entry
+	if kind := d.take(1); d.err == nil {
+		e.Kind = Kind(kind[0])
+	}
+	e.Log, e.Index, e.Term, e.Prev = d.hash(), d.number(), d.number(), d.hash()
+	e.Leader = d.text(MostName, "a leader's name")
+	e.At = int64(d.number())
+	e.State = d.hash()
+	switch e.Kind {
+	case Executed:
+		e.GoalID, e.Goal = d.text(MostGoalID, "a goal's id"), d.bytes(MostGoal, "a goal")
+		e.Result, e.Fault = d.bytes(MostResult, "a result"), d.text(MostFault, "a fault")
+		e.Diff, e.Effects = d.bytes(MostDiff, "a diff"), d.effects()
+	case Changed:
+		e.Members = d.members()
+	case Performed:
+		e.Upto = d.key()
+	case Opening, Scrubbed:
+	default:
+		d.fail(ErrVersion, "an entry of kind %d", e.Kind)
+	}
+	return e, d.end()
+}
+
+func (e *encoder) effects(all []Effect) {
+	e.number(uint64(len(all)))
+	for _, f := range all {
+		e.text(f.Kind)
+		e.bytes(f.Body)
+	}
+}
+
+func (d *decoder) effects() (all []Effect) {
+	for range d.count(MostEffects, "effects") {
+		all = append(all, Effect{Kind: d.text(MostName, "an effect's kind"), Body: d.bytes(MostEffect, "an effect")})
+	}
+	return all
+}
+
+func (e *encoder) key(k Key) {
+	e.number(k.Index)
+	e.number(k.N)
+}
+
+func (d *decoder) key() Key { return Key{Index: d.number(), N: d.number()} }

@@ -1,0 +1,89 @@
+package txlog
+
+import "unicode/utf8"
+
+// State is a state machine: what the goals of a log change. Package kv has one, and teaches how to write another.
+//
+// A state is used by one goroutine at a time. Two states to which the same diffs were applied have the same hash and the same
+// snapshot, on every machine and in every version of the program: none of them may ask for the time, for chance, or
+// for the order of a map.
+type State interface { //nolint:interfacebloat // what the log asks of a state is one thing, and half of it is worth nothing
+	// Execute runs a goal, and changes nothing: what it would change is in the outcome's diff. Only the leader executes. What
+	// fails, and what needs more than the state machine allows a goal, is an outcome with a fault.
+	Execute(goal []byte) Outcome
+	// Apply makes the changes of a diff. It checks first that the values before are the ones that are here: the error is
+	// ErrDiff or ErrMalformed, and then nothing has changed. A diff of no bytes changes nothing.
+	Apply(diff []byte) error
+	// Query answers a question about the state, and changes nothing. The error is the asker's fault.
+	Query(query []byte) ([]byte, error)
+	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry.
+	Hash() Hash
+	// Snapshot returns the whole state as bytes.
+	Snapshot() []byte
+	// Restore replaces the state by a snapshot, and computes its hash from what is in it. After an error, ErrMalformed, the
+	// state must not be used.
+	Restore(snapshot []byte) error
+}
+
+// Outcome is what came of a goal. One with a fault has neither diff nor effects.
+type Outcome struct {
+	Result  []byte
+	Fault   string
+	Diff    []byte
+	Effects []Effect
+}
+
+// Failed returns the outcome of a goal that has failed.
+func Failed(why string) Outcome {
+	if why == "" {
+		why = "it has failed"
+	}
+	for len(why) > MostFault || !utf8.ValidString(why) {
+		why = cut(why)
+	}
+	return Outcome{Fault: why}
+}
+
+// cut shortens a text to its limit and takes out what is no text.
+func cut(s string) string {
+	out := make([]rune, 0, MostFault)
+	size := 0
+	for _, r := range s {
+		if size += utf8.RuneLen(r); size > MostFault {
+			break
+		}
+		out = append(out, r)
+	}
+	return string(out)
+}
+
+// Check returns the first limit that the outcome breaks. The error is ErrMalformed or ErrSize.
+func (o Outcome) Check() error {
+	switch {
+	case len(o.Result) > MostResult:
+		return fault(ErrSize, "a result of %d bytes, of %d at most", len(o.Result), MostResult)
+	case len(o.Fault) > MostFault || !utf8.ValidString(o.Fault):
+		return fault(ErrSize, "why a goal has failed is a text of %d bytes at most", MostFault)
+	case o.Fault != "" && (len(o.Diff) > 0 || len(o.Effects) > 0):
+		return fault(ErrMalformed, "a goal that has failed changes nothing")
+	case len(o.Diff) > MostDiff:
+		return fault(ErrSize, "a diff of %d bytes, of %d at most", len(o.Diff), MostDiff)
+	case len(o.Effects) > MostEffects:
+		return fault(ErrSize, "%d effects, of %d at most", len(o.Effects), MostEffects)
+	}
+	for _, f := range o.Effects {
+		if f.Kind == "" || len(f.Kind) > MostName || !utf8.ValidString(f.Kind) || len(f.Body) > MostEffect {
+			return fault(ErrSize, "an effect has a kind of 1 to %d bytes and a body of %d at most", MostName, MostEffect)
+		}
+	}
+	return nil
+}
+
+// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit has failed.
+func Run(s State, goal []byte) Outcome {
+	o := s.Execute(goal)
+	if err := o.Check(); err != nil {
+		return Failed(err.Error())
+	}
+	return o
+}
