@@ -198,7 +198,7 @@ func (n *node) stored(f txlog.Stored) {
 	if first > uint64(len(n.toy.log))+1 || first <= n.toy.committed {
 		n.world.t.Fatalf("%s is told of record %d; it has %d, %d committed", n.name, first, len(n.toy.log), n.toy.committed)
 	}
-	n.toy.log = append(n.toy.log[:first-1:first-1], f.Records...)
+	n.toy.log = append(n.toy.log[:first-1], f.Records...)
 	for _, r := range f.Records {
 		if len(n.toy.executed) > 0 && n.toy.executed[0].Hash() == r.Hash() {
 			n.toy.executed = n.toy.executed[1:]
