@@ -71,6 +71,7 @@ func (n *node) dies() {
 }
 
 func (w *world) send(from string, m Message) {
+	w.messages++
 	copies := 1
 	if w.rand.Float64() < w.twice {
 		copies = 2
@@ -182,7 +183,10 @@ func (n *node) hears(f txlog.Fact) {
 		n.toy.log = n.toy.log[: f.From-1 : f.From-1]
 	case txlog.Committed:
 		n.commits(f.Index)
-	case txlog.Confirmed, txlog.Refused:
+	case txlog.Confirmed:
+		w.reads = append(w.reads, f)
+	case txlog.Refused:
+		w.refusals = append(w.refusals, f)
 	}
 }
 
@@ -239,6 +243,9 @@ func (n *node) works() {
 
 // execute makes a record and appends it.
 func (n *node) execute(e txlog.Entry) {
+	if n.toy.mute {
+		return
+	}
 	e.Log, e.Term, e.Leader, e.Prev = n.world.genesis.ID(), n.toy.leads, n.name, n.world.genesis.Start().Hash
 	e.Index = uint64(len(n.toy.log)) + 1
 	if len(n.toy.log) > 0 {
