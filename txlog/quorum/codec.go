@@ -1,0 +1,152 @@
+package quorum
+
+import (
+	"encoding/binary"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// version is the first byte of whatever is stored or sent.
+const version = 1
+
+// Encode returns the bytes of the promise.
+func (h Hard) Encode() []byte {
+	return numbers([]byte{version}, h.Term, h.Vote, h.Commit)
+}
+
+// DecodeHard reads what Encode returns. The error is ErrDamaged.
+func DecodeHard(b []byte) (h Hard, err error) {
+	r := reader{b: b}
+	r.version()
+	h.Term, h.Vote, h.Commit = r.number(), r.number(), r.number()
+	return h, r.end()
+}
+
+// Encode returns the bytes of the place.
+func (b Base) Encode() []byte { return numbers([]byte{version}, b.Index, b.Term) }
+
+// DecodeBase reads what Encode returns. The error is ErrDamaged.
+func DecodeBase(b []byte) (base Base, err error) {
+	r := reader{b: b}
+	r.version()
+	base.Index, base.Term = r.number(), r.number()
+	return base, r.end()
+}
+
+// Encode returns the bytes of the entry.
+func (e Entry) Encode() []byte {
+	kind := byte(0)
+	if e.Change {
+		kind = 1
+	}
+	return append(numbers([]byte{version, kind}, e.Index, e.Term), e.Data...)
+}
+
+// DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged.
+func DecodeEntry(b []byte) (e Entry, err error) {
+	r := reader{b: b}
+	r.version()
+	kind := r.take(1)
+	e.Index, e.Term = r.number(), r.number()
+	if r.bad || kind[0] > 1 {
+		return Entry{}, fault(ErrDamaged, "an entry cannot be read")
+	}
+	e.Change = kind[0] == 1
+	if len(r.b) > 0 {
+		e.Data = append([]byte(nil), r.b...)
+	}
+	return e, nil
+}
+
+// Encode returns the bytes of the mark.
+func (m Mark) Encode() []byte {
+	b := numbers([]byte{version}, m.Index, m.Term, m.At.Index, m.At.Term)
+	b = append(append(b, m.At.Log[:]...), m.At.Hash[:]...)
+	for _, set := range [][]txlog.Member{m.Members, m.Leaving} {
+		b = numbers(b, uint64(len(set)))
+		for _, of := range set {
+			b = append(numbers(b, uint64(len(of.Name))), of.Name...)
+			b = numbers(append(b, of.Key[:]...), of.Store)
+		}
+	}
+	return b
+}
+
+// DecodeMark reads what Encode returns. The error is ErrDamaged.
+func DecodeMark(b []byte) (m Mark, err error) {
+	r := reader{b: b}
+	r.version()
+	m.Index, m.Term, m.At.Index, m.At.Term = r.number(), r.number(), r.number(), r.number()
+	m.At.Log, m.At.Hash = r.hash(), r.hash()
+	m.Members, m.Leaving = r.members(), r.members()
+	if err := r.end(); err != nil {
+		return Mark{}, err
+	}
+	if len(m.Members) == 0 {
+		return Mark{}, fault(ErrDamaged, "a mark without members")
+	}
+	return m, nil
+}
+
+func numbers(b []byte, all ...uint64) []byte {
+	for _, n := range all {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+// reader reads fields. After a fault everything that it returns is zero.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) number() uint64 {
+	n, size := binary.Uvarint(r.b)
+	if size <= 0 {
+		r.b, r.bad = nil, true
+		return 0
+	}
+	r.b = r.b[size:]
+	return n
+}
+
+func (r *reader) take(n uint64) []byte {
+	if n > uint64(len(r.b)) {
+		r.b, r.bad = nil, true
+		return nil
+	}
+	out := r.b[:n]
+	r.b = r.b[n:]
+	return out
+}
+
+func (r *reader) version() {
+	if b := r.take(1); !r.bad && b[0] != version {
+		r.b, r.bad = nil, true
+	}
+}
+
+func (r *reader) hash() (h txlog.Hash) {
+	copy(h[:], r.take(uint64(len(h))))
+	return h
+}
+
+func (r *reader) members() (all []txlog.Member) {
+	n := r.number()
+	if n > txlog.MostMembers {
+		r.b, r.bad = nil, true
+		return nil
+	}
+	for range n {
+		all = append(all, txlog.Member{Name: string(r.take(r.number())), Key: r.hash(), Store: r.number()})
+	}
+	return all
+}
+
+func (r *reader) end() error {
+	if r.bad || len(r.b) > 0 {
+		return fault(ErrDamaged, "it cannot be read")
+	}
+	return nil
+}

@@ -1,0 +1,63 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Config configures a [Machine]. What has no default is required.
+type Config struct {
+	Self   string // this node's name
+	Store  uint64 // the id of its store: below 2^63
+	Log    txlog.ID
+	Stored Stored        // what the store has kept
+	Lease  time.Duration // of the act door: Genesis.LeaseMS
+	Seed   uint64        // of the pauses between two campaigns
+	// Look is asked before records are stored that a leader has sent. The first may be at an index that is stored already:
+	// then everything from there on would be replaced. After an error they are not stored.
+	Look func(records []txlog.Record) error
+	Keep uint64 // committed entries that are kept for members that are behind (default 10,000), and 16 MB of them at most
+
+	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
+	Break Rule
+}
+
+func (c Config) withDefaults() Config {
+	if c.Keep == 0 {
+		c.Keep = 10_000
+	}
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("quorum: "+text, args...))
+		}
+	}
+	fault(c.Self == "", "this node has no name")
+	fault(c.Store == 0 || c.Store >= 1<<63, "the store's id is %d; it is above 0 and below 2^63", c.Store)
+	fault(c.Log.IsZero(), "the log's id is missing")
+	fault(c.Lease < 100*time.Millisecond, "a lease of %v is too short: 100ms at least", c.Lease)
+	fault(c.Look == nil, "nobody looks at what is to be stored")
+	return errors.Join(faults...)
+}
+
+const (
+	electionTicks = 10      // rounds after which a leader that no majority answers steps down
+	missedBeats   = 3       // rounds without a word of the leader after which it is lost
+	rankTicks     = 2       // rounds between the campaigns of two members
+	mostPause     = 16      // rounds between two campaigns of one member, without the jitter
+	snapshotTicks = 20      // rounds after which a member that is behind is told again where to
+	mostEntries   = 1 << 20 // bytes of entries in one message, unless one is larger
+	mostInflight  = 8 << 20 // bytes of entries on their way to one member
+	mostKept      = 16 << 20
+	mostMessage   = 4 << 20
+	mostWaiting   = 10_000 // reads that wait for a majority's answer
+	mostNumber    = 1 << 62
+)

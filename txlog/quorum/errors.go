@@ -1,0 +1,33 @@
+package quorum
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Why a message is refused. What breaks a limit of the log's format has an error of package txlog.
+var (
+	// ErrStranger means that the sender is no member, as far as is known here. It may have become one: then the log says so.
+	ErrStranger = errors.New("its sender is no member")
+	// ErrOtherLog means that the message is of another log.
+	ErrOtherLog = errors.New("it is of another log")
+	// ErrOtherStore means that the message is from or for another store of the member: the one that it has had before.
+	ErrOtherStore = errors.New("it is from or for another store")
+	// ErrMessage means that the message is none that a member sends, or contradicts itself or what is stored here.
+	ErrMessage = errors.New("no member sends such a message")
+	// ErrLost means that the leader counts on entries that this store does not have. Somebody has taken them away.
+	ErrLost = errors.New("the leader counts on entries that are not here: this store has lost what it had promised")
+)
+
+var (
+	// ErrDamaged means that what a store has kept cannot be what a machine has asked it to keep.
+	ErrDamaged = errors.New("the store is damaged")
+	// ErrStopped means that the library has met a state that it takes for impossible. The machine does nothing any more;
+	// one that is made anew from the store may go on.
+	ErrStopped = errors.New("the library has stopped")
+)
+
+// fault says how something breaks a rule.
+func fault(why error, format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{why}, args...)...)
+}

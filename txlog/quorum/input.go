@@ -1,0 +1,41 @@
+package quorum
+
+import "github.com/conchhq/conch/txlog"
+
+// Input is what the machine is told: one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that a round has passed. It comes after the messages that wait to be read.
+	Tick struct{}
+	// Received is a message. The transport has proven from which node it is.
+	Received struct {
+		From  string
+		Bytes []byte // must not be changed
+	}
+	// Campaign asks for a term. It does nothing while this member knows of a leader.
+	Campaign struct{}
+	// Append asks that a record be the next one.
+	Append struct{ Record txlog.Record }
+	// Confirm asks up to where a read must have come.
+	Confirm struct{ Read uint64 }
+	// Suggested names the member that is to campaign first when the leader is lost; empty: nobody. It is a hint.
+	Suggested struct{ Name string }
+	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them.
+	Reached struct{ At txlog.Position }
+	// Known names the members as a later entry says, which this node has verified and the authority has not stored yet:
+	// messages of new ones are taken.
+	Known struct{ Members []txlog.Member }
+	// Batch is several inputs that came together. What is to be kept of all is kept at once.
+	Batch []Input
+)
+
+func (Tick) input()      {}
+func (Received) input()  {}
+func (Campaign) input()  {}
+func (Append) input()    {}
+func (Confirm) input()   {}
+func (Suggested) input() {}
+func (Reached) input()   {}
+func (Known) input()     {}
+func (Batch) input()     {}

@@ -1,0 +1,118 @@
+package quorum
+
+import (
+	"slices"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Store keeps what a [Machine] asks to be kept. Package disk has one in a file, [Memory] is one for tests. The machine
+// itself reads it once, when it is made: it has the library's log in memory.
+type Store interface {
+	// Load returns what is kept. The error is the store's own: it is damaged, or newer than this program.
+	Load() (Stored, error)
+	// Persist keeps a step's changes, all or none of them, and if Persist.Sync says so they are on the disk when it
+	// returns. After an error nobody knows what is kept: the process ends.
+	Persist(p Persist) error
+}
+
+// Stored is what a store has of a log's authority.
+type Stored struct {
+	Hard    Hard
+	Base    Base    // below the first entry
+	Entries []Entry // consecutive, from Base.Index+1
+	Mark    Mark    // up to where entries have become records
+}
+
+// Hard is what a member has promised: it never takes it back.
+type Hard struct {
+	Term   uint64
+	Vote   uint64 // the store that it has voted for in the term; 0: nobody
+	Commit uint64 // the newest entry that it knows to be stored by a majority
+}
+
+// Base is the place below the first entry that is kept.
+type Base struct{ Index, Term uint64 }
+
+// Entry is one of the library's log. Most have a record; those with which a term begins, and those that end a change of
+// members, have none. So the index of an entry is not the index of its record.
+type Entry struct {
+	Index, Term uint64
+	Change      bool   // it changes the members, or ends such a change
+	Data        []byte // must not be changed
+}
+
+// Mark is the place up to which entries are committed and their records are kept as such.
+type Mark struct {
+	Base // of the last such entry
+
+	At      txlog.Position // of the last such record
+	Members []txlog.Member
+	Leaving []txlog.Member // the members before, while a change goes on: majorities of both decide. Empty: no change goes on
+}
+
+// Persist is what a step asks to be kept. The fields come in the order in which they apply.
+type Persist struct {
+	// Sync says that it must be on the disk before the step's messages are sent and its facts are told. Else it may wait
+	// for the next one: what is lost then comes again from the entries.
+	Sync    bool
+	Hard    *Hard          // nil: as it was
+	Reset   *Mark          // drop all entries, and go on from here: the records up to there have come another way
+	Entries []Entry        // drop the entries from the first one's index on, and add these
+	Records []txlog.Record // they are committed
+	Mark    *Mark          // with Records, and when only the members or the place among the entries have moved
+	Base    *Base          // entries up to here are no longer needed
+}
+
+// Empty reports whether there is nothing to keep.
+func (p *Persist) Empty() bool {
+	return p.Hard == nil && p.Reset == nil && len(p.Entries) == 0 && p.Mark == nil && p.Base == nil
+}
+
+// Fresh returns what a new store begins with: the log's genesis, and no promise.
+func Fresh(g txlog.Genesis) Stored {
+	// The library wants a log that begins above 0, or it could not tell a new member from one that has everything.
+	begin := Base{Index: 1, Term: 1}
+	return Stored{
+		Hard: Hard{Term: 1, Commit: 1}, Base: begin,
+		Mark: Mark{Base: begin, At: g.Start(), Members: slices.Clone(g.Members)},
+	}
+}
+
+// Apply makes a step's changes. Entries that are shared with an older Stored stay as they are.
+func (s *Stored) Apply(p Persist) {
+	if p.Hard != nil {
+		s.Hard = *p.Hard
+	}
+	if p.Reset != nil {
+		s.Base, s.Mark, s.Entries = p.Reset.Base, *p.Reset, nil
+	}
+	if len(p.Entries) > 0 {
+		keep := min(max(p.Entries[0].Index, s.Base.Index+1)-s.Base.Index-1, uint64(len(s.Entries)))
+		s.Entries = append(s.Entries[:keep:keep], p.Entries...)
+	}
+	if p.Mark != nil {
+		s.Mark = *p.Mark
+	}
+	if p.Base != nil && p.Base.Index > s.Base.Index {
+		s.Entries = slices.Clone(s.Entries[min(p.Base.Index-s.Base.Index, uint64(len(s.Entries))):])
+		s.Base = *p.Base
+	}
+}
+
+// Tail returns the records that are stored and not known to be committed. The error is ErrDamaged.
+func (s *Stored) Tail() (tail []txlog.Record, err error) {
+	for _, e := range s.Entries {
+		if e.Index <= s.Mark.Index {
+			continue
+		}
+		record, has, err := e.Record()
+		if err != nil {
+			return nil, fault(ErrDamaged, "entry %d: %w", e.Index, err)
+		}
+		if has {
+			tail = append(tail, record)
+		}
+	}
+	return tail, nil
+}
