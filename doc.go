@@ -99,6 +99,8 @@
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
 //   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
+//   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities of a log, with one in memory
+//     to test their users on.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //
