@@ -30,7 +30,7 @@ func decide(n *node) (names []string) {
 // the change ends by itself.
 func TestMembersChange(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds(t, 20)) {
+	for seed := range uint64(seeds(20)) {
 		w := newWorld(t, seed, 3)
 		w.loss, w.keep = 0.05, []uint64{5, 1000}[seed%2]
 		w.until(30, "somebody leads", func() bool { return w.leader() != nil })

@@ -60,7 +60,7 @@ func stores(set []txlog.Member) (ids []uint64) {
 	return ids
 }
 
-func (m *Mark) confState() *pb.ConfState {
+func (m Mark) confState() *pb.ConfState {
 	return &pb.ConfState{Voters: stores(m.Members), VotersOutgoing: stores(m.Leaving), AutoLeave: new(len(m.Leaving) > 0)}
 }
 

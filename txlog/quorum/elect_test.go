@@ -13,7 +13,7 @@ import (
 func TestNewLeaderWithinFiveRounds(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
-	for seed := range uint64(seeds(t, 60)) {
+	for seed := range uint64(seeds(60)) {
 		w := newWorld(t, seed, 5)
 		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
 		w.run(10 * round)
@@ -31,7 +31,7 @@ func TestNewLeaderWithinFiveRounds(t *testing.T) {
 // Members campaign in the order of their names, and the suggested one first.
 func TestSuggestedFirst(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds(t, 20)) {
+	for seed := range uint64(seeds(20)) {
 		w := newWorld(t, seed, 5)
 		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
 		if l := w.leader(); l.name != "a" {
@@ -57,7 +57,7 @@ func TestSuggestedFirst(t *testing.T) {
 // A minority that is suggested, or has lost the leader, deposes nobody, and the term does not grow.
 func TestMinorityDeposesNobody(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds(t, 10)) {
+	for seed := range uint64(seeds(10)) {
 		w := newWorld(t, seed, 5)
 		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
 		l := w.leader()

@@ -51,7 +51,7 @@ func TestHostileMessages(t *testing.T) {
 		change func(m *pb.Message, w *world)
 		want   error
 	}
-	entry := func(w *world, index, term uint64) *pb.Entry { return Entry{Index: index, Term: term}.theirs() }
+	entry := func(index, term uint64) *pb.Entry { return Entry{Index: index, Term: term}.theirs() }
 	last := func(w *world, n string) uint64 { return w.node(n).m.log.last().entry.GetIndex() }
 	for _, h := range []hostile{
 		{"a stranger", "b", "x", func(*pb.Message, *world) {}, ErrStranger},
@@ -67,13 +67,13 @@ func TestHostileMessages(t *testing.T) {
 		{"a term is handed over", "b", "a", func(m *pb.Message, _ *world) { m.Type = pb.MsgTimeoutNow.Enum() }, ErrMessage},
 		{"a read is forwarded", "a", "b", func(m *pb.Message, _ *world) { m.Type = pb.MsgReadIndex.Enum() }, ErrMessage},
 		{"a proposal is forwarded", "a", "b", func(m *pb.Message, w *world) {
-			m.Type, m.Entries = pb.MsgProp.Enum(), []*pb.Entry{entry(w, 0, 0)}
+			m.Type, m.Entries = pb.MsgProp.Enum(), []*pb.Entry{entry(0, 0)}
 		}, ErrMessage},
 		{"a vote by force", "b", "a", func(m *pb.Message, _ *world) {
 			m.Type, m.Term, m.Context = pb.MsgVote.Enum(), new(m.GetTerm()+1), []byte("CampaignTransfer")
 		}, ErrMessage},
 		{"nested answers", "b", "a", func(m *pb.Message, _ *world) { m.Responses = []*pb.Message{{}} }, ErrMessage},
-		{"a heartbeat with entries", "b", "a", func(m *pb.Message, w *world) { m.Entries = []*pb.Entry{entry(w, 1, 1)} }, ErrMessage},
+		{"a heartbeat with entries", "b", "a", func(m *pb.Message, w *world) { m.Entries = []*pb.Entry{entry(1, 1)} }, ErrMessage},
 		{"panics: a commit beyond the end", "b", "a", func(m *pb.Message, w *world) { m.Commit = new(last(w, "b") + 1) }, ErrLost},
 		{"panics: a short context", "a", "b", func(m *pb.Message, _ *world) {
 			m.Type, m.Context = pb.MsgHeartbeatResp.Enum(), []byte{1}
@@ -89,35 +89,35 @@ func TestHostileMessages(t *testing.T) {
 		}, ErrMessage},
 		{"panics: a gap in entries", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			m.Entries = []*pb.Entry{entry(w, last(w, "b")+2, m.GetTerm())}
+			m.Entries = []*pb.Entry{entry(last(w, "b")+2, m.GetTerm())}
 		}, ErrMessage},
 		{"panics: an entry below the commit", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			m.Entries = []*pb.Entry{entry(w, 2, m.GetTerm())}
+			m.Entries = []*pb.Entry{entry(2, m.GetTerm())}
 		}, ErrMessage},
 		{"a term that goes back", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			m.Entries = []*pb.Entry{entry(w, last(w, "b")+1, 1)}
+			m.Entries = []*pb.Entry{entry(last(w, "b")+1, 1)}
 		}, ErrMessage},
 		{"a term of the future", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			m.Entries = []*pb.Entry{entry(w, last(w, "b")+1, m.GetTerm()+1)}
+			m.Entries = []*pb.Entry{entry(last(w, "b")+1, m.GetTerm()+1)}
 		}, ErrMessage},
 		{"an entry that is no record", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			e := entry(w, last(w, "b")+1, m.GetTerm())
+			e := entry(last(w, "b")+1, m.GetTerm())
 			e.Data = []byte("no record")
 			m.Entries = []*pb.Entry{e}
 		}, txlog.ErrVersion},
 		{"panics: an end of no change", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			e := entry(w, last(w, "b")+1, m.GetTerm())
+			e := entry(last(w, "b")+1, m.GetTerm())
 			e.Type = pb.EntryConfChangeV2.Enum()
 			m.Entries = []*pb.Entry{e}
 		}, ErrMessage},
 		{"panics: a change without members", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			e := entry(w, last(w, "b")+1, m.GetTerm())
+			e := entry(last(w, "b")+1, m.GetTerm())
 			cc := &pb.ConfChangeV2{Transition: pb.ConfChangeTransitionJointImplicit.Enum()}
 			for id := range uint64(3) {
 				cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: pb.ConfChangeRemoveNode.Enum(), NodeId: new(100 + id)})
@@ -128,7 +128,7 @@ func TestHostileMessages(t *testing.T) {
 		}, ErrMessage},
 		{"an old kind of change", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
-			e := entry(w, last(w, "b")+1, m.GetTerm())
+			e := entry(last(w, "b")+1, m.GetTerm())
 			e.Type = pb.EntryConfChange.Enum()
 			m.Entries = []*pb.Entry{e}
 		}, ErrMessage},

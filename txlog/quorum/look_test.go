@@ -181,7 +181,7 @@ func TestAppendOutOfOrder(t *testing.T) {
 // message is said again.
 func TestBehind(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(seeds(t, 10)) {
+	for seed := range uint64(seeds(10)) {
 		w := newWorld(t, seed, 3)
 		w.keep, w.loss = 10, 0.2
 		for _, n := range w.nodes {

@@ -91,7 +91,14 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	if m.failed != nil {
 		return Output{Failed: m.failed}
 	}
-	defer m.rescue(&out)
+	// The library panics when it meets a state that it takes for impossible. Nothing of the step leaves the machine then, as
+	// if the process had died before it.
+	defer func() {
+		if why := recover(); why != nil {
+			m.failed = fault(ErrStopped, "%v", why)
+			out = Output{Failed: m.failed}
+		}
+	}()
 	m.now = max(m.now, now)
 	m.untold = 0
 	m.drain() // what the library has to say since it was made
@@ -101,15 +108,6 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	m.deliver()
 	out, m.out = m.out, Output{}
 	return out
-}
-
-// rescue ends the machine when the library has met a state that it takes for impossible. Nothing of the step leaves the
-// machine, as if the process had died before it.
-func (m *Machine) rescue(out *Output) {
-	if why := recover(); why != nil {
-		m.failed = fault(ErrStopped, "%v", why)
-		*out = Output{Failed: m.failed}
-	}
 }
 
 func (m *Machine) take(in Input) {

@@ -54,7 +54,11 @@ func (m *Machine) deposed(term, leader uint64) {
 	if leader != 0 {
 		m.pace.heard, m.pace.tries = m.pace.ticks, 0
 	}
+	news := m.leading || leader != m.leader // a term alone, which may become this member's own, is none
 	m.term, m.leader, m.leading = term, leader, false
+	if !news {
+		return
+	}
 	m.queue, m.reads = nil, reads{}
 	clear(m.snapshots)
 	m.move(Door{})

@@ -34,16 +34,12 @@ func (m *Machine) receive(in Received) {
 		m.refuse(in.From, err)
 		return
 	}
-	switch msg.GetType() {
-	case pb.MsgSnap:
-		if m.lags(in.From, msg) {
-			return
-		}
-	case pb.MsgApp:
-		if !m.looks(in.From, msg) {
-			m.hears(in.From, msg.GetFrom())
-			return
-		}
+	if msg.GetType() == pb.MsgSnap && m.lags(in.From, msg) {
+		return
+	}
+	if msg.GetType() == pb.MsgApp && !m.looks(in.From, msg) {
+		m.hears(in.From, msg.GetFrom())
+		return
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()

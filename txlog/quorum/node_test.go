@@ -153,6 +153,10 @@ func (n *node) hears(f txlog.Fact) {
 	if w.traced {
 		w.trace = append(w.trace, fmt.Sprintf("%v %s %T %v", w.now, n.name, f, brief(f)))
 	}
+	if n.told != nil {
+		n.told(f)
+		n.toy.mute = true
+	}
 	switch f := f.(type) {
 	case txlog.Leads:
 		n.grows(f.Term)

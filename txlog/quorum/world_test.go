@@ -68,6 +68,7 @@ type node struct {
 	life   int
 	door   Door
 	toy    toy
+	told   func(txlog.Fact) // plays the user, instead of the toy
 	paused bool
 	term   uint64 // the newest that it has told
 	leader string
