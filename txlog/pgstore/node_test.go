@@ -32,6 +32,9 @@ type node struct {
 // poll is rare, so that tests show that notifications come; a test that loses them sets another.
 const poll = 10 * time.Second
 
+// often is often, for tests of what a read does that nobody has announced.
+const often = 20 * time.Millisecond
+
 // follows runs a node that knows so many records, until the test ends or the node is stopped.
 func follows(t testing.TB, d *pgstore.Database, every time.Duration, kept ...txlog.Record) *node {
 	t.Helper()
