@@ -99,6 +99,7 @@
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
 //     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
+//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says so, under a fence.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //
