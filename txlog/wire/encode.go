@@ -40,9 +40,9 @@ func set(out *wirepb.Message, body Body) bool {
 	case Quorum:
 		out.Quorum = &wirepb.Quorum{Body: b.Bytes}
 	case Submit:
-		out.Submit = &wirepb.Submit{GoalId: b.GoalID, Goal: b.Goal, Since: b.Since, Hops: b.Hops}
+		out.Submit = &wirepb.Submit{Try: b.Try, GoalId: b.GoalID, Goal: b.Goal, Since: b.Since}
 	case Answered:
-		out.Answered = &wirepb.Answered{GoalId: b.GoalID, Failure: failure(b.Err)}
+		out.Answered = &wirepb.Answered{Try: b.Try, Failure: failure(b.Err)}
 		if b.Err == nil {
 			out.Answered.Index, out.Answered.Result, out.Answered.Fault = b.Answer.Index, b.Answer.Result, b.Answer.Fault
 			if !b.Answer.Hash.IsZero() {

@@ -10,5 +10,4 @@ const (
 	MostMessage = transport.MostBody  // of a message
 	MostQuorum  = MostMessage - 1<<10 // of the body of a Quorum
 	MostWhy     = 1 << 10             // of a text that says why something failed; longer ones are cut
-	MostHops    = 8                   // number of nodes that pass a goal on
 )

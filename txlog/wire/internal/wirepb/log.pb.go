@@ -243,7 +243,7 @@ type Submit struct {
 	GoalId        string                 `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	Goal          []byte                 `protobuf:"bytes,2,opt,name=goal,proto3" json:"goal,omitempty"`
 	Since         uint64                 `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`
-	Hops          uint32                 `protobuf:"varint,4,opt,name=hops,proto3" json:"hops,omitempty"`
+	Try           uint64                 `protobuf:"varint,4,opt,name=try,proto3" json:"try,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,16 +299,16 @@ func (x *Submit) GetSince() uint64 {
 	return 0
 }
 
-func (x *Submit) GetHops() uint32 {
+func (x *Submit) GetTry() uint64 {
 	if x != nil {
-		return x.Hops
+		return x.Try
 	}
 	return 0
 }
 
 type Answered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	GoalId        string                 `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
+	Try           uint64                 `protobuf:"varint,1,opt,name=try,proto3" json:"try,omitempty"`
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	Hash          []byte                 `protobuf:"bytes,3,opt,name=hash,proto3" json:"hash,omitempty"`
 	Result        []byte                 `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
@@ -348,11 +348,11 @@ func (*Answered) Descriptor() ([]byte, []int) {
 	return file_log_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Answered) GetGoalId() string {
+func (x *Answered) GetTry() uint64 {
 	if x != nil {
-		return x.GoalId
+		return x.Try
 	}
-	return ""
+	return 0
 }
 
 func (x *Answered) GetIndex() uint64 {
@@ -1248,14 +1248,14 @@ const file_log_proto_rawDesc = "" +
 	"\x05begin\x18\x0f \x01(\v2\x17.conch.txlog.wire.BeginR\x05begin\x12-\n" +
 	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
-	"\x04body\x18\x01 \x01(\fR\x04body\"_\n" +
+	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04goal\x18\x02 \x01(\fR\x04goal\x12\x14\n" +
-	"\x05since\x18\x03 \x01(\x04R\x05since\x12\x12\n" +
-	"\x04hops\x18\x04 \x01(\rR\x04hops\"\xb0\x01\n" +
-	"\bAnswered\x12\x17\n" +
-	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x04R\x05since\x12\x10\n" +
+	"\x03try\x18\x04 \x01(\x04R\x03try\"\xa9\x01\n" +
+	"\bAnswered\x12\x10\n" +
+	"\x03try\x18\x01 \x01(\x04R\x03try\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04hash\x18\x03 \x01(\fR\x04hash\x12\x16\n" +
 	"\x06result\x18\x04 \x01(\fR\x06result\x12\x14\n" +
