@@ -214,6 +214,13 @@ func (c *Core) restart(why error) {
 	c.do(Restart{Why: why})
 }
 
+// lose says that the store is of no use any more.
+func (c *Core) lose(why error) {
+	c.over = true
+	c.shut()
+	c.do(Lost{Why: why})
+}
+
 func (c *Core) shut() {
 	if c.door != (quorum.Door{}) {
 		c.door, c.open = quorum.Door{}, false

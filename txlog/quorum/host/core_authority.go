@@ -41,9 +41,7 @@ func (c *Core) tellSaid() {
 	for _, r := range out.Refused {
 		c.tell(Refused{From: r.From, Why: r.Why})
 		if errors.Is(r.Why, quorum.ErrLost) && !c.over {
-			c.over = true
-			c.shut()
-			c.do(Lost{Why: r.Why})
+			c.lose(r.Why)
 		}
 	}
 	if out.Behind != nil && !c.over {

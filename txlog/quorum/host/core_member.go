@@ -42,6 +42,10 @@ func (c *Core) perform(a member.Action) {
 	case member.Keep:
 		c.keep(a)
 	case member.Rebuild:
+		if a.Again {
+			c.lose(a.Why)
+			return
+		}
 		c.tell(Rebuilt{Why: a.Why})
 		c.rebuild(func() {})
 	case member.Quarantine:

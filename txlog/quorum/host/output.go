@@ -71,7 +71,7 @@ type (
 	}
 	// Restart has a new core made from what the store has. This one takes no inputs any more.
 	Restart struct{ Why error }
-	// Lost says that the store has lost what it has promised. The node has to go on with another one.
+	// Lost says that the store has lost what it has promised, or that what is in it does not fit. The node has to go on with another one.
 	Lost struct{ Why error }
 	// Tell is something that people want to know.
 	Tell struct{ Event Event }
