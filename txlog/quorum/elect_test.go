@@ -9,7 +9,7 @@ import (
 )
 
 // The loss of a leader is noticed after three missed beats, and the members' second one leads within five rounds, over
-// links of 1 to 20 ms (issue 25: the next commit within ten rounds).
+// links of 1 to 20 ms.
 func TestNewLeaderWithinFiveRounds(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
