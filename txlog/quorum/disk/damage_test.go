@@ -144,7 +144,7 @@ func damaged(t testing.TB, err error) bool {
 // memory returns a folder in memory, where there is one: thousands of files are written and read, none has to last.
 func memory(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "conch-disk-")
+	dir, err := os.MkdirTemp("/dev/shm", "conch-disk-") //nolint:usetesting // its folder is on a disk
 	if err != nil {
 		return t.TempDir()
 	}
