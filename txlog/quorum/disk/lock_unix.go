@@ -12,9 +12,6 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// between is how long to wait between two tries to lock a file.
-const between = 20 * time.Millisecond
-
 // lock keeps others from writing the file, or from using it, until it is closed. The library locks it once more, which does nothing.
 func lock(ctx context.Context, f *os.File, write bool) error {
 	how := syscall.LOCK_SH
