@@ -16,7 +16,11 @@ func (s *Store) reading(look func(tx *bolt.Tx) error) error {
 	if err := s.Failed(); err != nil {
 		return err
 	}
-	err := guarded(func() error { return s.db.View(look) })
+	tx, err := s.begin(false)
+	if err == nil {
+		err = guarded(func() error { return look(tx) })
+		err = errors.Join(err, tx.Rollback())
+	}
 	switch {
 	case errors.Is(err, berrors.ErrDatabaseNotOpen):
 		return store.ErrClosed

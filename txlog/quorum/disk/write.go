@@ -114,25 +114,26 @@ func (s *Store) small() bool {
 // When it returns, everything is on the disk; after an error nothing works any more.
 func (s *Store) commit(next store.View, step store.Step, add func(c *change)) error {
 	var c *change
-	s.torn = true
-	err := guarded(func() error {
-		tx, err := s.db.Begin(true)
-		if err != nil {
-			s.torn = false
+	tx, err := s.begin(true)
+	if err == nil {
+		whole := false
+		err = guarded(func() error {
+			c = begin(tx, s)
+			c.step(s.held)
+			c.step(step)
+			add(c)
+			if c.finish(next); c.err != nil {
+				err = errors.Join(c.err, tx.Rollback())
+			} else {
+				err = tx.Commit()
+			}
+			whole = true
 			return err
+		})
+		if !whole {
+			s.torn.Store(true)
 		}
-		c = begin(tx, s)
-		c.step(s.held)
-		c.step(step)
-		add(c)
-		if c.finish(next); c.err != nil {
-			s.torn = false
-			return errors.Join(c.err, tx.Rollback())
-		}
-		err = tx.Commit()
-		s.torn = false
-		return err
-	})
+	}
 	if err != nil {
 		if !errors.Is(err, store.ErrDamaged) {
 			err = fmt.Errorf("%w: %s: %w", store.ErrSync, s.path, err)
