@@ -45,14 +45,14 @@ func TestLeadersAreKilled(t *testing.T) {
 					return
 				}
 				acknowledged++
-				time.Sleep(round / 2)
+				pass(round / 2)
 			}
 		}()
 		for range 5 {
-			time.Sleep(3 * time.Second)
+			pass(3 * time.Second)
 			if l := s.leader(); l != nil {
 				l.kill()
-				time.Sleep(2 * time.Second)
+				pass(2 * time.Second)
 				l.start()
 			}
 		}

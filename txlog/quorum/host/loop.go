@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
 )
@@ -125,7 +125,7 @@ func (l *loop) step(in Input) Output {
 func (l *loop) write(w Write) error {
 	switch {
 	case w.Persist != nil:
-		return disk.NewMember(l.cfg.Store).Persist(*w.Persist)
+		return quorum.NewPromises(l.cfg.Store).Persist(*w.Persist)
 	case w.Step != nil:
 		return l.cfg.Store.Write(*w.Step)
 	}

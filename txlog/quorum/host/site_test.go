@@ -84,6 +84,9 @@ func bubble(t *testing.T, members, followers int, test func(t *testing.T, s *sit
 	})
 }
 
+// pass lets virtual time pass.
+func pass(d time.Duration) { time.Sleep(d) }
+
 func (n *node) start() {
 	n.site.t.Helper()
 	end := n.site.net.Join(n.name)
