@@ -61,6 +61,39 @@ func TestSpoiledWhileInUse(t *testing.T) {
 	}
 }
 
+// A slot that was replaced never comes back: an earlier page has it with its checksum.
+func TestEarlierPagesWhileInUse(t *testing.T) {
+	t.Parallel()
+	all := newSample(t)
+	path := filepath.Join(memory(t), "log")
+	tried, found := 0, 0
+	for n, pages := range all.earlier() {
+		for _, was := range pages {
+			tried++
+			_ = os.Remove(path + ".damaged")
+			write(t, path, all.newer)
+			s := open(t, path)
+			for at, to := range was {
+				if to != all.newer[n*page+at] {
+					spoil(t, path, n*page+at, to)
+				}
+			}
+			switch got := dump(t, s); got {
+			case all.content:
+			case "":
+				found++
+			default:
+				t.Fatalf("page %d is an earlier one, and is read", n)
+			}
+			_ = s.Close()
+		}
+	}
+	t.Logf("%d of %d are found", found, tried)
+	if found < 5 {
+		t.Error("few are found")
+	}
+}
+
 // A file that becomes shorter under the process is a fault of memory, which is damage and ends nothing else.
 func TestCutWhileInUse(t *testing.T) {
 	t.Parallel()
