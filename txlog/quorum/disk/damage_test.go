@@ -3,6 +3,7 @@ package disk_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -37,7 +38,7 @@ func newSample(t *testing.T) sample {
 			t.Fatal(err)
 		}
 		more.Values = map[string][]byte{"hard": fmt.Append(nil, "vote ", n), fmt.Sprint("v", n%5): bytes.Repeat([]byte{byte(n)}, 200)}
-		more.Slots = append(more.Slots, store.Slot{Index: uint64(2 + n/2), Body: bytes.Repeat([]byte{byte(n)}, 50+n%4*700)})
+		more.Slots = append(more.Slots, store.Slot{Index: uint64(2 + n/2), Body: bytes.Repeat([]byte{byte(n)}, 50+n/2%4*700)})
 		more.Heads = []txlog.Head{{Position: c.Position(), Member: "a", Signature: make([]byte, 96)}}
 		if err := s.Write(more); err != nil {
 			t.Fatal(err)
@@ -238,6 +239,74 @@ func TestSpoiledPages(t *testing.T) {
 		if refused[how] < 5 {
 			t.Errorf("%d pages that are %s were found", refused[how], how)
 		}
+	}
+}
+
+// earlier returns pages that begin with the key of a page of the newer file, by its number, from the file as it was some steps
+// before and from what is free in the newer one: the same page some steps or one step before, as a write that was lost or a
+// reference that has changed leaves it.
+func (all sample) earlier() (out map[int][][]byte) {
+	out = map[int][][]byte{}
+	first := func(b []byte) string { // the key of a leaf's first element
+		if binary.NativeEndian.Uint16(b[8:]) != 2 || binary.NativeEndian.Uint16(b[10:]) == 0 {
+			return ""
+		}
+		from, size := 16+int(binary.NativeEndian.Uint32(b[20:])), int(binary.NativeEndian.Uint32(b[24:]))
+		if size > 30 || from+size > page {
+			return ""
+		}
+		return string(b[from : from+size])
+	}
+	for n := 2; n < len(all.newer)/page; n++ {
+		for m := range slices.Chunk(append(bytes.Clone(all.older[2*page:]), all.newer[2*page:]...), page) {
+			now, was := all.newer[n*page:(n+1)*page], bytes.Clone(m)
+			copy(was, now[:8]) // its number
+			if key := first(now); key != "" && key == first(was) && !bytes.Equal(now, was) {
+				out[n] = append(out[n], was)
+			}
+		}
+	}
+	return out
+}
+
+// A page as it was before has values whose checksums are right, an earlier vote among them: the state and its sums find it.
+func TestEarlierPages(t *testing.T) {
+	t.Parallel()
+	all := newSample(t)
+	path := filepath.Join(memory(t), "log")
+	tried, refused := 0, 0
+	for n, pages := range all.earlier() {
+		for _, was := range pages {
+			tried++
+			if all.judge(t, path, slices.Concat(all.newer[:n*page], was, all.newer[(n+1)*page:]), fmt.Sprintf("page %d is an earlier one", n)) {
+				refused++
+			}
+		}
+	}
+	t.Logf("%d of %d are found", refused, tried)
+	if refused < 20 {
+		t.Error("few are found")
+	}
+}
+
+// A page that runs over into one of another use is found before anything frees both.
+func TestPageUsedTwice(t *testing.T) {
+	t.Parallel()
+	all := newSample(t)
+	path := filepath.Join(memory(t), "log")
+	found := 0
+	for n := 2; n+1 < len(all.newer)/page; n++ {
+		file := bytes.Clone(all.newer)
+		if binary.NativeEndian.Uint64(file[n*page:]) != uint64(n) || binary.NativeEndian.Uint32(file[n*page+12:]) != 0 {
+			continue
+		}
+		binary.NativeEndian.PutUint32(file[n*page+12:], 1)
+		if all.judge(t, path, file, fmt.Sprintf("page %d runs over", n)) {
+			found++
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d are noticed", found)
 	}
 }
 

@@ -61,6 +61,39 @@ func TestSpoiledWhileInUse(t *testing.T) {
 	}
 }
 
+// A slot that was replaced never comes back: an earlier page has it with its checksum.
+func TestEarlierPagesWhileInUse(t *testing.T) {
+	t.Parallel()
+	all := newSample(t)
+	path := filepath.Join(memory(t), "log")
+	tried, found := 0, 0
+	for n, pages := range all.earlier() {
+		for _, was := range pages {
+			tried++
+			_ = os.Remove(path + ".damaged")
+			write(t, path, all.newer)
+			s := open(t, path)
+			for at, to := range was {
+				if to != all.newer[n*page+at] {
+					spoil(t, path, n*page+at, to)
+				}
+			}
+			switch got := dump(t, s); got {
+			case all.content:
+			case "":
+				found++
+			default:
+				t.Fatalf("page %d is an earlier one, and is read", n)
+			}
+			_ = s.Close()
+		}
+	}
+	t.Logf("%d of %d are found", found, tried)
+	if found < 5 {
+		t.Error("few are found")
+	}
+}
+
 // A file that becomes shorter under the process is a fault of memory, which is damage and ends nothing else.
 func TestCutWhileInUse(t *testing.T) {
 	t.Parallel()
@@ -234,4 +267,36 @@ func TestHeld(t *testing.T) {
 		t.Error("a reader has written")
 	}
 	_ = open(t, path)
+}
+
+// A slot that was replaced never comes back, though an earlier page has it with a checksum that is right.
+func TestReplacedSlot(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(memory(t), "log")
+	s := begin(t, path, storetest.Genesis(create(t, path)))
+	var all sample
+	for n := range 2 {
+		step := store.Step{}
+		for i := range 5 {
+			step.Slots = append(step.Slots, store.Slot{Index: uint64(2 + i), Body: bytes.Repeat([]byte{byte(n)}, 500)})
+		}
+		must(s.Write(step))
+		all.older, all.newer = all.newer, bytesOf(t, path)
+	}
+	tried := 0
+	for n, pages := range all.earlier() {
+		for _, was := range pages {
+			tried++
+			for at, to := range was {
+				spoil(t, path, n*page+at, to)
+			}
+			if slots, err := s.Slots(2, 10_000); err == nil && slots[0].Body[0] != 1 || err != nil && !errors.Is(err, store.ErrDamaged) {
+				t.Fatalf("%d slots, %v", len(slots), err)
+			}
+			write(t, path, all.newer)
+		}
+	}
+	if tried == 0 || s.Failed() == nil {
+		t.Errorf("%d pages were tried, and the store says %v", tried, s.Failed())
+	}
 }

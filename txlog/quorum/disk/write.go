@@ -1,9 +1,12 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -92,7 +95,22 @@ func (s *Store) show(step store.Step, next store.View) {
 			s.values[name] = append([]byte{}, value...)
 		}
 	}
+	for _, h := range step.Heads {
+		at, is := s.findHead(h.Index)
+		if is {
+			s.heads = slices.Delete(s.heads, at, at+1)
+		}
+		s.heads = slices.Insert(s.heads, at, h)
+	}
+	if gone, _ := s.findHead(next.Floor.Index); gone > 0 {
+		s.heads = slices.Clone(s.heads[gone:])
+	}
 	s.view = next
+}
+
+// findHead returns where the head at an index is, or would be.
+func (s *Store) findHead(index uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.heads, index, func(h txlog.Head, index uint64) int { return cmp.Compare(h.Index, index) })
 }
 
 // holds reports whether lazy steps wait.
