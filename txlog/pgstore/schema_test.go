@@ -77,7 +77,7 @@ func TestTablesAreRemovedOnlyWithoutALog(t *testing.T) {
 }
 
 // A pooler changes the backend after each transaction, and passes no notification on: the leaders change, and all have the same. The
-// suite does not run here: PgBouncer 1.18 ends when statements are cancelled under load (its issue 822).
+// suite does not run here: PgBouncer 1.18 ends when statements are cancelled under load.
 func TestBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
