@@ -324,3 +324,31 @@ func TestTheSource(t *testing.T) {
 		t.Error("a source that is no address was taken")
 	}
 }
+
+// What others name as an address is not of this host, also when it is a name: then it is known when the name has been looked up.
+func TestANameThatLeadsToThisHost(t *testing.T) {
+	t.Parallel()
+	ca := authority(t)
+	b := guest(t, ca, "b", mtls.Config{})
+	_, port, _ := net.SplitHostPort(b.Addr().String())
+	for what, c := range map[string]struct {
+		cfg     mtls.Config
+		address string
+		want    string
+	}{
+		"a name":                   {mtls.Config{Outward: true}, "localhost:" + port, "-b"},
+		"an address":               {mtls.Config{Outward: true}, "127.0.0.1:" + port, "-b"},
+		"of one's own":             {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "", "+b"},
+		"of one's own, named":      {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "localhost:" + port, "+b"},
+		"beside one's own":         {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "127.0.0.1:" + port, "-b"},
+		"of a node that is inward": {mtls.Config{}, "localhost:" + port, "+b"},
+	} {
+		a := guest(t, ca, "a", c.cfg)
+		a.Connect("b", c.address)
+		if got := said(t, a, "b"); got != c.want {
+			t.Errorf("%s: a was told %s, want %s", what, got, c.want)
+		}
+		a.stop()
+		eventually(t, "b has seen its end", func() bool { return len(b.Peers()) == 0 })
+	}
+}

@@ -61,7 +61,7 @@ func (s *Section) electors() (all []peers.Peer) {
 // this node joins is read once.
 func (s *Section) known() (all []peers.Peer) {
 	for _, p := range s.peers.Peers {
-		all = append(all, peers.Peer{Name: p.Name, URL: p.URL, Key: p.Key})
+		all = append(all, peers.Peer{Name: p.Name, URL: p.URL})
 	}
 	slices.SortFunc(all, func(a, b peers.Peer) int { return strings.Compare(a.Name, b.Name) })
 	return all
