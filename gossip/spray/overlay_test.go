@@ -111,6 +111,7 @@ func TestRules(t *testing.T) {
 		ArcsReturn:  silent,
 		AskTheLost:  healed,
 		Incarnation: rolled,
+		Refill:      drained,
 	}
 	for _, rule := range Rules() {
 		t.Run(rule.String(), func(t *testing.T) {
@@ -129,6 +130,26 @@ func TestRules(t *testing.T) {
 			t.Errorf("nothing falls without %v", rule)
 		})
 	}
+}
+
+// drained starts one node of twenty again every twelve seconds, for forty minutes (B23).
+func drained(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(20, 2*time.Second)
+	w.run(20 * time.Second)
+	before := w.mean()
+	o := w.nodes[19]
+	for range 200 {
+		w.stop(o, 10*time.Millisecond, 200*time.Millisecond)
+		w.run(time.Millisecond)
+		w.start(o.name, w.nodes[:3]...)
+		w.run(12 * time.Second)
+	}
+	if after := w.mean(); 3*after < before {
+		return fmt.Sprintf("of %.2f arcs of a view %.2f are left", before, after)
+	}
+	return ""
 }
 
 // settled lets time pass until no exchange is under way, and returns the number of arcs.
