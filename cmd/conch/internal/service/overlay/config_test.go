@@ -76,7 +76,7 @@ seniority = 7
 	if unit, every := s.pace(); unit != 100*time.Millisecond || every != 3 {
 		t.Errorf("%d units of %v", every, unit)
 	}
-	if e := s.endpoint(nil); !e.Roam || e.Source != "10.0.0.1" || e.Self != "n1" || len(e.Peers) != 2 {
+	if e := s.endpoint(nil); !e.Roam || !e.Outward || e.Source != "10.0.0.1" || e.Self != "n1" || len(e.Peers) != 2 {
 		t.Errorf("%+v", e)
 	}
 	if !s.Everywhere() || !s.UsesPeers() || len(c.Settled()) != 0 || c.UsesDatabase() {
@@ -236,6 +236,20 @@ func TestTheShippedExamples(t *testing.T) {
 		}
 		if s, _, err := load(t, string(text)); err != nil || !s.there {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A node whose own address is of its host may be told of others there, and no other node may.
+func TestWhoIsDialledOnThisHost(t *testing.T) {
+	t.Parallel()
+	for advertise, outward := range map[string]bool{"n1.example:7443": true, "10.0.0.1:7443": true, "127.0.0.1:7443": false, "localhost:7443": false} {
+		s, _, err := load(t, whole+"advertise = \""+advertise+"\"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.endpoint(nil).Outward; got != outward {
+			t.Errorf("of a node at %s: got Outward %v, want %v", advertise, got, outward)
 		}
 	}
 }
