@@ -3,6 +3,7 @@ package agent_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,8 @@ func TestAnOpenPartition(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(6, 0)
 		s.agree(12 * time.Second)
-		pass(20 * time.Second) // until all have met: three of them have no contact on their side of the cut
+		// Three of them have no contact on their side of the cut, and have to have met before.
+		s.within(10*time.Minute, "the nodes of each side are connected", func() bool { return s.joined(s.nodes[:3]) && s.joined(s.nodes[3:]) })
 		s.net.Part([]string{"n1", "n2", "n3"}, []string{"n4", "n5", "n6"})
 		s.within(90*time.Second, "each side has a leader", func() bool {
 			a, b := s.leader(s.nodes[:3]...), s.leader(s.nodes[3:]...)
@@ -127,6 +129,19 @@ func TestAnOpenPartition(t *testing.T) {
 		s.net.Heal()
 		s.agree(90 * time.Second)
 	})
+}
+
+// joined reports whether three nodes are connected without help of others.
+func (s *site) joined(three []*node) bool {
+	links := 0
+	for _, n := range three {
+		for _, o := range three {
+			if slices.Contains(n.end.Peers(), o.name) {
+				links++
+			}
+		}
+	}
+	return links >= 4
 }
 
 // Withdraw has the leader stand back: another one leads, long before the first one would have been missed.
