@@ -80,7 +80,9 @@
 //     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
 //     of its messages. [github.com/conchhq/conch/gossip/agent] runs one of these nodes.
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
-//     checks, entry by entry. [github.com/conchhq/conch/txlog/quorum], a module of its own:
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/member]: a member of it, which
+//     executes goals while it leads; [github.com/conchhq/conch/txlog/courier] brings goals to
+//     the leader, and answers back. [github.com/conchhq/conch/txlog/quorum], a module of its own:
 //     a majority of named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its

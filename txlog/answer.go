@@ -1,0 +1,45 @@
+package txlog
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Answer is what became of a goal. The entry that says it is committed.
+type Answer struct {
+	Index  uint64
+	Hash   Hash // of the entry; zero if it was committed before this member began to run: its store has it
+	Result []byte
+	Fault  string // why the goal has failed; empty: it has not
+}
+
+// Why a member gives no answer. Beside these there are ErrGoalID and ErrOld, and ErrMalformed and ErrSize for a goal that
+// nobody takes. None of them says that a goal has failed: that is an Answer with a Fault.
+var (
+	// ErrNotLeader means that another member leads, or nobody that is known. A NotLeaderError says who.
+	ErrNotLeader = errors.New("this member does not lead")
+	// ErrTooMany means that as many goals wait as there is room for. The goal was not taken.
+	ErrTooMany = errors.New("too many goals wait here: ask again a little later, with the same id")
+	// ErrUnknown means that nobody can say yet whether a goal was executed. Asked again with the same id, it is executed
+	// once, whatever has become of it before.
+	ErrUnknown = errors.New("nobody can say yet what became of the goal: ask again, with the same id")
+	// ErrFuture means that a goal's id was made at an index that the log has not reached: it is another log's.
+	ErrFuture = errors.New("the goal's id is from an index that this log has not reached")
+)
+
+// NotLeaderError says who leads instead. It is an ErrNotLeader.
+type NotLeaderError struct {
+	Leader string // empty: nobody is known
+	Term   uint64 // the newest one that is known
+}
+
+// Error names the leader.
+func (e NotLeaderError) Error() string {
+	if e.Leader == "" {
+		return fmt.Sprintf("%v, and in term %d it knows of nobody that does", ErrNotLeader, e.Term)
+	}
+	return fmt.Sprintf("%v: %s does, in term %d", ErrNotLeader, e.Leader, e.Term)
+}
+
+// Is reports that it is an ErrNotLeader.
+func (NotLeaderError) Is(target error) bool { return target == ErrNotLeader }

@@ -1,0 +1,60 @@
+package courier
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Config configures a [Machine]. What has no default is required.
+type Config struct {
+	Self        string        // this node's name, as members name a leader
+	Timeout     time.Duration // for which an answer is waited for before three neighbours are asked and the goal is sent again (B8; default 15s)
+	Expires     time.Duration // for which a goal is tried if it does not say it itself (default 60s)
+	MostExpires time.Duration // which a goal may say at most (default 10m)
+	Pause       time.Duration // before a second try; it doubles up to 20 times itself (default 100ms)
+	MostWaiting int           // goals that wait (default 1000)
+
+	// Known looks a goal up in the node's own copy: txlog.Copy.Admit. It changes nothing. nil: there is no copy.
+	Known func(goalID string, goal []byte, since uint64) (known txlog.Result, found bool, err error)
+
+	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
+	Break Rule
+}
+
+// Rule is one that a proof leaves out.
+type Rule string
+
+// NeverSkip is the rule that a timeout ends nothing. Without it a goal that had no answer in time has failed.
+const NeverSkip Rule = "never-skip"
+
+// Rules returns the rules that can be left out.
+func Rules() []Rule { return []Rule{NeverSkip} }
+
+func (c Config) withDefaults() Config {
+	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
+	c.Expires = cmp.Or(c.Expires, time.Minute)
+	c.MostExpires = cmp.Or(c.MostExpires, 10*time.Minute)
+	c.Pause = cmp.Or(c.Pause, 100*time.Millisecond)
+	c.MostWaiting = cmp.Or(c.MostWaiting, 1000)
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("courier: "+text, args...))
+		}
+	}
+	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
+	fault(c.Timeout < 0 || c.Pause < 0, "a duration is below 0")
+	fault(c.Expires < 0 || c.Expires > c.MostExpires, "a goal expires after %v, and may say %v at most", c.Expires, c.MostExpires)
+	fault(c.MostWaiting < 0, "a limit is below 0")
+	return errors.Join(faults...)
+}

@@ -1,0 +1,54 @@
+package courier
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Input is what the machine is told: one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that time has passed.
+	Tick struct{}
+	// Submit asks for a goal to be executed, whoever leads. An Answer with its ticket ends it, once.
+	Submit struct {
+		Ticket  uint64 // names the asker; each that waits has another one
+		GoalID  string
+		Goal    []byte
+		Since   uint64        // an index that was committed before the id was made
+		Expires time.Duration // for how long from now it is tried (default Config.Expires, and at most Config.MostExpires)
+	}
+	// Gone says that an asker waits no longer. Its goal may be executed all the same.
+	Gone struct{ Ticket uint64 }
+	// Leader says who leads as far as this node knows: itself, if its member machine does. It is a hint.
+	Leader struct {
+		Name string // empty: nobody is known
+		Term uint64 // 0: it is not known
+	}
+	// Members says who may lead: they are asked if nobody is known to. They come sorted by name.
+	Members struct{ Names []string }
+	// Answered is what a member has answered to Send: to this node, or to itself if it is one. The transport has proven
+	// from whom it is.
+	Answered struct {
+		From   string
+		GoalID string
+		Answer txlog.Answer
+		Err    error
+	}
+	// Failed says that a member was not reached, or that the connection ended before an answer came. What it has done with
+	// the goal is not known.
+	Failed struct{ To, GoalID string }
+	// Applied says what the node's own copy has taken over.
+	Applied struct{ Record txlog.Record }
+)
+
+func (Tick) input()     {}
+func (Submit) input()   {}
+func (Gone) input()     {}
+func (Leader) input()   {}
+func (Members) input()  {}
+func (Answered) input() {}
+func (Failed) input()   {}
+func (Applied) input()  {}

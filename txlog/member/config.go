@@ -1,0 +1,60 @@
+package member
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Config configures a [Machine]. What has no default is required.
+type Config struct {
+	Self string             // this member's name
+	Base *txlog.Copy        // of what is committed, as far as the disk knows; the machine owns it from now on
+	Tail []txlog.Record     // the records after it that are on the disk
+	New  func() txlog.State // makes an empty state
+
+	MostWaiting   int    // goals, reads and changes that wait each (default 1000)
+	MostInFlight  int    // goals that are executed and not committed (default 256)
+	SnapshotEvery uint64 // entries between two snapshots (default 10,000); each comes with a scrub
+	MostTail      int    // bytes of goals and diffs in flight (default 32 MB)
+
+	Round    time.Duration // of the authority: a tick of its clock (default 100ms)
+	Publish  time.Duration // between two heads of the leader (default 50ms)
+	Silence  time.Duration // after which another member says a head itself (default 1s)
+	Patience time.Duration // for an entry that some member refuses, and for a read that nobody confirms (default 5s)
+
+	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
+	Break Rule
+}
+
+func (c Config) withDefaults() Config {
+	c.MostWaiting = cmp.Or(c.MostWaiting, 1000)
+	c.MostInFlight = cmp.Or(c.MostInFlight, 256)
+	c.SnapshotEvery = cmp.Or(c.SnapshotEvery, 10_000)
+	c.MostTail = cmp.Or(c.MostTail, 32<<20)
+	c.Round = cmp.Or(c.Round, 100*time.Millisecond)
+	c.Publish = cmp.Or(c.Publish, 50*time.Millisecond)
+	c.Silence = cmp.Or(c.Silence, time.Second)
+	c.Patience = cmp.Or(c.Patience, 5*time.Second)
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("member: "+text, args...))
+		}
+	}
+	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a member's name has 1 to %d bytes", txlog.MostName)
+	fault(c.Base == nil, "the copy of what is committed is missing")
+	fault(c.New == nil, "a maker of states is required")
+	fault(c.MostWaiting < 0 || c.MostInFlight < 0 || c.MostTail < 0, "a limit is below 0")
+	fault(c.Round < 0 || c.Publish < 0 || c.Silence < 0 || c.Patience < 0, "a duration is below 0")
+	return errors.Join(faults...)
+}

@@ -1,0 +1,63 @@
+package member
+
+import "github.com/conchhq/conch/txlog"
+
+// Input is what the machine is told: one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that time has passed. It comes about once a round.
+	Tick struct {
+		At int64 // milliseconds since 1970: it is written into entries, for people, and decides nothing (S12)
+	}
+	// Heard is a fact that the authority tells. Facts come in order. Refused with this member's own name says that Look
+	// has refused what a leader sent.
+	Heard struct{ Fact txlog.Fact }
+	// Submit asks for a goal to be executed. It is answered once, by an Answer with its ticket; what is committed is
+	// answered by any member, the rest by the leader. A goal waits while nobody is known to lead.
+	Submit struct {
+		Ticket uint64 // names the asker; of those that wait each has another one, reads and changes too
+		GoalID string
+		Goal   []byte
+		Since  uint64 // an index that was committed before the id was made
+	}
+	// Read asks the state, so that the answer has everything that was acknowledged before. Any member answers.
+	Read struct {
+		Ticket uint64
+		Query  []byte
+	}
+	// Change asks for another set of members, sorted by name. The leader takes one change at a time.
+	Change struct {
+		Ticket  uint64
+		Members []txlog.Member
+	}
+	// Gone says that an asker waits no longer. What it asked for may happen all the same.
+	Gone struct{ Ticket uint64 }
+	// Done says that an effect was performed.
+	Done struct{ Key txlog.Key }
+	// Door says whether this node may act outside now: its act door.
+	Door struct{ Open bool }
+	// Suggested says whom gossip suggests as the leader. It is a hint.
+	Suggested struct{ Name string }
+	// Covered says up to where the node has heard a head of somebody, verified: nobody has to say it again.
+	Covered struct{ Index uint64 }
+	// Rebuilt brings what the disk has, after Rebuild, or after records or a snapshot came from others: a copy of what is
+	// committed and the records after it. All that Stored has told until now is in it. The machine owns the copy from now
+	// on.
+	Rebuilt struct {
+		Base *txlog.Copy
+		Tail []txlog.Record
+	}
+)
+
+func (Tick) input()      {}
+func (Heard) input()     {}
+func (Submit) input()    {}
+func (Read) input()      {}
+func (Change) input()    {}
+func (Gone) input()      {}
+func (Done) input()      {}
+func (Door) input()      {}
+func (Suggested) input() {}
+func (Covered) input()   {}
+func (Rebuilt) input()   {}
