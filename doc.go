@@ -84,6 +84,10 @@
 //     executes goals while it leads; [github.com/conchhq/conch/txlog/courier] brings goals to
 //     the leader, and answers back. [github.com/conchhq/conch/txlog/quorum], a module of its own:
 //     a majority of named members says which entry is the next;
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/follower]: how a node's copy
+//     keeps up, and gives its history to others.
+//     [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of named
+//     members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.

@@ -1,0 +1,71 @@
+package follower
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Config configures a [Machine]. What has no default is required.
+type Config struct {
+	Self    string
+	Base    *txlog.Copy // as the store has it. A machine that follows owns it
+	New     func() txlog.State
+	Member  bool       // a member applies; the machine follows only after Follow
+	First   uint64     // the first record that is in the store (default 1, or the one after the newest snapshot)
+	Head    txlog.Head // the newest one that is stored; zero: none
+	Bridges []Bridge   // that are stored, by index
+	Offers  []Offer    // of the snapshots that are stored, the older first
+	Seed    uint64     // of the choice among peers; random, for each start
+
+	Patience      time.Duration // after which another peer is asked, until it is known how long answers take (default 60ms)
+	MostPatience  time.Duration // between two tries to get one thing (default 5s)
+	Hold          time.Duration // for which a request waits for what is not here yet (default 2s)
+	Poll          time.Duration // after which a peer is asked for news although no head was heard (default 30s)
+	MostHeld      int           // requests that wait at one time (default 256), and an eighth of them of one peer
+	MostEarly     int           // records that wait for a head or for those before them (default 4,096)
+	MostBytes     int           // bytes of such records (default 128 MB)
+	SnapshotAfter uint64        // records behind which a peer is offered a snapshot instead (default 5,000)
+	SnapshotEvery uint64        // records from one snapshot to the next (default 10,000); not at a member
+	Flood         int           // requests and answers that a peer may send in 100 ms (default 16), and eight times as many at once
+
+	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
+	Break Rule
+}
+
+func (c Config) withDefaults() Config {
+	c.Patience = cmp.Or(c.Patience, 60*time.Millisecond)
+	c.MostPatience = cmp.Or(c.MostPatience, 5*time.Second)
+	c.Hold = cmp.Or(c.Hold, 2*time.Second)
+	c.Poll = cmp.Or(c.Poll, 30*time.Second)
+	c.MostHeld = cmp.Or(c.MostHeld, 256)
+	c.MostEarly = cmp.Or(c.MostEarly, 4096)
+	c.MostBytes = cmp.Or(c.MostBytes, 128<<20)
+	c.SnapshotAfter = cmp.Or(c.SnapshotAfter, 5000)
+	c.SnapshotEvery = cmp.Or(c.SnapshotEvery, 10_000)
+	c.Flood = cmp.Or(c.Flood, 16)
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	c = c.withDefaults()
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("follower: "+text, args...))
+		}
+	}
+	fault(c.Self == "", "this node's name is missing")
+	fault(c.Base == nil, "a copy is required")
+	fault(c.New == nil, "a state machine is required")
+	fault(c.Patience < 0 || c.MostPatience < c.Patience || c.Hold < 0 || c.Poll < 0, "a time is below 0, or the most patience below the first")
+	fault(c.MostHeld < 8, "%d requests wait: 8 at least", c.MostHeld)
+	fault(c.MostEarly < MostRecords, "%d records wait: those of one answer are %d", c.MostEarly, MostRecords)
+	fault(c.MostBytes < 2*txlog.MostRecord, "%d bytes of records wait: two records have %d", c.MostBytes, 2*txlog.MostRecord)
+	fault(c.Flood < 1, "a peer may send nothing")
+	return errors.Join(faults...)
+}
