@@ -1,8 +1,8 @@
 package txlog
 
 import (
-	"crypto/sha256"
 	"slices"
+	"strconv"
 )
 
 // Copy is a log's content at one index: the state, and what is needed to go on from there. Leader, members and followers
@@ -18,9 +18,8 @@ type Copy struct {
 	members []Member
 	results map[string]*Result
 	order   []*Result // by index
-	sum     Sum       // of results
-	effects []Pending
-	upto    Key
+	sum     Sum       // of results and effects
+	effects []Pending // by key
 	spoiled error
 }
 
@@ -39,7 +38,7 @@ type Pending struct {
 	Effect
 }
 
-// NewCopy returns the copy before the first entry of a log. A log with a parent begins with Restore.
+// NewCopy returns the copy before the first entry of a log. One of a log with a parent is made by Child, or by Restore.
 func NewCopy(g Genesis, makeState func() State) *Copy {
 	return &Copy{
 		genesis: g, make: makeState, state: makeState(), at: g.Start(), members: slices.Clone(g.Members), results: map[string]*Result{},
@@ -58,11 +57,22 @@ func (c *Copy) Members() []Member { return c.members }
 // Effects returns what is to be performed, in order. It must not be changed.
 func (c *Copy) Effects() []Pending { return c.effects }
 
-// Query asks the state.
-func (c *Copy) Query(query []byte) ([]byte, error) { return c.state.Query(query) }
+// Query asks the state. The error is the asker's fault, or ErrSpoiled.
+func (c *Copy) Query(query []byte) ([]byte, error) {
+	if c.spoiled != nil {
+		return nil, fault(ErrSpoiled, "%w", c.spoiled)
+	}
+	return Ask(c.state, query)
+}
 
-// Execute runs a goal, and changes nothing.
-func (c *Copy) Execute(goal []byte) Outcome { return Run(c.state, goal) }
+// Execute runs a goal, and changes nothing. A goal whose effects would find no room among those that wait has failed.
+func (c *Copy) Execute(goal []byte) Outcome {
+	o := Run(c.state, goal)
+	if len(c.effects)+len(o.Effects) > MostPending {
+		return Failed("the outbox is full: " + strconv.Itoa(len(c.effects)) + " effects wait to be performed, of " + strconv.Itoa(MostPending) + " at most")
+	}
+	return o
+}
 
 // Lookup returns what came of a goal, if its result is kept.
 func (c *Copy) Lookup(goalID string) (Result, bool) {
@@ -74,7 +84,8 @@ func (c *Copy) Lookup(goalID string) (Result, bool) {
 }
 
 // Admit says what to do with a goal: found, it was executed, and the result is what came of it; else it may be executed.
-// Since is an index that was committed before the goal's id was first used. The error is ErrGoalID or ErrOld.
+// Since is an index that was committed before the goal's id was first used. The error is ErrGoalID, ErrOld, or ErrMalformed
+// if the copy has not come to that index.
 func (c *Copy) Admit(goalID string, goal []byte, since uint64) (known Result, found bool, err error) {
 	known, found = c.Lookup(goalID)
 	switch {
@@ -82,14 +93,17 @@ func (c *Copy) Admit(goalID string, goal []byte, since uint64) (known Result, fo
 		return Result{}, false, fault(ErrGoalID, "%q", goalID)
 	case found:
 		return known, true, nil
-	case since+c.genesis.Retention <= c.at.Index:
+	case since > c.at.Index:
+		return Result{}, false, fault(ErrMalformed, "it was made at index %d, and the log is at %d", since, c.at.Index)
+	case c.at.Index-since >= c.genesis.Retention:
 		return Result{}, false, fault(ErrOld, "it was made at index %d, the log is at %d, and results are kept for %d", since, c.at.Index, c.genesis.Retention)
 	}
 	return Result{}, false, nil
 }
 
 // Next makes the record that comes next of an entry's kind and content, and applies it. The other fields are the copy's
-// to fill: log, index, prev and state. After an error nothing has changed, unless it is ErrSpoiled.
+// to fill: log, index, prev and state. The error is one of Apply's, or ErrSize. After an error nothing has changed, unless it
+// is ErrSpoiled.
 func (c *Copy) Next(e Entry) (Record, error) {
 	e.Log, e.Index, e.Prev, e.State = c.at.Log, c.at.Index+1, c.at.Hash, Hash{}
 	e.clean()
@@ -100,6 +114,9 @@ func (c *Copy) Next(e Entry) (Record, error) {
 		return Record{}, err
 	}
 	if err := c.change(&e); err != nil {
+		return Record{}, err
+	}
+	if err := c.scrubbed(&e); err != nil {
 		return Record{}, err
 	}
 	e.State = c.Hash()
@@ -114,6 +131,9 @@ func (c *Copy) Next(e Entry) (Record, error) {
 // Apply takes an entry over. The error is ErrChain, ErrDiff or ErrMalformed, after which nothing has changed, or ErrSpoiled,
 // with ErrState if the entry says another state than the one that came of it.
 func (c *Copy) Apply(record Record) error {
+	if record.raw == nil {
+		return fault(ErrMalformed, "an entry that is not sealed")
+	}
 	if err := c.follows(&record.Entry); err != nil {
 		return err
 	}
@@ -123,10 +143,8 @@ func (c *Copy) Apply(record Record) error {
 	if now := c.Hash(); now != record.State {
 		return c.spoil(fault(ErrState, "entry %d says %s, and it is %s", record.Index, record.State.Short(), now.Short()))
 	}
-	if record.Kind == Scrubbed {
-		if err := c.scrub(); err != nil {
-			return err
-		}
+	if err := c.scrubbed(&record.Entry); err != nil {
+		return err
 	}
 	c.move(record)
 	return nil
@@ -139,7 +157,7 @@ func (c *Copy) follows(e *Entry) error {
 		return fault(ErrSpoiled, "%w", c.spoiled)
 	case e.Log != c.at.Log:
 		return fault(ErrChain, "it is of log %s, and this is %s", e.Log.Short(), c.at.Log.Short())
-	case e.Index != c.at.Index+1:
+	case e.Index != c.at.Index+1: // after the last one comes 0, which Check refuses
 		return fault(ErrChain, "it is entry %d, and %d comes next", e.Index, c.at.Index+1)
 	case e.Prev != c.at.Hash:
 		return fault(ErrChain, "entry %d follows %s, and before it is %s", e.Index, e.Prev.Short(), c.at.Hash.Short())
@@ -156,25 +174,27 @@ func (c *Copy) change(e *Entry) error {
 		if c.results[e.GoalID] != nil {
 			return fault(ErrChain, "goal %q is executed a second time", e.GoalID)
 		}
+		if len(c.effects)+len(e.Effects) > MostPending {
+			return fault(ErrChain, "entry %d has effects, and %d wait to be performed", e.Index, len(c.effects))
+		}
 		if err := c.state.Apply(e.Diff); err != nil {
 			return err
 		}
 		c.remember(&Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: e.Result, Fault: e.Fault})
 		for i, f := range e.Effects {
-			c.effects = append(c.effects, Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
+			c.wait(Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
 		}
 	case Changed:
 		c.members = slices.Clone(e.Members)
 	case Performed:
-		if !c.upto.Before(e.Upto) {
-			return fault(ErrChain, "entry %d says that effects were performed which were said to be before", e.Index)
+		last := slices.IndexFunc(c.effects, func(p Pending) bool { return p.Key == e.Upto })
+		if last < 0 {
+			return fault(ErrChain, "entry %d says that effect %d of entry %d was performed, and it does not wait", e.Index, e.Upto.N, e.Upto.Index)
 		}
-		c.upto = e.Upto
-		done := slices.IndexFunc(c.effects, func(p Pending) bool { return e.Upto.Before(p.Key) })
-		if done < 0 {
-			done = len(c.effects)
+		for _, p := range c.effects[:last+1] {
+			c.sum.Remove(p.encode())
 		}
-		c.effects = slices.Clone(c.effects[done:])
+		c.effects = slices.Clone(c.effects[last+1:])
 	case Opening, Scrubbed:
 	}
 	c.forget(e.Index)
@@ -189,7 +209,15 @@ func (c *Copy) spoil(why error) error {
 	return fault(ErrSpoiled, "%w", why)
 }
 
-// scrub computes the state's hash anew, from the whole of it: a value that memory has lost shows here, if no diff touched it.
+// scrubbed scrubs the copy if the entry says that whoever takes it over has to.
+func (c *Copy) scrubbed(e *Entry) error {
+	if e.Kind != Scrubbed {
+		return nil
+	}
+	return c.scrub()
+}
+
+// scrub computes the copy's hash anew, from the whole of it: a value that memory has lost shows here, if no diff touched it.
 func (c *Copy) scrub() error {
 	fresh := c.make()
 	if err := fresh.Restore(c.state.Snapshot()); err != nil {
@@ -198,10 +226,20 @@ func (c *Copy) scrub() error {
 	if fresh.Hash() != c.state.Hash() {
 		return c.spoil(fault(ErrState, "its content has the hash %s, and the diffs made %s", fresh.Hash().Short(), c.state.Hash().Short()))
 	}
+	var sum Sum
+	for _, of := range c.order {
+		sum.Add(of.encode())
+	}
+	for i := range c.effects {
+		sum.Add(c.effects[i].encode())
+	}
+	if sum != c.sum || len(c.results) != len(c.order) {
+		return c.spoil(fault(ErrState, "its results and effects are not those of the entries"))
+	}
 	return nil
 }
 
-// Scrub computes the state's hash anew, and returns it if it is the one that the diffs made. Else the copy is spoiled.
+// Scrub computes the hash of state, results and effects anew. If it is not the one that the entries made, the copy is spoiled.
 func (c *Copy) Scrub() error {
 	if c.spoiled != nil {
 		return fault(ErrSpoiled, "%w", c.spoiled)
@@ -216,6 +254,12 @@ func (c *Copy) remember(of *Result) {
 	c.sum.Add(of.encode())
 }
 
+// wait keeps an effect until it is performed.
+func (c *Copy) wait(p Pending) {
+	c.effects = append(c.effects, p)
+	c.sum.Add(p.encode())
+}
+
 // forget drops the results that are no longer kept at an index.
 func (c *Copy) forget(index uint64) {
 	for len(c.order) > 0 && c.order[0].Index+c.genesis.Retention <= index {
@@ -226,9 +270,16 @@ func (c *Copy) forget(index uint64) {
 	}
 }
 
+// encode says of what kind it is: results and effects are in one sum.
 func (of *Result) encode() []byte {
-	var e encoder
+	e := encoder{b: []byte{'r'}}
 	e.result(of)
+	return e.b
+}
+
+func (p *Pending) encode() []byte {
+	e := encoder{b: []byte{'e'}}
+	e.pending(p)
 	return e.b
 }
 
@@ -238,10 +289,5 @@ func (c *Copy) Hash() Hash {
 	e.hash(c.state.Hash())
 	e.hash(c.sum.Hash())
 	e.members(c.members)
-	e.key(c.upto)
-	for _, p := range c.effects {
-		e.key(p.Key)
-		e.effects([]Effect{p.Effect})
-	}
-	return Hash(sha256.Sum256(e.b))
+	return hashOf("copy", e.b)
 }

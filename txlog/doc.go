@@ -24,6 +24,7 @@
 //	a diff does not fit            ErrDiff: nothing has changed; memory is wrong, here or at the leader
 //	the state comes out otherwise  ErrSpoiled with ErrState: the copy is thrown away and made anew from the store
 //	a goal fails                   an entry with a fault and no diff: nothing of it stays (V3, V4)
+//	the outbox is full             the goal fails: MostPending effects wait to be performed
 //	a goal comes twice             Copy.Admit returns what came of it the first time
 //	the same id, another goal      ErrGoalID
 //	an id from long ago            ErrOld: its result may be forgotten

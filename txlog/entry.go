@@ -31,9 +31,9 @@ func (k Kind) String() string {
 // exist (V1), and nobody executes the goal a second time (B14).
 type Entry struct {
 	Log    ID
-	Index  uint64 // from 1, without gaps
+	Index  uint64 // without gaps, from 1, or from the one after the parent's
 	Term   uint64 // in which it was executed; it is never proposed in another one
-	Prev   Hash   // of the entry before; of the genesis at index 1
+	Prev   Hash   // of the entry before; of the genesis, if there is none
 	Kind   Kind
 	Leader string // the member that has made it
 	At     int64  // milliseconds since 1970 by the leader's clock, for people: it decides nothing (S12)

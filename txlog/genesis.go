@@ -24,7 +24,8 @@ type Genesis struct {
 	Retention uint64 // for how many entries results are kept
 	Scrub     uint64 // entries from one scrub to the next
 	Nonce     Hash   // by chance, so that no two logs are alike
-	// Parent is where an older log ended, if this one goes on with its state: the majority of its members was lost.
+	// Parent is where an older log ended, if this one goes on with its state and its indices: the majority of its members
+	// was lost. See Copy.Child.
 	Parent Position
 	State  Hash // of the copy at the begin, if there is a parent; else zero
 }
@@ -32,9 +33,9 @@ type Genesis struct {
 // Position is a place in a log.
 type Position struct {
 	Log   ID
-	Index uint64 // 0: before the first entry
-	Term  uint64 // in which the entry was made
-	Hash  Hash   // of the entry; of the genesis at index 0
+	Index uint64 // before the first entry: 0, or the parent's
+	Term  uint64 // in which the entry was made; 0 before the first one
+	Hash  Hash   // of the entry; of the genesis before the first one
 }
 
 // With returns the genesis with its zero fields set to what is usual.
@@ -54,10 +55,11 @@ func (g Genesis) With() Genesis {
 // ID returns the log's name.
 func (g Genesis) ID() ID { return hashOf("genesis", g.Encode()) }
 
-// Start returns the position before the first entry.
+// Start returns the position before the first entry. A log with a parent goes on with its indices, so that no key of an
+// effect, no result and no reader's place comes twice; its terms begin anew.
 func (g Genesis) Start() Position {
 	id := g.ID()
-	return Position{Log: id, Hash: id}
+	return Position{Log: id, Index: g.Parent.Index, Hash: id}
 }
 
 // Encode returns the bytes of the genesis.
@@ -104,6 +106,8 @@ func (g Genesis) Check() error {
 		return fault(ErrSize, "results are kept for 1 to %d entries, not %d", MostRetention, g.Retention)
 	case g.Scrub == 0:
 		return fault(ErrSize, "a scrub comes after one entry at least")
+	case g.Parent.Log.IsZero() != g.State.IsZero() || g.Parent.Log.IsZero() && g.Parent != (Position{}):
+		return fault(ErrMalformed, "a log with a parent has its place and the hash of its state, and another one has neither")
 	}
 	return CheckMembers(g.Members)
 }

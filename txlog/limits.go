@@ -9,11 +9,13 @@ const (
 	MostDiff      = 1 << 20   // of what a goal changes
 	MostEffects   = 16        // number of effects of one goal
 	MostEffect    = 16 << 10  // of one effect's body
+	MostPending   = 1 << 10   // number of effects that wait to be performed
 	MostName      = 128       // of a name: of a namespace, a machine, a member, a kind of effect
 	MostMembers   = 9         // number of members
 	MostRecord    = 3 << 19   // of an entry as it is stored and sent
-	MostSnapshot  = 256 << 20 // of a snapshot
-	MostRetention = 1 << 20   // entries for which results are kept
+	MostState     = 64 << 20  // of a state's snapshot: a goal that would make it larger fails
+	MostRetention = 1 << 15   // entries for which results are kept
+	MostSnapshot  = 256 << 20 // of a snapshot: of the largest state with the largest results and effects
 )
 
 // What a genesis says if its maker does not.

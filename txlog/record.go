@@ -103,17 +103,25 @@ func decode(raw []byte) (Entry, error) {
 	return e, d.end()
 }
 
+func (e *encoder) effect(f Effect) {
+	e.text(f.Kind)
+	e.bytes(f.Body)
+}
+
+func (d *decoder) effect() Effect {
+	return Effect{Kind: d.text(MostName, "an effect's kind"), Body: d.bytes(MostEffect, "an effect")}
+}
+
 func (e *encoder) effects(all []Effect) {
 	e.number(uint64(len(all)))
 	for _, f := range all {
-		e.text(f.Kind)
-		e.bytes(f.Body)
+		e.effect(f)
 	}
 }
 
 func (d *decoder) effects() (all []Effect) {
 	for range d.count(MostEffects, "effects") {
-		all = append(all, Effect{Kind: d.text(MostName, "an effect's kind"), Body: d.bytes(MostEffect, "an effect")})
+		all = append(all, d.effect())
 	}
 	return all
 }

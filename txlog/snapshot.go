@@ -1,22 +1,20 @@
 package txlog
 
 import (
-	"cmp"
+	"maps"
 	"slices"
 )
 
-// Snapshot returns the copy as bytes, from which a node begins that has not read the entries before. Its last record is in it, which
-// says the hash of all that it restores to.
+// Snapshot returns the copy as bytes, from which a node begins that has not read the entries before. Its last record is in
+// it, which says the hash of all that it restores to.
 func (c *Copy) Snapshot() []byte {
 	e := encoder{b: []byte{version}}
 	e.bytes(c.genesis.Encode())
 	e.bytes(c.last.raw)
 	e.members(c.members)
-	e.key(c.upto)
 	e.number(uint64(len(c.effects)))
-	for _, p := range c.effects {
-		e.key(p.Key)
-		e.effects([]Effect{p.Effect})
+	for i := range c.effects {
+		e.pending(&c.effects[i])
 	}
 	e.number(uint64(len(c.order)))
 	for _, of := range c.order {
@@ -26,8 +24,28 @@ func (c *Copy) Snapshot() []byte {
 	return e.b
 }
 
-// Restore returns the copy that a snapshot is of. It has the hash that its last record says; at index 0 the one that the
-// genesis says, if the log has a parent. Whether that record is in the log, a head says: the caller has to know.
+// Child returns the copy with which a log begins that goes on where this one has come to, because the majority of its
+// members was lost. The genesis says who decides now; its parent and its state are set here. Indices go on, terms begin
+// anew. The error is that of Genesis.Check, or ErrSpoiled.
+func (c *Copy) Child(g Genesis) (*Copy, error) {
+	if err := c.Scrub(); err != nil {
+		return nil, err
+	}
+	child := NewCopy(g, c.make)
+	child.state, child.results, child.order, child.sum, child.effects = c.make(), maps.Clone(c.results), slices.Clone(c.order), c.sum, slices.Clone(c.effects)
+	if err := child.state.Restore(c.state.Snapshot()); err != nil {
+		return nil, err
+	}
+	g.Parent, g.State = c.at, child.Hash()
+	if err := g.Check(); err != nil {
+		return nil, err
+	}
+	child.genesis, child.at = g, g.Start()
+	return child, nil
+}
+
+// Restore returns the copy that a snapshot is of. It has the hash that its last record says; before the first entry the one
+// that the genesis says, if the log has a parent. Whether that record is in the log, a head says: the caller has to know.
 // The error is ErrMalformed, ErrSize, ErrVersion or ErrState.
 func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 	if len(snapshot) > MostSnapshot {
@@ -49,24 +67,26 @@ func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 		if err != nil {
 			return nil, err
 		}
-		if record.Log != c.at.Log {
-			return nil, fault(ErrMalformed, "its entry is of log %s, and its genesis of %s", record.Log.Short(), c.at.Log.Short())
+		if record.Log != c.at.Log || record.Index <= c.at.Index {
+			return nil, fault(ErrMalformed, "its entry is %d of log %s, and its genesis is of %s", record.Index, record.Log.Short(), c.at.Log.Short())
 		}
 		c.move(record)
 	}
 	if err := c.restore(&d); err != nil {
 		return nil, err
 	}
-	return c, c.matches()
+	if err := c.matches(); err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 // restore reads what comes after genesis and record.
 func (c *Copy) restore(d *decoder) error {
-	c.members, c.upto = d.members(), d.key()
-	for range d.count(len(d.b), "effects") {
-		key := d.key()
-		for _, f := range d.effects() {
-			c.effects = append(c.effects, Pending{Key: key, Effect: f})
+	c.members = d.members()
+	for range d.count(MostPending, "effects") {
+		if p := d.pending(); d.err == nil {
+			c.wait(p)
 		}
 	}
 	for range d.count(MostRetention, "results") {
@@ -74,13 +94,22 @@ func (c *Copy) restore(d *decoder) error {
 			c.remember(&of)
 		}
 	}
-	state := d.bytes(MostSnapshot, "a state")
+	state := d.bytes(MostState, "a state")
 	if err := d.end(); err != nil {
 		return err
 	}
-	ordered := slices.IsSortedFunc(c.order, func(a, b *Result) int { return cmp.Compare(a.Index, b.Index) })
-	if !ordered || len(c.results) != len(c.order) {
-		return fault(ErrMalformed, "its results are not in order")
+	for i := 1; i < len(c.order); i++ {
+		if c.order[i-1].Index >= c.order[i].Index {
+			return fault(ErrMalformed, "its results are not in order")
+		}
+	}
+	for i := 1; i < len(c.effects); i++ {
+		if !c.effects[i-1].Key.Before(c.effects[i].Key) {
+			return fault(ErrMalformed, "its effects are not in order")
+		}
+	}
+	if len(c.results) != len(c.order) {
+		return fault(ErrMalformed, "one goal has two results")
 	}
 	return c.state.Restore(state)
 }
@@ -88,7 +117,7 @@ func (c *Copy) restore(d *decoder) error {
 // matches checks that what was restored is what its last record says.
 func (c *Copy) matches() error {
 	want := c.last.State
-	if c.at.Index == 0 {
+	if c.last.raw == nil {
 		if want = c.genesis.State; want.IsZero() {
 			want = NewCopy(c.genesis, c.make).Hash()
 		}
@@ -99,8 +128,15 @@ func (c *Copy) matches() error {
 	return nil
 }
 
-// Last returns the record at the copy's position. It is false at index 0.
-func (c *Copy) Last() (Record, bool) { return c.last, c.at.Index > 0 && c.last.raw != nil }
+// Last returns the record at the copy's position. It is false before the log's first entry.
+func (c *Copy) Last() (Record, bool) { return c.last, c.last.raw != nil }
+
+func (e *encoder) pending(p *Pending) {
+	e.key(p.Key)
+	e.effect(p.Effect)
+}
+
+func (d *decoder) pending() Pending { return Pending{Key: d.key(), Effect: d.effect()} }
 
 func (e *encoder) result(of *Result) {
 	e.text(of.GoalID)

@@ -1,6 +1,9 @@
 package txlog
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // State is a state machine: what the goals of a log change. Package kv has one, and teaches how to write another.
 //
@@ -18,7 +21,7 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 	Query(query []byte) ([]byte, error)
 	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry.
 	Hash() Hash
-	// Snapshot returns the whole state as bytes.
+	// Snapshot returns the whole state as bytes, MostState at most. A goal that would make it larger has to fail.
 	Snapshot() []byte
 	// Restore replaces the state by a snapshot, and computes its hash from what is in it. After an error, ErrMalformed, the
 	// state must not be used.
@@ -79,11 +82,27 @@ func (o Outcome) Check() error {
 	return nil
 }
 
-// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit has failed.
-func Run(s State, goal []byte) Outcome {
-	o := s.Execute(goal)
+// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit has failed, and so has what breaks
+// the state machine, which would otherwise end one leader after another (V3).
+func Run(s State, goal []byte) (o Outcome) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			o = Failed(fmt.Sprint("the state machine is broken: ", broken))
+		}
+	}()
+	o = s.Execute(goal)
 	if err := o.Check(); err != nil {
 		return Failed(err.Error())
 	}
 	return o
+}
+
+// Ask asks a state. What breaks the state machine is the question's fault.
+func Ask(s State, query []byte) (answer []byte, err error) {
+	defer func() {
+		if broken := recover(); broken != nil {
+			err = fault(ErrMalformed, "the state machine is broken by this query: %v", broken)
+		}
+	}()
+	return s.Query(query)
 }

@@ -1,0 +1,91 @@
+package txlog
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// toy is a state machine for tests: names with texts. The goal "name=text" sets one, and has the text before as its result;
+// "mail text" has an effect, "fail why" fails, "huge" changes too much and "break" panics.
+type toy struct {
+	texts map[string]string
+	sum   Sum
+}
+
+func newToy() State { return &toy{texts: map[string]string{}} }
+
+func item(name, text string) []byte { return []byte(name + "\x00" + text) }
+
+func (s *toy) Execute(goal []byte) Outcome {
+	word, rest, _ := strings.Cut(string(goal), " ")
+	name, text, sets := strings.Cut(string(goal), "=")
+	switch {
+	case word == "fail":
+		return Failed(rest)
+	case word == "break":
+		panic("on purpose")
+	case word == "huge":
+		return Outcome{Diff: make([]byte, MostDiff+1), Effects: []Effect{{Kind: "mail"}}}
+	case word == "mail":
+		return Outcome{Effects: []Effect{{Kind: "mail", Body: []byte(rest)}}}
+	case !sets:
+		return Failed("it is no goal")
+	}
+	before := s.texts[name]
+	return Outcome{Result: []byte(before), Diff: []byte(strings.Join([]string{name, before, text}, "\x00"))}
+}
+
+func (s *toy) Apply(diff []byte) error {
+	if len(diff) == 0 {
+		return nil
+	}
+	part := strings.Split(string(diff), "\x00")
+	if len(part) != 3 {
+		return fault(ErrMalformed, "no diff")
+	}
+	before, is := s.texts[part[0]]
+	if before != part[1] {
+		return fault(ErrDiff, "%s is %q", part[0], before)
+	}
+	if is {
+		s.sum.Remove(item(part[0], before))
+	}
+	s.texts[part[0]] = part[2]
+	s.sum.Add(item(part[0], part[2]))
+	return nil
+}
+
+func (s *toy) Query(query []byte) ([]byte, error) {
+	if string(query) == "break" {
+		panic("on purpose")
+	}
+	return []byte(s.texts[string(query)]), nil
+}
+
+func (s *toy) Hash() Hash { return s.sum.Hash() }
+
+func (s *toy) Snapshot() []byte {
+	var out [][]byte
+	for _, name := range slices.Sorted(maps.Keys(s.texts)) {
+		out = append(out, item(name, s.texts[name]))
+	}
+	return bytes.Join(out, []byte{1})
+}
+
+func (s *toy) Restore(snapshot []byte) error {
+	s.texts, s.sum = map[string]string{}, Sum{}
+	for part := range bytes.SplitSeq(snapshot, []byte{1}) {
+		if len(snapshot) == 0 {
+			break
+		}
+		name, text, is := strings.Cut(string(part), "\x00")
+		if !is {
+			return fault(ErrMalformed, "no text")
+		}
+		s.texts[name] = text
+		s.sum.Add(item(name, text))
+	}
+	return nil
+}
