@@ -36,7 +36,10 @@ type (
 		Snapshot []byte
 	}
 	// Rebuild has the copies made anew from what the disk has. Rebuilt answers.
-	Rebuild struct{ Why error }
+	Rebuild struct {
+		Why   error
+		Again bool // that was done, and what the disk has does not fit: it must come from another node
+	}
 	// Quarantine says that this leader's memory is wrong, or seems so to the others: the authority must give the term up, and
 	// this member campaigns no more before Rebuilt. It executes nothing more in this term.
 	Quarantine struct {

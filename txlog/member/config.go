@@ -16,10 +16,10 @@ type Config struct {
 	Tail []txlog.Record     // the records after it that are on the disk
 	New  func() txlog.State // makes an empty state
 
-	MostWaiting   int    // goals, reads and changes that wait each (default 1000)
-	MostInFlight  int    // goals that are executed and not committed (default 256)
+	MostWaiting   int    // goals that are not answered, those in flight too, and as many reads (default 1000)
+	MostInFlight  int    // entries that are executed and not committed (default 256)
 	SnapshotEvery uint64 // entries between two snapshots (default 10,000); each comes with a scrub
-	MostTail      int    // bytes of goals and diffs in flight (default 32 MB)
+	MostTail      int    // bytes of such entries (default 32 MB)
 
 	Round    time.Duration // of the authority: a tick of its clock (default 100ms)
 	Publish  time.Duration // between two heads of the leader (default 50ms)

@@ -1,0 +1,22 @@
+package member
+
+import "errors"
+
+// Why something that was asked for is not done. Beside these there are the errors of package txlog.
+var (
+	// ErrChanging means that another change of members is under way. It can be asked for again when that one is committed.
+	ErrChanging = errors.New("another change of members is under way: ask again when it is committed")
+	// ErrUnconfirmed means that no majority of members has said in time up to where a read must have come. What this
+	// member has can be read without it, and is of some time ago.
+	ErrUnconfirmed = errors.New("no majority of the members confirms the read: ask again, or take what this node has (as_of)")
+)
+
+// Why a leader or a copy is in doubt.
+var (
+	// ErrRefused means that so many members do not store what this leader sends that it cannot commit.
+	ErrRefused = errors.New("the others do not store what this leader sends: by their memory the state comes out otherwise")
+	// ErrReplaced means that what this leader has executed is not what was stored or committed in its place.
+	ErrReplaced = errors.New("what was stored is not what this leader has executed")
+	// ErrGap means that the authority tells of records that do not follow those before.
+	ErrGap = errors.New("the authority tells of records that do not follow what it told before")
+)

@@ -1,0 +1,225 @@
+package member
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// suggest takes the word of gossip. It is a hint: the authority makes the term, or does not.
+func (m *Machine) suggest(name string) {
+	m.suggested = name
+	m.campaigning = 0
+	if name == m.cfg.Self {
+		m.campaign()
+	}
+}
+
+// campaign asks for a term, and once more after a growing pause, since the authority may say nothing.
+func (m *Machine) campaign() {
+	if m.leading || m.doubt.rebuilding || !m.isMember() {
+		return
+	}
+	m.campaigning = min(max(2*m.campaigning, 10*m.cfg.Round), 160*m.cfg.Round)
+	m.campaignAt = m.now + m.campaigning
+	m.do(Campaign{})
+}
+
+// leads begins a term. Nothing is executed before its opening is applied.
+func (m *Machine) leads(term uint64) {
+	m.stopLeading()
+	m.term, m.leader, m.leading = max(m.term, term), m.cfg.Self, true
+	clear(m.doubt.refusers)
+	m.reconfirm()
+}
+
+// deposed ends a term, this member's or another one's.
+func (m *Machine) deposed(f txlog.Deposed) {
+	m.stopLeading()
+	m.term, m.leader, m.campaigning = max(m.term, f.Term), f.Leader, 0
+	m.reconfirm()
+	if m.leader == m.cfg.Self {
+		m.leader = ""
+	}
+	m.refuseChange(m.elsewhere())
+	if m.leader == "" {
+		return // a goal waits until somebody is known to lead, which may be this member (B11)
+	}
+	for _, g := range m.goals.all() {
+		m.refuse(g.ticket, m.elsewhere())
+	}
+}
+
+// stopLeading drops what was executed and is not stored: it is never proposed in another term (drop-speculation). The
+// goals wait again: what became of them, the next leader knows.
+func (m *Machine) stopLeading() {
+	if m.broken(DropSpeculation) && m.leading && len(m.ahead.line) > len(m.tail) {
+		m.speculated = slices.Clone(m.ahead.line[len(m.tail):])
+	}
+	if m.peek.copied != nil {
+		m.ahead, m.peek = m.peek, branch{}
+	}
+	m.leading, m.opening, m.opened = false, false, false
+	m.goals.land()
+	m.outbox.reset()
+	m.doubt.refusedAt = 0
+}
+
+// open makes the first entry of a term, after everything that is stored.
+func (m *Machine) open() {
+	if !m.leading || m.opening || m.doubt.rebuilding {
+		return
+	}
+	want := m.tail
+	if m.broken(Opening) {
+		want = nil
+	}
+	if err := m.ahead.align(m.base, m.cfg.New, want); err != nil {
+		m.quarantine(err)
+		return
+	}
+	m.opening, m.opened = true, m.broken(Opening)
+	m.scrubbing = m.scrubbed
+	for _, r := range want {
+		if r.Kind == txlog.Scrubbed {
+			m.scrubbing = r.Index
+		}
+	}
+	if err := m.propose(txlog.Entry{Kind: txlog.Opening}); err != nil {
+		m.quarantine(err)
+	}
+	for _, r := range m.speculated {
+		_ = m.propose(r.Entry) // it may not fit any more
+	}
+	m.speculated = nil
+}
+
+// submit takes a goal.
+func (m *Machine) submit(in Submit) {
+	err := txlog.CheckGoal(in.GoalID, in.Goal)
+	if err == nil && !m.doubt.spoiled {
+		known, found, why := m.base.Admit(in.GoalID, in.Goal, in.Since)
+		if err = why; found {
+			m.answer(in.Ticket, m.said(known))
+			return
+		}
+	}
+	switch {
+	case err != nil:
+		m.refuse(in.Ticket, err)
+	case m.leader != "" && m.leader != m.cfg.Self:
+		m.refuse(in.Ticket, m.elsewhere())
+	case m.goals.count >= m.cfg.MostWaiting:
+		m.refuse(in.Ticket, txlog.ErrTooMany)
+	default:
+		m.goals.add(&goal{ticket: in.Ticket, id: in.GoalID, body: in.Goal, since: in.Since})
+	}
+}
+
+// said is the answer that a result is. The hash of its entry is in the store, if it is not the newest one.
+func (m *Machine) said(of txlog.Result) txlog.Answer {
+	a := txlog.Answer{Index: of.Index, Result: of.Result, Fault: of.Fault}
+	if at := m.base.Position(); at.Index == of.Index {
+		a.Hash = at.Hash
+	}
+	return a
+}
+
+// pump executes what waits, while there is room for what is not committed.
+func (m *Machine) pump() {
+	for m.opened && len(m.goals.waiting) > 0 && len(m.ahead.line) < m.cfg.MostInFlight && m.ahead.size < m.cfg.MostTail {
+		m.execute(m.goals.next())
+	}
+}
+
+// execute executes a goal, unless its id is that of one that was executed, or is in flight.
+func (m *Machine) execute(g *goal) {
+	known, found, err := m.base.Admit(g.id, g.body, g.since)
+	switch {
+	case found:
+		m.goals.count--
+		m.answer(g.ticket, m.said(known))
+		return
+	case err == nil && g.since > m.ahead.copied.Position().Index:
+		err = txlog.ErrFuture
+	case err == nil && !m.broken(DedupeInFlight):
+		// Of one in flight nobody knows yet whether it stays, whatever its body is: its entry answers (dedupe-in-flight).
+		_, found, err = m.ahead.copied.Admit(g.id, g.body, g.since)
+		if found || errors.Is(err, txlog.ErrGoalID) {
+			m.goals.fly(g)
+			return
+		}
+	}
+	if err != nil {
+		m.goals.count--
+		m.refuse(g.ticket, err)
+		return
+	}
+	err = m.run(g)
+	switch {
+	case err == nil:
+		m.goals.fly(g)
+	case !m.opening:
+		m.goals.again(g)
+	default:
+		m.goals.count--
+		m.refuse(g.ticket, err)
+	}
+}
+
+// run makes the entry of a goal. One that fails is an entry too, with nothing but its fault (V3, V4).
+func (m *Machine) run(g *goal) error {
+	outcome := m.ahead.copied.Execute(g.body)
+	for {
+		err := m.propose(txlog.Entry{
+			Kind: txlog.Executed, GoalID: g.id, Goal: g.body, Result: outcome.Result, Fault: outcome.Fault, Diff: outcome.Diff, Effects: outcome.Effects,
+		})
+		if err == nil || errors.Is(err, txlog.ErrChain) || outcome.Fault != "" {
+			return err
+		}
+		outcome = txlog.Failed(err.Error())
+	}
+}
+
+// propose makes an entry of the term the next one. After an error nothing has changed.
+func (m *Machine) propose(e txlog.Entry) error {
+	if e.Kind != txlog.Opening {
+		m.scrub()
+	}
+	if !m.opening {
+		return m.elsewhere() // the scrub has failed
+	}
+	e.Term, e.Leader, e.At = m.term, m.cfg.Self, m.at
+	r, err := m.ahead.copied.Next(e)
+	if errors.Is(err, txlog.ErrSpoiled) {
+		line := m.ahead.line
+		m.ahead = branch{}
+		if again := m.ahead.align(m.base, m.cfg.New, line); again != nil {
+			m.quarantine(again)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	m.ahead.extend(r)
+	m.do(Append{Record: r})
+	return nil
+}
+
+// scrub puts an entry of its own before the next one, if it is time for it: everybody computes the state's hash anew.
+func (m *Machine) scrub() {
+	every := m.base.Genesis().Scrub
+	next := m.ahead.copied.Position().Index + 1
+	if next/every <= m.scrubbing/every || m.scrubbing+1 == next {
+		return
+	}
+	if err := m.ahead.copied.Scrub(); err != nil {
+		m.quarantine(err)
+		return
+	}
+	m.scrubbing = next
+	if err := m.propose(txlog.Entry{Kind: txlog.Scrubbed}); err != nil {
+		m.quarantine(err)
+	}
+}

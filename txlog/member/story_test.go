@@ -1,0 +1,378 @@
+package member
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/txlog"
+)
+
+var update = flag.Bool("update", false, "rewrite the actions in the stories")
+
+// In a story in testdata a line is an input, and the indented lines after it are the actions that it causes. The member
+// is b, of a, b and c. A disk stands for the authority's: what a leader sends is looked at, then stored there.
+func TestStories(t *testing.T) {
+	t.Parallel()
+	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
+		s := newStory(t)
+		return func(line string) []string { return s.tell(strings.Fields(line)) }
+	})
+}
+
+func genesis() txlog.Genesis {
+	g := txlog.Genesis{Namespace: "site", Machine: "notes/1", Scrub: 1000}.With()
+	for i, name := range []string{"a", "b", "c"} {
+		g.Members = append(g.Members, txlog.Member{Name: name, Store: uint64(i + 1), Key: txlog.Hash{byte(i + 1)}})
+	}
+	return g
+}
+
+// story is a machine with what its disk has.
+type story struct {
+	t         testing.TB
+	now       time.Duration
+	cfg       Config
+	genesis   txlog.Genesis
+	m         *Machine
+	disk      []txlog.Record // from index 1
+	onTheWay  []txlog.Record // what this member has appended
+	committed uint64
+	ticket    uint64
+	states    []*notes // that the machine has made
+	tickets   map[uint64]string
+}
+
+func newStory(t testing.TB) *story {
+	return &story{t: t, now: 5 * time.Hour, genesis: genesis(), tickets: map[uint64]string{}}
+}
+
+func (s *story) machine() *Machine {
+	if s.m == nil {
+		s.cfg.Self = "b"
+		s.cfg.New = func() txlog.State {
+			n := newNotes().(*notes)
+			s.states = append(s.states, n)
+			return n
+		}
+		s.cfg.Base = s.copyAt(0)
+		if err := s.cfg.Validate(); err != nil {
+			s.t.Fatal(err)
+		}
+		s.m = New(s.cfg)
+	}
+	return s.m
+}
+
+// copyAt returns a copy of what the disk has up to an index, as an honest memory has it.
+func (s *story) copyAt(index uint64) *txlog.Copy {
+	c := txlog.NewCopy(s.genesis, newNotes)
+	for _, r := range s.disk[:index] {
+		if err := c.Apply(r); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	return c
+}
+
+func (s *story) step(in Input) (done []string) {
+	for _, a := range s.machine().Step(s.now, in) {
+		if a, is := a.(Append); is {
+			s.onTheWay = append(s.onTheWay, a.Record)
+		}
+		done = append(done, s.say(a))
+	}
+	return done
+}
+
+func (s *story) number(word string) uint64 {
+	n, err := strconv.ParseUint(word, 10, 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return n
+}
+
+func (s *story) hear(f txlog.Fact) []string { return s.step(Heard{Fact: f}) }
+
+func (s *story) tell(words []string) (done []string) {
+	arg := func(i int) string {
+		if i < len(words) {
+			return words[i]
+		}
+		return ""
+	}
+	switch words[0] {
+	case "with":
+		return s.with(words[1:])
+	case "wait": // milliseconds, in ticks of 50
+		for end := s.now + time.Duration(s.number(words[1]))*time.Millisecond; s.now < end; {
+			s.now += 50 * time.Millisecond
+			done = append(done, s.step(Tick{At: int64(s.now / time.Millisecond)})...)
+		}
+		return done
+	case "suggested":
+		return s.step(Suggested{Name: words[1]})
+	case "leads":
+		return s.hear(txlog.Leads{Term: s.number(words[1])})
+	case "deposed":
+		s.onTheWay = nil
+		return s.hear(txlog.Deposed{Term: s.number(words[1]), Leader: arg(2)})
+	case "stored": // of what this member has appended: so many, or all
+		n := len(s.onTheWay)
+		if arg(1) != "" {
+			n = int(s.number(words[1]))
+		}
+		records := s.onTheWay[:n]
+		s.onTheWay = s.onTheWay[n:]
+		s.disk = append(s.disk, records...)
+		return s.hear(txlog.Stored{Records: records})
+	case "sent": // by another leader: sent TERM [from=INDEX] [wrong] KIND …
+		return s.sent(words[1:])
+	case "commit":
+		s.committed = uint64(len(s.disk))
+		if arg(1) != "" {
+			s.committed = s.number(words[1])
+		}
+		return s.hear(txlog.Committed{Index: s.committed})
+	case "confirmed":
+		return s.hear(txlog.Confirmed{Read: s.number(words[1]), Index: s.number(words[2])})
+	case "refused":
+		return s.hear(txlog.Refused{Member: words[1], Index: s.number(words[2])})
+	case "rebuilt":
+		return s.step(Rebuilt{Base: s.copyAt(s.committed), Tail: s.disk[s.committed:]})
+	case "flip": // this member's memory loses a value
+		for _, n := range s.states {
+			n.flip(words[1])
+		}
+		return nil
+	case "covered":
+		return s.step(Covered{Index: s.number(words[1])})
+	case "door":
+		return s.step(Door{Open: words[1] == "open"})
+	case "done":
+		return s.step(Done{Key: txlog.Key{Index: s.number(words[1]), N: s.number(words[2])}})
+	case "gone":
+		for ticket, name := range s.tickets {
+			if name == words[1] {
+				done = append(done, s.step(Gone{Ticket: ticket})...)
+			}
+		}
+		return done
+	case "status":
+		return s.status()
+	}
+	return s.asks(words)
+}
+
+// asks reads "goal NAME ID [since=N] TEXT", "read NAME QUERY" and "members NAME A B C" as what NAME asks for.
+func (s *story) asks(words []string) []string {
+	s.ticket++
+	s.tickets[s.ticket] = words[1]
+	switch words[0] {
+	case "goal":
+		in := Submit{Ticket: s.ticket, GoalID: words[2]}
+		words = words[3:]
+		if n, is := strings.CutPrefix(words[0], "since="); is {
+			in.Since, words = s.number(n), words[1:]
+		}
+		in.Goal = []byte(strings.Join(words, " "))
+		return s.step(in)
+	case "read":
+		return s.step(Read{Ticket: s.ticket, Query: []byte(words[2])})
+	case "members":
+		in := Change{Ticket: s.ticket}
+		for _, name := range words[2:] {
+			in.Members = append(in.Members, txlog.Member{Name: name, Store: uint64(name[0] - 'a' + 1), Key: txlog.Hash{name[0] - 'a' + 1}})
+		}
+		return s.step(in)
+	}
+	s.t.Fatalf("no such line: %s", strings.Join(words, " "))
+	return nil
+}
+
+func (s *story) with(words []string) []string {
+	for _, word := range words {
+		key, value, _ := strings.Cut(word, "=")
+		n, _ := strconv.ParseUint(value, 10, 64)
+		switch key {
+		case "break":
+			s.cfg.Break = Rule(value)
+		case "waiting":
+			s.cfg.MostWaiting = int(n)
+		case "flight":
+			s.cfg.MostInFlight = int(n)
+		case "scrub":
+			s.genesis.Scrub = n
+		case "retention":
+			s.genesis.Retention = n
+		case "snapshot":
+			s.cfg.SnapshotEvery = n
+		default:
+			s.t.Fatalf("no such setting: %s", word)
+		}
+	}
+	return nil
+}
+
+// sent makes what another leader makes, has the member look at it, and stores it.
+func (s *story) sent(words []string) (done []string) {
+	e := txlog.Entry{Term: s.number(words[0]), Leader: "a"}
+	from, wrong := uint64(len(s.disk)+1), false
+	words = words[1:]
+	for {
+		if n, is := strings.CutPrefix(words[0], "from="); is {
+			from = s.number(n)
+		} else if words[0] == "wrong" {
+			wrong = true
+		} else {
+			break
+		}
+		words = words[1:]
+	}
+	c := s.copyAt(min(from-1, uint64(len(s.disk))))
+	switch words[0] {
+	case "opening":
+		e.Kind = txlog.Opening
+	case "scrub":
+		e.Kind = txlog.Scrubbed
+	case "goal":
+		e.Kind, e.GoalID, e.Goal = txlog.Executed, words[1], []byte(strings.Join(words[2:], " "))
+		o := c.Execute(e.Goal)
+		e.Result, e.Fault, e.Diff, e.Effects = o.Result, o.Fault, o.Diff, o.Effects
+	}
+	r, err := c.Next(e)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if wrong { // the leader's memory is
+		e = r.Entry
+		e.State[0]++
+		if r, err = txlog.Seal(e); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	if err := s.machine().Look([]txlog.Record{r}); err != nil {
+		return []string{"does not store it: " + err.Error()}
+	}
+	s.disk = append(s.disk[:from-1:from-1], r)
+	return s.hear(txlog.Stored{Records: []txlog.Record{r}})
+}
+
+func (s *story) say(a Action) string {
+	switch a := a.(type) {
+	case Campaign:
+		return "campaigns"
+	case Append:
+		return "appends " + describe(a.Record)
+	case Confirm:
+		return fmt.Sprintf("confirm read %d", a.Read)
+	case Applied:
+		var all []string
+		for _, r := range a.Records {
+			all = append(all, describe(r))
+		}
+		return "has applied " + strings.Join(all, "; ")
+	case Answer:
+		if a.Err != nil {
+			return fmt.Sprintf("to %s: %v", s.tickets[a.Ticket], a.Err)
+		}
+		text := fmt.Sprintf("to %s: entry %d", s.tickets[a.Ticket], a.Index)
+		if len(a.Result) > 0 {
+			text += fmt.Sprintf(", %s", a.Result)
+		}
+		if a.Fault != "" {
+			text += ", failed: " + a.Fault
+		}
+		if a.Hash.IsZero() {
+			text += " (without its hash)"
+		}
+		return text
+	case Perform:
+		return fmt.Sprintf("performs %d.%d: %s %s", a.Key.Index, a.Key.N, a.Effect.Kind, a.Effect.Body)
+	case Say:
+		return fmt.Sprintf("says that %d is committed", a.Head.Index)
+	case Keep:
+		return fmt.Sprintf("keeps a snapshot at %d of %q", a.Position.Index, a.Snapshot[len(a.Snapshot)-4:])
+	case Rebuild:
+		text := "rebuild"
+		if a.Again {
+			text += " from another node"
+		}
+		return text + ": " + a.Why.Error()
+	case Quarantine:
+		return fmt.Sprintf("gives term %d up: %v", a.Term, a.Why)
+	}
+	return fmt.Sprintf("%T", a)
+}
+
+func describe(r txlog.Record) string {
+	text := fmt.Sprintf("%d (term %d) %s", r.Index, r.Term, r.Kind)
+	switch r.Kind {
+	case txlog.Executed:
+		text += fmt.Sprintf(" %s: %s", r.GoalID, r.Goal)
+		if r.Fault != "" {
+			return text + " ⇒ failed"
+		}
+		return text + fmt.Sprintf(" ⇒ %s", r.Result)
+	case txlog.Changed:
+		for _, m := range r.Members {
+			text += " " + m.Name
+		}
+	case txlog.Performed:
+		text += fmt.Sprintf(" up to %d.%d", r.Upto.Index, r.Upto.N)
+	case txlog.Opening, txlog.Scrubbed:
+	}
+	return text
+}
+
+func (s *story) status() []string {
+	st := s.machine().Status()
+	role := "follows " + st.Leader
+	switch {
+	case st.Opened:
+		role = "leads"
+	case st.Leading:
+		role = "leads, not opened"
+	case st.Leader == "":
+		role = "knows of no leader"
+	}
+	text := fmt.Sprintf("%s, term %d; at %d, committed %d, stored %d; waiting %d, in flight %d, reads %d, effects %d", role, st.Term,
+		st.Position.Index, st.Committed, st.Stored, st.Waiting, st.InFlight, st.Reads, st.Effects)
+	if st.Rebuilding {
+		text += "; rebuilding"
+	}
+	if st.Changing {
+		text += "; changing members"
+	}
+	if len(st.Refusers) > 0 {
+		text += "; refused by " + strings.Join(st.Refusers, ", ")
+	}
+	return []string{text}
+}
+
+// A ticket is answered once, whatever happens (the rule of every story).
+func TestTicketsAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	for _, line := range []string{
+		"goal x g1 add n 1", "goal y g1 add n 1", "leads 1", "stored", "commit", "goal z g1 add n 1", "stored", "commit", "deposed 2 a", "leads 3",
+		"stored", "commit", "goal w g1 add n 1",
+	} {
+		s.tell(strings.Fields(line))
+	}
+	answers := map[uint64]int{}
+	again := s.machine().Step(s.now, Tick{})
+	if slices.ContainsFunc(again, func(a Action) bool { _, is := a.(Answer); return is }) {
+		t.Errorf("answers again: %v", answers)
+	}
+	if err := s.machine().Look(nil); err != nil && !errors.Is(err, txlog.ErrChain) {
+		t.Error(err)
+	}
+}
