@@ -1,0 +1,27 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+)
+
+var (
+	// ErrSync means that a step could not be written or synced. It may be on the disk or not. Nothing of the store works any
+	// more, and the process has to end.
+	ErrSync = errors.New("the store could not write, and what is on the disk is unknown")
+	// ErrDamaged means that what is on the disk is not what was written. The store never votes again under its id.
+	ErrDamaged = errors.New("the store is damaged")
+	// ErrHeld means that another process uses the store.
+	ErrHeld = errors.New("another process uses the store")
+	// ErrGone means that records, slots or a snapshot are not here: dropped, or not there yet.
+	ErrGone = errors.New("it is not in the store")
+	// ErrStep means that a step does not fit what is here, or breaks a limit. Nothing of it was stored.
+	ErrStep = errors.New("the step does not fit the store")
+	// ErrClosed means that the store was closed.
+	ErrClosed = errors.New("the store is closed")
+)
+
+// fault says how something breaks a rule.
+func fault(why error, format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{why}, args...)...)
+}
