@@ -29,6 +29,9 @@ type (
 	// Stored says that records are on this node's disk, its own and the leader's. The first may be at an index that was
 	// stored before: then everything from there on has been replaced.
 	Stored struct{ Records []Record }
+	// Dropped says that the records from an index on, which were stored here, are stored no more, and no others have taken
+	// their place yet.
+	Dropped struct{ From uint64 }
 	// Committed says that everything up to an index is stored by a majority, and will never be replaced.
 	Committed struct{ Index uint64 }
 	// Confirmed answers Confirm: a copy that is at the index or above has all that was acknowledged when it was asked.
@@ -43,6 +46,7 @@ type (
 func (Leads) fact()     {}
 func (Deposed) fact()   {}
 func (Stored) fact()    {}
+func (Dropped) fact()   {}
 func (Committed) fact() {}
 func (Confirmed) fact() {}
 func (Refused) fact()   {}

@@ -14,6 +14,7 @@ type Config struct {
 	Store  uint64 // the id of its store: below 2^63
 	Log    txlog.ID
 	Stored Stored        // what the store has kept
+	Have   uint64        // records up to here were verified and kept already, as followers do it
 	Lease  time.Duration // of the act door: Genesis.LeaseMS
 	Seed   uint64        // of the pauses between two campaigns
 	// Look is asked before records are stored that a leader has sent. The first may be at an index that is stored already:

@@ -1,0 +1,97 @@
+package quorum
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+func seeds(t testing.TB, few int) int {
+	if n, err := strconv.Atoi(os.Getenv("CONCH_NIGHTLY")); err == nil && n > 0 {
+		return 20 * few
+	}
+	if testing.Short() {
+		return max(1, few/4)
+	}
+	return few
+}
+
+// Members over a network that loses, repeats and reorders, which is cut now and then, on disks that lose what was not
+// synced, with crashes at each point of a step: one record an index, a leader has all that was committed, terms only grow,
+// one leader a term, one act door at most; and when the faults end all have the same log (V7, B15).
+func TestClusterUnderFaults(t *testing.T) {
+	t.Parallel()
+	total := map[string]int{}
+	for seed := range uint64(seeds(t, 40)) {
+		w := newWorld(t, seed, []int{3, 5, 4}[seed%3])
+		w.loss, w.twice, w.crashes = 0.1*w.rand.Float64(), 0.1, 0.002
+		if seed%2 == 0 {
+			w.keep = 5
+		}
+		storm(w, 60)
+		w.loss, w.crashes, w.most = 0, 0, 0
+		w.heal()
+		w.until(200, fmt.Sprintf("seed %d: all have the same log", seed), w.settled)
+		for kind, n := range w.facts {
+			total[kind] += n
+		}
+		if a, b, is := w.overlap(); is {
+			t.Fatalf("seed %d: two act doors are open: %+v, %+v", seed, a, b)
+		}
+		if len(w.committed) < 20 {
+			t.Fatalf("seed %d: %d records were committed", seed, len(w.committed))
+		}
+	}
+	t.Log(total)
+	for _, kind := range []txlog.Fact{txlog.Leads{}, txlog.Deposed{}, txlog.Stored{}, txlog.Dropped{}, txlog.Committed{}} {
+		if total[fmt.Sprintf("%T", kind)] == 0 {
+			t.Errorf("nothing was told of kind %T", kind)
+		}
+	}
+}
+
+// storm cuts and heals, crashes and pauses.
+func storm(w *world, times int) {
+	for range times {
+		n := w.nodes[w.rand.IntN(len(w.nodes))]
+		switch w.rand.IntN(6) {
+		case 0:
+			w.apart(n.name)
+		case 1:
+			w.apart(n.name, w.nodes[w.rand.IntN(len(w.nodes))].name)
+		case 2:
+			from := n.name // one way alone
+			w.cut = func(a, _ string) bool { return a == from }
+		case 3:
+			w.heal()
+		case 4:
+			if n.m != nil {
+				n.dies()
+			}
+		case 5:
+			n.paused = !n.paused
+		}
+		w.run(time.Duration(w.rand.Int64N(int64(25 * round))))
+	}
+	for _, n := range w.nodes {
+		n.paused = false
+	}
+}
+
+// settled reports whether there is a leader and all have what is committed.
+func (w *world) settled() bool {
+	l := w.leader()
+	if l == nil {
+		return false
+	}
+	for _, n := range w.nodes {
+		if n.m == nil || n.m.Snapshot().Committed.Index != uint64(len(w.committed)) || n.leader != l.name {
+			return false
+		}
+	}
+	return l.toy.committed >= l.toy.opening
+}

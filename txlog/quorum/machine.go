@@ -1,0 +1,161 @@
+package quorum
+
+import (
+	"time"
+
+	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Machine is one member of a log, or a node that is about to become one. It is pure, and not safe for concurrent use.
+type Machine struct {
+	cfg     Config
+	node    *raft.RawNode
+	log     *view
+	follows follows
+	now     time.Duration
+	failed  error
+
+	// As it was told.
+	term      uint64
+	leader    uint64 // its store; 0: nobody is known
+	leading   bool
+	committed uint64
+	untold    uint64 // the first record that this step stores or drops; 0: none
+
+	have   uint64            // records up to here have come another way
+	known  []txlog.Member    // by an entry that is not stored here yet
+	names  map[uint64]string // of stores
+	behind *behind
+
+	pace  pace
+	reads reads
+	door  Door
+
+	queue     []txlog.Record // to be proposed
+	begun     uint64         // the entry with which the own term began
+	changedAt uint64         // the newest entry of the own term that changes the members
+	snapshots map[uint64]int // stores that are sent a snapshot, and for how many rounds
+
+	refused map[error]int
+	posted  []*pb.Message
+	out     Output
+}
+
+// New returns a machine. The configuration must be valid. The error is ErrDamaged.
+func New(c Config) (*Machine, error) { return newMachine(c, func(*raft.Config) {}) }
+
+// newMachine lets a test change what the library is told.
+func newMachine(c Config, change func(*raft.Config)) (m *Machine, err error) {
+	c = c.withDefaults()
+	m = &Machine{
+		cfg: c, follows: follows{log: c.Log, loose: c.Break == NoForward}, have: c.Have, names: map[uint64]string{},
+		snapshots: map[uint64]int{}, refused: map[error]int{}, committed: c.Stored.Mark.At.Index,
+	}
+	if m.log, err = newView(c.Stored, m.follows); err != nil {
+		return nil, err
+	}
+	for _, s := range m.log.slots {
+		if s.conf != nil {
+			m.learn(s.conf)
+		}
+	}
+	m.learn(m.decides())
+	theirs := raft.Config{
+		ID: c.Store, Storage: m.log, Applied: c.Stored.Mark.Index,
+		ElectionTick: electionTicks, HeartbeatTick: 1, MaxSizePerMsg: mostEntries, MaxCommittedSizePerReady: 64 * mostEntries,
+		MaxInflightMsgs: 256, MaxInflightBytes: mostInflight, ReadOnlyOption: raft.ReadOnlySafe, Logger: silent{},
+		PreVote: true, CheckQuorum: true, DisableProposalForwarding: c.Break != NoForward, StepDownOnRemoval: true,
+	}
+	change(&theirs)
+	defer func() {
+		if why := recover(); why != nil {
+			m, err = nil, fault(ErrDamaged, "%v", why)
+		}
+	}()
+	if m.node, err = raft.NewRawNode(&theirs); err != nil {
+		return nil, err
+	}
+	m.term = c.Stored.Hard.Term
+	m.pace = newPace(c.Seed)
+	m.plan(missedBeats)
+	return m, nil
+}
+
+// Step takes an input, and returns what is to be done. Now is an instant of a clock that never goes back and counts
+// suspended time, read after the input was received.
+func (m *Machine) Step(now time.Duration, in Input) (out Output) {
+	if m.failed != nil {
+		return Output{Failed: m.failed}
+	}
+	defer m.rescue(&out)
+	m.now = max(m.now, now)
+	m.untold = 0
+	m.drain() // what the library has to say since it was made
+	m.take(in)
+	m.pump()
+	m.ask()
+	m.deliver()
+	out, m.out = m.out, Output{}
+	return out
+}
+
+// rescue ends the machine when the library has met a state that it takes for impossible. Nothing of the step leaves the
+// machine, as if the process had died before it.
+func (m *Machine) rescue(out *Output) {
+	if why := recover(); why != nil {
+		m.failed = fault(ErrStopped, "%v", why)
+		*out = Output{Failed: m.failed}
+	}
+}
+
+func (m *Machine) take(in Input) {
+	switch in := in.(type) {
+	case Tick:
+		m.tick()
+	case Received:
+		m.receive(in)
+	case Campaign:
+		m.stand()
+	case Append:
+		m.append(in.Record)
+	case Confirm:
+		m.confirm(in.Read)
+	case Suggested:
+		m.suggest(in.Name)
+	case Reached:
+		m.reached(in.At)
+	case Known:
+		m.known = in.Members
+		m.learn(&conf{members: in.Members})
+	case Batch:
+		for _, each := range in {
+			m.take(each)
+		}
+	}
+	m.drain()
+}
+
+func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
+
+func (m *Machine) tell(f txlog.Fact) { m.out.Facts = append(m.out.Facts, f) }
+
+// refuse counts what is left out, and names its sender.
+func (m *Machine) refuse(from string, why error) {
+	m.refused[kindOf(why)]++
+	m.out.Refused = append(m.out.Refused, Refusal{From: from, Why: why})
+}
+
+// learn remembers whose stores there are.
+func (m *Machine) learn(c *conf) {
+	for _, of := range c.all() {
+		m.names[of.Store] = of.Name
+	}
+}
+
+// decides returns who decides, by the entries that are committed.
+func (m *Machine) decides() *conf {
+	return &conf{members: m.log.mark.Members, leaving: m.log.mark.Leaving}
+}

@@ -1,0 +1,77 @@
+package quorum
+
+import (
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// append takes a record that its leader, who is this member, has executed.
+func (m *Machine) append(r txlog.Record) {
+	if m.broken(NoForward) {
+		_ = m.node.Propose(r.Raw())
+		return
+	}
+	if m.leading && r.Term == m.term {
+		m.queue = append(m.queue, r)
+	}
+}
+
+// pump proposes what waits. A change of members waits until the one before it has ended, and what was executed after it
+// waits behind it: the library would put an empty entry in its place, and the record after it would follow nothing.
+func (m *Machine) pump() {
+	for m.leading && len(m.queue) > 0 && m.propose() {
+		m.drain()
+	}
+}
+
+// propose has the library take the next records. It reports whether it has taken one.
+func (m *Machine) propose() bool {
+	last := m.log.last()
+	at, decides := last.at, last.conf
+	var plain []*pb.Entry
+	for len(m.queue) > 0 {
+		r := m.queue[0]
+		if err := m.fits(at, r); err != nil {
+			m.refuse(m.cfg.Self, err)
+			m.queue = m.queue[1:]
+			continue
+		}
+		if r.Kind == txlog.Changed {
+			if change, is := decides.change(r); is {
+				if len(plain) > 0 {
+					break
+				}
+				if !m.settled() {
+					return false
+				}
+				m.queue = m.queue[1:]
+				return m.node.ProposeConfChange(change) == nil
+			}
+		}
+		plain = append(plain, &pb.Entry{Data: r.Raw()})
+		at = r.Position()
+		m.queue = m.queue[1:]
+	}
+	if len(plain) == 0 {
+		return false
+	}
+	return m.node.Step(&pb.Message{Type: pb.MsgProp.Enum(), From: new(m.cfg.Store), Entries: plain}) == nil
+}
+
+// fits checks what the others would refuse.
+func (m *Machine) fits(at txlog.Position, r txlog.Record) error {
+	s := &slot{entry: Entry{Term: m.term}.theirs(), at: at}
+	if err := m.follows.takes(s, r); err != nil {
+		return err
+	}
+	if r.Kind == txlog.Changed {
+		return checkMembers(r.Members)
+	}
+	return nil
+}
+
+// settled reports whether the library takes a change of members.
+func (m *Machine) settled() bool {
+	return m.log.mark.Index >= max(m.begun, m.changedAt) && len(m.log.mark.Leaving) == 0
+}

@@ -1,0 +1,58 @@
+package quorum
+
+import (
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// behind is from where the leader would have this member go on, when the records up to there are here.
+type behind struct {
+	from  string
+	msg   *pb.Message
+	mark  Mark
+	since uint64 // the tick
+}
+
+// stale is after how many rounds a newer place is taken. Until then the goal does not move.
+const stale = 100
+
+// lags reports whether a snapshot has to wait until this node has what it is of.
+func (m *Machine) lags(from string, msg *pb.Message) bool {
+	mark, err := DecodeMark(msg.GetSnapshot().GetData())
+	if err != nil || msg.GetTerm() < m.term || mark.Index <= m.log.hard.Commit || m.log.matches(mark.Index, mark.Term) {
+		return false // the library answers it, and takes nothing
+	}
+	m.hears(from, msg.GetFrom())
+	if b := m.behind; b != nil && b.msg.GetTerm() == msg.GetTerm() && m.pace.ticks-b.since < stale {
+		m.tellBehind()
+		return true
+	}
+	m.behind = &behind{from: from, msg: msg, mark: mark, since: m.pace.ticks}
+	m.tellBehind()
+	return true
+}
+
+func (m *Machine) tellBehind() {
+	at := m.behind.mark.At
+	m.out.Behind = &at
+}
+
+// reached goes on from where the leader has said.
+func (m *Machine) reached(at txlog.Position) {
+	m.have = max(m.have, at.Index)
+	b := m.behind
+	if b == nil || at.Index != b.mark.At.Index {
+		return
+	}
+	if at != b.mark.At {
+		m.behind = nil
+		m.refuse(b.from, fault(ErrMessage, "the leader's record %d is %s, and the verified one is %s", at.Index, b.mark.At.Hash.Short(), at.Hash.Short()))
+		return
+	}
+	_ = m.node.Step(b.msg)
+	m.drain()
+	if m.behind == b { // another term has begun, whose leader says it again
+		m.behind = nil
+	}
+}

@@ -1,0 +1,153 @@
+package quorum
+
+import (
+	"errors"
+	"slices"
+
+	pb "go.etcd.io/raft/v3/raftpb"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// receive takes a message, if it is one that a member sends to this one.
+func (m *Machine) receive(in Received) {
+	stores := m.storesOf(in.From)
+	if len(stores) == 0 || in.From == m.cfg.Self {
+		m.refuse(in.From, ErrStranger)
+		return
+	}
+	e, err := open(m.cfg.Log, in.Bytes)
+	if err != nil {
+		m.refuse(in.From, err)
+		return
+	}
+	if r := e.refusal; r != nil {
+		m.refusedBy(in.From, stores, r)
+		return
+	}
+	msg := e.library
+	if !slices.Contains(stores, msg.GetFrom()) || msg.GetTo() != m.cfg.Store {
+		m.refuse(in.From, ErrOtherStore)
+		return
+	}
+	if err := m.guard(msg); err != nil {
+		m.refuse(in.From, err)
+		return
+	}
+	switch msg.GetType() {
+	case pb.MsgSnap:
+		if m.lags(in.From, msg) {
+			return
+		}
+	case pb.MsgApp:
+		if !m.looks(in.From, msg) {
+			m.hears(in.From, msg.GetFrom())
+			return
+		}
+	}
+	_ = m.node.Step(msg) // a message of somebody who is no member any more
+	m.drain()
+	m.hears(in.From, msg.GetFrom())
+}
+
+// storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
+// have two.
+func (m *Machine) storesOf(name string) (ids []uint64) {
+	all := append(m.decides().all(), m.known...)
+	if last := m.log.last().conf; last != nil {
+		all = append(all, last.all()...)
+	}
+	for _, of := range all {
+		if of.Name == name && of.Store != m.cfg.Store {
+			ids = append(ids, of.Store)
+		}
+	}
+	return ids
+}
+
+// looks reports whether the library may store what a leader sends.
+func (m *Machine) looks(from string, msg *pb.Message) bool {
+	index, err := m.look(msg)
+	if err == nil {
+		return true
+	}
+	m.refuse(from, err)
+	m.tell(txlog.Refused{Member: m.cfg.Self, Index: index})
+	r := refusal{from: m.cfg.Store, to: msg.GetFrom(), term: msg.GetTerm(), index: index}
+	m.out.Messages = append(m.out.Messages, Message{To: from, Bytes: seal(m.cfg.Log, ofRefusal, r.encode())})
+	return false
+}
+
+// look looks at what a message would have stored. It finds it as the library does: from the first entry on that is not
+// here, if what comes before it is.
+func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
+	if msg.GetTerm() < m.term || msg.GetIndex() < m.log.hard.Commit || !m.log.matches(msg.GetIndex(), msg.GetLogTerm()) {
+		return 0, nil // the library stores nothing of it
+	}
+	entries := msg.GetEntries()
+	for len(entries) > 0 && m.log.matches(entries[0].GetIndex(), entries[0].GetTerm()) {
+		entries = entries[1:]
+	}
+	if len(entries) == 0 {
+		return 0, nil
+	}
+	at := m.log.slot(entries[0].GetIndex() - 1)
+	first := at.at.Index + 1
+	records := m.notTold(at, first)
+	for _, e := range entries {
+		next, err := m.follows.follow(at, e)
+		if err != nil {
+			return at.at.Index + 1, err
+		}
+		at = next
+		if at.has && at.record.Index > m.have {
+			records = append(records, at.record)
+		}
+	}
+	if len(records) == 0 || m.broken(LookBeforeStoring) {
+		return 0, nil
+	}
+	return first, m.cfg.Look(records)
+}
+
+// notTold returns the records before the first new one that this step has stored: who looks has not heard of them yet.
+func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
+	if m.untold == 0 {
+		return nil
+	}
+	for s := at; s != nil && s.at.Index >= m.untold && s.at.Index < first; s = m.log.slot(s.entry.GetIndex() - 1) {
+		if s.has && s.record.Index > m.have {
+			records = append(records, s.record)
+		}
+	}
+	slices.Reverse(records)
+	return records
+}
+
+// refusedBy takes the word of a member that it does not store what this leader sends.
+func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
+	switch {
+	case !slices.Contains(stores, r.from) || r.to != m.cfg.Store:
+		m.refuse(from, ErrOtherStore)
+	case m.leading && r.term == m.term:
+		m.hears(from, r.from)
+		m.tell(txlog.Refused{Member: from, Index: r.index})
+	}
+}
+
+// kindOf returns the error by which a refusal is counted.
+func kindOf(why error) error {
+	for _, kind := range kinds() {
+		if errors.Is(why, kind) {
+			return kind
+		}
+	}
+	return ErrMessage
+}
+
+func kinds() []error {
+	return []error{
+		ErrStranger, ErrOtherLog, ErrOtherStore, ErrLost, ErrMessage, txlog.ErrSize, txlog.ErrVersion, txlog.ErrMalformed,
+		txlog.ErrChain, txlog.ErrDiff, txlog.ErrState,
+	}
+}
