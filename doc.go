@@ -83,6 +83,9 @@
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/member]: a member of it, which
 //     executes goals while it leads; [github.com/conchhq/conch/txlog/courier] brings goals to
 //     the leader, and answers back. [github.com/conchhq/conch/txlog/quorum], a module of its own:
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine, a
+//     store of keys and values, and how to write another one.
+//     [github.com/conchhq/conch/txlog/quorum], a module of its own:
 //     a majority of named members says which entry is the next;
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/follower]: how a node's copy
 //     keeps up, and gives its history to others.

@@ -1,0 +1,123 @@
+package kv
+
+import (
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// change is what happens to one key. One of before and after may be no value.
+type change struct{ key, before, after string }
+
+// draft is a store with changes that have not been made.
+type draft struct {
+	of  *State
+	now map[string]string
+}
+
+func (d *draft) get(key string) string {
+	if v, is := d.now[key]; is {
+		return v
+	}
+	return d.of.values[key]
+}
+
+func (d *draft) set(key, value string) { d.now[key] = value }
+
+// diff returns what the draft changes, by key. A key that comes out as it was is not in it.
+func (d *draft) diff() ([]byte, error) {
+	var out []byte
+	size, count := d.of.size, len(d.of.values)
+	for _, key := range slices.Sorted(maps.Keys(d.now)) {
+		before, after := d.of.values[key], d.now[key]
+		if before == after {
+			continue
+		}
+		out = appendChange(out, change{key, before, after})
+		if before != "" {
+			size -= len(appendEntry(nil, key, before))
+			count--
+		}
+		if after != "" {
+			size += len(appendEntry(nil, key, after))
+			count++
+		}
+	}
+	switch {
+	case len(out) > txlog.MostDiff:
+		return nil, limit("it changes " + strconv.Itoa(len(out)) + " bytes, with the values before, of " + strconv.Itoa(txlog.MostDiff) + " at most: do less in one goal")
+	case size > MostContent && size > d.of.size:
+		return nil, limit("the store would have " + strconv.Itoa(size) + " bytes, of " + strconv.Itoa(MostContent) + " at most: delete something first")
+	case count > MostKeys && count > len(d.of.values):
+		return nil, limit("the store would have " + strconv.Itoa(count) + " keys, of " + strconv.Itoa(MostKeys) + " at most: delete some first")
+	}
+	return out, nil
+}
+
+func appendText(out []byte, s string) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
+}
+
+// appendEntry writes a key with its value, as snapshots have it and as it is hashed.
+func appendEntry(out []byte, key, value string) []byte {
+	return appendText(appendText(out, key), value)
+}
+
+func appendChange(out []byte, c change) []byte {
+	return appendText(appendText(appendText(out, c.key), c.before), c.after)
+}
+
+// reader reads what appendText has written.
+type reader struct {
+	rest string
+	bad  bool
+}
+
+func (r *reader) text() string {
+	n, size := uint64(0), 0
+	for shift := 0; ; shift += 7 {
+		if size == len(r.rest) || shift > 28 { // no text is as long
+			return r.fail()
+		}
+		b := r.rest[size]
+		n |= uint64(b&0x7f) << shift
+		size++
+		if b < 0x80 {
+			if b == 0 && size > 1 { // it could be shorter
+				return r.fail()
+			}
+			break
+		}
+	}
+	if n > uint64(len(r.rest)-size) {
+		return r.fail()
+	}
+	text := r.rest[size : size+int(n)]
+	r.rest = r.rest[size+int(n):]
+	return text
+}
+
+func (r *reader) fail() string {
+	r.bad, r.rest = true, ""
+	return ""
+}
+
+// parseDiff reads a diff: changes in the order of their keys.
+func parseDiff(diff []byte) (all []change, err error) {
+	last := ""
+	for r := (reader{rest: string(diff)}); r.rest != ""; {
+		c := change{r.text(), r.text(), r.text()}
+		switch {
+		case r.bad || !isKey(c.key) || !isValue(c.before) || !isValue(c.after):
+			return nil, malformed("a change cannot be read")
+		case c.before == c.after || c.key <= last:
+			return nil, malformed("changes that change nothing, or are not in order")
+		}
+		last = c.key
+		all = append(all, c)
+	}
+	return all, nil
+}

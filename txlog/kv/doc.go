@@ -1,0 +1,96 @@
+// Package kv is a store of keys and values for a log: flags, allow lists, revocations, routes, counters. It is the first
+// state machine, and the model for others.
+//
+// # Goals
+//
+// A goal is an object of JSON. It is one operation, or a list of them that happens as a whole or not at all:
+//
+//	{"op":"put","key":"flags/dark","value":true}           sets a value
+//	{"op":"put","key":"logo","base64":"iVBORw0KGgo="}       sets bytes
+//	{"op":"delete","key":"flags/dark"}                     removes a key; one that is not there is no fault
+//	{"op":"cas","key":"owner","expect":"ann","value":"bob"}  sets it if it is what is expected
+//	{"op":"cas","key":"owner","absent":true,"value":"bob"}   sets it if the key is not there
+//	{"op":"add","key":"visits","by":2}                     counts; a key that is not there is 0, and by is 1 by default
+//	{"op":"check","key":"owner","expect":"bob"}            changes nothing, and fails if it is something else
+//	{"ops":[{"op":"check",…},{"op":"put",…}]}              each sees what those before it have done
+//
+// A key is a text without control characters. A value is any value of JSON, null too, or bytes, which are given as "base64"
+// (and expected as "expect_base64"). Two values are the same if they say the same: spaces, the order of names, and
+// how a number is written make no difference, and a number is never rounded. A list is given back in that one form.
+//
+// The result is an object, for a list of operations a list of them: {"created":true} of put and cas, {"deleted":true},
+// {"value":7} of add, {} of check. A goal that fails changes nothing, and its fault begins with its kind: "bad goal: " is
+// the sender's mistake, "conflict: " says what is there instead ([IsConflict]), "limit: " says which one and what to do.
+//
+// # Queries
+//
+//	{"get":"flags/dark"}                         {"key":"flags/dark","value":true,"found":true}
+//	{"prefix":"flags/","limit":100,"after":""}   {"entries":[{"key":"flags/dark","value":true}],"more":false}
+//	{"count":"flags/"}                           {"count":1}
+//
+// A list is sorted by key. If there is more than the limit, or than fits, "more" is true, and the same query with
+// "after" as the answer has it goes on. Between the two the store may have changed: as_of says at which index each is.
+//
+// # How to write another state machine
+//
+// A log needs a [txlog.State]: six methods. Its rules follow from one fact: the leader alone executes a goal, and everybody
+// else applies the diff that came of it and compares the hash. Here it is for a machine that keeps a map of texts.
+//
+// Its fields are what goals change, and the sum of it, which is kept as the data changes. The items of the sum are the bytes
+// of one entry each; two entries never have the same bytes (a text in front of another one has its length before it):
+//
+//	type machine struct {
+//		texts map[string]string
+//		sum   txlog.Sum
+//	}
+//
+//	func item(key, text string) []byte { return fmt.Appendf(nil, "%d:%s%s", len(key), key, text) }
+//
+// Execute decides. It reads the data, changes nothing, and returns what is to change as bytes: for each thing its
+// name, what is there now and what is to be there, sorted by name. Names are those that goals use, never a place in
+// memory or a number that this node alone has (V5). Whatever is wrong is [txlog.Failed] with a sentence for its sender:
+// a goal that is no goal, one that is not allowed, one that is too large. Do not look at a clock, do not draw a number, do not
+// iterate over a map without sorting: write into the goal what the sender has to choose. Limit what a goal may take, the
+// whole of the data too (its snapshot has at most txlog.MostState bytes). A mail, a call or a payment is never made
+// here: it is a [txlog.Effect] of the outcome, performed after the commit, at least once.
+//
+//	type change struct{ Key, Before, After string }
+//
+//	func (m *machine) Execute(goal []byte) txlog.Outcome {
+//		var g struct{ Key, Text string }
+//		if err := json.Unmarshal(goal, &g); err != nil || g.Key == "" {
+//			return txlog.Failed(`a goal is {"Key":…,"Text":…}`)
+//		}
+//		diff, _ := json.Marshal([]change{{g.Key, m.texts[g.Key], g.Text}})
+//		return txlog.Outcome{Result: []byte(`"done"`), Diff: diff}
+//	}
+//
+// Apply makes the changes, all or none: it looks at every value before first, and answers txlog.ErrDiff, wrapped, if one is
+// not what is here, and txlog.ErrMalformed for bytes that are no diff. Then memory is wrong somewhere, and must not spread. A diff
+// of no bytes changes nothing. One function makes each change and keeps the sum, for Apply as for Restore:
+//
+//	func (m *machine) set(key, before, after string) {
+//		if before != "" {
+//			m.sum.Remove(item(key, before))
+//			delete(m.texts, key)
+//		}
+//		if after != "" {
+//			m.sum.Add(item(key, after))
+//			m.texts[key] = after
+//		}
+//	}
+//
+// Hash returns m.sum.Hash(). Snapshot writes everything down, sorted, so that equal data are equal bytes (encoding/json sorts the
+// keys of a map). Restore forgets everything, the sum too, reads a snapshot and calls set for each entry: so the hash is
+// that of what is there, and a scrub finds what memory has lost. Query answers from the data; what is no query is an error. All
+// of them take any bytes without a panic.
+//
+// The first bytes of a snapshot say of which version it is, and so does the machine's name in the genesis, such as "kv/1". A new
+// version that executes, applies or hashes otherwise is another machine: nodes of two versions in one log would spoil
+// each other's copies. New goals that old ones refuse are such a difference too.
+//
+// The suite txlogtest.ExerciseState judges all of this, given some goals. The directory examples/seats has a machine that was
+// written from this text.
+//
+// Sources: document 003; requirements B13 to B15, V3 to V5, V7.
+package kv

@@ -1,0 +1,42 @@
+package kv
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// fault is why a goal has failed: its kind comes first, so that a program can tell.
+type fault struct{ kind, text string }
+
+func (f fault) Error() string { return f.kind + ": " + f.text }
+
+// The kinds of faults.
+const (
+	badGoal  = "bad goal"
+	conflict = "conflict"
+	tooMuch  = "limit"
+)
+
+// IsConflict reports whether a goal's fault is that a value was not the expected one. Read it and try again.
+func IsConflict(why string) bool { return strings.HasPrefix(why, conflict+": ") }
+
+func bad(text string) error   { return fault{badGoal, text} }
+func limit(text string) error { return fault{tooMuch, text} }
+
+// at says in which operation of a list something is wrong.
+func at(err error, i int, alone bool) error {
+	f, is := err.(fault) //nolint:errorlint // it was never wrapped
+	if !is || alone {
+		return err
+	}
+	return fault{f.kind, "operation " + strconv.Itoa(i+1) + ": " + f.text}
+}
+
+func malformed(text string) error { return fmt.Errorf("%w: %s", txlog.ErrMalformed, text) }
+
+func mismatch(key string) error {
+	return fmt.Errorf("%w: what it says of %q was not there", txlog.ErrDiff, key)
+}

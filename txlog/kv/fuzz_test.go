@@ -1,0 +1,85 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Whatever is a goal: it changes nothing by itself, two stores come out alike, and a result is JSON.
+func FuzzGoal(f *testing.F) {
+	for _, goal := range []string{
+		`{"op":"put","key":"a","value":{"b":[1.50,null,"x"]}}`, `{"op":"delete","key":"a"}`, `{"op":"cas","key":"a","expect":1,"base64":"AA=="}`,
+		`{"op":"add","key":"n","by":-7}`, `{"ops":[{"op":"check","key":"a","absent":true},{"op":"put","key":"b","value":1e-3}]}`,
+	} {
+		f.Add([]byte(goal))
+	}
+	f.Fuzz(func(t *testing.T, goal []byte) {
+		s, other := New(), New()
+		do(t, s, `{"ops":[{"op":"put","key":"a","value":1},{"op":"add","key":"n"}]}`)
+		if err := other.Restore(s.Snapshot()); err != nil {
+			t.Fatal(err)
+		}
+		o := do(t, s, string(goal))
+		if o.Fault == "" && !json.Valid(o.Result) {
+			t.Errorf("the result is %q", o.Result)
+		}
+		if err := other.Apply(o.Diff); err != nil || other.Hash() != s.Hash() || !bytes.Equal(other.Snapshot(), s.Snapshot()) {
+			t.Errorf("the stores differ: %v", err)
+		}
+		if answer, err := s.Query([]byte(`{"prefix":""}`)); err != nil || !json.Valid(answer) {
+			t.Errorf("the store is %q, %v", answer, err)
+		}
+	})
+}
+
+// A value's one form is its own one form, and the same value.
+func FuzzValue(f *testing.F) {
+	for _, value := range []string{`1.50e+3`, `{"b":[-0.0e5,10],"a":"\u2028<\ud800"}`, `0.00000000000001`} {
+		f.Add([]byte(value))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if !json.Valid(raw) {
+			return
+		}
+		v, err := jsonValue(raw)
+		if err != nil {
+			return
+		}
+		if again, err := jsonValue([]byte(v[1:])); err != nil || again != v {
+			t.Errorf("%q becomes %q, and that %q, %v", raw, v, again, err)
+		}
+		var before, after any
+		if json.Unmarshal(raw, &before) != nil || json.Unmarshal([]byte(v[1:]), &after) != nil {
+			return // a number that float64 does not hold
+		}
+		if !reflect.DeepEqual(before, after) {
+			t.Errorf("%q becomes %q", raw, v)
+		}
+	})
+}
+
+// Bytes that are taken for a diff, a snapshot or a query never panic, and what is restored has one form.
+func FuzzBytes(f *testing.F) {
+	f.Add([]byte{}, appendChange(nil, change{"a", "", "j1"}))
+	f.Add(appendEntry([]byte(header), "a", "j1"), appendChange(nil, change{"a", "j1", ""}))
+	f.Fuzz(func(t *testing.T, snapshot, diff []byte) {
+		s := New()
+		if s.Restore(snapshot) == nil && !bytes.Equal(s.Snapshot(), snapshot) {
+			t.Errorf("%q is written as %q", snapshot, s.Snapshot())
+		}
+		before := s.Hash()
+		if err := s.Apply(diff); (err == nil && len(diff) > 0) == (s.Hash() == before) {
+			t.Errorf("a diff %q: %v", diff, err)
+		}
+		fresh := New()
+		if err := fresh.Restore(s.Snapshot()); err == nil && fresh.Hash() != s.Hash() {
+			t.Error("the hash that is kept is not the one of the content")
+		}
+		_, _ = txlog.Ask(s, diff)
+		_, _ = s.Query(snapshot)
+	})
+}

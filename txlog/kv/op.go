@@ -1,0 +1,32 @@
+package kv
+
+import "strconv"
+
+// run carries an operation out on a draft, and returns its result in JSON.
+func (o op) run(d *draft) (result string, err error) {
+	before := d.get(o.key)
+	if (o.kind == "cas" || o.kind == "check") && before != o.expect {
+		return "", fault{conflict, strconv.Quote(o.key) + " has " + shown(before) + ", and should have " + shown(o.expect)}
+	}
+	switch o.kind {
+	case "put", "cas":
+		d.set(o.key, o.value)
+		return `{"created":` + strconv.FormatBool(before == "") + `}`, nil
+	case "delete":
+		d.set(o.key, "")
+		return `{"deleted":` + strconv.FormatBool(before != "") + `}`, nil
+	case "add":
+		n, is := integer(before)
+		sum := n + o.by
+		switch {
+		case !is:
+			return "", fault{conflict, strconv.Quote(o.key) + " has " + shown(before) + ", and add needs a whole number of 64 bits"}
+		case o.by > 0 && sum < n || o.by < 0 && sum > n:
+			return "", limit(strconv.Quote(o.key) + " has " + shown(before) + ", and a sum of more than 64 bits is not kept")
+		}
+		text := strconv.FormatInt(sum, 10)
+		d.set(o.key, string(isJSON)+text)
+		return `{"value":` + text + `}`, nil
+	}
+	return `{}`, nil // check
+}

@@ -1,0 +1,125 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Entry is a key with its value, as answers have it. One of Value and Base64 is there.
+type Entry struct {
+	Key    string          `json:"key"`
+	Value  json.RawMessage `json:"value,omitempty"`
+	Base64 *string         `json:"base64,omitempty"` // of bytes
+}
+
+// Got answers {"get":KEY}.
+type Got struct {
+	Entry
+
+	Found bool `json:"found"`
+}
+
+// List answers {"prefix":TEXT}. If there is more, the same query with "after" goes on.
+type List struct {
+	Entries []Entry `json:"entries"`
+	More    bool    `json:"more"`
+	After   string  `json:"after,omitempty"` // the last key of the list, if there is more
+}
+
+// Count answers {"count":PREFIX}.
+type Count struct {
+	Count int `json:"count"`
+}
+
+// Query answers a question: see the package. The error is of a question that is none.
+func (s *State) Query(query []byte) ([]byte, error) {
+	if !utf8.Valid(query) {
+		return nil, malformed("a query is a text in UTF-8")
+	}
+	fields, err := object(query)
+	if err != nil {
+		return nil, malformed(`a query is an object of JSON: {"get":KEY}, {"prefix":TEXT} or {"count":TEXT}`)
+	}
+	for _, name := range sortedNames(fields) {
+		if isText := strings.HasPrefix(string(fields[name]), `"`); !isText && name != "limit" {
+			return nil, malformed(strconv.Quote(name) + " is a text")
+		}
+	}
+	_, gets := fields["get"]
+	_, lists := fields["prefix"]
+	_, counts := fields["count"]
+	switch {
+	case gets && len(fields) == 1:
+		return s.get(text(fields["get"]))
+	case counts && len(fields) == 1:
+		return answer(Count{s.keys.with(text(fields["count"]))})
+	case lists:
+		return s.list(fields)
+	}
+	return nil, malformed(`a query is {"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" and "after"`)
+}
+
+// answer writes an answer as it was typed: < is no danger here.
+func answer(v any) ([]byte, error) {
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, malformed("a value that is kept is no JSON: memory is wrong")
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+func (s *State) get(key string) ([]byte, error) {
+	v, is := s.values[key]
+	if !is {
+		return answer(Got{Entry: Entry{Key: key}})
+	}
+	return answer(Got{Entry: entry(key, v), Found: true})
+}
+
+func entry(key, v string) Entry {
+	if v[0] == isBytes {
+		encoded := base64.StdEncoding.EncodeToString([]byte(v[1:]))
+		return Entry{Key: key, Base64: &encoded}
+	}
+	return Entry{Key: key, Value: json.RawMessage(v[1:])}
+}
+
+func (s *State) list(fields map[string]json.RawMessage) ([]byte, error) {
+	prefix, after, most := text(fields["prefix"]), text(fields["after"]), Listed
+	for _, name := range sortedNames(fields) {
+		switch name {
+		case "prefix", "after":
+		case "limit":
+			if json.Unmarshal(fields[name], &most) != nil || most < 1 {
+				return nil, malformed(`"limit" is a number from 1 to ` + strconv.Itoa(MostListed))
+			}
+			most = min(most, MostListed)
+		default:
+			return nil, malformed("a list has no field " + strconv.Quote(name) + `: it has "prefix", "limit" and "after"`)
+		}
+	}
+	out := List{Entries: []Entry{}}
+	size := 0
+	for key := range s.keys.from(max(prefix, after)) {
+		if !strings.HasPrefix(key, prefix) {
+			break
+		}
+		if key == after {
+			continue
+		}
+		e := entry(key, s.values[key])
+		size += len(key) + len(s.values[key]) + len(s.values[key])/3
+		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
+			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
+			break
+		}
+		out.Entries = append(out.Entries, e)
+	}
+	return answer(out)
+}

@@ -1,0 +1,262 @@
+package kv
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/txlog"
+)
+
+// Diffs and snapshots never change their bytes: they are in logs and on disks. Another form is another machine.
+func TestTheFormatNeverChanges(t *testing.T) {
+	t.Parallel()
+	s := New()
+	do(t, s, `{"ops":[{"op":"put","key":"b","value":1},{"op":"put","key":"a","base64":"AP8="}]}`)
+	first := s.Hash()
+	o := do(t, s, `{"ops":[{"op":"add","key":"b"},{"op":"delete","key":"a"},{"op":"put","key":"c","value":{"x":null}}]}`)
+	text := fmt.Sprintf("first %s\ndiff %s\nthen %s\nsnapshot %s\n", first, hex.EncodeToString(o.Diff), s.Hash(), hex.EncodeToString(s.Snapshot()))
+	storytest.Golden(t, *update, filepath.Join("testdata", "golden", "bytes.hex"), text)
+}
+
+// A diff names keys and the values before and after, which every node has: nothing of one node's own (V5). So it fits
+// another node's store, and no store in which a value is another one (B14).
+func TestADiffIsOfKeys(t *testing.T) {
+	t.Parallel()
+	a, b := New(), empty()
+	do(t, a, `{"op":"put","key":"x","value":"before"}`)
+	for i := range 1000 { // b has had another life
+		b.set(fmt.Sprint(i), "", "j1")
+	}
+	for i := range 1000 {
+		b.set(fmt.Sprint(i), "j1", "")
+	}
+	do(t, b, `{"op":"put","key":"x","value":"before"}`)
+	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`))
+	if !bytes.Contains(o.Diff, []byte("before")) || !bytes.Contains(o.Diff, []byte("after")) {
+		t.Errorf("the diff is %q", o.Diff)
+	}
+	if err := b.Apply(o.Diff); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Apply(o.Diff); err != nil || a.Hash() != b.Hash() || !bytes.Equal(a.Snapshot(), b.Snapshot()) {
+		t.Errorf("the stores differ: %v", err)
+	}
+	before := b.Hash()
+	if err := b.Apply(o.Diff); !errors.Is(err, txlog.ErrDiff) || b.Hash() != before {
+		t.Errorf("the same diff again: %v", err)
+	}
+}
+
+// What is no diff, or none that Execute makes, is refused before anything changes.
+func TestBadDiffs(t *testing.T) {
+	t.Parallel()
+	s := New()
+	do(t, s, `{"op":"put","key":"a","value":1}`)
+	before := s.Snapshot()
+	ok := appendChange(nil, change{"b", "", "j1"})
+	for name, c := range map[string]struct {
+		diff []byte
+		want error
+	}{
+		"a later one is wrong":    {append(bytes.Clone(ok), appendChange(nil, change{"c", "j2", "j3"})...), txlog.ErrDiff},
+		"it is there":             {appendChange(nil, change{"a", "", "j3"}), txlog.ErrDiff},
+		"it is another one":       {appendChange(nil, change{"a", "j2", ""}), txlog.ErrDiff},
+		"one key twice":           {append(bytes.Clone(ok), ok...), txlog.ErrMalformed},
+		"out of order":            {append(bytes.Clone(ok), appendChange(nil, change{"aa", "", "j1"})...), txlog.ErrMalformed},
+		"no change":               {appendChange(nil, change{"a", "j1", "j1"}), txlog.ErrMalformed},
+		"a value of no kind":      {appendChange(nil, change{"b", "", "1"}), txlog.ErrMalformed},
+		"a value, too large":      {appendChange(nil, change{"b", "", "b" + strings.Repeat("x", MostValue+1)}), txlog.ErrMalformed},
+		"no key":                  {appendChange(nil, change{"", "", "j1"}), txlog.ErrMalformed},
+		"a key of two lines":      {appendChange(nil, change{"b\n", "", "j1"}), txlog.ErrMalformed},
+		"a key, too long":         {appendChange(nil, change{strings.Repeat("k", MostKey+1), "", "j1"}), txlog.ErrMalformed},
+		"a key that is no text":   {appendChange(nil, change{"\xff", "", "j1"}), txlog.ErrMalformed},
+		"cut off":                 {ok[:len(ok)-1], txlog.ErrMalformed},
+		"cut off within a number": {append(bytes.Clone(ok), 0x80), txlog.ErrMalformed},
+		"a number, too long":      {append(bytes.Clone(ok), 0x81, 0), txlog.ErrMalformed},
+		"a number, too large":     {append(bytes.Clone(ok), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), txlog.ErrMalformed},
+	} {
+		if err := s.Apply(c.diff); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+		if !bytes.Equal(s.Snapshot(), before) {
+			t.Fatalf("%s: the store has changed", name)
+		}
+	}
+}
+
+// So is what is no snapshot.
+func TestBadSnapshots(t *testing.T) {
+	t.Parallel()
+	entry := appendEntry(nil, "b", "j1")
+	for name, bad := range map[string][]byte{
+		"nothing": nil, "another format": []byte("kv2"), "cut off": append([]byte(header), entry[:3]...),
+		"one key twice": append(append([]byte(header), entry...), entry...), "out of order": append(append([]byte(header), entry...), appendEntry(nil, "a", "j1")...),
+		"no value": append([]byte(header), appendEntry(nil, "b", "")...), "a value of no kind": append([]byte(header), appendEntry(nil, "b", "1")...),
+		"no key": append([]byte(header), appendEntry(nil, "", "j1")...),
+	} {
+		if err := New().Restore(bad); !errors.Is(err, txlog.ErrMalformed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What would break a limit fails, and says which one; what is smaller than before is always allowed.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	s := empty()
+	text := strings.Repeat("x", MostValue-2)
+	put := func(key, value string) string { return fmt.Sprintf(`{"op":"put","key":%q,"value":%q}`, key, value) }
+	list := func(n int, op func(i int) string) string {
+		all := make([]string, n)
+		for i := range all {
+			all[i] = op(i)
+		}
+		return `{"ops":[` + strings.Join(all, ",") + `]}`
+	}
+	add := func(i int) string { return fmt.Sprintf(`{"op":"add","key":"%d","by":-9223372036854775807}`, i) }
+	for i, c := range []struct{ goal, says string }{
+		{put("large", text), ""},
+		{put("large", text+"x"), "limit: a value of 32769 bytes"},
+		{put(strings.Repeat("k", MostKey), "1"), ""},
+		{put(strings.Repeat("k", MostKey+1), "1"), "bad goal"},
+		{list(MostOps, add), ""},
+		{list(MostOps+1, add), "limit: 101 operations"},
+		{"{\"op\":\"put\",\"key\":\"large\",\"value\":\"\xff\"}", "bad goal: it is no text"},
+	} {
+		o := do(t, s, c.goal)
+		if c.says == "" && o.Fault != "" || !strings.HasPrefix(o.Fault, c.says) {
+			t.Errorf("case %d: %.100s", i, o.Fault)
+		}
+	}
+	for i := range 40 {
+		do(t, s, put(fmt.Sprint("big", i), text))
+	}
+	if o := do(t, s, list(40, func(i int) string { return fmt.Sprintf(`{"op":"delete","key":"big%d"}`, i) })); !strings.HasPrefix(o.Fault, "limit: it changes 13") {
+		t.Errorf("a large diff: %s", o.Fault)
+	}
+	s.size += MostContent // as if more were there
+	if o := do(t, s, put("one more", "1")); !strings.HasPrefix(o.Fault, "limit: the store would have") {
+		t.Errorf("a full store: %q", o.Fault)
+	}
+	if o := do(t, s, `{"op":"delete","key":"big7"}`); o.Fault != "" {
+		t.Errorf("a full store cannot be emptied: %s", o.Fault)
+	}
+}
+
+// The number of keys has a limit too, since a small key takes more memory than its bytes.
+func TestTheNumberOfKeysIsLimited(t *testing.T) {
+	t.Parallel()
+	s := empty()
+	for i := range MostKeys {
+		s.values[fmt.Sprint(i)] = "j1" // no order and no sum: they are not looked at
+	}
+	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`)); !strings.Contains(o.Fault, "keys, of 524288") {
+		t.Errorf("one key more: %q", o.Fault)
+	}
+	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`)); o.Fault != "" {
+		t.Errorf("one for another: %q", o.Fault)
+	}
+}
+
+// A list that goes on from one answer to the next has each entry once, in order, and no answer is much larger than the
+// limit, whatever the values.
+func TestListsGoOn(t *testing.T) {
+	t.Parallel()
+	s := New()
+	var want []string
+	for i := range 300 {
+		key := fmt.Sprintf("k/%03d", i)
+		size := []int{1, 100, MostValue - 2}[i%3]
+		want = append(want, key)
+		do(t, s, fmt.Sprintf(`{"op":"put","key":%q,"value":%q}`, key, strings.Repeat("x", size)))
+	}
+	for _, most := range []int{1, 7, 1000} {
+		var got []string
+		for l := (List{More: true}); l.More; {
+			answer, err := s.Query(fmt.Appendf(nil, `{"prefix":"k/","limit":%d,"after":%q}`, most, l.After))
+			if err != nil {
+				t.Fatal(err)
+			}
+			l = List{}
+			if err := json.Unmarshal(answer, &l); err != nil || len(answer) > MostAnswer+1000 || len(l.Entries) > most || l.More && len(l.Entries) == 0 {
+				t.Fatalf("an answer of %d bytes with %d entries: %v", len(answer), len(l.Entries), err)
+			}
+			for _, e := range l.Entries {
+				got = append(got, e.Key)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with limit %d: %d keys", most, len(got))
+		}
+	}
+}
+
+// Keys stay sorted, whatever comes and goes.
+func TestSorted(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(1, 2))
+	var x sorted
+	have := map[string]bool{}
+	for range 20_000 {
+		key := fmt.Sprintf("%c%d", 'a'+chance.IntN(3), chance.IntN(4000))
+		if chance.IntN(5) < 2 {
+			x.remove(key)
+			delete(have, key)
+		} else {
+			x.insert(key)
+			have[key] = true
+		}
+	}
+	var want []string
+	for key := range have {
+		want = append(want, key)
+	}
+	slices.Sort(want)
+	if got := slices.Collect(x.from("")); !slices.Equal(got, want) || len(x.pieces) < 5 {
+		t.Fatalf("%d keys in %d pieces, want %d keys", len(got), len(x.pieces), len(want))
+	}
+	for _, from := range []string{"b", "b2", "c3999", "z", want[700]} {
+		at, _ := slices.BinarySearch(want, from)
+		if got := slices.Collect(x.from(from)); !slices.Equal(got, want[at:]) {
+			t.Errorf("from %s there are %d keys, want %d", from, len(got), len(want)-at)
+		}
+	}
+	for _, prefix := range []string{"", "a", "b1", "c3999", "d", "\xff", "a\xff"} {
+		n := 0
+		for _, key := range want {
+			if strings.HasPrefix(key, prefix) {
+				n++
+			}
+		}
+		if got := x.with(prefix); got != n {
+			t.Errorf("%d keys begin with %q, want %d", got, prefix, n)
+		}
+	}
+	for _, key := range want {
+		x.remove(key)
+	}
+	if len(x.pieces) > 0 || x.with("") != 0 {
+		t.Error("something is left")
+	}
+}
+
+// A conflict is told from the faults that trying again does not mend.
+func TestIsConflict(t *testing.T) {
+	t.Parallel()
+	s := New()
+	if o := do(t, s, `{"op":"check","key":"a","expect":1}`); !IsConflict(o.Fault) {
+		t.Errorf("%q is no conflict", o.Fault)
+	}
+	if o := do(t, s, `{"op":"check","key":"conflict: "}`); IsConflict(o.Fault) {
+		t.Errorf("%q is a conflict", o.Fault)
+	}
+}
