@@ -28,10 +28,11 @@ type (
 		To   string
 		Want Want
 	}
-	// GivePiece has the loop read a piece of a snapshot from its store and send it.
+	// GivePiece has the loop read a piece of a snapshot from its store and send it; or one without bytes, if it is not here.
 	GivePiece struct {
 		To   string
 		Want Want
+		Here bool
 	}
 	// Apply says that records were applied to the copy, since a head covers them. The loop stores them, and the head with the last of
 	// them, in one synced transaction; readers may see them then.
@@ -118,4 +119,5 @@ type Counts struct {
 	Doubled uint64 // records that came a second time
 	Dropped uint64 // records that came when there was no room for them
 	Pieces  uint64 // of snapshots that were given
+	Stale   uint64 // heads of what was applied already
 }

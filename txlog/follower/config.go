@@ -15,7 +15,7 @@ type Config struct {
 	Base    *txlog.Copy // as the store has it. A machine that follows owns it
 	New     func() txlog.State
 	Member  bool       // a member applies; the machine follows only after Follow
-	First   uint64     // the first record that is in the store (default 1, or the one after the newest snapshot)
+	First   uint64     // the first record that is in the store (default the one after the newest snapshot, or the log's first)
 	Head    txlog.Head // the newest one that is stored; zero: none
 	Bridges []Bridge   // that are stored, by index
 	Offers  []Offer    // of the snapshots that are stored, the older first
@@ -69,3 +69,30 @@ func (c Config) Validate() error {
 	fault(c.Flood < 1, "a peer may send nothing")
 	return errors.Join(faults...)
 }
+
+const (
+	round         = 100 * time.Millisecond
+	leastPatience = 20 * time.Millisecond
+	mostPatience  = time.Second      // until another peer is asked the first time
+	piecePatience = time.Second      // until a piece of a snapshot is asked of another peer the first time
+	barredFor     = 10 * time.Second // a peer that has lied is not asked, the first time
+	leastWary     = time.Second      // nothing is pulled after a fork, the first time
+	mostWary      = 5 * time.Minute
+	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
+	expires       = 30 * time.Second // after which an answer is no answer any more
+	parkedFor     = 10 * time.Second // after which a gap is told
+	others        = 3                // peers that are asked at one time, after the first ones (B9)
+	window        = 8                // pieces of a snapshot that are asked for at one time
+	snapshots     = 2                // that are kept
+	mostKnown     = 1024             // peers
+	mostForks     = 16               // heads that contradict the copy, which are remembered so that each is told once
+	mostLacking   = 16               // changes of members without a bridge
+	mostAsks      = 256              // requests whose answers may still come
+	mostWants     = 64               // ranges of records
+	mostCovers    = 256              // heads of what was applied, which are given with recent records
+	mostMarks     = 4096             // positions to which heads of the past are compared
+	mostRecent    = 1024             // records that are given from memory
+	recentBytes   = 4 << 20
+	mostPool      = 16 // verified heads of what is not applied yet
+	mostStrange   = 16 // heads that nobody known has signed
+)

@@ -49,7 +49,7 @@ func (b *Bridge) Index() uint64 {
 // Offer says that a node has a snapshot. Its pieces are checked one by one against the offer; what they restore to is
 // checked against the head.
 type Offer struct {
-	Head txlog.Head   // of the snapshot's last record. None at index 0: there the genesis says what the state is
+	Head txlog.Head   // of the snapshot's last record. Before the log's first entry nobody signs it: the genesis says what the state is
 	Size uint64       // bytes of the snapshot
 	Sums []txlog.Hash // of its pieces
 }

@@ -1,0 +1,253 @@
+package follower
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Machine is one node's copy of a log. It is pure, and not safe for concurrent use.
+type Machine struct {
+	cfg    Config
+	now    time.Duration
+	chance chance
+
+	peers []string
+	known map[string]*peer
+	crowd peer // of all that are not in known, so that they cost no memory
+
+	base    *txlog.Copy // nil: a member applies
+	spoiled bool
+	blank   bool           // the log goes on from another one, and its first state is not here
+	start   txlog.Position // before the first entry
+	at      txlog.Position
+	members []txlog.Member
+
+	head    txlog.Head   // the newest verified one that does not contradict the copy
+	pool    []txlog.Head // verified ones of what is not applied yet, by index
+	strange []stranger
+	forks   []fork
+	forked  uint64
+	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy
+	warier  time.Duration
+
+	past
+	wanting
+	serving
+	crossing
+	fetch *fetch
+	took  txlog.Hash    // the last record of the snapshot that was fetched last
+	shot  uint64        // the index of the last snapshot that was made
+	fresh time.Duration // the last news
+	hint  uint64        // a member's raft core knows of records up to there
+
+	refused map[error]int
+	counts  Counts
+	out     []Action
+}
+
+// New returns a machine. The configuration must be valid.
+func New(c Config) *Machine {
+	c = c.withDefaults()
+	m := &Machine{cfg: c, chance: chance(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
+	m.early = map[uint64]early{}
+	m.start = c.Base.Genesis().Start()
+	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())
+	m.first, m.offers, m.bridges = max(c.First, m.start.Index+1), slices.Clone(c.Offers), slices.Clone(c.Bridges)
+	if n := len(m.offers); n > 0 {
+		m.shot = m.offers[n-1].Head.Index
+		if c.First == 0 {
+			m.first = m.shot + 1
+		}
+	}
+	for i := range m.bridges {
+		m.prove(&m.bridges[i])
+	}
+	if last, is := c.Base.Last(); is {
+		m.remember(last)
+	}
+	if !c.Member {
+		m.follow(c.Base)
+	}
+	if c.Head.Index > 0 && c.Head.Log == m.at.Log {
+		m.head = c.Head
+		if c.Head.Position == m.at {
+			m.covers = append(m.covers, c.Head)
+		}
+	}
+	return m
+}
+
+// Step takes an input at an instant of a clock that never goes back, and returns what to do.
+func (m *Machine) Step(now time.Duration, in Input) []Action {
+	m.now = now
+	switch in := in.(type) {
+	case Tick:
+		m.tick()
+	case Peers:
+		m.meet(in.Names)
+	case Heard:
+		m.heard(in.Head, in.Via)
+	case Asked:
+		m.asked(in.From, in.Pull)
+	case Answered:
+		m.answered(in.From, &in.Answer)
+	case Wanted:
+		m.wanted(in.From, in.Want)
+	case Received:
+		m.received(in.From, in.Piece)
+	case Faulty:
+		m.lie(in.From, in.Why)
+	case Applied:
+		m.applied(in.Records)
+	case Follow:
+		m.follow(in.Base)
+	case Yield:
+		m.yield()
+	case Behind:
+		m.hint = max(m.hint, in.Index)
+		m.plan(in.From)
+	case News:
+		for _, to := range m.choose(others, nil) {
+			m.poll(to)
+		}
+	case Kept:
+		m.kept(in.Offer)
+	case Dropped:
+		m.dropped(in.First)
+	}
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// tick does what time alone does.
+func (m *Machine) tick() {
+	m.lapse()
+	m.expire()
+	m.retry()
+	m.refetch()
+	m.park()
+	if m.base != nil && m.now-m.fresh >= m.cfg.Poll {
+		for _, to := range m.choose(1, nil) {
+			m.poll(to)
+		}
+	}
+}
+
+// meet takes the peers that can be asked. A node that has just found the first ones asks for news.
+func (m *Machine) meet(names []string) {
+	alone := len(m.peers) == 0
+	m.peers = slices.Clone(names)
+	slices.Sort(m.peers)
+	now := map[string]*peer{}
+	for _, name := range m.peers {
+		p := m.known[name]
+		if p == nil {
+			p = &peer{left: 8 * m.cfg.Flood, since: m.now, probed: -expires}
+		}
+		now[name] = p
+	}
+	for name, p := range m.known {
+		if now[name] == nil && p.barred > m.now && len(now) < mostKnown {
+			now[name] = p
+		}
+	}
+	m.known = now
+	if alone && m.base != nil {
+		for _, to := range m.choose(1, nil) {
+			m.poll(to)
+		}
+	}
+}
+
+// follow has the machine apply records itself.
+func (m *Machine) follow(base *txlog.Copy) {
+	genesis := base.Genesis()
+	m.base, m.spoiled = base, false
+	m.blank = base.Position() == m.start && !genesis.State.IsZero() && base.Hash() != genesis.State
+	if base.Position() != m.at {
+		m.past = past{}
+		m.at = base.Position()
+		if last, is := base.Last(); is {
+			m.remember(last)
+		}
+	}
+	m.members = slices.Clone(base.Members())
+	m.drop()
+	m.plan("")
+}
+
+// yield leaves the copy to a member.
+func (m *Machine) yield() {
+	m.base, m.spoiled, m.fetch, m.hint = nil, false, nil, 0
+	m.drop()
+}
+
+// drop forgets what was pulled and not applied.
+func (m *Machine) drop() {
+	m.early, m.earlyBytes = map[uint64]early{}, 0
+	m.wants, m.planned = nil, m.at.Index
+}
+
+// applied takes what a member has applied.
+func (m *Machine) applied(records []txlog.Record) {
+	if m.base != nil {
+		return
+	}
+	for _, r := range records {
+		if r.Log != m.at.Log || r.Index != m.at.Index+1 || r.Prev != m.at.Hash {
+			m.refuse("", fault(txlog.ErrChain, "a member applied entry %d after entry %d", r.Index, m.at.Index))
+			return
+		}
+		m.passes(r)
+	}
+	m.passed()
+	m.release(false)
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
+
+// peer returns what is known of a peer.
+func (m *Machine) peer(name string) *peer {
+	if p := m.known[name]; p != nil {
+		return p
+	}
+	return &m.crowd
+}
+
+// takes spends one of a peer's allowance, or refuses what it has sent.
+func (m *Machine) takes(from string) bool {
+	if from == m.cfg.Self || m.peer(from).takes(m.now, m.cfg.Flood) {
+		return true
+	}
+	m.refuse(from, ErrFlood)
+	return false
+}
+
+// refuse counts what is left out, and names its sender.
+func (m *Machine) refuse(from string, why error) {
+	for _, kind := range reasons {
+		if errors.Is(why, kind) {
+			m.refused[kind]++
+			break
+		}
+	}
+	m.do(Refused{From: from, Why: why})
+}
+
+// lie refuses what only a peer sends that lies, or whose memory is wrong. It is not asked for a while.
+func (m *Machine) lie(from string, why error) {
+	m.refuse(from, why)
+	if p := m.known[from]; p != nil {
+		p.bar(m.now)
+	}
+}
+
+// Refusals returns how much was refused, by reason: an error of this package or of package txlog.
+func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }

@@ -1,0 +1,154 @@
+package follower
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// crossing is what is known of changes of members.
+type crossing struct {
+	bridges []Bridge // by index
+	sets    []set    // that bridges have proven and the copy has not come to yet, by index
+	lacking []lack   // changes that are applied and have no bridge yet
+}
+
+// set is who is a member from an index on.
+type set struct {
+	index   uint64
+	members []txlog.Member
+}
+
+// lack is a change of members for which a head is missing that one of those before has signed.
+type lack struct {
+	index  uint64
+	hash   txlog.Hash
+	before []txlog.Member
+}
+
+// check checks what a bridge is by itself.
+func (b *Bridge) check(log txlog.ID) error {
+	n := len(b.Records)
+	if n == 0 || n > MostBridge || b.Records[0].Kind != txlog.Changed {
+		return fault(ErrBridge, "it has %d records, and none that changes the members", n)
+	}
+	for i, r := range b.Records {
+		if r.Log != log || i > 0 && (r.Prev != b.Records[i-1].Hash() || r.Index != b.Records[i-1].Index+1) {
+			return fault(ErrBridge, "entry %d does not follow", r.Index)
+		}
+	}
+	if last := b.Records[n-1]; b.Head.Position != last.Position() || b.Head.State != last.State {
+		return fault(ErrBridge, "its head is not that of entry %d", last.Index)
+	}
+	return nil
+}
+
+// change is the index of the newest change of members of which may be known.
+func (m *Machine) change() uint64 {
+	if n := len(m.sets); n > 0 {
+		return max(m.at.Index, m.sets[n-1].index)
+	}
+	return m.at.Index
+}
+
+// changes takes note of a change of members that is applied. Each of the members before signs a head of it: that is the
+// shortest bridge.
+func (m *Machine) changes(r txlog.Record) {
+	before := m.members
+	m.members = slices.Clone(r.Members)
+	if !m.spanned(r.Index) {
+		if len(m.lacking) == mostLacking {
+			m.lacking = m.lacking[1:]
+		}
+		m.lacking = append(m.lacking, lack{index: r.Index, hash: r.Hash(), before: before})
+	}
+	if _, is := txlog.FindMember(before, m.cfg.Self); is && m.base == nil {
+		m.do(Sign{Head: txlog.Head{Position: r.Position(), State: r.State, Member: m.cfg.Self}})
+	}
+}
+
+// spanned reports whether there is a bridge over the change at an index.
+func (m *Machine) spanned(index uint64) bool {
+	_, is := slices.BinarySearchFunc(m.bridges, index, func(b Bridge, index uint64) int { return cmp.Compare(b.Index(), index) })
+	return is
+}
+
+// spans makes bridges of a head of what is applied.
+func (m *Machine) spans(h txlog.Head) {
+	m.lacking = slices.DeleteFunc(m.lacking, func(l lack) bool {
+		if h.Index < l.index || h.Verify(l.before) != nil {
+			return false
+		}
+		n := h.Index - l.index + 1
+		records := m.memory(l.index)
+		if uint64(len(records)) < n || n > MostBridge {
+			return false
+		}
+		m.bridge(Bridge{Records: slices.Clone(records[:n]), Head: h})
+		return true
+	})
+}
+
+// bridge keeps a bridge.
+func (m *Machine) bridge(b Bridge) {
+	at, is := slices.BinarySearchFunc(m.bridges, b.Index(), func(b Bridge, index uint64) int { return cmp.Compare(b.Index(), index) })
+	if !is {
+		m.bridges = slices.Insert(m.bridges, at, b)
+		m.do(KeepBridge{Bridge: b})
+	}
+}
+
+// bridgesAfter returns the first bridges over changes after an index.
+func (m *Machine) bridgesAfter(index uint64) []Bridge {
+	at, _ := slices.BinarySearchFunc(m.bridges, index+1, func(b Bridge, index uint64) int { return cmp.Compare(b.Index(), index) })
+	return slices.Clone(m.bridges[at:min(at+MostBridges, len(m.bridges))])
+}
+
+// cross takes a bridge that a peer has given.
+func (m *Machine) cross(b *Bridge, from string) {
+	if m.spanned(b.Index()) {
+		return
+	}
+	if err := b.check(m.at.Log); err != nil {
+		m.lie(from, err)
+		return
+	}
+	if b.Index() <= m.at.Index {
+		m.lacking = slices.DeleteFunc(m.lacking, func(l lack) bool {
+			if l.index != b.Index() || l.hash != b.Records[0].Hash() || b.Head.Verify(l.before) != nil {
+				return false
+			}
+			m.bridge(*b)
+			return true
+		})
+		return
+	}
+	if err := m.verify(b.Head); err != nil {
+		m.refuse(from, fault(ErrBridge, "%w", err))
+		return
+	}
+	m.prove(b)
+	m.bridge(*b)
+	for _, r := range b.Records {
+		if r.Index > m.at.Index {
+			m.keep(r, from)
+		}
+	}
+	m.hear(b.Head, from)
+	m.review()
+}
+
+// prove takes note of the members that a bridge proves.
+func (m *Machine) prove(b *Bridge) {
+	for _, r := range b.Records {
+		if r.Kind == txlog.Changed && r.Index > m.change() {
+			m.sets = append(m.sets, set{index: r.Index, members: r.Members})
+		}
+	}
+}
+
+// trim drops the sets to which the copy has come.
+func (m *Machine) trim() {
+	m.sets = slices.DeleteFunc(m.sets, func(s set) bool { return s.index <= m.at.Index })
+}

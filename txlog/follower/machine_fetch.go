@@ -1,0 +1,213 @@
+package follower
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// fetch is a snapshot that is being fetched.
+type fetch struct {
+	offer  Offer
+	from   string // who has offered it
+	pieces [][]byte
+	count  int            // of pieces that are here
+	asked  map[uint64]try // pieces that were asked for
+	last   time.Duration  // the last piece came
+}
+
+// try is a piece that was asked for.
+type try struct {
+	to    string
+	at    time.Duration
+	count int
+}
+
+// SumPieces returns the offer of a snapshot whose last record's head is this one.
+func SumPieces(h txlog.Head, snapshot []byte) Offer {
+	o := Offer{Head: h, Size: uint64(len(snapshot))}
+	for piece := range slices.Chunk(snapshot, PieceSize) {
+		o.Sums = append(o.Sums, sha256.Sum256(piece))
+	}
+	return o
+}
+
+// check checks what an offer is by itself.
+func (o *Offer) check() error {
+	if o.Size == 0 || o.Size > txlog.MostSnapshot || uint64(len(o.Sums)) != (o.Size+PieceSize-1)/PieceSize {
+		return fault(ErrOffer, "%d bytes in %d pieces", o.Size, len(o.Sums))
+	}
+	return nil
+}
+
+// size returns how long a piece is.
+func (o *Offer) size(piece uint64) uint64 { return min(PieceSize, o.Size-piece*PieceSize) }
+
+// offered judges the offer of a snapshot. What it restores to has to be what a verified head says.
+func (m *Machine) offered(from string, o Offer) {
+	if m.base == nil || m.spoiled || m.fetch != nil {
+		return
+	}
+	if err := o.check(); err != nil {
+		m.lie(from, err)
+		return
+	}
+	switch {
+	case m.blank && o.Head.Position == m.start: // the genesis says what it restores to
+	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index && !m.broken(NeverRewind):
+		m.refuse(from, fault(ErrOffer, "it is at %d", o.Head.Index))
+		return
+	default:
+		if err := m.verify(o.Head); err != nil {
+			m.refuse(from, err)
+			return
+		}
+		if o.Head.Index > m.at.Index && !m.has(o.Head) {
+			m.believe(o.Head, from)
+		}
+	}
+	m.fetch = &fetch{offer: o, from: from, pieces: make([][]byte, len(o.Sums)), asked: map[uint64]try{}, last: m.now}
+	m.fill()
+}
+
+// anew asks for a snapshot, whatever is here.
+func (m *Machine) anew(via string) {
+	if m.base != nil {
+		m.pull(ask{to: via})
+	}
+}
+
+// fill asks for as many pieces as may be on their way.
+func (m *Machine) fill() {
+	f := m.fetch
+	for n := uint64(0); n < uint64(len(f.pieces)) && len(f.asked) < window; n++ {
+		if _, asked := f.asked[n]; !asked && f.pieces[n] == nil {
+			m.askPiece(n, f.from, 0)
+		}
+	}
+}
+
+func (m *Machine) askPiece(n uint64, to string, count int) {
+	m.fetch.asked[n] = try{to: to, at: m.now, count: count}
+	m.do(AskPiece{To: to, Want: Want{At: m.fetch.offer.Head.Hash, Piece: n}})
+}
+
+// refetch asks for the pieces that have not come: another peer, and the one that offered them, by turns.
+func (m *Machine) refetch() {
+	f := m.fetch
+	if f == nil {
+		return
+	}
+	if m.now-f.last >= expires || !m.blank && m.at.Index >= f.offer.Head.Index && !m.broken(NeverRewind) {
+		m.abandon()
+		return
+	}
+	for n := range uint64(len(f.pieces)) {
+		t, is := f.asked[n]
+		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), m.cfg.MostPatience) {
+			continue
+		}
+		to := f.from
+		if t.count%2 == 0 {
+			for _, name := range m.choose(1, []string{t.to}) {
+				to = name
+			}
+		}
+		m.askPiece(n, to, t.count+1)
+	}
+}
+
+// abandon gives a fetch up. What lacks is asked for again: of other peers, after a pause.
+func (m *Machine) abandon() {
+	m.fetch = nil
+	m.drop()
+	m.plan("")
+}
+
+// received takes a piece.
+func (m *Machine) received(from string, p Piece) {
+	f := m.fetch
+	if f == nil || f.offer.Head.Hash != p.At {
+		if m.took != p.At || p.At.IsZero() {
+			m.refuse(from, fault(ErrPiece, "piece %d of %s", p.Piece, p.At.Short()))
+		}
+		return
+	}
+	switch t, asked := f.asked[p.Piece]; {
+	case p.Piece >= uint64(len(f.pieces)) || !asked && f.pieces[p.Piece] == nil:
+		m.refuse(from, fault(ErrUnasked, "piece %d", p.Piece))
+		return
+	case !asked: // a second one
+		return
+	case len(p.Bytes) == 0:
+		if t.to == from { // it is asked of another one at the next tick
+			t.at = m.now - m.cfg.MostPatience
+			f.asked[p.Piece] = t
+		}
+		return
+	case uint64(len(p.Bytes)) != f.offer.size(p.Piece) || sha256.Sum256(p.Bytes) != f.offer.Sums[p.Piece]:
+		m.lie(from, fault(ErrPiece, "piece %d", p.Piece))
+		if t.to == from {
+			t.at = m.now - m.cfg.MostPatience
+			f.asked[p.Piece] = t
+		}
+		return
+	}
+	delete(f.asked, p.Piece)
+	f.pieces[p.Piece] = p.Bytes
+	f.count++
+	f.last = m.now
+	if f.count == len(f.pieces) {
+		m.adopt()
+		return
+	}
+	m.fill()
+}
+
+// adopt replaces the copy by the snapshot that was fetched, if it is what the head says.
+func (m *Machine) adopt() {
+	f := m.fetch
+	snapshot := bytes.Join(f.pieces, nil)
+	base, err := txlog.Restore(snapshot, m.cfg.New)
+	if err == nil && (base.Position() != f.offer.Head.Position || f.offer.Head.Position != m.start && base.Hash() != f.offer.Head.State) {
+		err = fault(txlog.ErrState, "the snapshot is not the one of its head")
+	}
+	if err != nil {
+		m.lie(f.from, err)
+		m.abandon()
+		return
+	}
+	m.took, m.fetch = f.offer.Head.Hash, nil
+	m.past = past{}
+	m.at = base.Position()
+	if last, is := base.Last(); is {
+		m.remember(last)
+	}
+	m.base, m.blank, m.members = base, false, slices.Clone(base.Members())
+	m.first, m.offers = m.at.Index+1, []Offer{f.offer}
+	m.lacking, m.shot, m.parked, m.fresh = nil, m.at.Index, 0, m.now
+	m.drop()
+	m.do(Adopt{Base: base, Snapshot: snapshot, Offer: f.offer})
+	if m.at != m.start {
+		m.covered(f.offer.Head)
+	}
+	m.passed()
+	m.release(false)
+	m.plan(f.from)
+}
+
+// snapshot makes one, each so many records. The copy is at the head.
+func (m *Machine) snapshot(h txlog.Head) {
+	if m.at.Index-m.shot < m.cfg.SnapshotEvery || m.broken(CommittedOnly) {
+		return
+	}
+	m.shot = m.at.Index
+	snapshot := m.base.Snapshot()
+	if len(snapshot) > txlog.MostSnapshot {
+		return
+	}
+	m.do(Keep{Snapshot: snapshot, Offer: SumPieces(h, snapshot)})
+}

@@ -1,0 +1,178 @@
+package follower
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// stranger is a head that no member known here has signed. Members may have changed since the copy's index.
+type stranger struct {
+	head txlog.Head
+	via  string
+	at   time.Duration
+}
+
+// fork is a head that contradicts the copy, or another head.
+type fork struct {
+	index       uint64
+	hash, state txlog.Hash
+}
+
+func forkOf(h txlog.Head) fork { return fork{h.Index, h.Hash, h.State} }
+
+// heard takes a head that a peer has brought.
+func (m *Machine) heard(h txlog.Head, via string) {
+	if m.takes(via) {
+		m.hear(h, via)
+	}
+}
+
+// hear judges a head. Its signature is looked at last, since that takes time.
+func (m *Machine) hear(h txlog.Head, via string) {
+	switch {
+	case h.Log != m.at.Log:
+		m.refuse(via, fault(txlog.ErrChain, "a head is of log %s, and this is %s", h.Log.Short(), m.at.Log.Short()))
+		return
+	case m.has(h) || slices.Contains(m.forks, forkOf(h)):
+		return
+	}
+	if h.Index <= m.at.Index {
+		m.old(h, via)
+		return
+	}
+	switch err := m.verify(h); {
+	case errors.Is(err, txlog.ErrStranger):
+		m.wonder(h, via)
+	case err != nil:
+		m.refuse(via, err)
+	default:
+		m.believe(h, via)
+	}
+}
+
+// has reports whether a head of the same is known.
+func (m *Machine) has(h txlog.Head) bool {
+	same := func(o txlog.Head) bool { return o.Position == h.Position && o.State == h.State }
+	return same(m.head) && h.Index > m.at.Index || slices.ContainsFunc(m.pool, same)
+}
+
+// old takes a head of what is applied: a late one, one that bridges a change of members, or one that contradicts the copy.
+func (m *Machine) old(h txlog.Head, via string) {
+	mark, is := m.mark(h.Index)
+	switch {
+	case !is: // nobody can say any more
+		m.counts.Stale++
+	case mark.hash == h.Hash && mark.state == h.State:
+		m.counts.Stale++
+		m.spans(h)
+		if h.Position == m.at && m.cover(m.at.Index).Index != m.at.Index && m.verify(h) == nil {
+			m.covered(h)
+		}
+	case m.verify(h) != nil:
+		m.refuse(via, m.verify(h))
+	default:
+		m.parts(m.cover(h.Index), h, h.Index)
+		if m.broken(NeverRewind) {
+			m.anew(via)
+		}
+	}
+}
+
+// verify checks who has signed a head: a member as of the copy's index, or after a change that a bridge has proven.
+func (m *Machine) verify(h txlog.Head) error {
+	if m.broken(MembersSay) {
+		return nil
+	}
+	err := h.Verify(m.members)
+	for _, s := range m.sets {
+		if err == nil || s.index > h.Index {
+			break
+		}
+		err = h.Verify(s.members)
+	}
+	return err
+}
+
+// believe takes a verified head of what is not applied yet.
+func (m *Machine) believe(h txlog.Head, via string) {
+	m.fresh = m.now
+	for _, other := range m.pool {
+		if h.Forked(other) {
+			m.parts(other, h, h.Index)
+		}
+	}
+	m.pool = append(m.pool, h)
+	slices.SortStableFunc(m.pool, func(a, b txlog.Head) int { return cmp.Compare(a.Index, b.Index) })
+	if len(m.pool) > mostPool {
+		m.pool = slices.Delete(m.pool, mostPool/2, mostPool/2+1)
+	}
+	if h.Index > m.head.Index {
+		m.head = h
+	}
+	if via == m.cfg.Self {
+		via = ""
+	}
+	m.advance()
+	m.plan(via)
+}
+
+// wonder keeps a head that nobody known has signed, and asks the peer that has brought it for bridges.
+func (m *Machine) wonder(h txlog.Head, via string) {
+	if slices.ContainsFunc(m.strange, func(s stranger) bool { return s.head.Position == h.Position && s.head.Member == h.Member }) {
+		return
+	}
+	if len(m.strange) == mostStrange {
+		m.refuse(m.strange[0].via, fault(txlog.ErrStranger, "%q", m.strange[0].head.Member))
+		m.strange = m.strange[1:]
+	}
+	m.strange = append(m.strange, stranger{head: h, via: via, at: m.now})
+	if p := m.known[via]; p != nil && m.base != nil && m.now-p.probed >= probes && p.barred <= m.now {
+		p.probed = m.now
+		m.poll(via)
+	}
+}
+
+// review looks again at the heads of strangers, after the members have changed.
+func (m *Machine) review() {
+	all := m.strange
+	m.strange = nil
+	for _, s := range all {
+		if m.verify(s.head) == nil {
+			m.hear(s.head, s.via)
+		} else {
+			m.strange = append(m.strange, s)
+		}
+	}
+}
+
+// lapse refuses the heads of strangers that have stayed strangers.
+func (m *Machine) lapse() {
+	for len(m.strange) > 0 && m.now-m.strange[0].at >= expires {
+		m.refuse(m.strange[0].via, fault(txlog.ErrStranger, "%q", m.strange[0].head.Member))
+		m.strange = m.strange[1:]
+	}
+}
+
+// parts tells that two heads cannot both be true.
+func (m *Machine) parts(a, b txlog.Head, index uint64) {
+	m.forked++
+	if len(m.forks) == mostForks {
+		m.forks = m.forks[1:]
+	}
+	m.forks = append(m.forks, forkOf(b))
+	mark, _ := m.mark(index)
+	m.do(Evidence{A: a, B: b, Index: index, Here: mark.hash})
+}
+
+// distrust takes a head out of what is to come: its entries do not follow the copy.
+func (m *Machine) distrust(h txlog.Head) {
+	m.pool = slices.DeleteFunc(m.pool, func(o txlog.Head) bool { return o.Position == h.Position })
+	m.head = m.cover(m.at.Index)
+	if n := len(m.pool); n > 0 {
+		m.head = m.pool[n-1]
+	}
+}

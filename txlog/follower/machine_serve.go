@@ -1,0 +1,134 @@
+package follower
+
+import (
+	"slices"
+	"time"
+)
+
+// serving is what the machine gives to others.
+type serving struct {
+	first  uint64 // of the records in the store
+	held   []held // by age
+	offers []Offer
+}
+
+// held is a request for what is not here yet.
+type held struct {
+	from string
+	pull Pull
+	at   time.Duration
+}
+
+// asked gives what is here, whatever this node itself waits for (V8). What is not here yet is given when it comes.
+func (m *Machine) asked(from string, p Pull) {
+	switch {
+	case !m.takes(from):
+	case m.broken(AlwaysServe) && m.target() > m.at.Index:
+	case p.From > 0 && p.Upto < p.From:
+		m.refuse(from, fault(ErrRange, "%d to %d", p.From, p.Upto))
+	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
+		m.give(from, p, false)
+	case len(m.held) >= m.cfg.MostHeld || m.waits(from) >= m.cfg.MostHeld/8:
+		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
+	default:
+		m.held = append(m.held, held{from: from, pull: p, at: m.now})
+	}
+}
+
+// waits is how many requests of a peer wait.
+func (m *Machine) waits(from string) (n int) {
+	for _, h := range m.held {
+		if h.from == from {
+			n++
+		}
+	}
+	return n
+}
+
+// release answers the requests for what has come; fast ones only those that need no store.
+func (m *Machine) release(fast bool) {
+	m.held = slices.DeleteFunc(m.held, func(h held) bool {
+		if h.pull.From > m.at.Index || fast && m.memory(h.pull.From) == nil {
+			return false
+		}
+		m.give(h.from, h.pull, fast)
+		return true
+	})
+}
+
+// give answers a request: with records, or with the offer of a snapshot.
+func (m *Machine) give(to string, p Pull, fast bool) {
+	a := Answer{Serial: p.Serial, Bridges: m.bridgesAfter(p.Change)}
+	if m.head.Index > p.Known {
+		a.Heads = append(a.Heads, m.head)
+	}
+	recent := m.memory(p.From)
+	switch offer := m.offer(p.From); {
+	case p.From > m.at.Index:
+		m.do(Give{To: to, Answer: a})
+	case offer != nil && !fast:
+		a.Offer = offer
+		m.do(Give{To: to, Answer: a})
+	case p.From < m.first:
+		m.do(Give{To: to, Answer: a})
+	case len(recent) == 0:
+		m.counts.Given++
+		m.do(Give{To: to, Answer: a, From: p.From, Upto: min(p.Upto, m.at.Index, p.From+MostRecords-1)})
+	default:
+		m.counts.Given++
+		size := 0
+		for i, r := range recent {
+			if size += len(r.Raw()); i > 0 && size > MostAnswer || i == MostRecords || r.Index > p.Upto {
+				break
+			}
+			a.Records = append(a.Records, r)
+		}
+		last := a.Records[len(a.Records)-1].Index
+		if h := m.last(last); h.Index >= p.From && p.Known != last && h.Index != m.head.Index {
+			a.Heads = append(a.Heads, h)
+		}
+		m.do(Give{To: to, Answer: a})
+	}
+}
+
+// offer returns the snapshot that is better for a node than records from an index on: there are no such records any more, or
+// too many. It is nil if there is none.
+func (m *Machine) offer(from uint64) *Offer {
+	if len(m.offers) == 0 {
+		return nil
+	}
+	newest := m.offers[len(m.offers)-1]
+	if from < m.first || newest.Head.Index >= from+m.cfg.SnapshotAfter {
+		return &newest
+	}
+	return nil
+}
+
+// kept takes note of a snapshot that is in the store.
+func (m *Machine) kept(o Offer) {
+	m.offers = append(m.offers, o)
+	if n := len(m.offers); n > snapshots {
+		m.offers = slices.Clone(m.offers[n-snapshots:])
+	}
+}
+
+// dropped takes note of records that are no longer in the store.
+func (m *Machine) dropped(first uint64) {
+	m.first = max(m.first, first)
+	m.offers = slices.DeleteFunc(m.offers, func(o Offer) bool { return o.Head.Index+1 < first })
+}
+
+// wanted gives a piece of a snapshot.
+func (m *Machine) wanted(from string, w Want) {
+	if !m.takes(from) {
+		return
+	}
+	for _, o := range m.offers {
+		if o.Head.Hash == w.At && w.Piece < uint64(len(o.Sums)) {
+			m.counts.Pieces++
+			m.do(GivePiece{To: from, Want: w, Here: true})
+			return
+		}
+	}
+	m.do(GivePiece{To: from, Want: w})
+}

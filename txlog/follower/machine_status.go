@@ -1,0 +1,18 @@
+package follower
+
+import "time"
+
+// Snapshot returns what the machine knows of itself.
+func (m *Machine) Snapshot() Status {
+	s := Status{
+		At: m.at, Head: m.head, Known: m.target(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
+		Spoiled: m.spoiled, Following: m.base != nil, Forks: m.forked, Counts: m.counts,
+	}
+	if m.parked > 0 {
+		s.Gap = max(m.now-m.parked, time.Nanosecond)
+	}
+	if m.fetch != nil {
+		s.Fetching, s.Fetched = true, m.fetch.count
+	}
+	return s
+}

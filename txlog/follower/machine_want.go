@@ -1,0 +1,208 @@
+package follower
+
+import (
+	"slices"
+	"time"
+)
+
+// wanting is what the machine has asked for, and what has come before its turn.
+type wanting struct {
+	wants   []*want // by index, without gaps from one to the next that are not in early
+	planned uint64  // the highest index that is wanted, or was
+	asks    []*ask  // whose answers may come, by serial
+	serial  uint64
+	pace    pace
+
+	early      map[uint64]early
+	earlyBytes int
+
+	parked time.Duration // since when the next record lacks; 0: it does not
+	told   time.Duration // of the gap, for how long it was
+}
+
+// want is a range of records that are known of and not here.
+type want struct {
+	from, upto uint64
+	via        string // the peer that told of them, or has begun to give them
+	due        time.Duration
+	pause      time.Duration
+	tries      int
+	anew       bool // a snapshot is asked for, since records did not help
+}
+
+// ask is a Pull whose answer may come.
+type ask struct {
+	serial     uint64
+	to         string
+	from, upto uint64
+	at         time.Duration
+	wanted     bool // it is known to be there; else it was asked for in case there is any
+	first      bool // try of its want: how long it takes says something
+}
+
+// target is the highest index of which is known that it is committed.
+func (m *Machine) target() uint64 {
+	if m.base == nil {
+		return m.at.Index
+	}
+	return max(m.head.Index, m.hint, m.at.Index)
+}
+
+// plan wants what is known of and not yet wanted, and asks the peer that told of it.
+func (m *Machine) plan(via string) {
+	if m.base == nil || m.spoiled || m.fetch != nil || m.now < m.wary {
+		return
+	}
+	upto := min(m.target(), m.at.Index+uint64(m.cfg.MostEarly))
+	if m.planned = max(m.planned, m.at.Index); upto <= m.planned {
+		return
+	}
+	w := &want{from: m.planned + 1, upto: upto, via: via, pause: m.pace.patience(m.cfg.Patience), anew: m.blank}
+	m.planned = upto
+	if n := len(m.wants); n >= mostWants {
+		m.wants[n-1].upto = upto
+		return
+	}
+	m.wants = append(m.wants, w)
+	m.begin(w)
+}
+
+// begin asks for a want the first time.
+func (m *Machine) begin(w *want) {
+	w.due = m.now + w.pause
+	switch {
+	case w.via != "" && m.peer(w.via).barred <= m.now:
+		m.ask(w, w.via)
+	default:
+		for _, to := range m.choose(1, nil) {
+			w.via = to
+			m.ask(w, to)
+		}
+	}
+}
+
+// lacks returns the first record of a want that is not here; false if there is none.
+func (m *Machine) lacks(w *want) (uint64, bool) {
+	w.from = max(w.from, m.at.Index+1)
+	for w.from <= w.upto {
+		if _, is := m.early[w.from]; !is {
+			return w.from, true
+		}
+		w.from++
+	}
+	return 0, false
+}
+
+// ask sends a Pull for what a want lacks.
+func (m *Machine) ask(w *want, to string) {
+	from, lacks := m.lacks(w)
+	if !lacks {
+		return
+	}
+	upto := min(w.upto, from+MostRecords-1)
+	if w.anew {
+		from = 0
+	}
+	m.pull(ask{to: to, from: from, upto: upto, wanted: true, first: w.tries == 0})
+}
+
+// pull sends a Pull.
+func (m *Machine) pull(a ask) {
+	m.serial++
+	a.serial, a.at = m.serial, m.now
+	if len(m.asks) >= mostAsks {
+		m.asks = slices.Delete(m.asks, 0, 1)
+	}
+	m.asks = append(m.asks, &a)
+	m.counts.Asked++
+	m.do(Ask{To: a.to, Pull: Pull{Serial: a.serial, From: a.from, Upto: a.upto, Known: m.head.Index, Change: m.change()}})
+}
+
+// poll asks a peer for whatever comes next.
+func (m *Machine) poll(to string) {
+	m.fresh = m.now
+	from := m.at.Index + 1
+	if m.broken(NeverSkip) {
+		from = m.planned + 1
+	}
+	if m.base != nil {
+		m.pull(ask{to: to, from: from, upto: from + MostRecords - 1})
+	}
+}
+
+// retry asks other peers for what has not come in time, with growing pauses. Nothing is ever given up (B9).
+func (m *Machine) retry() {
+	if m.spoiled || m.fetch != nil || m.base == nil {
+		return
+	}
+	m.wants = slices.DeleteFunc(m.wants, func(w *want) bool {
+		_, lacks := m.lacks(w)
+		return !lacks || m.broken(NeverSkip) && w.tries >= 3
+	})
+	for _, w := range m.wants {
+		if m.now < w.due {
+			continue
+		}
+		w.tries++
+		w.pause = min(2*w.pause, m.cfg.MostPatience)
+		w.due = m.now + w.pause
+		if m.broken(AskOthers) {
+			m.ask(w, w.via)
+			continue
+		}
+		for _, to := range m.choose(min(w.tries, others), m.busy(w)) {
+			m.counts.Again++
+			m.ask(w, to)
+		}
+	}
+	m.plan("")
+}
+
+// busy returns who has been asked for the first thing that a want lacks and has still time to answer.
+func (m *Machine) busy(w *want) (names []string) {
+	from, _ := m.lacks(w)
+	for _, a := range m.asks {
+		if a.wanted && a.from <= from && from <= a.upto && m.now-a.at < m.cfg.Hold {
+			names = append(names, a.to)
+		}
+	}
+	return names
+}
+
+// choose draws up to n peers that have not lied lately, without some.
+func (m *Machine) choose(n int, without []string) []string {
+	var able []string
+	for _, name := range m.peers {
+		if name != m.cfg.Self && m.known[name].barred <= m.now && !slices.Contains(without, name) {
+			able = append(able, name)
+		}
+	}
+	for i := range min(n, len(able)) {
+		j := i + m.chance.below(len(able)-i)
+		able[i], able[j] = able[j], able[i]
+	}
+	return able[:min(n, len(able))]
+}
+
+// expire forgets the requests that nobody answers any more.
+func (m *Machine) expire() {
+	for len(m.asks) > 0 && m.now-m.asks[0].at >= expires {
+		m.asks = slices.Delete(m.asks, 0, 1)
+	}
+	for len(m.held) > 0 && m.now-m.held[0].at >= m.cfg.Hold {
+		m.held = slices.Delete(m.held, 0, 1)
+	}
+}
+
+// park tells of a gap that lasts.
+func (m *Machine) park() {
+	switch {
+	case m.target() == m.at.Index:
+		m.parked, m.told = 0, 0
+	case m.parked == 0:
+		m.parked, m.told = max(m.now, 1), 0
+	case m.now-m.parked >= max(parkedFor, 2*m.told):
+		m.told = m.now - m.parked
+		m.do(Parked{At: m.at.Index, Upto: m.target(), For: m.told})
+	}
+}

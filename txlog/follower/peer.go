@@ -1,0 +1,68 @@
+package follower
+
+import (
+	"slices"
+	"time"
+)
+
+// chance is a small source of random numbers (SplitMix64), since a machine has to replay from its inputs. What it
+// decides needs no secrecy.
+type chance uint64
+
+func (c *chance) below(n int) int {
+	*c += 0x9e3779b97f4a7c15
+	z := uint64(*c)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return int((z ^ z>>31) % uint64(n))
+}
+
+// peer is what is known of another node.
+type peer struct {
+	left   int           // that it may still send
+	since  time.Duration // left was counted
+	lies   int           // what was wrong of what it has sent
+	barred time.Duration // until then it is not asked
+	probed time.Duration // it was asked last about a head that nobody known has signed
+}
+
+// takes spends one of a peer's allowance. It is false if none is left.
+func (p *peer) takes(now time.Duration, each int) bool {
+	if rounds := int((now - p.since) / round); rounds > 0 {
+		p.left = min(p.left+min(rounds, 8)*each, 8*each)
+		p.since += time.Duration(rounds) * round
+	}
+	if p.left < 1 {
+		return false
+	}
+	p.left--
+	return true
+}
+
+// bar has a peer that has lied not be asked for a while, each time for longer.
+func (p *peer) bar(now time.Duration) {
+	p.barred = now + barredFor<<min(p.lies, 6)
+	p.lies++
+}
+
+// pace learns how long answers take, so that another peer is asked soon, and not each time.
+type pace struct {
+	samples [15]time.Duration
+	count   int
+}
+
+func (p *pace) add(d time.Duration) {
+	p.samples[p.count%len(p.samples)] = d
+	p.count++
+}
+
+// patience is twice the median: one answer in ten that stalls does not change it.
+func (p *pace) patience(usual time.Duration) time.Duration {
+	if p.count < 5 {
+		return usual
+	}
+	s := p.samples
+	known := s[:min(p.count, len(s))]
+	slices.Sort(known)
+	return min(max(2*known[len(known)/2], leastPatience), mostPatience)
+}
