@@ -91,6 +91,14 @@
 //     keeps up, and gives its history to others.
 //     [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of named
 //     members says which entry is the next;
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine, a
+//     store of keys and values, and how to write another one.
+//     [github.com/conchhq/conch/txlog/member]: a member of it, which executes goals while it
+//     leads; [github.com/conchhq/conch/txlog/courier] brings goals to the leader, and answers
+//     back; [github.com/conchhq/conch/txlog/follower]: how a node's copy keeps up, and gives
+//     its history to others; [github.com/conchhq/conch/txlog/wire]: the messages between its
+//     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own:
+//     a majority of named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
@@ -110,6 +118,8 @@
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
 //   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
+//   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log
+//     to test their users on.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.
 //   - [github.com/conchhq/conch/pending/pendingtest]: for stores of transactions.
 //

@@ -23,8 +23,6 @@ var (
 	// ErrUnknown means that nobody can say yet whether a goal was executed. Asked again with the same id, it is executed
 	// once, whatever has become of it before.
 	ErrUnknown = errors.New("nobody can say yet what became of the goal: ask again, with the same id")
-	// ErrFuture means that a goal's id was made at an index that the log has not reached: it is another log's.
-	ErrFuture = errors.New("the goal's id is from an index that this log has not reached")
 )
 
 // NotLeaderError says who leads instead. It is an ErrNotLeader.

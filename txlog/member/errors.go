@@ -15,8 +15,6 @@ var (
 var (
 	// ErrRefused means that so many members do not store what this leader sends that it cannot commit.
 	ErrRefused = errors.New("the others do not store what this leader sends: by their memory the state comes out otherwise")
-	// ErrReplaced means that what this leader has executed is not what was stored or committed in its place.
-	ErrReplaced = errors.New("what was stored is not what this leader has executed")
 	// ErrGap means that the authority tells of records that do not follow those before.
 	ErrGap = errors.New("the authority tells of records that do not follow what it told before")
 )

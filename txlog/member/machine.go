@@ -35,10 +35,11 @@ type Machine struct {
 	heads  heads
 	doubt  doubt
 
-	scrubbed   uint64         // the last scrub in base, or where this machine began
-	scrubbing  uint64         // the last one in ahead, while this member leads
-	kept       uint64         // of the last snapshot
-	speculated []txlog.Record // with DropSpeculation broken: executed in an old term, and not stored
+	scrubbed  uint64 // the last scrub in base, or where this machine began
+	scrubbing uint64 // the last one in ahead, while this member leads
+	kept      uint64 // of the last snapshot
+
+	speculated map[string]txlog.Outcome // with DropSpeculation broken: of goals that were executed in an old term
 
 	out []Action
 }
@@ -46,7 +47,7 @@ type Machine struct {
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
+	m := &Machine{cfg: c, speculated: map[string]txlog.Outcome{}, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
 	m.take(c.Base, c.Tail)
 	m.kept = m.base.Position().Index
 	m.cfg.Base, m.cfg.Tail = nil, nil
@@ -97,6 +98,8 @@ func (m *Machine) hear(fact txlog.Fact) {
 	case txlog.Stored:
 		m.stored(f.Records)
 		m.advance()
+	case txlog.Dropped:
+		m.dropped(f.From)
 	case txlog.Committed:
 		m.committed = max(m.committed, f.Index)
 		m.advance()

@@ -25,7 +25,19 @@ func (m *Machine) stored(records []txlog.Record) {
 		m.tail = append(m.tail[:i:i], r)
 	}
 	if m.opening && !begins(m.ahead.line, m.tail) {
-		m.quarantine(fmt.Errorf("%w: at entry %d", ErrReplaced, m.base.Position().Index+1))
+		m.unseated()
+	}
+}
+
+// dropped takes that the disk has nothing any more from an index on.
+func (m *Machine) dropped(from uint64) {
+	at := m.base.Position().Index
+	if from <= at {
+		m.distrust(from, fmt.Errorf("%w: entry %d is committed, and is dropped", ErrGap, from))
+		from = at + 1
+	}
+	if many := from - at - 1; many < uint64(len(m.tail)) {
+		m.tail = m.tail[:many:many]
 	}
 }
 
@@ -67,7 +79,7 @@ func (m *Machine) follow(r txlog.Record) {
 	m.ahead.follow(r)
 	m.peek.follow(r)
 	if m.opening && m.ahead.copied == nil {
-		m.quarantine(fmt.Errorf("%w: entry %d", ErrReplaced, r.Index))
+		m.unseated()
 	}
 	if r.Kind == txlog.Scrubbed {
 		m.scrubbed = max(m.scrubbed, r.Index)

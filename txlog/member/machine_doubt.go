@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -22,6 +23,9 @@ type doubt struct {
 
 // refused takes a refusal: another member's of what this leader sends, or this member's own.
 func (m *Machine) refused(f txlog.Refused) {
+	if f.Index <= m.base.Position().Index {
+		return // it is committed since
+	}
 	if f.Member == m.cfg.Self {
 		why := m.doubt.looked
 		if why == nil {
@@ -31,7 +35,7 @@ func (m *Machine) refused(f txlog.Refused) {
 		return
 	}
 	members := m.base.Members()
-	if _, is := txlog.FindMember(members, f.Member); !is || !m.leading || f.Index <= m.base.Position().Index {
+	if _, is := txlog.FindMember(members, f.Member); !is || !m.leading {
 		return
 	}
 	if len(m.doubt.refusers) == 0 {
@@ -93,10 +97,8 @@ func (m *Machine) quarantine(why error) {
 	if !m.leading {
 		return
 	}
-	m.stopLeading()
-	m.leader = ""
+	m.unseated()
 	m.ahead = branch{}
-	m.refuseChange(m.elsewhere())
 	m.do(Quarantine{Term: m.term, Why: why})
 	m.rebuild(m.base.Position().Index+1, why, false)
 }
@@ -107,20 +109,26 @@ func (m *Machine) rebuilt(in Rebuilt) {
 	m.doubt.rebuilding, m.doubt.spoiled, m.doubt.looked = false, false, nil
 	m.doubt.rebuilt, m.doubt.index = m.doubt.index, 0
 	m.take(in.Base, in.Tail)
+	if m.opening {
+		m.goOn(line)
+	}
 	m.advance()
 	m.resettle()
-	if !m.opening {
-		return
-	}
-	// This leader goes on with what it has executed, if that fits the copy from the disk.
+}
+
+// goOn has this leader go on with what it has executed, if that fits the copy from the disk.
+func (m *Machine) goOn(line []txlog.Record) {
 	for len(line) > 0 && line[0].Index <= m.base.Position().Index {
 		line = line[1:]
 	}
-	if !begins(line, m.tail) {
-		m.quarantine(ErrReplaced)
-		return
+	want := m.tail
+	if len(line) > 0 { // it follows some of the tail, or begins with it
+		want = slices.Clone(m.tail[:min(line[0].Index-m.base.Position().Index-1, uint64(len(m.tail)))])
+		want = append(want, line...)
 	}
-	if err := m.ahead.align(m.base, m.cfg.New, line); err != nil {
+	if !begins(want, m.tail) {
+		m.unseated()
+	} else if err := m.ahead.align(m.base, m.cfg.New, want); err != nil {
 		m.quarantine(fmt.Errorf("what this leader has executed does not fit the copy from its disk: %w", err))
 	}
 }

@@ -2,7 +2,6 @@ package member
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -30,7 +29,6 @@ func (m *Machine) campaign() {
 func (m *Machine) leads(term uint64) {
 	m.stopLeading()
 	m.term, m.leader, m.leading = max(m.term, term), m.cfg.Self, true
-	clear(m.doubt.refusers)
 	m.reconfirm()
 }
 
@@ -51,11 +49,20 @@ func (m *Machine) deposed(f txlog.Deposed) {
 	}
 }
 
+// unseated ends a term of which another leader's records tell: Deposed comes after them.
+func (m *Machine) unseated() {
+	m.stopLeading()
+	m.leader = ""
+	m.refuseChange(m.elsewhere())
+}
+
 // stopLeading drops what was executed and is not stored: it is never proposed in another term (drop-speculation). The
 // goals wait again: what became of them, the next leader knows.
 func (m *Machine) stopLeading() {
-	if m.broken(DropSpeculation) && m.leading && len(m.ahead.line) > len(m.tail) {
-		m.speculated = slices.Clone(m.ahead.line[len(m.tail):])
+	if m.broken(DropSpeculation) && m.opening {
+		for _, r := range m.ahead.line {
+			m.speculated[r.GoalID] = txlog.Outcome{Result: r.Result, Fault: r.Fault, Diff: r.Diff, Effects: r.Effects}
+		}
 	}
 	if m.peek.copied != nil {
 		m.ahead, m.peek = m.peek, branch{}
@@ -63,7 +70,7 @@ func (m *Machine) stopLeading() {
 	m.leading, m.opening, m.opened = false, false, false
 	m.goals.land()
 	m.outbox.reset()
-	m.doubt.refusedAt = 0
+	clear(m.doubt.refusers)
 }
 
 // open makes the first entry of a term, after everything that is stored.
@@ -89,16 +96,12 @@ func (m *Machine) open() {
 	if err := m.propose(txlog.Entry{Kind: txlog.Opening}); err != nil {
 		m.quarantine(err)
 	}
-	for _, r := range m.speculated {
-		_ = m.propose(r.Entry) // it may not fit any more
-	}
-	m.speculated = nil
 }
 
 // submit takes a goal.
 func (m *Machine) submit(in Submit) {
 	err := txlog.CheckGoal(in.GoalID, in.Goal)
-	if err == nil && !m.doubt.spoiled {
+	if err == nil && in.Since <= m.base.Position().Index && !m.doubt.spoiled {
 		known, found, why := m.base.Admit(in.GoalID, in.Goal, in.Since)
 		if err = why; found {
 			m.answer(in.Ticket, m.said(known))
@@ -135,42 +138,41 @@ func (m *Machine) pump() {
 
 // execute executes a goal, unless its id is that of one that was executed, or is in flight.
 func (m *Machine) execute(g *goal) {
-	known, found, err := m.base.Admit(g.id, g.body, g.since)
-	switch {
-	case found:
-		m.goals.count--
-		m.answer(g.ticket, m.said(known))
-		return
-	case err == nil && g.since > m.ahead.copied.Position().Index:
-		err = txlog.ErrFuture
-	case err == nil && !m.broken(DedupeInFlight):
+	known, found, err := m.base.Admit(g.id, g.body, min(g.since, m.base.Position().Index))
+	if err == nil && !found && !m.broken(DedupeInFlight) {
 		// Of one in flight nobody knows yet whether it stays, whatever its body is: its entry answers (dedupe-in-flight).
-		_, found, err = m.ahead.copied.Admit(g.id, g.body, g.since)
-		if found || errors.Is(err, txlog.ErrGoalID) {
+		var flies bool
+		_, flies, err = m.ahead.copied.Admit(g.id, g.body, g.since)
+		if flies || errors.Is(err, txlog.ErrGoalID) {
 			m.goals.fly(g)
 			return
 		}
 	}
-	if err != nil {
-		m.goals.count--
-		m.refuse(g.ticket, err)
-		return
+	if err == nil && !found {
+		err = m.run(g)
+		switch {
+		case err == nil:
+			m.goals.fly(g)
+			return
+		case !m.opening: // its memory is wrong: the next leader executes it
+			m.goals.again(g)
+			return
+		}
 	}
-	err = m.run(g)
-	switch {
-	case err == nil:
-		m.goals.fly(g)
-	case !m.opening:
-		m.goals.again(g)
-	default:
-		m.goals.count--
+	m.goals.count--
+	if err != nil {
 		m.refuse(g.ticket, err)
+	} else {
+		m.answer(g.ticket, m.said(known))
 	}
 }
 
 // run makes the entry of a goal. One that fails is an entry too, with nothing but its fault (V3, V4).
 func (m *Machine) run(g *goal) error {
-	outcome := m.ahead.copied.Execute(g.body)
+	outcome, speculated := m.speculated[g.id]
+	if !speculated {
+		outcome = m.ahead.copied.Execute(g.body)
+	}
 	for {
 		err := m.propose(txlog.Entry{
 			Kind: txlog.Executed, GoalID: g.id, Goal: g.body, Result: outcome.Result, Fault: outcome.Fault, Diff: outcome.Diff, Effects: outcome.Effects,
@@ -184,11 +186,11 @@ func (m *Machine) run(g *goal) error {
 
 // propose makes an entry of the term the next one. After an error nothing has changed.
 func (m *Machine) propose(e txlog.Entry) error {
-	if e.Kind != txlog.Opening {
+	if m.opening && e.Kind != txlog.Opening {
 		m.scrub()
 	}
 	if !m.opening {
-		return m.elsewhere() // the scrub has failed
+		return m.elsewhere() // it has given its term up
 	}
 	e.Term, e.Leader, e.At = m.term, m.cfg.Self, m.at
 	r, err := m.ahead.copied.Next(e)
@@ -212,10 +214,6 @@ func (m *Machine) scrub() {
 	every := m.base.Genesis().Scrub
 	next := m.ahead.copied.Position().Index + 1
 	if next/every <= m.scrubbing/every || m.scrubbing+1 == next {
-		return
-	}
-	if err := m.ahead.copied.Scrub(); err != nil {
-		m.quarantine(err)
 		return
 	}
 	m.scrubbing = next

@@ -1,0 +1,73 @@
+package txlogtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// walk is what happens to three members at random: who is down, and who is cut off.
+type walk struct {
+	*stage
+	dice  *rand.Rand
+	down  string
+	apart string
+	n     int
+}
+
+// anything: leaders change, members crash and are cut off, at random.
+func anything(s *stage) {
+	for seed := range uint64(3) {
+		s.note("seed %d", seed)
+		w := &walk{stage: s, dice: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // a repetition must draw the same
+		for range 40 {
+			w.step()
+			s.hear()
+		}
+		w.heal()
+		name := Names[w.dice.IntN(3)]
+		if !s.judge.Of(name).Leads {
+			s.lead(name)
+		}
+		s.all(s.append(name, goal(fmt.Sprintf("last of seed %d", seed)))[0])
+	}
+	if s.judge.Committed() < 20 {
+		s.t.Errorf("only %d entries were committed", s.judge.Committed())
+	}
+}
+
+func (w *walk) heal() {
+	if w.apart != "" {
+		w.part()
+		w.apart = ""
+	}
+	if w.down != "" {
+		w.start(w.down)
+		w.down = ""
+	}
+}
+
+func (w *walk) step() {
+	name := Names[w.dice.IntN(3)]
+	whole := w.down == "" && w.apart == ""
+	switch what := w.dice.IntN(10); {
+	case what == 0 && whole:
+		w.crash(name)
+		w.down = name
+	case what == 1 && whole:
+		w.part(name)
+		w.apart = name
+	case what == 2 && !whole:
+		w.heal()
+	case what == 3 && name != w.down:
+		w.confirm(name)
+	case what <= 5 && name != w.down && name != w.apart && !w.judge.Of(name).Leads:
+		w.lead(name)
+	default:
+		for _, leader := range Names {
+			if leader != w.down && w.judge.Of(leader).Leads {
+				w.n++
+				w.append(leader, goal(fmt.Sprintf("%d of %s", w.n, leader)), goal(fmt.Sprintf("%d of %s again", w.n, leader)))
+			}
+		}
+	}
+}

@@ -1,0 +1,7 @@
+// Package txlogtest has what an authority and a state machine of a log are tested with, and what their users are tested on:
+//
+//	Memory             an authority in memory, with terms, a majority and cuts: a toy, for tests alone
+//	Judge              watches what authorities tell, and says which promise is broken
+//	ExerciseAuthority  the suite that every authority must pass
+//	ExerciseState      the suite that every state machine must pass
+package txlogtest

@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/wire/internal/wirepb"
+)
+
+// Encode returns the bytes of a message. The error is ErrMalformed or ErrSize: Decode would refuse it too.
+func Encode(m Message) ([]byte, error) {
+	if err := m.check(); err != nil {
+		return nil, err
+	}
+	out := &wirepb.Message{Version: Version}
+	if !m.Log.IsZero() {
+		out.Log = m.Log[:]
+	}
+	if !set(out, m.Body) {
+		return nil, fault(ErrMalformed, "no message has a body of %T", m.Body)
+	}
+	b, err := proto.MarshalOptions{Deterministic: true}.Marshal(out)
+	switch {
+	case err != nil:
+		return nil, fault(ErrMalformed, "it cannot be encoded")
+	case len(b) > MostMessage:
+		return nil, fault(ErrSize, "it has %d bytes", len(b))
+	}
+	return b, nil
+}
+
+// set reports whether there is a field for the body.
+func set(out *wirepb.Message, body Body) bool {
+	switch b := body.(type) {
+	case Quorum:
+		out.Quorum = &wirepb.Quorum{Body: b.Bytes}
+	case Submit:
+		out.Submit = &wirepb.Submit{GoalId: b.GoalID, Goal: b.Goal, Since: b.Since, Hops: b.Hops}
+	case Answered:
+		out.Answered = &wirepb.Answered{GoalId: b.GoalID, Failure: failure(b.Err)}
+		if b.Err == nil {
+			out.Answered.Index, out.Answered.Result, out.Answered.Fault = b.Answer.Index, b.Answer.Result, b.Answer.Fault
+			if !b.Answer.Hash.IsZero() {
+				out.Answered.Hash = b.Answer.Hash[:]
+			}
+		}
+	case Confirm:
+		out.Confirm = &wirepb.Confirm{Serial: b.Serial}
+	case Confirmed:
+		out.Confirmed = &wirepb.Confirmed{Serial: b.Serial, Failure: failure(b.Err)}
+		if b.Err == nil {
+			out.Confirmed.Index = b.Index
+		}
+	case follower.Pull:
+		out.Pull = &wirepb.Pull{Serial: b.Serial, From: b.From, Upto: b.Upto, Known: b.Known, Change: b.Change}
+	case follower.Answer:
+		out.Answer = answer(b)
+	case follower.Want:
+		out.Want = &wirepb.Want{At: b.At[:], Piece: b.Piece}
+	case follower.Piece:
+		out.Piece = &wirepb.Piece{At: b.At[:], Piece: b.Want.Piece, Body: b.Bytes}
+	case Admit:
+		out.Admit = &wirepb.Admit{Store: b.Store, Key: b.Key[:]}
+	case Prepare:
+		out.Prepare = &wirepb.Prepare{Serial: b.Serial, Namespace: b.Namespace, Machine: b.Machine}
+	case Prepared:
+		out.Prepared = &wirepb.Prepared{Serial: b.Serial, Store: b.Store, Key: b.Key[:], Why: cut(b.Why)}
+	case Begin:
+		out.Begin = &wirepb.Begin{Serial: b.Serial, Genesis: b.Genesis.Encode()}
+	case Begun:
+		out.Begun = &wirepb.Begun{Serial: b.Serial, Why: cut(b.Why)}
+	default:
+		return false
+	}
+	return true
+}
+
+func answer(a follower.Answer) *wirepb.Answer {
+	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records)}
+	for _, h := range a.Heads {
+		out.Heads = append(out.Heads, h.Encode())
+	}
+	for _, b := range a.Bridges {
+		out.Bridges = append(out.Bridges, &wirepb.Bridge{Records: raw(b.Records), Head: b.Head.Encode()})
+	}
+	if o := a.Offer; o != nil {
+		out.Offer = &wirepb.Offer{Head: o.Head.Encode(), Size: o.Size}
+		for _, sum := range o.Sums {
+			out.Offer.Sums = append(out.Offer.Sums, sum[:]...)
+		}
+	}
+	return out
+}
+
+func raw(records []txlog.Record) (all [][]byte) {
+	for _, r := range records {
+		all = append(all, r.Raw())
+	}
+	return all
+}
+
+func failure(err error) *wirepb.Failure {
+	if err == nil {
+		return nil
+	}
+	out := &wirepb.Failure{Code: codeUnknown, Text: cut(err.Error())}
+	for code, kind := range codes {
+		if code > 0 && errors.Is(err, kind) {
+			out.Code = uint32(code)
+		}
+	}
+	if not, is := errors.AsType[txlog.NotLeaderError](err); is {
+		out.Leader, out.Term = not.Leader, not.Term
+	}
+	return out
+}
+
+// cut makes a text one that a message takes.
+func cut(why string) string {
+	why = strings.ToValidUTF8(why, "?")
+	for len(why) > MostWhy {
+		_, size := utf8.DecodeLastRuneInString(why)
+		why = why[:len(why)-size]
+	}
+	return why
+}

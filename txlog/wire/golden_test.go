@@ -1,0 +1,111 @@
+package wire
+
+import (
+	"encoding/hex"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/wire/internal/wirepb"
+)
+
+var update = flag.Bool("update", false, "write the bytes of testdata/golden anew")
+
+// The format does not change by accident: nodes of different releases talk to each other. A diff of these files is a change of the
+// format; log.proto says which are allowed. And each message is read as it was sent.
+func TestTheFormatNeverChanges(t *testing.T) {
+	t.Parallel()
+	all := samples()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b, err := Encode(all[name])
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		storytest.Golden(t, *update, filepath.Join("testdata", "golden", name+".hex"), hex.EncodeToString(b)+"\n")
+		if m, err := Decode(b); err != nil || !reflect.DeepEqual(m, all[name]) {
+			t.Errorf("%s is read as %+v, %v", name, m, err)
+		}
+	}
+}
+
+// What another node has said is still the same error here, with its own words.
+func TestErrorsAreThemselves(t *testing.T) {
+	t.Parallel()
+	log := sampleGenesis().ID()
+	other := errors.New("something else, of \xff and " + strings.Repeat("ä", MostWhy))
+	for _, kind := range append(slices.Clone(codes[1:]), other) {
+		b, err := Encode(Message{log, Confirmed{Serial: 1, Index: 9, Err: kind}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Decode(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := m.Body.(Confirmed)
+		if errors.Is(kind, other) {
+			kind = txlog.ErrUnknown
+			if !strings.HasPrefix(got.Err.Error(), "something else, of ? and ää") || len(got.Err.Error()) > MostWhy {
+				t.Errorf("it says %q", got.Err)
+			}
+		}
+		if !errors.Is(got.Err, kind) || got.Index != 0 {
+			t.Errorf("%v is read as %v", kind, got)
+		}
+	}
+	if got := failed(&wirepb.Failure{Code: 1 << 31, Text: "of tomorrow"}); !errors.Is(got, txlog.ErrUnknown) || got.Error() != "of tomorrow" {
+		t.Errorf("an error of tomorrow is read as %v", got)
+	}
+}
+
+var fieldLine = regexp.MustCompile(`(?m)^  (repeated )?(\w+) (\w+) = (\d+);$`)
+
+// The committed code was generated from the committed log.proto, so `make proto` cannot be forgotten.
+func TestTheCodeIsThatOfTheFile(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("log.proto")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for block := range strings.SplitSeq(string(text), "\nmessage ") {
+		name, _, is := strings.Cut(block, " {")
+		if !is {
+			continue
+		}
+		for _, f := range fieldLine.FindAllStringSubmatch(block, -1) {
+			want = append(want, strings.Join([]string{name, f[1], f[2], f[3], f[4]}, " "))
+		}
+	}
+	messages := wirepb.File_log_proto.Messages()
+	for i := range messages.Len() {
+		for j := range messages.Get(i).Fields().Len() {
+			f := messages.Get(i).Fields().Get(j)
+			kind, repeated := f.Kind().String(), ""
+			if f.Kind() == protoreflect.MessageKind {
+				kind = string(f.Message().Name())
+			}
+			if f.IsList() {
+				repeated = "repeated "
+			}
+			got = append(got, strings.Join([]string{string(messages.Get(i).Name()), repeated, kind, string(f.Name()), strconv.Itoa(int(f.Number()))}, " "))
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) || len(got) < 50 {
+		t.Errorf("run make proto: the generated code has\n%s\nand log.proto\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

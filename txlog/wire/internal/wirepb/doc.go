@@ -1,0 +1,2 @@
+// Package wirepb is generated from log.proto by make proto.
+package wirepb
