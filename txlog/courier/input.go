@@ -32,14 +32,17 @@ type (
 	// Answered is what a member has answered to Send: to this node, or to itself if it is one. The transport has proven
 	// from whom it is.
 	Answered struct {
+		Try    uint64 // of the Send
 		From   string
-		GoalID string
 		Answer txlog.Answer
 		Err    error
 	}
 	// Failed says that a member was not reached, or that the connection ended before an answer came. What it has done with
 	// the goal is not known.
-	Failed struct{ To, GoalID string }
+	Failed struct {
+		Try uint64 // of the Send
+		To  string
+	}
 	// Applied says what the node's own copy has taken over.
 	Applied struct{ Record txlog.Record }
 )

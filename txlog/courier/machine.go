@@ -1,0 +1,185 @@
+package courier
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Machine has the goals that users of one node wait for. It is pure, and not safe for concurrent use.
+type Machine struct {
+	cfg     Config
+	now     time.Duration
+	leader  string // empty: nobody is known
+	term    uint64
+	members []string
+	goals   map[string]*goal
+	order   []*goal // in which they came
+	tries   tries
+	late    late
+	tickets int
+	turned  time.Duration // when a member's word has changed the leader
+	asks    time.Duration // when neighbours may be asked again
+	ask     bool          // they are to be
+
+	out []Action
+}
+
+// goal is one that some users wait for.
+type goal struct {
+	id      string
+	body    []byte
+	since   uint64
+	waits   []wait
+	sends   int
+	try     uint64        // the last one
+	to      string        // who was asked last
+	avoid   string        // who is not asked next, if there is somebody else
+	turn    int           // of the members, when nobody is known to lead
+	open    bool          // an answer of that one may come
+	timeout time.Duration // when it has waited too long for an answer
+	retry   time.Duration // when it is sent again, if it is not open
+	pause   time.Duration
+}
+
+// wait is one user's.
+type wait struct {
+	ticket  uint64
+	expires time.Duration
+}
+
+// New returns a machine. The configuration must be valid.
+func New(c Config) *Machine {
+	c = c.withDefaults()
+	return &Machine{
+		cfg: c, goals: map[string]*goal{}, tries: tries{first: 1, most: 4 * uint64(c.MostWaiting), by: map[uint64]try{}},
+		late: late{most: c.MostWaiting, by: map[[sha256.Size]byte]txlog.Answer{}},
+	}
+}
+
+// Step takes an input at an instant of a clock that never goes back, and returns what to do.
+func (m *Machine) Step(now time.Duration, in Input) []Action {
+	m.now = now
+	switch in := in.(type) {
+	case Tick:
+		m.tick()
+	case Submit:
+		m.submit(in)
+	case Gone:
+		m.gone(in.Ticket)
+	case Leader:
+		if in.Term == 0 || in.Term >= m.term {
+			m.term = max(m.term, in.Term)
+			m.follow(in.Name)
+		}
+	case Members:
+		m.members = slices.Clone(in.Names)
+	case Answered:
+		m.answered(in)
+	case Failed:
+		if g, is := m.tries.end(in.Try, in.To); is && g.open && g.try == in.Try {
+			m.later(g, g.to)
+		}
+	case Applied:
+		m.applied(in.Record)
+	}
+	if m.ask && now >= m.asks {
+		m.ask, m.asks = false, now+time.Second
+		m.do(Ask{Goals: len(m.order)})
+	}
+	out := m.out
+	m.out = nil
+	return out
+}
+
+func (m *Machine) do(a Action) { m.out = append(m.out, a) }
+
+func (m *Machine) refuse(ticket uint64, why error) { m.do(Answer{Ticket: ticket, Err: why}) }
+
+// submit takes a goal, and sends it at once.
+func (m *Machine) submit(in Submit) {
+	if err := txlog.CheckGoal(in.GoalID, in.Goal); err != nil {
+		m.refuse(in.Ticket, err)
+		return
+	}
+	if done, err := m.known(in); done != nil || err != nil {
+		if err != nil {
+			m.refuse(in.Ticket, err)
+		} else {
+			m.do(Answer{Ticket: in.Ticket, Answer: *done})
+		}
+		return
+	}
+	g := m.goals[in.GoalID]
+	switch {
+	case g != nil && !bytes.Equal(g.body, in.Goal):
+		m.refuse(in.Ticket, fmt.Errorf("%w: %q, which waits here", txlog.ErrGoalID, in.GoalID))
+		return
+	case m.tickets >= m.cfg.MostWaiting:
+		m.refuse(in.Ticket, txlog.ErrTooMany)
+		return
+	case g == nil:
+		g = &goal{id: in.GoalID, body: bytes.Clone(in.Goal), since: in.Since, turn: len(m.order), timeout: m.now + m.cfg.Timeout}
+		m.goals[g.id] = g
+		m.order = append(m.order, g)
+		m.send(g)
+	}
+	expires := in.Expires
+	if expires <= 0 {
+		expires = m.cfg.Expires
+	}
+	g.since = min(g.since, in.Since) // both users wait for one execution: the older id decides whether it is too old
+	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, m.cfg.MostExpires)})
+	m.tickets++
+}
+
+// known looks a goal up in what came before anybody waited for it, and in the own copy.
+func (m *Machine) known(in Submit) (*txlog.Answer, error) {
+	if answer, is := m.late.find(in.GoalID, in.Goal); is {
+		return &answer, nil
+	}
+	if m.cfg.Known == nil {
+		return nil, nil //nolint:nilnil // nothing is known, and nothing is wrong
+	}
+	known, found, err := m.cfg.Known(in.GoalID, in.Goal, in.Since)
+	switch {
+	case found:
+		return &txlog.Answer{Index: known.Index, Result: known.Result, Fault: known.Fault}, nil
+	case errors.Is(err, txlog.ErrGoalID), errors.Is(err, txlog.ErrOld):
+		return nil, err
+	}
+	return nil, nil //nolint:nilnil // the own copy may be behind: it says nothing
+}
+
+// end answers all that wait for a goal.
+func (m *Machine) end(g *goal, answer txlog.Answer, why error) {
+	for _, w := range g.waits {
+		m.do(Answer{Ticket: w.ticket, Answer: answer, Err: why})
+	}
+	m.drop(g)
+}
+
+func (m *Machine) drop(g *goal) {
+	m.tickets -= len(g.waits)
+	g.waits, g.open = nil, false
+	delete(m.goals, g.id)
+	m.order = slices.DeleteFunc(m.order, func(of *goal) bool { return of == g })
+}
+
+// gone forgets a user. A goal for which nobody waits is not sent again.
+func (m *Machine) gone(ticket uint64) {
+	for _, g := range m.order {
+		before := len(g.waits)
+		g.waits = slices.DeleteFunc(g.waits, func(w wait) bool { return w.ticket == ticket })
+		m.tickets -= before - len(g.waits)
+		if len(g.waits) == 0 {
+			m.drop(g)
+			return
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package courier
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// answered takes the word of somebody that was asked. Nobody else's counts (V6).
+func (m *Machine) answered(in Answered) {
+	of, is := m.tries.end(in.Try, in.From)
+	if !is {
+		return
+	}
+	g := m.goals[of.id] // the same goal may be waited for anew
+	if g == nil || !bytes.Equal(g.body, of.body) {
+		if in.Err == nil {
+			m.late.keep(of.id, of.body, in.Answer)
+		}
+		return
+	}
+	var elsewhere txlog.NotLeaderError
+	switch {
+	case in.Err == nil:
+		m.end(g, in.Answer, nil)
+	case errors.Is(in.Err, txlog.ErrGoalID), errors.Is(in.Err, txlog.ErrOld), errors.Is(in.Err, txlog.ErrMalformed), errors.Is(in.Err, txlog.ErrSize):
+		m.end(g, txlog.Answer{}, in.Err)
+	case g.try != in.Try || !g.open:
+		// It was asked before. The one that was asked after it will answer.
+	case errors.Is(in.Err, txlog.ErrTooMany) && g.sends == 1:
+		m.end(g, txlog.Answer{}, in.Err) // nobody has taken it
+	case errors.As(in.Err, &elsewhere) && elsewhere.Leader != "" && elsewhere.Leader != in.From:
+		m.redirect(g, elsewhere.Leader, elsewhere.Term)
+	case errors.Is(in.Err, txlog.ErrNotLeader):
+		m.later(g, in.From)
+	default:
+		m.later(g, "")
+	}
+}
+
+// applied takes what the own copy has: nothing says more surely what became of a goal.
+func (m *Machine) applied(r txlog.Record) {
+	g := m.goals[r.GoalID]
+	switch {
+	case r.Kind != txlog.Executed || g == nil:
+	case bytes.Equal(g.body, r.Goal):
+		m.end(g, txlog.Answer{Index: r.Index, Hash: r.Hash(), Result: r.Result, Fault: r.Fault}, nil)
+	default:
+		m.end(g, txlog.Answer{}, fmt.Errorf("%w: %q, in entry %d", txlog.ErrGoalID, r.GoalID, r.Index))
+	}
+}

@@ -1,0 +1,208 @@
+package courier
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Whatever is told in whatever order: a ticket is answered once, at its expiry at the latest; nobody is told an answer of another
+// goal, or that a goal was not taken which a second member may have taken; and what is remembered is bounded (B8, B9, B12).
+func TestAnythingIsTold(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(300)
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		seeds = 30_000
+	}
+	for seed := range seeds {
+		if err := told(seed); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+type asked struct {
+	id, body string
+	expires  time.Duration
+	answered bool
+}
+
+type world struct {
+	chance  *rand.Rand
+	now     time.Duration
+	m       *Machine
+	tickets map[uint64]*asked
+	sends   []Send
+	log     map[string]string
+	fault   error
+}
+
+func told(seed uint64) error {
+	w := &world{
+		chance: rand.New(rand.NewPCG(seed, 8)), m: New(Config{Self: "n", MostWaiting: 6}), tickets: map[uint64]*asked{}, log: map[string]string{},
+	}
+	for range 400 {
+		w.now += time.Duration(w.chance.IntN(700)) * time.Millisecond
+		w.step(w.input())
+		w.step(Tick{})
+		if w.check(); w.fault != nil {
+			return w.fault
+		}
+	}
+	w.now += time.Hour
+	w.step(Tick{})
+	w.check()
+	if s := w.m.Status(); s.Pending > 0 || s.Tickets > 0 {
+		w.fail("after an hour it has %+v", s)
+	}
+	return w.fault
+}
+
+func (w *world) fail(format string, args ...any) {
+	if w.fault == nil {
+		w.fault = fmt.Errorf(format, args...)
+	}
+}
+
+func (w *world) name() string { return string(rune('a' + w.chance.IntN(3))) }
+
+// input makes something that may be told. A member answers of a goal what the log says, if it answers at all.
+func (w *world) input() Input {
+	switch w.chance.IntN(10) {
+	case 0, 1, 2:
+		ticket := uint64(len(w.tickets) + 1)
+		of := &asked{id: fmt.Sprint("g", w.chance.IntN(12)), body: fmt.Sprint("body ", w.chance.IntN(8)/7)}
+		in := Submit{Ticket: ticket, GoalID: of.id, Goal: []byte(of.body), Expires: time.Duration(w.chance.IntN(40)) * time.Second}
+		of.expires = w.now + in.Expires
+		if in.Expires == 0 {
+			of.expires = w.now + time.Minute
+		}
+		w.tickets[ticket] = of
+		return in
+	case 3:
+		return Leader{Name: []string{"", w.name()}[w.chance.IntN(2)], Term: w.chance.Uint64N(6)}
+	case 4:
+		return Members{Names: []string{"a", "b", "c"}[:w.chance.IntN(4)]}
+	case 5:
+		for ticket := range uint64(len(w.tickets)) {
+			if of := w.tickets[ticket+1]; !of.answered && w.chance.IntN(3) == 0 {
+				of.answered = true
+				return Gone{Ticket: ticket + 1}
+			}
+		}
+	}
+	if len(w.sends) == 0 {
+		return Tick{}
+	}
+	s := w.sends[w.chance.IntN(len(w.sends))]
+	switch w.chance.IntN(8) {
+	case 0:
+		return Failed{Try: s.Try, To: s.To}
+	case 1:
+		return Answered{Try: s.Try, From: s.To, Err: txlog.NotLeaderError{Leader: []string{"", w.name()}[w.chance.IntN(2)], Term: w.chance.Uint64N(6)}}
+	case 2:
+		return Answered{Try: s.Try, From: s.To, Err: []error{txlog.ErrTooMany, txlog.ErrUnknown, errors.New("nonsense")}[w.chance.IntN(3)]}
+	case 3:
+		return Answered{Try: s.Try, From: w.name() + "x", Answer: txlog.Answer{Index: 1, Result: []byte("forged")}}
+	}
+	body, is := w.log[s.GoalID]
+	if !is {
+		body = string(s.Goal)
+		w.log[s.GoalID] = body
+	}
+	if body != string(s.Goal) {
+		return Answered{Try: s.Try, From: s.To, Err: txlog.ErrGoalID}
+	}
+	return Answered{Try: s.Try, From: s.To, Answer: txlog.Answer{Index: 7, Result: []byte(s.GoalID + body)}}
+}
+
+func (w *world) step(in Input) {
+	for _, a := range w.m.Step(w.now, in) {
+		switch a := a.(type) {
+		case Send:
+			w.sends = append(w.sends, a)
+		case Answer:
+			w.answer(a)
+		case Ask, Changed, TimedOut:
+		}
+	}
+}
+
+func (w *world) answer(a Answer) {
+	of := w.tickets[a.Ticket]
+	switch {
+	case of == nil || of.answered:
+		w.fail("ticket %d is answered, and nobody waits", a.Ticket)
+		return
+	case a.Err == nil && (a.Fault != "" || string(a.Result) != of.id+of.body):
+		w.fail("goal %s, %s, is answered %+v", of.id, of.body, a)
+	case errors.Is(a.Err, txlog.ErrGoalID) && w.log[of.id] == of.body && w.m.goals[of.id] == nil:
+		w.fail("goal %s, %s, is refused, and the log has it", of.id, of.body)
+	}
+	of.answered = true
+}
+
+func (w *world) check() {
+	for ticket, of := range w.tickets {
+		if !of.answered && w.now >= of.expires {
+			w.fail("ticket %d has expired, and has no answer", ticket)
+		}
+	}
+	if s := w.m.Status(); s.Tickets > 6 || s.Pending > s.Tickets || len(w.m.tries.by) > 24 || len(w.m.late.by) > 6 || len(w.m.late.order) > 6 {
+		w.fail("it has %+v, %d tries and %d answers", s, len(w.m.tries.by), len(w.m.late.by))
+	}
+}
+
+// A goal says for how long it is tried, up to a limit.
+func TestExpiryIsLimited(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: "n"})
+	m.Step(0, Submit{Ticket: 1, GoalID: "g1", Expires: time.Hour})
+	if left := m.Step(10*time.Minute-1, Tick{}); len(left) > 2 || m.Status().Tickets != 1 {
+		t.Errorf("before the limit: %v", left)
+	}
+	m.Step(10*time.Minute, Tick{})
+	if m.Status().Tickets != 0 {
+		t.Error("a goal is tried for longer than the limit")
+	}
+}
+
+// Without never-skip a goal that is in the log has failed for its user.
+func TestBrokenRules(t *testing.T) {
+	t.Parallel()
+	for _, rule := range append(Rules(), "") {
+		m := New(Config{Self: "n", Break: rule})
+		m.Step(0, Leader{Name: "a", Term: 1})
+		m.Step(0, Submit{Ticket: 1, GoalID: "g1"})
+		var failed bool
+		for _, a := range m.Step(15*time.Second, Tick{}) {
+			if a, is := a.(Answer); is {
+				failed = a.Fault != ""
+			}
+		}
+		if failed != (rule == NeverSkip) {
+			t.Errorf("with %q broken: a timeout ends the goal: %v", rule, failed)
+		}
+	}
+}
+
+// Every fault of a configuration is listed.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	if err := (Config{Self: "n"}).Validate(); err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]Config{
+		"no name": {}, "a timeout below 0": {Self: "n", Timeout: -1}, "a limit below 0": {Self: "n", MostWaiting: -1},
+		"an expiry above the most": {Self: "n", Expires: time.Hour},
+	} {
+		if c.Validate() == nil {
+			t.Errorf("%s is no fault", name)
+		}
+	}
+}
