@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-func seeds(t testing.TB, few int) int {
+func seeds(few int) int {
 	if n, err := strconv.Atoi(os.Getenv("CONCH_NIGHTLY")); err == nil && n > 0 {
 		return 20 * few
 	}
@@ -26,7 +26,7 @@ func seeds(t testing.TB, few int) int {
 func TestClusterUnderFaults(t *testing.T) {
 	t.Parallel()
 	total := map[string]int{}
-	for seed := range uint64(seeds(t, 40)) {
+	for seed := range uint64(seeds(40)) {
 		w := newWorld(t, seed, []int{3, 5, 4}[seed%3])
 		w.loss, w.twice, w.crashes = 0.1*w.rand.Float64(), 0.1, 0.002
 		if seed%2 == 0 {

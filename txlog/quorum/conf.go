@@ -20,7 +20,8 @@ type conf struct {
 func (c *conf) all() []txlog.Member { return append(slices.Clone(c.members), c.leaving...) }
 
 func (c *conf) has(store uint64) bool {
-	return slices.ContainsFunc(c.all(), func(m txlog.Member) bool { return m.Store == store })
+	is := func(m txlog.Member) bool { return m.Store == store }
+	return slices.ContainsFunc(c.members, is) || slices.ContainsFunc(c.leaving, is)
 }
 
 // check returns the first fault. The error is ErrMessage, or one of package txlog.
@@ -59,7 +60,7 @@ func stores(set []txlog.Member) (ids []uint64) {
 	return ids
 }
 
-func (m *Mark) confState() *pb.ConfState {
+func (m Mark) confState() *pb.ConfState {
 	return &pb.ConfState{Voters: stores(m.Members), VotersOutgoing: stores(m.Leaving), AutoLeave: new(len(m.Leaving) > 0)}
 }
 

@@ -1,3 +1,71 @@
-// Package quorum is the authority of a log whose entries a majority of named members decides on, by a library's consensus
-// core.
+// Package quorum is the authority of a log whose entries a majority of named members decides on. The decision itself is that
+// of a library, etcd's raft core; what this package has is all around it that a log needs.
+//
+// A [Machine] is one member. It is pure: inputs go in, and one [Output] comes out of each step, whose order is binding.
+//
+//	what is to be kept  ──▶  synced  ──▶  messages are sent, facts are told, the door is moved
+//
+// So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
+// kept, and nothing of it leaves the machine before it is. The machine reads its [Store] once, when it is made.
+//
+// # Who leads
+//
+// A member that has not heard the leader for three rounds forgets it. The one that gossip suggests then campaigns at once,
+// the others in the order of their names, two rounds apart, again after growing pauses. A vote before the vote finds out
+// whether a majority has lost the leader too: if not, nothing happens and the term does not grow. So a suggestion deposes
+// nobody, and who was cut off disturbs nobody when it comes back. A leader that no majority answers for ten rounds steps
+// down. The library's timer, which is random, is never used: a run follows from its inputs and seeds.
+//
+// # The library's switches
+//
+// Some are set otherwise than by default, and tests show what each is for: a vote before the vote, the check of a leader's
+// majority, no forwarding of proposals (no-forward), and that a leader which is removed steps down. A member's id at the
+// library is that of its store: who has another disk is another member, until an entry says so (new-disk-new-member).
+//
+// # Records and entries
+//
+// A record is one of the log of package txlog; its indices have no gaps. An entry is one of the library's log: some have no
+// record. A member looks at what the leader sends before it stores it: the entries follow each other, a record is of its
+// entry's term and follows the record before by index and hash, a change of members is the one that its record says, and
+// Config.Look agrees (look-before-storing). What it refuses is for the library a message that was lost; the leader is told.
+//
+// A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
+// second one waits for that, and what was executed after it waits behind it.
+//
+// # A member that is behind
+//
+// A leader keeps some thousand entries. Who lacks older ones is told a place to go on from (Output.Behind), fetches the
+// records up to there as a follower does, which verifies them, and steps [Reached].
+//
+// # The act door
+//
+// A leader asks its majority each round. The door is open until the send of the last question that was answered, and a
+// lease, less a margin for clocks that do not run alike. That of a new leader opens a lease after its term has begun (hold):
+// one of its voters had answered the last question of the leader before it, so that one's door is shut by then. The machine
+// says from when until when; the loop moves a latch of package fence.
+//
+// # Duties of the caller
+//
+//   - One goroutine steps a machine, with a clock that never goes back and counts suspended time, read after the input was
+//     received. Tick comes each round of 100 ms, after the messages that wait to be read.
+//   - What came together goes in as one [Batch], so that it is synced at once.
+//   - Received.From is the node that the transport says it is.
+//   - The id of a store is drawn at random when the store is made, below 2^63, and never again.
+//   - When Persist.Reset is there, the copy of the log is the one that Reached has spoken of, and nothing comes after it.
+//   - Before Reached, all records up to the place are stored, each verified by a head.
+//   - If a message of a stranger is refused, it may be of a member that an entry not yet here has admitted: who has that
+//     entry from elsewhere, verified, steps [Known].
+//
+// # What can fail
+//
+//   - A majority of the stores is gone: nothing is decided any more. The status says how many answer and what a person can do.
+//   - A store is put back to an older state: it breaks its promises, and nobody can see it. If the leader counts on entries
+//     that it had, it is refused with ErrLost.
+//   - Something cannot be kept: the process ends.
+//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused and
+//     counted. The library would panic at some of them.
+//   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
+//   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
+//
+// Sources: document 003; requirements B11, B15, V6, V7; a review of the design by simulation.
 package quorum

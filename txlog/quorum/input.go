@@ -23,9 +23,12 @@ type (
 	Suggested struct{ Name string }
 	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them.
 	Reached struct{ At txlog.Position }
-	// Known names the members as a later entry says, which this node has verified and the authority has not stored yet:
-	// messages of new ones are taken.
-	Known struct{ Members []txlog.Member }
+	// Known names the members as of a verified record that the authority has not stored yet: messages of new ones are taken.
+	// It is forgotten when the authority has come to the record's index.
+	Known struct {
+		Index   uint64
+		Members []txlog.Member
+	}
 	// Batch is several inputs that came together. What is to be kept of all is kept at once.
 	Batch []Input
 )

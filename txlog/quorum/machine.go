@@ -25,8 +25,9 @@ type Machine struct {
 	committed uint64
 	untold    uint64 // the first record that this step stores or drops; 0: none
 
+	fresh  []*slot           // what was looked at last
 	have   uint64            // records up to here have come another way
-	known  []txlog.Member    // by an entry that is not stored here yet
+	known  *Known            // by a record that is not committed here yet
 	names  map[uint64]string // of stores
 	behind *behind
 
@@ -90,7 +91,14 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	if m.failed != nil {
 		return Output{Failed: m.failed}
 	}
-	defer m.rescue(&out)
+	// The library panics when it meets a state that it takes for impossible. Nothing of the step leaves the machine then, as
+	// if the process had died before it.
+	defer func() {
+		if why := recover(); why != nil {
+			m.failed = fault(ErrStopped, "%v", why)
+			out = Output{Failed: m.failed}
+		}
+	}()
 	m.now = max(m.now, now)
 	m.untold = 0
 	m.drain() // what the library has to say since it was made
@@ -100,15 +108,6 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	m.deliver()
 	out, m.out = m.out, Output{}
 	return out
-}
-
-// rescue ends the machine when the library has met a state that it takes for impossible. Nothing of the step leaves the
-// machine, as if the process had died before it.
-func (m *Machine) rescue(out *Output) {
-	if why := recover(); why != nil {
-		m.failed = fault(ErrStopped, "%v", why)
-		*out = Output{Failed: m.failed}
-	}
 }
 
 func (m *Machine) take(in Input) {
@@ -128,8 +127,7 @@ func (m *Machine) take(in Input) {
 	case Reached:
 		m.reached(in.At)
 	case Known:
-		m.known = in.Members
-		m.learn(&conf{members: in.Members})
+		m.knows(in)
 	case Batch:
 		for _, each := range in {
 			m.take(each)
@@ -152,6 +150,14 @@ func (m *Machine) refuse(from string, why error) {
 func (m *Machine) learn(c *conf) {
 	for _, of := range c.all() {
 		m.names[of.Store] = of.Name
+	}
+}
+
+// knows takes the members that a later record says.
+func (m *Machine) knows(in Known) {
+	if in.Index > m.log.mark.At.Index && checkMembers(in.Members) == nil {
+		m.known = &in
+		m.learn(&conf{members: in.Members})
 	}
 }
 

@@ -72,9 +72,10 @@ func (m *Machine) campaign() {
 	if m.pace.ticks < m.pace.next || !m.decides().has(m.cfg.Store) || m.removed() {
 		return
 	}
-	pause := min(uint64(1)<<m.pace.tries, mostPause)
+	// The first two are in vain if the others lose the leader a little later, and the next member has its turn soon.
+	pause := min(uint64(1)<<max(m.pace.tries, 1)/2, mostPause)
 	m.pace.next = m.pace.ticks + pause + m.pace.chance.below(pause)
-	m.pace.tries++
+	m.pace.tries = min(m.pace.tries+1, 32)
 	_ = m.node.Campaign() // what it refuses, it says nothing about
 }
 
@@ -100,7 +101,7 @@ func (m *Machine) suggest(name string) {
 
 // removed reports whether a verified entry says that this store is no member, although it is by what it has stored.
 func (m *Machine) removed() bool {
-	return m.known != nil && !slices.ContainsFunc(m.known, func(of txlog.Member) bool { return of.Store == m.cfg.Store })
+	return m.known != nil && !slices.ContainsFunc(m.known.Members, func(of txlog.Member) bool { return of.Store == m.cfg.Store })
 }
 
 // hears notes that a member has spoken.

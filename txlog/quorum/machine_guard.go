@@ -100,7 +100,7 @@ func (m *Machine) guardSnapshot(msg *pb.Message) error {
 	switch {
 	case mark.Index != meta.GetIndex() || mark.Term != meta.GetTerm() || meta.GetConfState().Equivalent(mark.confState()) != nil:
 		return fault(ErrMessage, "its snapshot contradicts itself")
-	case mark.Index == 0 || mark.Index > mostNumber || mark.Term == 0 || mark.Term > msg.GetTerm() || mark.At.Term > mark.Term || mark.At.Index > mark.Index:
+	case mark.Index == 0 || mark.Index > mostNumber || mark.Term == 0 || mark.Term > msg.GetTerm() || mark.At.Term > mark.Term:
 		return fault(ErrMessage, "its snapshot is of entry %d and term %d", mark.Index, mark.Term)
 	case !decides.has(m.cfg.Store):
 		return fault(ErrMessage, "its snapshot is of a log of which this store is no member")

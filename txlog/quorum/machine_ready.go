@@ -54,7 +54,11 @@ func (m *Machine) deposed(term, leader uint64) {
 	if leader != 0 {
 		m.pace.heard, m.pace.tries = m.pace.ticks, 0
 	}
+	news := m.leading || leader != m.leader // a term alone, which may become this member's own, is none
 	m.term, m.leader, m.leading = term, leader, false
+	if !news {
+		return
+	}
 	m.queue, m.reads = nil, reads{}
 	clear(m.snapshots)
 	m.move(Door{})
@@ -83,6 +87,14 @@ func (m *Machine) reset() {
 	p.Reset, p.Entries, p.Records, p.Mark, p.Base, p.Sync = &to, nil, nil, nil, nil, true
 	m.have = max(m.have, to.At.Index)
 	m.committed = max(m.committed, to.At.Index)
+	m.outgrown()
+}
+
+// outgrown forgets who was known to become a member, when the log itself says it.
+func (m *Machine) outgrown() {
+	if m.known != nil && m.known.Index <= m.log.mark.At.Index {
+		m.known = nil
+	}
 }
 
 // store takes entries that are new.
@@ -94,10 +106,7 @@ func (m *Machine) store(entries []*pb.Entry) {
 	dropped := m.log.last().at.Index > first.at.Index
 	var records []txlog.Record
 	for _, e := range entries {
-		s, err := m.follows.follow(m.log.slot(e.GetIndex()-1), e)
-		if err != nil {
-			stop(err.Error()) // it was looked at before the library got it
-		}
+		s := m.slotOf(e)
 		m.log.replace(s)
 		if s.has && s.record.Index > m.have {
 			records = append(records, s.record)
@@ -122,6 +131,21 @@ func (m *Machine) store(entries []*pb.Entry) {
 	if m.untold == 0 || from < m.untold {
 		m.untold = from
 	}
+}
+
+// slotOf returns the place after an entry that the library has stored.
+func (m *Machine) slotOf(e *pb.Entry) *slot {
+	if len(m.fresh) > 0 {
+		i := e.GetIndex() - m.fresh[0].entry.GetIndex() // far beyond the end, if it is below
+		if i < uint64(len(m.fresh)) && m.fresh[i].entry == e {
+			return m.fresh[i]
+		}
+	}
+	s, err := m.follows.follow(m.log.slot(e.GetIndex()-1), e)
+	if err != nil {
+		stop(err.Error()) // this member has proposed it itself
+	}
+	return s
 }
 
 // keep asks that an entry be kept, instead of those at its index and above.
@@ -154,6 +178,7 @@ func (m *Machine) commit(entries []*pb.Entry) {
 	}
 	mark := m.log.mark
 	m.out.Persist.Mark = &mark
+	m.outgrown()
 	if m.log.compact(m.cfg.Keep) {
 		base := m.log.base
 		m.out.Persist.Base = &base

@@ -34,16 +34,12 @@ func (m *Machine) receive(in Received) {
 		m.refuse(in.From, err)
 		return
 	}
-	switch msg.GetType() {
-	case pb.MsgSnap:
-		if m.lags(in.From, msg) {
-			return
-		}
-	case pb.MsgApp:
-		if !m.looks(in.From, msg) {
-			m.hears(in.From, msg.GetFrom())
-			return
-		}
+	if msg.GetType() == pb.MsgSnap && m.lags(in.From, msg) {
+		return
+	}
+	if msg.GetType() == pb.MsgApp && !m.looks(in.From, msg) {
+		m.hears(in.From, msg.GetFrom())
+		return
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
@@ -53,13 +49,18 @@ func (m *Machine) receive(in Received) {
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
 // have two.
 func (m *Machine) storesOf(name string) (ids []uint64) {
-	all := append(m.decides().all(), m.known...)
+	sets := [][]txlog.Member{m.log.mark.Members, m.log.mark.Leaving, nil, nil, nil}
 	if last := m.log.last().conf; last != nil {
-		all = append(all, last.all()...)
+		sets[2], sets[3] = last.members, last.leaving
 	}
-	for _, of := range all {
-		if of.Name == name && of.Store != m.cfg.Store {
-			ids = append(ids, of.Store)
+	if m.known != nil {
+		sets[4] = m.known.Members
+	}
+	for _, set := range sets {
+		for _, of := range set {
+			if of.Name == name && of.Store != m.cfg.Store {
+				ids = append(ids, of.Store)
+			}
 		}
 	}
 	return ids
@@ -94,12 +95,14 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 	at := m.log.slot(entries[0].GetIndex() - 1)
 	first := at.at.Index + 1
 	records := m.notTold(at, first)
+	m.fresh = m.fresh[:0]
 	for _, e := range entries {
 		next, err := m.follows.follow(at, e)
 		if err != nil {
 			return at.at.Index + 1, err
 		}
 		at = next
+		m.fresh = append(m.fresh, next)
 		if at.has && at.record.Index > m.have {
 			records = append(records, at.record)
 		}

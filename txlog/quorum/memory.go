@@ -43,8 +43,7 @@ func (m *Memory) Write(p Persist) {
 
 // Keep takes committed records that have come another way.
 func (m *Memory) Keep(records []txlog.Record) {
-	have := m.now.Records
-	m.now.Records = append(have[:len(have):len(have)], records...)
+	m.now.Records = append(m.now.Records, records...)
 }
 
 // Sync makes everything last.
@@ -53,5 +52,5 @@ func (m *Memory) Sync() { m.synced = m.now }
 // Crash takes away what was not synced.
 func (m *Memory) Crash() { m.now = m.synced }
 
-// Kept returns what is kept. It must not be changed.
+// Kept returns what is kept. It must not be changed, and is valid until the next crash.
 func (m *Memory) Kept() Kept { return m.now }

@@ -71,6 +71,7 @@ func (n *node) dies() {
 }
 
 func (w *world) send(from string, m Message) {
+	w.messages++
 	copies := 1
 	if w.rand.Float64() < w.twice {
 		copies = 2
@@ -152,6 +153,10 @@ func (n *node) hears(f txlog.Fact) {
 	if w.traced {
 		w.trace = append(w.trace, fmt.Sprintf("%v %s %T %v", w.now, n.name, f, brief(f)))
 	}
+	if n.told != nil {
+		n.told(f)
+		n.toy.mute = true
+	}
 	switch f := f.(type) {
 	case txlog.Leads:
 		n.grows(f.Term)
@@ -182,7 +187,10 @@ func (n *node) hears(f txlog.Fact) {
 		n.toy.log = n.toy.log[: f.From-1 : f.From-1]
 	case txlog.Committed:
 		n.commits(f.Index)
-	case txlog.Confirmed, txlog.Refused:
+	case txlog.Confirmed:
+		w.reads = append(w.reads, f)
+	case txlog.Refused:
+		w.refusals = append(w.refusals, f)
 	}
 }
 
@@ -198,7 +206,7 @@ func (n *node) stored(f txlog.Stored) {
 	if first > uint64(len(n.toy.log))+1 || first <= n.toy.committed {
 		n.world.t.Fatalf("%s is told of record %d; it has %d, %d committed", n.name, first, len(n.toy.log), n.toy.committed)
 	}
-	n.toy.log = append(n.toy.log[:first-1:first-1], f.Records...)
+	n.toy.log = append(n.toy.log[:first-1], f.Records...)
 	for _, r := range f.Records {
 		if len(n.toy.executed) > 0 && n.toy.executed[0].Hash() == r.Hash() {
 			n.toy.executed = n.toy.executed[1:]
@@ -239,6 +247,9 @@ func (n *node) works() {
 
 // execute makes a record and appends it.
 func (n *node) execute(e txlog.Entry) {
+	if n.toy.mute {
+		return
+	}
 	e.Log, e.Term, e.Leader, e.Prev = n.world.genesis.ID(), n.toy.leads, n.name, n.world.genesis.Start().Hash
 	e.Index = uint64(len(n.toy.log)) + 1
 	if len(n.toy.log) > 0 {

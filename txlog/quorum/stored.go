@@ -54,7 +54,7 @@ type Mark struct {
 // Persist is what a step asks to be kept. The fields come in the order in which they apply.
 type Persist struct {
 	// Sync says that it must be on the disk before the step's messages are sent and its facts are told. Else it may wait
-	// for the next one: what is lost then comes again from the entries.
+	// for the next one: what a power cut takes then comes again from the entries, and Committed is told again.
 	Sync    bool
 	Hard    *Hard          // nil: as it was
 	Reset   *Mark          // drop all entries, and go on from here: the records up to there have come another way
@@ -79,7 +79,8 @@ func Fresh(g txlog.Genesis) Stored {
 	}
 }
 
-// Apply makes a step's changes. Entries that are shared with an older Stored stay as they are.
+// Apply makes a step's changes. A copy that was made before keeps what it has, as long as only one of the two is changed
+// further.
 func (s *Stored) Apply(p Persist) {
 	if p.Hard != nil {
 		s.Hard = *p.Hard
@@ -89,7 +90,10 @@ func (s *Stored) Apply(p Persist) {
 	}
 	if len(p.Entries) > 0 {
 		keep := min(max(p.Entries[0].Index, s.Base.Index+1)-s.Base.Index-1, uint64(len(s.Entries)))
-		s.Entries = append(s.Entries[:keep:keep], p.Entries...)
+		if keep < uint64(len(s.Entries)) {
+			s.Entries = slices.Clone(s.Entries[:keep])
+		}
+		s.Entries = append(s.Entries, p.Entries...)
 	}
 	if p.Mark != nil {
 		s.Mark = *p.Mark

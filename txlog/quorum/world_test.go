@@ -45,6 +45,9 @@ type judge struct {
 	doors     []opened
 	facts     map[string]int
 	failed    int
+	reads     []txlog.Confirmed
+	refusals  []txlog.Refused
+	messages  int
 }
 
 // opened is when an act door was open, in the world's time.
@@ -65,6 +68,7 @@ type node struct {
 	life   int
 	door   Door
 	toy    toy
+	told   func(txlog.Fact) // plays the user, instead of the toy
 	paused bool
 	term   uint64 // the newest that it has told
 	leader string
@@ -78,6 +82,7 @@ type toy struct {
 	opening   uint64
 	executed  []txlog.Record // made on top of log
 	goals     int
+	mute      bool // it appends nothing
 	look      func([]txlog.Record) error
 }
 
@@ -193,7 +198,9 @@ func (w *world) heal() { w.cut = func(string, string) bool { return false } }
 func (n *node) clock() time.Duration { return n.birth + time.Duration(float64(n.world.now)*n.rate) }
 
 // real returns the world's time at an instant of the node's clock.
-func (n *node) real(at time.Duration) time.Duration { return time.Duration(float64(at-n.birth) / n.rate) }
+func (n *node) real(at time.Duration) time.Duration {
+	return time.Duration(float64(at-n.birth) / n.rate)
+}
 
 func (n *node) start() {
 	w := n.world

@@ -1,0 +1,62 @@
+package pgstore
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// Config configures an [Authority]. What has no default is required.
+type Config struct {
+	Log  txlog.ID
+	Self string // this node's name among the log's members
+	// At is the place up to which the user knows the log: the facts begin after it. Zero is the log's beginning.
+	At txlog.Position
+	// Tell is called with each fact, in order, from one goroutine. It may call the authority's methods, but not wait for them.
+	Tell func(txlog.Fact)
+	// Trouble is called with the error of each try that has failed and is made again, from the same goroutine; nil: nobody
+	// wants to know.
+	Trouble func(error)
+	Poll    time.Duration // from one look for new entries to the next if no notification comes (default 1s)
+}
+
+const (
+	firstPause   = 50 * time.Millisecond // after a failed try; each further one waits for twice as long
+	longestPause = 2 * time.Second
+	mostRecords  = 500     // in one write and one read
+	mostBytes    = 8 << 20 // of their records, if there is more than one
+	// patience limits one try. A commit that takes longer counts as one without an answer.
+	patience = 30 * time.Second
+)
+
+// withDefaults returns the configuration with its zero fields set.
+func (c Config) withDefaults() Config {
+	if c.Poll == 0 {
+		c.Poll = time.Second
+	}
+	if c.Trouble == nil {
+		c.Trouble = func(error) {}
+	}
+	if c.At.Index == 0 {
+		c.At = txlog.Position{Log: c.Log, Hash: c.Log}
+	}
+	return c
+}
+
+// Validate returns an error that lists every fault.
+func (c Config) Validate() error {
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("txlog/pgstore: "+text, args...))
+		}
+	}
+	fault(c.Log.IsZero(), "the log is missing")
+	fault(c.Self == "", "the own name is missing")
+	fault(c.Tell == nil, "nobody hears the facts: Tell is missing")
+	fault(c.At.Index > 0 && c.At.Log != c.Log, "the place is in log %s, not in %s", c.At.Log.Short(), c.Log.Short())
+	fault(c.Poll < 0, "the time between two looks is below 0")
+	return errors.Join(faults...)
+}

@@ -1,0 +1,166 @@
+package quorum
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The loss of a leader is noticed after three missed beats, and the members' second one leads within five rounds, over
+// links of 1 to 20 ms (issue 25: the next commit within ten rounds).
+func TestNewLeaderWithinFiveRounds(t *testing.T) {
+	t.Parallel()
+	var all []time.Duration
+	for seed := range uint64(seeds(60)) {
+		w := newWorld(t, seed, 5)
+		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
+		w.run(10 * round)
+		l := w.leader()
+		l.crash()
+		all = append(all, w.until(10, "another one leads", func() bool { return w.leader() != nil }))
+	}
+	slices.Sort(all)
+	t.Log("half", all[len(all)/2], "last", all[len(all)-1])
+	if p99 := all[len(all)*99/100]; p99 > 5*round+round/2 {
+		t.Errorf("a new leader after %v", p99)
+	}
+}
+
+// Members campaign in the order of their names, and the suggested one first.
+func TestSuggestedFirst(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(seeds(20)) {
+		w := newWorld(t, seed, 5)
+		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
+		if l := w.leader(); l.name != "a" {
+			t.Errorf("seed %d: %s leads, and nobody is suggested", seed, l.name)
+		}
+		w.run(5 * round)
+		for _, n := range w.nodes {
+			n.step(Suggested{Name: "d"})
+		}
+		w.most = 0 // who has stored less than the others cannot lead
+		w.run(20 * round)
+		if l := w.leader(); l.name != "a" {
+			t.Errorf("seed %d: a suggestion has deposed a leader that is heard", seed)
+		}
+		w.node("a").crash()
+		w.until(10, "another one leads", func() bool { return w.leader() != nil })
+		if l := w.leader(); l.name != "d" {
+			t.Errorf("seed %d: %s leads, and d is suggested", seed, l.name)
+		}
+	}
+}
+
+// A minority that is suggested, or has lost the leader, deposes nobody, and the term does not grow.
+func TestMinorityDeposesNobody(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(seeds(10)) {
+		w := newWorld(t, seed, 5)
+		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
+		l := w.leader()
+		w.run(5 * round)
+		term := l.m.Snapshot().Term
+		for _, n := range w.nodes {
+			n.step(Suggested{Name: "e"})
+			n.step(Campaign{})
+		}
+		w.apart("d", "e")
+		w.run(50 * round)
+		w.heal()
+		w.run(20 * round)
+		for _, n := range w.nodes {
+			if s := n.m.Snapshot(); s.Term != term || s.Leader != l.name {
+				t.Errorf("seed %d: %s is in term %d of %q; before it was %d of %s", seed, n.name, s.Term, s.Leader, term, l.name)
+			}
+		}
+	}
+}
+
+// A leader that no majority answers steps down, also if it can still send.
+func TestDeafLeaderStepsDown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 5)
+	w.until(12, "somebody leads", func() bool { return w.leader() != nil })
+	l := w.leader()
+	w.run(5 * round)
+	w.cut = func(_, to string) bool { return to == l.name }
+	w.until(2*electionTicks+10, "another one leads", func() bool { n := w.leader(); return n != nil && n != l })
+}
+
+// The same seed gives the same run: nothing hangs on the library's chance, which is not seeded.
+func TestSameSeedSameRun(t *testing.T) {
+	t.Parallel()
+	trace := func(seed uint64) string {
+		w := newWorld(t, seed, 5)
+		w.traced, w.loss, w.twice, w.crashes = true, 0.05, 0.05, 0.002
+		storm(w, 30)
+		return strings.Join(w.trace, "\n")
+	}
+	for seed := range uint64(3) {
+		first := trace(seed)
+		for range 3 {
+			if again := trace(seed); again != first {
+				a, b := strings.Split(first, "\n"), strings.Split(again, "\n")
+				i := 0
+				for i < min(len(a), len(b)) && a[i] == b[i] {
+					i++
+				}
+				t.Fatalf("seed %d: the runs part at step %d:\n%s\n%s", seed, i, at(a, i), at(b, i))
+			}
+		}
+		if trace(seed+100) == first {
+			t.Fatalf("seeds %d and %d give the same run", seed, seed+100)
+		}
+	}
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return fmt.Sprint("(the end, at ", i, ")")
+}
+
+// With one of three left nothing moves on, and the status says what a person can do. With two it goes on.
+func TestOneOfThreeLeft(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 3, 3)
+	w.until(12, "somebody leads", func() bool { return w.leader() != nil })
+	w.run(10 * round)
+	w.leader().crash()
+	w.until(12, "another one leads", func() bool { return w.leader() != nil })
+	w.run(10 * round)
+	w.leader().crash()
+	var left *node
+	for _, n := range w.nodes {
+		if n.m != nil {
+			left = n
+			if advice := n.m.Snapshot().Advice; advice != "" {
+				t.Errorf("advice although nothing is wrong: %s", advice)
+			}
+		}
+	}
+	w.run(5 * round)
+	committed, term := left.m.Snapshot().Committed.Index, left.m.Snapshot().Term
+	w.run(200 * round)
+	s := left.m.Snapshot()
+	if s.Committed.Index != committed || s.Term != term || s.Leader != "" {
+		t.Errorf("one of three goes on: %+v", s)
+	}
+	if !strings.Contains(s.Advice, "conch log recover") || !strings.Contains(s.Advice, "1 of 3 members") {
+		t.Errorf("it advises %q", s.Advice)
+	}
+	for _, n := range w.nodes {
+		if n.m == nil {
+			n.start()
+			break
+		}
+	}
+	w.until(60, "two of three go on", func() bool { return left.m.Snapshot().Committed.Index > committed })
+	if s := left.m.Snapshot(); s.Advice != "" {
+		t.Errorf("it still advises %q", s.Advice)
+	}
+}
