@@ -101,7 +101,8 @@
 //     a majority of named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
-//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file.
+//     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
+//     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.
 //   - [github.com/conchhq/conch/chunksync]: file data that the leader copies to its
 //     followers, so that each of them can take over.
 //

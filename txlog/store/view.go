@@ -179,7 +179,7 @@ func (v View) Newest() (Kept, bool) {
 // Compactable checks that what Compact leaves is enough to begin from. The error is ErrStep.
 func (v View) Compactable(upto uint64) error {
 	newest, has := v.Newest()
-	if upto > 0 && (!has || upto > newest.At.Index) {
+	if upto > v.Floor.Index && (!has || upto > newest.At.Index) {
 		return fault(ErrStep, "records up to %d are dropped, and no snapshot is at or after it", upto)
 	}
 	return nil

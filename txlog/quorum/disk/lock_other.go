@@ -1,0 +1,14 @@
+//go:build !unix
+
+package disk
+
+import (
+	"context"
+	"os"
+)
+
+// lock leaves it to the library, which locks the file after it was checked.
+func lock(context.Context, *os.File, bool) error { return nil }
+
+// syncFolder does nothing, since these systems have no such call.
+func syncFolder(string) error { return nil }

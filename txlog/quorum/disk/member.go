@@ -1,0 +1,122 @@
+package disk
+
+import (
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// The names of a member's values.
+const (
+	hardName = "quorum/hard"
+	baseName = "quorum/base"
+	markName = "quorum/mark"
+)
+
+// Member keeps what a member's authority has promised in a store: its entries are slots, the rest are values.
+type Member struct{ store store.Store }
+
+var _ quorum.Store = Member{}
+
+// NewMember returns what keeps an authority's promises in a store. One goroutine uses it, the one that writes the store.
+func NewMember(s store.Store) Member { return Member{store: s} }
+
+// Load implements quorum.Store. A store in which no member has written yet has promised nothing.
+func (m Member) Load() (stored quorum.Stored, err error) {
+	hard := m.store.Value(hardName)
+	if hard == nil {
+		return quorum.Fresh(m.store.Genesis()), nil
+	}
+	if stored.Hard, err = quorum.DecodeHard(hard); err != nil {
+		return quorum.Stored{}, damage("%s: %v", hardName, err)
+	}
+	if stored.Base, err = quorum.DecodeBase(m.store.Value(baseName)); err != nil {
+		return quorum.Stored{}, damage("%s: %v", baseName, err)
+	}
+	if stored.Mark, err = quorum.DecodeMark(m.store.Value(markName)); err != nil {
+		return quorum.Stored{}, damage("%s: %v", markName, err)
+	}
+	view := m.store.View()
+	next := stored.Base.Index + 1
+	for from := view.FirstSlot; from < view.NextSlot; from = next {
+		slots, err := m.store.Slots(from, atMost)
+		if err != nil {
+			return quorum.Stored{}, err
+		}
+		for _, s := range slots {
+			e, err := quorum.DecodeEntry(s.Body)
+			if err != nil || e.Index != s.Index || s.Index != next {
+				return quorum.Stored{}, damage("slot %d is no entry %d", s.Index, next)
+			}
+			stored.Entries, next = append(stored.Entries, e), next+1
+		}
+	}
+	if stored.Mark.At.Index > view.Last.Index {
+		return quorum.Stored{}, damage("the authority has told record %d, and the last one here is %d", stored.Mark.At.Index, view.Last.Index)
+	}
+	return stored, nil
+}
+
+// atMost is how many bytes are read in one reading.
+const atMost = 4 << 20
+
+// Persist implements quorum.Store.
+func (m Member) Persist(p quorum.Persist) error {
+	step := store.Step{Values: map[string][]byte{}, Lazy: !p.Sync}
+	view := m.store.View()
+	if m.store.Value(hardName) == nil { // all three are there, or none
+		g := quorum.Fresh(m.store.Genesis())
+		set(&step, &g.Hard, &g.Base, &g.Mark)
+	}
+	set(&step, p.Hard, nil, p.Mark)
+	if p.Reset != nil {
+		step.Empty = true
+		set(&step, nil, &p.Reset.Base, p.Reset)
+		if p.Mark != nil {
+			set(&step, nil, nil, p.Mark)
+		}
+	}
+	for _, e := range p.Entries {
+		step.Slots = append(step.Slots, store.Slot{Index: e.Index, Body: e.Encode()})
+	}
+	if p.Base != nil {
+		set(&step, nil, p.Base, nil)
+		step.Below = p.Base.Index + 1
+	}
+	var err error
+	if step.Records, err = m.news(view, p.Records); err != nil {
+		return err
+	}
+	step.Lazy = step.Lazy && !step.Empty && len(step.Slots) == 0
+	return m.store.Write(step)
+}
+
+func set(step *store.Step, hard *quorum.Hard, base *quorum.Base, mark *quorum.Mark) {
+	if hard != nil {
+		step.Values[hardName] = hard.Encode()
+	}
+	if base != nil {
+		step.Values[baseName] = base.Encode()
+	}
+	if mark != nil {
+		step.Values[markName] = mark.Encode()
+	}
+}
+
+// news returns the records that are not here yet: a member that was behind has stored some that came another way. The error is
+// store.ErrStep if one of those is another record.
+func (m Member) news(view store.View, records []txlog.Record) ([]txlog.Record, error) {
+	for len(records) > 0 && records[0].Index <= view.Last.Index {
+		if index := records[0].Index; index > view.Floor.Index {
+			here, err := m.store.Records(index, 1)
+			if err != nil {
+				return nil, err
+			}
+			if here[0].Hash() != records[0].Hash() {
+				return nil, fault(store.ErrStep, "record %d is committed with another hash than the one here", index)
+			}
+		}
+		records = records[1:]
+	}
+	return records, nil
+}

@@ -1,0 +1,233 @@
+package disk
+
+import (
+	"errors"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// reading calls look in a reading of the library. What look gets of it is valid until it returns.
+func (s *Store) reading(look func(tx *bolt.Tx) error) error {
+	if err := s.Failed(); err != nil {
+		return err
+	}
+	err := guarded(func() error { return s.db.View(look) })
+	switch {
+	case errors.Is(err, berrors.ErrDatabaseNotOpen):
+		return store.ErrClosed
+	case errors.Is(err, store.ErrDamaged):
+		return s.fail(err)
+	}
+	return err
+}
+
+// get returns a copy of a value, or nil if it is not there.
+func (s *Store) get(tx *bolt.Tx, bucket int, key []byte) ([]byte, error) {
+	in := tx.Bucket(names[bucket])
+	if in == nil {
+		return nil, damage("a bucket is missing")
+	}
+	framed := in.Get(key)
+	if framed == nil {
+		return nil, nil
+	}
+	return unframe(s.id, bucket, key, slices.Clone(framed))
+}
+
+// missing says why something is not there that the view has: it was dropped since, or the file has lost it.
+func (s *Store) missing(index uint64, what string) error {
+	if index <= s.gone.Load() {
+		return fault(store.ErrGone, "%s %d was dropped", what, index)
+	}
+	return damage("%s %d is missing", what, index)
+}
+
+// Records implements store.Store.
+func (s *Store) Records(from uint64, most int) (out []txlog.Record, err error) {
+	s.mu.RLock()
+	view, held := s.view, s.held.Records
+	s.mu.RUnlock()
+	if _, err := view.RecordsFrom(from); err != nil {
+		return nil, err
+	}
+	last := view.Last.Index - uint64(len(held)) // of those in the file
+	full := false
+	take := func(r txlog.Record) bool {
+		if most -= len(r.Raw()); most < 0 && len(out) > 0 {
+			full = true
+			return false
+		}
+		out = append(out, r)
+		return true
+	}
+	err = s.reading(func(tx *bolt.Tx) error {
+		for index := from; index <= last; index++ {
+			r, err := s.record(tx, index)
+			if err != nil {
+				return err
+			}
+			if n := len(out); n > 0 && r.Prev != out[n-1].Hash() {
+				return damage("record %d does not follow record %d", index, index-1)
+			}
+			if !take(r) {
+				return nil
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range held {
+		if r.Index >= from && (full || !take(r)) {
+			break
+		}
+	}
+	return out, nil
+}
+
+// record reads a record of the file.
+func (s *Store) record(tx *bolt.Tx, index uint64) (txlog.Record, error) {
+	body, err := s.get(tx, recordBucket, number(index))
+	switch {
+	case err != nil:
+		return txlog.Record{}, err
+	case body == nil:
+		return txlog.Record{}, s.missing(index, "record")
+	}
+	r, err := txlog.Open(body)
+	if err == nil && (r.Index != index || r.Log != s.log) {
+		err = damage("record %d is another one", index)
+	}
+	return r, err
+}
+
+// position returns the place of a record that is here, or of the floor.
+func (s *Store) position(index uint64) (at txlog.Position, err error) {
+	s.mu.RLock()
+	view, held := s.view, s.held.Records
+	s.mu.RUnlock()
+	switch {
+	case index == view.Floor.Index:
+		return view.Floor, nil
+	case index > view.Last.Index-uint64(len(held)):
+		return held[uint64(len(held))-(view.Last.Index-index)-1].Position(), nil
+	}
+	err = s.reading(func(tx *bolt.Tx) error {
+		r, err := s.record(tx, index)
+		at = r.Position()
+		return err
+	})
+	return at, err
+}
+
+// Slots implements store.Store. It waits for a step that is being written.
+func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	view := s.View()
+	if _, err := view.SlotsFrom(from); err != nil {
+		return nil, err
+	}
+	err = s.reading(func(tx *bolt.Tx) error {
+		for index := from; index < view.NextSlot; index++ {
+			body, err := s.slot(tx, index)
+			if err != nil {
+				return err
+			}
+			if most -= len(body); most < 0 && len(out) > 0 {
+				return nil
+			}
+			out = append(out, store.Slot{Index: index, Body: body})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// slot reads a slot, which has to be the newest that was written at its index.
+func (s *Store) slot(tx *bolt.Tx, index uint64) ([]byte, error) {
+	body, err := s.get(tx, slotBucket, number(index))
+	switch {
+	case err != nil:
+		return nil, err
+	case body == nil:
+		return nil, damage("slot %d is missing", index)
+	case checksum(s.id, slotBucket, number(index), body) != s.slots[index-s.state.FirstSlot]:
+		return nil, damage("slot %d is an older one", index)
+	}
+	return body, nil
+}
+
+// Head implements store.Store.
+func (s *Store) Head(from, upto uint64) (head txlog.Head, found bool, err error) {
+	s.mu.RLock()
+	for _, h := range s.held.Heads {
+		if h.Index >= from && h.Index <= upto && h.Index >= head.Index {
+			head, found = h, true
+		}
+	}
+	s.mu.RUnlock()
+	err = s.reading(func(tx *bolt.Tx) error {
+		in := tx.Bucket(names[headBucket])
+		if in == nil {
+			return damage("a bucket is missing")
+		}
+		cursor := in.Cursor()
+		key, framed := cursor.Seek(number(upto))
+		if key == nil {
+			key, framed = cursor.Last()
+		} else if string(key) != string(number(upto)) {
+			key, framed = cursor.Prev()
+		}
+		if key == nil || string(key) < string(number(max(from, head.Index))) || found && string(key) == string(number(head.Index)) {
+			return nil
+		}
+		body, err := unframe(s.id, headBucket, slices.Clone(key), slices.Clone(framed))
+		if err != nil {
+			return err
+		}
+		head, err = txlog.DecodeHead(body)
+		found = err == nil
+		return err
+	})
+	if err != nil {
+		return txlog.Head{}, false, err
+	}
+	return head, found, nil
+}
+
+// Piece implements store.Store.
+func (s *Store) Piece(index uint64, offset, most int) ([]byte, error) {
+	kept, err := s.View().Find(index, offset, most)
+	if err != nil {
+		return nil, err
+	}
+	end := min(kept.Size, offset+most)
+	out := make([]byte, 0, end-offset)
+	err = s.reading(func(tx *bolt.Tx) error {
+		for n := offset / piece; n*piece < end; n++ {
+			body, err := s.get(tx, pieceBucket, pieceKey(index, n))
+			if err != nil {
+				return err
+			}
+			if want := min(piece, kept.Size-n*piece); len(body) != want {
+				return s.missing(index+1, "the snapshot before record") // one at the index that was compacted stays
+			}
+			out = append(out, body[max(0, offset-n*piece):min(len(body), end-n*piece)]...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

@@ -1,3 +1,0 @@
-package disk
-
-import _ "go.etcd.io/bbolt"

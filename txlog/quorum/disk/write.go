@@ -1,0 +1,148 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// Lazy steps wait until they are as large as this.
+const (
+	mostHeld      = 256
+	mostHeldBytes = 1 << 20
+)
+
+// noStep is the step of a transaction that adds something else.
+var noStep store.Step
+
+// Write implements store.Store.
+func (s *Store) Write(step store.Step) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	next, err := s.view.Next(step)
+	if err != nil {
+		return err
+	}
+	if err := store.CheckNumber(s.values, step.Values); err != nil {
+		return err
+	}
+	if step.Lazy {
+		s.hold(step, next)
+		if s.small() {
+			return nil
+		}
+		step = store.Step{}
+	}
+	return s.commit(next, step, func(*change) {})
+}
+
+// Flush implements store.Store.
+func (s *Store) Flush() error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := s.writable(); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+func (s *Store) flush() error {
+	if !s.holds() {
+		return nil
+	}
+	return s.commit(s.view, noStep, func(*change) {})
+}
+
+func (s *Store) writable() error {
+	if !s.write {
+		return ErrReadOnly
+	}
+	return s.Failed()
+}
+
+// hold keeps a lazy step in memory, where everybody sees it.
+func (s *Store) hold(step store.Step, next store.View) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.held.Values == nil {
+		s.held.Values = map[string][]byte{}
+	}
+	for name, value := range step.Values {
+		if value != nil {
+			value = append([]byte{}, value...)
+		}
+		s.held.Values[name] = value
+	}
+	s.held.Below = max(s.held.Below, step.Below)
+	s.held.Records = append(s.held.Records, step.Records...)
+	s.held.Heads = append(s.held.Heads, step.Heads...)
+	s.show(step, next)
+}
+
+// show changes what is in memory as a step says.
+func (s *Store) show(step store.Step, next store.View) {
+	for name, value := range step.Values {
+		if value == nil {
+			delete(s.values, name)
+		} else {
+			s.values[name] = append([]byte{}, value...)
+		}
+	}
+	s.view = next
+}
+
+// holds reports whether lazy steps wait.
+func (s *Store) holds() bool {
+	h := s.held
+	return len(h.Values) > 0 || h.Below > 0 || len(h.Records) > 0 || len(h.Heads) > 0
+}
+
+// small reports whether the lazy steps may wait.
+func (s *Store) small() bool {
+	size := 0
+	for _, r := range s.held.Records {
+		size += len(r.Raw())
+	}
+	return size < mostHeldBytes && len(s.held.Records) < mostHeld && len(s.held.Heads) < mostHeld
+}
+
+// commit writes a transaction: the lazy steps that wait, and what add adds. After it the view is next, with the values of step.
+// When it returns, everything is on the disk; after an error nothing works any more.
+func (s *Store) commit(next store.View, step store.Step, add func(c *change)) error {
+	var c *change
+	s.torn = true
+	err := guarded(func() error {
+		tx, err := s.db.Begin(true)
+		if err != nil {
+			s.torn = false
+			return err
+		}
+		c = begin(tx, s)
+		c.step(s.held)
+		c.step(step)
+		add(c)
+		if c.finish(next); c.err != nil {
+			s.torn = false
+			return errors.Join(c.err, tx.Rollback())
+		}
+		err = tx.Commit()
+		s.torn = false
+		return err
+	})
+	if err != nil {
+		if !errors.Is(err, store.ErrDamaged) {
+			err = fmt.Errorf("%w: %s: %w", store.ErrSync, s.path, err)
+		}
+		return s.fail(err)
+	}
+	s.state, s.slots = c.state, c.slots
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = store.Step{}
+	s.show(step, next)
+	return nil
+}
