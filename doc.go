@@ -119,6 +119,8 @@
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
 //   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
+//   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
+//     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log
 //     to test their users on.
 //   - [github.com/conchhq/conch/transport/transporttest]: for transports.

@@ -50,6 +50,9 @@ func TestADiffIsOfKeys(t *testing.T) {
 	if err := a.Apply(o.Diff); err != nil || a.Hash() != b.Hash() || !bytes.Equal(a.Snapshot(), b.Snapshot()) {
 		t.Errorf("the stores differ: %v", err)
 	}
+	if b.size != len(b.Snapshot()) {
+		t.Errorf("it is taken for %d bytes, and has %d", b.size, len(b.Snapshot()))
+	}
 	before := b.Hash()
 	if err := b.Apply(o.Diff); !errors.Is(err, txlog.ErrDiff) || b.Hash() != before {
 		t.Errorf("the same diff again: %v", err)
@@ -81,7 +84,8 @@ func TestBadDiffs(t *testing.T) {
 		"a key that is no text":   {appendChange(nil, change{"\xff", "", "j1"}), txlog.ErrMalformed},
 		"cut off":                 {ok[:len(ok)-1], txlog.ErrMalformed},
 		"cut off within a number": {append(bytes.Clone(ok), 0x80), txlog.ErrMalformed},
-		"a number, too long":      {append(bytes.Clone(ok), 0x81, 0), txlog.ErrMalformed},
+		"a number, too long":      {append([]byte{0x81, 0}, appendChange(nil, change{"c", "", "j1"})[1:]...), txlog.ErrMalformed},
+		"a number, far too long":  {append([]byte{0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 1}, appendChange(nil, change{"c", "", "j1"})[1:]...), txlog.ErrMalformed},
 		"a number, too large":     {append(bytes.Clone(ok), 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1), txlog.ErrMalformed},
 	} {
 		if err := s.Apply(c.diff); !errors.Is(err, c.want) {

@@ -15,8 +15,8 @@ func (m Message) check() error {
 	case Quorum:
 		err = within(len(b.Bytes), MostQuorum, "bytes of a quorum's message")
 	case Submit:
-		if err = txlog.CheckGoal(b.GoalID, b.Goal); err == nil {
-			err = within(int(b.Hops), MostHops, "hops")
+		if err = txlog.CheckGoal(b.GoalID, b.Goal); err == nil && b.Hops > MostHops {
+			err = fault(ErrSize, "%d hops, of %d at most", b.Hops, MostHops)
 		}
 	case Answered:
 		err = b.check()
@@ -87,7 +87,7 @@ func checkNames(names ...string) error {
 }
 
 func within(n, most int, what string) error {
-	if n < 0 || n > most {
+	if n > most {
 		return fault(ErrSize, "%d %s, of %d at most", n, what, most)
 	}
 	return nil
