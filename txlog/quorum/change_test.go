@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -131,6 +133,41 @@ func TestTwoChangesAtOnce(t *testing.T) {
 	w.until(10, "three decide", func() bool { return strings.Join(decide(a), "") == "abc" })
 	if s := a.m.Snapshot(); s.Term != 2 {
 		t.Errorf("it took until term %d", s.Term)
+	}
+}
+
+// No entry begins a change while one goes on: the library would panic when it is committed.
+func TestTwoChangesInTheLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 3)
+	r, err := txlog.Seal(txlog.Entry{Log: w.genesis.ID(), Index: 1, Term: 2, Prev: w.genesis.ID(), Kind: txlog.Changed, Leader: "a", Members: w.genesis.Members[:2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	settled := &conf{members: w.genesis.Members}
+	change, _ := settled.change(r)
+	data, _ := proto.Marshal(change)
+	e := Entry{Index: 2, Term: 2, Change: true, Data: data}.theirs()
+	if next, err := settled.after(e, r, true); err != nil || len(next.leaving) != 3 || len(next.members) != 2 {
+		t.Fatalf("%+v, %v", next, err)
+	}
+	if _, err := (&conf{members: w.genesis.Members, leaving: w.genesis.Members}).after(e, r, true); err == nil {
+		t.Error("a second change goes on")
+	}
+}
+
+// A leader that is removed leads until the change has ended, and steps down then.
+func TestLeaderIsRemoved(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 4, 3)
+	w.until(12, "a leads", func() bool { return w.node("a").m.Snapshot().Leading })
+	w.run(10 * round)
+	a := w.node("a")
+	a.changes(w.genesis.Members[1:]...)
+	w.until(10, "a leads no more", func() bool { return !a.m.Snapshot().Leading && !a.m.Snapshot().Member })
+	w.until(20, "another one leads", func() bool { l := w.leader(); return l != nil && l != a && l.toy.committed >= l.toy.opening })
+	if a.m.Snapshot().Door != (Door{}) {
+		t.Errorf("its act door is %+v", a.m.Snapshot().Door)
 	}
 }
 

@@ -141,12 +141,15 @@ func (c *conf) after(e *pb.Entry, r txlog.Record, has bool) (*conf, error) {
 		}
 		return &conf{members: c.members}, nil
 	}
+	if r.Kind != txlog.Changed {
+		return nil, fault(ErrMessage, "the entry changes the members, and its record is of kind %s", r.Kind)
+	}
 	if err := checkMembers(r.Members); err != nil {
 		return nil, err
 	}
 	change, is := c.change(r)
 	switch {
-	case r.Kind != txlog.Changed || is != (e.GetType() == pb.EntryConfChangeV2):
+	case is != (e.GetType() == pb.EntryConfChangeV2):
 		return nil, fault(ErrMessage, "the entry says that it changes the members, and its record says otherwise")
 	case !is: // names and keys alone
 		return &conf{members: r.Members, leaving: c.leaving}, nil

@@ -13,13 +13,19 @@ import (
 func TestNewLeaderWithinFiveRounds(t *testing.T) {
 	t.Parallel()
 	var all []time.Duration
+	terms := 0
 	for seed := range uint64(seeds(60)) {
 		w := newWorld(t, seed, 5)
 		w.until(12, "somebody leads", func() bool { return w.leader() != nil })
 		w.run(10 * round)
 		l := w.leader()
 		l.crash()
+		term := l.term
 		all = append(all, w.until(10, "another one leads", func() bool { return w.leader() != nil }))
+		terms += int(w.leader().term - term)
+	}
+	if terms > len(all)+len(all)/10 {
+		t.Errorf("%d terms for %d elections: members campaign against each other", terms, len(all))
 	}
 	slices.Sort(all)
 	t.Log("half", all[len(all)/2], "last", all[len(all)-1])

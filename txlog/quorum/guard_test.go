@@ -78,7 +78,7 @@ func TestHostileMessages(t *testing.T) {
 		{"panics: a short context", "a", "b", func(m *pb.Message, _ *world) {
 			m.Type, m.Context = pb.MsgHeartbeatResp.Enum(), []byte{1}
 		}, ErrMessage},
-		{"panics: the answer to a question that was not asked", "a", "b", func(m *pb.Message, _ *world) {
+		{"the answer to a question that was not asked", "a", "b", func(m *pb.Message, _ *world) {
 			m.Type, m.Context = pb.MsgHeartbeatResp.Enum(), []byte{0, 0, 0, 0, 0, 0, 0, 1}
 		}, ErrMessage},
 		{"more is stored than there is", "a", "b", func(m *pb.Message, w *world) {
@@ -91,7 +91,7 @@ func TestHostileMessages(t *testing.T) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
 			m.Entries = []*pb.Entry{entry(last(w, "b")+2, m.GetTerm())}
 		}, ErrMessage},
-		{"panics: an entry below the commit", "b", "a", func(m *pb.Message, w *world) {
+		{"an entry below the commit", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
 			m.Entries = []*pb.Entry{entry(2, m.GetTerm())}
 		}, ErrMessage},
@@ -125,6 +125,21 @@ func TestHostileMessages(t *testing.T) {
 			e.Type = pb.EntryConfChangeV2.Enum()
 			e.Data, _ = proto.Marshal(cc)
 			m.Entries = []*pb.Entry{e}
+		}, ErrMessage},
+		{"a record of another term", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Executed, GoalID: "x", Term: 1}, nil)
+		}, ErrMessage},
+		{"a record at another index", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Executed, GoalID: "x", Index: 99}, nil)
+		}, ErrMessage},
+		{"a change that is no entry of that kind", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Changed, Members: w.genesis.Members[:2]}, nil)
+		}, ErrMessage},
+		{"a goal that changes the members", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Executed, GoalID: "x"}, []uint64{102})
+		}, ErrMessage},
+		{"a change to others than the record says", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Changed, Members: w.genesis.Members[:2]}, []uint64{101})
 		}, ErrMessage},
 		{"an old kind of change", "b", "a", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.LogTerm = pb.MsgApp.Enum(), new(last(w, "b")), new(m.GetTerm())
@@ -169,6 +184,31 @@ func TestHostileMessages(t *testing.T) {
 			t.Errorf("%s: it is not counted: %v", h.name, to.m.Refusals())
 		}
 	}
+}
+
+// brings has a message bring one entry with a record, which comes next but for what e says; with stores it removes these.
+func brings(w *world, m *pb.Message, e txlog.Entry, remove []uint64) {
+	b := w.node("b")
+	last := b.toy.log[len(b.toy.log)-1]
+	at := b.m.log.last().entry.GetIndex()
+	e.Log, e.Index, e.Term, e.Prev, e.Leader = w.genesis.ID(), max(e.Index, last.Index+1), max(e.Term, 1), last.Hash(), "a"
+	if e.Term == 1 && e.GoalID != "x" || e.Index != 99 && remove != nil || e.Index == 99 {
+		e.Term = m.GetTerm()
+	}
+	r, err := txlog.Seal(e)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	entry := Entry{Index: at + 1, Term: m.GetTerm(), Data: r.Raw()}
+	if remove != nil {
+		cc := &pb.ConfChangeV2{Transition: pb.ConfChangeTransitionJointImplicit.Enum(), Context: r.Raw()}
+		for _, id := range remove {
+			cc.Changes = append(cc.Changes, &pb.ConfChangeSingle{Type: pb.ConfChangeRemoveNode.Enum(), NodeId: new(id)})
+		}
+		entry.Change = true
+		entry.Data, _ = proto.Marshal(cc)
+	}
+	m.Type, m.Index, m.LogTerm, m.Entries = pb.MsgApp.Enum(), new(at), new(b.m.log.last().entry.GetTerm()), []*pb.Entry{entry.theirs()}
 }
 
 // Bytes that are no message are refused.

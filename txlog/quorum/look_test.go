@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -73,6 +74,26 @@ func TestLookBeforeStoring(t *testing.T) {
 	}
 	if w := spoiled(LookBeforeStoring, "b", "c", "d"); w.committed[len(w.committed)-1].GoalID != "wrong" {
 		t.Error("the rule is not needed: this test cannot fail")
+	}
+}
+
+// A member's word that it refuses counts for the leader of the term that it was said in, and of nobody else.
+func TestRefusalOfAnOldTerm(t *testing.T) {
+	t.Parallel()
+	a, b := pair(t)
+	log := a.world.genesis.ID()
+	say := func(n *node, from string, r refusal) (facts []txlog.Fact) {
+		return n.m.Step(n.clock(), Received{From: from, Bytes: seal(log, ofRefusal, r.encode())}).Facts
+	}
+	term := a.m.Snapshot().Term
+	if facts := say(a, "b", refusal{from: 101, to: 100, term: term, index: 3}); len(facts) != 1 || facts[0] != (txlog.Refused{Member: "b", Index: 3}) {
+		t.Errorf("%v", facts)
+	}
+	if facts := say(a, "b", refusal{from: 101, to: 100, term: term - 1, index: 3}); len(facts) != 0 {
+		t.Errorf("of an old term: %v", facts)
+	}
+	if facts := say(b, "a", refusal{from: 100, to: 101, term: term, index: 3}); len(facts) != 0 {
+		t.Errorf("told to a member that does not lead: %v", facts)
 	}
 }
 
@@ -153,6 +174,7 @@ func TestAppendOutOfOrder(t *testing.T) {
 	w.run(3 * round)
 	a := w.node("a")
 	last := a.toy.log[len(a.toy.log)-1]
+	refused := 0
 	for name, change := range map[string]func(*txlog.Entry){
 		"index": func(e *txlog.Entry) { e.Index++ }, "prev": func(e *txlog.Entry) { e.Prev = txlog.Hash{1} },
 		"term": func(e *txlog.Entry) { e.Term-- }, "log": func(e *txlog.Entry) { e.Log = txlog.Hash{1} },
@@ -168,6 +190,10 @@ func TestAppendOutOfOrder(t *testing.T) {
 		}
 		a.step(Append{Record: r})
 		w.run(3 * round)
+		if n := a.m.Refusals()[ErrMessage]; name == "term" && n != refused {
+			t.Error("what was executed in an old term is refused and not dropped: that is no fault")
+		}
+		refused = a.m.Refusals()[ErrMessage]
 		if n := len(a.toy.log); a.toy.log[n-1].Hash() != last.Hash() {
 			t.Errorf("a record with a wrong %s was stored", name)
 		}
@@ -237,6 +263,57 @@ func TestBehindForked(t *testing.T) {
 	}
 	if late.m.Snapshot().Behind {
 		t.Error("it still waits")
+	}
+}
+
+// The place to go on from does not move while records are fetched, although the leader says newer ones: else a member that
+// fetches slowly would never come after.
+func TestBehindAndSlow(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 3)
+	w.keep, w.far = 40, 35*round
+	for _, n := range w.nodes {
+		n.start0()
+	}
+	w.until(30, "somebody leads", func() bool { return w.leader() != nil })
+	late := w.nodes[2]
+	late.crash()
+	w.run(60 * round)
+	w.most = 1
+	late.start()
+	w.until(30, "it is behind", func() bool { return late.m.Snapshot().Behind })
+	w.until(60, "it goes on", func() bool { return !late.m.Snapshot().Behind })
+}
+
+// What a step has stored before it goes on from another place is not kept.
+func TestResetInBatch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 3)
+	w.keep = 5
+	for _, n := range w.nodes {
+		n.start0()
+	}
+	w.until(30, "somebody leads", func() bool { return w.leader() != nil })
+	w.run(5 * round)
+	late := w.nodes[2]
+	late.crash()
+	w.run(100 * round)
+	late.start()
+	w.cut = func(_, to string) bool { return to == "c" && late.m.Snapshot().Behind }
+	w.until(60, "it is behind", func() bool { return late.m.Snapshot().Behind })
+	last, at := late.m.log.last().entry, late.m.behind.mark.At
+	m := &pb.Message{
+		Type: pb.MsgApp.Enum(), From: new(w.leader().store), To: new(late.store), Term: new(late.m.term), Index: last.Index, LogTerm: last.Term,
+		Entries: []*pb.Entry{Entry{Index: last.GetIndex() + 1, Term: late.m.term}.theirs()},
+	}
+	out := late.m.Step(late.clock(), Batch{Received{From: w.leader().name, Bytes: seal(w.genesis.ID(), ofLibrary, mustMarshal(t, m))}, Reached{At: at}})
+	if out.Failed != nil || out.Persist.Reset == nil || out.Persist.Reset.At != at {
+		t.Fatalf("%+v", out)
+	}
+	late.disk.Write(out.Persist)
+	stored, _ := late.disk.Load()
+	if _, err := New(Config{Self: "c", Store: late.store, Log: w.genesis.ID(), Stored: stored, Lease: round, Look: late.looks}); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -100,7 +100,7 @@ func (w *world) send(from string, m Message) {
 func (n *node) fetch(at txlog.Position) {
 	w := n.world
 	life := n.life
-	w.after(time.Duration(w.rand.Int64N(int64(5*round))), func() {
+	w.after(w.far+time.Duration(w.rand.Int64N(int64(5*round))), func() {
 		if n.life != life || n.m == nil {
 			return
 		}

@@ -27,6 +27,7 @@ type world struct {
 	loss    float64
 	twice   float64
 	slow    time.Duration // the longest delay of a message
+	far     time.Duration // the least that it takes to fetch records
 	cut     func(from, to string) bool
 	change  func(*raft.Config)
 	broken  Rule
