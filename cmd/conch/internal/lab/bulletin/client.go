@@ -89,6 +89,10 @@ func (c *client) try() {
 	r.hint(c, "asks %s for %s%s", c.home.name, a.what(), map[bool]string{true: ", once more"}[a.tries > 1])
 	try, at := a.tries, c.home
 	r.w.After(r.w.Between(round/100, round/20), func() {
+		if !at.up {
+			c.hangsUp(a, try)
+			return
+		}
 		at.does(func() {
 			at.asked(a, func(got answer) { r.w.After(r.w.Between(round/100, round/20), func() { c.hears(a, try, at, got) }) })
 		})
@@ -96,6 +100,16 @@ func (c *client) try() {
 	r.w.After(patience+r.w.Between(0, patience), func() {
 		if !a.done && a.tries == try {
 			r.stats["timeouts"]++
+			c.moves("")
+			c.try()
+		}
+	})
+}
+
+// hangsUp has the client notice that a process is not there, or no longer.
+func (c *client) hangsUp(a *ask, try int) {
+	c.r.w.After(c.r.w.Between(round/2, 3*round), func() {
+		if !a.done && a.tries == try {
 			c.moves("")
 			c.try()
 		}
@@ -207,7 +221,7 @@ func (r *run) judgeDone(a *ask, at *node, got answer) {
 	r.check(record.GoalID == a.id && bytes.Equal(record.Goal, a.goal), OneRecord, "%s says that %s is entry %d, and that is %s", at.name, a.id, i, describe(record))
 	r.check(bytes.Equal(record.Result, got.result) && record.Fault == got.fault, RightResult, "%s answers %s with %q, and it is %q", at.name, a.id, got.result, record.Result)
 	r.check(a.again || i > a.floor, Linearizable, "%s is entry %d, and %d was acknowledged before it was asked for", a.id, i, a.floor)
-	r.acked = max(r.acked, i)
+	r.acked, r.ackedAt[i] = max(r.acked, i), true
 }
 
 func (r *run) judgeRead(a *ask, at *node, got answer) {

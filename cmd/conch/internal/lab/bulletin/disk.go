@@ -14,6 +14,7 @@ type disk struct {
 	id        uint64
 	genesis   txlog.Genesis
 	now, safe files
+	flushing  bool // with sync-first broken: it syncs when it likes
 	damaged   bool // a bit is wrong: it shows when the store is opened
 }
 
@@ -41,6 +42,7 @@ func newDisk(id uint64, g txlog.Genesis) *disk {
 
 // crash takes away what was not synced, if the host has died; maybe it was written all the same.
 func (d *disk) crash(host bool, w *world.World) {
+	d.flushing = false
 	if host && w.Chance(0.8) {
 		d.now = d.safe
 	} else {

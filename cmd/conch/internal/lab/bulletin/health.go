@@ -103,7 +103,7 @@ func (n *node) fails(err error) {
 
 // lost ends a store whose promises the leader knows better than it does.
 func (n *node) lost(why error) {
-	n.r.check(n.r.broken(syncFirst) || n.r.broken(newDiskNewMember), OldStoreVotes, "%s: %v", n.name, why)
+	n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
 	n.fails(why)
 }
 

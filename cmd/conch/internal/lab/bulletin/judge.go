@@ -2,6 +2,7 @@ package bulletin
 
 import (
 	"bytes"
+	"errors"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -32,7 +33,8 @@ type judge struct {
 	goals     map[string]uint64
 	values    map[string][]value // of each key: what it was from an index on
 	acked     uint64             // the highest index that was acknowledged
-	ackedAt   map[uint64]txlog.Hash
+	ackedAt   map[uint64]bool
+	told      []refusal
 	performed map[txlog.Key]int
 	wanted    map[txlog.Key]time.Duration
 	spoiled   bool // the log is wrong already: what follows from that says nothing new
@@ -48,7 +50,7 @@ type value struct {
 
 func newJudge(g txlog.Genesis) judge {
 	return judge{
-		pure: txlog.NewCopy(g, newState), goals: map[string]uint64{}, values: map[string][]value{}, ackedAt: map[uint64]txlog.Hash{},
+		pure: txlog.NewCopy(g, newState), goals: map[string]uint64{}, values: map[string][]value{}, ackedAt: map[uint64]bool{},
 		performed: map[txlog.Key]int{}, wanted: map[txlog.Key]time.Duration{},
 	}
 }
@@ -138,8 +140,32 @@ func (r *run) same(n *node, record txlog.Record) {
 	if known.Hash() != record.Hash() {
 		r.check(false, OneRecord, "at %d %s has %s of term %d, and %s has %s of term %d",
 			record.Index, n.name, describe(record), record.Term, r.by[record.Index-1].name, describe(known), known.Term)
+		_, told := r.ackedAt[record.Index]
+		r.check(!told, AckedKept, "entry %d, %s, was acknowledged, and %s has %s there", record.Index, describe(known), n.name, describe(record))
 		r.spoiled = true
 	}
+}
+
+// refused notes that a member has told somebody, by an error that does not say "ask again", that it does not execute a goal.
+func (r *run) refused(n *node, goal string, err error) {
+	for _, known := range askAgain {
+		if err == nil || errors.Is(err, known) {
+			return
+		}
+	}
+	r.told = append(r.told, refusal{n: n, goal: goal, why: err})
+}
+
+// askAgain are the errors after which a goal may be in the log, or is another one.
+var askAgain = []error{
+	txlog.ErrNotLeader, txlog.ErrTooMany, txlog.ErrUnknown, txlog.ErrOld, txlog.ErrGoalID, txlog.ErrMalformed, txlog.ErrSize,
+}
+
+// refusal is a member's word that it does not execute a goal.
+type refusal struct {
+	n    *node
+	goal string
+	why  error
 }
 
 // followed judges an entry that a follower takes over.

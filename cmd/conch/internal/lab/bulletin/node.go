@@ -23,7 +23,6 @@ type node struct {
 	busy   bool     // its loop is at work
 	waits  bool     // its loop waits for the disk
 	inbox  []func() // what has happened to it, and waits for its loop
-	stood  time.Duration
 
 	*process         // nil: it does not run
 	door       *door // of its newest term
@@ -47,11 +46,14 @@ func (n *node) does(what func()) {
 	n.loop()
 }
 
+// mostTogether is how many requests go to the authority at one time: what waits is kept with one sync.
+const mostTogether = 32
+
 func (n *node) loop() {
 	for n.up && !n.paused && !n.busy && !n.waits {
 		n.busy = true
 		switch {
-		case n.process != nil && len(n.requests) > 0:
+		case n.process != nil && len(n.requests) > 0 && (len(n.inbox) == 0 || len(n.requests) >= mostTogether):
 			n.decide()
 		case len(n.inbox) > 0:
 			next := n.inbox[0]
@@ -102,6 +104,11 @@ func (n *node) crash(host bool) {
 	n.up, n.paused, n.busy, n.waits, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, false
 	r.shuts(n)
 	n.disk.crash(host, r.w)
+	for _, c := range r.clients {
+		if c.home == n && c.now != nil && !c.now.done && !host {
+			c.hangsUp(c.now, c.now.tries)
+		}
+	}
 }
 
 // restarts starts the process again after a time.

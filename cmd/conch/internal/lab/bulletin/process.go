@@ -25,6 +25,9 @@ type process struct {
 	act      quorum.Door
 	open     bool            // what the member machine was told of the door
 	behind   *txlog.Position // the authority waits for records up to there
+	stood    uint64          // where the member machine was in the last round
+	stalled  int             // for how many rounds the log has gone on without it
+	strayed  bool            // so the copy follows the others
 	in       bool            // its store is a member's
 	leaves   bool            // the members are others now
 	term     uint64          // the newest one that is known
@@ -99,6 +102,7 @@ func (n *node) tick() {
 		n.member(member.Tick{At: int64(n.now() / 1e6)})
 		n.requests = append(n.requests, quorum.Tick{})
 		n.doorMoves()
+		n.strays()
 	}
 	n.asksToJoin()
 	n.leavesNow()

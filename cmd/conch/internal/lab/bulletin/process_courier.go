@@ -41,9 +41,10 @@ func (n *node) courier(in courier.Input) {
 // sends gives a goal to a member.
 func (n *node) sends(a courier.Send) {
 	to := n.r.byName[a.To]
+	n.r.w.Note(n.name, "gives "+a.GoalID+" to "+a.To, int64(a.Try))
 	if to == n {
 		n.submitted(a, func(got txlog.Answer, err error) {
-			n.courier(courier.Answered{From: n.name, GoalID: a.GoalID, Answer: got, Err: err})
+			n.courier(courier.Answered{Try: a.Try, From: n.name, Answer: got, Err: err})
 		})
 		return
 	}
@@ -51,14 +52,14 @@ func (n *node) sends(a courier.Send) {
 		life := n.life
 		n.r.w.After(n.r.delay(), func() {
 			if n.life == life {
-				n.does(func() { n.courier(courier.Failed{To: a.To, GoalID: a.GoalID}) })
+				n.does(func() { n.courier(courier.Failed{Try: a.Try, To: a.To}) })
 			}
 		})
 		return
 	}
 	n.r.carry(n, to, func() {
 		to.submitted(a, func(got txlog.Answer, err error) {
-			n.r.carry(to, n, func() { n.courier(courier.Answered{From: to.name, GoalID: a.GoalID, Answer: got, Err: err}) })
+			n.r.carry(to, n, func() { n.courier(courier.Answered{Try: a.Try, From: to.name, Answer: got, Err: err}) })
 		})
 	})
 }
@@ -75,7 +76,11 @@ func (n *node) submitted(a courier.Send, reply func(txlog.Answer, error)) {
 	if n.leads && !n.passes(received) {
 		return
 	}
-	n.member(member.Submit{Ticket: n.newTicket(reply), GoalID: a.GoalID, Goal: a.Goal, Since: a.Since})
+	told := func(got txlog.Answer, err error) {
+		n.r.refused(n, a.GoalID, err)
+		reply(got, err)
+	}
+	n.member(member.Submit{Ticket: n.newTicket(told), GoalID: a.GoalID, Goal: a.Goal, Since: a.Since})
 }
 
 // known looks a goal up in the node's own copy.

@@ -119,6 +119,9 @@ func (n *node) fills(a follower.Give) follower.Answer {
 		}
 		out.Records = append(out.Records, record)
 	}
+	if n.r.eager && n.leads {
+		return n.fillsTail(a, out)
+	}
 	if len(out.Records) == 0 {
 		return out
 	}
@@ -128,6 +131,25 @@ func (n *node) fills(a follower.Give) follower.Answer {
 			out.Heads = append([]txlog.Head{h}, out.Heads...)
 			out.Records = out.Records[:h.Index-begin+1]
 			break
+		}
+	}
+	return out
+}
+
+// fillsTail adds to an answer what this leader has stored and nobody knows to be committed: a fault of the scene eager-leader.
+func (n *node) fillsTail(a follower.Give, out follower.Answer) follower.Answer {
+	tail, err := n.disk.now.Tail()
+	if err != nil {
+		return out
+	}
+	next := a.From
+	if k := len(out.Records); k > 0 {
+		next = out.Records[k-1].Index + 1
+	}
+	for _, record := range tail {
+		if record.Index == next && record.Index <= a.Upto && len(out.Records) < follower.MostRecords {
+			out.Records = append(out.Records, record)
+			next++
 		}
 	}
 	return out

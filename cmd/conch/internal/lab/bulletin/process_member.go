@@ -1,6 +1,7 @@
 package bulletin
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -67,7 +68,9 @@ func (n *node) applied(records []txlog.Record) {
 	if n.leads && slices.ContainsFunc(records, func(r txlog.Record) bool { return r.Kind == txlog.Executed }) && !n.passes(committed) {
 		return
 	}
-	n.follower(follower.Applied{Records: records})
+	at := n.f.Snapshot().At.Index
+	fresh := slices.DeleteFunc(slices.Clone(records), func(r txlog.Record) bool { return r.Index <= at })
+	n.follower(follower.Applied{Records: fresh})
 	n.heardOf(records)
 }
 
@@ -165,8 +168,8 @@ func (n *node) asked(a *ask, reply func(answer)) {
 	switch {
 	case a.goal != nil:
 		n.courier(courier.Submit{Ticket: n.newTicket(back), GoalID: a.id, Goal: a.goal, Since: a.since, Expires: expires})
-	case n.m == nil:
-		reply(answer{leader: n.r.suggestedName(), why: txlog.ErrNotLeader})
+	case !n.leads: // the quorum confirms reads to its leader alone
+		reply(answer{leader: cmp.Or(n.follows, n.r.suggestedName()), why: txlog.ErrNotLeader})
 	default:
 		n.member(member.Read{Ticket: n.newTicket(back), Query: getQuery(a.key)})
 	}
@@ -178,6 +181,8 @@ func (n *node) verdict(got txlog.Answer, err error) answer {
 	a.at.Index, a.at.Hash = got.Index, got.Hash
 	var other txlog.NotLeaderError
 	switch {
+	case err == nil && got.Index == 0 && got.Fault != "":
+		a.verdict, a.why = failed, errors.New(got.Fault)
 	case err == nil:
 		a.verdict = done
 	case errors.Is(err, txlog.ErrGoalID):
@@ -188,7 +193,7 @@ func (n *node) verdict(got txlog.Answer, err error) answer {
 		a.verdict = tooMany
 	case errors.As(err, &other):
 		a.leader = other.Leader
-	case errors.Is(err, txlog.ErrUnknown):
+	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, member.ErrUnconfirmed):
 	default:
 		a.verdict = failed
 	}

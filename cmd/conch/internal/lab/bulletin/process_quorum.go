@@ -51,13 +51,16 @@ func appends(batch quorum.Batch) bool {
 func (n *node) write(p *quorum.Persist) {
 	n.disk.now.Apply(*p)
 	n.disk.now.add(p.Records)
+	for _, record := range p.Records {
+		n.r.committed(n, record)
+	}
 	if p.Reset != nil || len(p.Entries) > 0 {
 		n.r.w.Mark(int64(len(p.Entries)))
 	}
-	if n.r.broken(syncFirst) && !p.Empty() {
-		disk, life := n.disk, n.life
-		n.r.w.After(n.r.w.Between(round, 10*round), func() {
-			if n.life == life {
+	if disk, life := n.disk, n.life; n.r.broken(syncFirst) && !disk.flushing {
+		disk.flushing = true
+		n.r.w.After(n.r.w.Between(10*round, 40*round), func() {
+			if disk.flushing = false; n.life == life {
 				disk.sync()
 			}
 		})
@@ -117,7 +120,7 @@ func (n *node) tells(out quorum.Output) {
 	for _, refusal := range out.Refused {
 		n.r.stats["refused_messages"]++
 		n.r.w.Note(n.name, "refuses a message of "+refusal.From+": "+refusal.Why.Error(), 0)
-		if errors.Is(refusal.Why, quorum.ErrLost) {
+		if errors.Is(refusal.Why, quorum.ErrLost) && !n.r.broken(newDiskNewMember) {
 			n.lost(refusal.Why)
 			return
 		}
@@ -189,10 +192,47 @@ func (n *node) caughtUp() {
 	at := *n.behind
 	n.r.w.Note(n.name, "has come to", int64(at.Index))
 	n.behind = nil
-	n.follower(follower.Yield{})
+	n.yields()
 	n.rebuilds()
 	n.request(quorum.Reached{At: at})
 }
+
+// yields has the member machine apply again. Both go on from what the disk has.
+func (n *node) yields() {
+	n.refollows()
+	n.follower(follower.Yield{})
+}
+
+// strays has the copy follow the others if the log goes on and the authority here does not: the members may be others by
+// now, and nobody tells those that are none any more.
+func (n *node) strays() {
+	if n.q == nil || n.behind != nil {
+		return
+	}
+	at := n.m.Status().Position.Index
+	moved := at > n.stood
+	n.stood = at
+	switch {
+	case moved || n.newest.Index <= at:
+		n.stalled = 0
+		if moved && n.strayed {
+			n.strayed = false
+			n.yields()
+			n.rebuilds()
+		}
+	case n.strayed:
+	default:
+		if n.stalled++; n.stalled == straysAfter {
+			n.strayed = true
+			n.r.stats["strayed"]++
+			n.r.w.Note(n.name, "does not hear what others know", int64(n.newest.Index))
+			n.refollows()
+		}
+	}
+}
+
+// straysAfter is for how many rounds the log goes on without this member before it follows the others.
+const straysAfter = 30
 
 // doorMoves tells the member machine whether it may act outside.
 func (n *node) doorMoves() {

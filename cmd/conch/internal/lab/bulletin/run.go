@@ -33,6 +33,7 @@ type run struct {
 	clients []*client
 	traps   []*trap
 	muted   io.Writer // the story, while it goes on for long
+	eager   bool      // leaders send followers what is not committed
 	quiet   bool      // the faults are over
 	over    bool      // clients ask for nothing new
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
 )
 
 // scene is a world with one trouble.
@@ -28,14 +29,18 @@ var scenes = []scene{
 	{Name: "crash-committed", What: "leaders die when an entry is committed and nobody is answered", lasts: 40 * time.Second, set: traps(committed)},
 	{Name: "cut", What: "the network is cut again and again, three nodes on one side and two on the other", lasts: 60 * time.Second, set: every(90, (*run).cutSome)},
 	{Name: "cut-leader", What: "leaders are cut off and come back, while their clients ask on", lasts: 60 * time.Second, set: every(70, (*run).cutLeader)},
+	{Name: "long-cut", What: "leaders are cut off with two others for longer than a goal's timeout", nodes: 7, members: 5, lasts: 80 * time.Second, set: longCut},
+	{Name: "back-and-forth", What: "leaders are deposed, and lead again when the next one dies", nodes: 6, members: 5, lasts: 90 * time.Second, clients: 8, set: backAndForth},
+	{Name: "eager-leader", What: "leaders send followers what is not committed, and are cut off with them", nodes: 8, members: 5, lasts: 60 * time.Second, set: eagerLeader},
 	{Name: "one-way", What: "leaders hear nobody, or are heard by nobody, and links work in one direction", lasts: 60 * time.Second, set: oneWays},
 	{Name: "loss", What: "a fifth of the messages is lost", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss = 20; r.fair() }},
 	{Name: "stalls", What: "a fifth of the messages comes late, and holds up all after it", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss, r.cfg.Stalls = 20, true; r.fair() }},
 	{Name: "duplicates", What: "half of the messages come twice, up to three rounds apart, while leaders die", lasts: 40 * time.Second, set: duplicates},
 	{Name: "flapping", What: "the suggested leader changes all the time, and leaders stand still", lasts: 60 * time.Second, set: flapping},
-	{Name: "paused", What: "leaders stand still for seconds, as by SIGSTOP, and go on with their old state", lasts: 60 * time.Second, set: every(60, func(r *run) { r.stop(r.leader(), r.w.Between(5*round, 40*round)) })},
+	{Name: "paused", What: "leaders stand still for seconds, as by SIGSTOP, and go on with their old state", lasts: 60 * time.Second, clients: 8, set: frozen},
 	{Name: "power", What: "all hosts die at one time, in the middle of goals, and start again", lasts: 60 * time.Second, clients: 8, set: every(60, (*run).powerCut)},
 	{Name: "lost-disk", What: "members lose their disks one after the other; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.loseDisk(r.someMember()) })},
+	{Name: "lost-disk-behind", What: "of three members one is behind, one dies, and one loses its disk", nodes: 4, members: 3, lasts: 80 * time.Second, clients: 6, set: lostBehind},
 	{Name: "lost-majority", What: "two of three members lose their disks: the log stops, and says which command begins a new lineage", nodes: 5, members: 3, lasts: 30 * time.Second, stops: true, set: lostMajority},
 	{Name: "flipped-disk", What: "a bit flips on members' disks; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.damage(r.someMember()) })},
 	{Name: "flipped-leader", What: "a bit flips in the memory of leaders", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.leader()) })},
@@ -116,6 +121,124 @@ func flapping(r *run) {
 	every(60, func(r *run) {
 		r.flap()
 		r.stop(r.leader(), r.w.Between(4*round, 20*round))
+	})(r)
+}
+
+// longCut cuts leaders off with one other member and an outsider.
+func longCut(r *run) {
+	every(260, func(r *run) {
+		l := r.leader()
+		if l == nil {
+			return
+		}
+		few := append([]*node{l, r.other(l)}, r.outsiders()[:1]...)
+		r.tell(nil, "%s, which leads, %s and %s are cut off", few[0].name, few[1].name, few[2].name)
+		r.cutFor(few, r.except(few...), 200*round)
+		for _, c := range r.clients[:len(r.clients)/2] {
+			c.home = few[r.w.Pick(len(few))]
+		}
+	})(r)
+}
+
+// backAndForth has a leader cut off together with a node that reaches nobody else, and suggested again while the next one dies.
+func backAndForth(r *run) {
+	every(90, func(r *run) {
+		l, all := r.leader(), r.outsiders()
+		if l == nil || len(all) == 0 {
+			return
+		}
+		far := all[0]
+		rest := r.except(l, far)
+		r.tell(l, "is cut off with %s", far.name)
+		for _, c := range r.clients[:len(r.clients)/2] {
+			c.home = far
+		}
+		r.part([]*node{l, far}, rest, 1)
+		wait := r.w.Between(14*round, 22*round)
+		r.flaps = r.w.Now() + wait + 40*round
+		r.w.After(wait, func() { r.part([]*node{l}, rest, -1) })
+		r.w.After(wait+8*round, func() {
+			if next := r.leader(); next != l && !r.quiet {
+				r.kill(next, r.w.Chance(0.5), 20*round)
+			}
+			r.suggests(l)
+		})
+		r.w.After(wait+40*round, func() { r.part([]*node{far}, rest, -1) })
+	})(r)
+}
+
+// frozen has leaders stand still while users ask them on.
+func frozen(r *run) {
+	every(60, func(r *run) {
+		l := r.leader()
+		if l == nil {
+			return
+		}
+		wait := r.w.Between(5*round, 40*round)
+		r.stop(l, wait)
+		for range 3 {
+			r.w.After(r.w.Between(wait/2, wait), func() {
+				for _, c := range r.clients {
+					if c.now != nil && !c.now.done && r.w.Chance(0.7) {
+						c.home = l
+						c.try()
+					}
+				}
+			})
+		}
+	})(r)
+}
+
+// eagerLeader has leaders send what is not committed, to followers that users wait at.
+func eagerLeader(r *run) {
+	r.eager = true
+	every(50, func(r *run) {
+		l := r.leader()
+		if l == nil {
+			return
+		}
+		few := append([]*node{l}, r.outsiders()...)
+		r.tell(l, "is cut off with the followers")
+		r.cutFor(few, r.except(few...), r.w.Between(10*round, 30*round))
+		for _, c := range r.clients[:len(r.clients)/2] {
+			c.home = l
+		}
+	})(r)
+	var ask func()
+	ask = func() {
+		for _, n := range r.outsiders() {
+			n.does(func() { n.follower(follower.News{}) })
+		}
+		if !r.quiet {
+			r.w.After(3*round, ask)
+		}
+	}
+	r.w.After(begins, ask)
+}
+
+// lostBehind has one member miss what the others store, then one of these die and the other lose its disk.
+func lostBehind(r *run) {
+	every(200, func(r *run) {
+		l := r.leader()
+		if l == nil || len(r.members()) != 3 || !r.everyoneIsIn() {
+			return
+		}
+		var rest []*node
+		for _, m := range r.members() {
+			if n := r.byName[m.Name]; n != l {
+				rest = append(rest, n)
+			}
+		}
+		behind, loser := rest[0], rest[1]
+		r.tell(behind, "is cut off")
+		r.part([]*node{behind}, r.except(behind), 1)
+		r.w.After(20*round, func() {
+			if r.spares(loser) && loser.up && l.up {
+				r.kill(l, false, 60*round)
+				r.loseDisk(loser)
+			}
+			r.part([]*node{behind}, r.except(behind), -1)
+		})
 	})(r)
 }
 

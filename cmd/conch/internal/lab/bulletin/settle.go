@@ -97,6 +97,10 @@ func (r *run) conclude() {
 			r.check(!is || a.misuse, NeverFailed, "%s was told that %s has failed (%v), and it is entry %d", a.by.name, a.id, a.answer.why, index)
 		}
 	}
+	for _, t := range r.told {
+		index, is := r.goals[t.goal]
+		r.check(!is, NeverFailed, "%s has told that %s is not executed (%v), and it is entry %d", t.n.name, t.goal, t.why, index)
+	}
 	r.check(r.stats["acknowledged"] > 0, AllAnswered, "nothing was acknowledged")
 }
 
