@@ -26,7 +26,8 @@ type (
 	Heard struct {
 		wire.Statement
 
-		Age int32 // in rounds
+		Age int32  // in rounds
+		Via string // the peer that brought it here first
 	}
 	// SteppedDown says that this node no longer leads of its own accord, and for how long it stands back.
 	SteppedDown struct {

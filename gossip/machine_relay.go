@@ -76,7 +76,7 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	}
 	n := m.place(key)
 	n.said, n.made, n.direct = *said, m.madeAt(said), m.noted(by, said, n.direct)
-	m.do(Heard{Statement: said.Statement, Age: said.Age})
+	m.do(Heard{Statement: said.Statement, Age: said.Age, Via: by.Name})
 	m.relay(m.listed, by, n.said, n.made)
 	return nil
 }

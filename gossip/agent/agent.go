@@ -3,10 +3,13 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/spray"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
@@ -79,6 +82,23 @@ func (a *Agent) Seniority(namespace string, value uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.core.suggest(gossip.Seniority{Namespace: namespace, Value: value})
+}
+
+// Keep says which connections the caller needs for lines of its own on the transport: to those nodes, by name. Those of the
+// last Keep are not needed any more. From the start of Run they are dialled again each second until they are there, where the configuration says
+// or, for a node that it does not have, at the address here.
+func (a *Agent) Keep(addresses map[string]string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var k spray.Keep
+	for _, name := range slices.Sorted(maps.Keys(addresses)) {
+		k.Peers = append(k.Peers, spray.Peer{Name: name, Address: addresses[name]})
+	}
+	a.core.keep = k
+	if a.running {
+		a.core.feed(k)
+		a.core.tellArcs()
+	}
 }
 
 // Status returns what the agent knows now; after Run, what it knew at its end.

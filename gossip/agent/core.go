@@ -27,6 +27,7 @@ type core struct {
 	arcs       []gossip.Peer   // as the other machine has them
 	stale      bool            // these may differ
 	pending    []spray.Input   // what an action of the overlay has brought about
+	keep       spray.Keep      // which connections the caller needs
 	leaving    bool            // connections end later, so that the last messages are sent
 
 	gossipLine, sprayLine transport.Line // nil while nothing is sent

@@ -26,6 +26,7 @@ type (
 		Subject          Node
 		Body             []byte
 		Age              time.Duration // when it came, by the rounds that relays have counted
+		Via              string        // the neighbour that brought it first: what the news speaks of, it may have soonest
 	}
 	// SteppedDown says that this node no longer leads, since it does not hear or is not heard, or was withdrawn, and for how
 	// long it stands back.

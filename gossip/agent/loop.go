@@ -57,6 +57,7 @@ func (a *Agent) start(statements, views transport.Line) error {
 	a.ran, a.running = true, true
 	a.core.gossipLine, a.core.sprayLine = statements, views
 	a.core.keepElectors()
+	a.core.feed(a.core.keep)
 	return nil
 }
 

@@ -59,7 +59,7 @@ func (c *core) perform(a gossip.Action) {
 	case gossip.Heard:
 		c.tell(News{
 			Namespace: a.Namespace, Topic: a.Topic, Subject: c.node(a.Subject), Body: slices.Clone(a.Body),
-			Age: time.Duration(a.Age) * c.cfg.Round,
+			Age: time.Duration(a.Age) * c.cfg.Round, Via: a.Via,
 		})
 	case gossip.SteppedDown:
 		c.tell(SteppedDown{Namespace: a.Namespace, Reign: a.Reign, Why: a.Why, For: a.For})

@@ -5,7 +5,7 @@
 // come out. Each node has a view, a multiset of arcs to others. The protocol is SPRAY: a newcomer adds as many arcs as its
 // contact has, and one; nodes exchange halves of their views; so a view has H_n − ½ arcs on average (H_n is the n-th
 // harmonic number, 1 + ½ + … + 1/n), although no node knows n. An arc is followed in both directions: there is one
-// connection with a peer, however many arcs lead to it or from it.
+// connection with a peer, however many arcs lead to it or from it. [Keep] asks for connections beside the view.
 //
 //	                    ┌─── Down, and an arc leads there: at most three times a round ───┐
 //	                    ▼                                                                 │

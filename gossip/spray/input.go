@@ -15,6 +15,9 @@ type (
 		From    string
 		Message Message
 	}
+	// Keep says which connections the caller needs for itself, whatever the overlay does: all of them, so that those of the
+	// last Keep are not needed any more. They are no arcs. One that cannot be made is tried again each second.
+	Keep struct{ Peers []Peer }
 	// Leave says that this node leaves. It is the last input; to come back is a new machine.
 	Leave struct{}
 )
@@ -23,4 +26,5 @@ func (Tick) input()     {}
 func (Up) input()       {}
 func (Down) input()     {}
 func (Received) input() {}
+func (Keep) input()     {}
 func (Leave) input()    {}

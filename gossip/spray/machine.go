@@ -29,6 +29,8 @@ type Machine struct {
 	joinAt    int         // the tick of the next try
 	pause     int         // ticks before the try after that
 
+	kept []Peer // by the caller's wish
+
 	out []Action
 }
 
@@ -66,6 +68,9 @@ func (m *Machine) Step(in Input) []Action {
 		m.down(in.Peer)
 	case Received:
 		m.receive(in.From, in.Message)
+	case Keep:
+		m.kept = slices.DeleteFunc(slices.Clone(in.Peers), func(p Peer) bool { return !p.sound() || p.Name == m.cfg.Self.Name })
+		m.hold()
 	case Leave:
 		m.leave()
 	}
@@ -94,6 +99,7 @@ func (m *Machine) pass() {
 		p.holds = max(p.holds-1, 0)
 		p.idle++
 	}
+	m.hold()
 	m.passJoin()
 	m.passFlight()
 	if m.tick >= m.roundAt {

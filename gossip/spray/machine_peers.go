@@ -80,7 +80,19 @@ func (m *Machine) remove(p *peer) {
 
 // needs reports whether this node needs the connection.
 func (m *Machine) needs(p *peer) bool {
-	return p.spare || p.contact || p.Name == m.visit || m.leads(p)
+	return p.spare || p.contact || p.Name == m.visit || m.leads(p) || m.keeps(p)
+}
+
+// keeps reports whether the caller needs the connection.
+func (m *Machine) keeps(p *peer) bool {
+	return slices.ContainsFunc(m.kept, func(k Peer) bool { return k.Name == p.Name })
+}
+
+// hold asks for the connections that the caller needs, if they are not there.
+func (m *Machine) hold() {
+	for _, p := range m.kept {
+		m.ensure(p)
+	}
 }
 
 // leads reports whether an arc leads to a peer, or may come back.

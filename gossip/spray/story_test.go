@@ -97,11 +97,17 @@ func (s *story) view() string {
 	return fmt.Sprintf("view %v", all)
 }
 
-// input reads "up b", "down b", "leave", or a message such as "b exchange 7 c d".
+// input reads "up b", "down b", "leave", "keep b c", or a message such as "b exchange 7 c d".
 func (s *story) input(words []string) Input {
 	switch words[0] {
 	case "leave":
 		return Leave{}
+	case "keep":
+		var k Keep
+		for _, name := range words[1:] {
+			k.Peers = append(k.Peers, Peer{Name: name})
+		}
+		return k
 	case "up":
 		return Up{Peer: words[1]}
 	case "down":

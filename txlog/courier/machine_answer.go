@@ -44,7 +44,7 @@ func (m *Machine) answered(in Answered) {
 func (m *Machine) applied(r txlog.Record) {
 	g := m.goals[r.GoalID]
 	switch {
-	case r.Kind != txlog.Executed || g == nil:
+	case g == nil:
 	case bytes.Equal(g.body, r.Goal):
 		m.end(g, txlog.Answer{Index: r.Index, Hash: r.Hash(), Result: r.Result, Fault: r.Fault}, nil)
 	default:

@@ -44,7 +44,7 @@ func (b *branch) follow(r txlog.Record) {
 		b.line[0] = txlog.Record{}
 		b.line = b.line[1:]
 		b.size -= len(r.Raw())
-	case len(b.line) > 0 || b.copied.Apply(r) != nil:
+	case b.copied.Apply(r) != nil:
 		*b = branch{}
 	}
 }

@@ -54,7 +54,7 @@ func (m *Machine) advance() {
 		}
 		applied = nil
 	}
-	for len(m.tail) > 0 && m.tail[0].Index <= m.committed && !m.doubt.spoiled {
+	for len(m.tail) > 0 && m.tail[0].Index <= m.committed {
 		r := m.tail[0]
 		if err := m.base.Apply(r); err != nil {
 			flush()

@@ -79,7 +79,7 @@ func (m *Machine) unfit(r txlog.Record, why error) {
 // that it is the leader's; or, if the entry is committed, what the disk has does not fit.
 func (m *Machine) distrust(index uint64, why error) {
 	again := m.doubt.rebuilt == index
-	if m.doubt.rebuilding || again && index > m.committed {
+	if again && index > m.committed {
 		return
 	}
 	m.rebuild(index, why, again)
@@ -126,9 +126,7 @@ func (m *Machine) goOn(line []txlog.Record) {
 		want = slices.Clone(m.tail[:min(line[0].Index-m.base.Position().Index-1, uint64(len(m.tail)))])
 		want = append(want, line...)
 	}
-	if !begins(want, m.tail) {
-		m.unseated()
-	} else if err := m.ahead.align(m.base, m.cfg.New, want); err != nil {
+	if err := m.ahead.align(m.base, m.cfg.New, want); err != nil {
 		m.quarantine(fmt.Errorf("what this leader has executed does not fit the copy from its disk: %w", err))
 	}
 }

@@ -213,7 +213,7 @@ func (m *Machine) propose(e txlog.Entry) error {
 func (m *Machine) scrub() {
 	every := m.base.Genesis().Scrub
 	next := m.ahead.copied.Position().Index + 1
-	if next/every <= m.scrubbing/every || m.scrubbing+1 == next {
+	if next/every <= m.scrubbing/every {
 		return
 	}
 	m.scrubbing = next

