@@ -180,7 +180,7 @@ func TestHold(t *testing.T) {
 		}
 		return two, sum
 	}
-	two, sum := run("", seeds(6))
+	two, sum := run("", seeds(4))
 	if two > 0 {
 		t.Error("two act doors were open at one time")
 	}
