@@ -79,16 +79,35 @@ func (m Member) Persist(p quorum.Persist) error {
 	for _, e := range p.Entries {
 		step.Slots = append(step.Slots, store.Slot{Index: e.Index, Body: e.Encode()})
 	}
-	if p.Base != nil {
+	base, err := m.base(p)
+	if err != nil {
+		return err
+	}
+	if p.Base != nil && p.Base.Index > base.Index {
 		set(&step, nil, p.Base, nil)
 		step.Below = p.Base.Index + 1
 	}
-	var err error
 	if step.Records, err = m.news(view, p.Records); err != nil {
 		return err
 	}
 	step.Lazy = step.Lazy && !step.Empty && len(step.Slots) == 0
 	return m.store.Write(step)
+}
+
+// base returns the place below the first entry, before Persist.Base counts.
+func (m Member) base(p quorum.Persist) (quorum.Base, error) {
+	if p.Reset != nil {
+		return p.Reset.Base, nil
+	}
+	b := m.store.Value(baseName)
+	if b == nil {
+		return quorum.Fresh(m.store.Genesis()).Base, nil
+	}
+	base, err := quorum.DecodeBase(b)
+	if err != nil {
+		return quorum.Base{}, damage("%s: %v", baseName, err)
+	}
+	return base, nil
 }
 
 func set(step *store.Step, hard *quorum.Hard, base *quorum.Base, mark *quorum.Mark) {
