@@ -101,7 +101,7 @@ func (m *Machine) refetch() {
 	if f == nil {
 		return
 	}
-	if m.now-f.last >= expires || !m.blank && m.at.Index >= f.offer.Head.Index && !m.broken(NeverRewind) {
+	if m.now-f.last >= expires || m.passedBy() {
 		m.abandon()
 		return
 	}
@@ -118,6 +118,11 @@ func (m *Machine) refetch() {
 		}
 		m.askPiece(n, to, t.count+1)
 	}
+}
+
+// passedBy reports whether the copy has come to where the snapshot leads by itself.
+func (m *Machine) passedBy() bool {
+	return !m.blank && m.at.Index >= m.fetch.offer.Head.Index && !m.broken(NeverRewind)
 }
 
 // abandon gives a fetch up. What lacks is asked for again: of other peers, after a pause.
@@ -160,11 +165,14 @@ func (m *Machine) received(from string, p Piece) {
 	f.pieces[p.Piece] = p.Bytes
 	f.count++
 	f.last = m.now
-	if f.count == len(f.pieces) {
+	switch {
+	case m.passedBy():
+		m.abandon()
+	case f.count == len(f.pieces):
 		m.adopt()
-		return
+	default:
+		m.fill()
 	}
-	m.fill()
 }
 
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.
