@@ -59,7 +59,7 @@ func (f *files) last() uint64 { return f.first + uint64(len(f.records)) - 1 }
 func (f *files) add(records []txlog.Record) {
 	for _, record := range records {
 		if record.Index == f.last()+1 {
-			f.records = append(f.records[:len(f.records):len(f.records)], record)
+			f.records = append(slices.Clip(f.records), record)
 		}
 	}
 }
@@ -67,7 +67,7 @@ func (f *files) add(records []txlog.Record) {
 // head keeps a head. Of one index the first stays.
 func (f *files) head(h txlog.Head) {
 	if n := len(f.heads); h.Index > 0 && (n == 0 || f.heads[n-1].Index < h.Index) {
-		f.heads = append(f.heads[:n:n], h)
+		f.heads = append(slices.Clip(f.heads), h)
 	}
 }
 
@@ -100,11 +100,11 @@ func (f *files) adopts(s snap) {
 }
 
 // load makes the copy of what is committed, as the store has it, and the records after it.
-func (d *disk) load(make func() txlog.State) (base *txlog.Copy, tail []txlog.Record, err error) {
+func (d *disk) load(state func() txlog.State) (base *txlog.Copy, tail []txlog.Record, err error) {
 	f := &d.now
-	base = txlog.NewCopy(d.genesis, make)
+	base = txlog.NewCopy(d.genesis, state)
 	if n := len(f.snaps); n > 0 {
-		if base, err = txlog.Restore(f.snaps[n-1].bytes, make); err != nil {
+		if base, err = txlog.Restore(f.snaps[n-1].bytes, state); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -7,14 +7,12 @@ import (
 	"github.com/conchhq/conch/txlog/member"
 )
 
-// opens looks at the store before the process uses it. It is false if the process ends at once.
-func (n *node) opens() bool {
-	if !n.disk.damaged {
-		return true
+// opens looks at the store before the process uses it.
+func (n *node) opens() {
+	if n.disk.damaged {
+		n.r.tell(n, "finds its store damaged")
+		n.newStore()
 	}
-	n.r.tell(n, "finds its store damaged")
-	n.newStore()
-	return true
 }
 
 // newStore puts an empty store in the place of one that is lost or damaged. It has another id, and is no member.
@@ -64,8 +62,7 @@ func (r *run) spares(n *node) bool {
 			left++
 		}
 	}
-	_, is := r.member(n)
-	return !r.changing() && (!is || left >= txlog.Majority(all))
+	return !r.changing() && (!r.decides(n) || left >= txlog.Majority(all))
 }
 
 // changing reports whether a change of members was asked for, and is not over.
@@ -87,7 +84,7 @@ func (r *run) flip(n *node) {
 
 // quarantined has a process whose memory is wrong start again.
 func (r *run) quarantined(n *node) {
-	n.crash(false)
+	n.ends(false, "ends its process, to begin with what its disk has")
 	n.restarts(round)
 }
 
@@ -145,12 +142,12 @@ func (n *node) leavesNow() {
 		return
 	}
 	n.leaves = false
-	if _, is := n.r.member(n); is {
+	if n.r.decides(n) {
 		return
 	}
 	n.r.tell(n, "is a member no longer")
 	n.r.shuts(n)
-	n.crash(false)
+	n.ends(false, "ends its process, to go on as a follower")
 	old := n.disk.now
 	n.newStore()
 	n.disk.now.first, n.disk.now.records, n.disk.now.heads, n.disk.now.bridges, n.disk.now.snaps = old.first, old.records, old.heads, old.bridges, old.snaps

@@ -39,7 +39,7 @@ type judge struct {
 	wanted    map[txlog.Key]time.Duration
 	spoiled   bool // the log is wrong already: what follows from that says nothing new
 	doors     []*door
-	parted    bool // a majority of the members' disks is lost
+	stopped   uint64 // what was committed when a majority of the members' disks was lost
 }
 
 // value is what a key has from an index on.

@@ -94,12 +94,17 @@ func (n *node) ticks(life int) {
 
 // crash ends the process. If its host goes with it, what was not synced is lost.
 func (n *node) crash(host bool) {
+	n.ends(host, map[bool]string{true: "dies with its host", false: "is killed"}[host])
+}
+
+// ends is a crash, or an end of the process's own accord, for a reader of the story.
+func (n *node) ends(host bool, how string) {
 	if !n.up {
 		return
 	}
 	r := n.r
 	r.stats["crashes"]++
-	r.tell(n, "%s", map[bool]string{true: "dies with its host", false: "is killed"}[host])
+	r.tell(n, "%s", how)
 	n.life++
 	n.up, n.paused, n.busy, n.waits, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, false
 	r.shuts(n)
@@ -138,10 +143,10 @@ func (n *node) pause(wait time.Duration) {
 	})
 }
 
-// member returns the entry of the newest members that are known which this node's store has.
-func (r *run) member(n *node) (txlog.Member, bool) {
+// decides reports whether a node's store is a member's, as far as is committed.
+func (r *run) decides(n *node) bool {
 	m, is := txlog.FindMember(r.members(), n.name)
-	return m, is && m.Store == n.disk.id
+	return is && m.Store == n.disk.id
 }
 
 // members returns who decides, as far as is committed.

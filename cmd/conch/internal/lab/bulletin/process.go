@@ -37,9 +37,7 @@ type process struct {
 
 // begin makes the machines from what the disk has.
 func (n *node) begin() {
-	if !n.opens() {
-		return
-	}
+	n.opens()
 	n.process = &process{tickets: map[uint64]func(txlog.Answer, error){}}
 	base, _, err := n.disk.load(n.state)
 	if err != nil {

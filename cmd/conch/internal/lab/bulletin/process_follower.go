@@ -2,6 +2,7 @@ package bulletin
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
@@ -48,7 +49,7 @@ func (n *node) copies(a follower.Action) {
 		n.stores(snap{bytes: a.Snapshot, offer: a.Offer})
 	case follower.KeepBridge:
 		bridges := n.disk.now.bridges
-		n.disk.now.bridges = append(bridges[:len(bridges):len(bridges)], a.Bridge)
+		n.disk.now.bridges = append(slices.Clip(bridges), a.Bridge)
 		n.synced(func() {})
 	case follower.Sign:
 		h := a.Head
@@ -77,7 +78,11 @@ func (n *node) copies(a follower.Action) {
 func (n *node) send(to string, in func(*node) follower.Input) {
 	if there := n.r.byName[to]; there != nil {
 		what := in(there)
-		n.r.carry(n, there, func() { there.follower(what) })
+		n.r.carry(n, there, func() {
+			if pull, is := what.(follower.Asked); !is || !there.eagerly(n.name, pull.Pull) {
+				there.follower(what)
+			}
+		})
 	}
 }
 
@@ -119,15 +124,12 @@ func (n *node) fills(a follower.Give) follower.Answer {
 		}
 		out.Records = append(out.Records, record)
 	}
-	if n.r.eager && n.leads {
-		return n.fillsTail(a, out)
-	}
 	if len(out.Records) == 0 {
 		return out
 	}
 	begin, end := out.Records[0].Index, out.Records[len(out.Records)-1].Index
-	for i := len(f.heads) - 1; i >= 0; i-- {
-		if h := f.heads[i]; h.Index <= end && h.Index >= begin {
+	for _, h := range slices.Backward(f.heads) {
+		if h.Index <= end && h.Index >= begin {
 			out.Heads = append([]txlog.Head{h}, out.Heads...)
 			out.Records = out.Records[:h.Index-begin+1]
 			break
@@ -136,23 +138,24 @@ func (n *node) fills(a follower.Give) follower.Answer {
 	return out
 }
 
-// fillsTail adds to an answer what this leader has stored and nobody knows to be committed: a fault of the scene eager-leader.
-func (n *node) fillsTail(a follower.Give, out follower.Answer) follower.Answer {
+// eagerly answers a pull with what this leader has stored and nobody knows to be committed: a fault of the scene eager-leader.
+func (n *node) eagerly(from string, pull follower.Pull) bool {
+	if !n.r.eager || n.process == nil || !n.leads {
+		return false
+	}
 	tail, err := n.disk.now.Tail()
-	if err != nil {
-		return out
-	}
-	next := a.From
-	if k := len(out.Records); k > 0 {
-		next = out.Records[k-1].Index + 1
-	}
+	answer := follower.Answer{Serial: pull.Serial}
 	for _, record := range tail {
-		if record.Index == next && record.Index <= a.Upto && len(out.Records) < follower.MostRecords {
-			out.Records = append(out.Records, record)
-			next++
+		if err == nil && record.Index == pull.From+uint64(len(answer.Records)) && record.Index <= pull.Upto {
+			answer.Records = append(answer.Records, record)
 		}
 	}
-	return out
+	if len(answer.Records) == 0 {
+		return false
+	}
+	n.r.stats["sent_uncommitted"]++
+	n.send(from, func(*node) follower.Input { return follower.Answered{From: n.name, Answer: answer} })
+	return true
 }
 
 func (n *node) hearsHead(h txlog.Head, via *node) {

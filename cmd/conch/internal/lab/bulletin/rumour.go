@@ -1,7 +1,7 @@
 package bulletin
 
 import (
-	"time"
+	"slices"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -67,7 +67,7 @@ func (r *run) gossips() {
 		}
 		for _, n := range r.nodes {
 			if n.up && !n.paused && n.process != nil && n.newest.Index > 0 {
-				to := n.neighbours()
+				to := slices.DeleteFunc(n.neighbours(), func(to *node) bool { return !r.reach(n, to) })
 				if len(to) > 0 {
 					h, peer := n.newest, to[r.w.Pick(len(to))]
 					r.carry(n, peer, func() { peer.told(h, n) })
@@ -94,7 +94,7 @@ func (r *run) fit() *node {
 
 func (r *run) reached(n *node) bool {
 	all := r.members()
-	if _, is := r.member(n); !is || !n.up || n.paused {
+	if !r.decides(n) || !n.up || n.paused {
 		return false
 	}
 	reach := 0
@@ -118,5 +118,3 @@ func (r *run) suggests(who *node) {
 }
 
 func (r *run) flapping() bool { return r.w.Now() < r.flaps }
-
-const never = 1000 * time.Hour

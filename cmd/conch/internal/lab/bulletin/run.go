@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -32,10 +31,9 @@ type run struct {
 	byName  map[string]*node
 	clients []*client
 	traps   []*trap
-	muted   io.Writer // the story, while it goes on for long
-	eager   bool      // leaders send followers what is not committed
-	quiet   bool      // the faults are over
-	over    bool      // clients ask for nothing new
+	eager   bool // leaders send followers what is not committed
+	quiet   bool // the faults are over
+	over    bool // clients ask for nothing new
 
 	judge
 	suggested  *node         // who should lead

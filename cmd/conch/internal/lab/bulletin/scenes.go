@@ -269,7 +269,7 @@ func truncation(r *run) {
 // hurry has the clients ask without a pause.
 func (r *run) hurry() {
 	for _, c := range r.clients {
-		c.idle = round / 10
+		c.idle = round / 2
 	}
 }
 
@@ -309,7 +309,7 @@ func farBehind(r *run) {
 func lostMajority(r *run) {
 	r.w.After(100*round, func() {
 		r.tell(nil, "two of three members lose their disks")
-		r.parted = true
+		r.stopped = r.top()
 		for i, m := range r.members() {
 			if n := r.byName[m.Name]; i < 2 {
 				n.crash(true)

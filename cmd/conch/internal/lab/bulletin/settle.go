@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -130,9 +131,20 @@ func (n *node) parts() string {
 	return text
 }
 
-// concludeStopped wants that a log without a majority has stopped, and that it says what to do.
+// concludeStopped wants that a log without a majority of its disks has acknowledged nothing since, and that each member that is
+// left says which command begins a new lineage.
 func (r *run) concludeStopped() {
-	for _, c := range r.clients {
-		r.check(c.now == nil || !c.now.done || c.now.goal == nil, SaysWhatToDo, "%s is answered, and a majority of the disks is lost", c.name)
+	r.check(r.acked <= r.stopped, SaysWhatToDo, "entry %d was acknowledged, and a majority of the disks was lost at %d", r.acked, r.stopped)
+	left := 0
+	for _, m := range r.members() {
+		n := r.byName[m.Name]
+		if n.disk.id != m.Store || !n.up || n.q == nil {
+			continue
+		}
+		left++
+		advice := n.q.Snapshot().Advice
+		r.tell(n, "says: %s", advice)
+		r.check(strings.Contains(advice, "conch log recover"), SaysWhatToDo, "%s says %q", n.name, advice)
 	}
+	r.check(left == 1, SaysWhatToDo, "%d of the members are left", left)
 }
