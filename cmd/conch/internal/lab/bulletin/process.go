@@ -55,6 +55,7 @@ func (n *node) begin() {
 	})
 	n.c = courier.New(courier.Config{Self: n.name, Known: n.known, Break: ruleOf(n.r, courier.Rules())})
 	if decides {
+		n.r.commits(n, stored.records)
 		n.joins()
 	}
 	n.courier(courier.Members{Names: names(base.Members())})
@@ -96,12 +97,10 @@ func (n *node) tick() {
 	}
 	n.follower(follower.Tick{})
 	n.courier(courier.Tick{})
-	if n.q != nil {
-		n.member(member.Tick{At: int64(n.now() / 1e6)})
-		n.requests = append(n.requests, quorum.Tick{})
-		n.doorMoves()
-		n.strays()
-	}
+	n.member(member.Tick{At: int64(n.now() / 1e6)})
+	n.request(quorum.Tick{})
+	n.doorMoves()
+	n.strays()
 	n.asksToJoin()
 	n.leavesNow()
 }

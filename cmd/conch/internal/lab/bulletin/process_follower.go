@@ -171,7 +171,7 @@ func (n *node) hearsSuggestion(name string) {
 	}
 	n.request(quorum.Suggested{Name: name})
 	n.member(member.Suggested{Name: name})
-	if n.m == nil {
+	if n.process != nil && n.m == nil {
 		n.courier(courier.Leader{Name: name})
 	}
 }

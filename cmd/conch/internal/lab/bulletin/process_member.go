@@ -78,7 +78,7 @@ func (n *node) applied(records []txlog.Record) {
 func (n *node) heardOf(records []txlog.Record) {
 	for _, record := range records {
 		n.courier(courier.Applied{Record: record})
-		if record.Kind != txlog.Changed {
+		if record.Kind != txlog.Changed || n.process == nil {
 			continue
 		}
 		n.courier(courier.Members{Names: names(record.Members)})
@@ -91,7 +91,7 @@ func (n *node) heardOf(records []txlog.Record) {
 
 // rebuilds gives the member machine copies that were made anew from the disk.
 func (n *node) rebuilds() {
-	if n.m == nil {
+	if n.process == nil || n.m == nil {
 		return
 	}
 	base, tail, err := n.disk.load(n.state)
@@ -146,6 +146,9 @@ func (n *node) stores(s snap) {
 
 // answers ends a ticket.
 func (n *node) answers(ticket uint64, a txlog.Answer, err error) {
+	if n.process == nil {
+		return
+	}
 	if reply := n.tickets[ticket]; reply != nil {
 		delete(n.tickets, ticket)
 		reply(a, err)

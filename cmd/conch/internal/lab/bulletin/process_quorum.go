@@ -13,7 +13,7 @@ import (
 
 // request asks the authority for something, once what is at hand is done.
 func (n *node) request(in quorum.Input) {
-	if n.q != nil {
+	if n.process != nil && n.q != nil {
 		n.requests = append(n.requests, in)
 	}
 }
@@ -28,10 +28,12 @@ func (n *node) decide() {
 	out := n.q.Step(n.now(), batch)
 	n.write(&out.Persist)
 	if !out.Persist.Sync || n.r.broken(syncFirst) {
+		n.r.commits(n, out.Persist.Records)
 		n.tells(out)
 		return
 	}
 	n.synced(func() {
+		n.r.commits(n, out.Persist.Records)
 		if len(out.Persist.Entries) == 0 || !n.leads || n.passes(stored) {
 			n.tells(out)
 		}
@@ -51,9 +53,6 @@ func appends(batch quorum.Batch) bool {
 func (n *node) write(p *quorum.Persist) {
 	n.disk.now.Apply(*p)
 	n.disk.now.add(p.Records)
-	for _, record := range p.Records {
-		n.r.committed(n, record)
-	}
 	if p.Reset != nil || len(p.Entries) > 0 {
 		n.r.w.Mark(int64(len(p.Entries)))
 	}
@@ -186,7 +185,7 @@ func (n *node) isBehind(at txlog.Position) {
 
 // caughtUp tells the authority that the copy has come to where it must be.
 func (n *node) caughtUp() {
-	if n.behind == nil || n.q == nil || n.disk.now.last() < n.behind.Index {
+	if n.process == nil || n.behind == nil || n.q == nil || n.disk.now.last() < n.behind.Index {
 		return
 	}
 	at := *n.behind
@@ -206,7 +205,7 @@ func (n *node) yields() {
 // strays has the copy follow the others if the log goes on and the authority here does not: the members may be others by
 // now, and nobody tells those that are none any more.
 func (n *node) strays() {
-	if n.q == nil || n.behind != nil {
+	if n.process == nil || n.q == nil || n.behind != nil {
 		return
 	}
 	at := n.m.Status().Position.Index
@@ -236,6 +235,9 @@ const straysAfter = 30
 
 // doorMoves tells the member machine whether it may act outside.
 func (n *node) doorMoves() {
+	if n.process == nil {
+		return
+	}
 	if open := n.act.Open(n.now()); open != n.open {
 		n.open = open
 		n.member(member.Door{Open: open})
