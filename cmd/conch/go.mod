@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/conchhq/conch v0.0.0
 	github.com/conchhq/conch/chain/evm v0.0.0
+	github.com/conchhq/conch/txlog/quorum v0.0.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/knadh/koanf/parsers/toml/v2 v2.1.0
 	github.com/knadh/koanf/providers/rawbytes v1.0.0
@@ -18,6 +19,11 @@ require (
 	golang.org/x/crypto v0.57.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+)
+
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	go.etcd.io/raft/v3 v3.7.0 // indirect
 )
 
 require (
@@ -74,3 +80,5 @@ replace github.com/conchhq/conch => ../..
 replace github.com/conchhq/conch/chain/evm => ../../chain/evm
 
 replace github.com/conchhq/conch/sequencer/evm => ../../sequencer/evm
+
+replace github.com/conchhq/conch/txlog/quorum => ../../txlog/quorum

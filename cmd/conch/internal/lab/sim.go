@@ -21,7 +21,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch sim election --nodes 5 --seed 7
   conch sim sequencer --nodes 5 --seed 1
   conch sim election --runs 10000 --json`,
-	}, l.simElection(), l.simSequencer(), l.simGossip())
+	}, l.simElection(), l.simSequencer(), l.simGossip(), l.simLog())
 }
 
 func (l lab) simElection() *cobra.Command {
