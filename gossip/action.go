@@ -59,7 +59,7 @@ func (Twin) action()        {}
 // Suggestion is who should lead. It opens no gate.
 type Suggestion struct {
 	Leader wire.Subject  // zero: nobody is known
-	Reign  uint64        // 0: named by nobody but itself, since it hears nobody
+	Reign  uint64        // 0: the leader took it where there was nobody to hear
 	Since  time.Duration // on this node's clock
 	Self   bool
 }

@@ -36,7 +36,7 @@ type (
 		Value     uint64
 	}
 	// Withdraw is the user's word that this node cannot do a leader's work. It stands back: for two validities the first
-	// time, and each further time for twice as long, up to 64 times. Policy paper has no such word.
+	// time, and each further time for twice as long, 64 validities at most. Policy paper has no such word.
 	Withdraw struct {
 		Namespace string
 		Why       string

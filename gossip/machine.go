@@ -13,7 +13,7 @@ import (
 type Machine struct {
 	cfg         Config
 	now         time.Duration
-	ticked      time.Duration // the last Tick
+	ticked      time.Duration // the last Tick, or an input that came more than a round after it
 	began       time.Duration
 	started     bool
 	incarnation uint64

@@ -40,7 +40,7 @@ func (m *Machine) review(s *seat) {
 		c := m.claims(s)
 		switch {
 		case c != nil && c.before(&s.own):
-			m.become(s, Following) // a better claim: the other way round it would be the other's turn
+			m.become(s, Following) // of two claims all keep the better one
 		case !connected && m.now-s.alone > s.valid:
 			m.stepDown(s, ErrDeaf)
 		case m.unheard(s, c):
@@ -74,7 +74,7 @@ func (m *Machine) unheard(s *seat, rival *candidate) bool {
 func (m *Machine) waited(s *seat, connected bool) {
 	switch {
 	case s.state == Back && s.mayEnd && connected && s.vacant > 0 && m.now-s.vacant > s.valid:
-		m.listen(s) // all stand back: then who hears the others again is the best there is
+		m.listen(s) // all stand back: then one that hears the others again is the best there is
 	case m.now < s.until:
 	case s.state == Back:
 		m.listen(s)

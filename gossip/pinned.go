@@ -11,8 +11,8 @@ import (
 )
 
 // Pinned is a Scheme whose subjects are fingerprints: the SHA-256 of a node's public key, by which a transport knows it
-// too. A signature is the public key of Ed25519 and its signature, so that who knows a fingerprint can check what its
-// owner says and needs no CA. It is safe for concurrent use if the signer is.
+// too. A signature is the public key of Ed25519 and its signature, so that a node that knows a fingerprint
+// can check what its owner says, and needs no CA. It is safe for concurrent use if the signer is.
 type Pinned struct {
 	signer crypto.Signer
 	public ed25519.PublicKey

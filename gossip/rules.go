@@ -11,7 +11,7 @@ const (
 	AgeTravels      Rule = "age-travels"      // a relay says nothing of the age
 	ClaimIsSaid     Rule = "claim-is-said"    // the first in the order is believed to lead, whatever it says
 	ListenFirst     Rule = "listen-first"     // a newcomer does not listen, and a node that hears nobody raises a reign
-	ElectorMajority Rule = "elector-majority" // an elector raises a reign without hearing the others
+	ElectorMajority Rule = "elector-majority" // an elector raises a reign if it hears any other one
 	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
 	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
 )

@@ -38,7 +38,7 @@ type seat struct {
 
 	state   State
 	until   time.Duration // it listens, or stands back
-	backs   int           // how often it has stepped down
+	backs   int           // how often it has stepped down lately, mostBacks at most
 	own     candidate     // this node itself
 	top     uint64        // the highest reign that was heard of
 	led     uint64        // the highest in which somebody else was heard to lead,

@@ -68,7 +68,7 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 }
 
 // Withdraw says that this node cannot do a leader's work now, and why. It stands back: for two validities the first time,
-// and each further time for twice as long, up to 64 times. A program that cannot work for longer calls it again, as long as
+// and each further time for twice as long, 64 validities at most. A program that cannot work for longer calls it again, as long as
 // its cause lasts. A namespace that is not known, or has policy paper, is left alone.
 func (a *Agent) Withdraw(namespace string, why error) {
 	a.mu.Lock()
@@ -85,8 +85,8 @@ func (a *Agent) Seniority(namespace string, value uint64) {
 }
 
 // Keep says which connections the caller needs for lines of its own on the transport: to those nodes, by name. Those of the
-// last Keep are not needed any more. From the start of Run they are dialled again each second until they are there, where the configuration says
-// or, for a node that it does not have, at the address here.
+// last Keep are not needed any more. From the start of Run they are dialled again each second until they are there, where the
+// configuration says or, for a node that it does not have, at the address here.
 func (a *Agent) Keep(addresses map[string]string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -62,7 +62,7 @@
 //
 // # What can go wrong
 //
-//	no contact answers within ten seconds    the node names itself, in reign 0, until it meets somebody
+//	no contact answers within ten seconds    without electors the node names itself, in reign 0, until it meets somebody
 //	a peer sends what is wrong               Refused with the peer's name, and Counts.Refused by reason; nobody else notices
 //	two hosts have one key                   Twin names both, as they call themselves: name@address
 //	the state file is damaged or full        New says so, and replaces nothing

@@ -17,8 +17,8 @@ type (
 		Leader    Node // zero: nobody is known
 		Reign     uint64
 		Self      bool          // it is this node
-		Before    Node          // who it was until now; the same one if its reign alone is another
-		Lasted    time.Duration // for how long that one has been it
+		Before    Node          // the leader until now; the same one if only its reign is another
+		Lasted    time.Duration // for how long Before was the leader
 	}
 	// News is what another subject has said. Each statement is told once at most.
 	News struct {

@@ -194,7 +194,7 @@ func TestAFlood(t *testing.T) {
 	})
 }
 
-// Two hosts run with one key. Both are named, by all that hear them.
+// Two hosts run with one key. Some node that hears them names both.
 func TestTwins(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(3, 0)

@@ -121,7 +121,7 @@ func TestLoss(t *testing.T) {
 }
 
 // A node whose contact is down for some seconds when it starts does not name itself meanwhile: the leader of the others
-// could be deposed by it. Who finds nobody for ten seconds does.
+// could be deposed by it. One that finds nobody for ten seconds does.
 func TestANodeLooksForItsContactsFirst(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(2, 0)

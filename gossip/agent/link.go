@@ -20,8 +20,8 @@ type link struct {
 	since    time.Duration
 	overlay  use
 	elector  bool // it is kept up whatever the overlay does
-	pause    int  // ticks of the overlay between two dials of an elector
-	wait     int  // ticks until the next one
+	pause    int  // of an elector: one less than the next wait has
+	wait     int  // ticks of the overlay until an elector is dialled again
 }
 
 // use is what the overlay knows of a connection.
@@ -33,7 +33,7 @@ const (
 	told              // it is up
 )
 
-// mostPause is the longest pause between two dials of an elector, in ticks of the overlay.
+// mostPause is the pause of the longest wait, which is five ticks of the overlay.
 const mostPause = 4
 
 func (c *core) at(name string) *link {

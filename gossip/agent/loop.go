@@ -121,8 +121,8 @@ func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	}
 }
 
-// farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends the
-// connection, and would not hear the rest.
+// farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends
+// the connection, and would not hear the rest.
 func (a *Agent) farewell() {
 	for _, step := range []func(*core){(*core).retire, (*core).leave} {
 		a.do(step)

@@ -48,8 +48,9 @@
 //
 // # Duties of the caller
 //
-//   - One goroutine feeds the machine. Tick comes at once, and then about once a second, jittered by a fifth, so that nodes do not fall into
-//     step; ten of them are a round. The machine reads no clock and draws its choices from Config.Seed, which is random.
+//   - One goroutine feeds the machine. Tick comes at once, and then about once a second, jittered by a fifth, so that nodes do
+//     not fall into step; ten of them are a round. The machine reads no clock and draws its choices from Config.Seed, which is
+//     random.
 //   - Connect is answered by Up or Down. When a connection ends in any way but by the machine's own Disconnect, Down says
 //     so, within seconds: a silent peer has to be asked by the transport. After Disconnect comes neither, until the next
 //     Connect of either side. Up comes on both sides, before any message of that connection.
@@ -72,9 +73,9 @@
 //     contacts). The nodes have their floor, and the overlay is in one piece within a minute (TestABurst). It stays so:
 //     exchanges make all views equal, so no node can tell from its neighbours that there are too few arcs, and none knows n.
 //   - A node starts again every few seconds, for minutes: views lose or gain about two arcs (TestARestartLoop).
-//     If one does so without end they lose most of them, or with five nodes gain up to thirty: of 3 arcs in twenty views 0.9 would
-//     be left after two hundred starts, twelve seconds apart. So a node that has less than half of the arcs that it usually
-//     had takes one more in each round. The floor keeps the overlay in one piece meanwhile. Whichever nodes start again, in
+//     If one does so without end they lose most of them, or with five nodes gain up to thirty: of 3 arcs in twenty views 0.9
+//     would be left after two hundred starts, twelve seconds apart. So a node that has less than half of the arcs that it
+//     usually had takes one more in each round. The floor keeps the overlay in one piece meanwhile. Whichever nodes start again, in
 //     turn, views keep their arcs.
 //   - A peer breaks a limit: oversize lists or texts, a view with the receiver in it, answers that nobody asked for, more
 //     than 64 messages a tick, exchanges more often than each half round, more than 256 connections that others opened and

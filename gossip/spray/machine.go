@@ -159,7 +159,6 @@ func (m *Machine) receive(from string, msg Message) {
 		m.answered(p, msg)
 	case Goodbye:
 		m.gone(p, true)
-		m.cache.forget(from)
 		m.lost.forget(from)
 		m.do(Disconnect{Peer: from})
 	}

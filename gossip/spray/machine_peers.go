@@ -116,7 +116,7 @@ func (m *Machine) up(name string) {
 		p = m.ensure(Peer{Name: name})
 	}
 	p.state, p.greeted, p.idle = up, false, 0
-	p.holds = m.patience() // who connects needs it, until its Hello says otherwise
+	p.holds = m.patience() // a peer that connects needs it, until its Hello says otherwise
 }
 
 // makeRoom gives up the connection that neither side needs for longest, and reports whether there was one. The contacts of

@@ -17,7 +17,8 @@ const (
 	MostSample = MostArcs / 2
 	// MostMet is how many peers a Welcome may name.
 	MostMet = 16
-	// MostPeers is how many connections a machine lets others open. Its own come on top, for MostArcs arcs at most.
+	// MostPeers is with how many peers a machine takes no connection more that others open. Those for its own arcs, MostArcs
+	// at most, it makes also then.
 	MostPeers = 256
 )
 

@@ -43,7 +43,7 @@ func (h Heartbeat) Body() []byte {
 	return append(b, h.Host...)
 }
 
-// ReadHeartbeat is the reverse. The error is ErrMalformed, ErrSize or ErrReign.
+// ReadHeartbeat returns the heartbeat that the bytes of a body are. The error is ErrMalformed, ErrSize or ErrReign.
 func ReadHeartbeat(b []byte) (h Heartbeat, err error) {
 	switch {
 	case len(b) < heartbeatHead || b[0] != heartbeatKind || b[1] > flagLeads|flagStands|flagWide:
@@ -75,7 +75,7 @@ func (v Vote) Body() []byte {
 	return binary.BigEndian.AppendUint32(b, v.Age)
 }
 
-// ReadVote is the reverse. The error is ErrMalformed or ErrAge.
+// ReadVote returns the vote that the bytes of a body are. The error is ErrMalformed or ErrAge.
 func ReadVote(b []byte) (v Vote, err error) {
 	if len(b) != voteHead || b[0] != voteKind {
 		return v, fault(ErrMalformed, "%d bytes are no vote", len(b))

@@ -22,13 +22,13 @@ type Statement struct {
 	Body        []byte // at most MostBody bytes
 }
 
-// Key is under what a statement is kept.
+// Key is what a statement is kept under.
 type Key struct {
 	Subject          Subject
 	Namespace, Topic string
 }
 
-// Key returns under what the statement is kept.
+// Key returns what the statement is kept under.
 func (s *Statement) Key() Key { return Key{s.Subject, s.Namespace, s.Topic} }
 
 // Name is a short name of a Key, for marks.

@@ -16,7 +16,7 @@ const round = 100 * time.Millisecond
 
 // Config describes a run. Zero fields have defaults.
 type Config struct {
-	Nodes    int       // 2 to 5,000, or 1; default 50
+	Nodes    int       // 1 to 5,000; default 50
 	Electors int       // how many of them may lead; 0: all
 	Seed     uint64    // equal configurations give equal runs
 	Policy   string    // gossip.Reign, gossip.Epoch or gossip.Paper; the first

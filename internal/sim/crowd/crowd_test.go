@@ -100,7 +100,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 }
 
 // The figures: a cold start takes 7 rounds, a new leader 2 × diameter + 4, whether one dies or the first four, with 0 to
-// 20 % of the messages lost; and 1,000 rounds have no needless reign. Large crowds are for the night.
+// 20 % of the messages lost; and no reign is needless. Large crowds are for the night.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	sizes, seeds := []int{5, 50}, uint64(1)

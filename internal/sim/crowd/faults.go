@@ -100,7 +100,6 @@ func (r *run) apart(n *node, side int) {
 
 // side puts nodes on a side of their own, or back.
 func (r *run) side(nodes []*node, side int) {
-	r.parted = r.w.Now()
 	for _, n := range nodes {
 		n.side = side
 	}
@@ -174,7 +173,7 @@ func (r *run) fault() {
 		r.pause(n, true)
 		r.after(wait, func() { r.pause(n, false) })
 	case 5:
-		if len(r.nodes) > 1 && n.side == 0 && r.w.Now()-r.parted > 0 {
+		if len(r.nodes) > 1 && n.side == 0 {
 			r.part(r.some(1+r.w.Pick(len(r.nodes)-1)), wait)
 		}
 	case 6:
@@ -232,7 +231,6 @@ func (r *run) cutOneWay(wait time.Duration) {
 func (r *run) calm() {
 	r.tell(nil, "no more faults")
 	r.quiet, r.oneWay = true, map[[2]*node]bool{}
-	r.parted = r.w.Now()
 	for _, n := range r.nodes {
 		frozen := n.up && n.paused
 		n.deaf, n.mute, n.paused, n.side = false, false, false, 0

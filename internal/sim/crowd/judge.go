@@ -12,15 +12,14 @@ import (
 
 // The invariants.
 const (
-	Agreement   = "agreement"    // after the faults all believe in one leader, which leads
-	NoNeedless  = "no-needless"  // no reign is raised, and no leader deposed, while one works that can be heard
-	OneOfMany   = "one-leader"   // with electors never two lead for longer than a validity
-	OnceHeard   = "once-heard"   // news comes once at most
-	WellFormed  = "well-formed"  // what is sent can be read
-	BadRefused  = "bad-refused"  // what is wrong is refused and named, and nobody believes it
-	OnePiece    = "one-piece"    // once the overlay had time to heal, the living nodes are in one piece
-	AllHear     = "all-hear"     // news comes to everybody
-	OneSuggests = "one-suggests" // in a calm crowd nobody changes its leader
+	Agreement  = "agreement"   // after the faults all believe in one leader, which leads
+	NoNeedless = "no-needless" // no reign is raised, and no leader deposed, while one works that can be heard
+	OneOfMany  = "one-leader"  // with electors never two lead for longer than a validity
+	OnceHeard  = "once-heard"  // news comes once at most
+	WellFormed = "well-formed" // what is sent can be read
+	BadRefused = "bad-refused" // what is wrong is refused and named, and nobody believes it
+	OnePiece   = "one-piece"   // once the overlay had time to heal, the living nodes are in one piece
+	AllHear    = "all-hear"    // news comes to everybody
 )
 
 // judge follows what the nodes believe.

@@ -138,7 +138,6 @@ func (n *node) perform(a gossip.Action) {
 		n.r.w.Note(n.name, "refused", int64(len(a.From)))
 	case gossip.Twin:
 		n.r.stats["twins"]++
-		n.r.twins[a.Hosts]++
 	case gossip.Heard:
 		n.r.heard(n, a)
 	}

@@ -7,7 +7,7 @@ const known = 8 * round
 
 // reaches reports whether a leader can be heard. Without electors the node in question has to be within its reach, over
 // connections that are there on both sides, were for some time, and are not cut. With electors a majority of them counts,
-// to which it is connected directly: who takes a reign has to hear a majority too, and so hears of it.
+// to which it is connected directly: a node that takes a reign has to hear a majority too, and so hears of it.
 func (r *run) reaches(from, to *node) bool {
 	if r.cfg.Electors > 0 {
 		heard := 1

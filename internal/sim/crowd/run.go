@@ -36,13 +36,11 @@ type run struct {
 	oneWay    map[[2]*node]bool
 	packs     bool
 	quiet     bool          // the faults are over
-	parted    time.Duration // the last instant at which the crowd was parted
 	withdrawn bool          // a user has withdrawn its node
 	calmed    time.Duration // when the faults ended; 0: not yet, or there are none
 
 	judge
 	refusals map[error][]*node
-	twins    map[[2]string]int
 	news     map[string]time.Duration // by topic: when it was published
 	stats    map[string]int64
 	found    []sim.Violation
@@ -104,7 +102,7 @@ func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
 		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, bySubject: map[wire.Subject]*node{},
-		oneWay: map[[2]*node]bool{}, packs: cfg.Nodes <= packsUpTo, parted: -never, refusals: map[error][]*node{}, twins: map[[2]string]int{},
+		oneWay: map[[2]*node]bool{}, packs: cfg.Nodes <= packsUpTo, refusals: map[error][]*node{},
 		news: map[string]time.Duration{}, stats: map[string]int64{}, judge: newJudge(),
 	}
 	for i := range cfg.Nodes {
@@ -164,7 +162,7 @@ func (r *run) check(holds bool, invariant, text string, args ...any) bool {
 	return holds
 }
 
-// leader returns the node in which most believe, or nil.
+// leader returns the living node that leads in the highest reign by its own word, or nil.
 func (r *run) leader() *node {
 	var most *node
 	for _, n := range r.nodes {

@@ -24,7 +24,7 @@ type LeaderEvent struct {
 	Reign             uint64    `json:"reign"`
 	Leads             bool      `json:"leads"` // it is this node
 	Before            *string   `json:"before"`
-	LastedMS          int64     `json:"lasted_ms"` // for which that one was it
+	LastedMS          int64     `json:"lasted_ms"` // for which Before was the leader
 }
 
 // NewsEvent is a piece of news of another node.

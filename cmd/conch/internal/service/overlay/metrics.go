@@ -32,7 +32,7 @@ var (
 	messagesDesc   = desc("messages_total", "Messages of the overlay.", "direction")
 )
 
-// strangerReasons are why nobody who is known is refused.
+// strangerReasons are why connections of those who may not join are refused.
 var strangerReasons = []mtls.Reason{
 	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
 	mtls.OtherName, mtls.Crowded,
