@@ -7,6 +7,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
@@ -18,6 +19,7 @@ func services() []node.Kind {
 		files.Kind(),
 		peers.Kind(),
 		overlay.Kind(),
+		logs.Kind(),
 	}
 }
 
