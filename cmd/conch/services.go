@@ -30,5 +30,5 @@ func services() []node.Kind {
 
 // commands lists further commands: those of services, and the lab's.
 func commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, lab.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, logs.Commands, lab.Commands}
 }

@@ -24,4 +24,4 @@ func services() []node.Kind {
 }
 
 // commands lists those of these services: the lab needs go-ethereum for its chains.
-func commands() []cli.Commands { return []cli.Commands{overlay.Commands} }
+func commands() []cli.Commands { return []cli.Commands{overlay.Commands, logs.Commands} }
