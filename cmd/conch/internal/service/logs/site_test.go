@@ -74,6 +74,7 @@ type testNode struct {
 	end       context.CancelFunc
 	busy      *sync.WaitGroup
 	failed    chan error
+	api       http.Handler
 	web       *httptest.Server
 }
 
@@ -144,10 +145,11 @@ func (n *testNode) start() *testNode {
 	n.place = &place{n.net.Join(n.name), n}
 	n.ground.Join(n.place)
 	apply()
-	n.web = httptest.NewServer(webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {
+	n.api = webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {
 		c.Board = board
 		c.Board.Offer(kindEntry, (&api{shelf: n.svc}).selects)
-	}).API())
+	}).API()
+	n.web = httptest.NewServer(n.api)
 	return n
 }
 
