@@ -22,7 +22,7 @@ const (
 )
 
 // shelf has the logs of this node.
-type shelf interface{ Replicas() []*replica }
+type shelf interface{ Parts() []*part }
 
 // api serves logs over HTTP.
 type api struct {
@@ -47,9 +47,9 @@ func (a *api) routes() []web.Route {
 	}
 }
 
-// replica returns the log that a request is about.
-func (a *api) replica(namespace string) (*replica, error) {
-	r, err := find(a.shelf.Replicas(), namespace)
+// part returns the log that a request is about.
+func (a *api) part(namespace string) (*part, error) {
+	r, err := find(a.shelf.Parts(), namespace)
 	if err != nil {
 		return nil, web.Failf(http.StatusNotFound, "%v", err).Named("unknown-log", "Unknown log")
 	}
@@ -57,8 +57,8 @@ func (a *api) replica(namespace string) (*replica, error) {
 }
 
 // begun returns the log that a request is about, once somebody has made it.
-func (a *api) begun(namespace string) (*replica, error) {
-	r, err := a.replica(namespace)
+func (a *api) begun(namespace string) (*part, error) {
+	r, err := a.part(namespace)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +74,7 @@ func (a *api) begun(namespace string) (*replica, error) {
 
 // selects returns the log that the caller of an event stream names.
 func (a *api) selects(named string) (namespace string, err error) {
-	r, err := a.replica(named)
+	r, err := a.part(named)
 	if err != nil {
 		return "", err
 	}
@@ -88,14 +88,14 @@ type List struct {
 
 func (a *api) getLogs(w http.ResponseWriter, _ *http.Request) error {
 	list := List{Logs: []Status{}}
-	for _, r := range a.shelf.Replicas() {
+	for _, r := range a.shelf.Parts() {
 		list.Logs = append(list.Logs, r.status(time.Now()))
 	}
 	return web.Answer(w, http.StatusOK, list)
 }
 
 func (a *api) getLog(w http.ResponseWriter, req *http.Request) error {
-	r, err := a.replica(req.PathValue("namespace"))
+	r, err := a.part(req.PathValue("namespace"))
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
 	if c.Machine != "" && c.Machine != machine && c.Machine != machineName {
 		return (&web.FieldError{Field: "machine", Text: "is no state machine of this version: kv is one"}).Problem(http.StatusUnprocessableEntity)
 	}
-	r, err := a.replica(c.Namespace)
+	r, err := a.part(c.Namespace)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ var (
 )
 
 // create makes the log, once: a second call with the same members returns the same log. Background ends with the node.
-func (r *replica) create(ctx, background context.Context, spawn func(func()), o order) (txlog.Genesis, error) {
+func (r *part) create(ctx, background context.Context, spawn func(func()), o order) (txlog.Genesis, error) {
 	if g, known := r.began(); known {
 		return r.same(g, o)
 	}
@@ -64,7 +64,7 @@ func (r *replica) create(ctx, background context.Context, spawn func(func()), o 
 }
 
 // same returns the log that is here, if it is the one that is wanted.
-func (r *replica) same(g txlog.Genesis, o order) (txlog.Genesis, error) {
+func (r *part) same(g txlog.Genesis, o order) (txlog.Genesis, error) {
 	var names []string
 	for _, m := range g.Members {
 		names = append(names, m.Name)
@@ -76,7 +76,7 @@ func (r *replica) same(g txlog.Genesis, o order) (txlog.Genesis, error) {
 }
 
 // able checks names of members.
-func (r *replica) able(names []string) error {
+func (r *part) able(names []string) error {
 	if len(names) == 0 || len(names) > txlog.MostMembers {
 		return fmt.Errorf("%w: it has 1 to %d, and three is a good number", errMembers, txlog.MostMembers)
 	}
@@ -93,7 +93,7 @@ func (r *replica) able(names []string) error {
 
 // gather asks nodes for their stores, and returns the members that they would be. With a log it asks for the store that they
 // have of it, and those who are members already stay as they are.
-func (r *replica) gather(ctx context.Context, names []string, log txlog.ID, already []txlog.Member) ([]txlog.Member, error) {
+func (r *part) gather(ctx context.Context, names []string, log txlog.ID, already []txlog.Member) ([]txlog.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, drawPatience)
 	defer cancel()
 	r.reach(names)
@@ -125,7 +125,7 @@ func (r *replica) gather(ctx context.Context, names []string, log txlog.ID, alre
 }
 
 // reach has connections to nodes, besides those to the members.
-func (r *replica) reach(names []string) {
+func (r *part) reach(names []string) {
 	all := map[string]string{}
 	for _, name := range names {
 		if name != r.self {
@@ -143,7 +143,7 @@ func (r *replica) reach(names []string) {
 }
 
 // draft asks a node for its store.
-func (r *replica) draft(ctx context.Context, name string, log txlog.ID) (txlog.Member, error) {
+func (r *part) draft(ctx context.Context, name string, log txlog.ID) (txlog.Member, error) {
 	if name == r.self {
 		id, err := r.own(ctx, log)
 		return txlog.Member{Name: name, Key: r.key, Store: id}, err
@@ -164,7 +164,7 @@ func (r *replica) draft(ctx context.Context, name string, log txlog.ID) (txlog.M
 	return txlog.Member{Name: name, Key: p.Key, Store: p.Store}, nil
 }
 
-func (r *replica) own(ctx context.Context, log txlog.ID) (uint64, error) {
+func (r *part) own(ctx context.Context, log txlog.ID) (uint64, error) {
 	if log.IsZero() {
 		return r.drawStore(ctx)
 	}
@@ -173,7 +173,7 @@ func (r *replica) own(ctx context.Context, log txlog.ID) (uint64, error) {
 
 // spread keeps the genesis here first, and tells the members until all have begun. What a crash here interrupts the
 // members end by themselves: they ask the others how the log began.
-func (r *replica) spread(ctx, background context.Context, spawn func(func()), g txlog.Genesis, o order) (txlog.Genesis, error) {
+func (r *part) spread(ctx, background context.Context, spawn func(func()), g txlog.Genesis, o order) (txlog.Genesis, error) {
 	select {
 	case r.begin <- g:
 	default:
@@ -213,7 +213,7 @@ func (r *replica) spread(ctx, background context.Context, spawn func(func()), g 
 }
 
 // tellBegin tells a member until it has begun.
-func (r *replica) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
+func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 	said := ""
 	for {
 		body, err := r.ask(ctx, name, g.ID(), func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} })
@@ -236,7 +236,7 @@ func (r *replica) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 }
 
 // change makes other members, by name.
-func (r *replica) change(ctx context.Context, names []string) (uint64, error) {
+func (r *part) change(ctx context.Context, names []string) (uint64, error) {
 	h := r.running()
 	g, known := r.began()
 	if h == nil || !known {

@@ -2,8 +2,8 @@
 // members that decide what the next entry is. It needs [gossip], whose connections it shares, and no database and no role.
 //
 //	config.go    the table: keys; validate.go: faults; restart.go: what is read once
-//	service.go   the service: a replica for each log, from the start of the node to its end
-//	replica.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
+//	service.go   the service: a part for each log, from the start of the node to its end
+//	part.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
 //	founding.go  how a log begins, between nodes: who draws a store, who tells whom the genesis
 //	create.go    makes a log, or asks those that are to be its members for their stores
 //	line.go      the line to the other nodes, which comes and goes with the network

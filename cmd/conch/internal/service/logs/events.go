@@ -48,7 +48,7 @@ func (t *teller) due(what string) bool {
 	return true
 }
 
-func (t *teller) tell(r *replica, e host.Event) {
+func (t *teller) tell(r *part, e host.Event) {
 	switch e := e.(type) {
 	case host.Applied:
 		for _, rec := range e.Records {
@@ -71,7 +71,7 @@ func (t *teller) tell(r *replica, e host.Event) {
 	}
 }
 
-func (t *teller) rare(r *replica, e host.Event) {
+func (t *teller) rare(r *part, e host.Event) {
 	switch e := e.(type) {
 	case host.Parked:
 		if t.due(r.Namespace + " parked") {

@@ -37,7 +37,7 @@ func fingerprintOf(s crypto.Signer) txlog.Hash {
 }
 
 // founded takes a message about how the log begins. It does not wait.
-func (r *replica) founded(e transport.Envelope) {
+func (r *part) founded(e transport.Envelope) {
 	m, err := wire.Decode(e.Body)
 	if err != nil {
 		r.counts.refuse(reasonMalformed)
@@ -65,7 +65,7 @@ func (r *replica) founded(e transport.Envelope) {
 	}
 }
 
-func (r *replica) isMember(name string) bool {
+func (r *part) isMember(name string) bool {
 	h := r.running()
 	if h == nil {
 		return false
@@ -74,14 +74,14 @@ func (r *replica) isMember(name string) bool {
 	return is
 }
 
-func (r *replica) send(to string, log txlog.ID, body wire.Body) {
+func (r *part) send(to string, log txlog.ID, body wire.Body) {
 	if b, err := wire.Encode(wire.Message{Log: log, Body: body}); err == nil {
 		_ = r.line.Send(to, b) // whoever asks, asks again
 	}
 }
 
 // prepare answers who makes a log, or wants this node to be a member of the one that is here.
-func (r *replica) prepare(from string, log txlog.ID, p wire.Prepare) {
+func (r *part) prepare(from string, log txlog.ID, p wire.Prepare) {
 	answer := wire.Prepared{Serial: p.Serial, Key: r.key}
 	var err error
 	if log.IsZero() {
@@ -96,7 +96,7 @@ func (r *replica) prepare(from string, log txlog.ID, p wire.Prepare) {
 }
 
 // drawFor draws a store for a log that somebody makes.
-func (r *replica) drawFor(who string, p wire.Prepare) (store uint64, err error) {
+func (r *part) drawFor(who string, p wire.Prepare) (store uint64, err error) {
 	if p.Namespace != r.Namespace || p.Machine != machineName {
 		return 0, fmt.Errorf("it has a log %q of machine %s in its configuration, and is asked for %q of %s", r.Namespace, machineName, p.Namespace, p.Machine)
 	}
@@ -115,7 +115,7 @@ func (r *replica) drawFor(who string, p wire.Prepare) (store uint64, err error) 
 }
 
 // give promises the log to who makes it.
-func (r *replica) give(who string) error {
+func (r *part) give(who string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now := time.Now(); r.promise.to != who && now.Before(r.promise.until) {
@@ -126,7 +126,7 @@ func (r *replica) give(who string) error {
 }
 
 // storeOf returns the store that this node has of the log.
-func (r *replica) storeOf(log txlog.ID) (uint64, error) {
+func (r *part) storeOf(log txlog.ID) (uint64, error) {
 	s := r.reading()
 	switch g, known := r.began(); {
 	case !known || s == nil:
@@ -138,7 +138,7 @@ func (r *replica) storeOf(log txlog.ID) (uint64, error) {
 }
 
 // begins has the log begin with a genesis, and returns why that is not so; empty: it has begun.
-func (r *replica) begins(from string, g txlog.Genesis) (why string) {
+func (r *part) begins(from string, g txlog.Genesis) (why string) {
 	if own, known := r.began(); known {
 		if own.ID() != g.ID() {
 			return "it has another log of that name: " + own.ID().String()
@@ -162,7 +162,7 @@ func (r *replica) begins(from string, g txlog.Genesis) (why string) {
 }
 
 // hear notes what a node says about how the log began, while nobody is believed.
-func (r *replica) hear(from string, g txlog.Genesis) {
+func (r *part) hear(from string, g txlog.Genesis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.genesis == nil && len(r.known) < mostKnown {
@@ -180,7 +180,7 @@ const (
 )
 
 // learn waits until it is known how the log began: from who has made it, from the configuration, or from what all say.
-func (r *replica) learn(ctx context.Context) (txlog.Genesis, error) {
+func (r *part) learn(ctx context.Context) (txlog.Genesis, error) {
 	r.set(stateWaiting, nil)
 	r.log.Info("this node has no copy of the log yet, and asks the others")
 	tick := time.NewTicker(seekEvery)
@@ -219,7 +219,7 @@ func (r *replica) learn(ctx context.Context) (txlog.Genesis, error) {
 
 // judge returns how the log began, as the others say: the one that the configuration names, or else what all say who say
 // something.
-func (r *replica) judge() (g txlog.Genesis, some bool, err error) {
+func (r *part) judge() (g txlog.Genesis, some bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	by := map[txlog.ID][]string{}
@@ -251,7 +251,7 @@ func sorted(all []string) []string {
 }
 
 // answered hands an answer to who waits for it.
-func (r *replica) answered(serial uint64, t told) {
+func (r *part) answered(serial uint64, t told) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if asker := r.asks[serial]; asker != nil {
@@ -263,7 +263,7 @@ func (r *replica) answered(serial uint64, t told) {
 }
 
 // ask sends a message until the node answers that it was for, or ctx ends. The message is made with a number of its own.
-func (r *replica) ask(ctx context.Context, to string, log txlog.ID, with func(serial uint64) wire.Body) (wire.Body, error) {
+func (r *part) ask(ctx context.Context, to string, log txlog.ID, with func(serial uint64) wire.Body) (wire.Body, error) {
 	answer := make(chan told, 1)
 	r.mu.Lock()
 	r.serial++

@@ -75,7 +75,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 }
 
 // later has a goal executed after the answer to who has submitted it.
-func (a *api) later(w http.ResponseWriter, r *replica, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
+func (a *api) later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
 	a.spawn(func() {
 		if _, err := execute(a.ctx); err != nil && a.ctx.Err() == nil {
 			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))

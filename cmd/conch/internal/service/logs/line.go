@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
-// line is the line of one log to the other nodes. It lasts as long as its replica: the network beneath comes and goes. What is
-// about how a log begins it keeps for the replica, and the rest is for the host. It is safe for concurrent use.
+// line is the line of one log to the other nodes. It lasts as long as its part: the network beneath comes and goes. What is
+// about how a log begins it keeps for the part, and the rest is for the host. It is safe for concurrent use.
 type line struct {
 	subject  string
 	founding func(e transport.Envelope) // must not wait

@@ -132,7 +132,7 @@ func (*collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. A log that does not run has zeros.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
-	for _, r := range c.shelf.Replicas() {
+	for _, r := range c.shelf.Parts() {
 		var s host.Status
 		if h := r.running(); h != nil {
 			s = h.Status()

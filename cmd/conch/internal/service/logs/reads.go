@@ -65,7 +65,7 @@ func (a *api) getEntries(w http.ResponseWriter, req *http.Request) error {
 }
 
 // page reads entries from the store. Those before the first one that is here are gone.
-func (r *replica) page(from, limit uint64) (Page, error) {
+func (r *part) page(from, limit uint64) (Page, error) {
 	s := r.reading()
 	if s == nil {
 		return Page{}, errNotHere

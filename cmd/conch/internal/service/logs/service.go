@@ -48,11 +48,11 @@ type service struct {
 	routes []web.Route
 	ctx    context.Context
 	stop   context.CancelFunc
-	busy   sync.WaitGroup // replicas that run
+	busy   sync.WaitGroup // parts that run
 
 	mu       sync.Mutex
 	prepared bool
-	replicas []*replica // by namespace; they do not change once they are there
+	parts    []*part // by namespace; they do not change once they are there
 }
 
 // Prepare implements node.Service. What cannot change while the node runs, Section.Restarts names.
@@ -72,20 +72,20 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		return nil, err
 	}
 	for _, l := range section.all {
-		r := newReplica(l, section.peers.Identity.Name, id.Signer(), s.frame.Ground, s.frame.Log, s.tells.tell)
+		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame.Ground, s.frame.Log, s.tells.tell)
 		for _, p := range section.peers.Peers {
 			r.neighbours = append(r.neighbours, p.Name)
 		}
-		s.replicas = append(s.replicas, r)
+		s.parts = append(s.parts, r)
 	}
-	slices.SortFunc(s.replicas, func(a, b *replica) int { return strings.Compare(a.Namespace, b.Namespace) })
+	slices.SortFunc(s.parts, func(a, b *part) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return s.keep, nil
 }
 
 // keep begins with all logs.
 func (s *service) keep() {
 	s.frame.Ground.Enter(s)
-	for _, r := range s.Replicas() {
+	for _, r := range s.Parts() {
 		s.busy.Add(1)
 		s.frame.Go(func() {
 			defer s.busy.Done()
@@ -96,16 +96,16 @@ func (s *service) keep() {
 	}
 }
 
-// Replicas implements shelf.
-func (s *service) Replicas() []*replica {
+// Parts implements shelf.
+func (s *service) Parts() []*part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.replicas
+	return s.parts
 }
 
 // Joined implements node.Guest.
 func (s *service) Joined(n node.Network) {
-	for _, r := range s.Replicas() {
+	for _, r := range s.Parts() {
 		if err := r.line.join(n); err != nil {
 			s.frame.Log.Error("a log has no line to the other nodes", "log", r.Namespace, "error", err)
 		}
@@ -114,14 +114,14 @@ func (s *service) Joined(n node.Network) {
 
 // Left implements node.Guest.
 func (s *service) Left() {
-	for _, r := range s.Replicas() {
+	for _, r := range s.Parts() {
 		r.line.leave()
 	}
 }
 
 // Heard implements node.Guest.
 func (s *service) Heard(n node.News) bool {
-	for _, r := range s.Replicas() {
+	for _, r := range s.Parts() {
 		if n.Topic != topicOf(r.Namespace) {
 			continue
 		}
@@ -137,7 +137,7 @@ func (s *service) Heard(n node.News) bool {
 
 // Suggested implements node.Guest.
 func (s *service) Suggested(name string) {
-	for _, r := range s.Replicas() {
+	for _, r := range s.Parts() {
 		r.suggest(name)
 	}
 }
@@ -155,8 +155,8 @@ func (s *service) Close() {
 	s.Left()
 }
 
-// find returns the replica of a namespace.
-func find(all []*replica, namespace string) (*replica, error) {
+// find returns the part of a namespace.
+func find(all []*part, namespace string) (*part, error) {
 	var names []string
 	for _, r := range all {
 		if r.Namespace == namespace {

@@ -21,7 +21,7 @@ import (
 const lockPatience = 5 * time.Second
 
 // open opens the store. If there is none, or no log has begun in it, it waits until it is known how the log began.
-func (r *replica) open(ctx context.Context) (*disk.Store, error) {
+func (r *part) open(ctx context.Context) (*disk.Store, error) {
 	s, err := r.opened(ctx)
 	if err == nil {
 		if err := r.fits(s.Genesis()); err != nil {
@@ -49,14 +49,14 @@ func (r *replica) open(ctx context.Context) (*disk.Store, error) {
 	return s, nil
 }
 
-func (r *replica) opened(ctx context.Context) (*disk.Store, error) {
+func (r *part) opened(ctx context.Context) (*disk.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	return disk.Open(ctx, r.Store)
 }
 
 // drawStore makes a store in which no log has begun, and returns its id. One that is there is taken as it is.
-func (r *replica) drawStore(ctx context.Context) (id uint64, err error) {
+func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
 	if err := os.MkdirAll(filepath.Dir(r.Store), 0o700); err != nil {
 		return 0, err
 	}
@@ -66,7 +66,7 @@ func (r *replica) drawStore(ctx context.Context) (id uint64, err error) {
 }
 
 // fits checks that a genesis is of this log.
-func (r *replica) fits(g txlog.Genesis) error {
+func (r *part) fits(g txlog.Genesis) error {
 	switch {
 	case g.Namespace != r.Namespace:
 		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, r.Namespace)
@@ -79,7 +79,7 @@ func (r *replica) fits(g txlog.Genesis) error {
 }
 
 // believe notes how the log began. It is never another one while the process lives, unless the store is.
-func (r *replica) believe(g txlog.Genesis) {
+func (r *part) believe(g txlog.Genesis) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.genesis = &g
@@ -88,7 +88,7 @@ func (r *replica) believe(g txlog.Genesis) {
 
 // spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one. It returns any other
 // error. The new store is no member's until the leader has it admitted, so that nothing is forgotten that was promised.
-func (r *replica) spoiled(ctx context.Context, err error) error {
+func (r *part) spoiled(ctx context.Context, err error) error {
 	if errors.Is(err, store.ErrSync) ||
 		!errors.Is(err, store.ErrDamaged) && !errors.Is(err, quorum.ErrDamaged) && !errors.Is(err, host.ErrLost) {
 		return err

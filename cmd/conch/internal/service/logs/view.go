@@ -62,7 +62,7 @@ type Copy struct {
 // round is a round of the members, by which they count when they heard each other.
 const round = 100 * time.Millisecond
 
-func (r *replica) status(now time.Time) Status {
+func (r *part) status(now time.Time) Status {
 	r.mu.Lock()
 	state, why, genesis, h, s := r.state, r.why, r.genesis, r.host, r.store
 	r.mu.Unlock()

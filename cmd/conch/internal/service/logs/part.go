@@ -22,7 +22,7 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// The states of a replica.
+// The states of a part.
 const (
 	stateOpening = "opening" // it reads its store
 	stateWaiting = "waiting" // nobody has said yet how the log began
@@ -30,8 +30,8 @@ const (
 	stateFailed  = "failed" // and tries again
 )
 
-// replica is one log on this node, from the start of the node to its end.
-type replica struct {
+// part is one log on this node, from the start of the node to its end.
+type part struct {
 	Log
 
 	self       string
@@ -40,7 +40,7 @@ type replica struct {
 	key        txlog.Hash // its fingerprint
 	ground     *node.Ground
 	log        *slog.Logger
-	tell       func(*replica, host.Event)
+	tell       func(*part, host.Event)
 	line       *line
 	counts     *counts
 
@@ -58,8 +58,8 @@ type replica struct {
 	grown   chan struct{}            // closed when the copy has grown
 }
 
-func newReplica(l Log, self string, signer crypto.Signer, ground *node.Ground, log *slog.Logger, tell func(*replica, host.Event)) *replica {
-	r := &replica{
+func newPart(l Log, self string, signer crypto.Signer, ground *node.Ground, log *slog.Logger, tell func(*part, host.Event)) *part {
+	r := &part{
 		Log: l, self: self, signer: signer, ground: ground, log: log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
 		asks: map[uint64]chan told{}, known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
@@ -75,7 +75,7 @@ const (
 )
 
 // run takes part in the log until ctx ends. The error is one after which the process has to end.
-func (r *replica) run(ctx context.Context) error {
+func (r *part) run(ctx context.Context) error {
 	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -99,7 +99,7 @@ func (r *replica) run(ctx context.Context) error {
 }
 
 // once opens the store and takes part until something ends that. After a nil error it is to be opened again.
-func (r *replica) once(ctx context.Context) error {
+func (r *part) once(ctx context.Context) error {
 	r.set(stateOpening, nil)
 	s, err := r.open(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *replica) once(ctx context.Context) error {
 }
 
 // serve runs the host on an open store.
-func (r *replica) serve(ctx context.Context, s *disk.Store) error {
+func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	defer r.line.lend()()
 	h, err := host.New(host.Config{
 		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw()},
@@ -136,7 +136,7 @@ func (r *replica) serve(ctx context.Context, s *disk.Store) error {
 }
 
 // heard takes an event of the host. It is called by its loop, and does not wait.
-func (r *replica) heard(e host.Event) {
+func (r *part) heard(e host.Event) {
 	switch e := e.(type) {
 	case host.Applied:
 		r.grow()
@@ -156,7 +156,7 @@ func (r *replica) heard(e host.Event) {
 }
 
 // grow wakes those that wait for entries.
-func (r *replica) grow() {
+func (r *part) grow() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(r.grown)
@@ -164,14 +164,14 @@ func (r *replica) grow() {
 }
 
 // growth returns what is closed when the copy grows.
-func (r *replica) growth() <-chan struct{} {
+func (r *part) growth() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.grown
 }
 
 // keep has connections to the members: goals go there, whoever leads.
-func (r *replica) keep(members []txlog.Member) {
+func (r *part) keep(members []txlog.Member) {
 	names := map[string]string{}
 	for _, m := range members {
 		if m.Name != r.self {
@@ -182,7 +182,7 @@ func (r *replica) keep(members []txlog.Member) {
 }
 
 // peersNow returns the nodes that are connected and may be asked about the log.
-func (r *replica) peersNow() []string {
+func (r *part) peersNow() []string {
 	n := r.line.now()
 	if n == nil {
 		return nil
@@ -191,7 +191,7 @@ func (r *replica) peersNow() []string {
 }
 
 // suggest passes on whom gossip names, if it is a member: nobody else can lead.
-func (r *replica) suggest(name string) {
+func (r *part) suggest(name string) {
 	h := r.running()
 	if h == nil {
 		return
@@ -203,7 +203,7 @@ func (r *replica) suggest(name string) {
 }
 
 // publish has all nodes told a head. It is lost while the network is away: the next one says more.
-func (r *replica) publish(head []byte) {
+func (r *part) publish(head []byte) {
 	if n := r.line.now(); n != nil {
 		if err := n.Publish(topicOf(r.Namespace), head); err != nil {
 			r.log.Debug("a head is not published", slog.Any("error", err))
@@ -212,21 +212,21 @@ func (r *replica) publish(head []byte) {
 }
 
 // running returns the host, nil if it does not run.
-func (r *replica) running() *host.Host {
+func (r *part) running() *host.Host {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.host
 }
 
 // reading returns the store, nil if it is not open.
-func (r *replica) reading() *disk.Store {
+func (r *part) reading() *disk.Store {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.store
 }
 
 // began returns how the log began, as far as it is known.
-func (r *replica) began() (g txlog.Genesis, is bool) {
+func (r *part) began() (g txlog.Genesis, is bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.genesis == nil {
@@ -235,7 +235,7 @@ func (r *replica) began() (g txlog.Genesis, is bool) {
 	return *r.genesis, true
 }
 
-func (r *replica) set(state string, why error) {
+func (r *part) set(state string, why error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.state, r.why = state, why
