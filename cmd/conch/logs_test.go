@@ -199,4 +199,29 @@ func TestALogThatIsNotMade(t *testing.T) {
 	if want := fmt.Sprintf("x: %s → ", `{"op":"put","key":"a","value":2}`); !strings.Contains(out, want) {
 		t.Errorf("tail printed\n%swant %q in it", out, want)
 	}
+
+	// A new lineage, from the copy of one node.
+	before := n1.logOf()
+	for _, m := range s.all {
+		m.stop(syscall.SIGTERM)
+	}
+	file := filepath.Join(t.TempDir(), "flags.recovery")
+	conch(t, "log", "recover", "flags", "--config", n1.file).refused(t, 2, "one of --out and --from")
+	made := decode[map[string]any](t, conch(t, "log", "recover", "flags", "--config", n1.file, "--out", file, "--json").done(t))
+	if made["id"] == before.ID || made["index"] != float64(before.Position.Index) {
+		t.Errorf("recover made %v of %+v", made, before)
+	}
+	conch(t, "log", "recover", "flags", "--config", s.all[1].file, "--from", n1.file).refused(t, 1, "no recovery file")
+	for _, m := range s.all[1:] {
+		conch(t, "log", "recover", "flags", "--config", m.file, "--from", file).done(t)
+	}
+	for _, m := range s.all {
+		s.start(m)
+	}
+	pgtest.Eventually(t, longPatience, "the log goes on", func() bool { return n1.logOf().Leader == "n1" })
+	s.all[2].goal(`{"op":"put","key":"b","value":1}`)
+	s.equal()
+	if now := s.all[1].logOf(); now.ID != made["id"] || now.Position.Index <= before.Position.Index {
+		t.Errorf("n2 has %+v", now)
+	}
 }

@@ -9,7 +9,7 @@ import (
 
 // Network is this node's place among others, for as long as it is there. One service has it, and others use it through
 // the Ground.
-type Network interface {
+type Network interface { //nolint:interfacebloat // what a service needs to talk with other nodes
 	// Open opens a line of the connections to other nodes.
 	Open(subject string) (transport.Line, error)
 	// Peers returns the nodes that are connected, sorted.
@@ -29,7 +29,7 @@ type News struct {
 }
 
 // Guest is a service that uses the network. Its methods are called one after another, and must not wait.
-type Guest interface {
+type Guest interface { //nolint:interfacebloat // all that changes for somebody who uses a network
 	// Joined says that the network is there: lines may be opened.
 	Joined(n Network)
 	// Left says that it is there no more, and its lines with it.

@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	p := web.ProblemOf(unknownGoal(txlog.ErrUnknown, Asked{GoalID: "x", Since: 7}))
+	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}))
 	if p.Status != 503 || !strings.Contains(p.Detail, `goal_id "x" and since 7`) {
 		t.Errorf("got %+v", p)
 	}

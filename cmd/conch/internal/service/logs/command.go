@@ -31,7 +31,7 @@ followers. log does not use a database, so --db has no effect.`,
   conch log query flags '{"prefix":""}'
   conch log tail flags --follow
   conch log verify flags --node http://a:7070 --node http://b:7070`,
-	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify())
+	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
 }
 
 // about returns the path of a log's part of the API.

@@ -78,7 +78,9 @@ func (t *teller) rare(r *part, e host.Event) {
 			r.log.Warn("entries are known of and do not come", slog.Uint64("have", e.At), slog.Uint64("known", e.Upto), slog.Duration("for", e.For))
 		}
 	case host.Rebuilt:
-		r.log.Error("the copy is made anew from the store", slog.Any("why", e.Why))
+		if t.due(r.Namespace + " rebuilt " + e.Why.Error()) {
+			r.log.Warn("the copy is made anew from the store", slog.Any("why", e.Why))
+		}
 	case host.Refused:
 		if t.due(r.Namespace + " " + e.From + " " + reasonOf(e.Why)) {
 			r.log.Warn("what a node has sent is refused", slog.String("peer", e.From), slog.Any("why", e.Why))

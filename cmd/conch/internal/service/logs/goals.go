@@ -67,7 +67,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	switch {
 	case err == nil:
 	case errors.Is(err, txlog.ErrUnknown):
-		return unknownGoal(txlog.ErrUnknown, g)
+		return unknownGoal(g)
 	default:
 		return refusal(err)
 	}

@@ -81,18 +81,15 @@ func (r *part) run(ctx context.Context) error {
 		began := time.Now()
 		err := r.once(ctx)
 		switch {
-		case ctx.Err() != nil:
-			return nil
 		case errors.Is(err, store.ErrSync):
 			return fmt.Errorf("log %s: the disk has failed to write: %w", r.Namespace, err)
-		case err == nil:
-			continue
-		}
-		wait := pauses.After(time.Since(began))
-		r.set(stateFailed, err)
-		r.log.Error("the log does not run on this node, and is tried again", slog.Any("error", err), slog.Duration("in", wait))
-		if pause.For(ctx, wait) != nil {
-			return nil
+		case ctx.Err() == nil && err != nil:
+			wait := pauses.After(time.Since(began))
+			r.set(stateFailed, err)
+			r.log.Error("the log does not run on this node, and is tried again", slog.Any("error", err), slog.Duration("in", wait))
+			_ = pause.For(ctx, wait)
+		case ctx.Err() == nil: // with a new store: if that is of no use either, a disk must not be filled with them
+			_ = pause.For(ctx, pauses.After(time.Since(began)))
 		}
 	}
 	return nil
@@ -111,7 +108,8 @@ func (r *part) once(ctx context.Context) error {
 
 // serve runs the host on an open store.
 func (r *part) serve(ctx context.Context, s *disk.Store) error {
-	defer r.line.lend()()
+	giveBack := r.line.lend()
+	defer giveBack()
 	h, err := host.New(host.Config{
 		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw()},
 		Store:    s, Line: r.line, Peers: r.peersNow, Publish: r.publish,

@@ -51,7 +51,7 @@ func refusal(err error) error {
 }
 
 // unknownGoal says that nobody can say what became of a goal, and how to ask again.
-func unknownGoal(err error, g Asked) error {
-	return web.Failf(http.StatusServiceUnavailable, "%v. Ask again with goal_id %q and since %d: it is executed once, whatever has become of it", err, g.GoalID, g.Since).
+func unknownGoal(g Asked) error {
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it", g.GoalID, g.Since).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/transport/mtls"
+	"github.com/conchhq/conch/txlog"
 )
 
 // B13 to B15, V7: a log is made once, by one node, and all take goals; members and followers have the same copy. Asked again,
@@ -149,5 +151,78 @@ func TestMembersAreChanged(t *testing.T) {
 		return s.nodes["n4"].status().Decides && !s.nodes["n1"].status().Decides
 	})
 	s.nodes["n1"].put("a", 2)
+	s.equal(s.names...)
+}
+
+// Two of three disks are lost: nothing is committed any more, and everything can be read. A person begins a new lineage from the one
+// copy that is left, and it goes on with its state and its indices.
+func TestANewLineage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	made := s.nodes["n1"].create(s.names...)
+	for i := range 10 {
+		s.nodes["n2"].put(fmt.Sprint("k", i), i)
+	}
+	s.equal(s.names...)
+	before := s.nodes["n1"].status().Position.Index
+	for _, n := range s.nodes {
+		n.stop()
+	}
+	logOf := func(name string) *Log {
+		return &Log{Namespace: "flags", Store: filepath.Join(s.nodes[name].dir, "logs", "flags.log")}
+	}
+	for _, name := range []string{"n2", "n3"} {
+		if err := os.Remove(logOf(name).Store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start(s.names...)
+	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	for _, n := range s.nodes {
+		n.stop()
+	}
+
+	id, err := mtls.LoadIdentity(filepath.Join(s.nodes["n1"].dir, "key"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, r, err := branch(t.Context(), logOf("n1"), txlog.Member{Name: "n1", Key: fingerprintOf(id.Signer())})
+	if err != nil || r.ID == made.ID || r.Index < before || r.Kept == "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := adopt(t.Context(), logOf("n2"), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adopt(t.Context(), logOf("n2"), snapshot[1:]); err == nil {
+		t.Error("half a file is adopted")
+	}
+	if err := os.RemoveAll(logOf("n3").Store); err != nil {
+		t.Fatal(err)
+	}
+	s.start(s.names...)
+	if o := s.nodes["n2"].put("after", 1); o.Index <= before {
+		t.Errorf("it goes on at %d, after %d", o.Index, before)
+	}
+	s.equal("n1", "n2")
+	if read := gets[Read](s.nodes["n2"], http.MethodGet, `/v1/logs/flags/state?query={"get":"k7"}`, ""); string(read.Answer) != `{"key":"k7","value":7,"found":true}` {
+		t.Errorf("n2 has %s", read.Answer)
+	}
+	pgtest.Eventually(t, nodetest.Patience, "n3, without the file, says what it needs", func() bool {
+		return strings.Contains(s.nodes["n3"].status().Why, "conch log recover")
+	})
+	s.nodes["n3"].stop()
+	if _, err := adopt(t.Context(), logOf("n3"), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	s.start("n3")
+	s.equal(s.names...)
+	if code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n2","n3"]}`); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	pgtest.Eventually(t, nodetest.Patience, "all decide", func() bool {
+		return s.nodes["n2"].status().Decides && s.nodes["n3"].status().Decides
+	})
+	s.nodes["n3"].put("end", 1)
 	s.equal(s.names...)
 }

@@ -216,7 +216,10 @@ func (n *testNode) status() Status { return gets[Status](n, http.MethodGet, "/v1
 // create makes the log.
 func (n *testNode) create(members ...string) Created {
 	n.t.Helper()
-	body, _ := json.Marshal(creation{Namespace: "flags", Members: members, LeaseMS: 500})
+	body, err := json.Marshal(creation{Namespace: "flags", Members: members, LeaseMS: 500})
+	if err != nil {
+		n.t.Fatal(err)
+	}
 	return gets[Created](n, http.MethodPost, "/v1/logs", string(body))
 }
 
@@ -227,8 +230,9 @@ func (n *testNode) put(key string, value int) Outcome {
 }
 
 // equal waits until these nodes have the same entries.
-func (s *site) equal(names ...string) (at Place) {
+func (s *site) equal(names ...string) {
 	s.t.Helper()
+	var at Place
 	pgtest.Eventually(s.t, nodetest.Patience, "all have the same", func() bool {
 		for i, name := range names {
 			p := s.nodes[name].status().Position
@@ -239,5 +243,4 @@ func (s *site) equal(names ...string) (at Place) {
 		}
 		return true
 	})
-	return at
 }

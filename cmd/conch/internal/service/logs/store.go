@@ -17,6 +17,9 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
+// errNoCopy means that a log goes on with another one, whose copy this node does not have.
+var errNoCopy = errors.New("the log goes on with the copy of an older one, and this node has none: stop it, and run conch log recover with --from and the recovery file")
+
 // lockPatience is how long a store is waited for that another process has.
 const lockPatience = 5 * time.Second
 
@@ -36,6 +39,9 @@ func (r *part) open(ctx context.Context) (*disk.Store, error) {
 	g, err := r.learn(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if !g.Parent.Log.IsZero() {
+		return nil, errNoCopy
 	}
 	if _, err := r.drawStore(ctx); err != nil {
 		return nil, err
