@@ -10,7 +10,9 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // Asked is a goal as users submit it.
@@ -31,6 +33,9 @@ type Outcome struct {
 
 // goalPatience is how long a request waits for a goal. The goal is of use for longer: who asks again finds it.
 const goalPatience = 17 * time.Second
+
+// laterPatience is for how long a goal is tried for which nobody waits.
+const laterPatience = time.Minute
 
 func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	r, err := a.begun(req.PathValue("namespace"))
@@ -57,7 +62,13 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if len(g.Goal) == 0 {
 		return (&web.FieldError{Field: "goal", Text: "is missing"}).Problem(http.StatusUnprocessableEntity)
 	}
-	execute := func(ctx context.Context) (txlog.Answer, error) { return h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0) }
+	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
+		err = r.insist(ctx, func(h *host.Host) (err error) {
+			answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			return err
+		})
+		return answer, err
+	}
 	if req.URL.Query().Get("wait") == "0" {
 		return a.later(w, r, g, execute)
 	}
@@ -66,18 +77,37 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	answer, err := execute(ctx)
 	switch {
 	case err == nil:
-	case errors.Is(err, txlog.ErrUnknown):
-		return unknownGoal(g)
+	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, errNotHere), errors.Is(err, host.ErrStopped):
+		return unknownGoal(g) // an earlier try may have been taken
 	default:
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
 }
 
+// insistEvery is how long to wait before something is asked again that nobody can say yet.
+const insistEvery = round
+
+// insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
+// then. To ask again with the same id is harmless.
+func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
+	for {
+		err := errNotHere
+		if h := r.running(); h != nil {
+			err = ask(h)
+		}
+		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, errNotHere) && !errors.Is(err, host.ErrStopped) || pause.For(ctx, insistEvery) != nil {
+			return err
+		}
+	}
+}
+
 // later has a goal executed after the answer to who has submitted it.
 func (a *api) later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
 	a.spawn(func() {
-		if _, err := execute(a.ctx); err != nil && a.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(a.ctx, laterPatience)
+		defer cancel()
+		if _, err := execute(ctx); err != nil && a.ctx.Err() == nil {
 			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -138,7 +139,12 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	answer, index, err := h.Fresh(ctx, query)
+	var answer []byte
+	var index uint64
+	err = r.insist(ctx, func(h *host.Host) (err error) {
+		answer, index, err = h.Fresh(ctx, query)
+		return err
+	})
 	if err != nil {
 		return refusal(err)
 	}
