@@ -63,8 +63,12 @@ func (a *api) begun(namespace string) (*part, error) {
 		return nil, err
 	}
 	if _, known := r.began(); !known {
+		now := r.status(time.Now())
+		if now.State == stateOpening {
+			return nil, refusal(errNotHere)
+		}
 		text := "no log of that name was made yet, as far as this node knows: conch log create makes one"
-		if now := r.status(time.Now()); now.Why != "" {
+		if now.Why != "" {
 			text = now.Why
 		}
 		return nil, web.Failf(http.StatusServiceUnavailable, "%s", text).Named("no-log-yet", "No log yet").RetryAfter(1)

@@ -201,6 +201,7 @@ func TestANewLineage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.start(s.names...)
+	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return s.nodes["n2"].status().State == stateRunning })
 	if o := s.nodes["n2"].put("after", 1); o.Index <= before {
 		t.Errorf("it goes on at %d, after %d", o.Index, before)
 	}
