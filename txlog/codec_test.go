@@ -173,6 +173,17 @@ func TestBadGeneses(t *testing.T) {
 	}
 }
 
+// A genesis that leaves out what is usual has it, and what it says stays.
+func TestWhatIsUsual(t *testing.T) {
+	t.Parallel()
+	if g := (Genesis{}).With(); g.LeaseMS != DefaultLease || g.Retention != DefaultRetention || g.Scrub != DefaultScrub {
+		t.Errorf("it is %+v", g)
+	}
+	if g := (Genesis{LeaseMS: 500, Retention: 7, Scrub: 9}).With(); g.LeaseMS != 500 || g.Retention != 7 || g.Scrub != 9 {
+		t.Errorf("it is %+v", g)
+	}
+}
+
 // Bytes that are not the one way to write a thing are refused: else two records with two hashes would be one entry.
 func TestOnlyOneWayToWrite(t *testing.T) {
 	t.Parallel()

@@ -217,6 +217,29 @@ func TestAWrongStateSpoilsTheCopy(t *testing.T) {
 	}
 }
 
+// A record has its diff wherever it is stored or sent, so history is never without one (V1, B13): a record from which it was
+// taken is another one, which the next record does not follow, no head covers, and no copy takes over.
+func TestARecordHasItsDiff(t *testing.T) {
+	t.Parallel()
+	_, all := sampleLog(t)
+	e := all[1].Entry
+	e.Diff = nil
+	without, err := Seal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if without.Hash() == all[1].Hash() || all[2].Prev == without.Hash() {
+		t.Error("the hash does not cover the diff")
+	}
+	if err := after(t, all[:1]).Apply(without); !errors.Is(err, ErrState) {
+		t.Errorf("a copy takes it over: %v", err)
+	}
+	opened, err := Open(all[1].Raw())
+	if err != nil || string(opened.Diff) != "light\x00\x00red" {
+		t.Errorf("its diff is %q, %v", opened.Diff, err)
+	}
+}
+
 // Memory that has lost a value which no diff touches is found by the next scrub, at whoever has lost it: at the leader before
 // it says that all is well, at others when they take the entry over.
 func TestAScrubFindsWhatMemoryLost(t *testing.T) {

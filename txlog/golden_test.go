@@ -17,7 +17,8 @@ func TestTheFormatNeverChanges(t *testing.T) {
 	t.Parallel()
 	c, all := sampleLog(t)
 	g := sampleGenesis()
-	child, err := c.Child(Genesis{Namespace: "fleet", Machine: "toy/1", Nonce: counting(7), Members: []Member{member("eve", 15)}}.With())
+	begin := Genesis{Namespace: "fleet", Machine: "toy/1", Nonce: counting(7), LeaseMS: 3000, Retention: 10_000, Scrub: 1000, Members: []Member{member("eve", 15)}}
+	child, err := c.Child(begin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,9 +26,9 @@ func member(name string, store uint64) Member {
 
 func sampleGenesis() Genesis {
 	return Genesis{
-		Namespace: "fleet", Machine: "toy/1", Nonce: counting(1), Retention: 8, Scrub: 4,
+		Namespace: "fleet", Machine: "toy/1", Nonce: counting(1), LeaseMS: 3000, Retention: 8, Scrub: 4,
 		Members: []Member{member("ann", 11), member("bob", 12), member("cid", 13)},
-	}.With()
+	}
 }
 
 func goal(id, body string) Entry {

@@ -106,7 +106,8 @@ type Status struct {
 	Fetching  bool          // a snapshot
 	Fetched   int           // pieces of it that are here
 	Spoiled   bool
-	Following bool // the machine applies; else a member does
+	Pace      time.Duration // after which another peer is asked
+	Following bool          // the machine applies; else a member does
 	Forks     uint64
 	Counts    Counts
 }
@@ -116,6 +117,7 @@ type Counts struct {
 	Asked   uint64 // pulls that were sent
 	Again   uint64 // of them to another peer, since the first did not answer in time (B9)
 	Given   uint64 // answers with records
+	Sent    uint64 // peers that were sent on to others, since a record was given often enough
 	Doubled uint64 // records that came a second time
 	Dropped uint64 // records that came when there was no room for them
 	Pieces  uint64 // of snapshots that were given

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
@@ -17,10 +18,11 @@ func newBoard() txlog.State { return &board{} }
 
 func (b *board) Execute(goal []byte) txlog.Outcome {
 	text := string(goal)
-	if n, err := strconv.Atoi(text[min(len(text), len("big ")):]); err == nil && text[:4] == "big " {
+	if size, is := strings.CutPrefix(text, "big "); is {
+		n, _ := strconv.Atoi(size)
 		text = string(slices.Repeat([]byte{'x'}, n))
 	}
-	return txlog.Outcome{Result: []byte(b.text), Diff: []byte(b.text + "\x00" + text)}
+	return txlog.Outcome{Result: []byte(b.text[:min(len(b.text), 9)]), Diff: []byte(b.text + "\x00" + text)}
 }
 
 func (b *board) Apply(diff []byte) error {
@@ -80,6 +82,10 @@ func (l *line) next(e txlog.Entry) txlog.Record {
 	l.t.Helper()
 	if e.Leader == "" {
 		e.Leader = l.copy.Members()[0].Name
+	}
+	if e.Kind == txlog.Executed {
+		o := l.copy.Execute(e.Goal)
+		e.Result, e.Diff = o.Result, o.Diff
 	}
 	e.Term = max(e.Term, l.copy.Position().Term, 1)
 	r, err := l.copy.Next(e)

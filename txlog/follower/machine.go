@@ -29,6 +29,7 @@ type Machine struct {
 	head    txlog.Head   // the newest verified one that does not contradict the copy
 	pool    []txlog.Head // verified ones of what is not applied yet, by index
 	strange []stranger
+	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
 	forked  uint64
 	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy
@@ -52,7 +53,7 @@ type Machine struct {
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, chance: chance(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
+	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: chance(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
 	m.early = map[uint64]early{}
 	m.start = c.Base.Genesis().Start()
 	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())
@@ -167,7 +168,7 @@ func (m *Machine) meet(names []string) {
 // follow has the machine apply records itself.
 func (m *Machine) follow(base *txlog.Copy) {
 	genesis := base.Genesis()
-	m.base, m.spoiled = base, false
+	m.base, m.spoiled, m.fetch = base, false, nil
 	m.blank = base.Position() == m.start && !genesis.State.IsZero() && base.Hash() != genesis.State
 	if base.Position() != m.at {
 		m.past = past{}

@@ -85,7 +85,11 @@ func (m *Machine) spans(h txlog.Head) {
 		if uint64(len(records)) < n || n > MostBridge {
 			return false
 		}
-		m.bridge(Bridge{Records: slices.Clone(records[:n]), Head: h})
+		b := Bridge{Head: h}
+		for _, r := range records[:n] {
+			b.Records = append(b.Records, r.Record)
+		}
+		m.bridge(b)
 		return true
 	})
 }

@@ -68,6 +68,9 @@ func (m *Machine) offered(from string, o Offer) {
 		if o.Head.Index > m.at.Index && !m.has(o.Head) {
 			m.believe(o.Head, from)
 		}
+		if m.at.Index >= o.Head.Index && !m.broken(NeverRewind) {
+			return // all records up to there were here, and its head has covered them
+		}
 	}
 	m.fetch = &fetch{offer: o, from: from, pieces: make([][]byte, len(o.Sums)), asked: map[uint64]try{}, last: m.now}
 	m.fill()
@@ -101,7 +104,7 @@ func (m *Machine) refetch() {
 	if f == nil {
 		return
 	}
-	if m.now-f.last >= expires || !m.blank && m.at.Index >= f.offer.Head.Index && !m.broken(NeverRewind) {
+	if m.now-f.last >= expires {
 		m.abandon()
 		return
 	}
@@ -160,11 +163,11 @@ func (m *Machine) received(from string, p Piece) {
 	f.pieces[p.Piece] = p.Bytes
 	f.count++
 	f.last = m.now
-	if f.count == len(f.pieces) {
-		m.adopt()
+	if f.count < len(f.pieces) {
+		m.fill()
 		return
 	}
-	m.fill()
+	m.adopt()
 }
 
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.

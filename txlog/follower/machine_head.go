@@ -130,6 +130,9 @@ func (m *Machine) wonder(h txlog.Head, via string) {
 		m.strange = m.strange[1:]
 	}
 	m.strange = append(m.strange, stranger{head: h, via: via, at: m.now})
+	if len(m.strange) == 1 {
+		m.probed = m.now
+	}
 	if p := m.known[via]; p != nil && m.base != nil && m.now-p.probed >= probes && p.barred <= m.now {
 		p.probed = m.now
 		m.poll(via)
@@ -149,8 +152,14 @@ func (m *Machine) review() {
 	}
 }
 
-// lapse refuses the heads of strangers that have stayed strangers.
+// lapse asks others than those who have brought the heads of strangers for bridges, and refuses what has stayed strange.
 func (m *Machine) lapse() {
+	if len(m.strange) > 0 && m.base != nil && m.now-m.probed >= probes {
+		m.probed = m.now
+		for _, to := range m.choose(1, nil) {
+			m.poll(to)
+		}
+	}
 	for len(m.strange) > 0 && m.now-m.strange[0].at >= expires {
 		m.refuse(m.strange[0].via, fault(txlog.ErrStranger, "%q", m.strange[0].head.Member))
 		m.strange = m.strange[1:]

@@ -2,16 +2,25 @@ package follower
 
 import (
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/txlog"
 )
 
 // past is what is known of the entries up to the copy's index.
 type past struct {
-	marks       []mark         // of the last entries, one for each index
-	recent      []txlog.Record // the last ones, which are given from memory
+	marks       []mark   // of the last entries, one for each index
+	recent      []recent // the last ones, which are given from memory
 	recentBytes int
 	covers      []txlog.Head // of what was applied, by index
+}
+
+// recent is a record that was applied lately.
+type recent struct {
+	txlog.Record
+
+	at    time.Duration
+	given int // how often
 }
 
 // mark is what a head of an index has to say.
@@ -24,11 +33,11 @@ func (m *Machine) remember(r txlog.Record) {
 	if len(m.marks) > mostMarks+mostMarks/4 {
 		m.marks = append(m.marks[:0], m.marks[len(m.marks)-mostMarks:]...)
 	}
-	m.recent = append(m.recent, r)
+	m.recent = append(m.recent, recent{Record: r, at: m.now})
 	m.recentBytes += len(r.Raw())
 	for len(m.recent) > 1 && (len(m.recent) > mostRecent || m.recentBytes > recentBytes) {
 		m.recentBytes -= len(m.recent[0].Raw())
-		m.recent[0] = txlog.Record{}
+		m.recent[0] = recent{}
 		m.recent = m.recent[1:]
 	}
 }
@@ -42,7 +51,7 @@ func (m *Machine) mark(index uint64) (mark, bool) {
 }
 
 // memory returns the records from an index on that are in memory.
-func (m *Machine) memory(from uint64) []txlog.Record {
+func (m *Machine) memory(from uint64) []recent {
 	if n := uint64(len(m.recent)); n > 0 && from <= m.at.Index && m.at.Index-from < n {
 		return m.recent[n-1-(m.at.Index-from):]
 	}

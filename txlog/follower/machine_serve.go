@@ -27,22 +27,28 @@ func (m *Machine) asked(from string, p Pull) {
 	case p.From > 0 && p.Upto < p.From:
 		m.refuse(from, fault(ErrRange, "%d to %d", p.From, p.Upto))
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
-		m.give(from, p, false)
-	case len(m.held) >= m.cfg.MostHeld || m.waits(from) >= m.cfg.MostHeld/8:
+		m.give(from, p, 0, false)
+	case m.full(from, p.From):
+		m.counts.Sent++
 		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
 	default:
 		m.held = append(m.held, held{from: from, pull: p, at: m.now})
 	}
 }
 
-// waits is how many requests of a peer wait.
-func (m *Machine) waits(from string) (n int) {
+// full reports whether a request finds no room among those that wait: all, those of its peer, or those for the same record,
+// which would not be given so often.
+func (m *Machine) full(from string, index uint64) bool {
+	peer, same := 0, 0
 	for _, h := range m.held {
 		if h.from == from {
-			n++
+			peer++
+		}
+		if h.pull.From <= index && index <= h.pull.Upto {
+			same++
 		}
 	}
-	return n
+	return len(m.held) >= m.cfg.MostHeld || peer >= m.cfg.MostHeld/8 || same >= m.cfg.MostGiven
 }
 
 // release answers the requests for what has come; fast ones only those that need no store.
@@ -51,14 +57,14 @@ func (m *Machine) release(fast bool) {
 		if h.pull.From > m.at.Index || fast && m.memory(h.pull.From) == nil {
 			return false
 		}
-		m.give(h.from, h.pull, fast)
+		m.give(h.from, h.pull, m.now-h.at, fast)
 		return true
 	})
 }
 
 // give answers a request: with records, or with the offer of a snapshot.
-func (m *Machine) give(to string, p Pull, fast bool) {
-	a := Answer{Serial: p.Serial, Bridges: m.bridgesAfter(p.Change)}
+func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
+	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change)}
 	if m.head.Index > p.Known {
 		a.Heads = append(a.Heads, m.head)
 	}
@@ -71,17 +77,22 @@ func (m *Machine) give(to string, p Pull, fast bool) {
 		m.do(Give{To: to, Answer: a})
 	case p.From < m.first:
 		m.do(Give{To: to, Answer: a})
+	case len(recent) > 0 && m.now-recent[0].at < young && recent[0].given >= m.cfg.MostGiven:
+		m.counts.Sent++
+		m.do(Give{To: to, Answer: a}) // nobody carries the crowd: others have it too
 	case len(recent) == 0:
 		m.counts.Given++
 		m.do(Give{To: to, Answer: a, From: p.From, Upto: min(p.Upto, m.at.Index, p.From+MostRecords-1)})
 	default:
 		m.counts.Given++
 		size := 0
-		for i, r := range recent {
+		for i := range recent {
+			r := &recent[i]
 			if size += len(r.Raw()); i > 0 && size > MostAnswer || i == MostRecords || r.Index > p.Upto {
 				break
 			}
-			a.Records = append(a.Records, r)
+			r.given++
+			a.Records = append(a.Records, r.Record)
 		}
 		last := a.Records[len(a.Records)-1].Index
 		if h := m.last(last); h.Index >= p.From && p.Known != last && h.Index != m.head.Index {

@@ -29,7 +29,7 @@ func (m *Machine) answered(from string, a *Answer) {
 		return
 	}
 	if k.first && len(a.Records) > 0 {
-		m.pace.add(m.now - k.at)
+		m.pace.add(m.now-k.at, a.Waited)
 	}
 	for _, r := range a.Records {
 		m.keep(r, from)
@@ -81,10 +81,14 @@ func (m *Machine) sound(k *ask, a *Answer) error {
 	return nil
 }
 
-// goOn asks for the rest of what was answered in part. A peer that had nothing is replaced at the next tick.
+// goOn asks for the rest of what was answered in part. A peer that had nothing is replaced: the first one at once, others at the
+// next tick.
 func (m *Machine) goOn(k *ask, from string, count int) {
 	if count == 0 {
 		m.hurry(k.from)
+		if k.first {
+			m.retry()
+		}
 	}
 	m.plan(from)
 	for _, w := range m.wants {
@@ -113,7 +117,14 @@ func (m *Machine) keep(r txlog.Record, from string) {
 	case m.base == nil || m.spoiled || m.blank || m.fetch != nil && r.Index <= m.fetch.offer.Head.Index:
 	case r.Index <= m.at.Index || here:
 		m.counts.Doubled++
-	case r.Index > m.at.Index+uint64(m.cfg.MostEarly), m.broken(KeepEarly) && r.Index > m.run()+1:
+	case m.broken(KeepEarly) && r.Index > m.run()+1:
+		m.counts.Dropped++
+		for _, w := range m.wants {
+			if w.from == r.Index {
+				w.from++
+			}
+		}
+	case r.Index > m.at.Index+uint64(m.cfg.MostEarly):
 		m.counts.Dropped++
 	default:
 		m.early[r.Index] = early{Record: r, from: from}

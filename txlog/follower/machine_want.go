@@ -70,14 +70,21 @@ func (m *Machine) plan(via string) {
 // begin asks for a want the first time.
 func (m *Machine) begin(w *want) {
 	w.due = m.now + w.pause
-	switch {
-	case w.via != "" && m.peer(w.via).barred <= m.now:
-		m.ask(w, w.via)
-	default:
+	if w.via == "" || m.peer(w.via).barred > m.now {
+		w.via = ""
 		for _, to := range m.choose(1, nil) {
 			w.via = to
-			m.ask(w, to)
 		}
+	}
+	if w.via == "" {
+		return
+	}
+	m.ask(w, w.via)
+	if m.recentBytes > small*len(m.recent) || m.broken(AskOthers) {
+		return
+	}
+	for _, to := range m.choose(m.cfg.Breadth-1, []string{w.via}) {
+		m.ask(w, to)
 	}
 }
 
@@ -137,16 +144,18 @@ func (m *Machine) retry() {
 	}
 	m.wants = slices.DeleteFunc(m.wants, func(w *want) bool {
 		_, lacks := m.lacks(w)
-		return !lacks || m.broken(NeverSkip) && w.tries >= 3
+		return !lacks || m.broken(NeverSkip) && w.tries >= 1
 	})
 	for _, w := range m.wants {
 		if m.now < w.due {
 			continue
 		}
 		w.tries++
-		w.pause = min(2*w.pause, m.cfg.MostPatience)
+		if w.tries > 2 {
+			w.pause = min(2*w.pause, m.cfg.MostPatience)
+		}
 		w.due = m.now + w.pause
-		if m.broken(AskOthers) {
+		if m.broken(AskOthers) && w.via != "" {
 			m.ask(w, w.via)
 			continue
 		}

@@ -1,6 +1,10 @@
 package follower
 
-import "github.com/conchhq/conch/txlog"
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
 
 // The limits of what nodes send each other. A decoder refuses more before it makes anything of it.
 const (
@@ -25,6 +29,7 @@ type Pull struct {
 // Answer answers a Pull. One without anything says that there is nothing to send now, so that the asker asks another one.
 type Answer struct {
 	Serial  uint64
+	Waited  time.Duration  // for which the request waited for what was not there yet, so that the asker learns how long answers travel
 	Records []txlog.Record // of consecutive indexes
 	Heads   []txlog.Head   // that cover the records, and the newest one
 	Bridges []Bridge       // over changes of members after the one that the asker knows

@@ -45,18 +45,19 @@ func (p *peer) bar(now time.Duration) {
 	p.lies++
 }
 
-// pace learns how long answers take, so that another peer is asked soon, and not each time.
+// pace learns how long a question and its answer travel, so that another peer is asked soon, and not each time.
 type pace struct {
 	samples [15]time.Duration
 	count   int
 }
 
-func (p *pace) add(d time.Duration) {
-	p.samples[p.count%len(p.samples)] = d
+// add takes how long an answer took, and how long of it the question waited at the other end for what was not there yet.
+func (p *pace) add(took, waited time.Duration) {
+	p.samples[p.count%len(p.samples)] = max(took-max(waited, 0), 0)
 	p.count++
 }
 
-// patience is twice the median: one answer in ten that stalls does not change it.
+// patience is twice the median, and the usual one at least: one answer in ten that stalls does not change it.
 func (p *pace) patience(usual time.Duration) time.Duration {
 	if p.count < 5 {
 		return usual
@@ -64,5 +65,5 @@ func (p *pace) patience(usual time.Duration) time.Duration {
 	s := p.samples
 	known := s[:min(p.count, len(s))]
 	slices.Sort(known)
-	return min(max(2*known[len(known)/2], leastPatience), mostPatience)
+	return min(max(2*known[len(known)/2], usual), max(mostPatience, usual))
 }

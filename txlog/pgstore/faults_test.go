@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/pgstore"
@@ -105,7 +106,8 @@ func TestAnotherScopeDoesNotLead(t *testing.T) {
 	other := minted(t, conn)
 	other.Scope = "another"
 	n := follows(t, d, poll)
-	if err := n.Lead(t.Context(), other); !errors.Is(err, pgstore.ErrScope) {
+	scoped, _ := n.tries(other)
+	if err := receive(t, scoped); !errors.Is(err, pgstore.ErrScope) {
 		t.Errorf("the leader of another scope: %v, want %v", err, pgstore.ErrScope)
 	}
 	one := several(t, nil, 2, 1)
@@ -125,12 +127,33 @@ func TestAnotherScopeDoesNotLead(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- a.Run(t.Context()) }()
-	if err := a.Lead(t.Context(), token(2)); !errors.Is(err, pgstore.ErrScope) {
+	led := make(chan error, 1)
+	go func() { led <- a.Lead(t.Context(), token(2)) }()
+	if err := receive(t, led); !errors.Is(err, pgstore.ErrScope) {
 		t.Errorf("a log that is not there: %v, want %v", err, pgstore.ErrScope)
 	}
 	if _, _, err := d.Genesis(t.Context(), missing.Log); !errors.Is(err, pgstore.ErrScope) {
 		t.Errorf("the genesis of a log that is not there: %v", err)
 	}
+}
+
+// The database stores no gap, and nothing of a term before the newest: were the election's rows lost, its epochs could begin anew.
+func TestTheDatabaseStoresNoGap(t *testing.T) {
+	t.Parallel()
+	db, _, all := filled(t, 2)
+	conn := db.Connect(t)
+	more := several(t, all, 2, 2)
+	for what, c := range map[string]struct {
+		term  int
+		first uint64
+		r     []txlog.Record
+	}{"a gap": {2, 4, more[1:]}, "an older term": {1, 3, more[:1]}} {
+		_, err := conn.Exec(t.Context(), `SELECT conch.log_append($1, $2, $3, $4, $5, $6)`, all[0].Log[:], scope, c.term, c.first, raws(c.r), hashes(c.r))
+		if pg.Code(err) != "CN031" {
+			t.Errorf("%s: %v, want CN031", what, err)
+		}
+	}
+	run(t, conn, `SELECT conch.log_append($1, $2, 2, 3, $3, $4)`, all[0].Log[:], scope, raws(more), hashes(more))
 }
 
 // A log that goes on with the state of a lost one goes on with its indices.

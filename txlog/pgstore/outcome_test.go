@@ -178,6 +178,21 @@ func TestOfTwoLeadersOneIsRefused(t *testing.T) {
 	}
 }
 
+// S15: a token that is over never leads, although the log has no entry of its successor yet.
+func TestAStaleTokenNeverLeads(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	n := follows(t, created(t, db.Config()), poll)
+	minted(t, db.Connect(t))
+	ended, _ := n.tries(token(1))
+	if err := receive(t, ended); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("a stale token leads, and ends with %v, want %v", err, fence.ErrStale)
+	}
+	if told := n.took(); len(told) > 0 {
+		t.Errorf("told %+v", told)
+	}
+}
+
 // The old leader's append is under way: the next leader's mint waits for it, so it leads with that entry (opening).
 func TestTheNextLeaderHasWhatWasUnderWay(t *testing.T) {
 	t.Parallel()

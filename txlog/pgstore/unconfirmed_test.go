@@ -27,11 +27,13 @@ func lonely(t *testing.T) (cfg pg.Config, admin *pgx.Conn, standby func(name str
 		t.Fatal(err)
 	}
 	created(t, cfg)
+	run(t, admin, `ALTER DATABASE postgres SET synchronous_commit = local`) // conch's commits wait all the same
 	return cfg, admin, func(name string) {
 		t.Helper()
 		run(t, admin, `ALTER SYSTEM SET synchronous_standby_names = '`+name+`'`)
 		run(t, admin, `SELECT pg_reload_conf()`)
 		probe := pgtest.Connect(t, cfg)
+		run(t, probe, `SET synchronous_commit = on`)
 		pgtest.Eventually(t, patience, "commits wait for the standby "+name, func() bool {
 			if asked[string](t, probe, `SHOW synchronous_standby_names`) != name {
 				return false

@@ -164,7 +164,7 @@ func TestLeaderIsRemoved(t *testing.T) {
 	w.run(10 * round)
 	a := w.node("a")
 	a.changes(w.genesis.Members[1:]...)
-	w.until(10, "a leads no more", func() bool { return !a.m.Snapshot().Leading && !a.m.Snapshot().Member })
+	w.until(4, "a leads no more", func() bool { return !a.m.Snapshot().Leading && !a.m.Snapshot().Member })
 	w.until(20, "another one leads", func() bool { l := w.leader(); return l != nil && l != a && l.toy.committed >= l.toy.opening })
 	if a.m.Snapshot().Door != (Door{}) {
 		t.Errorf("its act door is %+v", a.m.Snapshot().Door)

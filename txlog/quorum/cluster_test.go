@@ -3,7 +3,6 @@ package quorum
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -11,7 +10,7 @@ import (
 )
 
 func seeds(few int) int {
-	if n, err := strconv.Atoi(os.Getenv("CONCH_NIGHTLY")); err == nil && n > 0 {
+	if os.Getenv("CONCH_NIGHTLY") != "" {
 		return 20 * few
 	}
 	if testing.Short() {
@@ -25,8 +24,8 @@ func seeds(few int) int {
 // one leader a term, one act door at most; and when the faults end all have the same log (V7, B15).
 func TestClusterUnderFaults(t *testing.T) {
 	t.Parallel()
-	total := map[string]int{}
-	for seed := range uint64(seeds(40)) {
+	total, committed := map[string]int{}, 0
+	for seed := range uint64(seeds(24)) {
 		w := newWorld(t, seed, []int{3, 5, 4}[seed%3])
 		w.loss, w.twice, w.crashes = 0.1*w.rand.Float64(), 0.1, 0.002
 		if seed%2 == 0 {
@@ -42,11 +41,12 @@ func TestClusterUnderFaults(t *testing.T) {
 		if a, b, is := w.overlap(); is {
 			t.Fatalf("seed %d: two act doors are open: %+v, %+v", seed, a, b)
 		}
-		if len(w.committed) < 20 {
-			t.Fatalf("seed %d: %d records were committed", seed, len(w.committed))
-		}
+		committed += len(w.committed)
 	}
 	t.Log(total)
+	if committed < 200*seeds(24) {
+		t.Errorf("%d records were committed: the storms are too strong", committed)
+	}
 	for _, kind := range []txlog.Fact{txlog.Leads{}, txlog.Deposed{}, txlog.Stored{}, txlog.Dropped{}, txlog.Committed{}} {
 		if total[fmt.Sprintf("%T", kind)] == 0 {
 			t.Errorf("nothing was told of kind %T", kind)

@@ -53,7 +53,7 @@ const (
 	electionTicks = 10      // rounds after which a leader that no majority answers steps down
 	missedBeats   = 3       // rounds without a word of the leader after which it is lost
 	rankTicks     = 2       // rounds between the campaigns of two members
-	mostPause     = 16      // rounds between two campaigns of one member, without the jitter
+	mostPause     = 8       // rounds between two campaigns of one member, without the jitter
 	snapshotTicks = 20      // rounds after which a member that is behind is told again where to
 	mostEntries   = 1 << 20 // bytes of entries in one message, unless one is larger
 	mostInflight  = 8 << 20 // bytes of entries on their way to one member

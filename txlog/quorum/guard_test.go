@@ -138,6 +138,9 @@ func TestHostileMessages(t *testing.T) {
 		{"a goal that changes the members", "b", "a", func(m *pb.Message, w *world) {
 			brings(w, m, txlog.Entry{Kind: txlog.Executed, GoalID: "x"}, []uint64{102})
 		}, ErrMessage},
+		{"a change of nothing", "b", "a", func(m *pb.Message, w *world) {
+			brings(w, m, txlog.Entry{Kind: txlog.Changed, Members: w.genesis.Members}, []uint64{})
+		}, ErrMessage},
 		{"a change to others than the record says", "b", "a", func(m *pb.Message, w *world) {
 			brings(w, m, txlog.Entry{Kind: txlog.Changed, Members: w.genesis.Members[:2]}, []uint64{101})
 		}, ErrMessage},

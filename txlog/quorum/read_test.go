@@ -86,14 +86,17 @@ func TestConfirmAtOnce(t *testing.T) {
 	a, b := w.node("a"), w.node("b")
 	a.execute(txlog.Entry{Kind: txlog.Executed, GoalID: "acknowledged"})
 	w.until(2, "b has stored it", func() bool {
-		w.cut = func(string, to string) bool { return to == "b" && b.toy.log[len(b.toy.log)-1].GoalID == "acknowledged" }
+		w.cut = func(from, to string) bool {
+			return from == "a" && to == "b" && b.toy.log[len(b.toy.log)-1].GoalID == "acknowledged"
+		}
 		return w.committed[len(w.committed)-1].GoalID == "acknowledged"
 	})
 	if b.toy.committed == uint64(len(w.committed)) {
 		t.Skip("b knows that it is committed: another seed")
 	}
-	w.heal()
 	a.crash()
+	w.run(round) // what it has sent is lost
+	w.heal()
 	for _, n := range w.nodes {
 		n.step(Suggested{Name: "b"})
 	}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -156,7 +157,7 @@ func (r *reader) answered(a *wirepb.Answered) Answered {
 }
 
 func (r *reader) answer(a *wirepb.Answer) follower.Answer {
-	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records)}
+	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, MostWaited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, r.head(h))
 	}

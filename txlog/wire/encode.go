@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -84,8 +85,10 @@ func set(out *wirepb.Message, body Body) bool {
 	return true
 }
 
+func waited(d time.Duration) uint32 { return uint32(min(max(d, 0), MostWaited).Milliseconds()) }
+
 func answer(a follower.Answer) *wirepb.Answer {
-	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records)}
+	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records), Waited: waited(a.Waited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, h.Encode())
 	}

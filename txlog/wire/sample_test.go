@@ -21,9 +21,9 @@ func counting(from byte) (h txlog.Hash) {
 
 func sampleGenesis() txlog.Genesis {
 	return txlog.Genesis{
-		Namespace: "fleet", Machine: "kv/1", Nonce: counting(1),
+		Namespace: "fleet", Machine: "kv/1", Nonce: counting(1), LeaseMS: 3000, Retention: 10_000, Scrub: 1000,
 		Members: []txlog.Member{{Name: "ann", Store: 11, Key: counting(2)}, {Name: "bob", Store: 12, Key: counting(3)}},
-	}.With()
+	}
 }
 
 func sampleRecord(index uint64, goal string) txlog.Record {

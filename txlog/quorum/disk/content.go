@@ -17,6 +17,7 @@ type content struct {
 	genesis txlog.Genesis
 	view    store.View
 	values  map[string][]byte
+	heads   []txlog.Head // by index
 	slots   []txlog.Hash // the checksum of each slot: the file may have an older one with a checksum that is right
 	loose   []looseBytes // snapshots that are not whole
 
@@ -54,6 +55,10 @@ func (c *content) visit(transaction uint64, bucket int, key, framed []byte) erro
 	case genesisBucket:
 		c.begun = true
 		c.genesis, err = txlog.DecodeGenesis(body)
+	case headBucket:
+		var h txlog.Head
+		h, err = txlog.DecodeHead(body)
+		c.heads = append(c.heads, h)
 	case keptBucket:
 		var k store.Kept
 		k, err = decodeKept(body)

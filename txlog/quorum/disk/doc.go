@@ -20,8 +20,8 @@
 //     disk, not from the system's memory.
 //   - Every value has a checksum, which binds it to its place and to this store. One value says of all others how many there
 //     are, and the sum of their checksums, and is bound to the newest transaction. So what is damaged, missing or older
-//     than it should be is found: by Open, which reads and checks the whole file before it is used (100,000 records in about
-//     half a second), or by the reading that meets it later. That is store.ErrDamaged, never a wrong value, and the
+//     than it should be is found: by Open, which reads and checks the whole file before it is used (100,000 records in less
+//     than a second), or by the reading that meets it later. That is store.ErrDamaged, never a wrong value, and the
 //     store is refused from then on, also by the next Open.
 //   - A file is used by one process, by its lock. A reader of a file that a process has (OpenReadOnly, `conch log verify`) is
 //     told so: the process itself has to be asked. While it reads, no process can open the file to write.

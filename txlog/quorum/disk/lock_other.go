@@ -10,5 +10,8 @@ import (
 // lock leaves it to the library, which locks the file after it was checked.
 func lock(context.Context, *os.File, bool) error { return nil }
 
+// unlock does nothing.
+func unlock(*os.File) error { return nil }
+
 // syncFolder does nothing, since these systems have no such call.
 func syncFolder(string) error { return nil }

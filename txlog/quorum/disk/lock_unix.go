@@ -12,9 +12,6 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// between is how long to wait between two tries to lock a file.
-const between = 20 * time.Millisecond
-
 // lock keeps others from writing the file, or from using it, until it is closed. The library locks it once more, which does nothing.
 func lock(ctx context.Context, f *os.File, write bool) error {
 	how := syscall.LOCK_SH
@@ -35,6 +32,9 @@ func lock(ctx context.Context, f *os.File, write bool) error {
 		}
 	}
 }
+
+// unlock lets others have the file.
+func unlock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
 
 // syncFolder makes the names in a folder durable.
 func syncFolder(path string) error {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -16,6 +17,9 @@ import (
 // marked is what is appended to a store's path: the file says that the store was found to be damaged. What is read wrong
 // once may be read right later, and is not trusted again.
 const marked = ".damaged"
+
+// between is how long to wait between two tries to lock a file.
+const between = 20 * time.Millisecond
 
 // Open opens a store to write it. It reads and checks all of it. While another process has it, it waits until the context ends.
 // The error is store.ErrHeld, store.ErrDamaged, ErrNoLog, or fs.ErrNotExist: nothing makes a store but Create.

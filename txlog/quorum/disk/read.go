@@ -16,7 +16,11 @@ func (s *Store) reading(look func(tx *bolt.Tx) error) error {
 	if err := s.Failed(); err != nil {
 		return err
 	}
-	err := guarded(func() error { return s.db.View(look) })
+	tx, err := s.begin(false)
+	if err == nil {
+		err = guarded(func() error { return look(tx) })
+		err = errors.Join(err, tx.Rollback())
+	}
 	switch {
 	case errors.Is(err, berrors.ErrDatabaseNotOpen):
 		return store.ErrClosed
@@ -167,42 +171,21 @@ func (s *Store) slot(tx *bolt.Tx, index uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Head implements store.Store.
+// Head implements store.Store. All heads are in memory.
 func (s *Store) Head(from, upto uint64) (head txlog.Head, found bool, err error) {
 	s.mu.RLock()
-	for _, h := range s.held.Heads {
-		if h.Index >= from && h.Index <= upto && h.Index >= head.Index {
-			head, found = h, true
-		}
+	defer s.mu.RUnlock()
+	if s.failed != nil {
+		return txlog.Head{}, false, s.failed
 	}
-	s.mu.RUnlock()
-	err = s.reading(func(tx *bolt.Tx) error {
-		in := tx.Bucket(names[headBucket])
-		if in == nil {
-			return damage("a bucket is missing")
-		}
-		cursor := in.Cursor()
-		key, framed := cursor.Seek(number(upto))
-		if key == nil {
-			key, framed = cursor.Last()
-		} else if string(key) != string(number(upto)) {
-			key, framed = cursor.Prev()
-		}
-		if key == nil || string(key) < string(number(max(from, head.Index))) || found && string(key) == string(number(head.Index)) {
-			return nil
-		}
-		body, err := unframe(s.id, headBucket, slices.Clone(key), slices.Clone(framed))
-		if err != nil {
-			return err
-		}
-		head, err = txlog.DecodeHead(body)
-		found = err == nil
-		return err
-	})
-	if err != nil {
-		return txlog.Head{}, false, err
+	at, is := s.findHead(upto)
+	if !is {
+		at--
 	}
-	return head, found, nil
+	if at < 0 || s.heads[at].Index < from {
+		return txlog.Head{}, false, nil
+	}
+	return s.heads[at], true, nil
 }
 
 // Piece implements store.Store.

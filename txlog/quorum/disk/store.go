@@ -25,7 +25,9 @@ type Store struct {
 	keeping sync.Mutex // held by Keep
 	writing sync.Mutex // held while a transaction is written, before mu
 	closed  bool
-	torn    bool // the library was left in the middle of a transaction and is not called any more
+
+	beginning sync.Mutex  // held while the library begins a transaction
+	torn      atomic.Bool // the library was left with its locks held, and is not called any more
 
 	// content is changed by who holds writing and mu, and read by who holds one of them; state, slots and loose belong to writing
 	// alone. Nobody holds mu while the disk is waited for.
@@ -99,8 +101,8 @@ func (s *Store) Close() error {
 	}
 	_ = s.fail(store.ErrClosed)
 	s.closed = true
-	if s.torn {
-		return s.file.Close() // the library holds its locks for ever; the file's own ends so
+	if s.torn.Load() {
+		return errors.Join(unlock(s.file), s.file.Close()) // its memory would hold the lock
 	}
 	return errors.Join(err, guarded(s.db.Close))
 }

@@ -78,3 +78,20 @@ func open(t testing.TB, path string) *disk.Store {
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
+
+// readOnly opens a store to read it.
+func readOnly(t testing.TB, path string) *disk.Store {
+	t.Helper()
+	s, err := disk.OpenReadOnly(within(t), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// briefly returns a context for what does not come.
+func briefly(t testing.TB) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), 100*time.Millisecond)
+}

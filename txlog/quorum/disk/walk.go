@@ -18,9 +18,6 @@ type walker struct {
 
 // walk visits all values of a file. The error is damage, or that of reading.
 func walk(file io.ReaderAt, size int64, visit func(transaction uint64, bucket int, key, value []byte) error) error {
-	if size < (metaPages+1)*pageSize {
-		return damage("it has %d bytes; the smallest store has more", size)
-	}
 	var newest meta
 	for n := range int64(metaPages) {
 		b := make([]byte, pageSize)

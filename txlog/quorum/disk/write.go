@@ -1,9 +1,12 @@
 package disk
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -92,7 +95,22 @@ func (s *Store) show(step store.Step, next store.View) {
 			s.values[name] = append([]byte{}, value...)
 		}
 	}
+	for _, h := range step.Heads {
+		at, is := s.findHead(h.Index)
+		if is {
+			s.heads = slices.Delete(s.heads, at, at+1)
+		}
+		s.heads = slices.Insert(s.heads, at, h)
+	}
+	if gone, _ := s.findHead(next.Floor.Index); gone > 0 {
+		s.heads = slices.Clone(s.heads[gone:])
+	}
 	s.view = next
+}
+
+// findHead returns where the head at an index is, or would be.
+func (s *Store) findHead(index uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.heads, index, func(h txlog.Head, index uint64) int { return cmp.Compare(h.Index, index) })
 }
 
 // holds reports whether lazy steps wait.
@@ -114,25 +132,26 @@ func (s *Store) small() bool {
 // When it returns, everything is on the disk; after an error nothing works any more.
 func (s *Store) commit(next store.View, step store.Step, add func(c *change)) error {
 	var c *change
-	s.torn = true
-	err := guarded(func() error {
-		tx, err := s.db.Begin(true)
-		if err != nil {
-			s.torn = false
+	tx, err := s.begin(true)
+	if err == nil {
+		whole := false
+		err = guarded(func() error {
+			c = begin(tx, s)
+			c.step(s.held)
+			c.step(step)
+			add(c)
+			if c.finish(next); c.err != nil {
+				err = errors.Join(c.err, tx.Rollback())
+			} else {
+				err = tx.Commit()
+			}
+			whole = true
 			return err
+		})
+		if !whole {
+			s.torn.Store(true)
 		}
-		c = begin(tx, s)
-		c.step(s.held)
-		c.step(step)
-		add(c)
-		if c.finish(next); c.err != nil {
-			s.torn = false
-			return errors.Join(c.err, tx.Rollback())
-		}
-		err = tx.Commit()
-		s.torn = false
-		return err
-	})
+	}
 	if err != nil {
 		if !errors.Is(err, store.ErrDamaged) {
 			err = fmt.Errorf("%w: %s: %w", store.ErrSync, s.path, err)

@@ -61,7 +61,7 @@ func (c *Core) applied(records []txlog.Record) {
 		if r.Kind == txlog.Changed {
 			c.members = r.Members
 			c.courier(courier.Members{Names: names(r.Members)})
-			c.request(quorum.Known{Members: r.Members})
+			c.request(quorum.Known{Index: r.Index, Members: r.Members})
 		}
 	}
 	c.serve()

@@ -8,6 +8,7 @@ import (
 
 // B16, B17: a log of one member, and of three with two followers, takes goals at every node, and all have the same copy.
 func TestGoalsFromEveryNode(t *testing.T) {
+	t.Parallel()
 	for _, size := range [][2]int{{1, 0}, {1, 1}, {3, 2}, {5, 3}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			bubble(t, size[0], size[1], func(t *testing.T, s *site) {
@@ -44,14 +45,14 @@ func TestLeadersAreKilled(t *testing.T) {
 					return
 				}
 				acknowledged++
-				time.Sleep(round / 2)
+				pass(round / 2)
 			}
 		}()
 		for range 5 {
-			time.Sleep(3 * time.Second)
+			pass(3 * time.Second)
 			if l := s.leader(); l != nil {
 				l.kill()
-				time.Sleep(2 * time.Second)
+				pass(2 * time.Second)
 				l.start()
 			}
 		}

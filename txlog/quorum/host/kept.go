@@ -7,11 +7,11 @@ import (
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// The names of a store's values; those of the authority are package disk's.
+// The names of a store's values; those of the authority are package quorum's.
 const (
 	bridgeValue = "bridge/"
 	offerValue  = "offer/"
@@ -26,7 +26,7 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	if h.Copy, err = store.Load(s, makeState); err != nil {
 		return Has{}, err
 	}
-	if h.Stored, err = disk.NewMember(s).Load(); err != nil {
+	if h.Stored, err = quorum.NewPromises(s).Load(); err != nil {
 		return Has{}, err
 	}
 	all, err := h.Stored.Tail()

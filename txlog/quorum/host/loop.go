@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
 )
@@ -21,6 +21,7 @@ type loop struct {
 
 	ctx     context.Context //nolint:containedctx // the loop ends with it
 	helpers *sync.WaitGroup
+	rounds  int
 }
 
 // mostAtOnce is how many messages are taken together: what is to be kept of them is synced once.
@@ -39,6 +40,11 @@ func (l *loop) run() error {
 			batch = append(batch, l.received(e))
 		case <-l.bell:
 		case <-tick.C:
+			if l.rounds++; l.rounds%idle == 0 {
+				if err := l.cfg.Store.Flush(); err != nil {
+					return err
+				}
+			}
 			batch = l.turn(inbox)
 		}
 		batch = l.gather(batch, inbox)
@@ -47,6 +53,9 @@ func (l *loop) run() error {
 		}
 	}
 }
+
+// idle is after how many rounds what is written lazily is on the disk at the latest.
+const idle = 10
 
 // turn lets a round pass, after the messages that wait: what they say may be what a machine would miss.
 func (l *loop) turn(inbox <-chan transport.Envelope) Batch {
@@ -125,7 +134,7 @@ func (l *loop) step(in Input) Output {
 func (l *loop) write(w Write) error {
 	switch {
 	case w.Persist != nil:
-		return disk.NewMember(l.cfg.Store).Persist(*w.Persist)
+		return quorum.NewPromises(l.cfg.Store).Persist(*w.Persist)
 	case w.Step != nil:
 		return l.cfg.Store.Write(*w.Step)
 	}

@@ -20,7 +20,7 @@ type Output struct {
 
 // Write is what is to be on the disk before anybody hears of it. One of the fields is there.
 type Write struct {
-	Persist *quorum.Persist // by disk.Member
+	Persist *quorum.Persist // by quorum.Promises
 	Step    *store.Step
 	Adopt   *Adopted
 }

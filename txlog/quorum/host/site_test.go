@@ -84,6 +84,9 @@ func bubble(t *testing.T, members, followers int, test func(t *testing.T, s *sit
 	})
 }
 
+// pass lets virtual time pass.
+func pass(d time.Duration) { time.Sleep(d) }
+
 func (n *node) start() {
 	n.site.t.Helper()
 	end := n.site.net.Join(n.name)
@@ -180,20 +183,17 @@ func (n *node) put(id, key string, value int) (txlog.Answer, error) {
 }
 
 // equal waits until all that run have the same copy.
-func (s *site) equal(most time.Duration) txlog.Position {
+func (s *site) equal(most time.Duration) {
 	s.t.Helper()
-	var at txlog.Position
 	s.within(most, "all copies are equal", func() bool {
 		var all []txlog.Position
 		for _, n := range s.nodes {
-			if n.run.Load() != nil {
-				all = append(all, n.run.Load().Position())
+			if h := n.run.Load(); h != nil {
+				all = append(all, h.Position())
 			}
 		}
-		at = all[0]
-		return !slices.ContainsFunc(all, func(p txlog.Position) bool { return p != at })
+		return !slices.ContainsFunc(all, func(p txlog.Position) bool { return p != all[0] })
 	})
-	return at
 }
 
 func (n *node) count(id string) (txlog.Answer, error) {

@@ -656,12 +656,14 @@ func (x *Pull) GetChange() uint64 {
 }
 
 type Answer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
-	Records       [][]byte               `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
-	Heads         [][]byte               `protobuf:"bytes,3,rep,name=heads,proto3" json:"heads,omitempty"`
-	Bridges       []*Bridge              `protobuf:"bytes,4,rep,name=bridges,proto3" json:"bridges,omitempty"`
-	Offer         *Offer                 `protobuf:"bytes,5,opt,name=offer,proto3" json:"offer,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Serial  uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Records [][]byte               `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Heads   [][]byte               `protobuf:"bytes,3,rep,name=heads,proto3" json:"heads,omitempty"`
+	Bridges []*Bridge              `protobuf:"bytes,4,rep,name=bridges,proto3" json:"bridges,omitempty"`
+	Offer   *Offer                 `protobuf:"bytes,5,opt,name=offer,proto3" json:"offer,omitempty"`
+	// Milliseconds for which the request was held.
+	Waited        uint32 `protobuf:"varint,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -729,6 +731,13 @@ func (x *Answer) GetOffer() *Offer {
 		return x.Offer
 	}
 	return nil
+}
+
+func (x *Answer) GetWaited() uint32 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
 }
 
 type Bridge struct {
@@ -1399,13 +1408,14 @@ const file_log_proto_rawDesc = "" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x12\n" +
 	"\x04upto\x18\x03 \x01(\x04R\x04upto\x12\x14\n" +
 	"\x05known\x18\x04 \x01(\x04R\x05known\x12\x16\n" +
-	"\x06change\x18\x05 \x01(\x04R\x06change\"\xb3\x01\n" +
+	"\x06change\x18\x05 \x01(\x04R\x06change\"\xcb\x01\n" +
 	"\x06Answer\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
 	"\arecords\x18\x02 \x03(\fR\arecords\x12\x14\n" +
 	"\x05heads\x18\x03 \x03(\fR\x05heads\x122\n" +
 	"\abridges\x18\x04 \x03(\v2\x18.conch.txlog.wire.BridgeR\abridges\x12-\n" +
-	"\x05offer\x18\x05 \x01(\v2\x17.conch.txlog.wire.OfferR\x05offer\"6\n" +
+	"\x05offer\x18\x05 \x01(\v2\x17.conch.txlog.wire.OfferR\x05offer\x12\x16\n" +
+	"\x06waited\x18\x06 \x01(\rR\x06waited\"6\n" +
 	"\x06Bridge\x12\x18\n" +
 	"\arecords\x18\x01 \x03(\fR\arecords\x12\x12\n" +
 	"\x04head\x18\x02 \x01(\fR\x04head\"C\n" +

@@ -1,0 +1,5 @@
+//go:build !race
+
+package spread_test
+
+const raced = false

@@ -1,0 +1,68 @@
+package spread
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// tally is the state machine of this world: it has the number of its diffs, and their sum, so that thousands of copies fit into memory.
+type tally struct {
+	count uint64
+	sum   txlog.Sum
+}
+
+func newTally() txlog.State { return &tally{} }
+
+// Execute implements txlog.State.
+func (s *tally) Execute(goal []byte) txlog.Outcome { return txlog.Outcome{Diff: goal} }
+
+// Apply implements txlog.State.
+func (s *tally) Apply(diff []byte) error {
+	if len(diff) > 0 {
+		s.count++
+		s.sum.Add(diff)
+	}
+	return nil
+}
+
+// Query implements txlog.State.
+func (s *tally) Query([]byte) ([]byte, error) {
+	return binary.BigEndian.AppendUint64(nil, s.count), nil
+}
+
+// Hash implements txlog.State.
+func (s *tally) Hash() txlog.Hash { return s.sum.Hash() }
+
+// Snapshot implements txlog.State.
+func (s *tally) Snapshot() []byte {
+	out := binary.BigEndian.AppendUint64(nil, s.count)
+	for _, word := range s.sum {
+		out = binary.BigEndian.AppendUint64(out, word)
+	}
+	return out
+}
+
+// Restore implements txlog.State.
+func (s *tally) Restore(snapshot []byte) error {
+	if len(snapshot) != 40 {
+		return txlog.ErrMalformed
+	}
+	s.count = binary.BigEndian.Uint64(snapshot)
+	for i := range s.sum {
+		s.sum[i] = binary.BigEndian.Uint64(snapshot[8+8*i:])
+	}
+	return nil
+}
+
+// leaderKey is the key of the one member.
+func leaderKey() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)) }
+
+func genesis(name string) txlog.Genesis {
+	public, _ := leaderKey().Public().(ed25519.PublicKey)
+	return txlog.Genesis{
+		Namespace: "bulletin", Machine: "tally/1",
+		Members: []txlog.Member{{Name: name, Key: txlog.Fingerprint(public), Store: 1}},
+	}.With()
+}

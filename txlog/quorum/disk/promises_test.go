@@ -1,0 +1,95 @@
+package disk_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/store/storetest"
+)
+
+// What a member has promised is what the store in memory has, after any steps and a restart.
+func TestPromises(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "log")
+	g := storetest.Genesis(create(t, path))
+	s := begin(t, path, g)
+	m, want := quorum.NewPromises(s), quorum.NewMemory(quorum.Fresh(g))
+	chance := rand.New(rand.NewPCG(4, 4))
+	c := storetest.Copy(g)
+	same := func(step int) {
+		t.Helper()
+		have, err := m.Load()
+		must(err)
+		w, err := want.Load()
+		must(err)
+		if len(have.Entries) == 0 && len(w.Entries) == 0 {
+			have.Entries, w.Entries = nil, nil
+		}
+		if !reflect.DeepEqual(have, w) {
+			t.Fatalf("step %d:\nhave %+v\nwant %+v", step, have, w)
+		}
+	}
+	same(-1)
+	for n := range 200 {
+		now, err := want.Load()
+		must(err)
+		p := quorum.Persist{Sync: chance.IntN(2) == 0}
+		last := now.Base.Index + uint64(len(now.Entries))
+		switch chance.IntN(5) {
+		case 0:
+			p.Hard = &quorum.Hard{Term: uint64(n), Vote: chance.Uint64N(1 << 53), Commit: now.Hard.Commit}
+		case 1, 2: // what is above the mark may be replaced
+			at := now.Mark.Index + 1 + chance.Uint64N(last-now.Mark.Index+1)
+			for range 1 + chance.IntN(3) {
+				p.Entries = append(p.Entries, quorum.Entry{Index: at, Term: uint64(n), Change: chance.IntN(5) == 0, Data: []byte{byte(n)}})
+				at++
+			}
+		case 3: // records are committed
+			if last == now.Mark.Index {
+				continue
+			}
+			p.Records, err = storetest.Grow(c, 1+chance.IntN(2), 20)
+			must(err)
+			mark := now.Mark
+			mark.Base, mark.At = quorum.Base{Index: now.Mark.Index + 1, Term: uint64(n)}, c.Position()
+			p.Mark = &mark
+		case 4:
+			p.Base = &quorum.Base{Index: now.Base.Index + chance.Uint64N(now.Mark.Index-now.Base.Index+1), Term: 1}
+			if n%10 == 0 { // a snapshot: the records have come another way, and some come again
+				records, err := storetest.Grow(c, 3, 20)
+				must(err)
+				must(s.Write(store.Step{Records: records}))
+				mark := now.Mark
+				mark.Base, mark.At = quorum.Base{Index: last + 10, Term: 2}, c.Position()
+				p = quorum.Persist{Sync: true, Reset: &mark, Records: records[1:]}
+			}
+		}
+		must(m.Persist(p))
+		must(want.Persist(p))
+		same(n)
+		if n%13 == 0 {
+			must(s.Close())
+			s = open(t, path)
+			m = quorum.NewPromises(s)
+			same(n)
+		}
+	}
+	if s.View().Last != c.Position() {
+		t.Error("records are missing")
+	}
+	other, err := storetest.Grow(storetest.Copy(storetest.Genesis(99)), 1, 1)
+	must(err)
+	if err := m.Persist(quorum.Persist{Records: []txlog.Record{other[0]}}); !errors.Is(err, store.ErrStep) {
+		t.Errorf("a committed record is replaced: %v", err)
+	}
+	must(s.Write(store.Step{Values: map[string][]byte{"quorum/mark": {9}}}))
+	if _, err := m.Load(); !errors.Is(err, store.ErrDamaged) {
+		t.Error(err)
+	}
+}
