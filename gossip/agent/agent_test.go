@@ -117,15 +117,15 @@ func TestAnOpenPartition(t *testing.T) {
 	bubble(t, func(t *testing.T, s *site) {
 		s.crowd(6, 0)
 		s.agree(12 * time.Second)
-		pass(20 * time.Second) // until all have met: three of them have no contact on their side of the cut
-		s.net.Part([]string{"n1", "n2", "n3"}, []string{"n4", "n5", "n6"})
-		s.within(90*time.Second, "each side has a leader", func() bool {
-			a, b := s.leader(s.nodes[:3]...), s.leader(s.nodes[3:]...)
+		one, other := []*node{s.nodes[0], s.nodes[3], s.nodes[4]}, []*node{s.nodes[1], s.nodes[2], s.nodes[5]} // each side has a contact
+		s.net.Part([]string{"n1", "n4", "n5"}, []string{"n2", "n3", "n6"})
+		s.within(15*time.Minute, "each side has a leader", func() bool {
+			a, b := s.leader(one...), s.leader(other...)
 			return a != nil && b != nil && a != b
 		})
 		pass(time.Minute)
 		s.net.Heal()
-		s.agree(90 * time.Second)
+		s.agree(15 * time.Minute)
 	})
 }
 

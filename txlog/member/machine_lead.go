@@ -2,6 +2,7 @@ package member
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -138,6 +139,12 @@ func (m *Machine) pump() {
 
 // execute executes a goal, unless its id is that of one that was executed, or is in flight.
 func (m *Machine) execute(g *goal) {
+	if at := m.ahead.copied.Position().Index; g.since > at {
+		// Its asker knows of more than this leader, which may be deposed and not know it: that is no word on the goal.
+		m.goals.count--
+		m.refuse(g.ticket, fmt.Errorf("%w: it was made at index %d, and here the log is at %d", txlog.ErrUnknown, g.since, at))
+		return
+	}
 	known, found, err := m.base.Admit(g.id, g.body, min(g.since, m.base.Position().Index))
 	if err == nil && !found && !m.broken(DedupeInFlight) {
 		// Of one in flight nobody knows yet whether it stays, whatever its body is: its entry answers (dedupe-in-flight).

@@ -39,6 +39,7 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
+	alone   int // looks at which this member heard no leader, and the log had gone on
 	outside int // rounds for which a store that runs its authority has been no member
 
 	requests quorum.Batch   // for the authority

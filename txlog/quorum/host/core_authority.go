@@ -146,6 +146,7 @@ func (c *Core) belongs() {
 			}
 		}
 	}
+	c.overtaken()
 	switch {
 	case c.q == nil:
 	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
@@ -153,6 +154,21 @@ func (c *Core) belongs() {
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {
 			c.restart(errOutside)
+		}
+	}
+}
+
+// overtaken has the copy of a member follow that hears no leader, while the log goes on: it was removed when it was away, or is cut off
+// from the others and not from their followers.
+func (c *Core) overtaken() {
+	if c.q == nil || c.leads || c.behind != nil || len(c.loads) > 0 || c.q.Snapshot().Leader != "" {
+		c.alone = 0
+		return
+	}
+	if head := c.f.Snapshot().Head; head.Index > c.last {
+		if c.alone++; c.alone >= quits {
+			c.alone = 0
+			c.isBehind(head.Position)
 		}
 	}
 }

@@ -21,7 +21,7 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch sim election --nodes 5 --seed 7
   conch sim sequencer --nodes 5 --seed 1
   conch sim election --runs 10000 --json`,
-	}, l.simElection(), l.simSequencer(), l.simGossip())
+	}, l.simElection(), l.simSequencer(), l.simGossip(), l.simLog())
 }
 
 func (l lab) simElection() *cobra.Command {
@@ -94,6 +94,14 @@ func fitToRule(cfg *sim.Config, given func(flag string) bool) error {
 		return fmt.Errorf("without the rule %s, equal leases violate no invariant: it needs --unequal-leases", cfg.Break)
 	}
 	return cfg.Validate()
+}
+
+func sceneList(names, what []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
+	}
+	return strings.TrimRight(b.String(), "\n")
 }
 
 func ruleList(rules []sim.RuleInfo) string {

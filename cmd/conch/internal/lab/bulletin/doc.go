@@ -1,0 +1,45 @@
+// Package bulletin runs a log in a deterministic world of faults, and reports what broke.
+//
+//	report := bulletin.Run(bulletin.Config{Nodes: 7, Members: 5, Seed: 42})
+//
+// Under test is the production code: each node has a [follower.Machine] for its copy and a [courier.Machine] for its users'
+// goals, and members have a [member.Machine] on a [quorum.Machine] besides. The loop, the disks, the network, gossip
+// and the clocks are simulated. What members say to each other to decide travels as bytes.
+//
+// # The world
+//
+// Clocks begin hours apart and run up to 2 % too fast or too slow. Messages take 1 to 20 ms, get lost, come twice, or
+// stall. A write to a disk lasts once it is synced, which takes a millisecond or much longer; a process that is killed
+// keeps what it has written, a host that dies does not. A process that stands still does nothing, and its clock goes on.
+// Processes die at chosen points of a goal's way. Disks are lost, and bits flip on them and in memory: then the content of
+// a copy is another one, and its hash, which is kept by the diffs, is not.
+//
+// Clients ask for goals and read, one thing at a time. They ask again with the same id when they hear nothing, at another
+// node too; now and then they ask for an old goal once more, or for another goal with an old id.
+//
+// [Scenes] are worlds with one trouble each; the others have every fault. Then comes a calm, in which clients go on for
+// a while, and in the end all must be answered and equal.
+//
+// # Invariants
+//
+//	one-record       at each index all nodes have the same entry, in all their lives
+//	acked-kept       what was acknowledged is in the log, while a majority of the members' disks lives
+//	once             a goal is in the log once at most
+//	right-result     what is in the log is what comes of its goals in a memory that nothing has spoiled
+//	never-ahead      no follower has what no member knows to be committed
+//	one-door         act doors never overlap, in true time
+//	linearizable     an answer has the effects of all that was acknowledged before it was asked for
+//	never-failed     what somebody was told to have failed is not in the log, then or later
+//	performed        what a goal wants done outside is done, through an open act door
+//	store-once       no member's store lacks what the leader knows it to have stored
+//	all-answered     in the end every goal is answered
+//	all-equal        in the end all copies are equal, and each lost store is replaced
+//	says-what-to-do  a log that has lost its majority acknowledges nothing, and says what to do
+//
+// The log gives all entries one order, so a history is linearizable if that order keeps the order of what did not overlap,
+// and each answer is the one of its place. The tests ask an existing checker the same.
+//
+// # Broken rules
+//
+// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls.
+package bulletin

@@ -1,0 +1,169 @@
+package bulletin
+
+import (
+	"crypto/ed25519"
+	"time"
+
+	"github.com/conchhq/conch/internal/sim/world"
+	"github.com/conchhq/conch/txlog"
+)
+
+// node is one process on one host with one disk.
+type node struct {
+	r     *run
+	index int
+	name  string
+	key   ed25519.PrivateKey
+	clock *world.Clock
+	disk  *disk
+
+	life   int // how often it has been started or killed
+	up     bool
+	paused bool
+	busy   bool     // its loop is at work
+	waits  bool     // its loop waits for the disk
+	inbox  []func() // what has happened to it, and waits for its loop
+
+	*process         // nil: it does not run
+	door       *door // of its newest term
+	flipped    bool  // its memory is wrong
+	wasFlipped bool  // it was, and what it has made may still come
+	quits      bool  // its disk has failed, or its store is out: it starts no more by itself
+}
+
+// now is the reading of the node's own clock.
+func (n *node) now() time.Duration { return time.Duration(n.clock.Read()) }
+
+// mostWaiting is how much waits for a process that stands still; the rest is lost, as in full buffers.
+const mostWaiting = 2000
+
+// does is something that happens to a process: its loop does one thing after the other.
+func (n *node) does(what func()) {
+	if !n.up || len(n.inbox) >= mostWaiting {
+		return
+	}
+	n.inbox = append(n.inbox, what)
+	n.loop()
+}
+
+// mostTogether is how many requests go to the authority at one time: what waits is kept with one sync.
+const mostTogether = 32
+
+func (n *node) loop() {
+	for n.up && !n.paused && !n.busy && !n.waits {
+		n.busy = true
+		switch {
+		case n.process != nil && len(n.requests) > 0 && (len(n.inbox) == 0 || len(n.requests) >= mostTogether):
+			n.decide()
+		case len(n.inbox) > 0:
+			next := n.inbox[0]
+			n.inbox = n.inbox[1:]
+			next()
+		default:
+			n.busy = false
+			return
+		}
+		n.busy = false
+	}
+}
+
+// boot starts the process from what its disk has.
+func (n *node) boot() {
+	if n.up {
+		return
+	}
+	n.life++
+	n.up, n.paused, n.busy, n.waits, n.inbox = true, false, false, false, nil
+	n.r.w.Note(n.name, "starts", int64(n.life))
+	n.does(n.begin)
+	n.ticks(n.life)
+}
+
+// ticks lets time pass, a round by the node's own clock.
+func (n *node) ticks(life int) {
+	n.r.w.After(n.clock.For(n.r.w.Between(round-2*time.Millisecond, round+2*time.Millisecond)), func() {
+		if n.life != life || !n.up {
+			return
+		}
+		if !n.paused {
+			n.does(n.tick)
+		}
+		n.ticks(life)
+	})
+}
+
+// crash ends the process. If its host goes with it, what was not synced is lost.
+func (n *node) crash(host bool) {
+	n.ends(host, map[bool]string{true: "dies with its host", false: "is killed"}[host])
+}
+
+// ends is a crash, or an end of the process's own accord, for a reader of the story.
+func (n *node) ends(host bool, how string) {
+	if !n.up {
+		return
+	}
+	r := n.r
+	r.stats["crashes"]++
+	r.tell(n, "%s", how)
+	n.life++
+	n.up, n.paused, n.busy, n.waits, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, false
+	r.shuts(n)
+	n.disk.crash(host, r.w)
+	for _, c := range r.clients {
+		if c.home == n && c.now != nil && !c.now.done && !host {
+			c.hangsUp(c.now, c.now.tries)
+		}
+	}
+}
+
+// restarts starts the process again after a time.
+func (n *node) restarts(wait time.Duration) {
+	n.r.w.After(wait, func() {
+		if !n.up && !n.quits {
+			n.r.tell(n, "starts again")
+			n.boot()
+		}
+	})
+}
+
+// pause has the process stand still, as by SIGSTOP: its clock goes on.
+func (n *node) pause(wait time.Duration) {
+	if !n.up || n.paused {
+		return
+	}
+	n.r.tell(n, "stands still for %s", wait.Round(time.Millisecond))
+	n.paused = true
+	life := n.life
+	n.r.w.After(wait, func() {
+		if n.life == life && n.paused {
+			n.r.tell(n, "goes on")
+			n.paused = false
+			n.loop()
+		}
+	})
+}
+
+// decides reports whether a node's store is a member's, as far as is committed.
+func (r *run) decides(n *node) bool {
+	m, is := txlog.FindMember(r.members(), n.name)
+	return is && m.Store == n.disk.id
+}
+
+// members returns who decides, as far as is committed.
+func (r *run) members() []txlog.Member {
+	if r.spoiled {
+		return r.genesis.Members
+	}
+	return r.pure.Members()
+}
+
+// leader returns the node that leads in the highest term, or nil.
+func (r *run) leader() *node {
+	var first *node
+	for _, n := range r.nodes {
+		if n.up && !n.paused && n.process != nil && n.leads && (first == nil || n.term > first.term) {
+			first = n
+		}
+	}
+	return first
+}

@@ -1,0 +1,188 @@
+package bulletin
+
+import (
+	"crypto/ed25519"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/internal/sim/world"
+	"github.com/conchhq/conch/txlog"
+)
+
+const (
+	maxViolations = 5
+	// settles is within how long after the faults every goal is answered and all copies are equal.
+	settles = 60 * time.Second
+	// skew is how wrong clocks are at most, in parts of a million.
+	skew = 20_000
+)
+
+// run is one log in its world.
+type run struct {
+	cfg     Config
+	scene   *scene // nil: every fault
+	w       *world.World
+	net     network
+	genesis txlog.Genesis
+	nodes   []*node
+	byName  map[string]*node
+	clients []*client
+	traps   []*trap
+	eager   bool // leaders send followers what is not committed
+	quiet   bool // the faults are over
+	over    bool // clients ask for nothing new
+
+	judge
+	suggested  *node         // who should lead
+	flaps      time.Duration // until when that changes all the time
+	changes    time.Duration // until when a change of members is waited for
+	lostStores []uint64
+	asks       []*ask // that have ended
+	stats      map[string]int64
+	found      []sim.Violation
+}
+
+// Run runs a log and returns its report. The configuration must be valid.
+func Run(cfg Config) sim.Report { return play(cfg).report() }
+
+func play(cfg Config) *run {
+	r := newRun(cfg.WithDefaults())
+	r.begin()
+	end := r.cfg.Faults
+	if r.scene != nil {
+		r.scene.set(r)
+	} else if !r.cfg.Calm {
+		r.faults()
+	}
+	r.w.After(end, r.calm)
+	r.until(end + settles)
+	if len(r.found) < maxViolations {
+		r.conclude()
+	}
+	return r
+}
+
+// until runs the world up to an instant, or to the end of what is to be seen.
+func (r *run) until(end time.Duration) {
+	for len(r.found) < maxViolations {
+		if next, is := r.w.Next(); !is || next > end || r.over && r.settled() {
+			return
+		}
+		r.w.Step()
+	}
+}
+
+func (r *run) report() sim.Report {
+	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
+	return sim.Report{
+		Seed: r.cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
+		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
+	}
+}
+
+// figures are in each report, also where they are 0.
+var figures = [...]string{
+	"acknowledged", "crashes", "doors", "effects", "entries", "faulty_goals", "goals", "heads", "leaders", "messages", "quarantines",
+	"reads", "rebuilds", "refused_stores", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
+}
+
+func newRun(cfg Config) *run {
+	w := world.New(cfg.Seed, cfg.Trace)
+	r := &run{
+		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
+		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
+	}
+	for _, name := range figures {
+		r.stats[name] = 0
+	}
+	for i := range cfg.Nodes {
+		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), key: keyOf(w.Draw())}
+		n.clock = w.NewClock(int64(w.Between(time.Hour, 20*time.Hour)), int64(w.Pick(2*skew+1)-skew))
+		r.nodes, r.byName[n.name] = append(r.nodes, n), n
+	}
+	r.genesis = r.makeGenesis()
+	r.judge = newJudge(r.genesis)
+	for _, n := range r.nodes {
+		n.disk = newDisk(r.storeOf(n), r.genesis)
+	}
+	return r
+}
+
+// keyOf makes the key with which a node signs heads.
+func keyOf(seed uint64) ed25519.PrivateKey {
+	return ed25519.NewKeyFromSeed(binary.BigEndian.AppendUint64(make([]byte, ed25519.SeedSize-8), seed))
+}
+
+// makeGenesis names the first nodes as members, in the order of their names.
+func (r *run) makeGenesis() txlog.Genesis {
+	g := txlog.Genesis{Namespace: "site", Machine: "kv/1", LeaseMS: lease, Retention: retention, Scrub: scrubEvery, Nonce: txlog.Hash{byte(r.cfg.Seed)}}
+	for _, n := range r.nodes[:r.cfg.Members] {
+		g.Members = append(g.Members, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: r.w.Draw()>>1 | 1})
+	}
+	return g.With()
+}
+
+func fingerprint(key ed25519.PrivateKey) txlog.Hash {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return txlog.Fingerprint(public)
+}
+
+// storeOf is the id of a node's first store.
+func (r *run) storeOf(n *node) uint64 {
+	if m, is := txlog.FindMember(r.genesis.Members, n.name); is {
+		return m.Store
+	}
+	return r.w.Draw()>>1 | 1
+}
+
+const (
+	lease      = 1000 // milliseconds
+	retention  = 2000 // entries
+	scrubEvery = 40   // entries
+)
+
+// begin starts all nodes within a round, and then the clients.
+func (r *run) begin() {
+	for _, n := range r.nodes {
+		r.w.After(r.w.Between(0, round), n.boot)
+	}
+	for i := range r.cfg.Clients {
+		c := &client{r: r, name: fmt.Sprintf("c%d", i+1), home: r.nodes[i%len(r.nodes)]}
+		r.clients = append(r.clients, c)
+		if c.told = r.scene != nil && r.scene.story; !c.told {
+			r.w.After(r.w.Between(0, 5*round), c.next)
+		}
+	}
+	r.gossips()
+}
+
+// tell writes a line of the story.
+func (r *run) tell(n *node, text string, args ...any) {
+	name := "the world"
+	if n != nil {
+		name = n.name
+	}
+	r.say(name, fmt.Sprintf(text, args...))
+}
+
+func (r *run) say(name, what string) {
+	r.w.Note(name, what, 0)
+	if r.cfg.Story != nil {
+		_, _ = fmt.Fprintf(r.cfg.Story, "%7.2fs  %-9s %s\n", r.w.Now().Seconds(), name, strings.TrimSpace(what))
+	}
+}
+
+// check reports a violation if something does not hold, and returns whether it does.
+func (r *run) check(holds bool, invariant, text string, args ...any) bool {
+	if !holds && len(r.found) < maxViolations {
+		detail := fmt.Sprintf(text, args...)
+		r.say("violated", invariant+": "+detail)
+		r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
+	}
+	return holds
+}
+
+func (r *run) broken(rule string) bool { return r.cfg.Break == rule }

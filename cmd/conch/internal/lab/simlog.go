@@ -1,0 +1,104 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
+	"github.com/conchhq/conch/internal/sim"
+)
+
+func (l lab) simLog() *cobra.Command {
+	var cfg bulletin.Config
+	var runs int
+	var trace, quiet bool
+	cmd := &cobra.Command{
+		Use:     "log",
+		Aliases: []string{"txlog"},
+		Short:   "members decide on a log that every node has a verified copy of",
+		Long: `log runs the machines of a log in a simulated world full of faults: members that
+decide by a majority, followers that copy, clients that ask again. Processes die and
+stand still, disks are lost and bits flip, the network is cut and the members change.
+After every event it checks that all nodes have one entry at each index, that nothing
+that was acknowledged is lost, that each goal is executed once and by a right memory,
+and that act doors never overlap; in the end every goal is answered and all copies are
+equal. Equal flags give equal runs; a violation prints the command that repeats it.
+Exit 1 if there is one.
+
+--scene shows a world with one trouble:
+
+` + logSceneList() + `
+
+--break leaves out one rule of the design, to show what it is for, in the world in
+which it shows:
+
+` + ruleList(bulletin.Rules()),
+		Example: `  conch sim log --nodes 7 --members 5 --seed 1
+  conch sim log --scene crash-committed
+  conch sim log --scene lost-majority
+  conch sim log --runs 1000 --json
+  conch sim log --runs 40 --break look-before-storing`,
+		Args: cli.NoArguments,
+	}
+	flags := cmd.Flags()
+	logFlags(flags, &cfg)
+	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
+	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
+	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
+	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		if err := cfg.WithDefaults().Validate(); err != nil {
+			return cli.Usagef("%w", err)
+		}
+		switch {
+		case runs < 1:
+			return cli.Usagef("--runs must be 1 or more")
+		case trace && runs > 1:
+			return cli.Usagef("--trace shows one run: leave --runs out")
+		case trace:
+			cfg.Trace = l.Stderr
+		}
+		if runs == 1 && !quiet && !trace && !l.JSON {
+			cfg.Story = l.Stdout
+		}
+		return l.runLog(ctx, cfg, runs)
+	})
+	return cmd
+}
+
+func (l lab) runLog(ctx context.Context, cfg bulletin.Config, runs int) error {
+	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
+	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
+		one := cfg
+		one.Seed = seed
+		return bulletin.Run(one)
+	}, l.progress(runs))
+	return l.conclude(ctx, s, runs, unbroken(bulletin.Rules(), cfg.Break))
+}
+
+func logSceneList() string {
+	var b strings.Builder
+	names, what := bulletin.Scenes()
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// logFlags adds the flags that say what world it is.
+func logFlags(flags *pflag.FlagSet, c *bulletin.Config) {
+	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 60; default 7, or what --scene needs")
+	flags.IntVar(&c.Members, "members", 0, "how many of them decide, 1 to 9; default 5, or what --scene needs")
+	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.IntVar(&c.Clients, "clients", 0, "how many clients ask for goals (default 4)")
+	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
+	flags.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")
+	flags.DurationVar(&c.Faults, "faults", 0, "for how long there are faults (default 40s, or what --scene needs)")
+	flags.BoolVar(&c.Calm, "calm", false, "a world without faults")
+	flags.StringVar(&c.Scene, "scene", "", "a world with one `trouble`")
+	flags.StringVar(&c.Break, "break", "", "leave out this `rule`")
+}
