@@ -63,7 +63,6 @@ func answers() []exchange {
 		{Name: "not waited for", Ask: goals + "?wait=0", Body: `{"goal_id":"b","goal":{"op":"put","key":"b","value":1},"since":1}`, Status: 202, Want: `{"goal_id":"b","since":1}`},
 		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
 		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: "128 bytes"},
-		{Name: "from ahead", Ask: goals, Body: `{"goal_id":"c","goal":{"op":"add","key":"m"},"since":1000}`, Status: 400, Want: "1000"},
 		{Name: "too large", Ask: goals, Body: fmt.Sprintf(`{"goal":{"op":"put","key":"a","value":%q}}`, strings.Repeat("x", txlog.MostGoal)), Status: 413, Want: "65536"},
 		{Name: "without a goal", Ask: goals, Body: `{}`, Status: 422, Want: `"field":"goal"`},
 		{Name: "plain text", Ask: goals, Body: "x", Header: plain, Status: 415},
