@@ -1,6 +1,7 @@
 package txlog
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"crypto/x509"
@@ -26,10 +27,14 @@ func (h Head) Signed() []byte {
 	return e.b
 }
 
-// Sign returns the head with the signature of a key.
-func (h Head) Sign(key ed25519.PrivateKey) Head {
+// Sign returns the head with the signature of a key of ed25519; without one if the key does not sign.
+func (h Head) Sign(key crypto.Signer) Head {
 	public, _ := key.Public().(ed25519.PublicKey)
-	h.Signature = append(append([]byte(nil), public...), ed25519.Sign(key, h.Signed())...)
+	signature, err := key.Sign(nil, h.Signed(), crypto.Hash(0))
+	if err != nil {
+		return h
+	}
+	h.Signature = append(append([]byte(nil), public...), signature...)
 	return h
 }
 

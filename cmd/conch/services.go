@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
+	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/overlay"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
@@ -23,10 +24,11 @@ func services() []node.Kind {
 		peers.Kind(),
 		contracts.Kind(),
 		overlay.Kind(),
+		logs.Kind(),
 	}
 }
 
 // commands lists further commands: those of services, and the lab's.
 func commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, lab.Commands}
+	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, logs.Commands, lab.Commands}
 }

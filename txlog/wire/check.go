@@ -9,7 +9,7 @@ import (
 
 // check returns the first fault of a message, before it is encoded as after it was decoded.
 func (m Message) check() error {
-	begins := false
+	none, free := false, false // whether there is no log, or there may be none
 	var err error
 	switch b := m.Body.(type) {
 	case Quorum:
@@ -25,19 +25,22 @@ func (m Message) check() error {
 	case follower.Piece:
 		err = within(len(b.Bytes), follower.PieceSize, "bytes of a piece")
 	case Prepare:
-		begins = true
+		free = true
 		err = checkNames(b.Namespace, b.Machine)
 	case Prepared:
-		begins = true
+		free = true
 	case Begin:
-		if err = b.Genesis.Check(); err == nil && b.Genesis.ID() != m.Log {
-			err = fault(ErrMalformed, "its genesis is of another log")
-		}
+		err = checkGenesis(b.Genesis, m.Log)
+	case Seek:
+		none = true
+		err = checkNames(b.Namespace)
+	case Known:
+		err = checkGenesis(b.Genesis, m.Log)
 	}
 	switch {
 	case err != nil:
 		return named(err)
-	case begins != m.Log.IsZero():
+	case !free && none != m.Log.IsZero():
 		return fault(ErrMalformed, "it names no log, or one that is not made yet")
 	}
 	return nil
@@ -48,6 +51,14 @@ func (a Answered) check() error {
 		return err
 	}
 	return checkErr(a.Err)
+}
+
+func checkGenesis(g txlog.Genesis, log txlog.ID) error {
+	err := g.Check()
+	if err == nil && g.ID() != log {
+		err = fault(ErrMalformed, "its genesis is of another log")
+	}
+	return err
 }
 
 func checkErr(err error) error {

@@ -140,6 +140,8 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 	})
 	take(read.Begin != nil, func() Body { return r.begin(read.Begin) })
 	take(read.Begun != nil, func() Body { return Begun{Serial: read.Begun.Serial, Why: cut(read.Begun.Why)} })
+	take(read.Seek != nil, func() Body { return Seek{Serial: read.Seek.Serial, Namespace: read.Seek.Namespace} })
+	take(read.Known != nil, func() Body { return r.known(read.Known) })
 	if bodies != 1 {
 		r.fail(fault(ErrMalformed, "it has %d bodies", bodies))
 	}
@@ -180,6 +182,14 @@ func (r *reader) begin(b *wirepb.Begin) Begin {
 		r.fail(err)
 	}
 	return Begin{Serial: b.Serial, Genesis: g}
+}
+
+func (r *reader) known(k *wirepb.Known) Known {
+	g, err := txlog.DecodeGenesis(k.Genesis)
+	if err != nil {
+		r.fail(err)
+	}
+	return Known{Serial: k.Serial, Genesis: g}
 }
 
 func failed(f *wirepb.Failure) error {

@@ -75,6 +75,10 @@ func set(out *wirepb.Message, body Body) bool {
 		out.Begin = &wirepb.Begin{Serial: b.Serial, Genesis: b.Genesis.Encode()}
 	case Begun:
 		out.Begun = &wirepb.Begun{Serial: b.Serial, Why: cut(b.Why)}
+	case Seek:
+		out.Seek = &wirepb.Seek{Serial: b.Serial, Namespace: b.Namespace}
+	case Known:
+		out.Known = &wirepb.Known{Serial: b.Serial, Genesis: b.Genesis.Encode()}
 	default:
 		return false
 	}

@@ -1,13 +1,15 @@
 package wire
 
 import (
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 )
 
 // Message is what one node sends to another.
 type Message struct {
-	Log  txlog.ID // zero with Prepare and Prepared alone: there is no log yet
+	Log  txlog.ID // zero with Seek, and with Prepare and Prepared while there is no log yet
 	Body Body
 }
 
@@ -47,7 +49,8 @@ type (
 		Store uint64
 		Key   txlog.Hash // with which it signs
 	}
-	// Prepare asks a node to draw a store for a log that is to be made.
+	// Prepare asks a node to draw a store for a log that is to be made. If the message names a log, the node is asked for
+	// the store that it has of that one: it is to become a member.
 	Prepare struct {
 		Serial    uint64
 		Namespace string
@@ -70,7 +73,30 @@ type (
 		Serial uint64
 		Why    string // it has not begun; empty: it has
 	}
+	// Seek asks a node how a log began, by its namespace.
+	Seek struct {
+		Serial    uint64
+		Namespace string
+	}
+	// Known answers Seek. A node that does not know gives no answer.
+	Known struct {
+		Serial  uint64
+		Genesis txlog.Genesis
+	}
 )
+
+// Founding reports whether a message is about how a log begins: Prepare, Prepared, Begin, Begun, Seek or Known. It reads no more of it
+// than that, and reports false for what is no message.
+func Founding(in []byte) (is bool) {
+	err := fields(in, func(number protowire.Number, _ []byte) error {
+		is = is || number >= firstFounding && number <= lastFounding
+		return nil
+	})
+	return is && err == nil
+}
+
+// The fields of the messages by which a log begins.
+const firstFounding, lastFounding = 13, 18
 
 // FailureError is an error that another node has said. What it is by errors.Is is one of those that have a code: ErrNotLeader,
 // ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed and ErrSize of package txlog. Who says something else

@@ -34,7 +34,7 @@ func TestLimits(t *testing.T) {
 		"no body":                   {Message{Log: id}, ErrMalformed},
 		"a body of no message":      {Message{id, 7}, ErrMalformed},
 		"no log":                    {Message{Body: Confirm{}}, ErrMalformed},
-		"a log before it is made":   {Message{id, Prepare{Namespace: "n", Machine: "m"}}, ErrMalformed},
+		"a log before it is made":   {Message{id, Seek{Namespace: "n"}}, ErrMalformed},
 		"another log's genesis":     {Message{id, Begin{Genesis: other}}, ErrMalformed},
 		"a genesis of nobody":       {Message{id, Begin{}}, ErrMalformed},
 		"the largest of a quorum":   {Message{id, Quorum{Bytes: make([]byte, MostQuorum)}}, nil},
@@ -227,4 +227,27 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("%+v is read as %+v, %v", m, again, err)
 		}
 	})
+}
+
+// A message about how a log begins is known by its outside, so that a node that has no log can tell it from the rest. What is no
+// message is none of them.
+func TestFounding(t *testing.T) {
+	t.Parallel()
+	for name, m := range samples() {
+		b, err := Encode(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := false
+		switch m.Body.(type) {
+		case Prepare, Prepared, Begin, Begun, Seek, Known:
+			want = true
+		}
+		if got := Founding(b); got != want {
+			t.Errorf("%s is founding: %v, want %v", name, got, want)
+		}
+		if want && Founding(b[:len(b)-1]) {
+			t.Errorf("%s, cut off, is founding", name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
@@ -15,8 +16,8 @@ import (
 
 // Settings is what a core needs to know beside what its store has. What has no default is required.
 type Settings struct {
-	Self string             // this node's name
-	Key  ed25519.PrivateKey // with which it signs heads
+	Self string        // this node's name
+	Key  crypto.Signer // with which it signs heads, of ed25519
 	New  func() txlog.State
 	Seed uint64 // of all choices by chance; random, for each start
 
@@ -38,7 +39,11 @@ func (s Settings) Validate() error {
 		}
 	}
 	fault(s.Self == "" || len(s.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
-	fault(len(s.Key) != ed25519.PrivateKeySize, "the key is no ed25519 key")
+	is := false
+	if s.Key != nil {
+		_, is = s.Key.Public().(ed25519.PublicKey)
+	}
+	fault(!is, "the key is no ed25519 key")
 	fault(s.New == nil, "a state machine is required")
 	return errors.Join(faults...)
 }

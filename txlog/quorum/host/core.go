@@ -1,6 +1,7 @@
 package host
 
 import (
+	"crypto"
 	"crypto/ed25519"
 	"fmt"
 	"time"
@@ -252,7 +253,7 @@ func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
 // Members returns who decides, as far as the copy says. It must not be changed.
 func (c *Core) Members() []txlog.Member { return c.members }
 
-func fingerprint(key ed25519.PrivateKey) txlog.Hash {
+func fingerprint(key crypto.Signer) txlog.Hash {
 	public, _ := key.Public().(ed25519.PublicKey)
 	return txlog.Fingerprint(public)
 }

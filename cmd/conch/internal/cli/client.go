@@ -36,6 +36,9 @@ type Client struct {
 	http      *http.Client
 }
 
+// NewClient returns a client for a command that asks several nodes, and has flags of its own for them.
+func NewClient(node, tokenFile string) *Client { return &Client{node: node, tokenFile: tokenFile} }
+
 // Flags adds --node and --token-file to a command.
 func (c *Client) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.node, "node", "", "`URL` of any node's API, or unix:/path; else "+envNode+", else "+localNode)

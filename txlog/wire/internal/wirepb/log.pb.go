@@ -48,6 +48,8 @@ type Message struct {
 	Prepared      *Prepared              `protobuf:"bytes,14,opt,name=prepared,proto3" json:"prepared,omitempty"`
 	Begin         *Begin                 `protobuf:"bytes,15,opt,name=begin,proto3" json:"begin,omitempty"`
 	Begun         *Begun                 `protobuf:"bytes,16,opt,name=begun,proto3" json:"begun,omitempty"`
+	Seek          *Seek                  `protobuf:"bytes,17,opt,name=seek,proto3" json:"seek,omitempty"`
+	Known         *Known                 `protobuf:"bytes,18,opt,name=known,proto3" json:"known,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -190,6 +192,20 @@ func (x *Message) GetBegin() *Begin {
 func (x *Message) GetBegun() *Begun {
 	if x != nil {
 		return x.Begun
+	}
+	return nil
+}
+
+func (x *Message) GetSeek() *Seek {
+	if x != nil {
+		return x.Seek
+	}
+	return nil
+}
+
+func (x *Message) GetKnown() *Known {
+	if x != nil {
+		return x.Known
 	}
 	return nil
 }
@@ -1233,11 +1249,115 @@ func (x *Begun) GetWhy() string {
 	return ""
 }
 
+type Seek struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Namespace     string                 `protobuf:"bytes,2,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Seek) Reset() {
+	*x = Seek{}
+	mi := &file_log_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Seek) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Seek) ProtoMessage() {}
+
+func (x *Seek) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Seek.ProtoReflect.Descriptor instead.
+func (*Seek) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *Seek) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
+func (x *Seek) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
+type Known struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Genesis       []byte                 `protobuf:"bytes,2,opt,name=genesis,proto3" json:"genesis,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Known) Reset() {
+	*x = Known{}
+	mi := &file_log_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Known) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Known) ProtoMessage() {}
+
+func (x *Known) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Known.ProtoReflect.Descriptor instead.
+func (*Known) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Known) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
+func (x *Known) GetGenesis() []byte {
+	if x != nil {
+		return x.Genesis
+	}
+	return nil
+}
+
 var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\x10conch.txlog.wire\"\xf4\x05\n" +
+	"\tlog.proto\x12\x10conch.txlog.wire\"\xcf\x06\n" +
 	"\aMessage\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x10\n" +
 	"\x03log\x18\x02 \x01(\fR\x03log\x120\n" +
@@ -1255,7 +1375,9 @@ const file_log_proto_rawDesc = "" +
 	"\aprepare\x18\r \x01(\v2\x19.conch.txlog.wire.PrepareR\aprepare\x126\n" +
 	"\bprepared\x18\x0e \x01(\v2\x1a.conch.txlog.wire.PreparedR\bprepared\x12-\n" +
 	"\x05begin\x18\x0f \x01(\v2\x17.conch.txlog.wire.BeginR\x05begin\x12-\n" +
-	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\"\x1c\n" +
+	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\x12*\n" +
+	"\x04seek\x18\x11 \x01(\v2\x16.conch.txlog.wire.SeekR\x04seek\x12-\n" +
+	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
 	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
@@ -1325,7 +1447,13 @@ const file_log_proto_rawDesc = "" +
 	"\agenesis\x18\x02 \x01(\fR\agenesis\"1\n" +
 	"\x05Begun\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x10\n" +
-	"\x03why\x18\x02 \x01(\tR\x03whyB5Z3github.com/conchhq/conch/txlog/wire/internal/wirepbb\x06proto3"
+	"\x03why\x18\x02 \x01(\tR\x03why\"<\n" +
+	"\x04Seek\x12\x16\n" +
+	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x1c\n" +
+	"\tnamespace\x18\x02 \x01(\tR\tnamespace\"9\n" +
+	"\x05Known\x12\x16\n" +
+	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
+	"\agenesis\x18\x02 \x01(\fR\agenesisB5Z3github.com/conchhq/conch/txlog/wire/internal/wirepbb\x06proto3"
 
 var (
 	file_log_proto_rawDescOnce sync.Once
@@ -1339,7 +1467,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_log_proto_goTypes = []any{
 	(*Message)(nil),   // 0: conch.txlog.wire.Message
 	(*Quorum)(nil),    // 1: conch.txlog.wire.Quorum
@@ -1359,6 +1487,8 @@ var file_log_proto_goTypes = []any{
 	(*Prepared)(nil),  // 15: conch.txlog.wire.Prepared
 	(*Begin)(nil),     // 16: conch.txlog.wire.Begin
 	(*Begun)(nil),     // 17: conch.txlog.wire.Begun
+	(*Seek)(nil),      // 18: conch.txlog.wire.Seek
+	(*Known)(nil),     // 19: conch.txlog.wire.Known
 }
 var file_log_proto_depIdxs = []int32{
 	1,  // 0: conch.txlog.wire.Message.quorum:type_name -> conch.txlog.wire.Quorum
@@ -1375,15 +1505,17 @@ var file_log_proto_depIdxs = []int32{
 	15, // 11: conch.txlog.wire.Message.prepared:type_name -> conch.txlog.wire.Prepared
 	16, // 12: conch.txlog.wire.Message.begin:type_name -> conch.txlog.wire.Begin
 	17, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
-	6,  // 14: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
-	6,  // 15: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
-	9,  // 16: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
-	10, // 17: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	18, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
+	19, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
+	6,  // 16: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
+	6,  // 17: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
+	9,  // 18: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
+	10, // 19: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
+	20, // [20:20] is the sub-list for method output_type
+	20, // [20:20] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -1397,7 +1529,7 @@ func file_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   18,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/gossip"
@@ -232,7 +233,7 @@ func TestEvents(t *testing.T) {
 func TestTheLogIsShort(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ground: new(node.Ground), ends: func() bool { return strings.Contains(logs.String(), "events=3") }}
 	one := errors.New("its subject has not signed it")
 	for range 100 {
 		tells.tell(agent.Refused{From: "n2", Subject: node3, Why: one})
@@ -269,7 +270,7 @@ func TestTheLogIsShort(t *testing.T) {
 func TestALiarDoesNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	logs, now := &webtest.Log{}, time.Unix(0, 0)
-	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ends: func() bool { return false }}
+	tells := &teller{board: web.NewBoard(), log: slog.New(slog.NewTextHandler(logs, nil)), clock: func() time.Time { return now }, quiet: newQuiet(), twins: new(twins), ground: new(node.Ground), ends: func() bool { return false }}
 	for i := range 10_000 {
 		tells.tell(agent.Refused{From: "n2", Why: fmt.Errorf("%w: %d", wire.ErrReign, i), Reason: "reign"})
 		tells.tell(agent.Refused{From: fmt.Sprint("n", 3+i%(2*mostQuiet)), Why: wire.ErrAge, Reason: "age"})

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/gossip/agent"
 )
@@ -54,10 +55,16 @@ type teller struct {
 	quiet quiet
 	twins *twins
 	ends  func() bool // reports whether this node is ending
+
+	ground *node.Ground // of the services that share the connections
+	first  string       // the namespace of theirs; it is set before anything is told
 }
 
 func (t *teller) tell(e agent.Event) {
 	now := t.clock()
+	if t.passes(e) {
+		return
+	}
 	switch e := e.(type) {
 	case agent.Leader:
 		t.board.Tell(web.Notice{Kind: kindLeader, Subject: e.Namespace, Data: leaderEventOf(e, now)})

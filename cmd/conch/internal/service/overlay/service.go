@@ -52,7 +52,7 @@ func check(c config.Config, fault func(key string, err error)) {
 
 func open(f node.Frame) node.Service {
 	s := &service{frame: f, began: time.Now(), over: make(chan struct{})}
-	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, quiet: newQuiet(), twins: &s.twins}
+	s.tells = &teller{board: f.Board, log: f.Log, clock: time.Now, quiet: newQuiet(), twins: &s.twins, ground: f.Ground}
 	s.ctx, s.stop = context.WithCancel(f.Over)
 	s.tells.ends = func() bool { return s.ctx.Err() != nil }
 	a := &api{s, f.Log}
@@ -97,6 +97,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		s.state = filepath.Join(c.Node.DataDir, stateName)
 	}
 	if next.there {
+		s.tells.first = next.Namespaces[0]
 		if s.now, err = s.section.join(s.surroundings()); err != nil {
 			return nil, err
 		}
@@ -166,7 +167,9 @@ func (s *service) takePart(m *member) {
 		began := time.Now()
 		var err error
 		if m != nil {
+			s.frame.Ground.Join(place{m, s.first()})
 			err = m.run(s.ctx)
+			s.frame.Ground.Leave()
 		}
 		if s.ctx.Err() != nil {
 			return

@@ -32,7 +32,7 @@ func host(t *testing.T) *hosted {
 	ctx, cancel := context.WithCancel(t.Context())
 	h.end = cancel
 	h.service = open(node.Frame{
-		Log: slog.New(slog.NewTextHandler(h.log, nil)), Board: web.NewBoard(), Over: ctx, Go: h.busy.Go,
+		Log: slog.New(slog.NewTextHandler(h.log, nil)), Board: web.NewBoard(), Over: ctx, Go: h.busy.Go, Ground: new(node.Ground),
 	}).(*service)
 	t.Cleanup(func() {
 		cancel()

@@ -1,0 +1,142 @@
+package node
+
+import (
+	"maps"
+	"sync"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// Network is this node's place among others, for as long as it is there. One service has it, and others use it through
+// the Ground.
+type Network interface { //nolint:interfacebloat // what a service needs to talk with other nodes
+	// Open opens a line of the connections to other nodes.
+	Open(subject string) (transport.Line, error)
+	// Peers returns the nodes that are connected, sorted.
+	Peers() []string
+	// Keep says to which nodes connections are needed, by name: those of the last call are not needed any more. The
+	// address is where a node is that the configuration does not have.
+	Keep(addresses map[string]string)
+	// Publish has all nodes told something, under a topic of this node. What it said before under it is replaced.
+	Publish(topic string, body []byte) error
+}
+
+// News is what another node has published.
+type News struct {
+	Topic string
+	Body  []byte
+	Via   string // the neighbour that brought it first
+}
+
+// Guest is a service that uses the network. Its methods are called one after another, and must not wait.
+type Guest interface { //nolint:interfacebloat // all that changes for somebody who uses a network
+	// Joined says that the network is there: lines may be opened.
+	Joined(n Network)
+	// Left says that it is there no more, and its lines with it.
+	Left()
+	// Heard takes news, and reports whether it is the guest's: then nobody else is told.
+	Heard(news News) (taken bool)
+	// Suggested names whom the others of the network suggest as leader; empty: nobody. It is a hint.
+	Suggested(name string)
+}
+
+// Ground is where the service that has the network and those that use it meet: neither knows the other. It is safe for
+// concurrent use.
+type Ground struct {
+	mu        sync.Mutex
+	network   Network // nil: it is away
+	guests    []Guest
+	kept      map[string]map[string]string // by owner
+	suggested string
+}
+
+// Join is called by the service that has the network, once it is there.
+func (g *Ground) Join(n Network) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.network = n
+	n.Keep(g.all())
+	for _, guest := range g.guests {
+		guest.Joined(n)
+	}
+}
+
+// Leave is called by the service that has the network, before it ends.
+func (g *Ground) Leave() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.network == nil {
+		return
+	}
+	g.network, g.suggested = nil, ""
+	for _, guest := range g.guests {
+		guest.Left()
+	}
+}
+
+// Tell passes news to the guests, and reports whether one has taken it.
+func (g *Ground) Tell(news News) (taken bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, guest := range g.guests {
+		if guest.Heard(news) {
+			return true
+		}
+	}
+	return false
+}
+
+// Suggest passes on whom the others suggest as leader; empty: nobody.
+func (g *Ground) Suggest(name string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.suggested = name
+	for _, guest := range g.guests {
+		guest.Suggested(name)
+	}
+}
+
+// Enter adds a guest, and tells it how things stand.
+func (g *Ground) Enter(guest Guest) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.guests = append(g.guests, guest)
+	if g.network != nil {
+		guest.Joined(g.network)
+		guest.Suggested(g.suggested)
+	}
+}
+
+// Suggested returns whom the others suggest as leader; empty: nobody.
+func (g *Ground) Suggested() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.suggested
+}
+
+// Keep says to which nodes an owner needs connections, also once the network is there again; see Network. Those of its
+// last call are not needed any more.
+func (g *Ground) Keep(owner string, addresses map[string]string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.kept == nil {
+		g.kept = map[string]map[string]string{}
+	}
+	g.kept[owner] = maps.Clone(addresses)
+	if g.network != nil {
+		g.network.Keep(g.all())
+	}
+}
+
+// all merges what the owners keep. It needs the lock.
+func (g *Ground) all() map[string]string {
+	out := map[string]string{}
+	for _, addresses := range g.kept {
+		for name, address := range addresses {
+			if out[name] == "" {
+				out[name] = address
+			}
+		}
+	}
+	return out
+}

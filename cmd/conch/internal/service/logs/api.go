@@ -1,0 +1,189 @@
+package logs
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog"
+)
+
+const (
+	pathLogs    = "/v1/logs"
+	pathLog     = pathLogs + "/{namespace}"
+	pathGoals   = pathLog + "/goals"
+	pathEntries = pathLog + "/entries"
+	pathState   = pathLog + "/state"
+	pathMembers = pathLog + "/members"
+	pathGenesis = pathLog + "/genesis"
+)
+
+// shelf has the logs of this node.
+type shelf interface{ Parts() []*part }
+
+// api serves logs over HTTP.
+type api struct {
+	shelf shelf
+	log   *slog.Logger
+	ctx   context.Context //nolint:containedctx // it ends with the node, and with it what outlives a request
+	spawn func(func())
+}
+
+func (a *api) routes() []web.Route {
+	get := func(path string, h web.Handler) web.Route {
+		return web.Route{Method: http.MethodGet, Path: path, Serve: h}
+	}
+	post := func(path string, h web.Handler) web.Route {
+		return web.Route{Method: http.MethodPost, Path: path, Needs: web.ToOperate, Serve: h}
+	}
+	goals := post(pathGoals, a.postGoal)
+	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
+	return []web.Route{
+		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, get(pathEntries, a.getEntries), get(pathState, a.getState),
+		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
+	}
+}
+
+// part returns the log that a request is about.
+func (a *api) part(namespace string) (*part, error) {
+	r, err := find(a.shelf.Parts(), namespace)
+	if err != nil {
+		return nil, web.Failf(http.StatusNotFound, "%v", err).Named("unknown-log", "Unknown log")
+	}
+	return r, nil
+}
+
+// begun returns the log that a request is about, once somebody has made it.
+func (a *api) begun(namespace string) (*part, error) {
+	r, err := a.part(namespace)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := r.began(); !known {
+		now := r.status(time.Now())
+		if now.State == stateOpening {
+			return nil, refusal(errNotHere)
+		}
+		text := "no log of that name was made yet, as far as this node knows: conch log create makes one"
+		if now.Why != "" {
+			text = now.Why
+		}
+		return nil, web.Failf(http.StatusServiceUnavailable, "%s", text).Named("no-log-yet", "No log yet").RetryAfter(1)
+	}
+	return r, nil
+}
+
+// selects returns the log that the caller of an event stream names.
+func (a *api) selects(named string) (namespace string, err error) {
+	r, err := a.part(named)
+	if err != nil {
+		return "", err
+	}
+	return r.Namespace, nil
+}
+
+// List is all logs of a node.
+type List struct {
+	Logs []Status `json:"logs"`
+}
+
+func (a *api) getLogs(w http.ResponseWriter, _ *http.Request) error {
+	list := List{Logs: []Status{}}
+	for _, r := range a.shelf.Parts() {
+		list.Logs = append(list.Logs, r.status(time.Now()))
+	}
+	return web.Answer(w, http.StatusOK, list)
+}
+
+func (a *api) getLog(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.part(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	return web.Answer(w, http.StatusOK, r.status(time.Now()))
+}
+
+func (a *api) getGenesis(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	g, _ := r.began()
+	return web.Answer(w, http.StatusOK, genesisOf(g))
+}
+
+// creation is a log that is to be made.
+type creation struct {
+	Namespace string   `json:"namespace"`
+	Members   []string `json:"members"`
+	Machine   string   `json:"machine,omitempty"`
+	LeaseMS   uint64   `json:"lease_ms,omitempty"`
+}
+
+// Created is a log that was made.
+type Created struct {
+	Genesis
+
+	Warning string `json:"warning,omitempty"`
+}
+
+func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
+	var c creation
+	if err := web.ReadJSON(req, &c); err != nil {
+		return err
+	}
+	if c.Machine != "" && c.Machine != machine && c.Machine != machineName {
+		return (&web.FieldError{Field: "machine", Text: "is no state machine of this version: kv is one"}).Problem(http.StatusUnprocessableEntity)
+	}
+	r, err := a.part(c.Namespace)
+	if err != nil {
+		return err
+	}
+	g, err := r.create(req.Context(), a.ctx, a.spawn, order{Members: c.Members, LeaseMS: c.LeaseMS})
+	if err != nil {
+		return refusal(err)
+	}
+	a.log.InfoContext(req.Context(), "a log was asked for", slog.String("log", c.Namespace), slog.String("id", g.ID().String()),
+		slog.String("members", strings.Join(c.Members, ", ")), slog.String("actor", web.Actor(req.Context())))
+	return web.Answer(w, http.StatusCreated, Created{genesisOf(g), even(len(g.Members))})
+}
+
+// even warns of a number of members that has no use.
+func even(n int) string {
+	if n%2 == 1 {
+		return ""
+	}
+	return "an even number of members is no safer than one less, and more of them have to be there: take one away, or add one"
+}
+
+// names is who is to decide.
+type names struct {
+	Members []string `json:"members"`
+}
+
+// Changed is an entry that has changed the members.
+type Changed struct {
+	Index   uint64 `json:"index"`
+	Warning string `json:"warning,omitempty"`
+}
+
+func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	var n names
+	if err := web.ReadJSON(req, &n); err != nil {
+		return err
+	}
+	index, err := r.change(req.Context(), n.Members)
+	if err != nil {
+		return refusal(err)
+	}
+	a.log.InfoContext(req.Context(), "the members of a log were changed", slog.String("log", r.Namespace),
+		slog.String("members", strings.Join(n.Members, ", ")), slog.String("actor", web.Actor(req.Context())))
+	return web.Answer(w, http.StatusOK, Changed{index, even(len(n.Members))})
+}

@@ -1,0 +1,136 @@
+package logs
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+type exchange = webtest.Exchange[*testNode]
+
+// Each route gives every answer that is documented, and no other. The node has a log with one member, itself, and one that
+// nobody has made.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2")
+	n := s.nodes["n1"]
+	n.more = "[[logs]]\nnamespace = \"routes\"\n"
+	n.start()
+	n.create("n1")
+	pgtest.Eventually(t, nodetest.Patience, "n1 leads", func() bool { return n.status().Leads })
+	spec := webtest.Read(t, openAPI)
+	for _, seen := range []string{ // by TestRefusals
+		"POST /v1/logs/{namespace}/goals 410", "POST /v1/logs/{namespace}/goals 429", "GET /v1/logs/{namespace}/entries 410", "POST /v1/logs/{namespace}/members 409",
+	} {
+		spec.Seen(seen)
+	}
+	ours := func(operation string) bool { return strings.Contains(operation, pathLogs) }
+	webtest.Answers(t, spec, answers(), ours, func() *testNode { return n }, func(t *testing.T, n *testNode) http.Handler { t.Helper(); return n.api })
+}
+
+func answers() []exchange {
+	const (
+		create, goals, state, changes = "POST /v1/logs", "POST /v1/logs/flags/goals", "GET /v1/logs/flags/state?", "POST /v1/logs/flags/members"
+		plain                         = "Content-Type: text/plain"
+	)
+	return []exchange{
+		{Name: "all", Ask: "GET /v1/logs", Status: 200, Want: `"namespace":"routes","state":"waiting"`},
+		{Name: "made before", Ask: create, Body: `{"namespace":"flags","members":["n1"]}`, Status: 201, Want: `"machine":"kv/1"`},
+		{Name: "with others", Ask: create, Body: `{"namespace":"flags","members":["n1","n2"]}`, Status: 409, Want: "log-exists"},
+		{Name: "no JSON", Ask: create, Body: `{`, Status: 400, Want: "not what is documented"},
+		{Name: "plain text", Ask: create, Body: "x", Header: plain, Status: 415},
+		{Name: "not here", Ask: create, Body: `{"namespace":"other","members":["n1"]}`, Status: 404, Want: "unknown-log"},
+		{Name: "without members", Ask: create, Body: `{"namespace":"routes"}`, Status: 422, Want: `"field":"members"`},
+		{Name: "of strangers", Ask: create, Body: `{"namespace":"routes","members":["n7"]}`, Status: 422, Want: `\"n7\" is neither this node`},
+		{Name: "of prolog", Ask: create, Body: `{"namespace":"routes","members":["n1"],"machine":"prolog"}`, Status: 422, Want: `"field":"machine"`},
+		{Name: "with one who is away", Ask: create, Body: `{"namespace":"routes","members":["n1","n2"]}`, Status: 503, Want: "n2: it does not answer"},
+		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","leads":true`},
+		{Name: "another", Ask: "GET /v1/logs/other", Status: 404, Want: "unknown-log"},
+		{Name: "done", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
+		{Name: "done once", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
+		{Name: "failed", Ask: goals, Body: `{"goal":{"op":"check","key":"n","expect":7}}`, Status: 200, Want: `"fault":"conflict: `},
+		{Name: "not waited for", Ask: goals + "?wait=0", Body: `{"goal_id":"b","goal":{"op":"put","key":"b","value":1},"since":1}`, Status: 202, Want: `{"goal_id":"b","since":1}`},
+		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
+		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: "128 bytes"},
+		{Name: "too large", Ask: goals, Body: fmt.Sprintf(`{"goal":{"op":"put","key":"a","value":%q}}`, strings.Repeat("x", txlog.MostGoal)), Status: 413, Want: "65536"},
+		{Name: "without a goal", Ask: goals, Body: `{}`, Status: 422, Want: `"field":"goal"`},
+		{Name: "plain text", Ask: goals, Body: "x", Header: plain, Status: 415},
+		{Name: "elsewhere", Ask: "POST /v1/logs/other/goals", Body: `{"goal":1}`, Status: 404, Want: "unknown-log"},
+		{Name: "before there is a log", Ask: "POST /v1/logs/routes/goals", Body: `{"goal":1}`, Status: 503, Want: "no-log-yet"},
+		{Name: "all", Ask: "GET /v1/logs/flags/entries", Status: 200, Want: `"goal_id":"a","goal":{"op":"add","key":"n"}`},
+		{Name: "none yet", Ask: "GET /v1/logs/flags/entries?from=999&wait_ms=1", Status: 200, Want: `"entries":[]`},
+		{Name: "from a word", Ask: "GET /v1/logs/flags/entries?from=x", Status: 400, Want: `"field":"from"`},
+		{Name: "too many", Ask: "GET /v1/logs/flags/entries?limit=1001", Status: 400, Want: `"field":"limit"`},
+		{Name: "waited for too long", Ask: "GET /v1/logs/flags/entries?wait_ms=60000", Status: 400, Want: `"field":"wait_ms"`},
+		{Name: "elsewhere", Ask: "GET /v1/logs/other/entries", Status: 404, Want: "unknown-log"},
+		{Name: "before there is a log", Ask: "GET /v1/logs/routes/entries", Status: 503, Want: "no-log-yet"},
+		{Name: "read", Ask: state + `query={"get":"n"}`, Status: 200, Want: `"fresh":false,"answer":{"key":"n","value":1,"found":true}`},
+		{Name: "read anew", Ask: state + `query={"get":"n"}&fresh=1`, Status: 200, Want: `"fresh":true,"answer":{"key":"n","value":1,"found":true}`},
+		{Name: "no query", Ask: state + `query={"what":"n"}`, Status: 400},
+		{Name: "without a query", Ask: state, Status: 422, Want: `"field":"query"`},
+		{Name: "elsewhere", Ask: "GET /v1/logs/other/state?query={}", Status: 404, Want: "unknown-log"},
+		{Name: "before there is a log", Ask: "GET /v1/logs/routes/state?query={}", Status: 503, Want: "no-log-yet"},
+		{Name: "the same", Ask: changes, Body: `{"members":["n1"]}`, Status: 200, Want: `"index":`},
+		{Name: "no JSON", Ask: changes, Body: `{`, Status: 400},
+		{Name: "plain text", Ask: changes, Body: "x", Header: plain, Status: 415},
+		{Name: "of nobody", Ask: changes, Body: `{"members":[]}`, Status: 422, Want: `"field":"members"`},
+		{Name: "twice", Ask: changes, Body: `{"members":["n1","n1"]}`, Status: 422, Want: "twice"},
+		{Name: "with one who is away", Ask: changes, Body: `{"members":["n1","n2"]}`, Status: 503, Want: "member-away"},
+		{Name: "elsewhere", Ask: "POST /v1/logs/other/members", Body: `{"members":["n1"]}`, Status: 404, Want: "unknown-log"},
+		{Name: "its begin", Ask: "GET /v1/logs/flags/genesis", Status: 200, Want: `"lease_ms":500`},
+		{Name: "elsewhere", Ask: "GET /v1/logs/other/genesis", Status: 404, Want: "unknown-log"},
+		{Name: "before there is a log", Ask: "GET /v1/logs/routes/genesis", Status: 503, Want: "no-log-yet"},
+	}
+}
+
+// Bad input: each error of a log is one problem, with a name that programs know.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err    error
+		status int
+		name   string
+	}{
+		{txlog.NotLeaderError{Leader: "n2", Term: 3}, 409, "not-leading"},
+		{txlog.ErrGoalID, 409, "goal-conflict"},
+		{txlog.ErrOld, 410, "goal-old"},
+		{txlog.ErrTooMany, 429, "too-many-goals"},
+		{txlog.ErrUnknown, 503, "unknown-outcome"},
+		{member.ErrUnconfirmed, 503, "unknown-outcome"},
+		{member.ErrChanging, 409, "members-change"},
+		{txlog.ErrSize, 413, ""},
+		{txlog.ErrMalformed, 400, ""},
+		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
+		{store.ErrClosed, 503, "log-down"},
+		{host.ErrStopped, 503, "log-down"},
+		{errNotHere, 503, "log-down"},
+		{errNotMade, 503, "member-away"},
+		{errNotChanged, 503, "member-away"},
+		{errExists, 409, "log-exists"},
+		{errMembers, 422, "bad-field"},
+		{errors.New("what nobody expects"), 503, "log-down"},
+	} {
+		p := web.ProblemOf(refusal(fmt.Errorf("so: %w", c.err)))
+		if p.Status != c.status || c.name != "" && p.Type != "urn:conch:problem:"+c.name {
+			t.Errorf("%v is %+v, want %d %s", c.err, p, c.status, c.name)
+		}
+	}
+	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
+		t.Errorf("it names %q as the leader", p.Holder)
+	}
+	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}))
+	if p.Status != 503 || !strings.Contains(p.Detail, `goal_id "x" and since 7`) {
+		t.Errorf("got %+v", p)
+	}
+}

@@ -1,0 +1,266 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+)
+
+// Commands returns conch log.
+func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).root()} }
+
+// shell runs the commands.
+type shell struct{ *cli.Shell }
+
+func (a *shell) root() *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "log",
+		Short: "logs: make one, submit goals, read what every node has, and compare the nodes",
+		Long: `log asks a node that has the log in its configuration, over its API: any of them, members and
+followers. log does not use a database, so --db has no effect.`,
+		Example: `  conch log create flags --members a,b,c
+  conch log goal flags '{"op":"put","key":"dark","value":true}'
+  conch log query flags '{"prefix":""}'
+  conch log tail flags --follow
+  conch log verify flags --node http://a:7070 --node http://b:7070`,
+	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
+}
+
+// about returns the path of a log's part of the API.
+func about(namespace, part string) string {
+	path := pathLogs + "/" + url.PathEscape(namespace)
+	if part != "" {
+		path += "/" + part
+	}
+	return path
+}
+
+// exactly takes so many arguments.
+func exactly(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == n {
+			return nil
+		}
+		return cli.Usagef("%s takes %s: see %q", cmd.Name(), what, cmd.CommandPath()+" --help")
+	}
+}
+
+func (a *shell) create() *cobra.Command {
+	var members []string
+	var lease time.Duration
+	kind := machine
+	cmd := &cobra.Command{
+		Use:   "create NAMESPACE",
+		Short: "make a log, once; nothing else ever makes one",
+		Long: `create has a node make the log: it asks each member for a store of its own, and tells all of them how
+the log begins. All members have to run, with a [[logs]] table of that namespace. If one of them is
+away nothing is made. Asked again with the same members, the node names the same log.
+
+The id that is printed is the log's name for good. Nodes whose configuration has it (id in [[logs]]) believe
+nobody else how the log began.`,
+		Example: `  conch log create flags --members a,b,c
+  conch log create flags --members a,b,c --lease 2s --node http://127.0.0.1:7070 --json`,
+		Args: exactly(1, "the namespace of the log"),
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&members, "members", nil, "`names` of the nodes that decide, as their [identity] has them: 3, 5 or 7")
+	flags.DurationVar(&lease, "lease", 0, "for how long a leader may act outside of the log after its last beat (default 3s)")
+	flags.StringVar(&kind, "machine", kind, "the state machine: kv is the one that there is")
+	return a.Asks(cmd, func() error {
+		if len(members) == 0 {
+			return cli.Usagef("--members is missing: name the nodes that decide, such as --members a,b,c")
+		}
+		if lease < 0 {
+			return cli.Usagef("--lease %v is not above 0", lease)
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, args []string) error {
+		body := creation{Namespace: args[0], Members: members, Machine: kind, LeaseMS: uint64(lease.Milliseconds())}
+		var raw json.RawMessage
+		if err := c.Ask(ctx, http.MethodPost, pathLogs, body, &raw); err != nil {
+			return err
+		}
+		var made Created
+		if json.Unmarshal(raw, &made) != nil || made.ID == "" {
+			return c.Stranger()
+		}
+		if made.Warning != "" {
+			_, _ = fmt.Fprintln(a.Stderr, "warning: "+made.Warning)
+		}
+		if a.JSON {
+			return a.Document(raw)
+		}
+		return a.Line("%s", made.ID)
+	})
+}
+
+func (a *shell) query() *cobra.Command {
+	var fresh bool
+	cmd := &cobra.Command{
+		Use:   "query NAMESPACE QUERY",
+		Short: "ask a node's copy of a log",
+		Long: `query asks the copy that the node has, which works when everything else is down, and may be behind. With
+--fresh the answer has everything that was acknowledged before: a majority of the members has to be there.`,
+		Example: `  conch log query flags '{"get":"dark"}'
+  conch log query flags '{"prefix":"routes/","limit":100}' --fresh
+  conch log query flags '{"count":""}' --json | jq .as_of.index`,
+		Args: exactly(2, "the namespace of the log and a query"),
+	}
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "answer with everything that was acknowledged before")
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		q := url.Values{"query": {args[1]}}
+		if fresh {
+			q.Set("fresh", "1")
+		}
+		raw, read, err := cli.Fetch(ctx, c, http.MethodGet, about(args[0], "state?"+q.Encode()), func(r Read) bool { return r.Answer != nil })
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			return a.Document(raw)
+		}
+		return a.Line("%s", read.Answer)
+	})
+}
+
+func (a *shell) members() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "members NAMESPACE",
+		Short: "who decides in a log; with --set, change it",
+		Long: `Without --set members shows who decides, and what the node has heard of them. With --set it makes these
+nodes the members: ask the leader, which the answer of another node names. New members have to have the
+log in their configuration, and a copy of it.`,
+		Example: `  conch log members flags
+  conch log members flags --set a,b,d --node http://a:7070`,
+		Args: exactly(1, "the namespace of the log"),
+	}
+	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		if len(set) == 0 {
+			return a.showMembers(ctx, c, args[0])
+		}
+		var changed Changed
+		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set}, &changed); err != nil {
+			return err
+		}
+		if changed.Warning != "" {
+			_, _ = fmt.Fprintln(a.Stderr, "warning: "+changed.Warning)
+		}
+		if a.JSON {
+			return a.Document(changed)
+		}
+		return a.Line("changed by entry %d", changed.Index)
+	})
+}
+
+func (a *shell) showMembers(ctx context.Context, c *cli.Client, namespace string) error {
+	raw, s, err := statusFrom(ctx, c, namespace)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.Document(raw)
+	}
+	return a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s))
+}
+
+func memberRows(s Status) (rows []string) {
+	for _, m := range s.Members {
+		leads, heard := "-", "-"
+		if m.Name == s.Leader {
+			leads = "yes"
+		}
+		if m.HeardMS != nil {
+			heard = (time.Duration(*m.HeardMS) * time.Millisecond).String() + " ago"
+		}
+		if m.Name == s.Self {
+			heard = "this node"
+		}
+		name := m.Name
+		if m.Leaving {
+			name += " (leaving)"
+		}
+		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%d\t%s", name, leads, heard, m.Store, m.Key))
+	}
+	return rows
+}
+
+func statusFrom(ctx context.Context, c *cli.Client, namespace string) (json.RawMessage, Status, error) {
+	return cli.Fetch(ctx, c, http.MethodGet, about(namespace, ""), func(s Status) bool { return s.Namespace != "" })
+}
+
+func (a *shell) status() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status [NAMESPACE]",
+		Short: "the logs of a node, or one of them: how far its copy is, who leads, and what is in its way",
+		Example: `  conch log status
+  conch log status flags --node http://b:7070 --json`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return nil
+			}
+			return cli.Usagef("status takes the namespace of one log, or none: see %q", cmd.CommandPath()+" --help")
+		},
+	}
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		if len(args) == 1 {
+			return a.showOne(ctx, c, args[0])
+		}
+		raw, all, err := cli.Fetch(ctx, c, http.MethodGet, pathLogs, func(l List) bool { return l.Logs != nil })
+		switch {
+		case err != nil:
+			return err
+		case a.JSON:
+			return a.Document(raw)
+		}
+		var rows []string
+		for _, s := range all.Logs {
+			rows = append(rows, rowOf(s))
+		}
+		return a.Table("LOG\tSTATE\tINDEX\tBEHIND\tLEADER\tTERM\tMEMBERS\tDECIDES", rows)
+	})
+}
+
+func rowOf(s Status) string {
+	index, who := "-", []string{}
+	if s.Position != nil {
+		index = fmt.Sprint(s.Position.Index)
+	}
+	for _, m := range s.Members {
+		who = append(who, m.Name)
+	}
+	decides := "no"
+	if s.Decides {
+		decides = "yes"
+	}
+	return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s", s.Namespace, s.State, index, s.Copy.Behind, cli.OrDash(s.Leader), s.Term, cli.OrDash(strings.Join(who, ", ")), decides)
+}
+
+func (a *shell) showOne(ctx context.Context, c *cli.Client, namespace string) error {
+	raw, s, err := statusFrom(ctx, c, namespace)
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.Document(raw)
+	}
+	at := ""
+	if s.Position != nil {
+		at = fmt.Sprintf("entry %d, %s", s.Position.Index, s.Position.Hash)
+	}
+	if err := a.Fields([][2]string{
+		{"log", s.Namespace}, {"state", s.State}, {"why", s.Why}, {"id", s.ID}, {"copy", at}, {"leader", cli.OrDash(s.Leader)}, {"advice", s.Advice},
+	}); err != nil || len(s.Members) == 0 {
+		return err
+	}
+	return a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s))
+}

@@ -1,0 +1,181 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/pause"
+)
+
+func (a *shell) goal() *cobra.Command {
+	var id string
+	var since uint64
+	var later bool
+	cmd := &cobra.Command{
+		Use:   "goal NAMESPACE GOAL",
+		Short: "submit a goal, and print what came of it once it is committed",
+		Long: `goal submits a goal at any node of the log, and waits until it is committed. It draws an id, so that the goal is
+executed once, however often it is asked for. If nobody can say what became of it, the command that asks
+again is printed; it never does twice what was done once. A goal that fails has changed nothing: then the exit code is 1.`,
+		Example: `  conch log goal flags '{"op":"put","key":"dark","value":true}'
+  conch log goal flags '{"op":"add","key":"visits"}' --goal-id 2026-11-26-visits --json
+  conch log goal flags '{"ops":[{"op":"check","key":"owner","expect":"ann"},{"op":"put","key":"owner","value":"bob"}]}'`,
+		Args: exactly(2, "the namespace of the log and a goal"),
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&id, "goal-id", "", "your own `name` for the goal: it is executed once, however often you repeat the command")
+	flags.Uint64Var(&since, "since", 0, "`index` of an entry that was there before the id was made; 0: the node's newest")
+	flags.BoolVar(&later, "no-wait", false, "return when the node has the goal, before it is committed")
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		if !json.Valid([]byte(args[1])) {
+			return cli.Usagef("the goal is no JSON: see %q", cmd.CommandPath()+" --help")
+		}
+		g := Asked{GoalID: cli.NewKey(id), Goal: json.RawMessage(args[1]), Since: since}
+		if since == 0 && id == "" { // else it was made before, and nobody knows when
+			_, s, err := statusFrom(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if s.Position != nil {
+				g.Since = s.Position.Index
+			}
+		}
+		return a.submit(ctx, c, args, g, later)
+	})
+}
+
+func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Asked, later bool) error {
+	path := about(args[0], "goals")
+	if later {
+		path += "?wait=0"
+	}
+	var raw json.RawMessage
+	err := c.Ask(ctx, http.MethodPost, path, g, &raw)
+	if cli.Passing(err) {
+		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), g.Since)
+	}
+	if err != nil {
+		return err
+	}
+	var o Outcome
+	if json.Unmarshal(raw, &o) != nil || o.GoalID == "" {
+		return c.Stranger()
+	}
+	if a.JSON {
+		if err := a.Document(raw); err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.Fault != "":
+		return fmt.Errorf("the goal has failed, and nothing has changed: %s", o.Fault)
+	case a.JSON:
+		return nil
+	case later:
+		return a.Line("%s", o.GoalID)
+	}
+	return a.Line("%s", o.Result)
+}
+
+// quoted is a word of a shell.
+func quoted(s string) string {
+	out := []byte{'\''}
+	for i := range len(s) {
+		if s[i] == '\'' {
+			out = append(out, `'\''`...)
+			continue
+		}
+		out = append(out, s[i])
+	}
+	return string(append(out, '\''))
+}
+
+func (a *shell) tail() *cobra.Command {
+	from, follow := uint64(0), false
+	cmd := &cobra.Command{
+		Use:   "tail NAMESPACE",
+		Short: "the entries of a log",
+		Long: `tail prints the newest entries that a node has, or those from an index on. With --follow it goes on with each entry
+that comes, without a gap, also while the node is away for a while.`,
+		Example: `  conch log tail flags
+  conch log tail flags --from 1 --follow --json | jq -c .goal`,
+		Args: exactly(1, "the namespace of the log"),
+	}
+	flags := cmd.Flags()
+	flags.Uint64Var(&from, "from", 0, "the first `index`; 0: the last ten entries")
+	flags.BoolVarP(&follow, "follow", "f", false, "go on with each entry that comes, until interrupted")
+	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+		if from == 0 {
+			_, s, err := statusFrom(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			if s.Position != nil {
+				from = max(s.First, s.Position.Index-min(s.Position.Index, lastEntries-1))
+			}
+		}
+		return a.entries(ctx, c, args[0], max(from, 1), follow)
+	})
+}
+
+// lastEntries is how many entries are shown if nobody says from where.
+const lastEntries = 10
+
+// betweenTries is for how long tail waits while no node answers.
+const betweenTries = time.Second
+
+func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, from uint64, follow bool) error {
+	away := false
+	for {
+		path := fmt.Sprintf("entries?from=%d&limit=%d", from, usualEntries)
+		if follow {
+			path += fmt.Sprintf("&wait_ms=%d", mostWait.Milliseconds())
+		}
+		_, page, err := cli.Fetch(ctx, c, http.MethodGet, about(namespace, path), func(p Page) bool { return p.Entries != nil })
+		switch {
+		case ctx.Err() != nil && follow:
+			return nil // it was interrupted, which is how it ends
+		case err != nil && follow && cli.Passing(err):
+			if !away {
+				_, _ = fmt.Fprintln(a.Stderr, cli.Sentence(err.Error())+"; it is asked again")
+			}
+			away = true
+			_ = pause.For(ctx, betweenTries)
+			continue
+		case err != nil:
+			return err
+		}
+		away = false
+		for i := range page.Entries {
+			if err := a.entry(&page.Entries[i]); err != nil {
+				return err
+			}
+			from = page.Entries[i].Index + 1
+		}
+		if len(page.Entries) == 0 && !follow {
+			return nil
+		}
+	}
+}
+
+func (a *shell) entry(e *Entry) error {
+	if a.JSON {
+		return a.Document(e)
+	}
+	what := ""
+	switch {
+	case e.GoalID != "" && e.Fault != "":
+		what = fmt.Sprintf(" %s: %s failed: %s", e.GoalID, e.Goal, e.Fault)
+	case e.GoalID != "":
+		what = fmt.Sprintf(" %s: %s → %s", e.GoalID, e.Goal, e.Result)
+	case e.Members != nil:
+		what = fmt.Sprint(" ", e.Members)
+	}
+	return a.Line("%d %s by %s in term %d, %s%s", e.Index, e.Kind, e.Leader, e.Term, cli.Clock(e.At), what)
+}

@@ -1,0 +1,227 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+func (a *shell) verify() *cobra.Command {
+	var nodes []string
+	var file, tokenFile string
+	cmd := &cobra.Command{
+		Use:   "verify NAMESPACE",
+		Short: "compare the copies of several nodes, or check a store file entry by entry",
+		Long: `verify asks several nodes for the newest entry that all of them have, and compares its hash, which stands for every
+entry before it, and the hash of the state after it. The exit code is 1 if they differ.
+
+With --store it asks nobody: it reads a store file that no process has, checks each entry against the one before it, and
+makes the state anew.`,
+		Example: `  conch log verify flags --node http://a:7070 --node http://b:7070 --node http://c:7070
+  conch log verify flags --store /var/lib/conch/logs/flags.log --json`,
+		Args: exactly(1, "the namespace of the log"),
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&nodes, "node", nil, "`URL` of a node's API, or unix:/path; repeat it for each node")
+	flags.StringVar(&tokenFile, "token-file", "", "`file` with the token; else CONCH_TOKEN_FILE")
+	flags.StringVar(&file, "store", "", "`file` of a node's store, which no process has")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		return cli.Does(func(ctx context.Context) error {
+			switch {
+			case file != "" && len(nodes) > 0:
+				return cli.Usagef("--store asks no node: leave out one of --store and --node")
+			case file != "":
+				return a.verifyStore(ctx, args[0], file)
+			}
+			var clients []*cli.Client
+			if len(nodes) == 0 {
+				nodes = []string{""}
+			}
+			for _, url := range nodes {
+				c := cli.NewClient(url, tokenFile)
+				if err := c.Prepare(a.Getenv); err != nil {
+					return err
+				}
+				clients = append(clients, c)
+			}
+			return a.compare(ctx, args[0], nodes, clients)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+// Verdict says whether nodes have the same log.
+type Verdict struct {
+	Equal bool       `json:"equal"`
+	Index uint64     `json:"index"` // up to which all of them were compared
+	Nodes []Examined `json:"nodes"`
+}
+
+// Examined is what a node has.
+type Examined struct {
+	Node  string `json:"node"`
+	Self  string `json:"self"`
+	ID    string `json:"id"`
+	Index uint64 `json:"index"` // its newest entry
+	Hash  string `json:"hash"`  // of the entry that was compared
+	State string `json:"state"` // the hash of the state after that one
+}
+
+// comparePatience is how long a node is waited for that has dropped the entry that all have.
+const comparePatience = 10 * time.Second
+
+func (a *shell) compare(ctx context.Context, namespace string, urls []string, clients []*cli.Client) error {
+	ctx, cancel := context.WithTimeout(ctx, comparePatience)
+	defer cancel()
+	for {
+		v, err := examined(ctx, namespace, urls, clients)
+		if errors.Is(err, errMoved) && pause.For(ctx, time.Second/2) == nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return a.verdict(v)
+	}
+}
+
+// errMoved means that no entry is at all nodes.
+var errMoved = errors.New("no entry is at all nodes: one is so far behind that the others have dropped what it has. Wait until it has come further (conch log status)")
+
+func examined(ctx context.Context, namespace string, urls []string, clients []*cli.Client) (Verdict, error) {
+	v := Verdict{Equal: true}
+	first := uint64(0)
+	for i, c := range clients {
+		_, s, err := statusFrom(ctx, c, namespace)
+		switch {
+		case err != nil:
+			return v, err
+		case s.Position == nil:
+			return v, fmt.Errorf("%s has no copy of the log: it is %s", s.Self, s.State)
+		}
+		v.Nodes = append(v.Nodes, Examined{Node: urls[i], Self: s.Self, ID: s.ID, Index: s.Position.Index})
+		if i == 0 || s.Position.Index < v.Index {
+			v.Index = s.Position.Index
+		}
+		first = max(first, s.First)
+	}
+	for i := range v.Nodes {
+		v.Equal = v.Equal && v.Nodes[i].ID == v.Nodes[0].ID
+	}
+	if !v.Equal || v.Index == 0 {
+		return v, nil
+	}
+	if v.Index < first {
+		return v, errMoved
+	}
+	for i, c := range clients {
+		_, page, err := cli.Fetch(ctx, c, http.MethodGet, about(namespace, fmt.Sprintf("entries?from=%d&limit=1", v.Index)), func(p Page) bool { return p.Entries != nil })
+		if err != nil {
+			return v, err
+		}
+		if len(page.Entries) != 1 || page.Entries[0].Index != v.Index {
+			return v, errMoved
+		}
+		v.Nodes[i].Hash, v.Nodes[i].State = page.Entries[0].Hash, page.Entries[0].State
+		v.Equal = v.Equal && v.Nodes[i].Hash == v.Nodes[0].Hash && v.Nodes[i].State == v.Nodes[0].State
+	}
+	return v, nil
+}
+
+func (a *shell) verdict(v Verdict) error {
+	if a.JSON {
+		if err := a.Document(v); err != nil {
+			return err
+		}
+	} else {
+		var rows []string
+		for _, n := range v.Nodes {
+			rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s", n.Self, n.Index, brief(n.ID), brief(n.Hash), brief(n.State)))
+		}
+		if err := a.Table("NODE\tINDEX\tLOG\tHASH\tSTATE", rows); err != nil {
+			return err
+		}
+	}
+	if !v.Equal {
+		return fmt.Errorf("the nodes differ at entry %d: their logs tell which of them has refused what", v.Index)
+	}
+	if a.JSON {
+		return nil
+	}
+	return a.Line("equal up to entry %d", v.Index)
+}
+
+// brief returns the first digits of a hash.
+func brief(hash string) string { return cli.OrDash(hash[:min(len(hash), 12)]) }
+
+// StoreVerdict says what a store file has.
+type StoreVerdict struct {
+	ID        string `json:"id"`
+	Namespace string `json:"namespace"`
+	First     uint64 `json:"first"`
+	Index     uint64 `json:"index"`
+	Hash      string `json:"hash"`
+	State     string `json:"state"`
+	Entries   int    `json:"entries"` // that were checked against the one before
+}
+
+func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	s, err := disk.OpenReadOnly(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = s.Close() }()
+	if g := s.Genesis(); g.Namespace != namespace {
+		return fmt.Errorf("the store %s has the log %q, and not %q", file, g.Namespace, namespace)
+	}
+	v, err := checked(s)
+	if err != nil {
+		return fmt.Errorf("the store %s is not whole: %w", file, err)
+	}
+	if a.JSON {
+		return a.Document(v)
+	}
+	return a.Line("%s: entries %d to %d are whole, %d of them were checked one by one; hash %s, state %s", file, v.First, v.Index, v.Entries, brief(v.Hash), brief(v.State))
+}
+
+// checked reads each record of a store, and makes the state anew.
+func checked(s store.Store) (StoreVerdict, error) {
+	view := s.View()
+	v := StoreVerdict{ID: s.Genesis().ID().String(), Namespace: s.Genesis().Namespace, First: view.Floor.Index + 1}
+	at := view.Floor
+	for at.Index < view.Last.Index {
+		records, err := s.Records(at.Index+1, mostPage)
+		if err != nil {
+			return v, err
+		}
+		for _, r := range records {
+			if r.Index != at.Index+1 || r.Prev != at.Hash {
+				return v, fmt.Errorf("%w: entry %d does not follow entry %d", txlog.ErrChain, r.Index, at.Index)
+			}
+			at = r.Position()
+			v.Entries++
+		}
+	}
+	c, err := store.Load(s, kv.New)
+	if err != nil {
+		return v, err
+	}
+	if c.Position() != view.Last || at != view.Last {
+		return v, fmt.Errorf("%w: the copy ends at %d, and the store at %d", txlog.ErrChain, c.Position().Index, view.Last.Index)
+	}
+	v.Index, v.Hash, v.State = at.Index, at.Hash.String(), c.Hash().String()
+	return v, c.Scrub()
+}

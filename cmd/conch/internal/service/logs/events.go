@@ -1,0 +1,93 @@
+package logs
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog/quorum/host"
+)
+
+// kindEntry names events of entries on /v1/events, and is the parameter that selects those of one log.
+const kindEntry = "log.entry"
+
+// EntryEvent is an entry that this node's copy has taken over.
+type EntryEvent struct {
+	Namespace string `json:"namespace"`
+	Entry
+}
+
+// teller passes what the hosts of all logs tell on to the log and to streams of events. It is safe for concurrent use.
+type teller struct {
+	board *web.Board
+	log   *slog.Logger
+
+	mu   sync.Mutex
+	told map[string]time.Time
+}
+
+// What others cause is told now and then; metrics count the rest.
+const (
+	quietFor  = 10 * time.Minute
+	mostQuiet = 256
+)
+
+// due reports whether the log is to be told of something that others may cause as often as they like.
+func (t *teller) due(what string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	if at, was := t.told[what]; was && now.Sub(at) < quietFor {
+		return false
+	}
+	if len(t.told) >= mostQuiet || t.told == nil {
+		t.told = map[string]time.Time{}
+	}
+	t.told[what] = now
+	return true
+}
+
+func (t *teller) tell(r *part, e host.Event) {
+	switch e := e.(type) {
+	case host.Applied:
+		for _, rec := range e.Records {
+			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}})
+		}
+	case host.Fetched:
+		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node was far behind, and has taken over a snapshot: another node may have the entries before it"})
+		r.log.Info("a snapshot was taken over", slog.Uint64("index", e.Index))
+	case host.Leads:
+		r.log.Info("another member leads the log", slog.String("leader", e.Leader), slog.Uint64("term", e.Term), slog.Bool("self", e.Self))
+	case host.Waits:
+		r.log.Info("another member leads while a goal waits", slog.String("goal_id", e.GoalID), slog.String("from", e.From), slog.String("to", e.To))
+	case host.TimedOut:
+		r.log.Warn("a goal had no answer in time, and is tried again", slog.String("goal_id", e.GoalID), slog.String("leader", e.To))
+	case host.Forked:
+		r.log.Error("two members have signed heads of this log that cannot both be true. This node keeps its copy, and both heads as evidence",
+			slog.Uint64("index", e.Index), slog.String("one", e.A.Member), slog.String("hash", e.A.Hash.String()), slog.String("other", e.B.Member), slog.String("other_hash", e.B.Hash.String()))
+	default:
+		t.rare(r, e)
+	}
+}
+
+func (t *teller) rare(r *part, e host.Event) {
+	switch e := e.(type) {
+	case host.Parked:
+		if t.due(r.Namespace + " parked") {
+			r.log.Warn("entries are known of and do not come", slog.Uint64("have", e.At), slog.Uint64("known", e.Upto), slog.Duration("for", e.For))
+		}
+	case host.Rebuilt:
+		if t.due(r.Namespace + " rebuilt " + e.Why.Error()) {
+			r.log.Warn("the copy is made anew from the store", slog.Any("why", e.Why))
+		}
+	case host.Refused:
+		if t.due(r.Namespace + " " + e.From + " " + reasonOf(e.Why)) {
+			r.log.Warn("what a node has sent is refused", slog.String("peer", e.From), slog.Any("why", e.Why))
+		}
+	case host.FellBehind:
+		r.log.Info("this member is so far behind that it fetches entries from the others", slog.Uint64("upto", e.Upto))
+	case host.Member:
+		r.log.Info("whether this node is a member of the log", slog.Bool("is", e.Is))
+	}
+}

@@ -1,0 +1,123 @@
+package logs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
+)
+
+// Asked is a goal as users submit it.
+type Asked struct {
+	GoalID string          `json:"goal_id"`
+	Goal   json.RawMessage `json:"goal,omitempty"`
+	Since  uint64          `json:"since"` // an index that was there before the id was made; 0: the one of the node's copy
+}
+
+// Outcome is what became of a goal.
+type Outcome struct {
+	GoalID string `json:"goal_id"`
+	Index  uint64 `json:"index"`
+	Hash   string `json:"hash,omitempty"` // of its entry
+	Result Bytes  `json:"result,omitempty"`
+	Fault  string `json:"fault,omitempty"` // why it has failed; nothing has changed then
+}
+
+// goalPatience is how long a request waits for a goal. The goal is of use for longer: who asks again finds it.
+const goalPatience = 17 * time.Second
+
+// laterPatience is for how long a goal is tried for which nobody waits.
+const laterPatience = time.Minute
+
+func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	var g Asked
+	if err := web.ReadJSON(req, &g); err != nil {
+		return err
+	}
+	h := r.running()
+	if h == nil {
+		return refusal(errNotHere)
+	}
+	if g.GoalID == "" {
+		g.GoalID = cli.NewKey("")
+	}
+	if g.Since == 0 {
+		g.Since = h.Position().Index
+	}
+	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
+		return refusal(err)
+	}
+	if len(g.Goal) == 0 {
+		return (&web.FieldError{Field: "goal", Text: "is missing"}).Problem(http.StatusUnprocessableEntity)
+	}
+	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
+		err = r.insist(ctx, func(h *host.Host) (err error) {
+			answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			return err
+		})
+		return answer, err
+	}
+	if req.URL.Query().Get("wait") == "0" {
+		return a.later(w, r, g, execute)
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
+	defer cancel()
+	answer, err := execute(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, errNotHere), errors.Is(err, host.ErrStopped):
+		return unknownGoal(g) // an earlier try may have been taken
+	default:
+		return refusal(err)
+	}
+	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// insistEvery is how long to wait before something is asked again that nobody can say yet.
+const insistEvery = round
+
+// insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
+// then. To ask again with the same id is harmless.
+func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
+	for {
+		err := errNotHere
+		if h := r.running(); h != nil {
+			err = ask(h)
+		}
+		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, errNotHere) && !errors.Is(err, host.ErrStopped) || pause.For(ctx, insistEvery) != nil {
+			return err
+		}
+	}
+}
+
+// later has a goal executed after the answer to who has submitted it.
+func (a *api) later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
+	a.spawn(func() {
+		ctx, cancel := context.WithTimeout(a.ctx, laterPatience)
+		defer cancel()
+		if _, err := execute(ctx); err != nil && a.ctx.Err() == nil {
+			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))
+		}
+	})
+	return web.Answer(w, http.StatusAccepted, Asked{GoalID: g.GoalID, Since: g.Since})
+}
+
+func outcomeOf(id string, a txlog.Answer) Outcome {
+	o := Outcome{GoalID: id, Index: a.Index, Result: a.Result, Fault: a.Fault}
+	if !a.Hash.IsZero() {
+		o.Hash = a.Hash.String()
+	}
+	return o
+}

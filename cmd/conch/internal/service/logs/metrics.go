@@ -1,0 +1,166 @@
+package logs
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/metric"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// Why something of another node is left out, besides what reasons has.
+const (
+	reasonMalformed = "malformed"
+	reasonStranger  = "stranger"
+	reasonOther     = "other"
+)
+
+// reasons are the errors by which refusals are counted: the first one that fits.
+var reasons = []struct {
+	err  error
+	name string
+}{
+	{follower.ErrBridge, "bridge"}, {follower.ErrUnasked, "unasked"}, {follower.ErrAnswer, "answer"}, {follower.ErrUncovered, "uncovered"},
+	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
+	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"},
+	{txlog.ErrStranger, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
+	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
+	{wire.ErrSize, "size"}, {wire.ErrVersion, "version"}, {wire.ErrMalformed, reasonMalformed},
+}
+
+func reasonOf(err error) string {
+	for _, r := range reasons {
+		if errors.Is(err, r.err) {
+			return r.name
+		}
+	}
+	return reasonOther
+}
+
+// counts are of one log, since the start of the node. They are safe for concurrent use.
+type counts struct {
+	mu                     sync.Mutex
+	refused                map[string]uint64
+	timeouts, forks, aside uint64
+	asked                  uint64 // by hosts that have ended, or begun anew
+	last                   uint64 // of the one that runs
+}
+
+func newCounts() *counts {
+	c := &counts{refused: map[string]uint64{reasonOther: 0}}
+	for _, r := range reasons {
+		c.refused[r.name] = 0
+	}
+	return c
+}
+
+func (c *counts) refuse(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused[reason]++
+}
+
+func (c *counts) setAside() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.aside++
+}
+
+func (c *counts) count(e host.Event) {
+	switch e := e.(type) {
+	case host.Refused:
+		c.refuse(reasonOf(e.Why))
+	case host.TimedOut:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.timeouts++
+	case host.Forked:
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.forks++
+	}
+}
+
+// history returns how often history was asked for, given how often the running host has, which begins at 0 each time.
+func (c *counts) history(now uint64) uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now < c.last {
+		c.asked += c.last
+	}
+	c.last = now
+	return c.asked + now
+}
+
+// collector measures the logs whenever the page is read.
+type collector struct{ shelf shelf }
+
+var _ prometheus.Collector = (*collector)(nil)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(metric.Prefix+"log_"+name, help, append([]string{"namespace"}, labels...), nil)
+}
+
+var (
+	timeoutsDesc = desc("goal_result_timeouts_total", "Times that a goal had no answer within 15 seconds, and was tried again.")
+	historyDesc  = desc("history_requests_total", "Times that this node asked another one for entries that it lacked.")
+	pendingDesc  = desc("pending_goals", "Goals of this node's users that wait for their result.")
+	indexDesc    = desc("index", "Index of the newest entry of this node's copy.")
+	termDesc     = desc("term", "The newest term of the log's leader that this node knows of.")
+	leaderDesc   = desc("is_leader", "1 while this node leads the log, as far as it knows.")
+	membersDesc  = desc("members", "Number of the members that decide what the next entry is.")
+	behindDesc   = desc("behind", "Entries that are known to be committed, and that this node's copy does not have yet.")
+	refusedDesc  = desc("refused_total", "What other nodes have sent and this node has left out, by why.", "reason")
+	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
+	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and this node began with a new one.")
+)
+
+// Describe implements prometheus.Collector.
+func (*collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, forksDesc, asideDesc,
+	} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector. A log that does not run has zeros.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	for _, r := range c.shelf.Parts() {
+		var s host.Status
+		if h := r.running(); h != nil {
+			s = h.Status()
+		}
+		gauge := func(d *prometheus.Desc, v uint64) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(v), r.Namespace)
+		}
+		count := func(d *prometheus.Desc, v uint64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{r.Namespace}, labels...)...)
+		}
+		count(historyDesc, r.counts.history(s.Copy.Counts.Asked))
+		gauge(pendingDesc, uint64(max(0, s.Goals.Pending)))
+		gauge(indexDesc, s.Position.Index)
+		gauge(termDesc, s.Term)
+		leads := uint64(0)
+		if s.Leads {
+			leads = 1
+		}
+		gauge(leaderDesc, leads)
+		gauge(membersDesc, uint64(len(s.Members)))
+		gauge(behindDesc, copyOf(s.Position.Index, s.Copy).Behind)
+		r.counts.mu.Lock()
+		count(timeoutsDesc, r.counts.timeouts)
+		count(forksDesc, r.counts.forks)
+		count(asideDesc, r.counts.aside)
+		for reason, n := range r.counts.refused {
+			count(refusedDesc, n, reason)
+		}
+		r.counts.mu.Unlock()
+	}
+}

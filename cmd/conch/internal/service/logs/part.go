@@ -1,0 +1,247 @@
+package logs
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/backoff"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// The states of a part.
+const (
+	stateOpening = "opening" // it reads its store
+	stateWaiting = "waiting" // nobody has said yet how the log began
+	stateRunning = "running"
+	stateFailed  = "failed" // and tries again
+)
+
+// part is one log on this node, from the start of the node to its end.
+type part struct {
+	Log
+
+	self       string
+	neighbours []string // names of [[peers]]
+	signer     crypto.Signer
+	key        txlog.Hash // its fingerprint
+	ground     *node.Ground
+	log        *slog.Logger
+	tell       func(*part, host.Event)
+	line       *line
+	counts     *counts
+
+	mu      sync.Mutex
+	state   string
+	why     error          // with stateFailed, or why nothing is believed
+	genesis *txlog.Genesis // nil: it is not known
+	host    *host.Host     // nil: it does not run
+	store   *disk.Store    // nil: it is not open
+	promise promise
+	asks    map[uint64]chan told
+	serial  uint64
+	known   map[string]txlog.Genesis // by who has said so, while nobody is believed
+	begin   chan txlog.Genesis       // what is to be begun with
+	grown   chan struct{}            // closed when the copy has grown
+}
+
+func newPart(l Log, self string, signer crypto.Signer, ground *node.Ground, log *slog.Logger, tell func(*part, host.Event)) *part {
+	r := &part{
+		Log: l, self: self, signer: signer, ground: ground, log: log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
+		asks: map[uint64]chan told{}, known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+	}
+	r.key = fingerprintOf(signer)
+	r.line = newLine(topicOf(l.Namespace), r.founded)
+	return r
+}
+
+// Pauses after a failure, before the store is tried again.
+const (
+	firstPause   = time.Second
+	longestPause = time.Minute
+)
+
+// run takes part in the log until ctx ends. The error is one after which the process has to end.
+func (r *part) run(ctx context.Context) error {
+	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := r.once(ctx)
+		switch {
+		case errors.Is(err, store.ErrSync):
+			return fmt.Errorf("log %s: the disk has failed to write: %w", r.Namespace, err)
+		case ctx.Err() == nil && err != nil:
+			wait := pauses.After(time.Since(began))
+			r.set(stateFailed, err)
+			r.log.Error("the log does not run on this node, and is tried again", slog.Any("error", err), slog.Duration("in", wait))
+			_ = pause.For(ctx, wait)
+		case ctx.Err() == nil: // with a new store: if that is of no use either, a disk must not be filled with them
+			_ = pause.For(ctx, pauses.After(time.Since(began)))
+		}
+	}
+	return nil
+}
+
+// once opens the store and takes part until something ends that. After a nil error it is to be opened again.
+func (r *part) once(ctx context.Context) error {
+	r.set(stateOpening, nil)
+	s, err := r.open(ctx)
+	if err != nil {
+		return r.spoiled(ctx, err)
+	}
+	err = r.serve(ctx, s)
+	return r.spoiled(ctx, errors.Join(err, s.Close()))
+}
+
+// serve runs the host on an open store.
+func (r *part) serve(ctx context.Context, s *disk.Store) error {
+	giveBack := r.line.lend()
+	defer giveBack()
+	h, err := host.New(host.Config{
+		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw()},
+		Store:    s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
+		Tell: func(e host.Event) { r.heard(e) },
+	})
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.host, r.store = h, s
+	r.mu.Unlock()
+	r.set(stateRunning, nil)
+	g := s.Genesis()
+	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
+	r.keep(h.Status().Members)
+	r.suggest(r.ground.Suggested())
+	err = h.Run(ctx)
+	r.mu.Lock()
+	r.host, r.store = nil, nil
+	r.mu.Unlock()
+	return err
+}
+
+// heard takes an event of the host. It is called by its loop, and does not wait.
+func (r *part) heard(e host.Event) {
+	switch e := e.(type) {
+	case host.Applied:
+		r.grow()
+		for _, rec := range e.Records {
+			if rec.Kind == txlog.Changed {
+				r.keep(rec.Members)
+			}
+		}
+	case host.Fetched: // the members may be others
+		r.grow()
+		if h := r.running(); h != nil {
+			r.keep(h.Status().Members)
+		}
+	}
+	r.counts.count(e)
+	r.tell(r, e)
+}
+
+// grow wakes those that wait for entries.
+func (r *part) grow() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.grown)
+	r.grown = make(chan struct{})
+}
+
+// growth returns what is closed when the copy grows.
+func (r *part) growth() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.grown
+}
+
+// keep has connections to the members: goals go there, whoever leads.
+func (r *part) keep(members []txlog.Member) {
+	names := map[string]string{}
+	for _, m := range members {
+		if m.Name != r.self {
+			names[m.Name] = ""
+		}
+	}
+	r.ground.Keep(topicOf(r.Namespace), names)
+}
+
+// peersNow returns the nodes that are connected and may be asked about the log.
+func (r *part) peersNow() []string {
+	n := r.line.now()
+	if n == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(n.Peers()), func(name string) bool { return !r.may(name) })
+}
+
+// suggest passes on whom gossip names, if it is a member: nobody else can lead.
+func (r *part) suggest(name string) {
+	h := r.running()
+	if h == nil {
+		return
+	}
+	if _, is := txlog.FindMember(h.Status().Members, name); !is {
+		name = ""
+	}
+	h.Suggest(name)
+}
+
+// publish has all nodes told a head. It is lost while the network is away: the next one says more.
+func (r *part) publish(head []byte) {
+	if n := r.line.now(); n != nil {
+		if err := n.Publish(topicOf(r.Namespace), head); err != nil {
+			r.log.Debug("a head is not published", slog.Any("error", err))
+		}
+	}
+}
+
+// running returns the host, nil if it does not run.
+func (r *part) running() *host.Host {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.host
+}
+
+// reading returns the store, nil if it is not open.
+func (r *part) reading() *disk.Store {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.store
+}
+
+// began returns how the log began, as far as it is known.
+func (r *part) began() (g txlog.Genesis, is bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.genesis == nil {
+		return g, false
+	}
+	return *r.genesis, true
+}
+
+func (r *part) set(state string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.state, r.why = state, why
+}
+
+// draw returns 64 random bits.
+func draw() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return binary.BigEndian.Uint64(b[:])
+}

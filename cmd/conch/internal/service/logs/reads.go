@@ -1,0 +1,158 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// Page is entries of a log, in order.
+type Page struct {
+	AsOf    Place   `json:"as_of"` // the newest entry that is here
+	First   uint64  `json:"first"` // the first one that is here
+	Entries []Entry `json:"entries"`
+}
+
+const (
+	usualEntries = 100
+	mostEntries  = 1000
+	mostPage     = 4 << 20 // bytes of entries
+	mostWait     = 10 * time.Second
+)
+
+func (a *api) getEntries(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	q := req.URL.Query()
+	from, err := number(q, "from", 1, 1<<62)
+	if err != nil {
+		return err
+	}
+	limit, err := number(q, "limit", usualEntries, mostEntries)
+	if err != nil {
+		return err
+	}
+	wait, err := number(q, "wait_ms", 0, uint64(mostWait.Milliseconds()))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), time.Duration(wait)*time.Millisecond)
+	defer cancel()
+	for {
+		grown := r.growth()
+		page, err := r.page(max(from, 1), limit)
+		if err != nil {
+			return refusal(err)
+		}
+		if len(page.Entries) > 0 || wait == 0 {
+			return web.Answer(w, http.StatusOK, page)
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return web.Answer(w, http.StatusOK, page)
+		}
+	}
+}
+
+// page reads entries from the store. Those before the first one that is here are gone.
+func (r *part) page(from, limit uint64) (Page, error) {
+	s := r.reading()
+	if s == nil {
+		return Page{}, errNotHere
+	}
+	view := s.View()
+	p := Page{AsOf: placeOf(view.Last), First: view.Floor.Index + 1, Entries: []Entry{}}
+	if from == 1 && view.Floor.Index == s.Genesis().Parent.Index {
+		from = p.First // of a log that goes on with another one
+	}
+	if from > view.Last.Index {
+		return p, nil
+	}
+	records, err := s.Records(from, mostPage)
+	switch {
+	case errors.Is(err, store.ErrGone):
+		return Page{}, goneBefore(err, p.First)
+	case err != nil:
+		return Page{}, err
+	}
+	for _, rec := range records[:min(uint64(len(records)), limit)] {
+		p.Entries = append(p.Entries, entryOf(rec))
+	}
+	return p, nil
+}
+
+func goneBefore(err error, first uint64) error {
+	return fmt.Errorf("%w: this node has dropped what comes before entry %d. Begin there, or ask another node", err, first)
+}
+
+// number reads a number of a query.
+func number(q url.Values, name string, usual, most uint64) (uint64, error) {
+	text := q.Get(name)
+	if text == "" {
+		return usual, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	if err != nil || n > most {
+		return 0, web.Failf(http.StatusBadRequest, "%s = %q is no number from 0 to %d", name, text, most).Named("bad-field", "Not acceptable").About(name)
+	}
+	return n, nil
+}
+
+// Read is the answer to a query, and of which entry it is.
+type Read struct {
+	AsOf   Place `json:"as_of"`
+	Fresh  bool  `json:"fresh"`
+	Answer Bytes `json:"answer"`
+}
+
+func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
+	if err != nil {
+		return err
+	}
+	h := r.running()
+	if h == nil {
+		return refusal(errNotHere)
+	}
+	q := req.URL.Query()
+	query := []byte(q.Get("query"))
+	if len(query) == 0 {
+		return (&web.FieldError{Field: "query", Text: `is missing: such as {"get":"flags/dark"} or {"prefix":"flags/"}`}).Problem(http.StatusUnprocessableEntity)
+	}
+	if q.Get("fresh") != "1" {
+		answer, at, err := h.Query(query)
+		if err != nil {
+			return refusal(err)
+		}
+		return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Answer: answer})
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
+	defer cancel()
+	var answer []byte
+	var index uint64
+	err = r.insist(ctx, func(h *host.Host) (err error) {
+		answer, index, err = h.Fresh(ctx, query)
+		return err
+	})
+	if err != nil {
+		return refusal(err)
+	}
+	out := Read{AsOf: Place{Index: index}, Fresh: true, Answer: answer}
+	if s := r.reading(); s != nil {
+		if records, err := s.Records(index, 1); err == nil && len(records) > 0 {
+			out.AsOf.Hash = records[0].Hash().String()
+		}
+	}
+	return web.Answer(w, http.StatusOK, out)
+}

@@ -1,0 +1,57 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// refusal returns the problem that an error of a log is.
+func refusal(err error) error {
+	if not, is := errors.AsType[txlog.NotLeaderError](err); is {
+		p := web.Failf(http.StatusConflict, "%v: ask the leader", not).Named("not-leading", "Not leading")
+		p.Holder = not.Leader
+		return p
+	}
+	switch {
+	case errors.Is(err, errExists):
+		return web.Failf(http.StatusConflict, "%v", err).Named("log-exists", "The log exists")
+	case errors.Is(err, errMembers):
+		return (&web.FieldError{Field: "members", Text: err.Error()}).Problem(http.StatusUnprocessableEntity)
+	case errors.Is(err, errNotMade), errors.Is(err, errNotChanged):
+		return web.Failf(http.StatusServiceUnavailable, "%v. Nothing was done", err).Named("member-away", "A member cannot take part").RetryAfter(1)
+	case errors.Is(err, member.ErrChanging):
+		return web.Failf(http.StatusConflict, "%v", err).Named("members-change", "The members are being changed").RetryAfter(1)
+	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
+		return web.Failf(http.StatusServiceUnavailable, "%v: GET %s/{namespace} says why", errNotHere, pathLogs).Named("log-down", "The log does not run here").RetryAfter(1)
+	case errors.Is(err, txlog.ErrGoalID):
+		return web.Failf(http.StatusConflict, "%v", err).Named("goal-conflict", "Another goal has this id")
+	case errors.Is(err, txlog.ErrOld):
+		return web.Failf(http.StatusGone, "%v", err).Named("goal-old", "Too old")
+	case errors.Is(err, txlog.ErrTooMany):
+		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-goals", "Too many goals").RetryAfter(1)
+	case errors.Is(err, txlog.ErrSize):
+		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err)
+	case errors.Is(err, txlog.ErrMalformed):
+		return web.Failf(http.StatusBadRequest, "%v", err)
+	case errors.Is(err, store.ErrGone):
+		return web.Failf(http.StatusGone, "%v", err).Named("entries-gone", "No longer here")
+	case errors.Is(err, txlog.ErrSpoiled), errors.Is(err, host.ErrStopped):
+		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("log-down", "The log does not run here").RetryAfter(1)
+	case errors.Is(err, member.ErrUnconfirmed), errors.Is(err, txlog.ErrUnknown), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
+	}
+	return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("log-down", "The log does not run here").RetryAfter(1)
+}
+
+// unknownGoal says that nobody can say what became of a goal, and how to ask again.
+func unknownGoal(g Asked) error {
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it", g.GoalID, g.Since).
+		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
+}

@@ -1,0 +1,171 @@
+package logs
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/transport/mtls"
+)
+
+//go:embed openapi.yaml
+var openAPI string
+
+// Kind is the service of [[logs]].
+func Kind() node.Kind {
+	return node.Kind{
+		Section: func() config.Section { return new(Section) },
+		Examine: examine,
+		OpenAPI: openAPI,
+		Open:    open,
+	}
+}
+
+func open(f node.Frame) node.Service {
+	s := &service{frame: f}
+	s.tells = &teller{board: f.Board, log: f.Log}
+	s.ctx, s.stop = context.WithCancel(f.Over)
+	a := &api{shelf: s, log: f.Log, ctx: s.ctx, spawn: f.Go}
+	s.routes = a.routes()
+	f.Board.Offer(kindEntry, a.selects)
+	return s
+}
+
+// service has the logs of this node, from the start of the node to its end.
+type service struct {
+	node.Plain
+	frame  node.Frame
+	tells  *teller
+	routes []web.Route
+	ctx    context.Context
+	stop   context.CancelFunc
+	busy   sync.WaitGroup // parts that run
+
+	mu       sync.Mutex
+	prepared bool
+	parts    []*part // by namespace; they do not change once they are there
+}
+
+// Prepare implements node.Service. What cannot change while the node runs, Section.Restarts names.
+func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err error) {
+	section := *config.Of[*Section](c)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.prepared {
+		return func() {}, nil
+	}
+	s.prepared = true
+	if len(section.all) == 0 {
+		return func() {}, nil
+	}
+	id, err := mtls.LoadIdentity(section.peers.Identity.Key, section.peers.Identity.Certificate)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range section.all {
+		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame.Ground, s.frame.Log, s.tells.tell)
+		for _, p := range section.peers.Peers {
+			r.neighbours = append(r.neighbours, p.Name)
+		}
+		s.parts = append(s.parts, r)
+	}
+	slices.SortFunc(s.parts, func(a, b *part) int { return strings.Compare(a.Namespace, b.Namespace) })
+	return s.keep, nil
+}
+
+// keep begins with all logs.
+func (s *service) keep() {
+	s.frame.Ground.Enter(s)
+	for _, r := range s.Parts() {
+		s.busy.Add(1)
+		s.frame.Go(func() {
+			defer s.busy.Done()
+			if err := r.run(s.ctx); err != nil {
+				s.frame.Fail(err)
+			}
+		})
+	}
+}
+
+// Parts implements shelf.
+func (s *service) Parts() []*part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parts
+}
+
+// Joined implements node.Guest.
+func (s *service) Joined(n node.Network) {
+	for _, r := range s.Parts() {
+		if err := r.line.join(n); err != nil {
+			s.frame.Log.Error("a log has no line to the other nodes", "log", r.Namespace, "error", err)
+		}
+	}
+}
+
+// Left implements node.Guest.
+func (s *service) Left() {
+	for _, r := range s.Parts() {
+		r.line.leave()
+	}
+}
+
+// Heard implements node.Guest.
+func (s *service) Heard(n node.News) bool {
+	for _, r := range s.Parts() {
+		if n.Topic != topicOf(r.Namespace) {
+			continue
+		}
+		if h := r.running(); h != nil {
+			if err := h.Heard(n.Body, n.Via); err != nil {
+				r.counts.refuse(reasonMalformed)
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// Suggested implements node.Guest.
+func (s *service) Suggested(name string) {
+	for _, r := range s.Parts() {
+		r.suggest(name)
+	}
+}
+
+// Routes implements node.Service.
+func (s *service) Routes() []web.Route { return s.routes }
+
+// Collectors implements node.Service.
+func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Close implements node.Service.
+func (s *service) Close() {
+	s.stop()
+	s.busy.Wait()
+	s.Left()
+}
+
+// find returns the part of a namespace.
+func find(all []*part, namespace string) (*part, error) {
+	var names []string
+	for _, r := range all {
+		if r.Namespace == namespace {
+			return r, nil
+		}
+		names = append(names, r.Namespace)
+	}
+	if len(names) == 0 {
+		return nil, errors.New("this node has no log: its configuration has no [[logs]]")
+	}
+	return nil, fmt.Errorf("%q is no log of this node: it has %q", namespace, names)
+}

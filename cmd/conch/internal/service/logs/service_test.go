@@ -1,0 +1,229 @@
+package logs
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/transport/mtls"
+	"github.com/conchhq/conch/txlog"
+)
+
+// B13 to B15, V7: a log is made once, by one node, and all take goals; members and followers have the same copy. Asked again,
+// the node names the same log; another one of that name is refused.
+func TestALogIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3", "n4", "n5")
+	s.start(s.names...)
+	if now := s.nodes["n5"].status(); now.State != stateWaiting || now.ID != "" {
+		t.Errorf("before a log was made there is %+v", now)
+	}
+	if code, text := s.nodes["n1"].asks(http.MethodGet, "/v1/logs/flags/entries", ""); code != http.StatusServiceUnavailable || !strings.Contains(text, "no-log-yet") {
+		t.Errorf("got %d %s", code, text)
+	}
+	made := s.nodes["n4"].create("n1", "n2", "n3") // n4 is no member itself
+	if again := s.nodes["n4"].create("n1", "n2", "n3"); again.ID != made.ID {
+		t.Errorf("asked again, the log is %s, and was %s", again.ID, made.ID)
+	}
+	for _, name := range []string{"n4", "n1"} {
+		if code, text := s.nodes[name].asks(http.MethodPost, "/v1/logs", `{"namespace":"flags","members":["n1","n2"]}`); code != http.StatusConflict || !strings.Contains(text, "log-exists") {
+			t.Errorf("%s makes another one: %d %s", name, code, text)
+		}
+	}
+	pgtest.Eventually(t, nodetest.Patience, "all have the log", func() bool {
+		for _, n := range s.nodes {
+			if now := n.status(); now.ID != made.ID || now.State != stateRunning {
+				return false
+			}
+		}
+		return true
+	})
+	for i, name := range s.names {
+		if o := s.nodes[name].put(fmt.Sprint("of ", name), i); o.Fault != "" || o.Index == 0 {
+			t.Errorf("%s: %+v", name, o)
+		}
+	}
+	s.equal(s.names...)
+}
+
+// A member that is away when a log is made: nothing was made, and the answer says who is missing.
+func TestNoHalfOfALogIsMade(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start("n1", "n2")
+	code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs", `{"namespace":"flags","members":["n1","n2","n3"]}`)
+	if code != http.StatusServiceUnavailable || !strings.Contains(text, "member-away") || !strings.Contains(text, "n3: it does not answer") || strings.Contains(text, "n2:") {
+		t.Errorf("got %d %s", code, text)
+	}
+	for _, name := range []string{"n1", "n2"} {
+		if now := s.nodes[name].status(); now.ID != "" {
+			t.Errorf("%s has a log: %+v", name, now)
+		}
+	}
+	s.start("n3")
+	s.nodes["n1"].create("n1", "n2", "n3")
+	s.nodes["n2"].put("a", 1)
+}
+
+// new-disk-new-member: a member whose store is damaged, or gone, begins with another one, keeps the old file, and is admitted again.
+func TestAStoreThatIsOfNoUse(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	made := s.nodes["n1"].create(s.names...)
+	for i := range 20 {
+		s.nodes["n1"].put("k", i)
+	}
+	s.equal(s.names...)
+	for _, c := range []struct {
+		name  string
+		spoil func(t *testing.T, file string)
+		aside int
+	}{
+		{"n3", func(t *testing.T, file string) {
+			t.Helper()
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			goal := []byte(`{"op":"put"`)
+			if !bytes.Contains(b, goal) {
+				t.Fatal("no goal is in the file")
+			}
+			if err := os.WriteFile(file, bytes.ReplaceAll(b, goal, []byte(`{"op":"cut"`)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, 1},
+		{"n2", func(t *testing.T, file string) {
+			t.Helper()
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}, 0},
+	} {
+		n := s.nodes[c.name]
+		before := n.status().Store
+		n.stop()
+		file := filepath.Join(n.dir, "logs", "flags.log")
+		c.spoil(t, file)
+		n.start()
+		pgtest.Eventually(t, 2*nodetest.Patience, c.name+" is a member again", func() bool {
+			now := n.status()
+			return now.ID == made.ID && now.Decides && now.Store != before
+		})
+		kept, err := filepath.Glob(file + ".aside-*")
+		if err != nil || len(kept) != c.aside && c.aside == 0 || c.aside > 0 && len(kept) == 0 {
+			t.Errorf("%s keeps %q, %v", c.name, kept, err)
+		}
+		s.nodes["n1"].put("k", 100)
+		s.equal(s.names...)
+	}
+}
+
+// Members are changed by their names; only the leader does it, and another node names it.
+func TestMembersAreChanged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3", "n4")
+	s.start(s.names...)
+	s.nodes["n1"].create("n1", "n2", "n3")
+	pgtest.Eventually(t, nodetest.Patience, "n4 has the log", func() bool { return s.nodes["n4"].status().State == stateRunning })
+	s.nodes["n4"].put("a", 1)
+	s.equal(s.names...)
+	pgtest.Eventually(t, 2*nodetest.Patience, "the leader has changed the members", func() bool {
+		for _, n := range s.nodes {
+			code, text := n.asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n4","n2","n3"]}`)
+			switch {
+			case code == http.StatusOK:
+				return true
+			case code != http.StatusConflict && code != http.StatusServiceUnavailable:
+				t.Fatalf("%s: %d %s", n.name, code, text)
+			}
+		}
+		return false
+	})
+	pgtest.Eventually(t, nodetest.Patience, "n4 decides, and n1 does not", func() bool {
+		return s.nodes["n4"].status().Decides && !s.nodes["n1"].status().Decides
+	})
+	s.nodes["n1"].put("a", 2)
+	s.equal(s.names...)
+}
+
+// Two of three disks are lost: nothing is committed any more, and everything can be read. A person begins a new lineage from the one
+// copy that is left, and it goes on with its state and its indices.
+func TestANewLineage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	made := s.nodes["n1"].create(s.names...)
+	for i := range 10 {
+		s.nodes["n2"].put(fmt.Sprint("k", i), i)
+	}
+	s.equal(s.names...)
+	before := s.nodes["n1"].status().Position.Index
+	for _, n := range s.nodes {
+		n.stop()
+	}
+	logOf := func(name string) *Log {
+		return &Log{Namespace: "flags", Store: filepath.Join(s.nodes[name].dir, "logs", "flags.log")}
+	}
+	for _, name := range []string{"n2", "n3"} {
+		if err := os.Remove(logOf(name).Store); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.start(s.names...)
+	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	for _, n := range s.nodes {
+		n.stop()
+	}
+
+	id, err := mtls.LoadIdentity(filepath.Join(s.nodes["n1"].dir, "key"), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, r, err := branch(t.Context(), logOf("n1"), txlog.Member{Name: "n1", Key: fingerprintOf(id.Signer())})
+	if err != nil || r.ID == made.ID || r.Index < before || r.Kept == "" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := adopt(t.Context(), logOf("n2"), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := adopt(t.Context(), logOf("n2"), snapshot[1:]); err == nil {
+		t.Error("half a file is adopted")
+	}
+	if err := os.RemoveAll(logOf("n3").Store); err != nil {
+		t.Fatal(err)
+	}
+	s.start(s.names...)
+	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return s.nodes["n2"].status().State == stateRunning })
+	if o := s.nodes["n2"].put("after", 1); o.Index <= before {
+		t.Errorf("it goes on at %d, after %d", o.Index, before)
+	}
+	s.equal("n1", "n2")
+	if read := gets[Read](s.nodes["n2"], http.MethodGet, `/v1/logs/flags/state?query={"get":"k7"}`, ""); string(read.Answer) != `{"key":"k7","value":7,"found":true}` {
+		t.Errorf("n2 has %s", read.Answer)
+	}
+	pgtest.Eventually(t, nodetest.Patience, "n3, without the file, says what it needs", func() bool {
+		return strings.Contains(s.nodes["n3"].status().Why, "conch log recover")
+	})
+	s.nodes["n3"].stop()
+	if _, err := adopt(t.Context(), logOf("n3"), snapshot); err != nil {
+		t.Fatal(err)
+	}
+	s.start("n3")
+	s.equal(s.names...)
+	if code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n2","n3"]}`); code != http.StatusOK {
+		t.Fatalf("%d %s", code, text)
+	}
+	pgtest.Eventually(t, nodetest.Patience, "all decide", func() bool {
+		return s.nodes["n2"].status().Decides && s.nodes["n3"].status().Decides
+	})
+	s.nodes["n3"].put("end", 1)
+	s.equal(s.names...)
+}

@@ -1,0 +1,118 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// errNoCopy means that a log goes on with another one, whose copy this node does not have.
+var errNoCopy = errors.New("the log goes on with the copy of an older one, and this node has none: stop it, and run conch log recover with --from and the recovery file")
+
+// lockPatience is how long a store is waited for that another process has.
+const lockPatience = 5 * time.Second
+
+// open opens the store. If there is none, or no log has begun in it, it waits until it is known how the log began.
+func (r *part) open(ctx context.Context) (*disk.Store, error) {
+	s, err := r.opened(ctx)
+	if err == nil {
+		if err := r.fits(s.Genesis()); err != nil {
+			return nil, errors.Join(fmt.Errorf("%w: correct the configuration, or move the store %s away", err, r.Store), s.Close())
+		}
+		r.believe(s.Genesis())
+		return s, nil
+	}
+	if !errors.Is(err, disk.ErrNoLog) && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	g, err := r.learn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !g.Parent.Log.IsZero() {
+		return nil, errNoCopy
+	}
+	if _, err := r.drawStore(ctx); err != nil {
+		return nil, err
+	}
+	within, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	if s, err = disk.Begin(within, r.Store, g); err != nil {
+		return nil, err
+	}
+	r.believe(g)
+	return s, nil
+}
+
+func (r *part) opened(ctx context.Context) (*disk.Store, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	return disk.Open(ctx, r.Store)
+}
+
+// drawStore makes a store in which no log has begun, and returns its id. One that is there is taken as it is.
+func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
+	if err := os.MkdirAll(filepath.Dir(r.Store), 0o700); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	return disk.Create(ctx, r.Store)
+}
+
+// fits checks that a genesis is of this log.
+func (r *part) fits(g txlog.Genesis) error {
+	switch {
+	case g.Namespace != r.Namespace:
+		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, r.Namespace)
+	case g.Machine != machineName:
+		return fmt.Errorf("its state machine is %q, and this conch has %q", g.Machine, machineName)
+	case !r.ID.IsZero() && g.ID() != r.ID:
+		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), r.ID)
+	}
+	return nil
+}
+
+// believe notes how the log began. It is never another one while the process lives, unless the store is.
+func (r *part) believe(g txlog.Genesis) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.genesis = &g
+	clear(r.known)
+}
+
+// spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one. It returns any other
+// error. The new store is no member's until the leader has it admitted, so that nothing is forgotten that was promised.
+func (r *part) spoiled(ctx context.Context, err error) error {
+	if errors.Is(err, store.ErrSync) ||
+		!errors.Is(err, store.ErrDamaged) && !errors.Is(err, quorum.ErrDamaged) && !errors.Is(err, host.ErrLost) {
+		return err
+	}
+	within, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	to, failed := disk.SetAside(within, r.Store)
+	if failed != nil {
+		return errors.Join(err, fmt.Errorf("and it cannot be moved aside: %w", failed))
+	}
+	r.log.Error("the store of the log is of no use any more. It was moved aside and is kept; this node begins with a new one, fetches the log from the others, and asks to be admitted if it is a member",
+		slog.Any("why", err), slog.String("kept", to))
+	r.counts.setAside()
+	if g, known := r.began(); known { // the log is the same one
+		select {
+		case r.begin <- g:
+		default:
+		}
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package logs
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum/host"
+)
+
+// Place is an entry, by its index and its hash.
+type Place struct {
+	Index uint64 `json:"index"`
+	Hash  string `json:"hash"`
+}
+
+func placeOf(p txlog.Position) Place { return Place{p.Index, p.Hash.String()} }
+
+// Status is what this node knows of a log.
+type Status struct {
+	AsOf      time.Time     `json:"as_of"`
+	Namespace string        `json:"namespace"`
+	State     string        `json:"state"`
+	Why       string        `json:"why,omitempty"` // why it does not run
+	ID        string        `json:"id,omitempty"`
+	Machine   string        `json:"machine,omitempty"`
+	LeaseMS   uint64        `json:"lease_ms,omitempty"`
+	Self      string        `json:"self"`
+	Store     uint64        `json:"store,omitempty"`
+	Position  *Place        `json:"position,omitempty"`
+	First     uint64        `json:"first,omitempty"` // the first entry that is here
+	Leader    string        `json:"leader,omitempty"`
+	Leads     bool          `json:"leads"`
+	Decides   bool          `json:"decides"`
+	Term      uint64        `json:"term"`
+	Members   []MemberState `json:"members"`
+	Advice    string        `json:"advice,omitempty"`
+	Waiting   int           `json:"waiting"` // goals
+	Copy      Copy          `json:"copy"`
+}
+
+// MemberState is what this node knows of a member.
+type MemberState struct {
+	Name    string `json:"name"`
+	Key     string `json:"key"`
+	Store   uint64 `json:"store"`
+	Leaving bool   `json:"leaving"`
+	HeardMS *int64 `json:"heard_ms,omitempty"` // known at members
+	Stored  uint64 `json:"stored,omitempty"`   // known at the leader
+}
+
+// Copy is how far this node's copy is.
+type Copy struct {
+	Known    uint64 `json:"known"`  // the highest index that a head covers
+	Behind   uint64 `json:"behind"` // entries
+	GapMS    int64  `json:"gap_ms"` // for how long the next entry is known of and lacks
+	Fetching bool   `json:"fetching"`
+	Forks    uint64 `json:"forks"`
+}
+
+// round is a round of the members, by which they count when they heard each other.
+const round = 100 * time.Millisecond
+
+func (r *part) status(now time.Time) Status {
+	r.mu.Lock()
+	state, why, genesis, h, s := r.state, r.why, r.genesis, r.host, r.store
+	r.mu.Unlock()
+	out := Status{AsOf: now.UTC(), Namespace: r.Namespace, State: state, Self: r.self, Members: []MemberState{}}
+	if why != nil {
+		out.Why = why.Error()
+	}
+	if genesis != nil {
+		out.ID, out.Machine, out.LeaseMS = genesis.ID().String(), genesis.Machine, genesis.LeaseMS
+	}
+	if h == nil || s == nil {
+		return out
+	}
+	st := h.Status()
+	at := placeOf(st.Position)
+	out.Position, out.Store, out.First = &at, st.Store, s.View().Floor.Index+1
+	out.Leader, out.Leads, out.Decides, out.Term, out.Waiting = st.Leader, st.Leads, st.Decides, st.Term, st.Goals.Pending
+	out.Copy = copyOf(st.Position.Index, st.Copy)
+	out.Members = membersOf(st)
+	if st.Quorum != nil {
+		out.Advice = st.Quorum.Advice
+	}
+	return out
+}
+
+func copyOf(at uint64, f follower.Status) Copy {
+	c := Copy{Known: max(f.Known, at), GapMS: f.Gap.Milliseconds(), Fetching: f.Fetching, Forks: f.Forks}
+	c.Behind = c.Known - at
+	return c
+}
+
+func membersOf(st host.Status) []MemberState {
+	out := []MemberState{}
+	if st.Quorum == nil || !st.Decides {
+		for _, m := range st.Members {
+			out = append(out, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+		}
+		return out
+	}
+	for _, m := range st.Quorum.Members {
+		one := MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
+		if m.Heard >= 0 {
+			heard := int64(m.Heard) * round.Milliseconds()
+			one.HeardMS = &heard
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+// Entry is an entry of a log.
+type Entry struct {
+	Index   uint64    `json:"index"`
+	Term    uint64    `json:"term"`
+	Hash    string    `json:"hash"`
+	Prev    string    `json:"prev"`
+	State   string    `json:"state"` // the hash of the copy after it
+	Kind    string    `json:"kind"`
+	Leader  string    `json:"leader"`
+	At      time.Time `json:"at"` // by the leader's clock, for people
+	GoalID  string    `json:"goal_id,omitempty"`
+	Goal    Bytes     `json:"goal,omitempty"`
+	Result  Bytes     `json:"result,omitempty"`
+	Fault   string    `json:"fault,omitempty"`
+	Diff    []byte    `json:"diff,omitempty"` // in base64
+	Effects int       `json:"effects,omitempty"`
+	Members []string  `json:"members,omitempty"`
+	Upto    uint64    `json:"upto,omitempty"` // effects of entries up to there are performed
+}
+
+// Bytes are shown as the JSON that they are, or else as {"base64": …}.
+type Bytes []byte
+
+// MarshalJSON implements json.Marshaler.
+func (b Bytes) MarshalJSON() ([]byte, error) {
+	if json.Valid(b) {
+		return b, nil
+	}
+	return json.Marshal(struct {
+		Base64 []byte `json:"base64"`
+	}{b})
+}
+
+// UnmarshalJSON implements json.Unmarshaler: it takes what is there as it is.
+func (b *Bytes) UnmarshalJSON(in []byte) error {
+	*b = append(Bytes{}, in...)
+	return nil
+}
+
+func entryOf(r txlog.Record) Entry {
+	e := Entry{
+		Index: r.Index, Term: r.Term, Hash: r.Hash().String(), Prev: r.Prev.String(), State: r.State.String(), Kind: r.Kind.String(), Leader: r.Leader,
+		At: time.UnixMilli(r.At).UTC(), GoalID: r.GoalID, Goal: r.Goal, Result: r.Result, Fault: r.Fault, Diff: r.Diff, Effects: len(r.Effects), Upto: r.Upto.Index,
+	}
+	for _, m := range r.Members {
+		e.Members = append(e.Members, m.Name)
+	}
+	return e
+}
+
+// Genesis is how a log began.
+type Genesis struct {
+	ID        string        `json:"id"`
+	Namespace string        `json:"namespace"`
+	Machine   string        `json:"machine"`
+	Members   []MemberState `json:"members"`
+	LeaseMS   uint64        `json:"lease_ms"`
+	Retention uint64        `json:"retention"` // entries for which results are kept
+	Scrub     uint64        `json:"scrub"`     // entries from one scrub to the next
+	Parent    *Place        `json:"parent,omitempty"`
+	Bytes     []byte        `json:"bytes"` // whose hash the id is, in base64
+}
+
+func genesisOf(g txlog.Genesis) Genesis {
+	out := Genesis{
+		ID: g.ID().String(), Namespace: g.Namespace, Machine: g.Machine, LeaseMS: g.LeaseMS, Retention: g.Retention, Scrub: g.Scrub, Bytes: g.Encode(), Members: []MemberState{},
+	}
+	for _, m := range g.Members {
+		out.Members = append(out.Members, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+	}
+	if !g.Parent.Log.IsZero() {
+		p := placeOf(g.Parent)
+		out.Parent = &p
+	}
+	return out
+}
