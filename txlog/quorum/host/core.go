@@ -47,6 +47,7 @@ type Core struct {
 
 	tickets map[uint64]asker
 	ticket  uint64
+	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
 
@@ -68,7 +69,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
-		tickets: map[uint64]asker{}, remote: map[uint64]*question{},
+		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, remote: map[uint64]*question{},
 	}
 	decides := c.mine() // else a leader that counts on this store will say so
 	c.f = follower.New(s.follower(h, decides))

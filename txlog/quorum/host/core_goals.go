@@ -30,11 +30,11 @@ func (c *Core) receive(in Received) {
 	case wire.Submit:
 		c.goal(in.From, m)
 	case wire.Answered:
-		c.courier(courier.Answered{Try: m.Try, From: in.From, Answer: m.Answer, Err: m.Err})
+		c.courier(courier.Answered{Try: m.Try ^ c.salt, From: in.From, Answer: m.Answer, Err: m.Err})
 	case wire.Confirm:
 		c.confirm(in.From, m.Serial)
 	case wire.Confirmed:
-		c.confirmed(m)
+		c.confirmed(in.From, m)
 	case wire.Admit:
 		c.admit(in.From, m)
 	}
@@ -78,6 +78,7 @@ func (c *Core) courier(in courier.Input) {
 			if a.To == c.set.Self {
 				c.goal(a.To, goal)
 			} else {
+				goal.Try ^= c.salt
 				c.send(a.To, goal)
 			}
 		case courier.Ask:
@@ -170,7 +171,7 @@ func (c *Core) inquire(serial uint64, to string) {
 		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
 	}
 	if to != c.set.Self {
-		c.send(to, wire.Confirm{Serial: serial})
+		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 	}
 }
 
@@ -184,14 +185,18 @@ func (c *Core) confirm(from string, serial uint64) {
 }
 
 // confirmed takes what a member has said. One that does not lead may know who does.
-func (c *Core) confirmed(m wire.Confirmed) {
-	q := c.remote[m.Serial]
+func (c *Core) confirmed(from string, m wire.Confirmed) {
+	serial := m.Serial ^ c.salt
+	q := c.remote[serial]
+	if _, is := txlog.FindMember(c.members, from); !is {
+		return
+	}
 	var other txlog.NotLeaderError
 	switch {
 	case q == nil || q.said:
 	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
 		q.turns++
-		c.inquire(m.Serial, other.Leader)
+		c.inquire(serial, other.Leader)
 	case m.Err == nil:
 		q.index, q.said = m.Index, true
 		if m.Index > c.copy.Position().Index {

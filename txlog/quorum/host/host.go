@@ -59,6 +59,7 @@ type Host struct {
 	inputs  []Input // that wait
 	waiting map[uint64]chan Answered
 	ticket  uint64
+	lives   uint64 // cores that were made
 	running bool
 	door    quorum.Door
 	peers   []string
@@ -85,7 +86,11 @@ func (h *Host) begin() (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCore(h.cfg.Settings, has)
+	settings := h.cfg.Settings
+	settings.Seed = mix(settings.Seed, h.lives)
+	h.lives++
+
+	return NewCore(settings, has)
 }
 
 // Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, after which the process
