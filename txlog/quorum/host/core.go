@@ -38,7 +38,11 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	outside int // rounds for which a store that runs its authority has been no member
+	outside int // looks for which a store that runs its authority has been no member
+	quiet   int // looks for which a member has heard no leader
+	seeking bool
+	told    uint64 // up to where what is applied was passed on
+	floor   uint64 // the store has records after it, at most
 
 	requests quorum.Batch   // for the authority
 	said     *quorum.Output // by it, and not to be told before it is written
@@ -68,7 +72,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{
-		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
+		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
 		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, remote: map[uint64]*question{},
 	}
 	decides := c.mine() // else a leader that counts on this store will say so

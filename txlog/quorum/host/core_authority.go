@@ -68,6 +68,9 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 		return
 	}
 	c.term, c.leader, c.leads = term, leader, self
+	if leader != "" {
+		c.found()
+	}
 	c.courier(courier.Leader{Name: leader, Term: term})
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
@@ -122,6 +125,7 @@ func (c *Core) caughtUp() {
 func (c *Core) rebuild(then func()) {
 	c.load(func(h Has) {
 		c.copy = h.Copy
+		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
 		then()
 	})
@@ -146,6 +150,7 @@ func (c *Core) belongs() {
 			}
 		}
 	}
+	c.seek()
 	switch {
 	case c.q == nil:
 	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
@@ -168,6 +173,10 @@ func (c *Core) admit(name string, a wire.Admit) {
 	for i := range all {
 		if all[i].Name == name && all[i].Key == a.Key && all[i].Store != a.Store {
 			all[i].Store = a.Store
+			if _, err := quorum.Check(all); err != nil {
+				c.tell(Refused{From: name, Why: err})
+				return
+			}
 			c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
 			return
 		}

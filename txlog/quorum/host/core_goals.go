@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -238,6 +239,10 @@ func (c *Core) serve() {
 
 // change asks for other members.
 func (c *Core) change(in Change) {
+	if _, err := quorum.Check(in.Members); err != nil {
+		c.do(Answered{Ticket: in.Ticket, Err: fmt.Errorf("%w: %w", txlog.ErrMalformed, err)})
+		return
+	}
 	if c.m == nil {
 		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
 		return
