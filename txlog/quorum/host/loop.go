@@ -67,13 +67,16 @@ func (l *loop) turn(inbox <-chan transport.Envelope) Batch {
 	return append(batch, Tick{At: time.Now().UnixMilli()})
 }
 
-// gather adds what waits, up to a limit.
+// gather adds what waits here, and messages up to a limit: those who ask here do not shut others out.
 func (l *loop) gather(batch Batch, inbox <-chan transport.Envelope) Batch {
 	l.mu.Lock()
 	batch = append(batch, l.inputs...)
-	l.inputs = nil
+	for _, head := range l.heads {
+		batch = append(batch, head)
+	}
+	l.inputs, l.heads = nil, nil
 	l.mu.Unlock()
-	for len(batch) < mostAtOnce {
+	for range mostAtOnce {
 		select {
 		case e := <-inbox:
 			batch = append(batch, l.received(e))
