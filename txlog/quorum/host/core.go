@@ -41,6 +41,7 @@ type Core struct {
 	outside int // looks for which a store that runs its authority has been no member
 	quiet   int // looks for which a member has heard no leader
 	seeking bool
+	blank   bool   // the state with which the log begins is not here
 	told    uint64 // up to where what is applied was passed on
 	floor   uint64 // the store has records after it, at most
 
@@ -75,7 +76,8 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
 		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, remote: map[uint64]*question{},
 	}
-	decides := c.mine() // else a leader that counts on this store will say so
+	c.blank = h.Blank
+	decides := c.mine() && !c.blank // else a leader that counts on this store will say so
 	c.f = follower.New(s.follower(h, decides))
 	c.c = courier.New(s.courier(c.known))
 	if decides {
@@ -249,6 +251,9 @@ func (c *Core) tick(at int64) {
 
 // Query answers from the copy that is here, and says of which position the answer is.
 func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
+	if c.blank {
+		return nil, txlog.Position{}, errBlank
+	}
 	answer, err := c.copy.Query(query)
 	return answer, c.copy.Position(), err
 }

@@ -73,7 +73,7 @@ func (c *Core) takeOver(a follower.Apply) {
 // adopt stores a snapshot that is ahead of what is here.
 func (c *Core) adopt(a follower.Adopt) {
 	at := a.Offer.Head.Position
-	c.last, c.floor = at.Index, at.Index
+	c.last, c.floor, c.blank = at.Index, at.Index, false
 	if c.q == nil {
 		c.copy = a.Base
 	}

@@ -48,7 +48,7 @@ func (c *Core) counsel(from string, message []byte) {
 		c.request(quorum.Received{From: from, Bytes: message})
 		return
 	}
-	if _, is := txlog.FindMember(c.members, from); !is || len(c.loads) > 0 {
+	if _, is := txlog.FindMember(c.members, from); !is || c.blank || len(c.loads) > 0 {
 		return
 	}
 	c.load(func(h Has) {
@@ -228,7 +228,7 @@ func (c *Core) wait() {
 func (c *Core) serve() {
 	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
 		q, at := c.remote[serial], c.copy.Position()
-		if !q.said || at.Index < q.index {
+		if c.blank || !q.said || at.Index < q.index {
 			continue
 		}
 		delete(c.remote, serial)
