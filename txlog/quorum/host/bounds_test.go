@@ -141,3 +141,24 @@ func TestUsersDoNotShutOthersOut(t *testing.T) {
 		t.Errorf("of 100 messages %d were read", read)
 	}
 }
+
+// A node's share is free again when it was answered.
+func TestAShareIsFreeAgain(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	for range roomy {
+		h.core.newTicket(asker{node: "n2", try: 1})
+	}
+	if !h.core.crowds("n2") || h.core.crowds("n3") || h.core.crowds("n1") {
+		t.Error("n2 alone has more than its share")
+	}
+	for ticket := range uint64(roomy - share + 1) {
+		h.core.forget(ticket + 1)
+	}
+	for range roomy {
+		h.core.newTicket(asker{node: "n3", try: 1})
+	}
+	if h.core.crowds("n2") || !h.core.crowds("n3") {
+		t.Error("n3 alone has more than its share")
+	}
+}

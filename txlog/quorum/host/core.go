@@ -51,6 +51,7 @@ type Core struct {
 	loads    []func(Has)    // what waits for the store to be read
 
 	tickets map[uint64]asker
+	crowd   map[string]int // of them, by node
 	ticket  uint64
 	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
@@ -74,7 +75,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
-		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, remote: map[uint64]*question{},
+		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank = h.Blank
 	decides := c.mine() && !c.blank // else a leader that counts on this store will say so

@@ -101,6 +101,10 @@ func (c *Core) goal(from string, g wire.Submit) {
 		c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
 		return
 	}
+	if c.crowds(from) {
+		c.reply(who, txlog.Answer{}, txlog.ErrTooMany)
+		return
+	}
 	c.member(member.Submit{Ticket: c.newTicket(who), GoalID: g.GoalID, Goal: g.Goal, Since: g.Since})
 }
 
@@ -113,7 +117,27 @@ func (c *Core) known(goalID string, goal []byte, since uint64) (txlog.Result, bo
 func (c *Core) newTicket(of asker) uint64 {
 	c.ticket++
 	c.tickets[c.ticket] = of
+	c.crowd[of.node]++
 	return c.ticket
+}
+
+// forget forgets an asker of the member machine.
+func (c *Core) forget(ticket uint64) {
+	node := c.tickets[ticket].node
+	delete(c.tickets, ticket)
+	if c.crowd[node]--; c.crowd[node] <= 0 {
+		delete(c.crowd, node)
+	}
+}
+
+const (
+	roomy = 500 // askers that wait here before a node's share counts; a member has room for 1,000 goals, and as many reads
+	share = 125 // of them
+)
+
+// crowds reports whether another node has its share of what waits here already: the room is there for all.
+func (c *Core) crowds(node string) bool {
+	return node != c.set.Self && len(c.tickets) >= roomy && c.crowd[node] >= share
 }
 
 // answer ends a ticket of the member machine.
@@ -122,7 +146,7 @@ func (c *Core) answer(a member.Answer) {
 	if !is {
 		return
 	}
-	delete(c.tickets, a.Ticket)
+	c.forget(a.Ticket)
 	c.reply(who, a.Answer, a.Err)
 }
 
@@ -180,6 +204,10 @@ func (c *Core) inquire(serial uint64, to string) {
 func (c *Core) confirm(from string, serial uint64) {
 	if !c.leads {
 		c.send(from, wire.Confirmed{Serial: serial, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
+		return
+	}
+	if c.crowds(from) {
+		c.send(from, wire.Confirmed{Serial: serial, Err: txlog.ErrTooMany})
 		return
 	}
 	c.member(member.Read{Ticket: c.newTicket(asker{node: from, serial: serial})})
@@ -255,7 +283,7 @@ func (c *Core) gone(ticket uint64) {
 	c.courier(courier.Gone{Ticket: ticket})
 	for t, who := range c.tickets {
 		if who.user == ticket {
-			delete(c.tickets, t)
+			c.forget(t)
 			c.member(member.Gone{Ticket: t})
 		}
 	}

@@ -106,11 +106,16 @@ func TestADiskFails(t *testing.T) {
 		s.equal(5 * time.Second)
 		at := s.nodes[1].run.Load().Position()
 		fails.Store(true)
-		if a, err := n.run.Load().Goal(t.Context(), "a", []byte(`{"op":"add","key":"count"}`), 0, 0); err == nil {
+		if a, err := n.run.Load().Goal(t.Context(), "a", []byte(`{"op":"add","key":"count"}`), 0, 5*time.Second); err == nil {
 			t.Errorf("it was acknowledged: %+v", a)
 		}
-		if err := <-n.ended; !errors.Is(err, store.ErrSync) {
-			t.Errorf("it ended with %v", err)
+		select {
+		case err := <-n.ended:
+			if !errors.Is(err, store.ErrSync) {
+				t.Errorf("it ended with %v", err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("it goes on")
 		}
 		n.run.Store(nil)
 		s.net.Kill(n.name)

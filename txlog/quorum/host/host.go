@@ -26,7 +26,8 @@ type Config struct {
 	// Publish has gossip tell everybody a head of this node, as bytes. nil: there is no gossip.
 	Publish func(head []byte)
 	// Perform performs an effect. It may be called again with the same key, also by another node. After an error it is tried
-	// again, as long as this node may act. nil: nothing is performed, and effects wait.
+	// again, as long as this node may act: ctx ends within a round when the act door shuts, and has no deadline, since the door moves on.
+	// It must end with ctx. nil: nothing is performed, and effects wait.
 	Perform func(ctx context.Context, key txlog.Key, effect txlog.Effect) error
 	// Tell is told what happens. It is called by the loop, and must not wait. nil: nobody is told.
 	Tell func(Event)
