@@ -68,6 +68,9 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 		return
 	}
 	c.term, c.leader, c.leads = term, leader, self
+	if leader != "" {
+		c.found()
+	}
 	c.courier(courier.Leader{Name: leader, Term: term})
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
@@ -122,6 +125,7 @@ func (c *Core) caughtUp() {
 func (c *Core) rebuild(then func()) {
 	c.load(func(h Has) {
 		c.copy = h.Copy
+		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
 		then()
 	})
@@ -146,7 +150,7 @@ func (c *Core) belongs() {
 			}
 		}
 	}
-	c.overtaken()
+	c.seek()
 	switch {
 	case c.q == nil:
 	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
@@ -154,21 +158,6 @@ func (c *Core) belongs() {
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {
 			c.restart(errOutside)
-		}
-	}
-}
-
-// overtaken has the copy of a member follow that hears no leader, while the log goes on: it was removed when it was away, or is cut off
-// from the others and not from their followers.
-func (c *Core) overtaken() {
-	if c.q == nil || c.leads || c.behind != nil || len(c.loads) > 0 || c.q.Snapshot().Leader != "" {
-		c.alone = 0
-		return
-	}
-	if head := c.f.Snapshot().Head; head.Index > c.last {
-		if c.alone++; c.alone >= quits {
-			c.alone = 0
-			c.isBehind(head.Position)
 		}
 	}
 }
@@ -184,6 +173,10 @@ func (c *Core) admit(name string, a wire.Admit) {
 	for i := range all {
 		if all[i].Name == name && all[i].Key == a.Key && all[i].Store != a.Store {
 			all[i].Store = a.Store
+			if _, err := quorum.Check(all); err != nil {
+				c.tell(Refused{From: name, Why: err})
+				return
+			}
 			c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
 			return
 		}

@@ -73,13 +73,15 @@ func (c *Core) takeOver(a follower.Apply) {
 // adopt stores a snapshot that is ahead of what is here.
 func (c *Core) adopt(a follower.Adopt) {
 	at := a.Offer.Head.Position
-	c.last = at.Index
+	c.last, c.floor, c.blank = at.Index, at.Index, false
 	if c.q == nil {
 		c.copy = a.Base
 	}
 	c.write(Write{Adopt: &Adopted{At: at, Snapshot: a.Snapshot, Offer: a.Offer}}, func() {
-		c.members = a.Base.Members()
+		c.told = at.Index
+		c.decided(a.Base)
 		c.tell(Fetched{Index: at.Index})
+		c.serve()
 		c.caughtUp()
 	})
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,11 +31,11 @@ func (c *Core) receive(in Received) {
 	case wire.Submit:
 		c.goal(in.From, m)
 	case wire.Answered:
-		c.courier(courier.Answered{Try: m.Try, From: in.From, Answer: m.Answer, Err: m.Err})
+		c.courier(courier.Answered{Try: m.Try ^ c.salt, From: in.From, Answer: m.Answer, Err: m.Err})
 	case wire.Confirm:
 		c.confirm(in.From, m.Serial)
 	case wire.Confirmed:
-		c.confirmed(m)
+		c.confirmed(in.From, m)
 	case wire.Admit:
 		c.admit(in.From, m)
 	}
@@ -47,7 +48,7 @@ func (c *Core) counsel(from string, message []byte) {
 		c.request(quorum.Received{From: from, Bytes: message})
 		return
 	}
-	if _, is := txlog.FindMember(c.members, from); !is || len(c.loads) > 0 {
+	if _, is := txlog.FindMember(c.members, from); !is || c.blank || len(c.loads) > 0 {
 		return
 	}
 	c.load(func(h Has) {
@@ -78,6 +79,7 @@ func (c *Core) courier(in courier.Input) {
 			if a.To == c.set.Self {
 				c.goal(a.To, goal)
 			} else {
+				goal.Try ^= c.salt
 				c.send(a.To, goal)
 			}
 		case courier.Ask:
@@ -99,6 +101,10 @@ func (c *Core) goal(from string, g wire.Submit) {
 		c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
 		return
 	}
+	if c.crowds(from) {
+		c.reply(who, txlog.Answer{}, txlog.ErrTooMany)
+		return
+	}
 	c.member(member.Submit{Ticket: c.newTicket(who), GoalID: g.GoalID, Goal: g.Goal, Since: g.Since})
 }
 
@@ -111,7 +117,27 @@ func (c *Core) known(goalID string, goal []byte, since uint64) (txlog.Result, bo
 func (c *Core) newTicket(of asker) uint64 {
 	c.ticket++
 	c.tickets[c.ticket] = of
+	c.crowd[of.node]++
 	return c.ticket
+}
+
+// forget forgets an asker of the member machine.
+func (c *Core) forget(ticket uint64) {
+	node := c.tickets[ticket].node
+	delete(c.tickets, ticket)
+	if c.crowd[node]--; c.crowd[node] <= 0 {
+		delete(c.crowd, node)
+	}
+}
+
+const (
+	roomy = 500 // askers that wait here before a node's share counts; a member has room for 1,000 goals, and as many reads
+	share = 125 // of them
+)
+
+// crowds reports whether another node has its share of what waits here already: the room is there for all.
+func (c *Core) crowds(node string) bool {
+	return node != c.set.Self && len(c.tickets) >= roomy && c.crowd[node] >= share
 }
 
 // answer ends a ticket of the member machine.
@@ -120,7 +146,7 @@ func (c *Core) answer(a member.Answer) {
 	if !is {
 		return
 	}
-	delete(c.tickets, a.Ticket)
+	c.forget(a.Ticket)
 	c.reply(who, a.Answer, a.Err)
 }
 
@@ -170,7 +196,7 @@ func (c *Core) inquire(serial uint64, to string) {
 		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
 	}
 	if to != c.set.Self {
-		c.send(to, wire.Confirm{Serial: serial})
+		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 	}
 }
 
@@ -180,18 +206,26 @@ func (c *Core) confirm(from string, serial uint64) {
 		c.send(from, wire.Confirmed{Serial: serial, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
 		return
 	}
+	if c.crowds(from) {
+		c.send(from, wire.Confirmed{Serial: serial, Err: txlog.ErrTooMany})
+		return
+	}
 	c.member(member.Read{Ticket: c.newTicket(asker{node: from, serial: serial})})
 }
 
 // confirmed takes what a member has said. One that does not lead may know who does.
-func (c *Core) confirmed(m wire.Confirmed) {
-	q := c.remote[m.Serial]
+func (c *Core) confirmed(from string, m wire.Confirmed) {
+	serial := m.Serial ^ c.salt
+	q := c.remote[serial]
+	if _, is := txlog.FindMember(c.members, from); !is {
+		return
+	}
 	var other txlog.NotLeaderError
 	switch {
 	case q == nil || q.said:
 	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
 		q.turns++
-		c.inquire(m.Serial, other.Leader)
+		c.inquire(serial, other.Leader)
 	case m.Err == nil:
 		q.index, q.said = m.Index, true
 		if m.Index > c.copy.Position().Index {
@@ -222,7 +256,7 @@ func (c *Core) wait() {
 func (c *Core) serve() {
 	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
 		q, at := c.remote[serial], c.copy.Position()
-		if !q.said || at.Index < q.index {
+		if c.blank || !q.said || at.Index < q.index {
 			continue
 		}
 		delete(c.remote, serial)
@@ -233,6 +267,10 @@ func (c *Core) serve() {
 
 // change asks for other members.
 func (c *Core) change(in Change) {
+	if _, err := quorum.Check(in.Members); err != nil {
+		c.do(Answered{Ticket: in.Ticket, Err: fmt.Errorf("%w: %w", txlog.ErrMalformed, err)})
+		return
+	}
 	if c.m == nil {
 		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
 		return
@@ -245,7 +283,7 @@ func (c *Core) gone(ticket uint64) {
 	c.courier(courier.Gone{Ticket: ticket})
 	for t, who := range c.tickets {
 		if who.user == ticket {
-			delete(c.tickets, t)
+			c.forget(t)
 			c.member(member.Gone{Ticket: t})
 		}
 	}

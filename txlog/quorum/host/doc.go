@@ -30,6 +30,8 @@
 //	the copy's memory is wrong        the copies are made anew from the store
 //	a leader's memory is wrong        its members refuse what it sends; it gives the term up and makes everything anew
 //	this node is a member no more     it goes on as a follower, from the same store
+//	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
+//	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
 //	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
 //
 // The caller owes a line that is open until Run has returned, the connections to all members and some other nodes, a store
