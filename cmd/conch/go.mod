@@ -12,12 +12,17 @@ require (
 	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/prometheus/client_golang v1.25.0
 	github.com/spf13/cobra v1.10.2
-	github.com/spf13/pflag v1.0.9
+	github.com/spf13/pflag v1.0.10
 	go.uber.org/goleak v1.3.0
 	go.yaml.in/yaml/v3 v3.0.5
 	golang.org/x/crypto v0.57.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/term v0.47.0
+)
+
+require (
+	go.etcd.io/bbolt v1.5.0 // indirect
+	go.etcd.io/raft/v3 v3.7.0 // indirect
 )
 
 require (
@@ -29,6 +34,7 @@ require (
 	github.com/bits-and-blooms/bitset v1.20.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/conchhq/conch/sequencer/evm v0.0.0
+	github.com/conchhq/conch/txlog/quorum v0.0.0
 	github.com/consensys/gnark-crypto v0.18.1 // indirect
 	github.com/crate-crypto/go-eth-kzg v1.5.0 // indirect
 	github.com/deckarep/golang-set/v2 v2.6.0 // indirect
@@ -74,3 +80,5 @@ replace github.com/conchhq/conch => ../..
 replace github.com/conchhq/conch/chain/evm => ../../chain/evm
 
 replace github.com/conchhq/conch/sequencer/evm => ../../sequencer/evm
+
+replace github.com/conchhq/conch/txlog/quorum => ../../txlog/quorum
