@@ -24,8 +24,9 @@ func (e *encoder) text(s string) {
 
 // decoder reads what an encoder has written. After an error everything that it returns is zero.
 type decoder struct {
-	b   []byte
-	err error
+	b      []byte
+	shares bool // what it returns are parts of the bytes, not copies
+	err    error
 }
 
 func (d *decoder) fail(why error, format string, args ...any) {
@@ -54,7 +55,7 @@ func (d *decoder) count(most int, what string) int {
 	return int(n)
 }
 
-// take returns n bytes, copied.
+// take returns n bytes, copied unless the decoder shares them.
 func (d *decoder) take(n int) []byte {
 	if n > len(d.b) {
 		d.fail(ErrMalformed, "it is cut off")
@@ -63,9 +64,12 @@ func (d *decoder) take(n int) []byte {
 	if n == 0 {
 		return nil
 	}
-	out := append([]byte(nil), d.b[:n]...)
+	out := d.b[:n:n]
 	d.b = d.b[n:]
-	return out
+	if d.shares {
+		return out
+	}
+	return append([]byte(nil), out...)
 }
 
 func (d *decoder) bytes(most int, what string) []byte { return d.take(d.count(most, "bytes of "+what)) }

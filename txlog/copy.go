@@ -1,6 +1,7 @@
 package txlog
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 )
@@ -21,6 +22,8 @@ type Copy struct {
 	sum     Sum       // of results and effects
 	effects []Pending // by key
 	spoiled error
+
+	room []byte // for what is hashed
 }
 
 // Result is what came of a goal that is in the log.
@@ -180,8 +183,10 @@ func (c *Copy) change(e *Entry) error {
 		if err := c.state.Apply(e.Diff); err != nil {
 			return err
 		}
-		c.remember(&Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: e.Result, Fault: e.Fault})
+		// What is kept does not keep the whole record in memory, whose parts these are.
+		c.remember(&Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: bytes.Clone(e.Result), Fault: e.Fault})
 		for i, f := range e.Effects {
+			f.Body = bytes.Clone(f.Body)
 			c.wait(Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
 		}
 	case Changed:
@@ -228,7 +233,7 @@ func (c *Copy) scrub() error {
 	}
 	var sum Sum
 	for _, of := range c.order {
-		sum.Add(of.encode())
+		sum.Add(c.item(of))
 	}
 	for i := range c.effects {
 		sum.Add(c.effects[i].encode())
@@ -251,7 +256,7 @@ func (c *Copy) Scrub() error {
 func (c *Copy) remember(of *Result) {
 	c.results[of.GoalID] = of
 	c.order = append(c.order, of)
-	c.sum.Add(of.encode())
+	c.sum.Add(c.item(of))
 }
 
 // wait keeps an effect until it is performed.
@@ -263,17 +268,19 @@ func (c *Copy) wait(p Pending) {
 // forget drops the results that are no longer kept at an index.
 func (c *Copy) forget(index uint64) {
 	for len(c.order) > 0 && c.order[0].Index+c.genesis.Retention <= index {
-		c.sum.Remove(c.order[0].encode())
+		c.sum.Remove(c.item(c.order[0]))
 		delete(c.results, c.order[0].GoalID)
 		c.order[0] = nil
 		c.order = c.order[1:]
 	}
 }
 
-// encode says of what kind it is: results and effects are in one sum.
-func (of *Result) encode() []byte {
-	e := encoder{b: []byte{'r'}}
+// item returns a result as it is summed up, until the next one is asked for. It says of what kind it is, since effects are in the
+// same sum.
+func (c *Copy) item(of *Result) []byte {
+	e := encoder{b: append(c.room[:0], 'r')}
 	e.result(of)
+	c.room = e.b
 	return e.b
 }
 
@@ -285,9 +292,10 @@ func (p *Pending) encode() []byte {
 
 // Hash returns the hash of everything that a copy is: the state, the results, the members, and the effects to perform.
 func (c *Copy) Hash() Hash {
-	var e encoder
+	e := encoder{b: c.room[:0]}
 	e.hash(c.state.Hash())
 	e.hash(c.sum.Hash())
 	e.members(c.members)
+	c.room = e.b
 	return hashOf("copy", e.b)
 }

@@ -35,10 +35,9 @@ func (h *Hash) UnmarshalText(text []byte) error {
 
 // hashOf returns the hash of what some kind of thing is encoded as. Two kinds never have the same hash.
 func hashOf(kind string, body []byte) Hash {
-	d := sha256.New()
-	d.Write([]byte("conch log " + kind + "\x00"))
-	d.Write(body)
-	return Hash(d.Sum(nil))
+	var room [2 << 10]byte // for most bodies there is nothing to allocate
+	b := append(append(append(room[:0], "conch log "...), kind...), 0)
+	return sha256.Sum256(append(b, body...))
 }
 
 // Sum is the hash of a set of items, kept while items come and go: the sum of their SHA-256, modulo 2^256. Equal sets have
@@ -47,16 +46,24 @@ func hashOf(kind string, body []byte) Hash {
 type Sum [4]uint64
 
 // Add adds an item.
-func (s *Sum) Add(item []byte) { s.change(item, bits.Add64) }
+func (s *Sum) Add(item []byte) { s.AddHash(sha256.Sum256(item)) }
 
 // Remove takes out an item that was added.
-func (s *Sum) Remove(item []byte) { s.change(item, bits.Sub64) }
+func (s *Sum) Remove(item []byte) { s.RemoveHash(sha256.Sum256(item)) }
 
-func (s *Sum) change(item []byte, op func(x, y, carry uint64) (uint64, uint64)) {
-	h := sha256.Sum256(item)
+// AddHash adds an item by its hash.
+func (s *Sum) AddHash(h Hash) {
 	carry := uint64(0)
 	for i := range s {
-		s[i], carry = op(s[i], binary.LittleEndian.Uint64(h[8*i:]), carry)
+		s[i], carry = bits.Add64(s[i], binary.LittleEndian.Uint64(h[8*i:]), carry)
+	}
+}
+
+// RemoveHash takes out an item by its hash.
+func (s *Sum) RemoveHash(h Hash) {
+	borrow := uint64(0)
+	for i := range s {
+		s[i], borrow = bits.Sub64(s[i], binary.LittleEndian.Uint64(h[8*i:]), borrow)
 	}
 }
 

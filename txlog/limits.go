@@ -21,6 +21,6 @@ const (
 // What a genesis says if its maker does not.
 const (
 	DefaultRetention = 10_000 // entries for which results are kept
-	DefaultScrub     = 1_000  // entries from one scrub to the next
+	DefaultScrub     = 5_000  // entries from one scrub to the next
 	DefaultLease     = 3_000  // milliseconds
 )

@@ -30,7 +30,7 @@ func measured(t *testing.T, args ...string) result {
 	if args[0] == "pending" || args[0] == "sequencer" {
 		env = append(env, "CONCH_DEVNODE="+devnodeProgram(t)) // built before its time runs
 	}
-	if args[0] == "gossip" { // without a server and without other libraries
+	if args[0] == "gossip" || args[0] == "log" { // without a server and without other libraries
 		env = append(env, "CONCH_PG_BIN="+t.TempDir(), "CONCH_MEMBERS=", "PATH="+t.TempDir())
 	}
 	cmd := prepared(t, append([]string{"bench", "--quick", "--lease", "1s"}, args...)...)
@@ -43,6 +43,7 @@ func measured(t *testing.T, args ...string) result {
 // alone are metrics that have nothing beside them.
 var alone = map[string][]string{
 	"sequencer": {"chain_1_of_2_batch", "chain_1_of_2_gas", "committee_2_messages", "committee_3_messages", "committee_3_bytes", "rest_to_final_p99"},
+	"log":       {"entry_bytes", "rest_bytes", "rest_messages", "killed_samples", "killed_to_commit_p99", "spread_60_p50"},
 	"gossip":    {"killed_samples", "killed_to_all_p50", "killed_to_all_max", "rest_12_bytes_beside_memberlist", "rest_12_messages_beside_serf", "cold_beside_memberlist_p50"},
 }
 
@@ -67,7 +68,11 @@ func TestBench(t *testing.T) {
 			"chain_1_of_2", "chain_1_of_2_ratio", "rest_to_final_p50", "coordinator_killed_to_dispatch_p50", "coordinator_killed_to_dispatch_max",
 		},
 		"gossip": {"news_beside_flood_p50", "news_beside_flood_p99", "news_beside_flood_max", "rest_200_bytes"},
-		"files":  {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
+		"log": {
+			"goals_1", "goals_16", "goals_16_ratio", "goals_16_answer_p50", "goals_16_answer_p99", "read_fresh_beside_copy_p50", "killed_to_commit_rounds",
+			"open_1000", "spread_60_p99", "spread_60_last", "spread_60_uploads",
+		},
+		"files": {"put_large_by_1", "put_large_by_8", "put_small_with_0", "put_small_with_50"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +147,7 @@ func givenServer(t *testing.T) string {
 
 func TestBenchUsage(t *testing.T) {
 	t.Parallel()
-	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip")
+	conch(t, "bench", "speed").refused(t, 2, `no bench "speed"`, "gate, fence, election, pending, files, sequencer, gossip, log")
 	conch(t, "bench", "gate", "fence").refused(t, 2, "one name or none")
 	conch(t, "bench", "--lease", "1ms").refused(t, 2, "--lease 1ms is not between")
 	conch(t, "bench", "--json", "--markdown").refused(t, 2, "give one")

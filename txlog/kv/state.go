@@ -62,8 +62,9 @@ func (s *State) Apply(diff []byte) error {
 
 // set replaces a value, and keeps the sum, the order and the size.
 func (s *State) set(key, before, after string) {
+	var room [1 << 10]byte
 	if before != "" {
-		entry := appendEntry(nil, key, before)
+		entry := appendEntry(room[:0], key, before)
 		s.sum.Remove(entry)
 		s.size -= len(entry)
 	}
@@ -76,7 +77,7 @@ func (s *State) set(key, before, after string) {
 		key = strings.Clone(key) // and do not keep all of the diff
 		s.keys.insert(key)
 	}
-	entry := appendEntry(nil, key, after)
+	entry := appendEntry(room[:0], key, after)
 	s.sum.Add(entry)
 	s.size += len(entry)
 	s.values[key] = strings.Clone(after)

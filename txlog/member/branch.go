@@ -20,14 +20,29 @@ func (b *branch) align(base *txlog.Copy, makeState func() txlog.State, want []tx
 			return err
 		}
 	}
-	for _, r := range want[len(b.line):] {
-		if err := b.copied.Apply(r); err != nil {
+	return b.apply(want[len(b.line):])
+}
+
+// apply applies records that follow the branch. After an error it is empty.
+func (b *branch) apply(more []txlog.Record) error {
+	for i := range more {
+		if err := b.copied.Apply(more[i]); err != nil {
 			*b = branch{}
 			return err
 		}
-		b.extend(r)
+		b.extend(more[i])
 	}
 	return nil
+}
+
+// extends returns those of some records that follow the branch, if all that it has after its first ones are the records
+// before them. It is what align finds too, without a slice of everything that is in flight.
+func (b *branch) extends(many uint64, records []txlog.Record) (more []txlog.Record, is bool) {
+	rest := b.line[many:]
+	if !begins(records, rest) {
+		return nil, false
+	}
+	return records[len(rest):], true
 }
 
 func (b *branch) extend(r txlog.Record) {
@@ -62,8 +77,8 @@ func begins(all, first []txlog.Record) bool {
 	if len(first) > len(all) {
 		return false
 	}
-	for i, r := range first {
-		if r.Hash() != all[i].Hash() {
+	for i := range first {
+		if first[i].Hash() != all[i].Hash() {
 			return false
 		}
 	}

@@ -22,7 +22,7 @@ func (m *Machine) stored(records []txlog.Record) {
 			m.distrust(r.Index, fmt.Errorf("%w: entry %d, and the last one is %d", ErrGap, r.Index, at.Index+uint64(len(m.tail))))
 			return
 		}
-		m.tail = append(m.tail[:i:i], r)
+		m.tail = append(m.tail[:i], r) // in its place: nobody else keeps a part of it
 	}
 	if m.opening && !begins(m.ahead.line, m.tail) {
 		m.unseated()

@@ -41,7 +41,11 @@ func (m *Machine) look(records []txlog.Record) error {
 	}
 	many := records[0].Index - at.Index - 1
 	before, looked := view.before(many, records[0].Prev)
-	if !looked {
+	if looked {
+		if more, is := view.extends(many, records); is {
+			return view.apply(more)
+		}
+	} else {
 		if many > uint64(len(m.tail)) {
 			return fmt.Errorf("%w: entry %d, and the last one here is %d", txlog.ErrChain, records[0].Index, at.Index+uint64(len(m.tail)))
 		}

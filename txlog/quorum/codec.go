@@ -39,7 +39,8 @@ func (e Entry) Encode() []byte {
 	if e.Change {
 		kind = 1
 	}
-	return append(numbers([]byte{version, kind}, e.Index, e.Term), e.Data...)
+	b := append(make([]byte, 0, 2+2*binary.MaxVarintLen64+len(e.Data)), version, kind)
+	return append(numbers(b, e.Index, e.Term), e.Data...)
 }
 
 // DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged.

@@ -91,6 +91,15 @@ type follows struct {
 
 // follow returns the place after an entry that comes next. The error is ErrMessage, or one of package txlog.
 func (f follows) follow(before *slot, e *pb.Entry) (*slot, error) {
+	record, has, err := ours(e).Record()
+	if err != nil {
+		return nil, err
+	}
+	return f.place(before, e, record, has)
+}
+
+// place returns the place after an entry that comes next, and has a record or none.
+func (f follows) place(before *slot, e *pb.Entry, record txlog.Record, has bool) (_ *slot, err error) {
 	s := &slot{entry: e, at: before.at, conf: before.conf}
 	switch {
 	case e.GetIndex() != before.entry.GetIndex()+1:
@@ -101,10 +110,7 @@ func (f follows) follow(before *slot, e *pb.Entry) (*slot, error) {
 		return nil, fault(ErrMessage, "an entry of kind %v", e.GetType())
 	}
 	change := e.GetType() == pb.EntryConfChangeV2
-	record, has, err := ours(e).Record()
 	switch {
-	case err != nil:
-		return nil, err
 	case has:
 		if err := f.takes(s, record); err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ func (e Entry) Record() (record txlog.Record, has bool, err error) {
 	if len(raw) == 0 {
 		return txlog.Record{}, false, nil
 	}
-	record, err = txlog.Open(raw)
+	record, err = txlog.Own(raw)
 	return record, err == nil, err
 }
 

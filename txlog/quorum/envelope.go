@@ -26,7 +26,12 @@ type refusal struct {
 }
 
 func seal(log txlog.ID, kind byte, body []byte) []byte {
-	return append(append([]byte{version, kind}, log[:]...), body...)
+	return append(sealing(log, kind, len(body)), body...)
+}
+
+// sealing returns what comes before a body, with room for it.
+func sealing(log txlog.ID, kind byte, room int) []byte {
+	return append(append(make([]byte, 0, 2+len(log)+room), version, kind), log[:]...)
 }
 
 func (r *refusal) encode() []byte { return numbers(nil, r.from, r.to, r.term, r.index) }

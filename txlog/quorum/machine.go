@@ -36,6 +36,7 @@ type Machine struct {
 	door  Door
 
 	queue     []txlog.Record // to be proposed
+	proposed  []txlog.Record // the library was asked to store them
 	begun     uint64         // the entry with which the own term began
 	changedAt uint64         // the newest entry of the own term that changes the members
 	snapshots map[uint64]int // stores that are sent a snapshot, and for how many rounds

@@ -30,6 +30,7 @@ func (m *Machine) propose() bool {
 	last := m.log.last()
 	at, decides := last.at, last.conf
 	var plain []*pb.Entry
+	var records []txlog.Record
 	for len(m.queue) > 0 {
 		r := m.queue[0]
 		if err := m.fits(at, r); err != nil {
@@ -49,13 +50,14 @@ func (m *Machine) propose() bool {
 				return m.node.ProposeConfChange(change) == nil
 			}
 		}
-		plain = append(plain, &pb.Entry{Data: r.Raw()})
+		plain, records = append(plain, &pb.Entry{Data: r.Raw()}), append(records, r)
 		at = r.Position()
 		m.queue = m.queue[1:]
 	}
 	if len(plain) == 0 {
 		return false
 	}
+	m.proposed = records
 	return m.node.Step(&pb.Message{Type: pb.MsgProp.Enum(), From: new(m.cfg.Store), Entries: plain}) == nil
 }
 

@@ -141,11 +141,30 @@ func (m *Machine) slotOf(e *pb.Entry) *slot {
 			return m.fresh[i]
 		}
 	}
-	s, err := m.follows.follow(m.log.slot(e.GetIndex()-1), e)
+	before := m.log.slot(e.GetIndex() - 1)
+	var s *slot
+	var err error
+	if r, is := m.own(e.GetData()); is {
+		s, err = m.follows.place(before, e, r, true)
+	} else {
+		s, err = m.follows.follow(before, e)
+	}
 	if err != nil {
 		stop(err.Error()) // this member has proposed it itself
 	}
 	return s
+}
+
+// own returns the record of an entry that this member has just proposed itself: it need not be read again.
+func (m *Machine) own(data []byte) (r txlog.Record, is bool) {
+	if len(m.proposed) == 0 || len(data) == 0 {
+		return r, false
+	}
+	if r = m.proposed[0]; &r.Raw()[0] != &data[0] || len(r.Raw()) != len(data) {
+		return r, false
+	}
+	m.proposed = m.proposed[1:]
+	return r, true
 }
 
 // keep asks that an entry be kept, instead of those at its index and above.
@@ -205,11 +224,13 @@ func (m *Machine) deliver() {
 				continue
 			}
 		}
-		body, err := proto.Marshal(msg)
-		if err != nil || to == "" || to == m.cfg.Self {
+		if to == "" || to == m.cfg.Self {
 			continue // a store that this node's own name has had before
 		}
-		m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: seal(m.cfg.Log, ofLibrary, body)})
+		sealed, err := proto.MarshalOptions{}.MarshalAppend(sealing(m.cfg.Log, ofLibrary, proto.Size(msg)), msg)
+		if err == nil {
+			m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: sealed})
+		}
 	}
 	m.posted = nil
 }

@@ -93,7 +93,7 @@ func (r *reader) head(b []byte) txlog.Head {
 
 func (r *reader) records(all [][]byte) (records []txlog.Record) {
 	for _, b := range all {
-		record, err := txlog.Open(b)
+		record, err := txlog.Own(b)
 		if err != nil {
 			r.fail(err)
 			return nil

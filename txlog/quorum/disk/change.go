@@ -61,7 +61,7 @@ func (c *change) step(step store.Step) {
 	c.replace(step.Slots)
 	c.drop(step.Below)
 	for _, r := range step.Records {
-		c.put(recordBucket, number(r.Index), r.Raw())
+		c.add(recordBucket, number(r.Index), r.Raw())
 	}
 	for _, h := range step.Heads {
 		c.put(headBucket, number(h.Index), h.Encode())
@@ -77,12 +77,17 @@ func (c *change) replace(slots []store.Slot) {
 		c.state.FirstSlot = slots[0].Index
 	}
 	first := c.state.FirstSlot
-	for index := slots[len(slots)-1].Index + 1; index < first+uint64(len(c.slots)); index++ {
+	end := first + uint64(len(c.slots))
+	for index := slots[len(slots)-1].Index + 1; index < end; index++ {
 		c.remove(slotBucket, number(index))
 	}
 	c.slots = c.slots[:slots[0].Index-first]
 	for _, s := range slots {
-		c.slots = append(c.slots, c.put(slotBucket, number(s.Index), s.Body))
+		put := c.add
+		if s.Index < end {
+			put = c.put
+		}
+		c.slots = append(c.slots, put(slotBucket, number(s.Index), s.Body))
 	}
 }
 
@@ -97,12 +102,19 @@ func (c *change) drop(below uint64) {
 
 // put stores a value in place of the one that is there, and returns its checksum.
 func (c *change) put(bucket int, key, body []byte) (sum txlog.Hash) {
+	if c.err == nil && bucket != stateBucket {
+		c.forget(bucket, key)
+	}
+	return c.add(bucket, key, body)
+}
+
+// add stores a value where none is. If one is there after all, the sum of the bucket is wrong, and the next Open says so.
+func (c *change) add(bucket int, key, body []byte) (sum txlog.Hash) {
 	if c.err != nil {
 		return sum
 	}
 	framed := frame(c.state.ID, bucket, key, body)
 	if bucket != stateBucket {
-		c.forget(bucket, key)
 		c.state.Sums[bucket].add(framed[:sha256.Size])
 	}
 	c.keep(c.open[bucket].Put(key, framed))

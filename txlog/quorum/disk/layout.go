@@ -56,8 +56,8 @@ type sum struct {
 	Sum txlog.Sum
 }
 
-func (s *sum) add(checksum []byte)    { s.N++; s.Sum.Add(checksum) }
-func (s *sum) remove(checksum []byte) { s.N--; s.Sum.Remove(checksum) }
+func (s *sum) add(checksum []byte)    { s.N++; s.Sum.AddHash(txlog.Hash(checksum)) }
+func (s *sum) remove(checksum []byte) { s.N--; s.Sum.RemoveHash(txlog.Hash(checksum)) }
 
 func (s *state) encode() []byte {
 	b, err := binary.Append(nil, binary.BigEndian, s)
@@ -80,13 +80,10 @@ func decodeState(b []byte) (s state, err error) {
 
 // checksum binds a value to its store, its bucket and its key: a value in another place has another one.
 func checksum(id uint64, bucket int, key, body []byte) [sha256.Size]byte {
-	head := make([]byte, 0, 64)
-	head = binary.BigEndian.AppendUint64(append(head, byte(bucket)), id)
-	head = append(binary.AppendUvarint(head, uint64(len(key))), key...)
-	h := sha256.New()
-	h.Write(head)
-	h.Write(body)
-	return [sha256.Size]byte(h.Sum(head[:0]))
+	var room [2 << 10]byte // for most values there is nothing to allocate
+	b := binary.BigEndian.AppendUint64(append(room[:0], byte(bucket)), id)
+	b = append(binary.AppendUvarint(b, uint64(len(key))), key...)
+	return sha256.Sum256(append(b, body...))
 }
 
 // frame returns a value as it is stored: after its checksum.

@@ -38,16 +38,21 @@ node, the signatures, other libraries. Without a name it runs, one after the oth
 It starts a private Postgres on a disk, with fsync on, and separate conch processes,
 which it kills, stops and cuts off. With --db it measures on that server instead, in a
 database that it creates and drops: the role needs CREATEDB. CONCH_DB_URL and PG* are
-not read, so that no server is used by accident. The benches gate and gossip need none.
+not read, so that no server is used by accident. The benches gate, gossip and log need none.
 
 The benches pending and sequencer need conch-devnode: beside conch, on the PATH, or
 named by CONCH_DEVNODE. The bench gossip starts conch-members likewise (CONCH_MEMBERS),
-which runs memberlist and serf; without it nothing stands beside conch's own figures.`,
+which runs memberlist and serf; without it nothing stands beside conch's own figures.
+
+The bench log runs five members in this process, each with a file of its own in TMPDIR,
+beside the bare raft core on the same kind of files: TMPDIR is best on the disk that a
+node would have.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
   conch bench sequencer --quick
   conch bench gossip
+  TMPDIR=/var/tmp conch bench log
   conch bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -93,7 +98,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 	cfg.Members = members.Find(cfg.Program)
 	cfg.Database = l.DB
 	if cfg.Database == "" {
-		server := func(name string) bool { return name != "gate" && name != "gossip" }
+		server := func(name string) bool { return !slices.Contains([]string{"gate", "gossip", "log"}, name) }
 		if _, err := postmaster.Binaries(ctx); err != nil && slices.ContainsFunc(names, server) {
 			return cli.Usagef("%w", err)
 		}

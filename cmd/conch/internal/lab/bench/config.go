@@ -63,6 +63,11 @@ type amounts struct {
 	crashes, news           int           // leaders killed and pieces of news, per run
 	settle, ease            time.Duration // until a crowd is at rest, and of its rest
 	simulated               int           // agents in the simulator
+	callers                 []int         // clients of a log at once
+	logSlice, logRest       time.Duration // of each half of a pair, and of a log at rest
+	logPairs, logKills      int           // pairs of runs, and leaders killed
+	logReads, logRecords    int           // reads of each kind, and records of a store that is opened
+	logFollowers            int           // in the simulator
 }
 
 func (c Config) amounts() amounts {
@@ -75,6 +80,7 @@ func (c Config) amounts() amounts {
 			users: 50, payRounds: 1, paying: 200 * time.Millisecond, living: 2 * time.Second, strikes: 1, contracts: 500, busy: 5,
 			parties: 2, payers: 10, payments: 100, landings: 1, restful: 3, deaths: 1, committees: []int{2, 3},
 			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200,
+			callers: []int{1, 16}, logSlice: 200 * time.Millisecond, logRest: time.Second, logPairs: 1, logKills: 1, logReads: 20, logRecords: 1000, logFollowers: 60,
 		}
 	}
 	return amounts{
@@ -85,6 +91,7 @@ func (c Config) amounts() amounts {
 		users: 1000, payRounds: 2, paying: 4 * time.Second, living: 10 * time.Second, strikes: 10, contracts: 10_000, busy: 100,
 		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
 		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000,
+		callers: []int{1, 16, 64, 256}, logSlice: 4 * time.Second, logRest: 10 * time.Second, logPairs: 2, logKills: 40, logReads: 2000, logRecords: 100_000, logFollowers: 5000,
 	}
 }
 
@@ -97,11 +104,11 @@ func (c Config) Validate() error {
 }
 
 var benches = map[string]func(context.Context, Config) (Report, error){
-	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped,
+	"gate": gate, "fence": fenced, "election": elected, "pending": pending, "files": filed, "sequencer": sequenced, "gossip": gossiped, "log": logged,
 }
 
 // order is the order of a run of all: the one that needs least is first.
-var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip"}
+var order = []string{"gate", "fence", "election", "pending", "files", "sequencer", "gossip", "log"}
 
 // Names returns the names of the benches.
 func Names() []string { return slices.Clone(order) }
