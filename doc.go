@@ -93,6 +93,8 @@
 //     members says which entry is the next;
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine, a
 //     store of keys and values, and how to write another one.
+//     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
+//     a store of keys and values, which also says how to write another one.
 //     [github.com/conchhq/conch/txlog/member]: a member of it, which executes goals while it
 //     leads; [github.com/conchhq/conch/txlog/courier] brings goals to the leader, and answers
 //     back; [github.com/conchhq/conch/txlog/follower]: how a node's copy keeps up, and gives
@@ -100,6 +102,10 @@
 //     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own:
 //     a majority of named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
+//     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of
+//     named members says which entry is the next;
+//     [github.com/conchhq/conch/txlog/quorum/host]: one log on one node, from all of these.
+//     [github.com/conchhq/conch/txlog/pgstore]: a Postgres database says it, under a fence.
 //     [github.com/conchhq/conch/txlog/store] says what a node keeps of it, and
 //     [github.com/conchhq/conch/txlog/quorum/disk] keeps it in a file;
 //     [github.com/conchhq/conch/txlog/store/storetest]: the suite for stores of it.

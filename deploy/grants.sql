@@ -122,6 +122,17 @@ GRANT EXECUTE ON FUNCTION conch.sequencer_begin(text, bigint, text), conch.seque
     conch.sequencer_trim(text, text[], interval[], int) TO :"node";
 \endif
 
+-- Logs, if their tables exist. What users write is for nodes alone. Records are append-only for them.
+SELECT to_regclass('conch.log') IS NOT NULL AS log \gset
+\if :log
+GRANT SELECT ON conch.log_schema_version TO :"observer", :"node";
+GRANT SELECT (id, namespace, scope, newest, term, appends, created_at) ON conch.log TO :"observer";
+GRANT SELECT, INSERT, UPDATE (newest, term, appends) ON conch.log TO :"node";
+GRANT SELECT, INSERT ON conch.log_record TO :"node";
+GRANT EXECUTE ON FUNCTION conch.log_append(bytea, text, bigint, bigint, bytea[], bytea[]),
+    conch.log_read(bytea, bigint, int, bigint), conch.log_newest(bytea, bigint) TO :"node";
+\endif
+
 -- A node is a member of fence for two reasons: it fences its own transactions and those
 -- of a command under `conch run`; and it may then end a session of that role whose
 -- transaction has held a fence for longer than a lease. It cannot end sessions that log

@@ -373,3 +373,52 @@ func TestParkedNodesServe(t *testing.T) {
 		}
 	}
 }
+
+// The head of a snapshot covers entries that are here: they are applied, and the snapshot is left.
+func TestASnapshotInVain(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(12, "goal")
+	m := followed(t, l, 5, nil, "good")
+	m.Step(0, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Records: l.from(6, 8)}})
+	m.Step(0, News{})
+	o := SumPieces(l.head(7, "anna"), l.copyAt(7).Snapshot())
+	out := m.Step(0, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Offer: &o}})
+	if len(of[AskPiece](out)) > 0 || m.at.Index != 7 {
+		t.Errorf("it does %v and is at %d", out, m.at.Index)
+	}
+}
+
+// A member has signed the right entry with another state: that is evidence, not a fault of the peer that gave the entry.
+func TestAHeadOfAnotherState(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(12, "goal")
+	m := followed(t, l, 5, nil, "good")
+	h := l.head(8, "anna")
+	h.State[0] ^= 1
+	h = h.Sign(key("anna"))
+	m.Step(0, Heard{Head: h, Via: "good"})
+	out := m.Step(0, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Records: l.from(6, 8)}})
+	if len(of[Evidence](out)) != 1 || len(of[Refused](out)) != 0 || m.at.Index != 5 {
+		t.Errorf("it does %v and is at %d", out, m.at.Index)
+	}
+	out = m.Step(leastWary, Heard{Head: l.head(8, "anna"), Via: "good"})
+	m.Step(leastWary, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Records: l.from(6, 8)}})
+	if m.at.Index != 8 {
+		t.Errorf("after %v it is at %d", out, m.at.Index)
+	}
+}
+
+// Answers and wishes are counted as requests are: a peer that sends too many is cut short.
+func TestAFloodOfAnswers(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(12, "goal")
+	for _, in := range []Input{Answered{From: "evil", Answer: Answer{Serial: 1 << 40}}, Wanted{From: "evil"}} {
+		m := followed(t, l, 5, nil, "evil")
+		for range 1000 {
+			m.Step(0, in)
+		}
+		if n := m.Refusals()[ErrFlood]; n != 1000-8*m.cfg.Flood {
+			t.Errorf("%T: %d are refused", in, n)
+		}
+	}
+}

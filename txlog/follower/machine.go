@@ -168,7 +168,7 @@ func (m *Machine) meet(names []string) {
 // follow has the machine apply records itself.
 func (m *Machine) follow(base *txlog.Copy) {
 	genesis := base.Genesis()
-	m.base, m.spoiled = base, false
+	m.base, m.spoiled, m.fetch = base, false, nil
 	m.blank = base.Position() == m.start && !genesis.State.IsZero() && base.Hash() != genesis.State
 	if base.Position() != m.at {
 		m.past = past{}

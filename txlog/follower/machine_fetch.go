@@ -68,6 +68,9 @@ func (m *Machine) offered(from string, o Offer) {
 		if o.Head.Index > m.at.Index && !m.has(o.Head) {
 			m.believe(o.Head, from)
 		}
+		if m.at.Index >= o.Head.Index && !m.broken(NeverRewind) {
+			return // all records up to there were here, and its head has covered them
+		}
 	}
 	m.fetch = &fetch{offer: o, from: from, pieces: make([][]byte, len(o.Sums)), asked: map[uint64]try{}, last: m.now}
 	m.fill()
@@ -101,7 +104,7 @@ func (m *Machine) refetch() {
 	if f == nil {
 		return
 	}
-	if m.now-f.last >= expires || m.passedBy() {
+	if m.now-f.last >= expires {
 		m.abandon()
 		return
 	}
@@ -118,11 +121,6 @@ func (m *Machine) refetch() {
 		}
 		m.askPiece(n, to, t.count+1)
 	}
-}
-
-// passedBy reports whether the copy has come to where the snapshot leads by itself.
-func (m *Machine) passedBy() bool {
-	return !m.blank && m.at.Index >= m.fetch.offer.Head.Index && !m.broken(NeverRewind)
 }
 
 // abandon gives a fetch up. What lacks is asked for again: of other peers, after a pause.
@@ -165,14 +163,11 @@ func (m *Machine) received(from string, p Piece) {
 	f.pieces[p.Piece] = p.Bytes
 	f.count++
 	f.last = m.now
-	switch {
-	case m.passedBy():
-		m.abandon()
-	case f.count == len(f.pieces):
-		m.adopt()
-	default:
+	if f.count < len(f.pieces) {
 		m.fill()
+		return
 	}
+	m.adopt()
 }
 
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.

@@ -33,6 +33,7 @@ type (
 	// Keep has a snapshot stored. The scrub of its state has passed.
 	Keep struct {
 		Position txlog.Position
+		State    txlog.Hash // of the copy there
 		Snapshot []byte
 	}
 	// Rebuild has the copies made anew from what the disk has. Rebuilt answers.

@@ -24,7 +24,7 @@ type (
 	// Read asks the state, so that the answer has everything that was acknowledged before. Any member answers.
 	Read struct {
 		Ticket uint64
-		Query  []byte
+		Query  []byte // nil: only up to where a copy has to come is asked for
 	}
 	// Change asks for another set of members, sorted by name. The leader takes one change at a time.
 	Change struct {

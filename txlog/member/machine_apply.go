@@ -67,7 +67,7 @@ func (m *Machine) advance() {
 		if r.Kind == txlog.Scrubbed && r.Index >= m.kept+m.cfg.SnapshotEvery {
 			flush()
 			m.kept = r.Index
-			m.do(Keep{Position: r.Position(), Snapshot: m.base.Snapshot()})
+			m.do(Keep{Position: r.Position(), State: r.State, Snapshot: m.base.Snapshot()})
 		}
 	}
 	flush()

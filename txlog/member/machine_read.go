@@ -88,6 +88,10 @@ func (m *Machine) serve() {
 		}
 		for _, r := range d.reads {
 			m.reads.count--
+			if r.query == nil {
+				m.answer(r.ticket, txlog.Answer{Index: at.Index, Hash: at.Hash})
+				continue
+			}
 			result, err := m.base.Query(r.query)
 			if err != nil {
 				m.refuse(r.ticket, err)

@@ -10,9 +10,7 @@ import (
 
 // Config configures an [Authority]. What has no default is required.
 type Config struct {
-	Log  txlog.ID
-	Self string // this node's name among the log's members
-	// At is the place up to which the user knows the log: the facts begin after it. Zero is the log's beginning.
+	// At is the place up to which the user knows the log: the facts begin after it. Genesis.Start is the log's beginning.
 	At txlog.Position
 	// Tell is called with each fact, in order, from one goroutine. It may call the authority's methods, but not wait for them.
 	Tell func(txlog.Fact)
@@ -39,9 +37,6 @@ func (c Config) withDefaults() Config {
 	if c.Trouble == nil {
 		c.Trouble = func(error) {}
 	}
-	if c.At.Index == 0 {
-		c.At = txlog.Position{Log: c.Log, Hash: c.Log}
-	}
 	return c
 }
 
@@ -53,10 +48,8 @@ func (c Config) Validate() error {
 			faults = append(faults, fmt.Errorf("txlog/pgstore: "+text, args...))
 		}
 	}
-	fault(c.Log.IsZero(), "the log is missing")
-	fault(c.Self == "", "the own name is missing")
+	fault(c.At.Log.IsZero() || c.At.Hash.IsZero(), "the place in the log is missing: it begins with Genesis.Start")
 	fault(c.Tell == nil, "nobody hears the facts: Tell is missing")
-	fault(c.At.Index > 0 && c.At.Log != c.Log, "the place is in log %s, not in %s", c.At.Log.Short(), c.Log.Short())
 	fault(c.Poll < 0, "the time between two looks is below 0")
 	return errors.Join(faults...)
 }

@@ -57,9 +57,9 @@ func (d *Database) Create(ctx context.Context, g txlog.Genesis, scope string) er
 	batch.Queue(pg.Durable)
 	// The update makes the commit wait for the standby also if the log is there, but nobody has confirmed that.
 	batch.Queue(`
-		INSERT INTO conch.log AS l (id, namespace, genesis, scope) VALUES ($1, $2, $3, $4)
+		INSERT INTO conch.log AS l (id, namespace, genesis, scope, newest) VALUES ($1, $2, $3, $4, $5)
 		    ON CONFLICT (id) DO UPDATE SET appends = l.appends RETURNING scope`,
-		id[:], []byte(g.Namespace), g.Encode(), scope).QueryRow(func(row pgx.Row) error { return row.Scan(&there) })
+		id[:], []byte(g.Namespace), g.Encode(), scope, int64(g.Start().Index)).QueryRow(func(row pgx.Row) error { return row.Scan(&there) })
 	if err := d.pools.Commit(ctx, &batch); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (d *Database) Authority(c Config) (*Authority, error) {
 	c = c.withDefaults()
 	return &Authority{
 		db: d, cfg: c, wake: make(chan struct{}, 1), turns: map[uint64]chan error{}, writing: map[uint64]context.CancelFunc{},
-		machine: newMachine(c.Self, c.At, c.Poll),
+		machine: newMachine(c.At, c.Poll),
 	}, nil
 }
 
@@ -165,11 +165,11 @@ func (a *Authority) step(ctx context.Context, in input) (err error) {
 		case read:
 			a.work.Go(func() {
 				var answer got
-				a.db.read(ctx, a.cfg.Log, one, &answer)
+				a.db.read(ctx, a.cfg.At.Log, one, &answer)
 				a.post(answer)
 			})
 		case find:
-			a.work.Go(func() { a.post(a.db.find(ctx, a.cfg.Log, one)) })
+			a.work.Go(func() { a.post(a.db.find(ctx, a.cfg.At.Log, one)) })
 		case write:
 			a.write(ctx, one)
 		case ended:
@@ -187,7 +187,7 @@ func (a *Authority) write(ctx context.Context, w write) {
 	a.writing[w.Ticket] = cancel // the one before has ended
 	a.work.Go(func() {
 		defer cancel()
-		a.post(wrote{ID: w.ID, Err: a.db.append(ctx, a.cfg.Log, w)})
+		a.post(wrote{ID: w.ID, Err: a.db.append(ctx, a.cfg.At.Log, w)})
 	})
 }
 
@@ -218,7 +218,7 @@ func (a *Authority) close(why error) {
 
 // listen hears of new records. Notifications may be lost, so Run looks by itself too.
 func (a *Authority) listen(ctx context.Context) {
-	own := a.cfg.Log.String() + ":"
+	own := a.cfg.At.Log.String() + ":"
 	err := pg.Listen(ctx, a.db.cfg, []string{channel}, pg.ListenFuncs{
 		Up: func() { a.post(noticed{}) },
 		Notify: func(_, payload string) { // any role may notify: it costs a look

@@ -15,7 +15,6 @@ import (
 // The node knows the log up to a place: everything to there was told as stored and committed. A follower reads on from
 // there. A leader that has read everything writes what comes next, one batch after the other.
 type machine struct {
-	log  txlog.ID
 	poll time.Duration
 	now  time.Duration
 	out  []action
@@ -24,7 +23,6 @@ type machine struct {
 
 	at     txlog.Position // up to which everything was told
 	term   uint64         // the newest one that is known
-	self   string
 	turn   *turn
 	reads  reading
 	finds  finding
@@ -47,6 +45,7 @@ type turn struct {
 type reading struct {
 	id      uint64 // the read under way; 0: none
 	another bool   // something has happened since it began
+	known   uint64 // the newest index by the read before
 	next    time.Duration
 }
 
@@ -59,8 +58,8 @@ type finding struct {
 }
 
 // newMachine returns the machine of a node that knows the log up to a place.
-func newMachine(self string, at txlog.Position, poll time.Duration) *machine {
-	return &machine{log: at.Log, poll: poll, at: at, term: at.Term, self: self, reads: reading{another: true}}
+func newMachine(at txlog.Position, poll time.Duration) *machine {
+	return &machine{poll: poll, at: at, term: at.Term, reads: reading{another: true}}
 }
 
 // Step takes an input at an instant of a clock that never goes back, and returns what to do.
@@ -198,7 +197,7 @@ func (m *machine) pump() {
 		if m.turn != nil {
 			r.Token, r.Fenced = m.turn.token, true
 		}
-		m.reads = reading{id: r.ID, next: m.now + m.poll}
+		m.reads.id, m.reads.another, m.reads.next = r.ID, false, m.now+m.poll
 		m.do(r)
 	}
 }

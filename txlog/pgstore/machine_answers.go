@@ -61,7 +61,7 @@ func (m *machine) got(in got) {
 		return
 	}
 	m.counts = 0
-	if m.at.Index > 0 && in.Before != m.at.Hash || in.Newest < m.at.Index {
+	if m.at.Hash != m.at.Log && in.Before != m.at.Hash || in.Newest < m.at.Index {
 		m.stop(fmt.Errorf("%w: entry %d was %s", ErrForked, m.at.Index, m.at.Hash.Short()))
 		return
 	}
@@ -73,6 +73,11 @@ func (m *machine) got(in got) {
 		}
 		at = in.Next[i].Position()
 	}
+	if len(in.Next) == 0 && m.reads.known > m.at.Index {
+		m.stop(fmt.Errorf("%w: entry %d is missing", ErrDamaged, m.at.Index+1))
+		return
+	}
+	m.reads.known = in.Newest
 	if n := len(in.Next); n > 0 {
 		// Of whom the newest entry is, follows: a hint, since somebody else may lead by now.
 		if last := in.Next[n-1]; last.Term > m.term {

@@ -58,6 +58,9 @@ func (r *room) Crash(name string) {
 }
 
 func (r *room) Lead(name string) {
+	if slices.ContainsFunc(r.facts[name], func(f txlog.Fact) bool { _, leads := f.(txlog.Leads); return leads }) {
+		return // it does, and the suite has not heard of it yet
+	}
 	r.wanted, r.quiet = name, ""
 	if l := r.world.leader(); l != nil {
 		r.quiet = l.name // it leads until the others have lost it

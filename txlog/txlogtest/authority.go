@@ -161,15 +161,15 @@ func (s *stage) until(what string, is func() bool) {
 func (s *stage) lead(name string) (term uint64) {
 	s.t.Helper()
 	h, before := s.judge.Of(name), s.judge.Of(name).Term
-	s.note("%s is to lead", name)
-	asked := time.Time{}
+	asked, again := time.Time{}, time.Second // on a busy machine it takes a while, and each further try begins anew
 	s.until(name+" leads", func() bool {
 		if h.Leads && h.Term > before {
 			s.ahead[name] = nil
 			return true
 		}
-		if time.Since(asked) > time.Second {
-			asked = time.Now()
+		if time.Since(asked) > again {
+			asked, again = time.Now(), 2*again
+			s.note("%s is to lead", name)
 			s.room.Lead(name)
 		}
 		return false

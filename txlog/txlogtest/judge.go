@@ -89,7 +89,7 @@ func (j *Judge) Hear(node string, f txlog.Fact) error {
 		return j.stored(node, h, f.Records)
 	case txlog.Dropped:
 		if f.From <= h.Committed || f.From > uint64(len(h.Records)) {
-			return fmt.Errorf("%s is told that entries from %d on are dropped; it has %d, and %d are committed", node, f.From, len(h.Records), h.Committed)
+			return fmt.Errorf("%s is told that entries from %d on are gone, and has %d, of which %d are committed", node, f.From, len(h.Records), h.Committed)
 		}
 		h.Records = h.Records[: f.From-1 : f.From-1]
 	case txlog.Committed:

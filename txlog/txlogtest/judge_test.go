@@ -27,6 +27,9 @@ func TestTheJudgeNamesWhatIsBroken(t *testing.T) {
 	}{
 		"nothing":            {[]told{a(txlog.Leads{Term: 1}), a(stored(one)), a(txlog.Committed{Index: 1}), b(stored(one)), b(txlog.Committed{Index: 1})}, ""},
 		"a tail is replaced": {[]told{a(stored(one, two)), a(txlog.Committed{Index: 1}), a(txlog.Deposed{Term: 2}), a(stored(other))}, ""},
+		"a tail is dropped":  {[]told{a(stored(one, two)), a(txlog.Committed{Index: 1}), a(txlog.Dropped{From: 2}), a(stored(two))}, ""},
+		"dropped":            {[]told{a(stored(one, two)), a(txlog.Committed{Index: 1}), a(txlog.Dropped{From: 1})}, "from 1 on are gone"},
+		"dropped again":      {[]told{a(stored(one)), a(txlog.Dropped{From: 1}), a(txlog.Dropped{From: 1})}, "from 1 on are gone, and has 0"},
 		"a term goes back":   {[]told{a(txlog.Deposed{Term: 2}), a(txlog.Leads{Term: 2})}, "a leads in term 2, and knew of term 2"},
 		"a known term":       {[]told{a(txlog.Deposed{Term: 2}), a(txlog.Deposed{Term: 1})}, "told of term 1"},
 		"two lead":           {[]told{a(txlog.Leads{Term: 2}), b(txlog.Leads{Term: 2})}, "b and a lead in term 2"},

@@ -89,3 +89,27 @@ func TestMemoryRefuses(t *testing.T) {
 	m.Part()
 	tells(t, a, txlog.Refused{Member: "c", Index: 1}, txlog.Committed{Index: 1})
 }
+
+// Nobody leads who lacks what may be committed, and an entry of an older term is committed by one of the newer.
+func TestMemoryElects(t *testing.T) {
+	t.Parallel()
+	m := txlogtest.NewMemory("a", "b", "c")
+	a, b, c := m.Node("a"), m.Node("b"), m.Node("c")
+	a.Campaign()
+	m.Part("c")
+	opening := sealed(t, txlog.Record{}, txlog.Entry{Term: 1, Kind: txlog.Opening})
+	a.Append(opening)
+	m.Crash("a")
+	m.Part()
+	b.Facts()
+	c.Facts()
+	c.Campaign()
+	tells(t, c)
+	m.Part("b", "c") // c has nothing, and b leads with it
+	b.Campaign()
+	tells(t, b, txlog.Leads{Term: 2})
+	tells(t, c, txlog.Deposed{Term: 2, Leader: "b"}, txlog.Stored{Records: []txlog.Record{opening}})
+	second := sealed(t, opening, txlog.Entry{Term: 2, Kind: txlog.Opening})
+	b.Append(second)
+	tells(t, c, txlog.Stored{Records: []txlog.Record{second}}, txlog.Committed{Index: 2})
+}

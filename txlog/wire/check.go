@@ -15,9 +15,7 @@ func (m Message) check() error {
 	case Quorum:
 		err = within(len(b.Bytes), MostQuorum, "bytes of a quorum's message")
 	case Submit:
-		if err = txlog.CheckGoal(b.GoalID, b.Goal); err == nil && b.Hops > MostHops {
-			err = fault(ErrSize, "%d hops, of %d at most", b.Hops, MostHops)
-		}
+		err = txlog.CheckGoal(b.GoalID, b.Goal)
 	case Answered:
 		err = b.check()
 	case Confirmed:
@@ -46,9 +44,6 @@ func (m Message) check() error {
 }
 
 func (a Answered) check() error {
-	if err := txlog.CheckGoal(a.GoalID, nil); err != nil {
-		return err
-	}
 	if err := (txlog.Outcome{Result: a.Answer.Result, Fault: a.Answer.Fault}).Check(); err != nil {
 		return err
 	}

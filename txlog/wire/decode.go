@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -113,7 +114,7 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 	}
 	take(read.Quorum != nil, func() Body { return Quorum{Bytes: some(read.Quorum.Body)} })
 	take(read.Submit != nil, func() Body {
-		return Submit{GoalID: read.Submit.GoalId, Goal: some(read.Submit.Goal), Since: read.Submit.Since, Hops: read.Submit.Hops}
+		return Submit{Try: read.Submit.Try, GoalID: read.Submit.GoalId, Goal: some(read.Submit.Goal), Since: read.Submit.Since}
 	})
 	take(read.Answered != nil, func() Body { return r.answered(read.Answered) })
 	take(read.Confirm != nil, func() Body { return Confirm{Serial: read.Confirm.Serial} })
@@ -146,7 +147,7 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 }
 
 func (r *reader) answered(a *wirepb.Answered) Answered {
-	out := Answered{GoalID: a.GoalId, Err: failed(a.Failure)}
+	out := Answered{Try: a.Try, Err: failed(a.Failure)}
 	if out.Err == nil {
 		out.Answer = txlog.Answer{Index: a.Index, Hash: r.hash(a.Hash), Result: some(a.Result), Fault: a.Fault}
 	}
@@ -154,7 +155,7 @@ func (r *reader) answered(a *wirepb.Answered) Answered {
 }
 
 func (r *reader) answer(a *wirepb.Answer) follower.Answer {
-	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records)}
+	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, MostWaited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, r.head(h))
 	}

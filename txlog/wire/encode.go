@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -40,9 +41,9 @@ func set(out *wirepb.Message, body Body) bool {
 	case Quorum:
 		out.Quorum = &wirepb.Quorum{Body: b.Bytes}
 	case Submit:
-		out.Submit = &wirepb.Submit{GoalId: b.GoalID, Goal: b.Goal, Since: b.Since, Hops: b.Hops}
+		out.Submit = &wirepb.Submit{Try: b.Try, GoalId: b.GoalID, Goal: b.Goal, Since: b.Since}
 	case Answered:
-		out.Answered = &wirepb.Answered{GoalId: b.GoalID, Failure: failure(b.Err)}
+		out.Answered = &wirepb.Answered{Try: b.Try, Failure: failure(b.Err)}
 		if b.Err == nil {
 			out.Answered.Index, out.Answered.Result, out.Answered.Fault = b.Answer.Index, b.Answer.Result, b.Answer.Fault
 			if !b.Answer.Hash.IsZero() {
@@ -80,8 +81,10 @@ func set(out *wirepb.Message, body Body) bool {
 	return true
 }
 
+func waited(d time.Duration) uint32 { return uint32(min(max(d, 0), MostWaited).Milliseconds()) }
+
 func answer(a follower.Answer) *wirepb.Answer {
-	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records)}
+	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records), Waited: waited(a.Waited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, h.Encode())
 	}

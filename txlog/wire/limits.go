@@ -1,6 +1,10 @@
 package wire
 
-import "github.com/conchhq/conch/transport"
+import (
+	"time"
+
+	"github.com/conchhq/conch/transport"
+)
 
 // Version is the version of the format that this package writes. It reads that one and all before it.
 const Version = 1
@@ -9,6 +13,6 @@ const Version = 1
 const (
 	MostMessage = transport.MostBody  // of a message
 	MostQuorum  = MostMessage - 1<<10 // of the body of a Quorum
+	MostWaited  = time.Hour           // that an answer says its request was held; longer ones are said to be that
 	MostWhy     = 1 << 10             // of a text that says why something failed; longer ones are cut
-	MostHops    = 8                   // number of nodes that pass a goal on
 )

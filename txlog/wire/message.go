@@ -19,16 +19,16 @@ type (
 	Quorum struct {
 		Bytes []byte // at most MostQuorum
 	}
-	// Submit is a goal for the leader. A node that is none passes it on, if Hops allow.
+	// Submit is a goal for the leader.
 	Submit struct {
+		Try    uint64 // the answer repeats it: a node may send a goal several times
 		GoalID string
 		Goal   []byte
 		Since  uint64 // an index that was committed before the id was made
-		Hops   uint32 // of nodes that have passed it on; at most MostHops
 	}
 	// Answered is what became of a Submit, or why nobody can say.
 	Answered struct {
-		GoalID string
+		Try    uint64
 		Answer txlog.Answer
 		Err    error // then the answer is zero; see FailureError
 	}

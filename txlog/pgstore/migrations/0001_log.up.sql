@@ -7,8 +7,8 @@ CREATE TABLE conch.log (
     namespace  bytea NOT NULL,                              -- what users write is bytes: no text that a database may refuse
     genesis    bytea NOT NULL,
     scope      text COLLATE "C" NOT NULL,
-    newest     bigint NOT NULL DEFAULT 0,                   -- the index of the last record
-    term       bigint NOT NULL DEFAULT 0,                   -- of the last record: an epoch of the scope
+    newest     bigint NOT NULL,                             -- the index of the last record; at first that before the log
+    term       bigint NOT NULL DEFAULT 0,                   -- of the last record: an epoch of the scope; 0: there is none
     appends    bigint NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 ) WITH (fillfactor = 50);                                   -- rewritten by each append, in place

@@ -243,7 +243,7 @@ type Submit struct {
 	GoalId        string                 `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
 	Goal          []byte                 `protobuf:"bytes,2,opt,name=goal,proto3" json:"goal,omitempty"`
 	Since         uint64                 `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`
-	Hops          uint32                 `protobuf:"varint,4,opt,name=hops,proto3" json:"hops,omitempty"`
+	Try           uint64                 `protobuf:"varint,4,opt,name=try,proto3" json:"try,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -299,16 +299,16 @@ func (x *Submit) GetSince() uint64 {
 	return 0
 }
 
-func (x *Submit) GetHops() uint32 {
+func (x *Submit) GetTry() uint64 {
 	if x != nil {
-		return x.Hops
+		return x.Try
 	}
 	return 0
 }
 
 type Answered struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	GoalId        string                 `protobuf:"bytes,1,opt,name=goal_id,json=goalId,proto3" json:"goal_id,omitempty"`
+	Try           uint64                 `protobuf:"varint,1,opt,name=try,proto3" json:"try,omitempty"`
 	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	Hash          []byte                 `protobuf:"bytes,3,opt,name=hash,proto3" json:"hash,omitempty"`
 	Result        []byte                 `protobuf:"bytes,4,opt,name=result,proto3" json:"result,omitempty"`
@@ -348,11 +348,11 @@ func (*Answered) Descriptor() ([]byte, []int) {
 	return file_log_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Answered) GetGoalId() string {
+func (x *Answered) GetTry() uint64 {
 	if x != nil {
-		return x.GoalId
+		return x.Try
 	}
-	return ""
+	return 0
 }
 
 func (x *Answered) GetIndex() uint64 {
@@ -640,12 +640,14 @@ func (x *Pull) GetChange() uint64 {
 }
 
 type Answer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
-	Records       [][]byte               `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
-	Heads         [][]byte               `protobuf:"bytes,3,rep,name=heads,proto3" json:"heads,omitempty"`
-	Bridges       []*Bridge              `protobuf:"bytes,4,rep,name=bridges,proto3" json:"bridges,omitempty"`
-	Offer         *Offer                 `protobuf:"bytes,5,opt,name=offer,proto3" json:"offer,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Serial  uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Records [][]byte               `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Heads   [][]byte               `protobuf:"bytes,3,rep,name=heads,proto3" json:"heads,omitempty"`
+	Bridges []*Bridge              `protobuf:"bytes,4,rep,name=bridges,proto3" json:"bridges,omitempty"`
+	Offer   *Offer                 `protobuf:"bytes,5,opt,name=offer,proto3" json:"offer,omitempty"`
+	// Milliseconds for which the request was held.
+	Waited        uint32 `protobuf:"varint,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -713,6 +715,13 @@ func (x *Answer) GetOffer() *Offer {
 		return x.Offer
 	}
 	return nil
+}
+
+func (x *Answer) GetWaited() uint32 {
+	if x != nil {
+		return x.Waited
+	}
+	return 0
 }
 
 type Bridge struct {
@@ -1248,14 +1257,14 @@ const file_log_proto_rawDesc = "" +
 	"\x05begin\x18\x0f \x01(\v2\x17.conch.txlog.wire.BeginR\x05begin\x12-\n" +
 	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
-	"\x04body\x18\x01 \x01(\fR\x04body\"_\n" +
+	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
 	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x12\n" +
 	"\x04goal\x18\x02 \x01(\fR\x04goal\x12\x14\n" +
-	"\x05since\x18\x03 \x01(\x04R\x05since\x12\x12\n" +
-	"\x04hops\x18\x04 \x01(\rR\x04hops\"\xb0\x01\n" +
-	"\bAnswered\x12\x17\n" +
-	"\agoal_id\x18\x01 \x01(\tR\x06goalId\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x04R\x05since\x12\x10\n" +
+	"\x03try\x18\x04 \x01(\x04R\x03try\"\xa9\x01\n" +
+	"\bAnswered\x12\x10\n" +
+	"\x03try\x18\x01 \x01(\x04R\x03try\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x12\x12\n" +
 	"\x04hash\x18\x03 \x01(\fR\x04hash\x12\x16\n" +
 	"\x06result\x18\x04 \x01(\fR\x06result\x12\x14\n" +
@@ -1277,13 +1286,14 @@ const file_log_proto_rawDesc = "" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x12\n" +
 	"\x04upto\x18\x03 \x01(\x04R\x04upto\x12\x14\n" +
 	"\x05known\x18\x04 \x01(\x04R\x05known\x12\x16\n" +
-	"\x06change\x18\x05 \x01(\x04R\x06change\"\xb3\x01\n" +
+	"\x06change\x18\x05 \x01(\x04R\x06change\"\xcb\x01\n" +
 	"\x06Answer\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
 	"\arecords\x18\x02 \x03(\fR\arecords\x12\x14\n" +
 	"\x05heads\x18\x03 \x03(\fR\x05heads\x122\n" +
 	"\abridges\x18\x04 \x03(\v2\x18.conch.txlog.wire.BridgeR\abridges\x12-\n" +
-	"\x05offer\x18\x05 \x01(\v2\x17.conch.txlog.wire.OfferR\x05offer\"6\n" +
+	"\x05offer\x18\x05 \x01(\v2\x17.conch.txlog.wire.OfferR\x05offer\x12\x16\n" +
+	"\x06waited\x18\x06 \x01(\rR\x06waited\"6\n" +
 	"\x06Bridge\x12\x18\n" +
 	"\arecords\x18\x01 \x03(\fR\arecords\x12\x12\n" +
 	"\x04head\x18\x02 \x01(\fR\x04head\"C\n" +

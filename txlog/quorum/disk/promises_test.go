@@ -9,18 +9,17 @@ import (
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
-	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
 // What a member has promised is what the store in memory has, after any steps and a restart.
-func TestMember(t *testing.T) {
+func TestPromises(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
 	g := storetest.Genesis(create(t, path))
 	s := begin(t, path, g)
-	m, want := disk.NewMember(s), quorum.NewMemory(quorum.Fresh(g))
+	m, want := quorum.NewPromises(s), quorum.NewMemory(quorum.Fresh(g))
 	chance := rand.New(rand.NewPCG(4, 4))
 	c := storetest.Copy(g)
 	same := func(step int) {
@@ -77,7 +76,7 @@ func TestMember(t *testing.T) {
 		if n%13 == 0 {
 			must(s.Close())
 			s = open(t, path)
-			m = disk.NewMember(s)
+			m = quorum.NewPromises(s)
 			same(n)
 		}
 	}

@@ -1,8 +1,7 @@
-package disk
+package quorum
 
 import (
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -13,46 +12,46 @@ const (
 	markName = "quorum/mark"
 )
 
-// Member keeps what a member's authority has promised in a store: its entries are slots, the rest are values.
-type Member struct{ store store.Store }
+// Promises keeps what a member's authority has promised in a store: its entries are slots, the rest are values.
+type Promises struct{ store store.Store }
 
-var _ quorum.Store = Member{}
+var _ Store = Promises{}
 
-// NewMember returns what keeps an authority's promises in a store. One goroutine uses it, the one that writes the store.
-func NewMember(s store.Store) Member { return Member{store: s} }
+// NewPromises returns what keeps an authority's promises in a store. One goroutine uses it, the one that writes the store.
+func NewPromises(s store.Store) Promises { return Promises{store: s} }
 
-// Load implements quorum.Store. A store in which no member has written yet has promised nothing.
-func (m Member) Load() (stored quorum.Stored, err error) {
+// Load implements Store. A store in which no member has written yet has promised nothing.
+func (m Promises) Load() (stored Stored, err error) {
 	hard := m.store.Value(hardName)
 	if hard == nil {
-		return quorum.Fresh(m.store.Genesis()), nil
+		return Fresh(m.store.Genesis()), nil
 	}
-	if stored.Hard, err = quorum.DecodeHard(hard); err != nil {
-		return quorum.Stored{}, damage("%s: %v", hardName, err)
+	if stored.Hard, err = DecodeHard(hard); err != nil {
+		return Stored{}, fault(store.ErrDamaged, "%s: %v", hardName, err)
 	}
-	if stored.Base, err = quorum.DecodeBase(m.store.Value(baseName)); err != nil {
-		return quorum.Stored{}, damage("%s: %v", baseName, err)
+	if stored.Base, err = DecodeBase(m.store.Value(baseName)); err != nil {
+		return Stored{}, fault(store.ErrDamaged, "%s: %v", baseName, err)
 	}
-	if stored.Mark, err = quorum.DecodeMark(m.store.Value(markName)); err != nil {
-		return quorum.Stored{}, damage("%s: %v", markName, err)
+	if stored.Mark, err = DecodeMark(m.store.Value(markName)); err != nil {
+		return Stored{}, fault(store.ErrDamaged, "%s: %v", markName, err)
 	}
 	view := m.store.View()
 	next := stored.Base.Index + 1
 	for from := view.FirstSlot; from < view.NextSlot; from = next {
 		slots, err := m.store.Slots(from, atMost)
 		if err != nil {
-			return quorum.Stored{}, err
+			return Stored{}, err
 		}
 		for _, s := range slots {
-			e, err := quorum.DecodeEntry(s.Body)
+			e, err := DecodeEntry(s.Body)
 			if err != nil || e.Index != s.Index || s.Index != next {
-				return quorum.Stored{}, damage("slot %d is no entry %d", s.Index, next)
+				return Stored{}, fault(store.ErrDamaged, "slot %d is no entry %d", s.Index, next)
 			}
 			stored.Entries, next = append(stored.Entries, e), next+1
 		}
 	}
 	if stored.Mark.At.Index > view.Last.Index {
-		return quorum.Stored{}, damage("the authority has told record %d, and the last one here is %d", stored.Mark.At.Index, view.Last.Index)
+		return Stored{}, fault(store.ErrDamaged, "the authority has told record %d, and the last one here is %d", stored.Mark.At.Index, view.Last.Index)
 	}
 	return stored, nil
 }
@@ -60,12 +59,12 @@ func (m Member) Load() (stored quorum.Stored, err error) {
 // atMost is how many bytes are read in one reading.
 const atMost = 4 << 20
 
-// Persist implements quorum.Store.
-func (m Member) Persist(p quorum.Persist) error {
+// Persist implements Store.
+func (m Promises) Persist(p Persist) error {
 	step := store.Step{Values: map[string][]byte{}, Lazy: !p.Sync}
 	view := m.store.View()
 	if m.store.Value(hardName) == nil { // all three are there, or none
-		g := quorum.Fresh(m.store.Genesis())
+		g := Fresh(m.store.Genesis())
 		set(&step, &g.Hard, &g.Base, &g.Mark)
 	}
 	set(&step, p.Hard, nil, p.Mark)
@@ -95,22 +94,22 @@ func (m Member) Persist(p quorum.Persist) error {
 }
 
 // base returns the place below the first entry, before Persist.Base counts.
-func (m Member) base(p quorum.Persist) (quorum.Base, error) {
+func (m Promises) base(p Persist) (Base, error) {
 	if p.Reset != nil {
 		return p.Reset.Base, nil
 	}
 	b := m.store.Value(baseName)
 	if b == nil {
-		return quorum.Fresh(m.store.Genesis()).Base, nil
+		return Fresh(m.store.Genesis()).Base, nil
 	}
-	base, err := quorum.DecodeBase(b)
+	base, err := DecodeBase(b)
 	if err != nil {
-		return quorum.Base{}, damage("%s: %v", baseName, err)
+		return Base{}, fault(store.ErrDamaged, "%s: %v", baseName, err)
 	}
 	return base, nil
 }
 
-func set(step *store.Step, hard *quorum.Hard, base *quorum.Base, mark *quorum.Mark) {
+func set(step *store.Step, hard *Hard, base *Base, mark *Mark) {
 	if hard != nil {
 		step.Values[hardName] = hard.Encode()
 	}
@@ -124,7 +123,7 @@ func set(step *store.Step, hard *quorum.Hard, base *quorum.Base, mark *quorum.Ma
 
 // news returns the records that are not here yet: a member that was behind has stored some that came another way. The error is
 // store.ErrStep if one of those is another record.
-func (m Member) news(view store.View, records []txlog.Record) ([]txlog.Record, error) {
+func (m Promises) news(view store.View, records []txlog.Record) ([]txlog.Record, error) {
 	for len(records) > 0 && records[0].Index <= view.Last.Index {
 		if index := records[0].Index; index > view.Floor.Index {
 			here, err := m.store.Records(index, 1)

@@ -1,0 +1,71 @@
+package pgstore_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/pgstore"
+)
+
+// rowsRead returns how many records statements have read so far.
+func rowsRead(t *testing.T, conn *pgx.Conn, d *pgstore.Database) int {
+	t.Helper()
+	if err := d.Flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, conn, `SELECT pg_stat_force_next_flush()`)
+	return asked[int](t, conn, `SELECT (coalesce(idx_tup_fetch, 0) + seq_tup_read)::int FROM pg_stat_user_tables WHERE schemaname = 'conch' AND relname = 'log_record'`)
+}
+
+// A node reads the records that it lacks, and an append those that it repeats, however long the log is, whether the table was ever
+// analysed or not.
+func TestALongLogIsNotRead(t *testing.T) {
+	t.Parallel()
+	const long, few = 3000, 20
+	for name, analyse := range map[string]bool{"analysed": true, "never analysed": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, d, all := filled(t, long)
+			conn := db.Connect(t)
+			if analyse {
+				run(t, conn, `ANALYZE conch.log_record`)
+			}
+			before := rowsRead(t, conn, d)
+			got, err := d.Records(t.Context(), genesis.ID(), long-few+1)
+			if err != nil || len(got) != few {
+				t.Fatalf("%d records, error %v; want %d", len(got), err, few)
+			}
+			if n := rowsRead(t, conn, d) - before; n > few+1 {
+				t.Errorf("%d records were read for %d", n, few)
+			}
+			before = rowsRead(t, conn, d)
+			last := all[long-few:]
+			run(t, conn, `SELECT conch.log_append($1, $2, 2, $3, $4, $5)`, last[0].Log[:], scope, last[0].Index, raws(last), hashes(last))
+			if n := rowsRead(t, conn, d) - before; n > few {
+				t.Errorf("%d records were read to repeat %d", n, few)
+			}
+		})
+	}
+}
+
+// A read returns no more bytes than it may, and at least one record: large ones come one after the other, and all of them come.
+func TestLargeRecordsComeInSeveralReads(t *testing.T) {
+	t.Parallel()
+	db, d, all := filled(t, 1)
+	n := follows(t, d, poll, all...)
+	_, yield := n.leads(minted(t, db.Connect(t)))
+	for range 20 {
+		all = append(all, after(t, all, 3, txlog.Entry{Kind: txlog.Executed, GoalID: "large", Goal: []byte{byte(len(all))}, Diff: make([]byte, txlog.MostDiff)}))
+		n.Append(all[len(all)-1])
+	}
+	n.commits(21)
+	yield()
+	got, err := d.Records(t.Context(), genesis.ID(), 2)
+	if err != nil || len(got) < 8 || len(got) > 9 {
+		t.Errorf("%d records of 1 MiB in a read, error %v; want 8 MiB and what is begun", len(got), err)
+	}
+	other := follows(t, opened(t, db.Config()), poll, all[0])
+	only(t, other.hears("all records", func(f txlog.Fact) bool { return f == txlog.Committed{Index: 21} })[1:], all[1:]...)
+}

@@ -1,0 +1,166 @@
+package pgstore_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/migrate"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/pgstore"
+)
+
+// SchemaMax is the version of the newest migration.
+func TestTheNewestMigrationIsKnown(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(pgstore.Migrations().Files, "*.up.sql")
+	if err != nil || len(files) != pgstore.SchemaMax {
+		t.Errorf("%d migrations, error %v; SchemaMax is %d, want the same", len(files), err, pgstore.SchemaMax)
+	}
+}
+
+// The tables cannot be removed while a log is there. Without them a program says what is missing, and goes on once they are there.
+func TestTablesAreRemovedOnlyWithoutALog(t *testing.T) {
+	t.Parallel()
+	db, d, _ := filled(t, 2)
+	conn := db.Connect(t)
+	down := func() error {
+		return migrate.Down(t.Context(), conn, migrate.Removal{Set: pgstore.Migrations(), Guard: func(ctx context.Context, tx pgx.Tx) error {
+			return pgstore.RefuseLogs(ctx, tx)
+		}})
+	}
+	var there *pgstore.LogsError
+	if err := down(); !errors.As(err, &there) || *there != (pgstore.LogsError{Logs: 1, Entries: 2}) {
+		t.Errorf("with a log: %v, want a LogsError", err)
+	}
+	run(t, conn, `DELETE FROM conch.log_record`)
+	run(t, conn, `DELETE FROM conch.log`)
+	if err := down(); err != nil {
+		t.Fatal(err)
+	}
+	if left := asked[int](t, conn, `SELECT count(*) FROM pg_class WHERE relname LIKE 'log%' AND relname NOT LIKE 'log_schema_version%' AND relnamespace = 'conch'::regnamespace`); left > 0 {
+		t.Errorf("%d things are left", left)
+	}
+	var schema *pgstore.SchemaError
+	if err := d.Check(t.Context()); !errors.As(err, &schema) || schema.Version != 0 {
+		t.Errorf("without tables: %v, want a SchemaError", err)
+	}
+	n := follows(t, d, often)
+	ended, _ := n.tries(minted(t, conn))
+	pgtest.Eventually(t, patience, "the tables are missed", func() bool {
+		return slices.ContainsFunc(n.troubled(), func(err error) bool { return pg.Code(err) == "42883" })
+	})
+	if err := pgstore.Up(t.Context(), conn, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := pgstore.Status(t.Context(), conn); err != nil || len(all) != pgstore.SchemaMax || all[0].AppliedAt == nil {
+		t.Errorf("the status is %+v, %v", all, err)
+	}
+	if err := errors.Join(d.Check(t.Context()), d.Create(t.Context(), genesis, scope)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended: // it found the tables before the log
+		if !errors.Is(err, pgstore.ErrScope) {
+			t.Errorf("the leadership ended with %v", err)
+		}
+		n.leads(minted(t, conn))
+	default:
+		n.hears("it leads", func(f txlog.Fact) bool { _, is := f.(txlog.Leads); return is })
+	}
+}
+
+// A pooler changes the backend after each transaction, and passes no notification on: the leaders change, and all have the same. The
+// suite does not run here: PgBouncer 1.18 ends when statements are cancelled under load.
+func TestBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	cfg := pg.Config{URL: db.PgBouncer(t, pgtest.TransactionMode, "server_round_robin = 1").URL(db.Name)}
+	conn := db.Connect(t)
+	one, two := follows(t, created(t, cfg), often), follows(t, opened(t, cfg), often)
+	var all []txlog.Record
+	for range 3 {
+		token := minted(t, conn)
+		_, yield := one.leads(token)
+		more := several(t, all, token.Epoch, 20)
+		for _, r := range more {
+			one.Append(r)
+		}
+		all = append(all, more...)
+		one.commits(uint64(len(all)))
+		two.commits(uint64(len(all)))
+		two.Confirm(uint64(len(all)))
+		two.hears("the read", func(f txlog.Fact) bool { return f == txlog.Confirmed{Read: uint64(len(all)), Index: uint64(len(all))} })
+		yield()
+		one.hears("it is deposed", func(f txlog.Fact) bool { _, is := f.(txlog.Deposed); return is })
+		one, two = two, one
+	}
+	if kept, _ := two.knows(); !slices.EqualFunc(kept, all, func(a, b txlog.Record) bool { return a.Hash() == b.Hash() }) {
+		t.Errorf("a node has %d records, want %d", len(kept), len(all))
+	}
+}
+
+// everything runs each kind of statement.
+func everything(t *testing.T, d *pgstore.Database, conn *pgx.Conn) {
+	t.Helper()
+	if err := errors.Join(d.Check(t.Context()), d.Create(t.Context(), genesis, scope)); err != nil {
+		t.Fatal(err)
+	}
+	n := follows(t, d, poll)
+	_, yield := n.leads(minted(t, conn))
+	all := several(t, nil, 2, 2)
+	for _, r := range all {
+		n.Append(r)
+	}
+	n.commits(2)
+	n.Confirm(1)
+	n.hears("the read", func(f txlog.Fact) bool { return f == txlog.Confirmed{Read: 1, Index: 2} })
+	yield()
+	got, err := d.Records(t.Context(), genesis.ID(), 1)
+	_, _, other := d.Genesis(t.Context(), genesis.ID())
+	if err := errors.Join(err, other); err != nil || len(got) != 2 {
+		t.Errorf("%d records, error %v", len(got), err)
+	}
+	n.stop()
+	receive(t, n.ended)
+}
+
+// A role that may create objects in public lays a trap for each function and operator that this package uses. None is
+// sprung, whatever the search_path; behind a pooler, which keeps the path as it is, none under the default path.
+func TestNoTrapIsSprung(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path string
+		open func(context.Context, pg.Config, int) (*pgstore.Database, error)
+	}{
+		"default path": {`"$user", public`, pgstore.Open}, "public first": {"public, pg_catalog", pgstore.Open},
+		"behind a pooler": {`"$user", public`, pgstore.OpenWide},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db := pgtest.New(t)
+			sprung := pgtest.Traps(t, db, c.path, ".", "migrations")
+			if _, err := db.Connect(t).Exec(t.Context(), `SELECT FROM unnest(ARRAY['x'::bytea])`); pg.Code(err) != "P0001" || sprung() == "" {
+				t.Fatalf("no trap is set: got error %v, want P0001", err)
+			}
+			run(t, db.Connect(t), `SELECT pg_catalog.setval('public.sprung', 1)`)
+			d, err := c.open(t.Context(), pg.Config{URL: db.URL}, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Close()
+			conn := db.Connect(t)
+			run(t, conn, `SET search_path = pg_catalog`)
+			everything(t, d, conn)
+			if trap := sprung(); trap != "" {
+				t.Errorf("the store has sprung the trap %s", trap)
+			}
+		})
+	}
+}

@@ -1,0 +1,91 @@
+package host
+
+import (
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/courier"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+)
+
+// Settings is what a core needs to know beside what its store has. What has no default is required.
+type Settings struct {
+	Self string             // this node's name
+	Key  ed25519.PrivateKey // with which it signs heads
+	New  func() txlog.State
+	Seed uint64 // of all choices by chance; random, for each start
+
+	SnapshotEvery uint64 // records from one snapshot to the next (default 10,000)
+	SnapshotAfter uint64 // records behind which a peer is offered a snapshot (default 5,000)
+	Keep          uint64 // entries that are kept for members that are behind (default 10,000)
+
+	// Break names a rule of one of the machines to leave out, for proofs that something falls without it. It is for tests
+	// alone.
+	Break string
+}
+
+// Validate returns an error that lists every fault.
+func (s Settings) Validate() error {
+	var faults []error
+	fault := func(is bool, text string, args ...any) {
+		if is {
+			faults = append(faults, fmt.Errorf("host: "+text, args...))
+		}
+	}
+	fault(s.Self == "" || len(s.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
+	fault(len(s.Key) != ed25519.PrivateKeySize, "the key is no ed25519 key")
+	fault(s.New == nil, "a state machine is required")
+	return errors.Join(faults...)
+}
+
+// Has is what a store has kept of a log, as Load reads it.
+type Has struct {
+	Store   uint64 // its id
+	Genesis txlog.Genesis
+	Copy    *txlog.Copy    // of all records that are there; the core owns it
+	Stored  quorum.Stored  // of the authority
+	Tail    []txlog.Record // that the authority has stored after the records
+	First   uint64         // the index of the first record
+	Head    txlog.Head     // the newest one; zero: none
+	Bridges []follower.Bridge
+	Offers  []follower.Offer // of the snapshots, the older first
+}
+
+// broken returns the rule of one machine that is to be left out, if it is one of its.
+func broken[R ~string](name string, rules []R) R {
+	for _, r := range rules {
+		if string(r) == name {
+			return r
+		}
+	}
+	return ""
+}
+
+func (s Settings) member(h Has) member.Config {
+	return member.Config{
+		Self: s.Self, Base: h.Copy, Tail: h.Tail, New: s.New, SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, member.Rules()),
+	}
+}
+
+func (s Settings) quorum(h Has, look func([]txlog.Record) error) quorum.Config {
+	return quorum.Config{
+		Self: s.Self, Store: h.Store, Log: h.Genesis.ID(), Stored: h.Stored, Have: h.Copy.Position().Index, Lease: time.Duration(h.Genesis.LeaseMS) * time.Millisecond,
+		Seed: s.Seed, Look: look, Keep: s.Keep, Break: broken(s.Break, quorum.Rules()),
+	}
+}
+
+func (s Settings) follower(h Has, decides bool) follower.Config {
+	return follower.Config{
+		Self: s.Self, Base: h.Copy, New: s.New, Member: decides, First: h.First, Head: h.Head, Bridges: h.Bridges, Offers: h.Offers, Seed: s.Seed,
+		SnapshotAfter: s.SnapshotAfter, SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, follower.Rules()),
+	}
+}
+
+func (s Settings) courier(known func(string, []byte, uint64) (txlog.Result, bool, error)) courier.Config {
+	return courier.Config{Self: s.Self, Known: known, Break: broken(s.Break, courier.Rules())}
+}

@@ -1,0 +1,264 @@
+package host
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/courier"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// Core is one node's part in one log: the machines of a member and of a follower, and what joins them. It is pure, and not
+// safe for concurrent use.
+type Core struct {
+	set  Settings
+	now  time.Duration
+	over bool // Restart or Lost was said
+
+	store   uint64
+	key     txlog.Hash // with which this node signs
+	genesis txlog.Genesis
+	last    uint64 // the newest record that is stored, or is about to be
+
+	q *quorum.Machine // nil: this node decides nothing
+	m *member.Machine // with q
+	c *courier.Machine
+	f *follower.Machine
+
+	copy    *txlog.Copy // what users read: the machine that applies owns it
+	members []txlog.Member
+	term    uint64
+	leads   bool
+	leader  string // as far as is known; a hint
+	door    quorum.Door
+	open    bool // what the member machine was told of the door
+	behind  *txlog.Position
+	outside int // rounds for which a store that runs its authority has been no member
+
+	requests quorum.Batch   // for the authority
+	said     *quorum.Output // by it, and not to be told before it is written
+	after    []func()       // what else waits for the writes
+	loads    []func(Has)    // what waits for the store to be read
+
+	tickets map[uint64]asker
+	ticket  uint64
+	remote  map[uint64]*question // by their numbers
+	rounds  uint64
+
+	out Output
+}
+
+// asker is who waits for an answer of the member machine: a user of this node, its courier, or another node.
+type asker struct {
+	user   uint64 // a ticket
+	node   string
+	try    uint64 // of a goal
+	serial uint64 // of a Confirm
+}
+
+// NewCore returns a core that goes on from what a store has. The error is quorum.ErrDamaged, or a fault of the settings.
+func NewCore(s Settings, h Has) (*Core, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	c := &Core{
+		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
+		tickets: map[uint64]asker{}, remote: map[uint64]*question{},
+	}
+	decides := c.mine() // else a leader that counts on this store will say so
+	c.f = follower.New(s.follower(h, decides))
+	c.c = courier.New(s.courier(c.known))
+	if decides {
+		if err := c.decides(h); err != nil {
+			return nil, err
+		}
+	}
+	c.courier(courier.Members{Names: names(c.members)})
+	return c, nil
+}
+
+// mine reports whether this store is a member's, as far as the copy says.
+func (c *Core) mine() bool {
+	m, is := txlog.FindMember(c.members, c.set.Self)
+	return is && m.Store == c.store
+}
+
+// decides starts what a member has more than a follower. The copy is the member's from now on.
+func (c *Core) decides(h Has) (err error) {
+	m := member.New(c.set.member(h))
+	q, err := quorum.New(c.set.quorum(h, m.Look))
+	if err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
+	c.q, c.m, c.copy, c.outside = q, m, h.Copy, 0
+	c.term = q.Snapshot().Term
+	c.tell(Member{Is: c.mine()})
+	return nil
+}
+
+// Step takes an input, and returns what is to be done. Now is an instant of a clock that never goes back and counts
+// suspended time.
+func (c *Core) Step(now time.Duration, in Input) Output {
+	c.now = max(c.now, now)
+	if !c.over {
+		c.take(in)
+		c.settle()
+	}
+	out := c.out
+	out.Load = len(c.loads) > 0 && !c.over
+	c.out = Output{}
+	return out
+}
+
+func (c *Core) take(in Input) {
+	switch in := in.(type) {
+	case Batch:
+		for _, each := range in {
+			c.take(each)
+		}
+	case Tick:
+		c.tick(in.At)
+	case Received:
+		c.receive(in)
+	case Faulty:
+		c.follower(follower.Faulty(in))
+	case Headed:
+		c.follower(follower.Heard(in))
+	case Suggested:
+		c.suggested(in.Name)
+	case Peers:
+		c.follower(follower.Peers(in))
+	case Submit:
+		c.courier(courier.Submit(in))
+	case Read:
+		c.read(in)
+	case Change:
+		c.change(in)
+	case Gone:
+		c.gone(in.Ticket)
+	case Written:
+		c.written()
+	case Loaded:
+		c.loaded(in.Has)
+	case Done:
+		c.member(member.Done(in))
+	case Kept:
+		c.follower(follower.Kept{Offer: in.Offer})
+		c.follower(follower.Dropped{First: in.First})
+	}
+}
+
+// settle asks the authority for what waits for it, until there is something to write.
+func (c *Core) settle() {
+	for c.q != nil && len(c.requests) > 0 && c.said == nil && len(c.loads) == 0 && !c.over {
+		batch := c.requests
+		c.requests = nil
+		out := c.q.Step(c.now, batch)
+		c.said = &out
+		if !out.Persist.Empty() {
+			if n := len(out.Persist.Records); n > 0 {
+				c.last = max(c.last, out.Persist.Records[n-1].Index)
+			}
+			c.out.Writes = append(c.out.Writes, Write{Persist: &out.Persist})
+		}
+		if len(c.out.Writes) > 0 {
+			return
+		}
+		c.tellSaid()
+	}
+}
+
+// written goes on after the writes.
+func (c *Core) written() {
+	after := c.after
+	c.after = nil
+	for _, f := range after {
+		f()
+	}
+	c.tellSaid()
+}
+
+// write has a step stored, and goes on when it is.
+func (c *Core) write(w Write, then func()) {
+	c.out.Writes = append(c.out.Writes, w)
+	c.after = append(c.after, then)
+}
+
+func (c *Core) do(a Act) { c.out.Acts = append(c.out.Acts, a) }
+
+func (c *Core) tell(e Event) { c.do(Tell{Event: e}) }
+
+func (c *Core) send(to string, m wire.Body) { c.do(Send{To: to, Body: m}) }
+
+// load asks for what the store has.
+func (c *Core) load(then func(Has)) { c.loads = append(c.loads, then) }
+
+func (c *Core) loaded(h Has) {
+	if len(c.loads) == 0 {
+		return
+	}
+	then := c.loads[0]
+	c.loads = c.loads[1:]
+	then(h)
+}
+
+// restart gives this core up.
+func (c *Core) restart(why error) {
+	c.over = true
+	c.shut()
+	c.do(Restart{Why: why})
+}
+
+// lose says that the store is of no use any more.
+func (c *Core) lose(why error) {
+	c.over = true
+	c.shut()
+	c.do(Lost{Why: why})
+}
+
+func (c *Core) shut() {
+	if c.door != (quorum.Door{}) {
+		c.door, c.open = quorum.Door{}, false
+		c.do(Doors{})
+	}
+}
+
+// tick lets a round pass in all machines.
+func (c *Core) tick(at int64) {
+	c.rounds++
+	c.follower(follower.Tick{})
+	c.courier(courier.Tick{})
+	if c.q != nil {
+		c.member(member.Tick{At: at})
+		c.request(quorum.Tick{})
+		c.doorMoves()
+	}
+	c.wait()
+	c.belongs()
+}
+
+// Query answers from the copy that is here, and says of which position the answer is.
+func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
+	answer, err := c.copy.Query(query)
+	return answer, c.copy.Position(), err
+}
+
+// Members returns who decides, as far as the copy says. It must not be changed.
+func (c *Core) Members() []txlog.Member { return c.members }
+
+func fingerprint(key ed25519.PrivateKey) txlog.Hash {
+	public, _ := key.Public().(ed25519.PublicKey)
+	return txlog.Fingerprint(public)
+}
+
+func names(members []txlog.Member) (all []string) {
+	for _, m := range members {
+		all = append(all, m.Name)
+	}
+	return all
+}

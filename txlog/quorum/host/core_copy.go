@@ -1,0 +1,95 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// follower has the machine of the node's copy take an input, and does what it says.
+func (c *Core) follower(in follower.Input) {
+	if c.over {
+		return
+	}
+	for _, a := range c.f.Step(c.now, in) {
+		if c.over {
+			return
+		}
+		c.follow(a)
+	}
+}
+
+func (c *Core) follow(a follower.Action) {
+	switch a := a.(type) {
+	case follower.Ask:
+		c.send(a.To, a.Pull)
+	case follower.Give:
+		c.do(Give(a))
+	case follower.AskPiece:
+		c.send(a.To, a.Want)
+	case follower.GivePiece:
+		c.do(GivePiece(a))
+	case follower.Apply:
+		c.takeOver(a)
+	case follower.Adopt:
+		c.adopt(a)
+	case follower.Keep:
+		c.do(Snapshot{At: a.Offer.Head.Position, Bytes: a.Snapshot, Offer: a.Offer})
+	case follower.KeepBridge:
+		c.write(Write{Step: &store.Step{Values: bridgeValues(&a.Bridge)}}, func() {})
+	case follower.Sign:
+		c.say(a.Head)
+	case follower.Evidence:
+		name := fmt.Sprintf("%s%020d/", forkValue, a.Index)
+		c.write(Write{Step: &store.Step{Values: map[string][]byte{name + "a": a.A.Encode(), name + "b": a.B.Encode()}}}, func() {})
+		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})
+	case follower.Parked:
+		c.tell(Parked(a))
+	case follower.Spoiled:
+		c.tell(Rebuilt{Why: a.Why})
+		c.refollow()
+	case follower.Refused:
+		c.tell(Refused(a))
+	}
+}
+
+// takeOver stores what the follower's machine has applied.
+func (c *Core) takeOver(a follower.Apply) {
+	step := store.Step{Heads: []txlog.Head{a.Head}}
+	for _, r := range a.Records {
+		if r.Index > c.last {
+			step.Records = append(step.Records, r)
+			c.last = r.Index
+		}
+	}
+	c.write(Write{Step: &step}, func() {
+		c.applied(a.Records)
+		c.caughtUp()
+	})
+}
+
+// adopt stores a snapshot that is ahead of what is here.
+func (c *Core) adopt(a follower.Adopt) {
+	at := a.Offer.Head.Position
+	c.last = at.Index
+	if c.q == nil {
+		c.copy = a.Base
+	}
+	c.write(Write{Adopt: &Adopted{At: at, Snapshot: a.Snapshot, Offer: a.Offer}}, func() {
+		c.members = a.Base.Members()
+		c.tell(Fetched{Index: at.Index})
+		c.caughtUp()
+	})
+}
+
+// refollow gives the follower's machine a copy that was made anew from the store.
+func (c *Core) refollow() {
+	c.load(func(h Has) {
+		if c.q == nil {
+			c.copy = h.Copy
+		}
+		c.follower(follower.Follow{Base: h.Copy})
+	})
+}

@@ -1,0 +1,257 @@
+package host
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/courier"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// receive takes what another node says.
+func (c *Core) receive(in Received) {
+	switch m := in.Body.(type) {
+	case wire.Quorum:
+		c.counsel(in.From, m.Bytes)
+	case follower.Pull:
+		c.follower(follower.Asked{From: in.From, Pull: m})
+	case follower.Answer:
+		c.follower(follower.Answered{From: in.From, Answer: m})
+	case follower.Want:
+		c.follower(follower.Wanted{From: in.From, Want: m})
+	case follower.Piece:
+		c.follower(follower.Received{From: in.From, Piece: m})
+	case wire.Submit:
+		c.goal(in.From, m)
+	case wire.Answered:
+		c.courier(courier.Answered{Try: m.Try, From: in.From, Answer: m.Answer, Err: m.Err})
+	case wire.Confirm:
+		c.confirm(in.From, m.Serial)
+	case wire.Confirmed:
+		c.confirmed(m)
+	case wire.Admit:
+		c.admit(in.From, m)
+	}
+}
+
+// counsel takes a message between members. The first one that comes from a member makes one of a node that was none: it is
+// about to become one.
+func (c *Core) counsel(from string, message []byte) {
+	if c.q != nil {
+		c.request(quorum.Received{From: from, Bytes: message})
+		return
+	}
+	if _, is := txlog.FindMember(c.members, from); !is || len(c.loads) > 0 {
+		return
+	}
+	c.load(func(h Has) {
+		if c.q != nil {
+			return
+		}
+		if err := c.decides(h); err != nil {
+			c.restart(err)
+			return
+		}
+		c.follower(follower.Yield{})
+		c.request(quorum.Received{From: from, Bytes: message})
+	})
+}
+
+// courier has the machine of goals take an input, and does what it says.
+func (c *Core) courier(in courier.Input) {
+	if c.over {
+		return
+	}
+	for _, a := range c.c.Step(c.now, in) {
+		if c.over {
+			return
+		}
+		switch a := a.(type) {
+		case courier.Send:
+			goal := wire.Submit{Try: a.Try, GoalID: a.GoalID, Goal: a.Goal, Since: a.Since}
+			if a.To == c.set.Self {
+				c.goal(a.To, goal)
+			} else {
+				c.send(a.To, goal)
+			}
+		case courier.Ask:
+			c.follower(follower.News{})
+		case courier.Answer:
+			c.do(Answered(a))
+		case courier.Changed:
+			c.tell(Waits(a))
+		case courier.TimedOut:
+			c.tell(TimedOut(a))
+		}
+	}
+}
+
+// goal takes a goal as a member.
+func (c *Core) goal(from string, g wire.Submit) {
+	who := asker{node: from, try: g.Try}
+	if c.m == nil {
+		c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
+		return
+	}
+	c.member(member.Submit{Ticket: c.newTicket(who), GoalID: g.GoalID, Goal: g.Goal, Since: g.Since})
+}
+
+// known looks a goal up in the node's own copy.
+func (c *Core) known(goalID string, goal []byte, since uint64) (txlog.Result, bool, error) {
+	return c.copy.Admit(goalID, goal, since)
+}
+
+// newTicket names an asker of the member machine.
+func (c *Core) newTicket(of asker) uint64 {
+	c.ticket++
+	c.tickets[c.ticket] = of
+	return c.ticket
+}
+
+// answer ends a ticket of the member machine.
+func (c *Core) answer(a member.Answer) {
+	who, is := c.tickets[a.Ticket]
+	if !is {
+		return
+	}
+	delete(c.tickets, a.Ticket)
+	c.reply(who, a.Answer, a.Err)
+}
+
+func (c *Core) reply(who asker, a txlog.Answer, err error) {
+	switch {
+	case who.user != 0:
+		c.do(Answered{Ticket: who.user, Answer: a, Err: err})
+	case who.try != 0 && who.node == c.set.Self:
+		c.courier(courier.Answered{Try: who.try, From: who.node, Answer: a, Err: err})
+	case who.try != 0:
+		c.send(who.node, wire.Answered{Try: who.try, Answer: a, Err: err})
+	case who.node != "":
+		c.send(who.node, wire.Confirmed{Serial: who.serial, Index: a.Index, Err: err})
+	}
+}
+
+// question is a read that waits for the leader's word of how far the copy has to come, and then for the copy.
+type question struct {
+	Read
+
+	came, asked time.Duration
+	index       uint64
+	said        bool // the index is there
+	turns       int  // how often one has named another, since it was asked last
+}
+
+const (
+	askAgain = 5 * round  // before a leader is asked again
+	patience = 50 * round // before a read is given up
+)
+
+// read asks for a linearizable read. The leader asks a majority; another node asks the leader.
+func (c *Core) read(in Read) {
+	if c.leads {
+		c.member(member.Read{Ticket: c.newTicket(asker{user: in.Ticket}), Query: in.Query})
+		return
+	}
+	c.ticket++
+	c.remote[c.ticket] = &question{Read: in, came: c.now}
+	c.inquire(c.ticket, c.leader)
+}
+
+// inquire asks a member, or another one if this name is none.
+func (c *Core) inquire(serial uint64, to string) {
+	c.remote[serial].asked = c.now
+	if _, is := txlog.FindMember(c.members, to); !is || to == c.set.Self {
+		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
+	}
+	if to != c.set.Self {
+		c.send(to, wire.Confirm{Serial: serial})
+	}
+}
+
+// confirm says to another node up to where a read must have come, if this one leads.
+func (c *Core) confirm(from string, serial uint64) {
+	if !c.leads {
+		c.send(from, wire.Confirmed{Serial: serial, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
+		return
+	}
+	c.member(member.Read{Ticket: c.newTicket(asker{node: from, serial: serial})})
+}
+
+// confirmed takes what a member has said. One that does not lead may know who does.
+func (c *Core) confirmed(m wire.Confirmed) {
+	q := c.remote[m.Serial]
+	var other txlog.NotLeaderError
+	switch {
+	case q == nil || q.said:
+	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
+		q.turns++
+		c.inquire(m.Serial, other.Leader)
+	case m.Err == nil:
+		q.index, q.said = m.Index, true
+		if m.Index > c.copy.Position().Index {
+			c.follower(follower.News{})
+		}
+		c.serve()
+	}
+}
+
+// wait asks again for the reads that have no answer, and gives those up that have waited too long.
+func (c *Core) wait() {
+	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
+		switch q := c.remote[serial]; {
+		case c.now-q.came >= patience:
+			delete(c.remote, serial)
+			c.do(Answered{Ticket: q.Ticket, Err: member.ErrUnconfirmed})
+		case !q.said && c.leads:
+			delete(c.remote, serial)
+			c.read(q.Read)
+		case !q.said && c.now-q.asked >= askAgain:
+			q.turns = 0
+			c.inquire(serial, c.leader)
+		}
+	}
+}
+
+// serve answers the reads for which the copy has come far enough.
+func (c *Core) serve() {
+	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
+		q, at := c.remote[serial], c.copy.Position()
+		if !q.said || at.Index < q.index {
+			continue
+		}
+		delete(c.remote, serial)
+		result, err := c.copy.Query(q.Query)
+		c.do(Answered{Ticket: q.Ticket, Answer: txlog.Answer{Index: at.Index, Hash: at.Hash, Result: result}, Err: err})
+	}
+}
+
+// change asks for other members.
+func (c *Core) change(in Change) {
+	if c.m == nil {
+		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
+		return
+	}
+	c.member(member.Change{Ticket: c.newTicket(asker{user: in.Ticket}), Members: in.Members})
+}
+
+// gone forgets an asker.
+func (c *Core) gone(ticket uint64) {
+	c.courier(courier.Gone{Ticket: ticket})
+	for t, who := range c.tickets {
+		if who.user == ticket {
+			delete(c.tickets, t)
+			c.member(member.Gone{Ticket: t})
+		}
+	}
+	for serial, q := range c.remote {
+		if q.Ticket == ticket {
+			delete(c.remote, serial)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package host
+
+import (
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/courier"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// member has the member machine take an input, and does what it says.
+func (c *Core) member(in member.Input) {
+	if c.m == nil || c.over {
+		return
+	}
+	for _, a := range c.m.Step(c.now, in) {
+		if c.over {
+			return
+		}
+		c.perform(a)
+	}
+}
+
+func (c *Core) perform(a member.Action) {
+	switch a := a.(type) {
+	case member.Campaign:
+		c.request(quorum.Campaign{})
+	case member.Append:
+		c.request(quorum.Append{Record: a.Record})
+	case member.Confirm:
+		c.request(quorum.Confirm{Read: a.Read})
+	case member.Applied:
+		c.follower(follower.Applied{Records: a.Records})
+		c.applied(a.Records)
+	case member.Answer:
+		c.answer(a)
+	case member.Perform:
+		c.do(Perform{Key: a.Key, Effect: a.Effect, Until: c.door.Until})
+	case member.Say:
+		c.say(a.Head)
+	case member.Keep:
+		c.keep(a)
+	case member.Rebuild:
+		if a.Again {
+			c.lose(a.Why)
+			return
+		}
+		c.tell(Rebuilt{Why: a.Why})
+		c.rebuild(func() {})
+	case member.Quarantine:
+		c.restart(a.Why)
+	}
+}
+
+// applied passes on what the copy has taken over.
+func (c *Core) applied(records []txlog.Record) {
+	c.tell(Applied{Records: records})
+	for _, r := range records {
+		c.courier(courier.Applied{Record: r})
+		if r.Kind == txlog.Changed {
+			c.members = r.Members
+			c.courier(courier.Members{Names: names(r.Members)})
+			c.request(quorum.Known{Index: r.Index, Members: r.Members})
+		}
+	}
+	c.serve()
+	if n := len(records); c.q == nil && n > 0 && records[n-1].Term >= c.term {
+		c.leadership(records[n-1].Term, records[n-1].Leader, false)
+	}
+}
+
+// say signs a head, stores it, and has everybody told.
+func (c *Core) say(h txlog.Head) {
+	h.Member = c.set.Self
+	h = h.Sign(c.set.Key)
+	c.follower(follower.Heard{Head: h, Via: c.set.Self})
+	c.do(Publish{Head: h})
+	if h.Index <= c.last && h.Index > 0 {
+		c.write(Write{Step: &store.Step{Heads: []txlog.Head{h}, Lazy: true}}, func() {})
+	}
+}
+
+// keep has a snapshot of the member's copy stored.
+func (c *Core) keep(a member.Keep) {
+	h := txlog.Head{Position: a.Position, State: a.State, Member: c.set.Self}
+	c.do(Snapshot{At: a.Position, Bytes: a.Snapshot, Offer: follower.SumPieces(h.Sign(c.set.Key), a.Snapshot)})
+}

@@ -1,0 +1,39 @@
+// Package host runs one log on one node: as a member, as a follower, or first as the one and then as the other.
+//
+// New goes on from what the node's store has, [Host.Run] takes part until its context ends. [Host.Goal] has a goal executed,
+// [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has.
+//
+//	 Goal, Fresh, Change          Query
+//	        │                       │
+//	        ▼                       ▼
+//	┌──────────────────────────── Core ─────────────────────────────┐
+//	│ courier ──goal──▶ member ──append──▶ quorum     follower      │
+//	│    ▲                │ ▲                │            ▲         │
+//	│    └─── applied ────┘ └──── facts ─────┘            │ applied │
+//	└──────────────┬────────────────────────────────┬───────────────┘
+//	          writes, then                     acts and answers
+//	               ▼                                ▼
+//	        store, synced                line of the transport, gossip
+//
+// [Core] is pure: the loop and the simulator feed the same one. It has the four machines, and only joins them: whom each tells
+// what, and what has to be on the disk before.
+//
+// # Order
+//
+// What a step writes is synced before anything that it says leaves the node, is answered, or is told to the other
+// machines. While the loop syncs, what comes waits, and is taken together afterwards: one sync serves many goals.
+//
+// # What can go wrong
+//
+//	a write or a sync fails           Run returns the store's error: the process ends (sync-first)
+//	the store has lost a promise      Run returns ErrLost: the node goes on with another store, and asks to be admitted
+//	the copy's memory is wrong        the copies are made anew from the store
+//	a leader's memory is wrong        its members refuse what it sends; it gives the term up and makes everything anew
+//	this node is a member no more     it goes on as a follower, from the same store
+//	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
+//
+// The caller owes a line that is open until Run has returned, the connections to all members and some other nodes, a store
+// that nobody else uses, and the heads and suggestions that gossip brings.
+//
+// Sources: document 003, requirements B8 to B15, V1 to V8.
+package host

@@ -1,0 +1,15 @@
+package host
+
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// errAgain is told to those that wait when the machines are made anew.
+var errAgain = fmt.Errorf("this node has made its copies anew: %w", txlog.ErrUnknown)
+
+// fault says how something breaks a rule.
+func fault(why error, format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{why}, args...)...)
+}

@@ -1,0 +1,249 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// Config configures a [Host]. What has no default is required.
+type Config struct {
+	Settings
+
+	Store store.Store
+	Line  transport.Line  // of this log, to the other nodes; open until Run has returned
+	Peers func() []string // the nodes that are connected
+
+	// Publish has gossip tell everybody a head of this node, as bytes. nil: there is no gossip.
+	Publish func(head []byte)
+	// Perform performs an effect. It may be called again with the same key, also by another node. After an error it is tried
+	// again, as long as this node may act. nil: nothing is performed, and effects wait.
+	Perform func(ctx context.Context, key txlog.Key, effect txlog.Effect) error
+	// Tell is told what happens. It is called by the loop, and must not wait. nil: nobody is told.
+	Tell func(Event)
+	// Clock counts while the machine is suspended, and never goes back (default fence.Boottime).
+	Clock func() time.Duration
+}
+
+// round is a tick of the machines.
+const round = 100 * time.Millisecond
+
+// MostQuery is how many bytes a query has at most.
+const MostQuery = txlog.MostGoal
+
+var (
+	// ErrStopped means that the host does not run, or ended before an answer came. What was asked for may happen all the same.
+	ErrStopped = errors.New("the log does not run on this node")
+	// ErrLost means that the store has lost what it had promised to the other members. It may not vote any more: the node has
+	// to go on with another store.
+	ErrLost = errors.New("the store has lost what it had promised to the other members")
+)
+
+// Host runs one log on one node. It is safe for concurrent use.
+type Host struct {
+	cfg   Config
+	log   txlog.ID
+	reads chan func() // what the store is asked for others
+	bell  chan struct{}
+
+	mu      sync.Mutex // held while the core takes an input
+	core    *Core
+	inputs  []Input // that wait
+	waiting map[uint64]chan Answered
+	ticket  uint64
+	running bool
+	door    quorum.Door
+	peers   []string
+	storing bool // a snapshot
+}
+
+// New returns a host that does not run yet. The error lists the faults of the configuration, or is one of the store.
+func New(c Config) (*Host, error) {
+	if c.Store == nil || c.Line == nil || c.Peers == nil {
+		return nil, errors.New("host: a store, a line and the peers are required")
+	}
+	if c.Clock == nil {
+		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
+	}
+	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), waiting: map[uint64]chan Answered{}}
+	var err error
+	h.core, err = h.begin()
+	return h, err
+}
+
+// begin makes a core of what the store has.
+func (h *Host) begin() (*Core, error) {
+	has, err := Load(h.cfg.Store, h.cfg.New)
+	if err != nil {
+		return nil, err
+	}
+	return NewCore(h.cfg.Settings, has)
+}
+
+// Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, after which the process
+// has to end, or ErrLost. It may be called once.
+func (h *Host) Run(ctx context.Context) error {
+	h.mu.Lock()
+	if h.running {
+		h.mu.Unlock()
+		return errors.New("host: it has run before")
+	}
+	h.running = true
+	h.mu.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	var helpers sync.WaitGroup
+	defer helpers.Wait()
+	defer cancel()
+	helpers.Go(func() { h.librarian(ctx) })
+	l := &loop{Host: h, ctx: ctx, helpers: &helpers}
+	err := l.run()
+	h.stop()
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return nil
+	}
+	return err
+}
+
+// stop tells those that wait that nothing comes any more.
+func (h *Host) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.core, h.door = nil, quorum.Door{}
+	for ticket, asker := range h.waiting {
+		asker <- Answered{Ticket: ticket, Err: fmt.Errorf("%w: %w", ErrStopped, txlog.ErrUnknown)}
+	}
+	clear(h.waiting)
+}
+
+// librarian reads the store for others, so that the loop need not.
+func (h *Host) librarian(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case read := <-h.reads:
+			read()
+		}
+	}
+}
+
+// put gives the loop an input.
+func (h *Host) put(in Input) {
+	h.mu.Lock()
+	h.inputs = append(h.inputs, in)
+	h.mu.Unlock()
+	select {
+	case h.bell <- struct{}{}:
+	default:
+	}
+}
+
+// ask gives the loop an input that is answered, and waits for the answer.
+func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered, error) {
+	h.mu.Lock()
+	if h.core == nil {
+		h.mu.Unlock()
+		return Answered{}, ErrStopped
+	}
+	h.ticket++
+	ticket, answer := h.ticket, make(chan Answered, 1)
+	h.waiting[ticket] = answer
+	h.mu.Unlock()
+	h.put(in(ticket))
+	select {
+	case a := <-answer:
+		return a, a.Err
+	case <-ctx.Done():
+		h.mu.Lock()
+		delete(h.waiting, ticket)
+		h.mu.Unlock()
+		h.put(Gone{Ticket: ticket})
+		return Answered{}, fmt.Errorf("%w: %w", context.Cause(ctx), txlog.ErrUnknown)
+	}
+}
+
+// Goal has a goal executed, whoever leads, and returns what came of it once that is committed. Since is an index that was
+// committed before the id was made: an id that is older than the results that are kept is refused; 0 is taken for the index
+// of this node's copy.
+//
+// An answer with a fault is of a goal that has failed. The error is txlog.ErrGoalID, ErrOld, ErrTooMany, ErrMalformed or ErrSize
+// if the goal is refused, else it is or wraps txlog.ErrUnknown: asked again with the same id, it is executed once.
+func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, expires time.Duration) (txlog.Answer, error) {
+	if err := txlog.CheckGoal(id, goal); err != nil {
+		return txlog.Answer{}, err
+	}
+	if since == 0 {
+		since = h.Position().Index
+	}
+	a, err := h.ask(ctx, func(ticket uint64) Input {
+		return Submit{Ticket: ticket, GoalID: id, Goal: goal, Since: since, Expires: expires}
+	})
+	return a.Answer, err
+}
+
+// Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked.
+func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at uint64, err error) {
+	if len(query) > MostQuery {
+		return nil, 0, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
+	}
+	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket, Query: append([]byte{}, query...)} })
+	return a.Result, a.Index, err
+}
+
+// Change makes another set of members, and returns the index of the entry that says so. Only the leader takes it: the error
+// is a txlog.NotLeaderError elsewhere.
+func (h *Host) Change(ctx context.Context, members []txlog.Member) (uint64, error) {
+	if err := txlog.CheckMembers(members); err != nil {
+		return 0, err
+	}
+	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: members} })
+	return a.Index, err
+}
+
+// Query answers a query from the copy that is here, and says of which position the answer is.
+func (h *Host) Query(query []byte) ([]byte, txlog.Position, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.core == nil {
+		return nil, txlog.Position{}, ErrStopped
+	}
+	return h.core.Query(query)
+}
+
+// Position returns the place of the copy that is here.
+func (h *Host) Position() txlog.Position {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.core == nil {
+		return txlog.Position{}
+	}
+	return h.core.copy.Position()
+}
+
+// Heard takes a head that gossip has brought, and the neighbour that brought it first. The error is of bytes that are no head.
+func (h *Host) Heard(head []byte, via string) error {
+	read, err := txlog.DecodeHead(head)
+	if err != nil {
+		return err
+	}
+	h.put(Headed{Head: read, Via: via})
+	return nil
+}
+
+// Suggest takes whom gossip suggests as the leader; empty: nobody.
+func (h *Host) Suggest(name string) { h.put(Suggested{Name: name}) }
+
+// Door returns when this node may act outside of the log: while it is open by Config.Clock.
+func (h *Host) Door() quorum.Door {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.door
+}

@@ -1,0 +1,87 @@
+package host
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// Input is what a core is told: one of the types below.
+type Input interface{ input() }
+
+type (
+	// Tick says that a round has passed. It comes after the messages that wait to be read.
+	Tick struct {
+		At int64 // milliseconds since 1970, for people
+	}
+	// Received is a message. The transport has proven from which node it is.
+	Received struct {
+		From string
+		Body wire.Body
+	}
+	// Faulty says that a node has sent what cannot be read.
+	Faulty struct {
+		From string
+		Why  error
+	}
+	// Headed is a head, as gossip has brought it, and the neighbour that brought it first.
+	Headed struct {
+		Head txlog.Head
+		Via  string
+	}
+	// Suggested names whom gossip suggests as the leader.
+	Suggested struct{ Name string }
+	// Peers says which nodes are connected.
+	Peers struct{ Names []string }
+	// Submit asks for a goal, whoever leads. Answered ends it.
+	Submit struct {
+		Ticket  uint64 // names the asker: each that waits has another one, also those of reads and changes
+		GoalID  string
+		Goal    []byte
+		Since   uint64
+		Expires time.Duration
+	}
+	// Read asks the state, so that the answer has everything that was acknowledged before.
+	Read struct {
+		Ticket uint64
+		Query  []byte
+	}
+	// Change asks for another set of members, sorted by name. Only the leader takes it.
+	Change struct {
+		Ticket  uint64
+		Members []txlog.Member
+	}
+	// Gone says that an asker waits no longer.
+	Gone struct{ Ticket uint64 }
+	// Written says that the writes of the last output are on the disk.
+	Written struct{}
+	// Loaded brings what the store has, after Output.Load.
+	Loaded struct{ Has Has }
+	// Done says that an effect was performed.
+	Done struct{ Key txlog.Key }
+	// Kept says that a snapshot is in the store, and which record is the first one that is there now.
+	Kept struct {
+		Offer follower.Offer
+		First uint64
+	}
+	// Batch is several inputs that came together: what is to be kept of all is kept at once.
+	Batch []Input
+)
+
+func (Tick) input()      {}
+func (Received) input()  {}
+func (Faulty) input()    {}
+func (Headed) input()    {}
+func (Suggested) input() {}
+func (Peers) input()     {}
+func (Submit) input()    {}
+func (Read) input()      {}
+func (Change) input()    {}
+func (Gone) input()      {}
+func (Written) input()   {}
+func (Loaded) input()    {}
+func (Done) input()      {}
+func (Kept) input()      {}
+func (Batch) input()     {}

@@ -1,0 +1,201 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// The names of a store's values; those of the authority are package quorum's.
+const (
+	bridgeValue = "bridge/"
+	offerValue  = "offer/"
+	forkValue   = "fork/"
+)
+
+// Load reads what a store has of a log. The error is one of the store, or quorum.ErrDamaged.
+func Load(s store.Store, makeState func() txlog.State) (Has, error) {
+	view := s.View()
+	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1}
+	var err error
+	if h.Copy, err = store.Load(s, makeState); err != nil {
+		return Has{}, err
+	}
+	if h.Stored, err = quorum.NewPromises(s).Load(); err != nil {
+		return Has{}, err
+	}
+	all, err := h.Stored.Tail()
+	if err != nil {
+		return Has{}, err
+	}
+	for _, r := range all {
+		if r.Index > h.Copy.Position().Index {
+			h.Tail = append(h.Tail, r)
+		}
+	}
+	head, found, err := s.Head(1, view.Last.Index)
+	if err != nil {
+		return Has{}, err
+	}
+	if found {
+		h.Head = head
+	}
+	if h.Bridges, err = loadBridges(s); err != nil {
+		return Has{}, err
+	}
+	for _, kept := range view.Kept {
+		if o, err := decodeOffer(s.Value(offerName(kept.At.Index))); err == nil {
+			h.Offers = append(h.Offers, o)
+		}
+	}
+	return h, nil
+}
+
+// Pack returns an answer of a follower's machine with the records that it asks for.
+func Pack(s store.Store, g follower.Give) (follower.Answer, error) {
+	out := g.Answer
+	if g.From == 0 {
+		return out, nil
+	}
+	most := follower.MostAnswer
+	records, err := s.Records(max(g.From, s.View().Floor.Index+1), most)
+	if err != nil {
+		return out, err
+	}
+	for i, r := range records {
+		if r.Index > g.Upto || i >= follower.MostRecords {
+			break
+		}
+		out.Records = append(out.Records, r)
+	}
+	if len(out.Records) == 0 {
+		return out, nil
+	}
+	begin, end := out.Records[0].Index, out.Records[len(out.Records)-1].Index
+	head, found, err := s.Head(begin, end)
+	if err != nil {
+		return out, err
+	}
+	if found {
+		out.Heads = append([]txlog.Head{head}, out.Heads...)
+		out.Records = out.Records[:head.Index-begin+1]
+	}
+	return out, nil
+}
+
+func offerName(index uint64) string { return fmt.Sprintf("%s%020d", offerValue, index) }
+
+func encodeOffer(o follower.Offer) []byte {
+	b := binary.AppendUvarint(nil, o.Size)
+	b = binary.AppendUvarint(b, uint64(len(o.Sums)))
+	for _, s := range o.Sums {
+		b = append(b, s[:]...)
+	}
+	return append(b, o.Head.Encode()...)
+}
+
+func decodeOffer(b []byte) (o follower.Offer, err error) {
+	size, n := binary.Uvarint(b)
+	if n <= 0 {
+		return o, store.ErrDamaged
+	}
+	count, m := binary.Uvarint(b[n:])
+	if b = b[max(n+m, 0):]; m <= 0 || count > follower.MostPieces || uint64(len(b)) < 32*count {
+		return o, store.ErrDamaged
+	}
+	o.Size = size
+	for range count {
+		o.Sums = append(o.Sums, txlog.Hash(b[:32]))
+		b = b[32:]
+	}
+	o.Head, err = txlog.DecodeHead(b)
+	return o, err
+}
+
+// A bridge has several records, and a value has a limit: each record is one, and the head is the last one.
+func bridgeValues(b *follower.Bridge) map[string][]byte {
+	values := map[string][]byte{}
+	name := func(part int) string { return fmt.Sprintf("%s%020d/%04d", bridgeValue, b.Index(), part) }
+	part := 0
+	put := func(kind byte, body []byte) {
+		for first := true; first || len(body) > 0; first = false {
+			n := min(len(body), store.MostValue-1)
+			last := kind
+			if n < len(body) {
+				last = more
+			}
+			values[name(part)] = append([]byte{last}, body[:n]...)
+			body, part = body[n:], part+1
+		}
+	}
+	for _, r := range b.Records {
+		put(isRecord, r.Raw())
+	}
+	put(isHead, b.Head.Encode())
+	return values
+}
+
+// What a value of a bridge is.
+const (
+	more     byte = iota // the next one continues it
+	isRecord             // it ends a record
+	isHead               // it ends the head
+)
+
+func loadBridges(s store.Store) (all []follower.Bridge, err error) {
+	var now follower.Bridge
+	var body []byte
+	for _, name := range s.Names(bridgeValue) {
+		value := s.Value(name)
+		if !strings.HasPrefix(name, bridgeValue) || len(value) == 0 {
+			return nil, store.ErrDamaged
+		}
+		body = append(body, value[1:]...)
+		switch value[0] {
+		case isRecord:
+			r, err := txlog.Open(body)
+			if err != nil {
+				return nil, err
+			}
+			now.Records, body = append(now.Records, r), nil
+		case isHead:
+			if now.Head, err = txlog.DecodeHead(body); err != nil {
+				return nil, err
+			}
+			all, now, body = append(all, now), follower.Bridge{}, nil
+		}
+	}
+	return all, nil
+}
+
+// withOffer is what is stored with a snapshot: its offer, and none any more of those that will be dropped.
+func withOffer(v store.View, o follower.Offer) store.Step {
+	step := store.Step{Values: map[string][]byte{offerName(o.Head.Index): encodeOffer(o)}}
+	for i, kept := range v.Kept {
+		if i < len(v.Kept)-1 && kept.At.Index != o.Head.Index {
+			step.Values[offerName(kept.At.Index)] = nil
+		}
+	}
+	if o.Head.Index > 0 {
+		step.Heads = []txlog.Head{o.Head}
+	}
+	return step
+}
+
+// Cut returns a piece of a snapshot, without bytes if it is not there.
+func Cut(s store.Store, w follower.Want) follower.Piece {
+	for _, kept := range s.View().Kept {
+		if kept.At.Hash != w.At || w.Piece >= follower.MostPieces {
+			continue
+		}
+		if b, err := s.Piece(kept.At.Index, int(w.Piece)*follower.PieceSize, follower.PieceSize); err == nil {
+			return follower.Piece{Want: w, Bytes: b}
+		}
+	}
+	return follower.Piece{Want: w}
+}

@@ -1,0 +1,288 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// loop is the one goroutine that feeds the core.
+type loop struct {
+	*Host
+
+	ctx     context.Context //nolint:containedctx // the loop ends with it
+	helpers *sync.WaitGroup
+	rounds  int
+}
+
+// mostAtOnce is how many messages are taken together: what is to be kept of them is synced once.
+const mostAtOnce = 256
+
+func (l *loop) run() error {
+	tick := time.NewTicker(round)
+	defer tick.Stop()
+	inbox := l.cfg.Line.Inbox()
+	for {
+		var batch Batch
+		select {
+		case <-l.ctx.Done():
+			return l.ctx.Err()
+		case e := <-inbox:
+			batch = append(batch, l.received(e))
+		case <-l.bell:
+		case <-tick.C:
+			if l.rounds++; l.rounds%idle == 0 {
+				if err := l.cfg.Store.Flush(); err != nil {
+					return err
+				}
+			}
+			batch = l.turn(inbox)
+		}
+		batch = l.gather(batch, inbox)
+		if err := l.feed(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// idle is after how many rounds what is written lazily is on the disk at the latest.
+const idle = 10
+
+// turn lets a round pass, after the messages that wait: what they say may be what a machine would miss.
+func (l *loop) turn(inbox <-chan transport.Envelope) Batch {
+	batch := l.gather(nil, inbox)
+	if now := l.cfg.Peers(); !slices.Equal(now, l.peers) {
+		l.peers = slices.Clone(now)
+		batch = append(batch, Peers{Names: l.peers})
+	}
+	return append(batch, Tick{At: time.Now().UnixMilli()})
+}
+
+// gather adds what waits, up to a limit.
+func (l *loop) gather(batch Batch, inbox <-chan transport.Envelope) Batch {
+	l.mu.Lock()
+	batch = append(batch, l.inputs...)
+	l.inputs = nil
+	l.mu.Unlock()
+	for len(batch) < mostAtOnce {
+		select {
+		case e := <-inbox:
+			batch = append(batch, l.received(e))
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// received reads a message of another node.
+func (l *loop) received(e transport.Envelope) Input {
+	m, err := wire.Decode(e.Body)
+	if err == nil && m.Log != l.log {
+		err = fault(txlog.ErrChain, "the message is of log %s, and this is %s", m.Log.Short(), l.log.Short())
+	}
+	if err != nil {
+		return Faulty{From: e.From, Why: err}
+	}
+	return Received{From: e.From, Body: m.Body}
+}
+
+// feed has the core take an input, and does what it says, until nothing is left to do.
+func (l *loop) feed(in Input) error {
+	for in != nil {
+		out := l.step(in)
+		in = nil
+		for _, w := range out.Writes {
+			if err := l.write(w); err != nil {
+				return err
+			}
+		}
+		for _, a := range out.Acts {
+			if err := l.act(a); err != nil {
+				return err
+			}
+		}
+		switch {
+		case len(out.Writes) > 0:
+			in = Written{}
+		case out.Load:
+			has, err := Load(l.cfg.Store, l.cfg.New)
+			if err != nil {
+				return err
+			}
+			in = Loaded{Has: has}
+		}
+	}
+	return nil
+}
+
+func (l *loop) step(in Input) Output {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.Step(l.cfg.Clock(), in)
+}
+
+func (l *loop) write(w Write) error {
+	switch {
+	case w.Persist != nil:
+		return quorum.NewPromises(l.cfg.Store).Persist(*w.Persist)
+	case w.Step != nil:
+		return l.cfg.Store.Write(*w.Step)
+	}
+	return l.cfg.Store.Keep(w.Adopt.At, w.Adopt.Snapshot, withOffer(l.cfg.Store.View(), w.Adopt.Offer))
+}
+
+func (l *loop) act(a Act) error {
+	switch a := a.(type) {
+	case Send:
+		l.send(a.To, a.Body)
+	case Give:
+		l.give(a)
+	case GivePiece:
+		l.givePiece(a)
+	case Answered:
+		l.answered(a)
+	case Publish:
+		if l.cfg.Publish != nil {
+			l.cfg.Publish(a.Head.Encode())
+		}
+	case Perform:
+		l.perform(a)
+	case Doors:
+		l.mu.Lock()
+		l.door = a.Door
+		l.mu.Unlock()
+	case Snapshot:
+		l.snapshot(a)
+	case Restart:
+		return l.restart(a.Why)
+	case Lost:
+		return fault(ErrLost, "%w", a.Why)
+	case Tell:
+		if l.cfg.Tell != nil {
+			l.cfg.Tell(a.Event)
+		}
+	}
+	return nil
+}
+
+// send sends a message. It may be lost.
+func (l *loop) send(to string, m wire.Body) {
+	if body, err := wire.Encode(wire.Message{Log: l.log, Body: m}); err == nil {
+		_ = l.cfg.Line.Send(to, body)
+	}
+}
+
+// restart makes a new core of what the store has. What the old one was asked ends without an answer: each asker may ask again.
+func (l *loop) restart(why error) error {
+	if l.cfg.Tell != nil {
+		l.cfg.Tell(Rebuilt{Why: why})
+	}
+	core, err := l.begin()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.core, l.peers = core, nil
+	for ticket, asker := range l.waiting {
+		asker <- Answered{Ticket: ticket, Err: errAgain}
+	}
+	clear(l.waiting)
+	return nil
+}
+
+func (l *loop) answered(a Answered) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if asker := l.waiting[a.Ticket]; asker != nil {
+		delete(l.waiting, a.Ticket)
+		asker <- a
+	}
+}
+
+// give answers with records of the store. If too many wait for that already, this one is lost.
+func (l *loop) give(a Give) {
+	l.read(func() {
+		if answer, err := Pack(l.cfg.Store, follower.Give(a)); err == nil {
+			l.send(a.To, wire.Fit(answer))
+		}
+	})
+}
+
+func (l *loop) givePiece(a GivePiece) {
+	l.read(func() { l.send(a.To, Cut(l.cfg.Store, a.Want)) })
+}
+
+func (l *loop) read(what func()) {
+	select {
+	case l.reads <- what:
+	default:
+	}
+}
+
+// perform performs an effect, and tries it again while this node may act.
+func (l *loop) perform(a Perform) {
+	if l.cfg.Perform == nil {
+		return
+	}
+	l.helpers.Go(func() {
+		left := a.Until - l.cfg.Clock()
+		if left <= 0 {
+			return
+		}
+		ctx, cancel := context.WithTimeout(l.ctx, left)
+		defer cancel()
+		for wait := round; ctx.Err() == nil; wait = min(2*wait, 10*round) {
+			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
+				l.put(Done{Key: a.Key})
+				return
+			}
+			_ = pause.For(ctx, wait)
+		}
+	})
+}
+
+// snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.
+func (l *loop) snapshot(a Snapshot) {
+	l.mu.Lock()
+	busy := l.storing
+	l.storing = true
+	l.mu.Unlock()
+	if busy {
+		return
+	}
+	l.helpers.Go(func() {
+		first, err := keep(l.cfg.Store, a)
+		l.mu.Lock()
+		l.storing = false
+		l.mu.Unlock()
+		if err == nil {
+			l.put(Kept{Offer: a.Offer, First: first})
+		}
+	})
+}
+
+// keep stores a snapshot and returns the first record that is left.
+func keep(s store.Store, a Snapshot) (first uint64, err error) {
+	if err := s.Keep(a.At, a.Bytes, withOffer(s.View(), a.Offer)); err != nil {
+		return 0, err
+	}
+	if kept := s.View().Kept; len(kept) >= 2 {
+		for more := true; more; {
+			if more, err = s.Compact(kept[len(kept)-2].At.Index); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return s.View().Floor.Index + 1, nil
+}

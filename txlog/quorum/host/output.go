@@ -1,0 +1,143 @@
+package host
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// Output is what a core asks for. The order is binding: first the writes are on the disk, in their order, then come the
+// acts. Then, if there were writes, Written is the next input; and if Load says so, Loaded comes before every other one.
+type Output struct {
+	Writes []Write
+	Acts   []Act
+	Load   bool
+}
+
+// Write is what is to be on the disk before anybody hears of it. One of the fields is there.
+type Write struct {
+	Persist *quorum.Persist // by quorum.Promises
+	Step    *store.Step
+	Adopt   *Adopted
+}
+
+// Adopted is a snapshot that came from others, ahead of what is here.
+type Adopted struct {
+	At       txlog.Position
+	Snapshot []byte
+	Offer    follower.Offer
+}
+
+// Act is what the loop is to do: one of the types below.
+type Act interface{ act() }
+
+type (
+	// Send sends a message to a node. It may be lost.
+	Send struct {
+		To   string
+		Body wire.Body
+	}
+	// Give sends an answer of package follower, with records that the loop adds from the store: see follower.Give.
+	Give follower.Give
+	// GivePiece sends a piece of a snapshot from the store.
+	GivePiece follower.GivePiece
+	// Answered ends a ticket.
+	Answered struct {
+		Ticket uint64
+		txlog.Answer
+
+		Err error // the rest is zero then
+	}
+	// Publish has gossip tell everybody a head.
+	Publish struct{ Head txlog.Head }
+	// Perform has an effect performed before an instant, and tried again until then. Done ends it.
+	Perform struct {
+		Key    txlog.Key
+		Effect txlog.Effect
+		Until  time.Duration
+	}
+	// Doors says when this node may act outside.
+	Doors struct{ quorum.Door }
+	// Snapshot has a snapshot stored with its offer, while the loop goes on, and what comes before the last but one dropped.
+	// Kept answers.
+	Snapshot struct {
+		At    txlog.Position
+		Bytes []byte
+		Offer follower.Offer
+	}
+	// Restart has a new core made from what the store has. This one takes no inputs any more.
+	Restart struct{ Why error }
+	// Lost says that the store has lost what it has promised, or that what is in it does not fit. The node has to go on with another one.
+	Lost struct{ Why error }
+	// Tell is something that people want to know.
+	Tell struct{ Event Event }
+)
+
+func (Send) act()      {}
+func (Give) act()      {}
+func (GivePiece) act() {}
+func (Answered) act()  {}
+func (Publish) act()   {}
+func (Perform) act()   {}
+func (Doors) act()     {}
+func (Snapshot) act()  {}
+func (Restart) act()   {}
+func (Lost) act()      {}
+func (Tell) act()      {}
+
+// Event is something that people want to know: one of the types below.
+type Event interface{ event() }
+
+type (
+	// Leads says who leads, as a member has learned it.
+	Leads struct {
+		Term   uint64
+		Leader string // empty: nobody is known
+		Self   bool
+	}
+	// Applied says up to where the copy has come, and by which records.
+	Applied struct{ Records []txlog.Record }
+	// Waits says that another member leads while a goal waits (B10).
+	Waits struct{ GoalID, From, To string }
+	// TimedOut says that a goal had no answer in time (B8); it is tried again.
+	TimedOut struct{ GoalID, To string }
+	// Parked says that records are known of, and do not come.
+	Parked struct {
+		At, Upto uint64
+		For      time.Duration
+	}
+	// Forked says that two heads contradict each other.
+	Forked struct {
+		A, B  txlog.Head
+		Index uint64
+	}
+	// Rebuilt says that the copies are made anew from the store, and why.
+	Rebuilt struct{ Why error }
+	// Refused says that something of a node was left out.
+	Refused struct {
+		From string
+		Why  error
+	}
+	// Fetched says that a snapshot was taken over.
+	Fetched struct{ Index uint64 }
+	// FellBehind says that a member has to fetch records from others, up to an index.
+	FellBehind struct{ Upto uint64 }
+	// Member says whether this node is a member now.
+	Member struct{ Is bool }
+)
+
+func (Leads) event()      {}
+func (Applied) event()    {}
+func (Waits) event()      {}
+func (TimedOut) event()   {}
+func (Parked) event()     {}
+func (Forked) event()     {}
+func (Rebuilt) event()    {}
+func (Refused) event()    {}
+func (Fetched) event()    {}
+func (FellBehind) event() {}
+func (Member) event()     {}

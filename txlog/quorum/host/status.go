@@ -1,0 +1,48 @@
+package host
+
+import (
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/courier"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+)
+
+// Status is what a node knows of a log.
+type Status struct {
+	Log      txlog.ID
+	Position txlog.Position // of the copy that is here
+	Store    uint64
+	Members  []txlog.Member
+	Decides  bool   // this store is a member's
+	Leads    bool   // this node does
+	Leader   string // a hint; empty: nobody is known
+	Term     uint64
+	Copy     follower.Status
+	Goals    courier.Status
+	Member   *member.Status // nil: this node decides nothing
+	Quorum   *quorum.Status // with Member
+}
+
+// Status returns what the node knows now.
+func (h *Host) Status() Status {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.core == nil {
+		return Status{Log: h.log}
+	}
+	return h.core.Status()
+}
+
+// Status returns what the machines know.
+func (c *Core) Status() Status {
+	s := Status{
+		Log: c.copy.Position().Log, Position: c.copy.Position(), Store: c.store, Members: c.members, Decides: c.q != nil && c.mine(), Leads: c.leads,
+		Leader: c.leader, Term: c.term, Copy: c.f.Snapshot(), Goals: c.c.Status(),
+	}
+	if c.q != nil {
+		m, q := c.m.Status(), c.q.Snapshot()
+		s.Member, s.Quorum = &m, &q
+	}
+	return s
+}
