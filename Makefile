@@ -65,7 +65,7 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(PACKAGES)
-	go test -timeout 10m ./internal/sim/committee ./internal/sim/crowd
+	go test -timeout 10m ./internal/sim/committee ./internal/sim/crowd ./cmd/conch/internal/lab/bulletin
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 
@@ -109,6 +109,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab/bulletin
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...

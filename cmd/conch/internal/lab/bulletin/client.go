@@ -6,37 +6,38 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // client is a user: one goal or question at a time. It asks again with the same id, maybe at another node, until it knows.
 type client struct {
-	r     *run
-	name  string
-	home  *node
-	count int
-	since uint64 // the highest index that it has heard of
-	now   *ask   // what it waits for
-	old   *ask   // a goal of before
-	idle  time.Duration
-	told  bool // it asks only for what it is told to
+	r      *run
+	name   string
+	home   *node
+	count  int
+	since  uint64 // the highest index that it has heard of
+	now    *ask   // what it waits for
+	old    *ask   // a goal of before
+	idle   time.Duration
+	hidden bool // a story does not tell of each of its goals
+	told   bool // it asks only for what it is told to
 }
 
 // ask is a goal, or a question, and what became of it.
 type ask struct {
-	by      *client
-	id      string
-	goal    []byte // nil: it is a question
-	key     string
-	since   uint64
-	begun   time.Duration
-	floor   uint64 // what was acknowledged when it was first asked
-	tries   int
-	again   bool // a goal of before, once more: the answer is the one of then
-	misuse  bool // another goal with the id of one of before
-	ends    time.Duration
-	done    bool
-	answer  answer
-	leaders string
+	by     *client
+	id     string
+	goal   []byte // nil: it is a question
+	key    string
+	since  uint64
+	begun  time.Duration
+	floor  uint64 // what was acknowledged when it was first asked
+	tries  int
+	again  bool // a goal of before, once more: the answer is the one of then
+	misuse bool // another goal with the id of one of before
+	ends   time.Duration
+	done   bool
+	answer answer
 }
 
 // answer is what a node says.
@@ -46,6 +47,7 @@ type answer struct {
 	result  []byte
 	fault   string
 	leader  string // who may know
+	wrong   bool   // said by a node whose memory is wrong: what is only read, nothing finds at once
 	why     error
 }
 
@@ -93,8 +95,8 @@ func (c *client) try() {
 			c.hangsUp(a, try)
 			return
 		}
-		at.does(func() {
-			at.asked(a, func(got answer) { r.w.After(r.w.Between(round/100, round/20), func() { c.hears(a, try, at, got) }) })
+		at.takes(func() host.Input {
+			return at.asked(a, func(got answer) { r.w.After(r.w.Between(round/100, round/20), func() { c.hears(a, try, at, got) }) })
 		})
 	})
 	r.w.After(patience+r.w.Between(0, patience), func() {
@@ -226,8 +228,8 @@ func (r *run) judgeDone(a *ask, at *node, got answer) {
 
 func (r *run) judgeRead(a *ask, at *node, got answer) {
 	r.check(got.at.Index >= a.floor, Linearizable, "%s reads at %d, and %d was acknowledged before it was asked", a.by.name, got.at.Index, a.floor)
-	if at.flipped || got.at.Index > r.top() {
-		r.check(at.flipped, NeverAhead, "%s answers from entry %d, and %d are committed", at.name, got.at.Index, r.top())
+	if got.wrong || got.at.Index > r.top() {
+		r.check(got.wrong, NeverAhead, "%s answers from entry %d, and %d are committed", at.name, got.at.Index, r.top())
 		return
 	}
 	if want := r.valueAt(a.key, got.at.Index); want != nil || got.result != nil {
@@ -259,7 +261,7 @@ func (c *client) begins(a *ask) {
 
 // hint tells a reader of a story what a client does.
 func (r *run) hint(c *client, text string, args ...any) {
-	if r.scene != nil && r.scene.story {
+	if r.scene != nil && r.scene.story && !c.hidden {
 		r.say(c.name, fmt.Sprintf(text, args...))
 	}
 }

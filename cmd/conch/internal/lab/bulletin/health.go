@@ -1,21 +1,13 @@
 package bulletin
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
-
-// opens looks at the store before the process uses it. It is false if the process ends at once.
-func (n *node) opens() bool {
-	if !n.disk.damaged {
-		return true
-	}
-	n.r.tell(n, "finds its store damaged")
-	n.newStore()
-	return true
-}
 
 // newStore puts an empty store in the place of one that is lost or damaged. It has another id, and is no member.
 func (n *node) newStore() {
@@ -64,8 +56,7 @@ func (r *run) spares(n *node) bool {
 			left++
 		}
 	}
-	_, is := r.member(n)
-	return !r.changing() && (!is || left >= txlog.Majority(all))
+	return !r.changing() && (!r.decides(n) || left >= txlog.Majority(all))
 }
 
 // changing reports whether a change of members was asked for, and is not over.
@@ -85,12 +76,6 @@ func (r *run) flip(n *node) {
 	}
 }
 
-// quarantined has a process whose memory is wrong start again.
-func (r *run) quarantined(n *node) {
-	n.crash(false)
-	n.restarts(round)
-}
-
 // fails ends a process that cannot use its store.
 func (n *node) fails(err error) {
 	n.r.tell(n, "cannot use its store: %v", err)
@@ -101,61 +86,16 @@ func (n *node) fails(err error) {
 	n.restarts(5 * round)
 }
 
-// lost ends a store whose promises the leader knows better than it does.
+// lost ends a store whose promises the leader knows better than it does, or whose content does not fit.
 func (n *node) lost(why error) {
-	n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
-	n.fails(why)
-}
-
-// asksToJoin asks to be admitted with a store that is not the one of which the members know.
-func (n *node) asksToJoin() {
-	if n.process == nil || n.life == 0 {
-		return
-	}
-	m, is := txlog.FindMember(n.r.members(), n.name)
-	if !is || m.Store == n.disk.id || n.r.w.Pick(10) > 0 {
-		return
-	}
-	for _, to := range n.r.nodes {
-		if to != n {
-			store := n.disk.id
-			n.r.carry(n, to, func() { to.admits(n.name, store) })
+	if errors.Is(why, quorum.ErrLost) {
+		if n.r.broken(newDiskNewMember) {
+			n.anew(why)
+			return
 		}
+		n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
 	}
-}
-
-// admits proposes another store of a member, if this node leads.
-func (n *node) admits(name string, store uint64) {
-	if n.process == nil || n.m == nil || !n.leads {
-		return
-	}
-	members := slices.Clone(n.r.members())
-	i := slices.IndexFunc(members, func(m txlog.Member) bool { return m.Name == name })
-	if i < 0 || members[i].Store == store {
-		return
-	}
-	members[i].Store = store
-	n.r.changes = n.r.w.Now() + 10*round
-	n.member(member.Change{Ticket: n.newTicket(func(txlog.Answer, error) {}), Members: members})
-}
-
-// leavesNow makes a follower of a member that is one no longer. Should it become one again, it has another store.
-func (n *node) leavesNow() {
-	if n.process == nil || !n.leaves || n.leads {
-		return
-	}
-	n.leaves = false
-	if _, is := n.r.member(n); is {
-		return
-	}
-	n.r.tell(n, "is a member no longer")
-	n.r.shuts(n)
-	n.crash(false)
-	old := n.disk.now
-	n.newStore()
-	n.disk.now.first, n.disk.now.records, n.disk.now.heads, n.disk.now.bridges, n.disk.now.snaps = old.first, old.records, old.heads, old.bridges, old.snaps
-	n.disk.sync()
-	n.restarts(round)
+	n.fails(why)
 }
 
 // changeMembers adds a member, takes one away, or puts one in the place of another.
@@ -200,10 +140,14 @@ func (r *run) asksChange(l *node, members []txlog.Member) {
 	})
 	r.changes = r.w.Now() + 30*round
 	r.stats["changes_asked"]++
-	r.tell(l, "is asked to make %v the members", names(members))
-	l.does(func() {
-		if l.m != nil {
-			l.member(member.Change{Ticket: l.newTicket(func(txlog.Answer, error) {}), Members: members})
-		}
-	})
+	r.tell(l, "is asked to make %v the members", memberNames(members))
+	l.ticket++
+	l.put(host.Change{Ticket: l.ticket, Members: members})
+}
+
+func memberNames(members []txlog.Member) (all []string) {
+	for _, m := range members {
+		all = append(all, m.Name)
+	}
+	return all
 }

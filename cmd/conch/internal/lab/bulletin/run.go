@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -28,14 +27,14 @@ type run struct {
 	w       *world.World
 	net     network
 	genesis txlog.Genesis
+	id      txlog.ID
 	nodes   []*node
 	byName  map[string]*node
 	clients []*client
 	traps   []*trap
-	muted   io.Writer // the story, while it goes on for long
-	eager   bool      // leaders send followers what is not committed
-	quiet   bool      // the faults are over
-	over    bool      // clients ask for nothing new
+	eager   bool // leaders send followers what is not committed
+	quiet   bool // the faults are over
+	over    bool // clients ask for nothing new
 
 	judge
 	suggested  *node         // who should lead
@@ -88,7 +87,7 @@ func (r *run) report() sim.Report {
 // figures are in each report, also where they are 0.
 var figures = [...]string{
 	"acknowledged", "crashes", "doors", "effects", "entries", "faulty_goals", "goals", "heads", "leaders", "messages", "quarantines",
-	"reads", "rebuilds", "refused_stores", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
+	"reads", "rebuilds", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
 }
 
 func newRun(cfg Config) *run {
@@ -106,7 +105,7 @@ func newRun(cfg Config) *run {
 		r.nodes, r.byName[n.name] = append(r.nodes, n), n
 	}
 	r.genesis = r.makeGenesis()
-	r.judge = newJudge(r.genesis)
+	r.id, r.judge = r.genesis.ID(), newJudge(r.genesis)
 	for _, n := range r.nodes {
 		n.disk = newDisk(r.storeOf(n), r.genesis)
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // scene is a world with one trouble.
@@ -207,7 +207,7 @@ func eagerLeader(r *run) {
 	var ask func()
 	ask = func() {
 		for _, n := range r.outsiders() {
-			n.does(func() { n.follower(follower.News{}) })
+			n.put(host.Batch{host.Peers{}, host.Peers{Names: names(n.neighbours())}}) // as with new connections, it asks for news
 		}
 		if !r.quiet {
 			r.w.After(3*round, ask)
@@ -269,7 +269,7 @@ func truncation(r *run) {
 // hurry has the clients ask without a pause.
 func (r *run) hurry() {
 	for _, c := range r.clients {
-		c.idle = round / 10
+		c.idle = round / 2
 	}
 }
 
@@ -309,7 +309,7 @@ func farBehind(r *run) {
 func lostMajority(r *run) {
 	r.w.After(100*round, func() {
 		r.tell(nil, "two of three members lose their disks")
-		r.parted = true
+		r.stopped = r.top()
 		for i, m := range r.members() {
 			if n := r.byName[m.Name]; i < 2 {
 				n.crash(true)

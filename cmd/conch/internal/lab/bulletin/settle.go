@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -57,10 +58,7 @@ func (n *node) at() txlog.Position {
 	if n.process == nil {
 		return txlog.Position{}
 	}
-	if s := n.f.Snapshot(); n.m == nil || s.Following {
-		return s.At
-	}
-	return n.m.Status().Position
+	return n.core.Status().Position
 }
 
 // everyoneIsIn reports whether each member has the store that the members know.
@@ -112,7 +110,7 @@ func (r *run) equal(n *node) {
 	}
 	r.check(at.Hash == r.log[at.Index-1].Hash(), AllEqual, "%s has another entry %d", n.name, at.Index)
 	for _, key := range keys {
-		got, err := n.query(getQuery(key))
+		got, _, err := n.core.Query(getQuery(key))
 		want, _ := r.pure.Query(getQuery(key))
 		r.check(r.spoiled || err == nil && bytes.Equal(got, want), AllEqual, "%s has %q for %s, and it is %q", n.name, got, key, want)
 	}
@@ -120,19 +118,33 @@ func (r *run) equal(n *node) {
 
 // parts says where the parts of a node are.
 func (n *node) parts() string {
-	s := n.f.Snapshot()
-	text := fmt.Sprintf("the follower is at %d, knows of %d, follows: %t, fetches: %t", s.At.Index, s.Known, s.Following, s.Fetching)
-	if n.m != nil {
-		m, q := n.m.Status(), n.q.Snapshot()
+	s := n.core.Status()
+	text := fmt.Sprintf("the follower is at %d, knows of %d, follows: %t, fetches: %t", s.Copy.At.Index, s.Copy.Known, s.Copy.Following, s.Copy.Fetching)
+	if m, q := s.Member, s.Quorum; m != nil {
 		text += fmt.Sprintf("; the member is at %d of %d, leader %q in term %d, rebuilding: %t; the authority is at %d, stored %d, member: %t, behind: %t",
 			m.Position.Index, m.Committed, m.Leader, m.Term, m.Rebuilding, q.Committed.Index, q.Stored, q.Member, q.Behind)
 	}
 	return text
 }
 
-// concludeStopped wants that a log without a majority has stopped, and that it says what to do.
+// concludeStopped wants that a log without a majority of its disks has acknowledged nothing since, and that each member that is
+// left says which command begins a new lineage.
 func (r *run) concludeStopped() {
-	for _, c := range r.clients {
-		r.check(c.now == nil || !c.now.done || c.now.goal == nil, SaysWhatToDo, "%s is answered, and a majority of the disks is lost", c.name)
+	r.check(r.acked <= r.stopped, SaysWhatToDo, "entry %d was acknowledged, and a majority of the disks was lost at %d", r.acked, r.stopped)
+	left := 0
+	for _, m := range r.members() {
+		n := r.byName[m.Name]
+		if n.disk.id != m.Store || n.process == nil {
+			continue
+		}
+		q := n.core.Status().Quorum
+		if q == nil {
+			continue
+		}
+		left++
+		advice := q.Advice
+		r.tell(n, "says: %s", advice)
+		r.check(strings.Contains(advice, "conch log recover"), SaysWhatToDo, "%s says %q", n.name, advice)
 	}
+	r.check(left == 1, SaysWhatToDo, "%d of the members are left", left)
 }

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // stories are small worlds that are told: one thing happens after the other.
@@ -34,10 +34,10 @@ func Stories() (names []string) {
 // at has something happen some rounds after the begin.
 func (r *run) at(rounds int, f func()) { r.w.After(time.Duration(rounds)*round-r.w.Now(), f) }
 
-// led has something happen with the leader.
-func (r *run) led(rounds int, f func(l *node)) {
-	r.at(rounds, func() {
-		if l := r.leader(); r.check(l != nil, AllAnswered, "nobody leads after %d rounds", rounds) {
+// led has something happen with the leader, once there is one.
+func (r *run) led(f func(l *node)) {
+	r.w.After(begins, func() {
+		if l := r.leader(); r.check(l != nil, AllAnswered, "nobody leads after %s", begins) {
 			f(l)
 		}
 	})
@@ -58,12 +58,19 @@ func (r *run) outsider() *node { return r.outsiders()[0] }
 
 // goals has a client ask for as many goals, one after the other.
 func (c *client) goals(at *node, count int, then func()) {
-	if count == 0 {
-		then()
-		return
+	c.r.hint(c, "asks %s for %d goals, one after the other", at.name, count)
+	c.hidden = true
+	var next func()
+	next = func() {
+		if count--; count < 0 {
+			c.hidden = false
+			c.r.hint(c, "is answered: the last one is entry %d", c.now.answer.at.Index)
+			then()
+			return
+		}
+		c.after(c.asks(at, addGoal(keys[4]), ""), next)
 	}
-	a := c.asks(at, addGoal(keys[4]), "")
-	c.after(a, func() { c.goals(at, count-1, then) })
+	next()
 }
 
 // after goes on once an ask is answered.
@@ -79,14 +86,14 @@ func (c *client) after(a *ask, then func()) {
 
 func sameAnswer(r *run) {
 	c := r.clients[0]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		r.traps = append(r.traps, &trap{point: committed, on: l, wait: 40 * round})
-		a := c.asks(r.other(l), putGoal(keys[0], 1), "")
+		a := c.asks(l, putGoal(keys[0], 1), "")
 		c.after(a, func() {
 			again := &ask{by: c, id: a.id, goal: a.goal, since: a.since, again: true}
 			c.begins(again)
 			c.after(again, func() {
-				r.check(again.answer.at == a.answer.at, Once, "asked again, it is entry %d, and was %d", again.answer.at.Index, a.answer.at.Index)
+				r.check(again.answer.at.Index == a.answer.at.Index, Once, "asked again, it is entry %d, and was %d", again.answer.at.Index, a.answer.at.Index)
 				r.tell(nil, "the answer is the same")
 			})
 		})
@@ -96,7 +103,7 @@ func sameAnswer(r *run) {
 // awayAt cuts the first outsider off, and joins it again after the goals.
 func awayAt(r *run, count int, then func(n *node)) {
 	c, n := r.clients[0], r.outsider()
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		r.tell(n, "is cut off at %d", n.at().Index)
 		r.part([]*node{n}, r.except(n), 1)
 		c.goals(l, count, func() {
@@ -132,7 +139,7 @@ func early(r *run) {
 
 func faultyGoal(r *run) {
 	c := r.clients[0]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		a := c.asks(l, []byte("no goal at all"), "")
 		c.after(a, func() {
 			for _, n := range r.nodes {
@@ -144,7 +151,7 @@ func faultyGoal(r *run) {
 
 func nothingStays(r *run) {
 	c := r.clients[0]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		a := c.asks(l, halfGoal(keys[0], keys[1]), "")
 		c.after(a, func() { c.asks(l, nil, keys[0]) })
 	})
@@ -152,10 +159,8 @@ func nothingStays(r *run) {
 
 func fromSnapshot(r *run) {
 	c, n := r.clients[0], r.outsider()
-	r.led(30, func(l *node) {
-		r.cfg.Story, r.muted = nil, r.cfg.Story
+	r.led(func(l *node) {
 		c.goals(l, 2*snapshotEvery, func() {
-			r.cfg.Story, r.muted = r.muted, nil
 			r.tell(n, "loses its disk; the log is at %d", r.top())
 			n.crash(true)
 			n.newStore()
@@ -170,11 +175,11 @@ func fromSnapshot(r *run) {
 
 func stranger(r *run) {
 	c, n := r.clients[0], r.outsider()
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
 			h := txlog.Head{Position: txlog.Position{Log: r.genesis.ID(), Index: r.top() + 1, Term: l.term, Hash: txlog.Hash{1}}, Member: l.name}
 			r.tell(n, "is told of a head at %d that somebody else has signed", h.Index)
-			n.does(func() { n.follower(follower.Heard{Head: h.Sign(n.key), Via: l.name}) })
+			n.put(host.Headed{Head: h.Sign(n.key), Via: l.name})
 			r.w.After(5*round, func() {
 				r.check(n.at().Index == r.top(), NeverAhead, "%s is at %d", n.name, n.at().Index)
 				r.tell(n, "is at %d; it has refused %d heads", n.at().Index, r.stats["refused"])
@@ -193,14 +198,14 @@ func stranger(r *run) {
 
 func wrongMemory(r *run) {
 	c := r.clients[0]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
 			l.flipped, l.wasFlipped = true, true
 			r.tell(l, "has a wrong bit in its memory, in %s", keys[0])
 			for _, m := range l.memories {
 				m.flip(keys[0])
 			}
-			c.asks(l, casGoal(keys[0], 1, 2), "")
+			c.asks(l, putGoal(keys[0], 2), "")
 		})
 	})
 }
@@ -209,7 +214,7 @@ func waitingServes(r *run) {
 	c := r.clients[0]
 	out := r.outsiders()
 	a, b := out[0], out[1]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		r.tell(b, "is cut off at %d", b.at().Index)
 		r.part([]*node{b}, r.except(b), 1)
 		c.goals(l, 3, func() {
@@ -233,7 +238,7 @@ func waitingServes(r *run) {
 
 func rootAt17(r *run) {
 	c, n := r.clients[0], r.outsider()
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		c.goals(l, 17-int(r.top()), func() {
 			r.w.After(5*round, func() {
 				r.tell(n, "is at %d, and is cut off", n.at().Index)
@@ -250,7 +255,7 @@ func rootAt17(r *run) {
 
 func partition(r *run) {
 	c, d := r.clients[0], r.clients[1]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		o := r.other(l)
 		few := []*node{l, o}
 		r.tell(nil, "%s, which leads, and %s are cut off", l.name, o.name)
@@ -266,7 +271,7 @@ func partition(r *run) {
 
 func leaderChange(r *run) {
 	c := r.clients[0]
-	r.led(30, func(l *node) {
+	r.led(func(l *node) {
 		next := r.other(l)
 		r.suggests(next)
 		r.traps = append(r.traps, &trap{point: received, on: l, wait: 50 * round})

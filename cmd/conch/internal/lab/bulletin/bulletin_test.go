@@ -1,0 +1,133 @@
+package bulletin_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
+	"github.com/conchhq/conch/internal/sim"
+)
+
+// nightly reports whether there is time for many seeds.
+func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
+
+// few reports whether there is time for few worlds only.
+func few() bool { return !nightly() && (raced || testing.Short()) }
+
+// whole skips a test that takes long when there is little time.
+func whole(t *testing.T) {
+	t.Helper()
+	if few() {
+		t.Skip("the run without the race detector has time for it")
+	}
+}
+
+// report fails the test for each violation, with the line that repeats the run.
+func report(t *testing.T, r sim.Report) {
+	t.Helper()
+	for _, v := range r.Violations {
+		t.Errorf("%s after step %d: %s\n\t%s", v.Invariant, v.Step, v.Detail, v.Replay)
+	}
+}
+
+// B8 to B15, B18, B20, V1 to V8: logs of one to seven members under every fault, with messages lost and stalled.
+func TestLogs(t *testing.T) {
+	t.Parallel()
+	seeds := uint64(8)
+	if nightly() {
+		seeds = map[bool]uint64{true: 200, false: 4000}[raced]
+	} else if few() {
+		seeds = 2
+	}
+	const groups = 2
+	for group := range uint64(groups) {
+		t.Run(fmt.Sprint(group), func(t *testing.T) {
+			t.Parallel()
+			for seed := group + 1; seed <= seeds && !t.Failed(); seed += groups {
+				c := bulletin.Config{Seed: seed, Members: int([]uint64{5, 3, 5, 4, 7, 1, 5, 3}[seed%8]), Loss: []int{0, 5, 15}[seed%3], Stalls: seed%4 == 1}
+				c.Nodes = c.Members + int(seed%4)
+				report(t, bulletin.Run(c))
+			}
+		})
+	}
+}
+
+// Each world with one trouble.
+func TestScenes(t *testing.T) {
+	whole(t)
+	t.Parallel()
+	seeds, lasts := uint64(1), 15*time.Second
+	if nightly() {
+		seeds, lasts = map[bool]uint64{true: 3, false: 100}[raced], 0
+	}
+	names, _ := bulletin.Scenes()
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range seeds {
+				c := bulletin.Config{Seed: seed + 1, Scene: name}
+				if !slices.Contains(bulletin.Stories(), name) && name != "lost-majority" { // these last as long as they need
+					c.Faults = lasts
+				}
+				report(t, bulletin.Run(c))
+			}
+		})
+	}
+}
+
+// For each rule: without it the invariant that it is for falls, and with it the same world holds.
+func TestEveryRuleIsNeeded(t *testing.T) {
+	whole(t)
+	t.Parallel()
+	for _, rule := range bulletin.Rules() {
+		t.Run(rule.Name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(12) {
+				c := bulletin.Config{Seed: bulletin.Shows(rule.Name) + seed, Break: rule.Name}
+				if r := bulletin.Run(c); r.Has(rule.Invariant) {
+					t.Logf("falls with seed %d: %s", r.Seed, r.Violations[0].Detail)
+					c.Scene, c.Break = c.WithDefaults().Scene, ""
+					report(t, bulletin.Run(c))
+					return
+				}
+			}
+			t.Errorf("without %s nothing broke %q, and %s", rule.Name, rule.Invariant, rule.Why)
+		})
+	}
+}
+
+// Equal configurations give equal runs, and each report has all figures.
+func TestRunsAreEqual(t *testing.T) {
+	t.Parallel()
+	c := bulletin.Config{Seed: 3, Nodes: 6, Faults: 15 * time.Second, Loss: 5}
+	one := bulletin.Run(c)
+	if two := bulletin.Run(c); one.Trace != two.Trace || one.Steps != two.Steps {
+		t.Errorf("one run of %d steps has the hash %s, the other of %d steps %s", one.Steps, one.Trace, two.Steps, two.Trace)
+	}
+	for _, figure := range []string{"acknowledged", "goals", "leaders", "entries", "effects", "messages", "snapshots", "quarantines"} {
+		if _, is := one.Stats[figure]; !is {
+			t.Errorf("the report lacks %s", figure)
+		}
+	}
+}
+
+// The line of a seed that has found something, each with what it found.
+func TestSeedsThatFound(t *testing.T) {
+	whole(t)
+	t.Parallel()
+	for _, found := range []struct {
+		what string
+		bulletin.Config
+	}{
+		{"a leader that had stood still ended a goal which the next one executed", bulletin.Config{Scene: "paused", Clients: 8, Seed: 9}},
+		{"a member was stored as committed, and its answer came before its copy had the entry", bulletin.Config{Scene: "flipped-leader", Seed: 5}},
+	} {
+		t.Run(found.what, func(t *testing.T) {
+			t.Parallel()
+			report(t, bulletin.Run(found.Config))
+		})
+	}
+}

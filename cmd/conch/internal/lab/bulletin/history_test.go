@@ -1,0 +1,104 @@
+package bulletin
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/txlog/kv/kvtest"
+)
+
+// What clients are told, goals and fresh reads, is linearizable: an existing checker finds an order of it.
+func TestHistoriesAreLinearizable(t *testing.T) {
+	t.Parallel()
+	for _, scene := range []string{"cut-leader", "paused", "back-and-forth", "power", "lost-disk"} {
+		t.Run(scene, func(t *testing.T) {
+			t.Parallel()
+			r := play(Config{Seed: 1, Scene: scene, Faults: 20 * time.Second})
+			history := historyOf(t, r)
+			if len(history) < 50 {
+				t.Fatalf("%d operations show nothing", len(history))
+			}
+			if err := kvtest.Check(history, time.Minute); err != nil {
+				t.Errorf("of %d operations: %v\n\t%s", len(history), err, r.line())
+			}
+			for i := range history { // the checker finds what is wrong
+				if o := &history[i]; o.Do.Op == "add" && o.Got.Fault == "" {
+					o.Got.Result = `{"value":1000000}`
+					break
+				}
+			}
+			if err := kvtest.Check(history, time.Minute); err == nil {
+				t.Error("a history with a wrong answer has passed")
+			}
+		})
+	}
+}
+
+// historyOf returns what ended of the goals that work on few keys.
+func historyOf(t *testing.T, r *run) (all []kvtest.Operation) {
+	t.Helper()
+	for _, a := range r.asks {
+		if a.answer.verdict != done || a.again {
+			continue
+		}
+		o := kvtest.Operation{Got: kvtest.Got{Result: string(a.answer.result), Fault: a.answer.fault}, Call: int64(a.begun), Return: int64(a.ends)}
+		for i, c := range r.clients {
+			if c == a.by {
+				o.Client = i
+			}
+		}
+		if a.goal == nil {
+			o.Do = kvtest.Do{Op: "get", Key: a.key}
+			all = append(all, o)
+			continue
+		}
+		var goal struct {
+			Op, Key       string
+			Value, Expect json.RawMessage
+			By            int64
+		}
+		if json.Unmarshal(a.goal, &goal) != nil {
+			continue // a goal that is none
+		}
+		o.Do = kvtest.Do{Op: goal.Op, Key: goal.Key, Value: string(goal.Value), Expect: string(goal.Expect), By: goal.By}
+		all = append(all, o)
+	}
+	return all
+}
+
+// A record of the log that no member knows is judged, and so is one that is there twice: the judge can fail.
+func TestTheJudgeSees(t *testing.T) {
+	t.Parallel()
+	r := play(Config{Seed: 1, Scene: "calm", Faults: 5 * time.Second})
+	if len(r.found) > 0 || r.top() < 10 {
+		t.Fatalf("%d entries and %v", r.top(), r.found)
+	}
+	n := r.nodes[0]
+	other := play(Config{Seed: 2, Scene: "calm", Faults: 5 * time.Second})
+	for what, do := range map[string]func(*run){
+		OneRecord:  func(r *run) { r.same(n, other.log[4].Position()) },
+		NeverAhead: func(r *run) { r.log = r.log[:5]; r.followed(n, other.log[7]) },
+		OneDoor: func(r *run) {
+			r.opens(r.nodes[1], 90, r.nodes[1].now(), r.nodes[1].now()+time.Second)
+			r.opens(r.nodes[2], 91, r.nodes[2].now()+time.Second/2, r.nodes[2].now()+2*time.Second)
+		},
+		Once: func(r *run) {
+			again := r.log[len(r.log)-1]
+			for i := range r.log {
+				if r.log[i].GoalID != "" {
+					again = r.log[i]
+				}
+			}
+			again.Index = r.top() + 1
+			r.committed(n, again)
+		},
+	} {
+		one := play(Config{Seed: 1, Scene: "calm", Faults: 5 * time.Second})
+		do(one)
+		if !one.report().Has(what) {
+			t.Errorf("%s was broken, and the judge says %s", what, fmt.Sprint(one.found))
+		}
+	}
+}

@@ -1,0 +1,6 @@
+//go:build race
+
+package bulletin_test
+
+// raced: the race detector makes a world some ten times slower. A run has one goroutine, so a few are enough for it.
+const raced = true
