@@ -58,6 +58,9 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 	@scripts/gcc.sh
 	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
 
+# A simulated world has one goroutine and nothing to race with: with the race detector those packages run a slice, and all the
+# rest without it.
+#
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
 test: ## the tests of all modules with -race, and a slice of the models
@@ -65,7 +68,7 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(PACKAGES)
-	go test -timeout 10m ./internal/sim/committee ./internal/sim/crowd ./cmd/conch/internal/lab/bulletin
+	go test -timeout 10m ./internal/sim/... ./gossip/spray ./cmd/conch/internal/lab/bulletin
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 

@@ -80,28 +80,12 @@
 //     nodes, none of which knows all; [github.com/conchhq/conch/gossip/spray/wire]: the bytes
 //     of its messages. [github.com/conchhq/conch/gossip/agent] runs one of these nodes.
 //   - [github.com/conchhq/conch/txlog]: the words of a log that every node copies and
-//     checks, entry by entry. [github.com/conchhq/conch/txlog/member]: a member of it, which
-//     executes goals while it leads; [github.com/conchhq/conch/txlog/courier] brings goals to
-//     the leader, and answers back. [github.com/conchhq/conch/txlog/quorum], a module of its own:
-//     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine, a
-//     store of keys and values, and how to write another one.
-//     [github.com/conchhq/conch/txlog/quorum], a module of its own:
-//     a majority of named members says which entry is the next;
-//     checks, entry by entry. [github.com/conchhq/conch/txlog/follower]: how a node's copy
-//     keeps up, and gives its history to others.
-//     [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of named
-//     members says which entry is the next;
-//     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine, a
-//     store of keys and values, and how to write another one.
 //     checks, entry by entry. [github.com/conchhq/conch/txlog/kv]: its first state machine,
 //     a store of keys and values, which also says how to write another one.
 //     [github.com/conchhq/conch/txlog/member]: a member of it, which executes goals while it
 //     leads; [github.com/conchhq/conch/txlog/courier] brings goals to the leader, and answers
 //     back; [github.com/conchhq/conch/txlog/follower]: how a node's copy keeps up, and gives
 //     its history to others; [github.com/conchhq/conch/txlog/wire]: the messages between its
-//     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own:
-//     a majority of named members says which entry is the next;
-//     [github.com/conchhq/conch/txlog/quorum/disk]: what a node of it keeps in a file.
 //     nodes. [github.com/conchhq/conch/txlog/quorum], a module of its own: a majority of
 //     named members says which entry is the next;
 //     [github.com/conchhq/conch/txlog/quorum/host]: one log on one node, from all of these.

@@ -109,7 +109,7 @@ func TestALogThatCannotBeBegunAnew(t *testing.T) {
 // A follower with a full disk sweeps the chunks of a file that was removed in transit.
 func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 	t.Parallel()
-	tm := newTeam(t, 2, new(0))
+	tm := newPatientTeam(t, 2, new(0), 2*patience) // on a busy disk an exchange that times out would be sent again, for ever
 	one, two := tm.nodes[0], tm.nodes[1]
 	two.limitDisk(4*ChunkSize + 4096)
 	one.lead(1)

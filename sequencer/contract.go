@@ -36,6 +36,8 @@ type contract struct {
 	waits        string           // why what was handed over is in no block, as the last review has it
 	lost         spell            // no transaction carries some entries
 	blind        spell            // reviews fail
+	still        spell            // the chain stands still, and empty transactions are not taken
+	unread       spell            // attempts cannot be read
 	refused      string           // why the ledger does not take what is handed to it
 	writing      int              // changes that are not stored yet
 	lacks        lacks
@@ -310,13 +312,34 @@ func (c *contract) final(read func(ledger.Final), given []ledger.Given) {
 
 func (c *contract) nudge() {
 	c.n.apart(func() {
-		switch err := c.set.Ledger.Nudge(c.n.ctx); {
-		case err == nil:
-			c.n.post(func() { c.place.nudges++ })
-		case c.n.ctx.Err() == nil && !errors.Is(err, ledger.ErrUnderWay):
-			c.n.cfg.Log.Warn("the chain stands still, and an empty transaction was not taken", "contract", c.address(), "error", err)
+		if err := c.set.Ledger.Nudge(c.n.ctx); !errors.Is(err, ledger.ErrUnderWay) {
+			c.n.post(func() { c.nudged(err) })
 		}
 	})
+}
+
+// nudged notes what came of an empty transaction.
+func (c *contract) nudged(err error) {
+	if err == nil {
+		c.place.nudges++
+	}
+	c.trouble(&c.still, err, "the chain stands still, and an empty transaction was not taken", "empty transactions are taken again")
+}
+
+// trouble has the log say when something begins to fail, and when it works again; not each time.
+func (c *contract) trouble(s *spell, err error, fails, again string) {
+	if c.n.ctx.Err() != nil {
+		return // an end is no trouble
+	}
+	if err != nil {
+		if s.meets(c.n.now()) {
+			c.n.cfg.Log.Warn(fails, "contract", c.address(), "error", err)
+		}
+		return
+	}
+	if lasted, times := s.ends(c.n.now()); times > 0 {
+		c.n.cfg.Log.Info(again, "contract", c.address(), "after", lasted, "failed", times)
+	}
 }
 
 // store has a change written. Then is called once it is durable; it may be nil.

@@ -87,20 +87,13 @@ func (c *contract) review(r coordinator.Review) {
 
 // report has the log say when reviews begin to fail, and when the first entries are given up; not for each review.
 func (c *contract) report(lost int, waits string, err error) {
-	now, log := c.n.now(), c.n.cfg.Log.With("contract", c.address())
-	if err != nil { // what was lost before may be lost still
-		if c.blind.meets(now) {
-			log.Warn("it is not known what has become of what was submitted", "error", err)
-		}
-		return
-	}
-	if lasted, times := c.blind.ends(now); times > 0 {
-		log.Info("it is known again what has become of what was submitted", "after", lasted, "failed", times)
-	}
-	if lost == 0 {
-		c.lost.ends(now)
-	} else if c.lost.meets(now) {
-		log.Warn("what was submitted was given up, and is submitted again while its grants last", "entries", lost, "error", waits)
+	c.trouble(&c.blind, err, "it is not known what has become of what was submitted", "it is known again what has become of what was submitted")
+	switch {
+	case err != nil: // what was lost before may be lost still
+	case lost == 0:
+		c.lost.ends(c.n.now())
+	case c.lost.meets(c.n.now()):
+		c.n.cfg.Log.Warn("what was submitted was given up, and is submitted again while its grants last", "contract", c.address(), "entries", lost, "error", waits)
 	}
 }
 

@@ -196,14 +196,12 @@ func (c *contract) serve(from ledger.Account, msg wire.Message, ask wire.AskAtte
 		}
 	}
 	n.apart(func() {
+		stored, err := n.cfg.Store.Attempts(n.ctx, c.address(), lacks)
 		defer n.post(func() {
 			n.serving[from]--
 			n.reads--
+			c.trouble(&c.unread, err, "attempts cannot be read", "attempts can be read again")
 		})
-		stored, err := n.cfg.Store.Attempts(n.ctx, c.address(), lacks)
-		if err != nil {
-			n.cfg.Log.Warn("attempts cannot be read", "contract", c.address(), "error", err)
-		}
 		answer := wire.Message{Contract: c.address(), Request: msg.Request}
 		for all := append(known, stored...); ; all = all[:len(all)/2] { // the other asks again for the rest
 			if answer.Body = (wire.Attempts{Attempts: all}); wire.Fits(answer) || len(all) == 0 {

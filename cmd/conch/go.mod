@@ -21,7 +21,10 @@ require (
 	golang.org/x/term v0.47.0
 )
 
-require go.etcd.io/raft/v3 v3.7.0 // indirect
+require (
+	github.com/anishathalye/porcupine v1.3.1 // indirect
+	go.etcd.io/raft/v3 v3.7.0 // indirect
+)
 
 require (
 	connectrpc.com/connect v1.21.1 // indirect

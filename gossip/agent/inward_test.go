@@ -29,7 +29,7 @@ func TestWhatOthersNameIsNotThisHost(t *testing.T) {
 			Transport: to, Address: own, Self: wire.Subject{1}, Scheme: gossip.Ed25519{}, Namespaces: []gossip.Namespace{{Name: "site"}},
 			Peers: []Peer{{Name: "known", Address: "127.0.0.1:1"}}, Clock: systemClock(),
 		}.withDefaults(), 1, func(Event) {})
-		for _, address := range []string{"127.0.0.1:22", "127.9.9.9:22", "[::1]:22", "[::ffff:127.0.0.1]:22", "0.0.0.0:22", "169.254.169.254:80", "[fe80::1]:80", "224.0.0.1:80"} {
+		for _, address := range []string{"127.0.0.1:22", "127.9.9.9:22", "[::1]:22", "[::ffff:127.0.0.1]:22", "0.0.0.0:22", "169.254.169.254:80", "[fe80::1]:80", "224.0.0.1:80", "localhost:22", "LocalHost.:22", "x.localhost:22", ":22"} {
 			if c.connect(spray.Peer{Name: address, Address: address}); (to.at[address] == address) != dials {
 				t.Errorf("a node at %s that is told of %s dials %q", own, address, to.at[address])
 			}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -104,18 +103,10 @@ func (c *core) dial(name, address string) {
 	c.at(name).dialling = true
 	if p, is := c.known[name]; is && p.Address != "" {
 		address = p.Address
-	} else if inward(address) && !inward(c.cfg.Address) {
+	} else if transport.Inward(address) && !transport.Inward(c.cfg.Address) {
 		address = "" // a member may name any address: this one would be of this host, or of its link
 	}
 	c.cfg.Transport.Connect(name, address)
-}
-
-// inward reports whether an address leads to nobody beyond this host and its link: there may be what trusts its neighbours.
-// A name is not looked up.
-func inward(address string) bool {
-	at, err := netip.ParseAddrPort(address)
-	ip := at.Addr().Unmap()
-	return err == nil && (ip.IsLoopback() || ip.IsUnspecified() || ip.IsLinkLocalUnicast() || ip.IsMulticast())
 }
 
 // keepElectors dials those electors to which there is no connection.

@@ -58,9 +58,10 @@ const (
 	ArcsReturn              // what was given in an exchange without an answer is not taken back
 	AskTheLost              // a peer that went away is never tried again
 	Incarnation             // a peer that has restarted keeps the arcs of its past
+	Refill                  // arcs that restarts have taken along are not replaced
 )
 
-var rules = [...]string{"none", "peer-cache", "same-answer", "arcs-return", "ask-the-lost", "incarnation"}
+var rules = [...]string{"none", "peer-cache", "same-answer", "arcs-return", "ask-the-lost", "incarnation", "refill"}
 
 func (r Rule) String() string { return rules[r] }
 

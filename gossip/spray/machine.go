@@ -22,6 +22,7 @@ type Machine struct {
 	flight    *flight     // the exchange that waits for its answer
 	visit     string      // the peer that was lost and is tried again
 	grown     growth      // since the last exchange
+	usual     usual       // arcs of the view
 	presented []presented // in this round
 	joined    bool        // a contact has answered
 	founder   bool        // somebody has joined by this node when it had no arcs
@@ -120,6 +121,7 @@ func (m *Machine) round() {
 		p.breaks = 0
 	}
 	m.lookAround()
+	m.refill()
 	m.exchange()
 }
 

@@ -16,10 +16,21 @@ func seeds(day, night int) int {
 	switch {
 	case nightly():
 		return night
-	case testing.Short():
+	case few():
 		return max(day/4, 1)
 	}
 	return day
+}
+
+// few reports whether there is time for few worlds only.
+func few() bool { return !nightly() && (raced || testing.Short()) }
+
+// long skips a test that takes long when there is little time.
+func long(t *testing.T) {
+	t.Helper()
+	if few() {
+		t.Skip("the run without the race detector has time for it")
+	}
 }
 
 // The mean view has H_n − ½ arcs, although no node knows n. Single runs spread from 3 to 6 with a hundred nodes, so forty
@@ -27,7 +38,7 @@ func seeds(day, night int) int {
 func TestTheMeanView(t *testing.T) {
 	t.Parallel()
 	for n, apart := range map[int]time.Duration{10: 12 * time.Second, 100: 300 * time.Millisecond, 500: 500 * time.Millisecond} {
-		if n > 100 && !nightly() || n > 10 && testing.Short() {
+		if n > 100 && !nightly() || n > 10 && few() {
 			continue
 		}
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -100,6 +111,7 @@ func TestRules(t *testing.T) {
 		ArcsReturn:  silent,
 		AskTheLost:  healed,
 		Incarnation: rolled,
+		Refill:      drained,
 	}
 	for _, rule := range Rules() {
 		t.Run(rule.String(), func(t *testing.T) {
@@ -118,6 +130,26 @@ func TestRules(t *testing.T) {
 			t.Errorf("nothing falls without %v", rule)
 		})
 	}
+}
+
+// drained starts one node of twenty again every twelve seconds, for forty minutes (B23).
+func drained(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(20, 2*time.Second)
+	w.run(20 * time.Second)
+	before := w.mean()
+	o := w.nodes[19]
+	for range 200 {
+		w.stop(o, 10*time.Millisecond, 200*time.Millisecond)
+		w.run(time.Millisecond)
+		w.start(o.name, w.nodes[:3]...)
+		w.run(12 * time.Second)
+	}
+	if after := w.mean(); 3*after < before {
+		return fmt.Sprintf("of %.2f arcs of a view %.2f are left", before, after)
+	}
+	return ""
 }
 
 // settled lets time pass until no exchange is under way, and returns the number of arcs.
@@ -221,6 +253,7 @@ func (w *world) roll() (before, after int) {
 
 // Views neither grow nor shrink when all nodes are restarted again and again (B23).
 func TestRollingRestarts(t *testing.T) {
+	long(t)
 	t.Parallel()
 	drift, runs := 0, 8 // fewer are chance
 	if nightly() {
@@ -237,6 +270,7 @@ func TestRollingRestarts(t *testing.T) {
 
 // Half of the nodes leave, and as many come back: views follow their number, and nobody is left out (B23).
 func TestLeaveAndRejoin(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const n, runs = 40, 10
 	left, back := 0.0, 0.0
@@ -328,6 +362,7 @@ func TestDegreesAreEven(t *testing.T) {
 
 // What a node costs at rest, as the package's text has it.
 func TestCost(t *testing.T) {
+	long(t)
 	t.Parallel()
 	for n, most := range map[int][2]float64{10: {1.6, 0.2}, 100: {2.6, 0.5}} {
 		w := newWorld(t, 1)

@@ -41,6 +41,7 @@ func TestContactsThatHaveEachOther(t *testing.T) {
 // A whole site starts within seconds. Views are as large as they should be, about, although those by which the nodes join
 // have not been evened out: with the views as they are there would be twice as many arcs, and they would stay (B23).
 func TestASiteStarts(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const n, runs = 50, 8
 	for _, apart := range []time.Duration{time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond} {
@@ -63,6 +64,7 @@ func TestASiteStarts(t *testing.T) {
 // One node starts again every few seconds, for five minutes: the others' views do not fill up with what was to be its arcs
 // (B23).
 func TestARestartLoop(t *testing.T) {
+	long(t)
 	t.Parallel()
 	const n = 20
 	runs, pauses := 6, []time.Duration{3 * time.Second}
@@ -98,6 +100,7 @@ func TestARestartLoop(t *testing.T) {
 // Hundreds of nodes, at night thousands, start within seconds by the same three contacts: after a minute they are in one
 // piece, and no contact carries the crowd (B23).
 func TestABurst(t *testing.T) {
+	long(t)
 	t.Parallel()
 	n := 200
 	if nightly() {

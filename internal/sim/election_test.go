@@ -75,6 +75,9 @@ func TestElection(t *testing.T) {
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
+			if raced && c.mode != election.Strict && os.Getenv("CONCH_NIGHTLY") == "" {
+				t.Skip("the run without the race detector has time for it")
+			}
 			var mu sync.Mutex
 			sum := sim.Report{Stats: map[string]int64{}}
 			few := 60

@@ -85,7 +85,11 @@ func (c Contract) Ranking() (ranking.Committee, error) {
 func (c Contract) Warning() string {
 	var all []string
 	if 2*c.Needed <= len(c.Members) {
-		all = append(all, fmt.Sprintf("%d endorsements of %d members are no majority: under a partition both sides can spend, and the ledger refuses what comes second", c.Needed, len(c.Members)))
+		so := fmt.Sprintf("%d endorsements of %d members are", c.Needed, len(c.Members))
+		if c.Needed == 1 {
+			so = fmt.Sprintf("1 endorsement of %d members is", len(c.Members))
+		}
+		all = append(all, so+" no majority: under a partition both sides can spend, and the ledger refuses what comes second")
 	}
 	if c.Range < ShortRange*(c.Depth+1) {
 		all = append(all, fmt.Sprintf("a range of %d blocks is shorter than %d times what an intent needs to become final: much of the work moves to another coordinator before it is done", c.Range, ShortRange))

@@ -110,10 +110,14 @@ func (d *door) prove(ctx context.Context, raw net.Conn) {
 	defer d.leave(raw)
 	c, err := d.endpoint.greetStranger(ctx, raw)
 	if err != nil {
-		_ = raw.Close()
+		r := handshakeRefusal("", err)
 		if ctx.Err() == nil { // otherwise Run ends, and nobody is to blame
-			d.endpoint.refused(handshakeRefusal("", err), raw.RemoteAddr())
+			d.endpoint.refused(r, raw.RemoteAddr())
 		}
+		if r.Reason == Crowded {
+			d.turnAway(c.tls, r)
+		}
+		_ = raw.Close()
 		return
 	}
 	select {
@@ -189,11 +193,12 @@ func (e *Endpoint) server(ctx context.Context) *http.Server {
 			e.mu.RLock()
 			defer e.mu.RUnlock()
 			link, _ := c.(*tls.Conn)
-			return context.WithValue(ctx, connKey{}, e.conns[link])
+			return context.WithValue(context.WithValue(ctx, connKey{}, e.conns[link]), awayKey{}, e.away[link])
 		},
 		ConnState: func(c net.Conn, s http.ConnState) {
 			if link, ok := c.(*tls.Conn); ok && s == http.StateClosed {
 				e.drop(link)
+				e.gone(link)
 			}
 		},
 	}

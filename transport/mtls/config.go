@@ -23,9 +23,12 @@ type Config struct {
 	CA          string // file of the certificates of the CA for peers without Key and CA of their own; with Roam of guests too
 	Peers       []Peer
 
-	Roam   bool   // nobody is connected until this node or the other one calls Connect: transport.Roamer
-	Guests int    // nodes that are no Peers and may have called at the same time, with Roam; 512
-	Source string // IP address from which peers are called; the system chooses if it is empty
+	Roam   bool // nobody is connected until this node or the other one calls Connect: transport.Roamer
+	Guests int  // nodes that are no Peers and may have called at the same time, with Roam; 512
+	// Outward says that an address which Connect is given, and which is not that of a Peer's URL, must not lead to this host or
+	// its link (transport.Inward), also when a name does so: somebody else has said it.
+	Outward bool
+	Source  string // IP address from which peers are called; the system chooses if it is empty
 
 	Queue     int           // bytes that wait for one peer, and 256 for each message; 16 MiB, with Roam 1 MiB
 	Rate      int           // bytes a second that each peer may send, and 256 for each message; 64 MiB, with Roam 4 MiB

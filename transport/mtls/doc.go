@@ -62,7 +62,8 @@
 // Everything has one, and it is the peer's own: a peer that is slow, dead or floods costs no other anything but its share
 // of the processor.
 //
-//   - Of guests, Config.Guests may have called at the same time; the next one is refused. This node may call more.
+//   - Of guests, Config.Guests may have called at the same time; the next one is refused, and both sides say Crowded. This
+//     node may call more.
 //   - To a peer wait up to Config.Queue bytes; then Send returns transport.ErrFull for this peer. What has waited for five
 //     seconds is dropped: a machine that needs an answer has sent it again.
 //   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and

@@ -34,6 +34,7 @@ type Endpoint struct {
 	leaving   map[*session]bool   // with Roam: those that send their last words
 	calls     map[string]*call    // with Roam: that are not answered yet
 	guests    guests              // with Roam
+	away      map[*tls.Conn]*away // with Roam
 	running   context.Context     // of Run; nil before it
 	over      bool
 }
@@ -67,7 +68,7 @@ func New(c Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
 		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, seldom: newSeldom()},
-		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(),
+		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
 	}
 	for _, p := range c.Peers {
 		address, _ := p.address() // Validate has read it

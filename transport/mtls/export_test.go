@@ -86,3 +86,10 @@ func (e *Endpoint) Kept() (peers, conns, sessions, calls, debts int) {
 	e.payDebts()
 	return len(e.peers), len(e.conns), len(e.sessions) + len(e.leaving), len(e.calls), len(e.guests.debts)
 }
+
+// Away counts the connections that are being turned away.
+func (e *Endpoint) Away() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.away)
+}

@@ -25,7 +25,7 @@ const (
 	Silent        Reason = "silent"         // it did not say in time who it is
 	TooMany       Reason = "too many"       // it had more connections than allowed, or was the oldest of too many strangers
 	Twin          Reason = "twin"           // with Roam: another process with its name is connected, and lives
-	Crowded       Reason = "crowded"        // as many guests are here as may be
+	Crowded       Reason = "crowded"        // as many guests are here as may be, or there where this node has called
 )
 
 // RefusalError says why a connection was refused, or could not be made.

@@ -163,6 +163,8 @@ func TestTooManyGuests(t *testing.T) {
 	all[2].Connect("a", a.Addr().String())
 	_ = said(t, all[2], "-a")
 	eventually(t, "one is refused", func() bool { return a.Stats().Strangers[mtls.Crowded] == 1 })
+	eventually(t, "it is told why", func() bool { return all[2].Stats().Gone.Refused[mtls.Crowded] == 1 })
+	eventually(t, "nothing is kept of it", func() bool { return a.Away() == 0 })
 	a.Connect("g2", all[2].Addr().String())
 	_, _ = said(t, a, "+g2"), said(t, all[2], "+a")
 	a.Disconnect("g0")
@@ -171,6 +173,36 @@ func TestTooManyGuests(t *testing.T) {
 	eventually(t, "there is room again", func() bool { peers, _, _, _, _ := a.Kept(); return peers == 1 })
 	all[2].Connect("a", a.Addr().String())
 	_ = said(t, a, "+g2")
+}
+
+// A stream holds its peer: what was being read of a guest when its connection ended is in the sum of those that are gone.
+func TestAStreamHoldsItsPeer(t *testing.T) {
+	t.Parallel()
+	a, g, _ := caller(t, authority(t), mtls.Config{})
+	first := open(t, a)
+	batch := mtls.BatchOf("s", nil, 1)
+	const each, sleepers = 1100, 8 // more than wait for one reader; each that sleeps holds the stream up for half a second
+	for i := range sleepers {
+		subject := fmt.Sprint("asleep", i)
+		l, err := a.Open(subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(l.Close)
+		batch = append(batch, mtls.BatchOf(subject, nil, each)[1:]...)
+	}
+	for _, packet := range [][]byte{mtls.HelloOf(mtls.Version, "g", nil), mtls.Confirmation, batch} {
+		if err := g.Packet(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = next(t, first)
+	_ = g.Link.Close()
+	eventually(t, "the connection is gone", func() bool { _, conns, _, _, _ := a.Kept(); return conns == 0 })
+	eventually(t, "the guest is gone, and all of it is counted", func() bool {
+		peers, _, _, _, _ := a.Kept()
+		return peers == 0 && a.Stats().Gone.Received == 1+each*sleepers
+	})
 }
 
 // Of a thousand guests that come and go nothing is kept but sums.
@@ -290,5 +322,33 @@ func TestTheSource(t *testing.T) {
 	}
 	if err := (mtls.Config{Self: "a", Listen: ":0", Key: "k", Source: "here"}).Validate(); err == nil {
 		t.Error("a source that is no address was taken")
+	}
+}
+
+// What others name as an address is not of this host, also when it is a name: then it is known when the name has been looked up.
+func TestANameThatLeadsToThisHost(t *testing.T) {
+	t.Parallel()
+	ca := authority(t)
+	b := guest(t, ca, "b", mtls.Config{})
+	_, port, _ := net.SplitHostPort(b.Addr().String())
+	for what, c := range map[string]struct {
+		cfg     mtls.Config
+		address string
+		want    string
+	}{
+		"a name":                   {mtls.Config{Outward: true}, "localhost:" + port, "-b"},
+		"an address":               {mtls.Config{Outward: true}, "127.0.0.1:" + port, "-b"},
+		"of one's own":             {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "", "+b"},
+		"of one's own, named":      {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "localhost:" + port, "+b"},
+		"beside one's own":         {mtls.Config{Outward: true, Peers: []mtls.Peer{{Name: "b", URL: "https://localhost:" + port}}}, "127.0.0.1:" + port, "-b"},
+		"of a node that is inward": {mtls.Config{}, "localhost:" + port, "+b"},
+	} {
+		a := guest(t, ca, "a", c.cfg)
+		a.Connect("b", c.address)
+		if got := said(t, a, "b"); got != c.want {
+			t.Errorf("%s: a was told %s, want %s", what, got, c.want)
+		}
+		a.stop()
+		eventually(t, "b has seen its end", func() bool { return len(b.Peers()) == 0 })
 	}
 }

@@ -6,9 +6,12 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/conchhq/conch/transport"
 )
 
 const (
@@ -138,11 +141,17 @@ func (e *Endpoint) dial(ctx context.Context, p *peer, address string) (*conn, er
 	ctx, cancel := context.WithTimeout(ctx, introduction)
 	defer cancel()
 	e.mu.RLock()
-	self, known, source := e.self, e.roster, net.ParseIP(e.latest.Source)
+	self, known, source, outward := e.self, e.roster, net.ParseIP(e.latest.Source), e.latest.Outward
 	e.mu.RUnlock()
 	var dialer net.Dialer
 	if source != nil {
 		dialer.LocalAddr = &net.TCPAddr{IP: source}
+	}
+	p.mu.Lock()
+	foreign := outward && address != p.address
+	p.mu.Unlock()
+	if foreign {
+		dialer.Control = refuseInward
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -165,6 +174,14 @@ func (e *Endpoint) dial(ctx context.Context, p *peer, address string) (*conn, er
 		return nil, handshakeRefusal(p.name, err)
 	}
 	return c, nil
+}
+
+// refuseInward is asked with each address to which a name leads, before it is dialled.
+func refuseInward(_, address string, _ syscall.RawConn) error {
+	if transport.Inward(address) {
+		return fmt.Errorf("%s is of this host or its link, and somebody else has named it", address)
+	}
+	return nil
 }
 
 // is checks that a chain proves one peer.

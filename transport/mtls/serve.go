@@ -13,6 +13,9 @@ import (
 
 // serve reads what a peer sends over a stream, until that ends.
 func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incoming, outgoing]) error {
+	if a, _ := ctx.Value(awayKey{}).(*away); a != nil {
+		return connect.NewError(connect.CodeUnavailable, a.why)
+	}
 	c, _ := ctx.Value(connKey{}).(*conn)
 	control, _ := ctx.Value(controlKey{}).(*http.ResponseController)
 	if c == nil || control == nil {

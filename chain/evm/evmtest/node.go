@@ -139,6 +139,19 @@ type Mined struct {
 	Hash, Input  string
 }
 
+// Count returns how many transactions of an account are in the chain.
+func (n *Node) Count(ctx context.Context, a chain.Account) (uint64, error) {
+	var text string
+	if err := n.Call(ctx, &text, "eth_getTransactionCount", a.String(), latest); err != nil {
+		return 0, err
+	}
+	count, ok := parseHex(text)
+	if !ok {
+		return 0, fmt.Errorf("the count %q", text)
+	}
+	return count, nil
+}
+
 // Mined returns the transactions of an account in the blocks from one height on.
 func (n *Node) Mined(ctx context.Context, a chain.Account, from uint64) (all []Mined, err error) {
 	head, err := n.Height(ctx, latest)

@@ -37,7 +37,7 @@ func report(t *testing.T, r sim.Report) {
 func TestCommittees(t *testing.T) {
 	t.Parallel()
 	const groups = 4
-	seeds := uint64(500)
+	seeds := uint64(300)
 	if nightly() {
 		seeds = 10_000
 	} else if few() {
@@ -64,7 +64,7 @@ func TestCommittees(t *testing.T) {
 // whom a sender chooses, so nothing else may depend on it.
 func TestCommitteesOnTheRing(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(60)
+	seeds := uint64(40)
 	if nightly() {
 		seeds = 1000
 	} else if few() {

@@ -96,6 +96,14 @@ func fitToRule(cfg *sim.Config, given func(flag string) bool) error {
 	return cfg.Validate()
 }
 
+func sceneList(names, what []string) string {
+	var b strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
 func ruleList(rules []sim.RuleInfo) string {
 	var b strings.Builder
 	for _, r := range rules {

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ command that repeats it. Exit 1 if there is one.
 
 --scene shows a world with one trouble:
 
-` + crowdSceneList() + `
+` + sceneList(crowd.Scenes()) + `
 
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
@@ -78,15 +77,6 @@ func (l lab) runGossip(ctx context.Context, cfg crowd.Config, runs int) error {
 		return crowd.Run(one)
 	}, l.progress(runs))
 	return l.conclude(ctx, s, runs, unbroken(crowd.Rules(), cfg.Break))
-}
-
-func crowdSceneList() string {
-	var b strings.Builder
-	names, what := crowd.Scenes()
-	for i, name := range names {
-		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // crowdFlags adds the flags that say what world it is.

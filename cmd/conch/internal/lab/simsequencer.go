@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +29,7 @@ there is one.
 
 --scene shows a world with one trouble, and checks how long intents take in it:
 
-` + sceneList() + `
+` + sceneList(committee.Scenes()) + `
 
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
@@ -76,15 +75,6 @@ func (l lab) runSequencer(ctx context.Context, cfg committee.Config, runs int) e
 		return committee.Run(one)
 	}, l.progress(runs))
 	return l.conclude(ctx, s, runs, unbroken(committee.Rules(), cfg.Break))
-}
-
-func sceneList() string {
-	var b strings.Builder
-	names, what := committee.Scenes()
-	for i, name := range names {
-		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // worldFlags adds the flags that say what world it is.

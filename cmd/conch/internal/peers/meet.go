@@ -25,6 +25,16 @@ type partner struct {
 	foreign string // why what it shows is not its key; empty: it is
 }
 
+// Meet connects to who is at an address, as far as he shows his key. Away is why nobody answers, and foreign why what was shown
+// is not the peer's; both are empty if it is.
+func (d Directory) Meet(ctx context.Context, p Peer) (away, foreign string) {
+	met := d.meet(ctx, p)
+	if met.foreign != "" {
+		return "", met.foreign
+	}
+	return met.away, ""
+}
+
 // meet connects to a peer, as far as it shows its key. It does not show who asks: a second connection in this node's name
 // would end that of the node that runs.
 func (d Directory) meet(ctx context.Context, p Peer) (out partner) {

@@ -247,7 +247,7 @@ const expires = 30 * time.Second
 
 // verdict says what an answer means to a client.
 func (n *node) verdict(got txlog.Answer, err error) answer {
-	a := answer{result: got.Result, fault: got.Fault, why: err}
+	a := answer{result: got.Result, fault: got.Fault, why: err, wrong: n.flipped}
 	a.at.Index, a.at.Hash = got.Index, got.Hash
 	var other txlog.NotLeaderError
 	switch {

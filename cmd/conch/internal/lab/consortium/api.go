@@ -3,15 +3,14 @@
 package consortium
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 )
 
 // answerMost is how long a customer waits for an answer before it asks again.
@@ -31,9 +30,7 @@ func newAPI(listen string) *api {
 	a := &api{base: "http://" + listen, client: &http.Client{Timeout: answerMost}}
 	if path, local := strings.CutPrefix(listen, "unix:"); local {
 		a.base = "http://localhost"
-		a.client.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", path)
-		}, MaxIdleConnsPerHost: mostIdle}
+		a.client.Transport = nodeapi.OverUnix(path, mostIdle)
 		return a
 	}
 	a.client.Transport = &http.Transport{}
@@ -42,47 +39,9 @@ func newAPI(listen string) *api {
 
 func (a *api) close() { a.client.CloseIdleConnections() }
 
-// refusedError is an answer that repeating the request would not change.
-type refusedError struct {
-	status int
-	text   string
-}
-
-func (e *refusedError) Error() string { return fmt.Sprintf("a node refused: %d %s", e.status, e.text) }
-
-// ask sends a request, with a body unless it is nil, and decodes the answer. After an error other than a refusedError
-// the request may have been carried out.
+// ask is nodeapi.Ask.
 func (a *api) ask(ctx context.Context, method, path string, body, out any) error {
-	var content io.Reader
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return err
-		}
-		content = bytes.NewReader(text)
-	}
-	r, err := http.NewRequestWithContext(ctx, method, a.base+path, content)
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer, err := a.client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	switch {
-	case err != nil:
-		return err
-	case answer.StatusCode >= http.StatusInternalServerError:
-		return fmt.Errorf("the node says %s: %s", answer.Status, text)
-	case answer.StatusCode >= http.StatusBadRequest:
-		return &refusedError{answer.StatusCode, string(text)}
-	}
-	return json.Unmarshal(text, out)
+	return nodeapi.Ask(ctx, a.client, method, a.base+path, body, out)
 }
 
 // transaction is a transaction of a contract, as its node lists it.

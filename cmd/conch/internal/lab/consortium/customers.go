@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 )
 
 const (
@@ -141,7 +142,7 @@ func (c *customers) askFor(ctx context.Context, at int) {
 	path := "/v1/contracts/" + c.contract + "/transactions"
 	for ctx.Err() == nil {
 		err := c.of.api.ask(ctx, http.MethodPost, path, body, &said)
-		_, refused := errors.AsType[*refusedError](err)
+		_, refused := errors.AsType[*nodeapi.RefusedError](err)
 		c.mu.Lock()
 		if err == nil || refused {
 			c.requests[at].Asked[turn].To = time.Now()

@@ -11,6 +11,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 )
 
 // deploy has the first organisation's node pay for the others and create the contract. It returns the table for the
@@ -83,7 +85,7 @@ func untilAnswered(ctx context.Context, do func() error) error {
 	defer again.Stop()
 	for {
 		err := do()
-		if _, refused := errors.AsType[*refusedError](err); err == nil || refused {
+		if _, refused := errors.AsType[*nodeapi.RefusedError](err); err == nil || refused {
 			return err
 		}
 		select {

@@ -4,16 +4,16 @@ package swarm
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 )
 
 // told is what the supervisor hears of a process: one of the pointers.
@@ -44,11 +44,7 @@ const (
 )
 
 func newEar(life int, socket string, tell func(told)) *ear {
-	return &ear{life: life, tell: tell, client: &http.Client{Transport: &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, "unix", socket)
-		},
-	}}}
+	return &ear{life: life, tell: tell, client: &http.Client{Transport: nodeapi.OverUnix(socket, 0)}}
 }
 
 // listen hears until ctx ends. It hears news before it is said that the process names somebody: from then on the process
@@ -204,28 +200,9 @@ func (e *ear) publish(ctx context.Context, topic string) error {
 	return err
 }
 
-// ask sends a request and decodes the answer.
-func (e *ear) ask(ctx context.Context, method, path string, body []byte, out any) error {
+// ask is nodeapi.Ask, for a while.
+func (e *ear) ask(ctx context.Context, method, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerMost)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, "http://localhost"+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	if body != nil {
-		r.Header.Set("Content-Type", "application/octet-stream")
-	}
-	answer, err := e.client.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, mostLine))
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %s: %s", method, path, answer.Status, bytes.TrimSpace(text))
-	}
-	return json.Unmarshal(text, out)
+	return nodeapi.Ask(ctx, e.client, method, "http://localhost"+path, body, out)
 }

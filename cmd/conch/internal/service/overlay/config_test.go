@@ -76,7 +76,7 @@ seniority = 7
 	if unit, every := s.pace(); unit != 100*time.Millisecond || every != 3 {
 		t.Errorf("%d units of %v", every, unit)
 	}
-	if e := s.endpoint(nil); !e.Roam || e.Source != "10.0.0.1" || e.Self != "n1" || len(e.Peers) != 2 {
+	if e := s.endpoint(nil); !e.Roam || !e.Outward || e.Source != "10.0.0.1" || e.Self != "n1" || len(e.Peers) != 2 {
 		t.Errorf("%+v", e)
 	}
 	if !s.Everywhere() || !s.UsesPeers() || len(c.Settled()) != 0 || c.UsesDatabase() {
@@ -202,12 +202,13 @@ func TestRestarts(t *testing.T) {
 		want       []string
 	}{
 		{"nothing", base, nil},
-		{"a peer more, and another seniority", base + "seniority = 1\n" + strings.ReplaceAll(n3, "n3", "n4"), nil},
-		{"a peer less", strings.Replace(base, n3, "", 1), nil},
+		{"a peer more, and another seniority", base + "seniority = 1\n" + strings.ReplaceAll(n3, "n3", "n4"), []string{"peers"}},
+		{"a peer less", strings.Replace(base, n3, "", 1), []string{"peers"}},
+		{"another seniority, and peers in another order", strings.Replace(base, n3, "", 1) + "seniority = 1\n" + n3, nil},
 		{"no gossip", "[[roles]]\nname = \"a\"\n" + identity + n2, []string{"gossip"}},
-		{"another name", strings.Replace(base, "\"n1\"\nlisten", "\"n7\"\nlisten", 1) + strings.Replace(strings.ReplaceAll(n2, "n2", "n1"), "22", "33", 1), []string{"identity", "gossip.electors"}},
+		{"another name", strings.Replace(base, "\"n1\"\nlisten", "\"n7\"\nlisten", 1) + strings.Replace(strings.ReplaceAll(n2, "n2", "n1"), "22", "33", 1), []string{"identity", "peers", "gossip.electors"}},
 		{"an elector with another key", strings.Replace(base, "2222", "3333", 1), []string{"gossip.electors"}},
-		{"an elector elsewhere", strings.Replace(base, "10.0.0.2", "10.0.0.9", 1), []string{"gossip.electors"}},
+		{"an elector elsewhere", strings.Replace(base, "10.0.0.2", "10.0.0.9", 1), []string{"peers", "gossip.electors"}},
 		{"fewer electors", whole + "electors = [\"n1\"]\n", []string{"gossip.electors"}},
 		{"contacts", base + "contacts = [\"n2\"]\n", []string{"gossip.contacts"}},
 		{"all others", base + "source = \"10.0.0.1\"\nadvertise = \"n1:1\"\nnamespaces = [\"a\"]\ndiameter = 3\nround = \"1s\"\n",
@@ -235,6 +236,20 @@ func TestTheShippedExamples(t *testing.T) {
 		}
 		if s, _, err := load(t, string(text)); err != nil || !s.there {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A node whose own address is of its host may be told of others there, and no other node may.
+func TestWhoIsDialledOnThisHost(t *testing.T) {
+	t.Parallel()
+	for advertise, outward := range map[string]bool{"n1.example:7443": true, "10.0.0.1:7443": true, "127.0.0.1:7443": false, "localhost:7443": false} {
+		s, _, err := load(t, whole+"advertise = \""+advertise+"\"\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.endpoint(nil).Outward; got != outward {
+			t.Errorf("of a node at %s: got Outward %v, want %v", advertise, got, outward)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -19,8 +20,10 @@ const lookupPatience = 5 * time.Second
 // facts are what the doctor looks at.
 type facts struct {
 	section *Section
-	key     error // why the key cannot sign statements
-	nowhere error // why the advertised name has no address
+	key     error  // why the key cannot sign statements
+	nowhere error  // why the advertised name has no address
+	foreign string // who else is at the advertised address
+	away    string // why this node, which runs, does not answer there
 }
 
 // examine looks at what this node would be in the overlay. The peers themselves have a check of their own.
@@ -30,15 +33,34 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		return nil
 	}
 	f := facts{section: s}
-	if id, err := mtls.LoadIdentity(s.peers.Identity.Key, s.peers.Identity.Certificate); err == nil {
+	id, err := mtls.LoadIdentity(s.peers.Identity.Key, s.peers.Identity.Certificate)
+	if err == nil {
 		_, f.key = schemeOf(id)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupPatience)
+	looking, cancel := context.WithTimeout(ctx, lookupPatience)
 	defer cancel()
-	if host, _, err := net.SplitHostPort(s.Advertise); err == nil {
-		_, f.nowhere = net.DefaultResolver.LookupHost(ctx, host)
+	host, port, fault := net.SplitHostPort(s.Advertise)
+	if fault == nil {
+		_, f.nowhere = net.DefaultResolver.LookupHost(looking, host)
+	}
+	if err == nil && fault == nil && f.nowhere == nil && port != "0" {
+		f.away, f.foreign = s.answers(ctx, id.Fingerprint())
 	}
 	return doctor.About(checkGossip, judge(f)...)
+}
+
+// answers looks who is at the advertised address. That nobody is there says something only while this node runs, and so listens.
+func (s *Section) answers(ctx context.Context, own mtls.Fingerprint) (away, foreign string) {
+	at := func(address string) (away, foreign string) {
+		return s.peers.Meet(ctx, peers.Peer{Name: s.peers.Identity.Name, URL: "https://" + address, Key: own.String()})
+	}
+	if away, foreign = at(s.Advertise); away == "" || s.Advertise == s.peers.Identity.Listen {
+		return "", foreign
+	}
+	if silent, other := at(s.peers.Identity.Listen); silent != "" || other != "" {
+		return "", ""
+	}
+	return away, ""
 }
 
 func judge(f facts) (found []doctor.Finding) {
@@ -48,6 +70,13 @@ func judge(f facts) (found []doctor.Finding) {
 	}
 	if f.nowhere != nil {
 		found = append(found, doctor.Warning(fmt.Sprintf("the address %q, which this node gives to the others, cannot be found: %v", s.Advertise, f.nowhere), "write one in gossip.advertise that the others can reach"))
+	}
+	if f.foreign != "" {
+		found = append(found, doctor.Failure(fmt.Sprintf("at %s, the address that this node gives to the others, is somebody else: %s", s.Advertise, f.foreign), "correct gossip.advertise, or what leads to that address"))
+	}
+	if f.away != "" {
+		found = append(found, doctor.Warning(fmt.Sprintf("this node runs, and does not answer at %s, the address that it gives to the others: %s", s.Advertise, f.away),
+			"correct gossip.advertise, and open that port; if only this machine cannot reach itself there, all is well"))
 	}
 	switch contacts := s.contacts(); {
 	case len(s.Electors) == 2:

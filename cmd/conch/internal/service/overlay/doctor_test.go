@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -29,6 +31,8 @@ func TestFindings(t *testing.T) {
 		{"electors", whole + "electors = [\"n1\"]\n", facts{}, doctor.OK, []string{"1 elector,"}},
 		{"another key", whole, facts{key: errors.New("it is of RSA")}, doctor.Fail, []string{"it is of RSA", "conch identity new"}},
 		{"an address of nobody", whole, facts{nowhere: errors.New("no such host")}, doctor.Warn, []string{"10.0.0.1:7443", "no such host", "gossip.advertise"}},
+		{"an address of somebody else", whole, facts{foreign: "the key is another one"}, doctor.Fail, []string{"10.0.0.1:7443", "somebody else", "another one", "gossip.advertise"}},
+		{"an address without an answer", whole, facts{away: "refused"}, doctor.Warn, []string{"10.0.0.1:7443", "this node runs", "refused", "gossip.advertise"}},
 		{"two electors", whole + "electors = [\"n1\", \"n2\"]\n", facts{}, doctor.Warn, []string{"nobody leads", "three"}},
 		{"no contact", whole + "contacts = []\n", facts{}, doctor.Warn, []string{"alone", "gossip.contacts"}},
 	} {
@@ -69,7 +73,7 @@ func TestAKeyOfAnotherKind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for file, want := range map[string]string{good: "", other: "Ed25519"} {
-		s, c, err := load(t, strings.Replace(whole, "/etc/conch/identity.pem", file, 1))
+		s, c, err := load(t, strings.NewReplacer("/etc/conch/identity.pem", file, "10.0.0.1:7443", "127.0.0.1:1").Replace(whole)) // nobody is there
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,5 +101,44 @@ func TestAKeyOfAnotherKind(t *testing.T) {
 	check(c, func(key string, err error) { t.Errorf("without [gossip]: %s: %v", key, err) })
 	if found := examine(t.Context(), c); found != nil {
 		t.Errorf("without [gossip] the doctor finds %+v", found)
+	}
+}
+
+// The doctor asks who is at the address that this node gives to the others. Nobody is, while it does not run.
+func TestWhoAnswersAtTheAdvertisedAddress(t *testing.T) {
+	t.Parallel()
+	listen := func(name string) (address string, own mtls.Fingerprint) {
+		key := filepath.Join(t.TempDir(), name+".pem")
+		id, err := mtls.CreateIdentity(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := mtls.New(mtls.Config{Self: name, Listen: "127.0.0.1:0", Key: key, Roam: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(ctx) }()
+		t.Cleanup(func() { stop(); <-ended })
+		return e.Addr().String(), id.Fingerprint()
+	}
+	here, own := listen("n1")
+	there, _ := listen("n2")
+	const nobody, none = "127.0.0.1:1", "127.0.0.1:2"
+	for what, c := range map[string]struct{ listen, advertise, away, foreign string }{
+		"this node":                         {here, here, "", ""},
+		"this node, by another address":     {nobody, here, "", ""},
+		"nobody, and this node runs":        {here, nobody, "refused", ""},
+		"nobody, and this node is not here": {none, nobody, "", ""},
+		"nobody, and there is one address":  {nobody, nobody, "", ""},
+		"nobody, and another node is here":  {there, nobody, "", ""},
+		"another node":                      {here, there, "", "and not the one"},
+	} {
+		s := &Section{Gossip: Gossip{Advertise: c.advertise}, peers: peers.Directory{Identity: peers.Identity{Name: "n1", Listen: c.listen}}}
+		away, foreign := s.answers(t.Context(), own)
+		if (away == "") != (c.away == "") || !strings.Contains(away, c.away) || (foreign == "") != (c.foreign == "") || !strings.Contains(foreign, c.foreign) {
+			t.Errorf("%s: got %q and %q, want %q and %q", what, away, foreign, c.away, c.foreign)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func schemeOf(id mtls.Identity) (gossip.Pinned, error) {
 // endpoint returns the configuration of the connections.
 func (s *Section) endpoint(log *slog.Logger) mtls.Config {
 	c := s.peers.Endpoint(log)
-	c.Roam, c.Source = true, s.Source
+	c.Roam, c.Source, c.Outward = true, s.Source, !transport.Inward(s.Advertise)
 	return c
 }
 

@@ -35,6 +35,7 @@ var (
 // strangerReasons are why nobody who is known is refused.
 var strangerReasons = []mtls.Reason{
 	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
+	mtls.OtherName, mtls.Crowded,
 }
 
 // Describe implements prometheus.Collector.

@@ -2,6 +2,8 @@ package overlay
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
@@ -21,6 +23,7 @@ func (*Section) Restarts(began, fresh config.Config) (keys []string) {
 		was, is any
 	}{
 		{"identity", was.peers.Identity, is.peers.Identity},
+		{"peers", was.known(), is.known()},
 		{"gossip.source", was.Source, is.Source},
 		{"gossip.advertise", was.Advertise, is.Advertise},
 		{"gossip.contacts", was.Contacts, is.Contacts},
@@ -51,5 +54,15 @@ func (s *Section) electors() (all []peers.Peer) {
 		p.Name = name
 		all = append(all, p)
 	}
+	return all
+}
+
+// known returns whom this node calls without being told by others, and where. A reload decides at once who may connect; by whom
+// this node joins is read once.
+func (s *Section) known() (all []peers.Peer) {
+	for _, p := range s.peers.Peers {
+		all = append(all, peers.Peer{Name: p.Name, URL: p.URL})
+	}
+	slices.SortFunc(all, func(a, b peers.Peer) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -14,12 +14,13 @@ import (
 // devnode is the folder of the node's program.
 const devnode = "../../../../../chain/evm/cmd/conch-devnode"
 
-// atOnce is how many profiles run at the same time. By day they wait for blocks most of the time.
+// atOnce is how many profiles run at the same time. By day they wait for blocks, and ask for
+// them all the time: more at once would cost more, and end no sooner.
 func atOnce() int {
 	if pgtest.Nightly() {
 		return 4
 	}
-	return 12
+	return 6
 }
 
 // Each profile of a provider: the transactions go through it, leaders are killed, and by the chain's
@@ -38,9 +39,15 @@ func TestProviders(t *testing.T) {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.Run(p.Name, func(t *testing.T) {
+				if slices.Contains(large, p.Name) {
+					pgtest.LongRun(t)
+				}
 				node := shared
-				if p.Own != nil {
+				switch {
+				case p.Own != nil:
 					node = evmtest.StartNode(t, program, p.Own...)
+				case p.Intents > 20: // else all others read its transactions too
+					node = evmtest.StartNode(t, program, "--block-time", "100ms")
 				}
 				w := newCourse(t, node, p)
 				w.program = program
@@ -57,6 +64,10 @@ func TestProviders(t *testing.T) {
 		spent.print()
 	}
 }
+
+// large are profiles that send much, and of whose kind another one does so by day: batch-100-object, and
+// rate-429-retry-after. Their answers have profiles with few transactions too.
+var large = []string{"batch-100-items", "batch-100-413", "rate-429", "rate-items"}
 
 // searched are profiles in which each transaction costs a search through the blocks.
 var searched = []string{"lie-stranger", "index-missing"}

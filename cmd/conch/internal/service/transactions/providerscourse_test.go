@@ -99,11 +99,11 @@ func (w *course) pass(blocks uint64) {
 func (w *course) eventually(what string, cond func() bool) {
 	w.Helper()
 	deadline := time.Now().Add(providerPatience())
-	for !cond() {
+	for pause := 20 * time.Millisecond; !cond(); pause = min(2*pause, 100*time.Millisecond) { // of a block
 		if time.Now().After(deadline) {
 			w.Fatalf("not within %v: %s\n%s", providerPatience(), what, w.report())
 		}
-		timer := time.NewTimer(20 * time.Millisecond)
+		timer := time.NewTimer(pause)
 		<-timer.C
 	}
 }
@@ -279,15 +279,18 @@ func (w *course) done() {
 	w.eventually("each intent is done", func() bool {
 		open := 0
 		for _, id := range w.ids {
+			if w.ended[id] {
+				continue
+			}
 			r, err := w.store.Get(w.Context(), id)
 			w.check(err)
-			switch {
-			case r.Fate == pending.Done && !w.ended[id]:
+			switch r.Fate {
+			case pending.Done:
 				w.ended[id] = true
 				w.endedInTime(r)
-			case r.Fate == pending.Open:
+			case pending.Open:
 				open++
-			case r.Fate != pending.Done:
+			default:
 				w.Fatalf("intent %x is %v: %s\n%s", id, r.Fate, r.Why, w.report())
 			}
 		}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package spray
+
+const raced = false
