@@ -38,7 +38,10 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	outside int // rounds for which a store that runs its authority has been no member
+	outside int    // looks at which a store that runs its authority has been no member
+	newest  uint64 // the highest index of which a head was heard
+	alone   int    // looks at which others have known more, and no leader has spoken to this node
+	strayed bool   // so the copy follows them
 
 	requests quorum.Batch   // for the authority
 	said     *quorum.Output // by it, and not to be told before it is written
@@ -97,6 +100,9 @@ func (c *Core) decides(h Has) (err error) {
 	}
 	c.q, c.m, c.copy, c.outside = q, m, h.Copy, 0
 	c.term = q.Snapshot().Term
+	if at := h.Copy.Position().Index; at > h.Stored.Mark.At.Index { // it has followed, and the members may be others since
+		c.request(quorum.Known{Index: at, Members: h.Copy.Members()})
+	}
 	c.tell(Member{Is: c.mine()})
 	return nil
 }
@@ -128,6 +134,9 @@ func (c *Core) take(in Input) {
 	case Faulty:
 		c.follower(follower.Faulty(in))
 	case Headed:
+		if in.Head.Log == c.copy.Position().Log {
+			c.newest = max(c.newest, in.Head.Index)
+		}
 		c.follower(follower.Heard(in))
 	case Suggested:
 		c.suggested(in.Name)

@@ -92,6 +92,7 @@ func (c *Core) doorMoves() {
 // isBehind has the copy come as far as the authority needs it: for that it follows.
 func (c *Core) isBehind(at txlog.Position) {
 	first := c.behind == nil
+	c.strayed = false
 	c.behind = &at
 	from := c.leader
 	if !first {
@@ -101,6 +102,7 @@ func (c *Core) isBehind(at txlog.Position) {
 	}
 	c.tell(FellBehind{Upto: at.Index})
 	c.load(func(h Has) {
+		c.copy = h.Copy
 		c.follower(follower.Follow{Base: h.Copy})
 		c.follower(follower.Behind{Index: at.Index, From: from})
 		c.caughtUp()
@@ -146,6 +148,7 @@ func (c *Core) belongs() {
 			}
 		}
 	}
+	c.strays()
 	switch {
 	case c.q == nil:
 	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
@@ -153,6 +156,27 @@ func (c *Core) belongs() {
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {
 			c.restart(errOutside)
+		}
+	}
+}
+
+// strays has the copy follow the others if they know more than this node has, and no leader speaks to it: the members may be
+// others by now, and nobody tells those that are none any more.
+func (c *Core) strays() {
+	switch {
+	case c.q == nil || c.behind != nil || c.said != nil || len(c.loads) > 0:
+	case c.leads || c.q.Snapshot().Leader != "":
+		if c.alone = 0; c.strayed {
+			c.strayed = false
+			c.follower(follower.Yield{})
+			c.rebuild(func() {})
+		}
+	case c.strayed || c.newest <= c.last:
+	default:
+		if c.alone++; c.alone > quits {
+			c.strayed = true
+			c.tell(FellBehind{Upto: c.newest})
+			c.refollow()
 		}
 	}
 }

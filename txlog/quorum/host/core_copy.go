@@ -74,9 +74,7 @@ func (c *Core) takeOver(a follower.Apply) {
 func (c *Core) adopt(a follower.Adopt) {
 	at := a.Offer.Head.Position
 	c.last = at.Index
-	if c.q == nil {
-		c.copy = a.Base
-	}
+	c.copy = a.Base
 	c.write(Write{Adopt: &Adopted{At: at, Snapshot: a.Snapshot, Offer: a.Offer}}, func() {
 		c.members = a.Base.Members()
 		c.tell(Fetched{Index: at.Index})
@@ -87,9 +85,7 @@ func (c *Core) adopt(a follower.Adopt) {
 // refollow gives the follower's machine a copy that was made anew from the store.
 func (c *Core) refollow() {
 	c.load(func(h Has) {
-		if c.q == nil {
-			c.copy = h.Copy
-		}
+		c.copy = h.Copy
 		c.follower(follower.Follow{Base: h.Copy})
 	})
 }
