@@ -111,12 +111,12 @@ func (n *node) ticks(life int) {
 }
 
 // crash ends the process. If its host goes with it, what was not synced is lost.
-func (n *node) crash(host bool) {
-	n.ends(host, map[bool]string{true: "dies with its host", false: "is killed"}[host])
+func (n *node) crash(withHost bool) {
+	n.ends(withHost, map[bool]string{true: "dies with its host", false: "is killed"}[withHost])
 }
 
 // ends is a crash, or an end of the process's own accord, for a reader of the story.
-func (n *node) ends(host bool, how string) {
+func (n *node) ends(withHost bool, how string) {
 	if !n.up {
 		return
 	}
@@ -126,9 +126,9 @@ func (n *node) ends(host bool, how string) {
 	n.life++
 	n.up, n.paused, n.busy, n.waits, n.then, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, nil, false
 	r.shuts(n)
-	n.disk.crash(host, !r.broken(syncFirst), r.w)
+	n.disk.crash(withHost, !r.broken(syncFirst), r.w)
 	for _, c := range r.clients {
-		if c.home == n && c.now != nil && !c.now.done && !host {
+		if c.home == n && c.now != nil && !c.now.done && !withHost {
 			c.hangsUp(c.now, c.now.tries)
 		}
 	}
