@@ -52,19 +52,42 @@ func (r *run) spares(n *node) bool {
 	all := r.members()
 	left := 0
 	for _, m := range all {
-		if m.Name != n.name && !slices.Contains(r.lostStores, m.Store) {
+		if m.Name != n.name && !slices.Contains(r.lostStores, m.Store) && r.fits(r.byName[m.Name]) {
 			left++
 		}
 	}
 	return !r.changing() && (!r.decides(n) || left >= txlog.Majority(all))
 }
 
+// fits reports whether a right memory takes what a node has stored and nobody knows to be committed. A leader whose memory was
+// wrong may have stored what nobody else does: until another one replaces that, its disk is as good as lost.
+func (r *run) fits(n *node) bool {
+	if !n.wasFlipped || r.spoiled {
+		return true
+	}
+	promises, err := quorum.NewPromises(n.disk).Load()
+	if err != nil {
+		return false
+	}
+	tail, err := promises.Tail()
+	if err != nil {
+		return false
+	}
+	c, err := txlog.Restore(r.pure.Snapshot(), newState)
+	for _, record := range tail {
+		if err == nil && record.Index > c.Position().Index {
+			err = c.Apply(record)
+		}
+	}
+	return err == nil
+}
+
 // changing reports whether a change of members was asked for, and is not over.
 func (r *run) changing() bool { return r.w.Now() < r.changes }
 
-// flip flips a bit in the memory of a node's process, if no other memory is wrong.
+// flip flips a bit in the memory of a node's process, if no other memory is wrong and the log can do without the node.
 func (r *run) flip(n *node) {
-	if n == nil || !n.up || n.process == nil || slices.ContainsFunc(r.nodes, func(o *node) bool { return o.flipped }) {
+	if n == nil || !n.up || n.process == nil || slices.ContainsFunc(r.nodes, func(o *node) bool { return o.flipped }) || !r.spares(n) {
 		return
 	}
 	key := keys[r.w.Pick(len(keys))]

@@ -22,7 +22,8 @@ const (
 
 // run is one log in its world.
 type run struct {
-	cfg     Config
+	cfg     Config // as it is now
+	asked   Config // as it was asked for
 	scene   *scene // nil: every fault
 	w       *world.World
 	net     network
@@ -93,7 +94,7 @@ var figures = [...]string{
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
-		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
+		cfg: cfg, asked: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
 		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
 	}
 	for _, name := range figures {
