@@ -44,32 +44,45 @@ func TestALaterMemberLosesItsStore(t *testing.T) {
 }
 
 // A follower that becomes a member knows the stores that the members have now, not those of the genesis: it takes what a leader
-// with a new one says (new-disk-new-member).
+// with a new one says (new-disk-new-member). If it was away meanwhile, it follows first.
 func TestANewMemberKnowsNewStores(t *testing.T) {
-	bubble(t, 3, 1, func(t *testing.T, s *site) {
-		s.fill(10)
-		renewed := s.nodes[2]
-		renewed.kill()
-		renewed.store = store.NewMemory(77, s.genesis)
-		renewed.start()
-		s.within(20*time.Second, "the new store is a member's", func() bool {
-			m, _ := txlog.FindMember(s.nodes[0].run.Load().Status().Members, renewed.name)
-			return m.Store == 77 && renewed.run.Load().Status().Decides
+	for name, away := range map[string]bool{"here": false, "away": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, 1, func(t *testing.T, s *site) { s.leadsWithANewStore(away) })
 		})
-		s.equal(5 * time.Second)
-		for _, n := range s.nodes {
-			n.run.Load().Suggest(renewed.name)
-		}
-		if l := s.leader(); l != renewed {
-			l.kill()
-			s.within(5*time.Second, "the one with the new store leads", func() bool { return s.leader() == renewed })
-			l.start()
-		}
-		members := slices.Clone(s.nodes[0].run.Load().Status().Members)
-		s.change(append(members, s.nodes[3].member()))
-		s.within(10*time.Second, "the new member takes what the leader says", func() bool {
-			q := s.nodes[3].run.Load().Status().Quorum
-			return q != nil && q.Member && q.Leader == renewed.name
-		})
+	}
+}
+
+func (s *site) leadsWithANewStore(away bool) {
+	s.fill(10)
+	renewed, added := s.nodes[2], s.nodes[3]
+	if away {
+		added.kill()
+	}
+	renewed.kill()
+	renewed.store = store.NewMemory(77, s.genesis)
+	renewed.start()
+	s.within(20*time.Second, "the new store is a member's", func() bool {
+		m, _ := txlog.FindMember(s.nodes[0].run.Load().Status().Members, renewed.name)
+		return m.Store == 77 && renewed.run.Load().Status().Decides
+	})
+	s.equal(5 * time.Second)
+	for _, n := range s.nodes[:3] {
+		n.run.Load().Suggest(renewed.name)
+	}
+	if l := s.leader(); l != renewed {
+		l.kill()
+		s.within(5*time.Second, "the one with the new store leads", func() bool { return s.leader() == renewed })
+		l.start()
+	}
+	members := slices.Clone(s.nodes[0].run.Load().Status().Members)
+	s.change(append(members, added.member()))
+	if away {
+		s.fill(5)
+		added.start()
+	}
+	s.within(10*time.Second, "the new member takes what the leader says", func() bool {
+		q := added.run.Load().Status().Quorum
+		return q != nil && q.Member && q.Leader == renewed.name
 	})
 }
