@@ -89,6 +89,13 @@ func (r *run) committed(n *node, record txlog.Record) {
 	}
 }
 
+// commits judges the entries that a member's disk has as committed now.
+func (r *run) commits(n *node, records []txlog.Record) {
+	for _, record := range records {
+		r.committed(n, record)
+	}
+}
+
 // executed compares what came of a goal with what comes of it in a right memory.
 func (r *run) executed(n *node, record txlog.Record) {
 	if r.spoiled {

@@ -2,6 +2,7 @@ package bulletin
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -40,7 +41,12 @@ func (n *node) begin() host.Input {
 		n.newStore()
 	}
 	n.process = &process{waiting: map[uint64]func(txlog.Answer, error){}, goals: map[string]string{}}
-	n.makes()
+	if n.makes(); n.process != nil && n.r.decides(n) {
+		records, err := n.disk.Records(n.disk.View().Floor.Index+1, math.MaxInt)
+		if err == nil {
+			n.r.commits(n, records)
+		}
+	}
 	return nil
 }
 
@@ -85,7 +91,6 @@ func (n *node) feed(in host.Input) {
 		return
 	}
 	for _, w := range out.Writes {
-		n.sees(w)
 		if err := w.To(n.disk); err != nil {
 			n.fails(err)
 			return
@@ -154,6 +159,9 @@ func (n *node) flushes() {
 // carriesOut does what the core has said, and goes on.
 func (n *node) carriesOut(out host.Output) {
 	life := n.life
+	for _, w := range out.Writes {
+		n.sees(w)
+	}
 	if n.commits(out) && !n.passes(committed) {
 		return
 	}

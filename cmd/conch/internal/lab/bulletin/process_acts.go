@@ -19,9 +19,7 @@ import (
 func (n *node) sees(w host.Write) {
 	switch {
 	case w.Persist != nil:
-		for _, record := range w.Persist.Records {
-			n.r.committed(n, record)
-		}
+		n.r.commits(n, w.Persist.Records)
 		if w.Persist.Reset != nil || len(w.Persist.Entries) > 0 {
 			n.r.w.Mark(int64(len(w.Persist.Entries)))
 		}
