@@ -48,6 +48,7 @@ type Has struct {
 	Store   uint64 // its id
 	Genesis txlog.Genesis
 	Copy    *txlog.Copy    // of all records that are there; the core owns it
+	Blank   bool           // the log has a parent, and the state with which it begins is not there: the copy is of no use
 	Stored  quorum.Stored  // of the authority
 	Tail    []txlog.Record // that the authority has stored after the records
 	First   uint64         // the index of the first record

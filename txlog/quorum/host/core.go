@@ -38,10 +38,12 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	outside int    // looks at which a store that runs its authority has been no member
-	newest  uint64 // the highest index of which a head was heard
-	alone   int    // looks at which others have known more, and no leader has spoken to this node
-	strayed bool   // so the copy follows them
+	outside int // looks for which a store that runs its authority has been no member
+	quiet   int // looks for which a member has heard no leader
+	seeking bool
+	blank   bool   // the state with which the log begins is not here
+	told    uint64 // up to where what is applied was passed on
+	floor   uint64 // the store has records after it, at most
 
 	requests quorum.Batch   // for the authority
 	said     *quorum.Output // by it, and not to be told before it is written
@@ -50,6 +52,7 @@ type Core struct {
 
 	tickets map[uint64]asker
 	ticket  uint64
+	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
 
@@ -70,10 +73,11 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{
-		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
-		tickets: map[uint64]asker{}, remote: map[uint64]*question{},
+		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
+		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, remote: map[uint64]*question{},
 	}
-	decides := c.mine() // else a leader that counts on this store will say so
+	c.blank = h.Blank
+	decides := c.mine() && !c.blank // else a leader that counts on this store will say so
 	c.f = follower.New(s.follower(h, decides))
 	c.c = courier.New(s.courier(c.known))
 	if decides {
@@ -134,9 +138,6 @@ func (c *Core) take(in Input) {
 	case Faulty:
 		c.follower(follower.Faulty(in))
 	case Headed:
-		if in.Head.Log == c.copy.Position().Log {
-			c.newest = max(c.newest, in.Head.Index)
-		}
 		c.follower(follower.Heard(in))
 	case Suggested:
 		c.suggested(in.Name)
@@ -253,6 +254,9 @@ func (c *Core) tick(at int64) {
 
 // Query answers from the copy that is here, and says of which position the answer is.
 func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
+	if c.blank {
+		return nil, txlog.Position{}, errBlank
+	}
 	answer, err := c.copy.Query(query)
 	return answer, c.copy.Position(), err
 }

@@ -68,6 +68,9 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 		return
 	}
 	c.term, c.leader, c.leads = term, leader, self
+	if leader != "" {
+		c.found()
+	}
 	c.courier(courier.Leader{Name: leader, Term: term})
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
@@ -92,7 +95,6 @@ func (c *Core) doorMoves() {
 // isBehind has the copy come as far as the authority needs it: for that it follows.
 func (c *Core) isBehind(at txlog.Position) {
 	first := c.behind == nil
-	c.strayed = false
 	c.behind = &at
 	from := c.leader
 	if !first {
@@ -102,7 +104,6 @@ func (c *Core) isBehind(at txlog.Position) {
 	}
 	c.tell(FellBehind{Upto: at.Index})
 	c.load(func(h Has) {
-		c.copy = h.Copy
 		c.follower(follower.Follow{Base: h.Copy})
 		c.follower(follower.Behind{Index: at.Index, From: from})
 		c.caughtUp()
@@ -124,6 +125,7 @@ func (c *Core) caughtUp() {
 func (c *Core) rebuild(then func()) {
 	c.load(func(h Has) {
 		c.copy = h.Copy
+		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
 		then()
 	})
@@ -148,7 +150,7 @@ func (c *Core) belongs() {
 			}
 		}
 	}
-	c.strays()
+	c.seek()
 	switch {
 	case c.q == nil:
 	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
@@ -156,27 +158,6 @@ func (c *Core) belongs() {
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {
 			c.restart(errOutside)
-		}
-	}
-}
-
-// strays has the copy follow the others if they know more than this node has, and no leader speaks to it: the members may be
-// others by now, and nobody tells those that are none any more.
-func (c *Core) strays() {
-	switch {
-	case c.q == nil || c.behind != nil || c.said != nil || len(c.loads) > 0:
-	case c.leads || c.q.Snapshot().Leader != "":
-		if c.alone = 0; c.strayed {
-			c.strayed = false
-			c.follower(follower.Yield{})
-			c.rebuild(func() {})
-		}
-	case c.strayed || c.newest <= c.last:
-	default:
-		if c.alone++; c.alone > quits {
-			c.strayed = true
-			c.tell(FellBehind{Upto: c.newest})
-			c.refollow()
 		}
 	}
 }
@@ -192,6 +173,10 @@ func (c *Core) admit(name string, a wire.Admit) {
 	for i := range all {
 		if all[i].Name == name && all[i].Key == a.Key && all[i].Store != a.Store {
 			all[i].Store = a.Store
+			if _, err := quorum.Check(all); err != nil {
+				c.tell(Refused{From: name, Why: err})
+				return
+			}
 			c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
 			return
 		}

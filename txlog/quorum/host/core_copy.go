@@ -73,11 +73,15 @@ func (c *Core) takeOver(a follower.Apply) {
 // adopt stores a snapshot that is ahead of what is here.
 func (c *Core) adopt(a follower.Adopt) {
 	at := a.Offer.Head.Position
-	c.last = at.Index
-	c.copy = a.Base
+	c.last, c.floor, c.blank = at.Index, at.Index, false
+	if c.q == nil {
+		c.copy = a.Base
+	}
 	c.write(Write{Adopt: &Adopted{At: at, Snapshot: a.Snapshot, Offer: a.Offer}}, func() {
-		c.members = a.Base.Members()
+		c.told = at.Index
+		c.decided(a.Base)
 		c.tell(Fetched{Index: at.Index})
+		c.serve()
 		c.caughtUp()
 	})
 }
@@ -85,7 +89,9 @@ func (c *Core) adopt(a follower.Adopt) {
 // refollow gives the follower's machine a copy that was made anew from the store.
 func (c *Core) refollow() {
 	c.load(func(h Has) {
-		c.copy = h.Copy
+		if c.q == nil {
+			c.copy = h.Copy
+		}
 		c.follower(follower.Follow{Base: h.Copy})
 	})
 }

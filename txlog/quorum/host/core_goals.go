@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -30,11 +31,11 @@ func (c *Core) receive(in Received) {
 	case wire.Submit:
 		c.goal(in.From, m)
 	case wire.Answered:
-		c.courier(courier.Answered{Try: m.Try, From: in.From, Answer: m.Answer, Err: m.Err})
+		c.courier(courier.Answered{Try: m.Try ^ c.salt, From: in.From, Answer: m.Answer, Err: m.Err})
 	case wire.Confirm:
 		c.confirm(in.From, m.Serial)
 	case wire.Confirmed:
-		c.confirmed(m)
+		c.confirmed(in.From, m)
 	case wire.Admit:
 		c.admit(in.From, m)
 	}
@@ -50,7 +51,7 @@ func (c *Core) counsel(from string, message []byte) {
 	}
 	m, is := txlog.FindMember(c.members, from)
 	sender, to, readable := quorum.Ends(c.copy.Position().Log, message)
-	if !is || !readable || sender != m.Store || to != c.store || len(c.loads) > 0 {
+	if !is || !readable || sender != m.Store || to != c.store || c.blank || len(c.loads) > 0 {
 		return
 	}
 	c.load(func(h Has) {
@@ -81,6 +82,7 @@ func (c *Core) courier(in courier.Input) {
 			if a.To == c.set.Self {
 				c.goal(a.To, goal)
 			} else {
+				goal.Try ^= c.salt
 				c.send(a.To, goal)
 			}
 		case courier.Ask:
@@ -173,7 +175,7 @@ func (c *Core) inquire(serial uint64, to string) {
 		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
 	}
 	if to != c.set.Self {
-		c.send(to, wire.Confirm{Serial: serial})
+		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 	}
 }
 
@@ -187,14 +189,18 @@ func (c *Core) confirm(from string, serial uint64) {
 }
 
 // confirmed takes what a member has said. One that does not lead may know who does.
-func (c *Core) confirmed(m wire.Confirmed) {
-	q := c.remote[m.Serial]
+func (c *Core) confirmed(from string, m wire.Confirmed) {
+	serial := m.Serial ^ c.salt
+	q := c.remote[serial]
+	if _, is := txlog.FindMember(c.members, from); !is {
+		return
+	}
 	var other txlog.NotLeaderError
 	switch {
 	case q == nil || q.said:
 	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
 		q.turns++
-		c.inquire(m.Serial, other.Leader)
+		c.inquire(serial, other.Leader)
 	case m.Err == nil:
 		q.index, q.said = m.Index, true
 		if m.Index > c.copy.Position().Index {
@@ -225,7 +231,7 @@ func (c *Core) wait() {
 func (c *Core) serve() {
 	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
 		q, at := c.remote[serial], c.copy.Position()
-		if !q.said || at.Index < q.index {
+		if c.blank || !q.said || at.Index < q.index {
 			continue
 		}
 		delete(c.remote, serial)
@@ -236,6 +242,10 @@ func (c *Core) serve() {
 
 // change asks for other members.
 func (c *Core) change(in Change) {
+	if _, err := quorum.Check(in.Members); err != nil {
+		c.do(Answered{Ticket: in.Ticket, Err: fmt.Errorf("%w: %w", txlog.ErrMalformed, err)})
+		return
+	}
 	if c.m == nil {
 		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
 		return

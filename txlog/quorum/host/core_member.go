@@ -31,8 +31,7 @@ func (c *Core) perform(a member.Action) {
 	case member.Confirm:
 		c.request(quorum.Confirm{Read: a.Read})
 	case member.Applied:
-		c.follower(follower.Applied{Records: a.Records})
-		c.applied(a.Records)
+		c.pass(a.Records)
 	case member.Answer:
 		c.answer(a)
 	case member.Perform:
@@ -55,6 +54,13 @@ func (c *Core) perform(a member.Action) {
 
 // applied passes on what the copy has taken over.
 func (c *Core) applied(records []txlog.Record) {
+	for len(records) > 0 && records[0].Index <= c.told {
+		records = records[1:] // they came another way before
+	}
+	if len(records) == 0 {
+		return
+	}
+	c.told = records[len(records)-1].Index
 	c.tell(Applied{Records: records})
 	for _, r := range records {
 		c.courier(courier.Applied{Record: r})
@@ -65,8 +71,8 @@ func (c *Core) applied(records []txlog.Record) {
 		}
 	}
 	c.serve()
-	if n := len(records); c.q == nil && n > 0 && records[n-1].Term >= c.term {
-		c.leadership(records[n-1].Term, records[n-1].Leader, false)
+	if last := records[len(records)-1]; c.q == nil && last.Term >= c.term {
+		c.leadership(last.Term, last.Leader, false)
 	}
 }
 
@@ -76,7 +82,7 @@ func (c *Core) say(h txlog.Head) {
 	h = h.Sign(c.set.Key)
 	c.follower(follower.Heard{Head: h, Via: c.set.Self})
 	c.do(Publish{Head: h})
-	if h.Index <= c.last && h.Index > 0 {
+	if h.Index <= c.last && h.Index > 0 && h.Index >= c.floor {
 		c.write(Write{Step: &store.Step{Heads: []txlog.Head{h}, Lazy: true}}, func() {})
 	}
 }

@@ -9,6 +9,9 @@ import (
 // errAgain is told to those that wait when the machines are made anew.
 var errAgain = fmt.Errorf("this node has made its copies anew: %w", txlog.ErrUnknown)
 
+// errBlank is told to who asks a node that has not fetched the state with which the log begins.
+var errBlank = fmt.Errorf("this node has no state of the log yet: %w", txlog.ErrUnknown)
+
 // fault says how something breaks a rule.
 func fault(why error, format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{why}, args...)...)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,12 @@ const round = 100 * time.Millisecond
 // MostQuery is how many bytes a query has at most.
 const MostQuery = txlog.MostGoal
 
+// What waits for the loop at most, which may wait for a disk.
+const (
+	mostAsking = 4096 // users; a courier and a member have room for fewer
+	mostHeads  = 256  // the newest ones count
+)
+
 var (
 	// ErrStopped means that the host does not run, or ended before an answer came. What was asked for may happen all the same.
 	ErrStopped = errors.New("the log does not run on this node")
@@ -56,9 +63,11 @@ type Host struct {
 
 	mu      sync.Mutex // held while the core takes an input
 	core    *Core
-	inputs  []Input // that wait
+	inputs  []Input  // that wait
+	heads   []Headed // that wait, the newest ones
 	waiting map[uint64]chan Answered
 	ticket  uint64
+	lives   uint64 // cores that were made
 	running bool
 	door    quorum.Door
 	peers   []string
@@ -85,7 +94,11 @@ func (h *Host) begin() (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	return NewCore(h.cfg.Settings, has)
+	settings := h.cfg.Settings
+	settings.Seed = mix(settings.Seed, h.lives)
+	h.lives++
+
+	return NewCore(settings, has)
 }
 
 // Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, after which the process
@@ -116,7 +129,7 @@ func (h *Host) Run(ctx context.Context) error {
 func (h *Host) stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.core, h.door = nil, quorum.Door{}
+	h.core, h.door, h.inputs, h.heads = nil, quorum.Door{}, nil, nil
 	for ticket, asker := range h.waiting {
 		asker <- Answered{Ticket: ticket, Err: fmt.Errorf("%w: %w", ErrStopped, txlog.ErrUnknown)}
 	}
@@ -135,15 +148,35 @@ func (h *Host) librarian(ctx context.Context) {
 	}
 }
 
-// put gives the loop an input.
+// put gives the loop an input. A host that has ended drops it.
 func (h *Host) put(in Input) {
 	h.mu.Lock()
-	h.inputs = append(h.inputs, in)
+	switch in := in.(type) {
+	case Headed:
+		if h.heads = append(h.heads, in); len(h.heads) > mostHeads {
+			h.heads = slices.Delete(h.heads, 0, 1)
+		}
+	case Suggested:
+		h.withdraw(func(of Input) bool { _, is := of.(Suggested); return is })
+		h.inputs = append(h.inputs, in)
+	default:
+		h.inputs = append(h.inputs, in)
+	}
+	if h.core == nil {
+		h.inputs, h.heads = nil, nil
+	}
 	h.mu.Unlock()
 	select {
 	case h.bell <- struct{}{}:
 	default:
 	}
+}
+
+// withdraw takes inputs back that wait. It reports whether there were any.
+func (h *Host) withdraw(is func(Input) bool) bool {
+	before := len(h.inputs)
+	h.inputs = slices.DeleteFunc(h.inputs, is)
+	return len(h.inputs) < before
 }
 
 // ask gives the loop an input that is answered, and waits for the answer.
@@ -152,6 +185,10 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 	if h.core == nil {
 		h.mu.Unlock()
 		return Answered{}, ErrStopped
+	}
+	if len(h.waiting) >= mostAsking {
+		h.mu.Unlock()
+		return Answered{}, txlog.ErrTooMany
 	}
 	h.ticket++
 	ticket, answer := h.ticket, make(chan Answered, 1)
@@ -164,8 +201,11 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 	case <-ctx.Done():
 		h.mu.Lock()
 		delete(h.waiting, ticket)
+		waits := h.withdraw(func(of Input) bool { return asks(of) == ticket })
 		h.mu.Unlock()
-		h.put(Gone{Ticket: ticket})
+		if !waits {
+			h.put(Gone{Ticket: ticket})
+		}
 		return Answered{}, fmt.Errorf("%w: %w", context.Cause(ctx), txlog.ErrUnknown)
 	}
 }

@@ -70,6 +70,19 @@ type (
 	Batch []Input
 )
 
+// asks returns the ticket of a question; 0: it is none.
+func asks(in Input) uint64 {
+	switch in := in.(type) {
+	case Submit:
+		return in.Ticket
+	case Read:
+		return in.Ticket
+	case Change:
+		return in.Ticket
+	}
+	return 0
+}
+
 func (Tick) input()      {}
 func (Received) input()  {}
 func (Faulty) input()    {}

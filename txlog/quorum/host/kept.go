@@ -23,7 +23,9 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	view := s.View()
 	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1}
 	var err error
-	if h.Copy, err = store.Load(s, makeState); err != nil {
+	if h.Blank = len(view.Kept) == 0 && view.Last == h.Genesis.Start() && !h.Genesis.State.IsZero(); h.Blank {
+		h.Copy = txlog.NewCopy(h.Genesis, makeState)
+	} else if h.Copy, err = store.Load(s, makeState); err != nil {
 		return Has{}, err
 	}
 	if h.Stored, err = quorum.NewPromises(s).Load(); err != nil {
@@ -48,12 +50,31 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	if h.Bridges, err = loadBridges(s); err != nil {
 		return Has{}, err
 	}
+	h.Offers, err = loadOffers(s, view)
+	return h, err
+}
+
+// loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: who has made the
+// store has kept the state alone.
+func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error) {
 	for _, kept := range view.Kept {
-		if o, err := decodeOffer(s.Value(offerName(kept.At.Index))); err == nil {
-			h.Offers = append(h.Offers, o)
+		o, err := decodeOffer(s.Value(offerName(kept.At.Index)))
+		switch {
+		case err == nil:
+			all = append(all, o)
+		case kept.At == s.Genesis().Start():
+			var snapshot []byte
+			for len(snapshot) < kept.Size {
+				piece, err := s.Piece(kept.At.Index, len(snapshot), kept.Size-len(snapshot))
+				if err != nil {
+					return nil, err
+				}
+				snapshot = append(snapshot, piece...)
+			}
+			all = append(all, follower.SumPieces(txlog.Head{Position: kept.At}, snapshot))
 		}
 	}
-	return h, nil
+	return all, nil
 }
 
 // Pack returns an answer of a follower's machine with the records that it asks for.
@@ -181,7 +202,7 @@ func withOffer(v store.View, o follower.Offer) store.Step {
 			step.Values[offerName(kept.At.Index)] = nil
 		}
 	}
-	if o.Head.Index > 0 {
+	if o.Head.Member != "" { // nobody signs the state that a log begins with
 		step.Heads = []txlog.Head{o.Head}
 	}
 	return step

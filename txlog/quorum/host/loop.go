@@ -65,13 +65,16 @@ func (l *loop) turn(inbox <-chan transport.Envelope) Batch {
 	return append(batch, Tick{At: time.Now().UnixMilli()})
 }
 
-// gather adds what waits, up to a limit.
+// gather adds what waits here, and messages up to a limit: those who ask here do not shut others out.
 func (l *loop) gather(batch Batch, inbox <-chan transport.Envelope) Batch {
 	l.mu.Lock()
 	batch = append(batch, l.inputs...)
-	l.inputs = nil
+	for _, head := range l.heads {
+		batch = append(batch, head)
+	}
+	l.inputs, l.heads = nil, nil
 	l.mu.Unlock()
-	for len(batch) < mostAtOnce {
+	for range mostAtOnce {
 		select {
 		case e := <-inbox:
 			batch = append(batch, l.received(e))
@@ -223,14 +226,12 @@ func (l *loop) perform(a Perform) {
 	if l.cfg.Perform == nil {
 		return
 	}
+	term := l.Door().Term
 	l.helpers.Go(func() {
-		left := a.Until - l.cfg.Clock()
-		if left <= 0 {
-			return
-		}
-		ctx, cancel := context.WithTimeout(l.ctx, left)
+		ctx, cancel := context.WithCancel(l.ctx)
 		defer cancel()
-		for wait := round; ctx.Err() == nil; wait = min(2*wait, 10*round) {
+		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
+		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
 			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
 				l.put(Done{Key: a.Key})
 				return
@@ -238,6 +239,26 @@ func (l *loop) perform(a Perform) {
 			_ = pause.For(ctx, wait)
 		}
 	})
+}
+
+// guard ends what is performed when the act door shuts. The door's time moves on while a majority answers. It is looked at each
+// round: while a machine is suspended its timers stand, and the door's clock does not.
+func (l *loop) guard(ctx context.Context, shut func(), term uint64) {
+	defer shut()
+	for left := l.mayAct(term); left > 0; left = l.mayAct(term) {
+		if pause.For(ctx, min(left, round)) != nil {
+			return
+		}
+	}
+}
+
+// mayAct returns for how long this node may act outside in a term, as far as is known now.
+func (l *loop) mayAct(term uint64) time.Duration {
+	d, now := l.Door(), l.cfg.Clock()
+	if d.Term != term || !d.Open(now) {
+		return 0
+	}
+	return d.Until - now
 }
 
 // snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.

@@ -65,7 +65,8 @@ type (
 	}
 	// Publish has gossip tell everybody a head.
 	Publish struct{ Head txlog.Head }
-	// Perform has an effect performed before an instant, and tried again until then. Done ends it.
+	// Perform has an effect performed while the act door is open, and tried again until it shuts: at Until, unless Doors moves
+	// that on. Done ends it.
 	Perform struct {
 		Key    txlog.Key
 		Effect txlog.Effect

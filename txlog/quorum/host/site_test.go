@@ -35,7 +35,8 @@ type node struct {
 	site  *site
 	name  string
 	key   ed25519.PrivateKey
-	store *store.Memory
+	store store.Store
+	with  func(*host.Config)        // changes the configuration of the next start; nil: nothing
 	run   atomic.Pointer[host.Host] // nil: it does not run
 	stop  context.CancelFunc
 	ended chan error
@@ -95,7 +96,7 @@ func (n *node) start() {
 		n.site.t.Fatal(err)
 	}
 	began := time.Now()
-	h, err := host.New(host.Config{
+	cfg := host.Config{
 		Settings: host.Settings{Self: n.name, Key: n.key, New: kv.New, Seed: uint64(len(n.name)) + uint64(time.Now().UnixNano()), SnapshotEvery: 100, SnapshotAfter: 60, Keep: 50},
 		Store:    n.store, Line: line, Peers: end.Peers,
 		Publish: func(head []byte) { n.site.publish(n, head) },
@@ -105,7 +106,11 @@ func (n *node) start() {
 			n.events = append(n.events, e)
 		},
 		Clock: func() time.Duration { return time.Since(began) },
-	})
+	}
+	if n.with != nil {
+		n.with(&cfg)
+	}
+	h, err := host.New(cfg)
 	if err != nil {
 		n.site.t.Fatal(err)
 	}

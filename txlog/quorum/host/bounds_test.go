@@ -1,0 +1,143 @@
+package host
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/transport/memory"
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// still returns a host whose loop takes nothing, as while it waits for a disk.
+func still(t *testing.T) (h *Host, net *memory.Network) {
+	t.Helper()
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	public, _ := key.Public().(ed25519.PublicKey)
+	g := txlog.Genesis{Namespace: "flags", Machine: "kv/1", Members: []txlog.Member{{Name: "n1", Key: txlog.Fingerprint(public), Store: 1}}}.With()
+	net = memory.New(1)
+	end := net.Join("n1")
+	line, err := end.Open("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err = New(Config{
+		Settings: Settings{Self: "n1", Key: key, New: kv.New}, Store: store.NewMemory(1, g), Line: line, Peers: end.Peers,
+		Clock: func() time.Duration { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h, net
+}
+
+func aHead(h *Host) []byte {
+	return txlog.Head{Position: txlog.Position{Log: h.log, Index: 1}, Member: "n1"}.Sign(h.cfg.Key).Encode()
+}
+
+// While the loop waits for the disk, what it is told is bounded: the newest heads count, and who asks no longer leaves nothing.
+func TestInputsAreBounded(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	head := aHead(h)
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 20_000 {
+		if err := h.Heard(head, "n2"); err != nil {
+			t.Fatal(err)
+		}
+		h.Suggest("n2")
+		if _, err := h.Goal(gone, "a", []byte("goal"), 0, 0); !errors.Is(err, txlog.ErrUnknown) {
+			t.Fatal(err)
+		}
+	}
+	if n := len(h.inputs) + len(h.heads); n > 1000 || len(h.waiting) > 0 {
+		t.Errorf("%d inputs wait, and %d askers", n, len(h.waiting))
+	}
+}
+
+// There is room for so many askers, and no more.
+func TestAskersAreBounded(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var tooMany atomic.Int64
+	answers := make(chan error)
+	for range mostAsking + 10 {
+		go func() {
+			_, err := h.Goal(ctx, "a", []byte("goal"), 0, 0)
+			if errors.Is(err, txlog.ErrTooMany) && tooMany.Add(1) == 10 {
+				cancel()
+			}
+			answers <- err
+		}()
+	}
+	for range mostAsking + 10 {
+		<-answers
+	}
+	if tooMany.Load() != 10 {
+		t.Errorf("%d were told that too many wait", tooMany.Load())
+	}
+}
+
+// What is told to a host that has ended is dropped.
+func TestAHostHasEnded(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	head := aHead(h)
+	for range 10 {
+		if err := h.Heard(head, "n2"); err != nil {
+			t.Fatal(err)
+		}
+		h.Suggest("n2")
+	}
+	if n := len(h.inputs) + len(h.heads); n > 0 {
+		t.Errorf("%d inputs are kept", n)
+	}
+	if _, err := h.Goal(t.Context(), "a", []byte("goal"), 0, 0); !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
+}
+
+// However many users ask, the messages of other nodes are read too: without them nothing is committed.
+func TestUsersDoNotShutOthersOut(t *testing.T) {
+	t.Parallel()
+	h, net := still(t)
+	other, err := net.Join("n2").Open("log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	message, err := wire.Encode(wire.Message{Log: h.log, Body: wire.Confirm{Serial: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		h.put(Gone{})
+		h.put(Gone{})
+		h.put(Gone{})
+		if err := other.Send("n1", message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := 0
+	for _, in := range (&loop{Host: h}).gather(nil, h.cfg.Line.Inbox()) {
+		if _, is := in.(Received); is {
+			read++
+		}
+	}
+	if read != 100 {
+		t.Errorf("of 100 messages %d were read", read)
+	}
+}
