@@ -62,8 +62,11 @@ func (r *run) spares(n *node) bool {
 // fits reports whether a right memory takes what a node has stored and nobody knows to be committed. A leader whose memory was
 // wrong may have stored what nobody else does: until another one replaces that, its disk is as good as lost.
 func (r *run) fits(n *node) bool {
-	if !n.wasFlipped || r.spoiled {
+	switch {
+	case !n.wasFlipped || r.spoiled:
 		return true
+	case n.flipped: // it may store such a thing yet
+		return false
 	}
 	promises, err := quorum.NewPromises(n.disk).Load()
 	if err != nil {
