@@ -46,6 +46,7 @@ func TestALaterMemberLosesItsStore(t *testing.T) {
 // A follower that becomes a member knows the stores that the members have now, not those of the genesis: it takes what a leader
 // with a new one says (new-disk-new-member). If it was away meanwhile, it follows first.
 func TestANewMemberKnowsNewStores(t *testing.T) {
+	t.Parallel()
 	for name, away := range map[string]bool{"here": false, "away": true} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, 1, func(t *testing.T, s *site) { s.leadsWithANewStore(away) })
