@@ -66,3 +66,15 @@ func open(log txlog.ID, b []byte) (envelope, error) {
 	}
 	return envelope{}, fault(ErrMessage, "kind %d", b[1])
 }
+
+// Ends returns between which stores a message of a log is. It is false if the message cannot be read.
+func Ends(log txlog.ID, message []byte) (from, to uint64, is bool) {
+	e, err := open(log, message)
+	switch {
+	case err != nil:
+		return 0, 0, false
+	case e.refusal != nil:
+		return e.refusal.from, e.refusal.to, true
+	}
+	return e.library.GetFrom(), e.library.GetTo(), true
+}

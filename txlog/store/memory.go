@@ -35,6 +35,16 @@ func NewMemory(id uint64, g txlog.Genesis) *Memory {
 	}
 }
 
+// Clone returns another store with the same id and content: what is written to one of them is not in the other.
+func (m *Memory) Clone() *Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return &Memory{
+		genesis: m.genesis, view: m.view.Clone(), values: maps.Clone(m.values), records: slices.Clone(m.records), slots: slices.Clone(m.slots),
+		heads: maps.Clone(m.heads), snapshots: maps.Clone(m.snapshots), closed: m.closed,
+	}
+}
+
 // View implements Store.
 func (m *Memory) View() View {
 	m.mu.Lock()

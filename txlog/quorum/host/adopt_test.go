@@ -45,9 +45,8 @@ func TestAHeadBeforeASnapshot(t *testing.T) {
 	head := txlog.Head{Position: last.Position(), State: last.State, Member: "n1"}.Sign(key)
 	core.adopt(follower.Adopt{Base: c, Snapshot: c.Snapshot(), Offer: follower.SumPieces(head, c.Snapshot())})
 	core.say(txlog.Head{Position: records[19].Position(), State: records[19].State})
-	l := &loop{Host: &Host{cfg: Config{Store: s}}}
 	for _, w := range core.Step(0, Batch{}).Writes {
-		if err := l.write(w); err != nil {
+		if err := w.To(s); err != nil {
 			t.Error(err)
 		}
 	}

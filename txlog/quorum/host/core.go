@@ -106,6 +106,9 @@ func (c *Core) decides(h Has) (err error) {
 	}
 	c.q, c.m, c.copy, c.outside = q, m, h.Copy, 0
 	c.term = q.Snapshot().Term
+	if at := h.Copy.Position().Index; at > h.Stored.Mark.At.Index { // it has followed, and the members may be others since
+		c.request(quorum.Known{Index: at, Members: h.Copy.Members()})
+	}
 	c.tell(Member{Is: c.mine()})
 	return nil
 }

@@ -41,14 +41,17 @@ func (c *Core) receive(in Received) {
 	}
 }
 
-// counsel takes a message between members. The first one that comes from a member makes one of a node that was none: it is
-// about to become one.
+// counsel takes a message between members. The first one from a member to this store makes one of a node that was none: it is
+// about to become one. What is for a store that this node has lost, or from one of which its copy does not know, has to wait:
+// as a member that nobody knows it would not follow.
 func (c *Core) counsel(from string, message []byte) {
 	if c.q != nil {
 		c.request(quorum.Received{From: from, Bytes: message})
 		return
 	}
-	if _, is := txlog.FindMember(c.members, from); !is || c.blank || len(c.loads) > 0 {
+	m, is := txlog.FindMember(c.members, from)
+	sender, to, readable := quorum.Ends(c.copy.Position().Log, message)
+	if !is || !readable || sender != m.Store || to != c.store || c.blank || len(c.loads) > 0 {
 		return
 	}
 	c.load(func(h Has) {

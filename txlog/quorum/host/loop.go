@@ -10,8 +10,6 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum"
-	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
 )
 
@@ -105,7 +103,7 @@ func (l *loop) feed(in Input) error {
 		out := l.step(in)
 		in = nil
 		for _, w := range out.Writes {
-			if err := l.write(w); err != nil {
+			if err := w.To(l.cfg.Store); err != nil {
 				return err
 			}
 		}
@@ -132,16 +130,6 @@ func (l *loop) step(in Input) Output {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.core.Step(l.cfg.Clock(), in)
-}
-
-func (l *loop) write(w Write) error {
-	switch {
-	case w.Persist != nil:
-		return quorum.NewPromises(l.cfg.Store).Persist(*w.Persist)
-	case w.Step != nil:
-		return l.cfg.Store.Write(*w.Step)
-	}
-	return l.cfg.Store.Keep(w.Adopt.At, w.Adopt.Snapshot, withOffer(l.cfg.Store.View(), w.Adopt.Offer))
 }
 
 func (l *loop) act(a Act) error {
@@ -283,27 +271,12 @@ func (l *loop) snapshot(a Snapshot) {
 		return
 	}
 	l.helpers.Go(func() {
-		first, err := keep(l.cfg.Store, a)
+		kept, err := a.To(l.cfg.Store)
 		l.mu.Lock()
 		l.storing = false
 		l.mu.Unlock()
 		if err == nil {
-			l.put(Kept{Offer: a.Offer, First: first})
+			l.put(kept)
 		}
 	})
-}
-
-// keep stores a snapshot and returns the first record that is left.
-func keep(s store.Store, a Snapshot) (first uint64, err error) {
-	if err := s.Keep(a.At, a.Bytes, withOffer(s.View(), a.Offer)); err != nil {
-		return 0, err
-	}
-	if kept := s.View().Kept; len(kept) >= 2 {
-		for more := true; more; {
-			if more, err = s.Compact(kept[len(kept)-2].At.Index); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return s.View().Floor.Index + 1, nil
 }

@@ -25,6 +25,17 @@ type Write struct {
 	Adopt   *Adopted
 }
 
+// To stores a write, and returns when it is on the disk. The error is one of the store.
+func (w Write) To(s store.Store) error {
+	switch {
+	case w.Persist != nil:
+		return quorum.NewPromises(s).Persist(*w.Persist)
+	case w.Step != nil:
+		return s.Write(*w.Step)
+	}
+	return s.Keep(w.Adopt.At, w.Adopt.Snapshot, withOffer(s.View(), w.Adopt.Offer))
+}
+
 // Adopted is a snapshot that came from others, ahead of what is here.
 type Adopted struct {
 	At       txlog.Position
@@ -77,6 +88,23 @@ type (
 	// Tell is something that people want to know.
 	Tell struct{ Event Event }
 )
+
+// To stores a snapshot, drops what comes before the last but one, and returns what the core has to know of it. The error is one
+// of the store.
+func (a Snapshot) To(s store.Store) (Kept, error) {
+	if err := s.Keep(a.At, a.Bytes, withOffer(s.View(), a.Offer)); err != nil {
+		return Kept{}, err
+	}
+	if kept := s.View().Kept; len(kept) >= 2 {
+		for more := true; more; {
+			var err error
+			if more, err = s.Compact(kept[len(kept)-2].At.Index); err != nil {
+				return Kept{}, err
+			}
+		}
+	}
+	return Kept{Offer: a.Offer, First: s.View().Floor.Index + 1}, nil
+}
 
 func (Send) act()      {}
 func (Give) act()      {}

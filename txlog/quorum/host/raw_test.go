@@ -89,7 +89,9 @@ func TestAnAnswerOfAnEarlierProcess(t *testing.T) {
 // up.
 func TestAnAnswerOfAnEarlierCore(t *testing.T) {
 	earlier(t, func(s *site, member *raw, n *node) {
-		member.say("n2", wire.Quorum{Bytes: []byte("nonsense")})
+		id := s.genesis.ID()
+		refusal := append(append([]byte{1, 2}, id[:]...), 1, 2, 1, 1) // from store 1 to store 2: what is in it means nothing to n2
+		member.say("n2", wire.Quorum{Bytes: refusal})
 		s.within(10*time.Second, "the node has begun anew", func() bool {
 			return n.told(func(e host.Event) bool { _, is := e.(host.Rebuilt); return is })
 		})

@@ -124,6 +124,8 @@ func TestSeedsThatFound(t *testing.T) {
 	}{
 		{"a leader that had stood still ended a goal which the next one executed", bulletin.Config{Scene: "paused", Clients: 8, Seed: 9}},
 		{"a member was stored as committed, and its answer came before its copy had the entry", bulletin.Config{Scene: "flipped-leader", Seed: 5}},
+		{"a member was taken away while it was cut off, and never heard of it", bulletin.Config{Seed: 2}},
+		{"a node with a new store decided at every message to its old one, and never followed", bulletin.Config{Nodes: 7, Members: 5, Loss: 5, Seed: 1515}},
 	} {
 		t.Run(found.what, func(t *testing.T) {
 			t.Parallel()

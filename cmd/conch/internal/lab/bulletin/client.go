@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // client is a user: one goal or question at a time. It asks again with the same id, maybe at another node, until it knows.
@@ -94,8 +95,8 @@ func (c *client) try() {
 			c.hangsUp(a, try)
 			return
 		}
-		at.does(func() {
-			at.asked(a, func(got answer) { r.w.After(r.w.Between(round/100, round/20), func() { c.hears(a, try, at, got) }) })
+		at.takes(func() host.Input {
+			return at.asked(a, func(got answer) { r.w.After(r.w.Between(round/100, round/20), func() { c.hears(a, try, at, got) }) })
 		})
 	})
 	r.w.After(patience+r.w.Between(0, patience), func() {

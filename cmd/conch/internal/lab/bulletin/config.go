@@ -67,7 +67,7 @@ func (c Config) Validate() error {
 // line is the command that repeats the run.
 func (r *run) line() string {
 	var line strings.Builder
-	c := r.cfg
+	c := r.asked
 	fmt.Fprintf(&line, "conch sim log --nodes %d --members %d --clients %d --seed %d --faults %s", c.Nodes, c.Members, c.Clients, c.Seed, c.Faults)
 	for _, f := range []struct {
 		is   bool

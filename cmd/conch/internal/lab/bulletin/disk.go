@@ -5,124 +5,84 @@ import (
 
 	"github.com/conchhq/conch/internal/sim/world"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/store"
 )
 
-// disk is a node's store. What was not synced is lost when the host dies.
+// disk is a node's store. What was not synced may be lost when its process ends: each step is there whole or not at all, and
+// none without those before it.
 type disk struct {
-	id        uint64
-	genesis   txlog.Genesis
-	now, safe files
-	flushing  bool // with sync-first broken: it syncs when it likes
-	damaged   bool // a bit is wrong: it shows when the store is opened
+	*store.Memory // as the process sees it
+
+	id       uint64
+	safe     *store.Memory // what is synced
+	unsynced []change
+	flushing bool // with sync-first broken: it syncs when it likes
+	damaged  bool // a bit is wrong: it shows when the store is opened
 }
 
-// files is what is on a disk.
-type files struct {
-	quorum.Stored
-
-	first   uint64         // the index of the first record
-	records []txlog.Record // committed, consecutive
-	heads   []txlog.Head   // by index
-	bridges []follower.Bridge
-	snaps   []snap // the older first
+// change is something that was written and is not synced.
+type change struct {
+	do   func(*store.Memory) error
+	lazy bool // nobody waits for it
 }
 
-// snap is a snapshot that is kept.
-type snap struct {
-	bytes []byte
-	offer follower.Offer
-}
+var _ store.Store = (*disk)(nil)
 
 func newDisk(id uint64, g txlog.Genesis) *disk {
-	f := files{Stored: quorum.Fresh(g), first: 1}
-	return &disk{id: id, genesis: g, now: f, safe: f}
+	return &disk{id: id, Memory: store.NewMemory(id, g), safe: store.NewMemory(id, g)}
 }
 
-// crash takes away what was not synced, if the host has died; maybe it was written all the same.
-func (d *disk) crash(host bool, w *world.World) {
-	d.flushing = false
-	if host && w.Chance(0.8) {
-		d.now = d.safe
-	} else {
-		d.safe = d.now
+// does makes a change that lasts from the next sync on.
+func (d *disk) does(c change) error {
+	if err := c.do(d.Memory); err != nil {
+		return err
 	}
+	d.unsynced = append(d.unsynced, c)
+	return nil
 }
 
-func (d *disk) sync() { d.safe = d.now }
-
-// last is the index of the last record.
-func (f *files) last() uint64 { return f.first + uint64(len(f.records)) - 1 }
-
-// add keeps committed records, and those only that are not there.
-func (f *files) add(records []txlog.Record) {
-	for _, record := range records {
-		if record.Index == f.last()+1 {
-			f.records = append(slices.Clip(f.records), record)
-		}
-	}
+// Write implements store.Store, without the sync.
+func (d *disk) Write(step store.Step) error {
+	return d.does(change{do: func(m *store.Memory) error { return m.Write(step) }, lazy: step.Lazy})
 }
 
-// head keeps a head. Of one index the first stays.
-func (f *files) head(h txlog.Head) {
-	if n := len(f.heads); h.Index > 0 && (n == 0 || f.heads[n-1].Index < h.Index) {
-		f.heads = append(slices.Clip(f.heads), h)
-	}
+// Keep implements store.Store, without the sync.
+func (d *disk) Keep(at txlog.Position, snapshot []byte, with store.Step) error {
+	return d.does(change{do: func(m *store.Memory) error { return m.Keep(at, snapshot, with) }})
 }
 
-// keeps takes a snapshot, and drops what is before the one before it.
-func (f *files) keeps(s snap) {
-	if n := len(f.snaps); n > 0 && f.snaps[n-1].offer.Head.Index >= s.offer.Head.Index {
-		return
-	}
-	f.snaps = append(slices.Clone(f.snaps), s)
-	if len(f.snaps) > 2 {
-		f.snaps = f.snaps[len(f.snaps)-2:]
-		f.drop(f.snaps[0].offer.Head.Index + 1)
-	}
+// Compact implements store.Store, without the sync.
+func (d *disk) Compact(upto uint64) (more bool, err error) {
+	return more, d.does(change{do: func(m *store.Memory) (err error) {
+		more, err = m.Compact(upto)
+		return err
+	}})
 }
 
-// drop drops the records below an index.
-func (f *files) drop(first uint64) {
-	if first <= f.first {
-		return
-	}
-	f.records = slices.Clone(f.records[min(first-f.first, uint64(len(f.records))):])
-	f.first = first
-	f.heads = slices.DeleteFunc(slices.Clone(f.heads), func(h txlog.Head) bool { return h.Index < first })
+// dirty reports whether something is not synced for which somebody waits.
+func (d *disk) dirty() bool {
+	return slices.ContainsFunc(d.unsynced, func(c change) bool { return !c.lazy })
 }
 
-// adopts replaces everything by a snapshot.
-func (f *files) adopts(s snap) {
-	f.first, f.records, f.heads, f.snaps = s.offer.Head.Index+1, nil, nil, []snap{s}
-	f.head(s.offer.Head)
+func (d *disk) sync() { d.keeps(len(d.unsynced)) }
+
+// keeps makes so many changes last.
+func (d *disk) keeps(n int) {
+	for _, c := range d.unsynced[:n] {
+		_ = c.do(d.safe) // as before
+	}
+	d.unsynced = slices.Clone(d.unsynced[n:])
 }
 
-// load makes the copy of what is committed, as the store has it, and the records after it.
-func (d *disk) load(state func() txlog.State) (base *txlog.Copy, tail []txlog.Record, err error) {
-	f := &d.now
-	base = txlog.NewCopy(d.genesis, state)
-	if n := len(f.snaps); n > 0 {
-		if base, err = txlog.Restore(f.snaps[n-1].bytes, state); err != nil {
-			return nil, nil, err
-		}
+// crash takes away what was not synced; maybe some of it was written all the same. Without syncs a killed process leaves all
+// of it to its host.
+func (d *disk) crash(host, withSyncs bool, w *world.World) {
+	switch {
+	case host && w.Chance(0.8):
+	case host || withSyncs:
+		d.keeps(w.Pick(len(d.unsynced) + 1))
+	default:
+		d.sync()
 	}
-	for _, record := range f.records {
-		if record.Index > base.Position().Index {
-			if err := base.Apply(record); err != nil {
-				return nil, nil, err
-			}
-		}
-	}
-	all, err := f.Tail()
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, record := range all {
-		if record.Index > base.Position().Index {
-			tail = append(tail, record)
-		}
-	}
-	return base, tail, nil
+	d.flushing, d.unsynced, d.Memory = false, nil, d.safe.Clone()
 }

@@ -2,15 +2,16 @@
 //
 //	report := bulletin.Run(bulletin.Config{Nodes: 7, Members: 5, Seed: 42})
 //
-// Under test is the production code: each node has a [follower.Machine] for its copy and a [courier.Machine] for its users'
-// goals, and members have a [member.Machine] on a [quorum.Machine] besides. The loop, the disks, the network, gossip
-// and the clocks are simulated. What members say to each other to decide travels as bytes.
+// Under test is the production code: each node runs a [host.Core], which joins the machines of a member and of a follower, and
+// stores by package store what it has to. The loop, the disks, the network, gossip and the clocks are simulated. What
+// nodes say to each other travels as bytes.
 //
 // # The world
 //
 // Clocks begin hours apart and run up to 2 % too fast or too slow. Messages take 1 to 20 ms, get lost, come twice, or
-// stall. A write to a disk lasts once it is synced, which takes a millisecond or much longer; a process that is killed
-// keeps what it has written, a host that dies does not. A process that stands still does nothing, and its clock goes on.
+// stall. A write to a disk lasts once it is synced, which takes a millisecond or much longer. Of what was written since, a process
+// that dies leaves the first part or nothing, and what is written lazily is written since until the next sync. A process that
+// stands still does nothing, and its clock goes on.
 // Processes die at chosen points of a goal's way. Disks are lost, and bits flip on them and in memory: then the content of
 // a copy is another one, and its hash, which is kept by the diffs, is not.
 //

@@ -1,19 +1,13 @@
 package bulletin
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
-
-// opens looks at the store before the process uses it.
-func (n *node) opens() {
-	if n.disk.damaged {
-		n.r.tell(n, "finds its store damaged")
-		n.newStore()
-	}
-}
 
 // newStore puts an empty store in the place of one that is lost or damaged. It has another id, and is no member.
 func (n *node) newStore() {
@@ -58,19 +52,45 @@ func (r *run) spares(n *node) bool {
 	all := r.members()
 	left := 0
 	for _, m := range all {
-		if m.Name != n.name && !slices.Contains(r.lostStores, m.Store) {
+		if m.Name != n.name && !slices.Contains(r.lostStores, m.Store) && r.fits(r.byName[m.Name]) {
 			left++
 		}
 	}
 	return !r.changing() && (!r.decides(n) || left >= txlog.Majority(all))
 }
 
+// fits reports whether a right memory takes what a node has stored and nobody knows to be committed. A leader whose memory was
+// wrong may have stored what nobody else does: until another one replaces that, its disk is as good as lost.
+func (r *run) fits(n *node) bool {
+	switch {
+	case !n.wasFlipped || r.spoiled:
+		return true
+	case n.flipped: // it may store such a thing yet
+		return false
+	}
+	promises, err := quorum.NewPromises(n.disk).Load()
+	if err != nil {
+		return false
+	}
+	tail, err := promises.Tail()
+	if err != nil {
+		return false
+	}
+	c, err := txlog.Restore(r.pure.Snapshot(), newState)
+	for _, record := range tail {
+		if err == nil && record.Index > c.Position().Index {
+			err = c.Apply(record)
+		}
+	}
+	return err == nil
+}
+
 // changing reports whether a change of members was asked for, and is not over.
 func (r *run) changing() bool { return r.w.Now() < r.changes }
 
-// flip flips a bit in the memory of a node's process, if no other memory is wrong.
+// flip flips a bit in the memory of a node's process, if no other memory is wrong and the log can do without the node.
 func (r *run) flip(n *node) {
-	if n == nil || !n.up || n.process == nil || slices.ContainsFunc(r.nodes, func(o *node) bool { return o.flipped }) {
+	if n == nil || !n.up || n.process == nil || slices.ContainsFunc(r.nodes, func(o *node) bool { return o.flipped }) || !r.spares(n) {
 		return
 	}
 	key := keys[r.w.Pick(len(keys))]
@@ -80,12 +100,6 @@ func (r *run) flip(n *node) {
 	for _, m := range n.memories {
 		m.flip(key)
 	}
-}
-
-// quarantined has a process whose memory is wrong start again.
-func (r *run) quarantined(n *node) {
-	n.ends(false, "ends its process, to begin with what its disk has")
-	n.restarts(round)
 }
 
 // fails ends a process that cannot use its store.
@@ -98,61 +112,16 @@ func (n *node) fails(err error) {
 	n.restarts(5 * round)
 }
 
-// lost ends a store whose promises the leader knows better than it does.
+// lost ends a store whose promises the leader knows better than it does, or whose content does not fit.
 func (n *node) lost(why error) {
-	n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
-	n.fails(why)
-}
-
-// asksToJoin asks to be admitted with a store that is not the one of which the members know.
-func (n *node) asksToJoin() {
-	if n.process == nil || n.life == 0 {
-		return
-	}
-	m, is := txlog.FindMember(n.r.members(), n.name)
-	if !is || m.Store == n.disk.id || n.r.w.Pick(10) > 0 {
-		return
-	}
-	for _, to := range n.r.nodes {
-		if to != n {
-			store := n.disk.id
-			n.r.carry(n, to, func() { to.admits(n.name, store) })
+	if errors.Is(why, quorum.ErrLost) {
+		if n.r.broken(newDiskNewMember) {
+			n.anew(why)
+			return
 		}
+		n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
 	}
-}
-
-// admits proposes another store of a member, if this node leads.
-func (n *node) admits(name string, store uint64) {
-	if n.process == nil || n.m == nil || !n.leads {
-		return
-	}
-	members := slices.Clone(n.r.members())
-	i := slices.IndexFunc(members, func(m txlog.Member) bool { return m.Name == name })
-	if i < 0 || members[i].Store == store {
-		return
-	}
-	members[i].Store = store
-	n.r.changes = n.r.w.Now() + 10*round
-	n.member(member.Change{Ticket: n.newTicket(func(txlog.Answer, error) {}), Members: members})
-}
-
-// leavesNow makes a follower of a member that is one no longer. Should it become one again, it has another store.
-func (n *node) leavesNow() {
-	if n.process == nil || !n.leaves || n.leads {
-		return
-	}
-	n.leaves = false
-	if n.r.decides(n) {
-		return
-	}
-	n.r.tell(n, "is a member no longer")
-	n.r.shuts(n)
-	n.ends(false, "ends its process, to go on as a follower")
-	old := n.disk.now
-	n.newStore()
-	n.disk.now.first, n.disk.now.records, n.disk.now.heads, n.disk.now.bridges, n.disk.now.snaps = old.first, old.records, old.heads, old.bridges, old.snaps
-	n.disk.sync()
-	n.restarts(round)
+	n.fails(why)
 }
 
 // changeMembers adds a member, takes one away, or puts one in the place of another.
@@ -197,10 +166,14 @@ func (r *run) asksChange(l *node, members []txlog.Member) {
 	})
 	r.changes = r.w.Now() + 30*round
 	r.stats["changes_asked"]++
-	r.tell(l, "is asked to make %v the members", names(members))
-	l.does(func() {
-		if l.m != nil {
-			l.member(member.Change{Ticket: l.newTicket(func(txlog.Answer, error) {}), Members: members})
-		}
-	})
+	r.tell(l, "is asked to make %v the members", memberNames(members))
+	l.ticket++
+	l.put(host.Change{Ticket: l.ticket, Members: members})
+}
+
+func memberNames(members []txlog.Member) (all []string) {
+	for _, m := range members {
+		all = append(all, m.Name)
+	}
+	return all
 }

@@ -78,7 +78,7 @@ func TestTheJudgeSees(t *testing.T) {
 	n := r.nodes[0]
 	other := play(Config{Seed: 2, Scene: "calm", Faults: 5 * time.Second})
 	for what, do := range map[string]func(*run){
-		OneRecord:  func(r *run) { r.same(n, other.log[4]) },
+		OneRecord:  func(r *run) { r.same(n, other.log[4].Position()) },
 		NeverAhead: func(r *run) { r.log = r.log[:5]; r.followed(n, other.log[7]) },
 		OneDoor: func(r *run) {
 			r.opens(r.nodes[1], 90, r.nodes[1].now(), r.nodes[1].now()+time.Second)

@@ -61,7 +61,7 @@ func (j *judge) top() uint64 { return uint64(len(j.log)) }
 // committed judges an entry that a member has learned to be committed.
 func (r *run) committed(n *node, record txlog.Record) {
 	if record.Index <= r.top() {
-		r.same(n, record)
+		r.same(n, record.Position())
 		return
 	}
 	if !r.check(record.Index == r.top()+1, OneRecord, "%s applies entry %d, and the log had %d entries", n.name, record.Index, r.top()) {
@@ -141,16 +141,17 @@ func (r *run) valueAt(key string, index uint64) []byte {
 	return at
 }
 
-// same judges an entry at an index at which one was known.
-func (r *run) same(n *node, record txlog.Record) {
-	known := r.log[record.Index-1]
-	if known.Hash() != record.Hash() {
-		r.check(false, OneRecord, "at %d %s has %s of term %d, and %s has %s of term %d",
-			record.Index, n.name, describe(record), record.Term, r.by[record.Index-1].name, describe(known), known.Term)
-		_, told := r.ackedAt[record.Index]
-		r.check(!told, AckedKept, "entry %d, %s, was acknowledged, and %s has %s there", record.Index, describe(known), n.name, describe(record))
-		r.spoiled = true
+// same judges what a node has at an index at which an entry was known.
+func (r *run) same(n *node, at txlog.Position) {
+	known := r.log[at.Index-1]
+	if known.Hash() == at.Hash {
+		return
 	}
+	r.check(false, OneRecord, "at %d %s has an entry of term %d, and %s has %s of term %d",
+		at.Index, n.name, at.Term, r.by[at.Index-1].name, describe(known), known.Term)
+	_, told := r.ackedAt[at.Index]
+	r.check(!told, AckedKept, "entry %d, %s, was acknowledged, and %s has another one there", at.Index, describe(known), n.name)
+	r.spoiled = true
 }
 
 // refused notes that a member has told somebody, by an error that does not say "ask again", that it does not execute a goal.
@@ -175,14 +176,14 @@ type refusal struct {
 	why  error
 }
 
-// followed judges an entry that a follower takes over.
+// followed judges an entry that a copy takes over.
 func (r *run) followed(n *node, record txlog.Record) {
 	if r.check(record.Index <= r.top(), NeverAhead, "%s has entry %d, %s, and nobody knows it to be committed", n.name, record.Index, describe(record)) {
 		if r.broken(committedOnly) && r.log[record.Index-1].Hash() != record.Hash() {
 			r.check(false, NeverAhead, "%s has %s at %d, which was never committed", n.name, describe(record), record.Index)
 			return
 		}
-		r.same(n, record)
+		r.same(n, record.Position())
 	}
 }
 

@@ -1,6 +1,10 @@
 package bulletin
 
-import "time"
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog/quorum/host"
+)
 
 // way is one direction between two nodes.
 type way struct{ from, to *node }
@@ -25,7 +29,7 @@ func (r *run) delay() time.Duration {
 }
 
 // carry takes a message from one node to another, unless it is lost. What reaches a process that stands still waits there.
-func (r *run) carry(from, to *node, arrive func()) {
+func (r *run) carry(from, to *node, arrive func() host.Input) {
 	on := way{from, to}
 	r.stats["messages"]++
 	if r.net.cut[on] > 0 || from == to {
@@ -47,7 +51,7 @@ func (r *run) carry(from, to *node, arrive func()) {
 		life := to.life
 		r.w.After(wait, func() {
 			if r.net.cut[on] == 0 && to.life == life {
-				to.does(arrive)
+				to.takes(arrive)
 			}
 		})
 		wait += r.w.Between(0, 3*round)

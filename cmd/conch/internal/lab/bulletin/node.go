@@ -6,6 +6,7 @@ import (
 
 	"github.com/conchhq/conch/internal/sim/world"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // node is one process on one host with one disk.
@@ -20,9 +21,10 @@ type node struct {
 	life   int // how often it has been started or killed
 	up     bool
 	paused bool
-	busy   bool     // its loop is at work
-	waits  bool     // its loop waits for the disk
-	inbox  []func() // what has happened to it, and waits for its loop
+	busy   bool                // its loop is at work
+	waits  bool                // its loop waits for the disk
+	then   func()              // what its loop goes on with
+	inbox  []func() host.Input // what has happened to it, and waits for its loop
 
 	*process         // nil: it does not run
 	door       *door // of its newest term
@@ -37,8 +39,8 @@ func (n *node) now() time.Duration { return time.Duration(n.clock.Read()) }
 // mostWaiting is how much waits for a process that stands still; the rest is lost, as in full buffers.
 const mostWaiting = 2000
 
-// does is something that happens to a process: its loop does one thing after the other.
-func (n *node) does(what func()) {
+// takes is something that happens to a process: its loop does one thing after the other. What comes of it is for the core.
+func (n *node) takes(what func() host.Input) {
 	if !n.up || len(n.inbox) >= mostWaiting {
 		return
 	}
@@ -46,25 +48,41 @@ func (n *node) does(what func()) {
 	n.loop()
 }
 
-// mostTogether is how many requests go to the authority at one time: what waits is kept with one sync.
+// put gives the core an input.
+func (n *node) put(in host.Input) { n.takes(func() host.Input { return in }) }
+
+// mostTogether is how many inputs the core takes at one time: what is to be kept of all is kept with one sync.
 const mostTogether = 32
 
+// loop goes on until nothing is left to do, or the disk is waited for.
 func (n *node) loop() {
-	for n.up && !n.paused && !n.busy && !n.waits {
+	for n.up && !n.paused && !n.busy && !n.waits && (n.then != nil || len(n.inbox) > 0) {
 		n.busy = true
-		switch {
-		case n.process != nil && len(n.requests) > 0 && (len(n.inbox) == 0 || len(n.requests) >= mostTogether):
-			n.decide()
-		case len(n.inbox) > 0:
-			next := n.inbox[0]
-			n.inbox = n.inbox[1:]
-			next()
-		default:
-			n.busy = false
-			return
+		if then := n.then; then != nil {
+			n.then = nil
+			then()
+		} else if batch := n.gather(); len(batch) > 0 && n.process != nil {
+			n.feed(batch)
 		}
 		n.busy = false
 	}
+}
+
+// gather takes what waits, up to a limit.
+func (n *node) gather() (batch host.Batch) {
+	life := n.life
+	for len(n.inbox) > 0 && len(batch) < mostTogether {
+		next := n.inbox[0]
+		n.inbox = n.inbox[1:]
+		in := next()
+		if n.life != life {
+			return nil
+		}
+		if in != nil {
+			batch = append(batch, in)
+		}
+	}
+	return batch
 }
 
 // boot starts the process from what its disk has.
@@ -73,9 +91,9 @@ func (n *node) boot() {
 		return
 	}
 	n.life++
-	n.up, n.paused, n.busy, n.waits, n.inbox = true, false, false, false, nil
+	n.up, n.paused, n.busy, n.waits, n.then, n.inbox = true, false, false, false, nil, nil
 	n.r.w.Note(n.name, "starts", int64(n.life))
-	n.does(n.begin)
+	n.takes(n.begin)
 	n.ticks(n.life)
 }
 
@@ -86,19 +104,19 @@ func (n *node) ticks(life int) {
 			return
 		}
 		if !n.paused {
-			n.does(n.tick)
+			n.takes(n.tick)
 		}
 		n.ticks(life)
 	})
 }
 
 // crash ends the process. If its host goes with it, what was not synced is lost.
-func (n *node) crash(host bool) {
-	n.ends(host, map[bool]string{true: "dies with its host", false: "is killed"}[host])
+func (n *node) crash(withHost bool) {
+	n.ends(withHost, map[bool]string{true: "dies with its host", false: "is killed"}[withHost])
 }
 
 // ends is a crash, or an end of the process's own accord, for a reader of the story.
-func (n *node) ends(host bool, how string) {
+func (n *node) ends(withHost bool, how string) {
 	if !n.up {
 		return
 	}
@@ -106,11 +124,11 @@ func (n *node) ends(host bool, how string) {
 	r.stats["crashes"]++
 	r.tell(n, "%s", how)
 	n.life++
-	n.up, n.paused, n.busy, n.waits, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, false
+	n.up, n.paused, n.busy, n.waits, n.then, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, nil, false
 	r.shuts(n)
-	n.disk.crash(host, r.w)
+	n.disk.crash(withHost, !r.broken(syncFirst), r.w)
 	for _, c := range r.clients {
-		if c.home == n && c.now != nil && !c.now.done && !host {
+		if c.home == n && c.now != nil && !c.now.done && !withHost {
 			c.hangsUp(c.now, c.now.tries)
 		}
 	}

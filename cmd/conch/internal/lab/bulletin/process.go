@@ -1,87 +1,31 @@
 package bulletin
 
 import (
+	"fmt"
+	"math"
+	"time"
+
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/courier"
-	"github.com/conchhq/conch/txlog/follower"
-	"github.com/conchhq/conch/txlog/member"
 	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
-// process is what a node has in memory: the machines, and what their loop needs.
+// process is what a node has in memory: the core, and what its loop needs.
 type process struct {
-	q *quorum.Machine // nil: it is no member, and nobody has asked it to become one
-	m *member.Machine // with q
-	c *courier.Machine
-	f *follower.Machine
+	core *host.Core
 	rumours
 
-	copy *txlog.Copy // the one that users read
-
-	memories []*memory      // the states of its copies
-	requests []quorum.Input // for the authority, and go together
-	tickets  map[uint64]func(txlog.Answer, error)
+	memories []*memory // the states of its copies
+	waiting  map[uint64]func(txlog.Answer, error)
 	ticket   uint64
+	goals    map[string]string // the ids of those that others have sent, by node and try
+	met      bool              // the core was told of its neighbours
+	rounds   int
 	act      quorum.Door
-	open     bool            // what the member machine was told of the door
-	behind   *txlog.Position // the authority waits for records up to there
-	stood    uint64          // where the member machine was in the last round
-	stalled  int             // for how many rounds the log has gone on without it
-	strayed  bool            // so the copy follows the others
-	in       bool            // its store is a member's
-	leaves   bool            // the members are others now
-	term     uint64          // the newest one that is known
-	leads    bool
-	follows  string // who leads
-}
 
-// begin makes the machines from what the disk has.
-func (n *node) begin() {
-	n.opens()
-	n.process = &process{tickets: map[uint64]func(txlog.Answer, error){}}
-	base, _, err := n.disk.load(n.state)
-	if err != nil {
-		n.fails(err)
-		return
-	}
-	stored := &n.disk.now
-	m, is := txlog.FindMember(base.Members(), n.name)
-	n.in = is && m.Store == n.disk.id
-	decides := n.in || len(stored.Entries) > 0 || stored.Mark.At.Index > 0
-	n.copy = base
-	n.f = follower.New(follower.Config{
-		Self: n.name, Base: base, New: n.state, Member: decides, First: stored.first, Head: stored.newestHead(), Bridges: stored.bridges,
-		Offers: stored.offers(), Seed: n.r.w.Draw(), SnapshotAfter: snapshotAfter, SnapshotEvery: snapshotEvery, Break: ruleOf(n.r, follower.Rules()),
-	})
-	n.c = courier.New(courier.Config{Self: n.name, Known: n.known, Break: ruleOf(n.r, courier.Rules())})
-	if decides {
-		n.r.commits(n, stored.records)
-		n.joins()
-	}
-	n.courier(courier.Members{Names: names(base.Members())})
-	n.follower(follower.Peers{Names: n.peers()})
-}
-
-// joins starts what a member has more than a follower.
-func (n *node) joins() {
-	base, tail, err := n.disk.load(n.state)
-	if err != nil {
-		n.fails(err)
-		return
-	}
-	if !n.f.Snapshot().Following {
-		n.copy = base
-	}
-	n.m = member.New(member.Config{
-		Self: n.name, Base: base, Tail: tail, New: n.state, SnapshotEvery: snapshotEvery, Break: ruleOf(n.r, member.Rules()),
-	})
-	n.q, err = quorum.New(quorum.Config{
-		Self: n.name, Store: n.disk.id, Log: n.r.genesis.ID(), Stored: n.disk.now.Stored, Have: n.disk.now.last(), Lease: n.r.lease(), Seed: n.r.w.Draw(),
-		Look: n.m.Look, Keep: keepEntries, Break: ruleOf(n.r, quorum.Rules()),
-	})
-	if err != nil {
-		n.fails(err)
-	}
+	term    uint64 // the newest one that is known
+	leads   bool
+	follows string // who leads
 }
 
 const (
@@ -90,31 +34,190 @@ const (
 	keepEntries   = 60
 )
 
-// tick lets a round pass in all machines.
-func (n *node) tick() {
+// begin makes the core from what the disk has.
+func (n *node) begin() host.Input {
+	if n.disk.damaged {
+		n.r.tell(n, "finds its store damaged")
+		n.newStore()
+	}
+	n.process = &process{waiting: map[uint64]func(txlog.Answer, error){}, goals: map[string]string{}}
+	if n.makes(); n.process != nil && n.r.decides(n) {
+		records, err := n.disk.Records(n.disk.View().Floor.Index+1, math.MaxInt)
+		if err == nil {
+			n.r.commits(n, records)
+		}
+	}
+	return nil
+}
+
+// makes makes the core, or another one from what the disk has now.
+func (n *node) makes() {
+	n.memories, n.met, n.act, n.leads, n.follows = nil, false, quorum.Door{}, false, ""
+	has, err := host.Load(n.disk, n.state)
+	if err == nil {
+		n.core, err = host.NewCore(host.Settings{
+			Self: n.name, Key: n.key, New: n.state, Seed: n.r.w.Draw(), SnapshotEvery: snapshotEvery, SnapshotAfter: snapshotAfter, Keep: keepEntries,
+			Break: n.r.cfg.Break,
+		}, has)
+	}
+	if err != nil {
+		n.fails(err)
+	}
+}
+
+// idle is after how many rounds what is written lazily is on the disk.
+const idle = 10
+
+// tick lets a round pass.
+func (n *node) tick() host.Input {
 	if n.process == nil {
+		return nil
+	}
+	if n.rounds++; n.rounds%idle == 0 && !n.r.broken(syncFirst) {
+		n.disk.sync()
+	}
+	tick := host.Tick{At: int64(n.now() / 1e6)}
+	if n.met {
+		return tick
+	}
+	n.met = true
+	return host.Batch{host.Peers{Names: names(n.neighbours())}, tick}
+}
+
+// feed has the core take an input, and has stored what it says.
+func (n *node) feed(in host.Input) {
+	out := n.core.Step(n.now(), in)
+	if n.proposes(out) && !n.passes(executed) {
 		return
 	}
-	n.follower(follower.Tick{})
-	n.courier(courier.Tick{})
-	n.member(member.Tick{At: int64(n.now() / 1e6)})
-	n.request(quorum.Tick{})
-	n.doorMoves()
-	n.strays()
-	n.asksToJoin()
-	n.leavesNow()
+	for _, w := range out.Writes {
+		if err := w.To(n.disk); err != nil {
+			n.fails(err)
+			return
+		}
+	}
+	switch {
+	case !n.disk.dirty() || len(out.Writes) == 0:
+		n.carriesOut(out)
+	case n.r.broken(syncFirst):
+		n.flushes()
+		n.carriesOut(out)
+	default:
+		n.syncs(out)
+	}
 }
 
-func names(members []txlog.Member) (all []string) {
-	for _, m := range members {
-		all = append(all, m.Name)
+// proposes reports whether this node, which leads, stores an execution of its own.
+func (n *node) proposes(out host.Output) bool {
+	for _, w := range out.Writes {
+		if w.Persist == nil || !n.leads {
+			continue
+		}
+		for _, e := range w.Persist.Entries {
+			if record, has, err := e.Record(); err == nil && has && record.Kind == txlog.Executed && record.Leader == n.name {
+				return true
+			}
+		}
 	}
-	return all
+	return false
 }
 
-func (n *node) peers() (all []string) {
-	for _, to := range n.neighbours() {
-		all = append(all, to.name)
+// syncs goes on once the disk has what was written. Meanwhile the loop does nothing.
+func (n *node) syncs(out host.Output) {
+	n.waits = true
+	life, own := n.life, n.proposes(out)
+	n.r.w.After(n.r.syncTakes(), func() {
+		if n.life != life {
+			return
+		}
+		n.disk.sync()
+		n.waits = false
+		n.then = func() {
+			if !own || n.passes(stored) {
+				n.carriesOut(out)
+			}
+		}
+		n.loop()
+	})
+}
+
+// flushes syncs some time later.
+func (n *node) flushes() {
+	disk, life := n.disk, n.life
+	if disk.flushing {
+		return
 	}
-	return all
+	disk.flushing = true
+	n.r.w.After(n.r.w.Between(10*round, 40*round), func() {
+		if n.life == life && n.disk == disk {
+			disk.flushing = false
+			disk.sync()
+		}
+	})
+}
+
+// carriesOut does what the core has said, and goes on.
+func (n *node) carriesOut(out host.Output) {
+	life := n.life
+	for _, w := range out.Writes {
+		n.sees(w)
+	}
+	if n.commits(out) && !n.passes(committed) {
+		return
+	}
+	for _, a := range out.Acts {
+		if n.performs(a); n.life != life {
+			return
+		}
+	}
+	switch {
+	case len(out.Writes) > 0:
+		n.feed(host.Written{})
+	case out.Load:
+		has, err := host.Load(n.disk, n.state)
+		if err != nil {
+			n.fails(err)
+			return
+		}
+		n.feed(host.Loaded{Has: has})
+	}
+}
+
+// commits reports whether this node, which leads, knows more executions to be committed.
+func (n *node) commits(out host.Output) bool {
+	for _, a := range out.Acts {
+		tell, is := a.(host.Tell)
+		if !is || !n.leads {
+			continue
+		}
+		if applied, is := tell.Event.(host.Applied); is {
+			for _, record := range applied.Records {
+				if record.Kind == txlog.Executed {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// anew makes another core, as a process does that goes on.
+func (n *node) anew(why error) {
+	n.r.tell(n, "begins anew with what its disk has: %v", why)
+	n.r.stats["anew"]++
+	n.flipped = false
+	waiting := n.waiting
+	n.waiting = map[uint64]func(txlog.Answer, error){}
+	n.makes()
+	for _, ticket := range sorted(waiting) {
+		waiting[ticket](txlog.Answer{}, fmt.Errorf("this node has made its copies anew: %w", txlog.ErrUnknown))
+	}
+}
+
+// syncTakes is how long a disk takes: mostly a millisecond, sometimes much longer.
+func (r *run) syncTakes() time.Duration {
+	if !r.quiet && r.w.Chance(0.003) {
+		return r.w.Between(round/2, 4*round)
+	}
+	return r.w.Between(300*time.Microsecond, 3*time.Millisecond)
 }

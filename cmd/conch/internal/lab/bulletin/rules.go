@@ -1,8 +1,6 @@
 package bulletin
 
 import (
-	"slices"
-
 	"github.com/conchhq/conch/internal/sim"
 	"github.com/conchhq/conch/txlog/follower"
 )
@@ -62,12 +60,4 @@ func Shows(name string) uint64 {
 		return max(r.seed, 1)
 	}
 	return 1
-}
-
-// ruleOf returns the rule that the run leaves out if it is one of a machine's, in its type.
-func ruleOf[R ~string](r *run, known []R) (none R) {
-	if i := slices.Index(known, R(r.cfg.Break)); i >= 0 {
-		return known[i]
-	}
-	return none
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // Gossip is simple here: a node passes a newer head on to its neighbours when it first hears it, and each second it tells one of
@@ -44,18 +45,21 @@ func (n *node) publishes(h txlog.Head) {
 func (n *node) relays(h txlog.Head, but *node) {
 	for _, to := range n.neighbours() {
 		if to != but {
-			n.r.carry(n, to, func() { to.told(h, n) })
+			n.r.carry(n, to, func() host.Input { return to.hears(h, n) })
 		}
 	}
 }
 
-// told takes a head from a neighbour.
-func (n *node) told(h txlog.Head, via *node) {
+// hears takes a head from a neighbour.
+func (n *node) hears(h txlog.Head, via *node) host.Input {
+	if n.process == nil {
+		return nil
+	}
 	if h.Index > n.newest.Index || h.Index == n.newest.Index && h.Forked(n.newest) {
 		n.newest = h
 		n.relays(h, via)
 	}
-	n.hearsHead(h, via)
+	return host.Headed{Head: h, Via: via.name}
 }
 
 // gossips begins what gossip does over and over.
@@ -70,7 +74,7 @@ func (r *run) gossips() {
 				to := slices.DeleteFunc(n.neighbours(), func(to *node) bool { return !r.reach(n, to) })
 				if len(to) > 0 {
 					h, peer := n.newest, to[r.w.Pick(len(to))]
-					r.carry(n, peer, func() { peer.told(h, n) })
+					r.carry(n, peer, func() host.Input { return peer.hears(h, n) })
 				}
 			}
 		}
@@ -113,7 +117,7 @@ func (r *run) suggests(who *node) {
 	}
 	r.suggested = who
 	for _, n := range r.nodes {
-		r.w.After(r.w.Between(round/10, 2*round), func() { n.does(func() { n.hearsSuggestion(who.name) }) })
+		r.w.After(r.w.Between(round/10, 2*round), func() { n.put(host.Suggested{Name: who.name}) })
 	}
 }
 

@@ -22,11 +22,13 @@ const (
 
 // run is one log in its world.
 type run struct {
-	cfg     Config
+	cfg     Config // as it is now
+	asked   Config // as it was asked for
 	scene   *scene // nil: every fault
 	w       *world.World
 	net     network
 	genesis txlog.Genesis
+	id      txlog.ID
 	nodes   []*node
 	byName  map[string]*node
 	clients []*client
@@ -86,13 +88,13 @@ func (r *run) report() sim.Report {
 // figures are in each report, also where they are 0.
 var figures = [...]string{
 	"acknowledged", "crashes", "doors", "effects", "entries", "faulty_goals", "goals", "heads", "leaders", "messages", "quarantines",
-	"reads", "rebuilds", "refused_stores", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
+	"reads", "rebuilds", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
 }
 
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
-		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
+		cfg: cfg, asked: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
 		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
 	}
 	for _, name := range figures {
@@ -104,7 +106,7 @@ func newRun(cfg Config) *run {
 		r.nodes, r.byName[n.name] = append(r.nodes, n), n
 	}
 	r.genesis = r.makeGenesis()
-	r.judge = newJudge(r.genesis)
+	r.id, r.judge = r.genesis.ID(), newJudge(r.genesis)
 	for _, n := range r.nodes {
 		n.disk = newDisk(r.storeOf(n), r.genesis)
 	}

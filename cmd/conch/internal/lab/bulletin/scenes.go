@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // scene is a world with one trouble.
@@ -207,7 +207,7 @@ func eagerLeader(r *run) {
 	var ask func()
 	ask = func() {
 		for _, n := range r.outsiders() {
-			n.does(func() { n.follower(follower.News{}) })
+			n.put(host.Batch{host.Peers{}, host.Peers{Names: names(n.neighbours())}}) // as with new connections, it asks for news
 		}
 		if !r.quiet {
 			r.w.After(3*round, ask)

@@ -58,10 +58,7 @@ func (n *node) at() txlog.Position {
 	if n.process == nil {
 		return txlog.Position{}
 	}
-	if s := n.f.Snapshot(); n.m == nil || s.Following {
-		return s.At
-	}
-	return n.m.Status().Position
+	return n.core.Status().Position
 }
 
 // everyoneIsIn reports whether each member has the store that the members know.
@@ -113,7 +110,7 @@ func (r *run) equal(n *node) {
 	}
 	r.check(at.Hash == r.log[at.Index-1].Hash(), AllEqual, "%s has another entry %d", n.name, at.Index)
 	for _, key := range keys {
-		got, err := n.query(getQuery(key))
+		got, _, err := n.core.Query(getQuery(key))
 		want, _ := r.pure.Query(getQuery(key))
 		r.check(r.spoiled || err == nil && bytes.Equal(got, want), AllEqual, "%s has %q for %s, and it is %q", n.name, got, key, want)
 	}
@@ -121,10 +118,9 @@ func (r *run) equal(n *node) {
 
 // parts says where the parts of a node are.
 func (n *node) parts() string {
-	s := n.f.Snapshot()
-	text := fmt.Sprintf("the follower is at %d, knows of %d, follows: %t, fetches: %t", s.At.Index, s.Known, s.Following, s.Fetching)
-	if n.m != nil {
-		m, q := n.m.Status(), n.q.Snapshot()
+	s := n.core.Status()
+	text := fmt.Sprintf("the follower is at %d, knows of %d, follows: %t, fetches: %t", s.Copy.At.Index, s.Copy.Known, s.Copy.Following, s.Copy.Fetching)
+	if m, q := s.Member, s.Quorum; m != nil {
 		text += fmt.Sprintf("; the member is at %d of %d, leader %q in term %d, rebuilding: %t; the authority is at %d, stored %d, member: %t, behind: %t",
 			m.Position.Index, m.Committed, m.Leader, m.Term, m.Rebuilding, q.Committed.Index, q.Stored, q.Member, q.Behind)
 	}
@@ -138,11 +134,15 @@ func (r *run) concludeStopped() {
 	left := 0
 	for _, m := range r.members() {
 		n := r.byName[m.Name]
-		if n.disk.id != m.Store || !n.up || n.q == nil {
+		if n.disk.id != m.Store || n.process == nil {
+			continue
+		}
+		q := n.core.Status().Quorum
+		if q == nil {
 			continue
 		}
 		left++
-		advice := n.q.Snapshot().Advice
+		advice := q.Advice
 		r.tell(n, "says: %s", advice)
 		r.check(strings.Contains(advice, "conch log recover"), SaysWhatToDo, "%s says %q", n.name, advice)
 	}

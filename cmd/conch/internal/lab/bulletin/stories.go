@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // stories are small worlds that are told: one thing happens after the other.
@@ -179,7 +179,7 @@ func stranger(r *run) {
 		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
 			h := txlog.Head{Position: txlog.Position{Log: r.genesis.ID(), Index: r.top() + 1, Term: l.term, Hash: txlog.Hash{1}}, Member: l.name}
 			r.tell(n, "is told of a head at %d that somebody else has signed", h.Index)
-			n.does(func() { n.follower(follower.Heard{Head: h.Sign(n.key), Via: l.name}) })
+			n.put(host.Headed{Head: h.Sign(n.key), Via: l.name})
 			r.w.After(5*round, func() {
 				r.check(n.at().Index == r.top(), NeverAhead, "%s is at %d", n.name, n.at().Index)
 				r.tell(n, "is at %d; it has refused %d heads", n.at().Index, r.stats["refused"])

@@ -1,0 +1,278 @@
+package bulletin
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// sees judges what a core has stored.
+func (n *node) sees(w host.Write) {
+	switch {
+	case w.Persist != nil:
+		n.r.commits(n, w.Persist.Records)
+		if w.Persist.Reset != nil || len(w.Persist.Entries) > 0 {
+			n.r.w.Mark(int64(len(w.Persist.Entries)))
+		}
+	case w.Step != nil:
+		for _, record := range w.Step.Records {
+			n.r.followed(n, record)
+		}
+	case w.Adopt != nil:
+		n.r.adopted(n, w.Adopt.At)
+	}
+}
+
+// performs does one thing that a core has said.
+func (n *node) performs(a host.Act) {
+	switch a := a.(type) {
+	case host.Send:
+		n.send(a.To, a.Body)
+	case host.Give:
+		if answer, err := host.Pack(n.disk, follower.Give(a)); err == nil {
+			n.send(a.To, wire.Fit(answer))
+		}
+	case host.GivePiece:
+		n.send(a.To, host.Cut(n.disk, a.Want))
+	case host.Answered:
+		if reply := n.waiting[a.Ticket]; reply != nil {
+			delete(n.waiting, a.Ticket)
+			reply(a.Answer, a.Err)
+		}
+	case host.Publish:
+		n.publishes(a.Head)
+	case host.Perform:
+		n.effect(a, round/3)
+	case host.Doors:
+		if n.act = a.Door; a.Term == 0 {
+			n.r.shuts(n)
+		} else {
+			n.r.opens(n, a.Term, a.Opens, a.Until)
+		}
+	case host.Snapshot:
+		n.snapshot(a)
+	case host.Restart:
+		if errors.Is(a.Why, member.ErrRefused) {
+			n.r.stats["quarantines"]++
+		}
+		n.anew(a.Why)
+	case host.Lost:
+		n.lost(a.Why)
+	case host.Tell:
+		n.told(a.Event)
+	}
+}
+
+// told takes what people want to know.
+func (n *node) told(e host.Event) {
+	r := n.r
+	switch e := e.(type) {
+	case host.Leads:
+		if e.Self {
+			r.stats["leaders"]++
+			r.tell(n, "leads in term %d", e.Term)
+		} else if n.leads {
+			r.tell(n, "leads no more")
+		}
+		n.term, n.leads, n.follows = e.Term, e.Self, e.Leader
+	case host.Applied:
+		for _, record := range e.Records {
+			r.followed(n, record)
+		}
+	case host.Waits:
+		r.stats["changes_noticed"]++
+		r.w.Note(n.name, "waits for another leader with "+e.GoalID, 0)
+	case host.TimedOut:
+		r.stats["goal_timeouts"]++
+	case host.Parked:
+		r.stats["parked"]++
+		r.w.Note(n.name, "waits for what follows "+fmt.Sprint(e.At), int64(e.Upto))
+	case host.Forked:
+		r.stats["evidence"]++
+		r.check(r.spoiled, OneRecord, "%s has evidence that the log has forked at %d", n.name, e.Index)
+	case host.Rebuilt:
+		r.stats["rebuilds"]++
+		r.tell(n, "makes its copies anew: %v", e.Why)
+		n.flipped = false
+	case host.Refused:
+		r.stats["refused"]++
+		r.w.Note(n.name, "refuses what comes from "+e.From+": "+e.Why.Error(), 0)
+	case host.Fetched:
+		r.stats["adopted"]++
+		r.tell(n, "takes a snapshot over, at %d", e.Index)
+	case host.FellBehind:
+		r.stats["fell_behind"]++
+		r.w.Note(n.name, "is behind", int64(e.Upto))
+	case host.Member:
+		r.w.Note(n.name, "decides", map[bool]int64{true: 1}[e.Is])
+	}
+}
+
+// send sends a message to another node, as bytes.
+func (n *node) send(to string, body wire.Body) {
+	r, there := n.r, n.r.byName[to]
+	if there == nil || there == n {
+		return
+	}
+	bytes, err := wire.Encode(wire.Message{Log: r.id, Body: body})
+	if !r.check(err == nil, AllAnswered, "%s cannot send a %T: %v", n.name, body, err) {
+		return
+	}
+	r.stats["bytes"] += int64(len(bytes))
+	if answer, is := body.(wire.Answered); is {
+		r.refused(n, n.goals[try(to, answer.Try)], answer.Err)
+	}
+	r.carry(n, there, func() host.Input { return there.receives(n, bytes) })
+}
+
+// receives takes a message.
+func (n *node) receives(from *node, bytes []byte) host.Input {
+	if n.process == nil {
+		return nil
+	}
+	m, err := wire.Decode(bytes)
+	if err != nil {
+		return host.Faulty{From: from.name, Why: err}
+	}
+	switch body := m.Body.(type) {
+	case wire.Submit:
+		if n.leads && !n.passes(received) {
+			return nil
+		}
+		n.goals[try(from.name, body.Try)] = body.GoalID
+	case wire.Admit:
+		if n.leads {
+			n.r.changes = n.r.w.Now() + 10*round
+		}
+	case follower.Pull:
+		if n.eagerly(from.name, body) {
+			return nil
+		}
+	}
+	return host.Received{From: from.name, Body: m.Body}
+}
+
+func try(node string, number uint64) string { return fmt.Sprint(node, " ", number) }
+
+// eagerly answers a pull with what this leader has stored and nobody knows to be committed: a fault of the scene eager-leader.
+func (n *node) eagerly(from string, pull follower.Pull) bool {
+	if !n.r.eager || !n.leads {
+		return false
+	}
+	promises, err := quorum.NewPromises(n.disk).Load()
+	if err != nil {
+		return false
+	}
+	tail, err := promises.Tail()
+	answer := follower.Answer{Serial: pull.Serial}
+	for _, record := range tail {
+		if err == nil && record.Index == pull.From+uint64(len(answer.Records)) && record.Index <= pull.Upto {
+			answer.Records = append(answer.Records, record)
+		}
+	}
+	if len(answer.Records) == 0 {
+		return false
+	}
+	n.r.stats["sent_uncommitted"]++
+	n.send(from, answer)
+	return true
+}
+
+// effect performs an effect after a time. Now and then that fails, and is tried again while this node may act in the same term.
+func (n *node) effect(a host.Perform, wait time.Duration) {
+	life, term := n.life, n.act.Term
+	n.r.w.After(n.r.w.Between(wait/6, wait), func() {
+		switch {
+		case n.life != life:
+		case n.paused:
+			n.effect(a, wait)
+		case n.act.Term != term || !n.act.Open(n.now()):
+		case n.r.w.Chance(0.2):
+			n.effect(a, min(2*wait, 10*round))
+		default:
+			n.r.acted(n, a.Key)
+			n.put(host.Done{Key: a.Key})
+		}
+	})
+}
+
+// snapshot stores a snapshot while the loop goes on.
+func (n *node) snapshot(a host.Snapshot) {
+	life := n.life
+	n.r.w.After(n.r.w.Between(0, 2*round), func() {
+		if n.life != life {
+			return
+		}
+		kept, err := a.To(n.disk)
+		if err != nil {
+			n.r.w.Note(n.name, "keeps no snapshot: "+err.Error(), 0)
+			return
+		}
+		if n.r.stats["snapshots"]++; !n.waits && !n.r.broken(syncFirst) {
+			n.disk.sync()
+		}
+		n.put(kept)
+	})
+}
+
+// asked takes what a client asks for.
+func (n *node) asked(a *ask, reply func(answer)) host.Input {
+	if n.process == nil {
+		return nil
+	}
+	if a.goal != nil && n.leads && !n.passes(received) {
+		return nil
+	}
+	n.ticket++
+	n.waiting[n.ticket] = func(got txlog.Answer, err error) { reply(n.verdict(got, err)) }
+	if a.goal == nil {
+		return host.Read{Ticket: n.ticket, Query: getQuery(a.key)}
+	}
+	return host.Submit{Ticket: n.ticket, GoalID: a.id, Goal: a.goal, Since: a.since, Expires: expires}
+}
+
+// expires is for how long a node tries to have a goal executed.
+const expires = 30 * time.Second
+
+// verdict says what an answer means to a client.
+func (n *node) verdict(got txlog.Answer, err error) answer {
+	a := answer{result: got.Result, fault: got.Fault, why: err, wrong: n.flipped}
+	a.at.Index, a.at.Hash = got.Index, got.Hash
+	var other txlog.NotLeaderError
+	switch {
+	case err == nil && got.Index == 0 && got.Fault != "":
+		a.verdict, a.why = failed, errors.New(got.Fault)
+	case err == nil:
+		a.verdict = done
+	case errors.Is(err, txlog.ErrGoalID):
+		a.verdict = otherGoal
+	case errors.Is(err, txlog.ErrOld):
+		a.verdict = tooOld
+	case errors.Is(err, txlog.ErrTooMany):
+		a.verdict = tooMany
+	case errors.As(err, &other):
+		a.leader = other.Leader
+	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, member.ErrUnconfirmed):
+	default:
+		a.verdict = failed
+	}
+	return a
+}
+
+func sorted[V any](m map[uint64]V) []uint64 { return slices.Sorted(maps.Keys(m)) }
+
+func names(nodes []*node) (all []string) {
+	for _, n := range nodes {
+		all = append(all, n.name)
+	}
+	return all
+}
