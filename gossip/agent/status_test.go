@@ -43,7 +43,7 @@ func TestStatus(t *testing.T) {
 			if all.Self.Name != n.name || all.Self.Subject != n.key || all.Self.Address != n.name {
 				t.Errorf("%s is %+v", n.name, all.Self)
 			}
-			if len(all.News) != 1 || string(all.News[0].Body) != "on" || all.News[0].Age < 1900*time.Millisecond || all.News[0].Age > 3*time.Second {
+			if len(all.News) != 1 || string(all.News[0].Body) != "on" || all.News[0].Age < 1800*time.Millisecond || all.News[0].Age > 3*time.Second {
 				t.Errorf("%s has the news %+v", n.name, all.News)
 			}
 			if c := all.Counts; c.MessagesSent == 0 || c.MessagesReceived == 0 || c.BytesSent < c.MessagesSent || c.BytesReceived < c.MessagesReceived || c.Dropped+c.Undated != 0 {
