@@ -214,7 +214,7 @@ func (c *Copy) spoil(why error) error {
 	return fault(ErrSpoiled, "%w", why)
 }
 
-// scrubbed scrubs the copy if the entry says that whoever takes it over has to.
+// scrubbed scrubs the copy if the entry is one that every node scrubs at.
 func (c *Copy) scrubbed(e *Entry) error {
 	if e.Kind != Scrubbed {
 		return nil

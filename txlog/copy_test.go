@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Two copies that apply the same records are equal, whoever made them: the goal is executed once, at the leader, and
+// Two copies that apply the same records are equal: the goal is executed once, at the leader, and
 // its diff is all that the others need (B14, B15).
 func TestCopiesOfOneLogAreEqual(t *testing.T) {
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestARecordHasItsDiff(t *testing.T) {
 	}
 }
 
-// Memory that has lost a value which no diff touches is found by the next scrub, at whoever has lost it: at the leader before
+// Memory that has lost a value which no diff touches is found by the next scrub, where it was lost: at the leader before
 // it says that all is well, at others when they take the entry over.
 func TestAScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Package courier brings the goals that users of one node ask for to the leader of a log, whoever that is, and their
+// Package courier brings the goals that users of one node ask for to the leader of a log, and their
 // answers back. A [Machine] is pure: inputs go in, actions come out.
 //
 //	Submit ──▶ sent to the leader ──────────▶ answered: committed, or refused
@@ -13,10 +13,10 @@
 //
 //   - never-skip: no timeout advances an index or ends a goal (B8, B9). What nobody can say is txlog.ErrUnknown and never a
 //     failure: the same id may be asked for again, and the goal is executed once.
-//   - Whoever leads is believed to by its term. Another leader begins the timeout anew, and the log of the node says so (B10, B12);
+//   - A member is believed to lead by its term. Another leader begins the timeout anew, and the log of the node says so (B10, B12);
 //     leaders that come and go keep nobody waiting for longer than the goal's own expiry.
 //   - A user is answered once, by what a member says that was asked for this very goal, or by the node's own copy (V6).
-//   - An answer that comes when nobody waits any more is kept for whoever asks again (V2).
+//   - An answer that comes when nobody waits any more is kept for those that ask again (V2).
 //   - txlog.ErrTooMany is passed on if it came for the only try: then nobody has taken the goal. After a second try nobody knows.
 //   - What waits is bounded, and so is what is remembered.
 //

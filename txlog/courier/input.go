@@ -12,7 +12,7 @@ type Input interface{ input() }
 type (
 	// Tick says that time has passed.
 	Tick struct{}
-	// Submit asks for a goal to be executed, whoever leads. An Answer with its ticket ends it, once.
+	// Submit asks for a goal to be executed by the leader. An Answer with its ticket ends it, once.
 	Submit struct {
 		Ticket  uint64 // names the asker; each that waits has another one
 		GoalID  string

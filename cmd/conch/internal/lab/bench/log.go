@@ -99,7 +99,7 @@ func goals(ctx context.Context, cfg Config, h *board.Board, dir string, r *Repor
 	return nil
 }
 
-// goalsOf returns what a client does in a run: its goals go to whoever leads when it begins.
+// goalsOf returns what a client does in a run: its goals go to the node that leads when it begins.
 func goalsOf(h *board.Board, run string) func(ctx context.Context, client, n int) error {
 	m := h.Leader()
 	if m == nil {

@@ -15,7 +15,7 @@ const (
 // trap waits for a node to come to a point, and kills it there.
 type trap struct {
 	point string
-	on    *node // nil: whoever comes there first
+	on    *node // nil: the first node that comes there
 	host  bool
 	wait  time.Duration // until it starts again
 }

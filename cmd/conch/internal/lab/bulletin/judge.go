@@ -27,7 +27,7 @@ const (
 
 // judge knows the log as it is.
 type judge struct {
-	log       []txlog.Record // the entry at each index, by whoever knew of it first
+	log       []txlog.Record // the entry at each index, as the first node has known it
 	by        []*node
 	pure      *txlog.Copy // by a memory that nothing spoils
 	goals     map[string]uint64

@@ -76,7 +76,7 @@ func (r *part) isMember(name string) bool {
 
 func (r *part) send(to string, log txlog.ID, body wire.Body) {
 	if b, err := wire.Encode(wire.Message{Log: log, Body: body}); err == nil {
-		_ = r.line.Send(to, b) // whoever asks, asks again
+		_ = r.line.Send(to, b) // if it is lost, the node asks again
 	}
 }
 

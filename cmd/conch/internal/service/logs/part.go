@@ -168,7 +168,7 @@ func (r *part) growth() <-chan struct{} {
 	return r.grown
 }
 
-// keep has connections to the members: goals go there, whoever leads.
+// keep has connections to the members: goals go there.
 func (r *part) keep(members []txlog.Member) {
 	names := map[string]string{}
 	for _, m := range members {
