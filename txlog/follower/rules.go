@@ -11,7 +11,7 @@ const (
 	AskOthers     Rule = "ask-others"     // only the peer that told of a head is asked (B9)
 	AlwaysServe   Rule = "always-serve"   // a node that waits for something serves nobody (V8)
 	OwnRequest    Rule = "own-request"    // records that nobody asked for are taken
-	MembersSay    Rule = "members-say"    // a head is believed whoever signs it
+	MembersSay    Rule = "members-say"    // a head is believed without a look at its signature
 	NeverRewind   Rule = "never-rewind"   // a head that contradicts the copy replaces it
 )
 

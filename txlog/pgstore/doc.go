@@ -31,7 +31,7 @@
 // commits wait for a standby, a read that has found something commits too: else it might tell of an entry whose leader was
 // never told, and that a failover takes back.
 //
-// Confirm reads the newest index at the primary, with such a commit. It works on every node, whoever leads.
+// Confirm reads the newest index at the primary, with such a commit. It works on every node.
 //
 // # What can fail
 //

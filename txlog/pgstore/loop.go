@@ -53,7 +53,7 @@ func (a *Authority) Campaign() {}
 // Append implements [txlog.Authority].
 func (a *Authority) Append(r txlog.Record) { a.post(appended{Record: r}) }
 
-// Confirm implements [txlog.Authority]. Every node may ask, whoever leads.
+// Confirm implements [txlog.Authority]. Every node may ask.
 func (a *Authority) Confirm(read uint64) { a.post(asked{Read: read}) }
 
 // Lead leads the log under the token of this node's leadership until ctx ends, and returns nil then, or why it cannot: the

@@ -116,7 +116,7 @@ func (m *machine) found(in found) {
 	under := m.finds.under
 	m.finds.id, m.finds.under = 0, nil
 	if in.Err != nil {
-		m.do(troubled{Err: in.Err}) // whoever asks has a limit of its own, and asks again
+		m.do(troubled{Err: in.Err}) // the asker has a limit of its own, and asks again
 		return
 	}
 	if in.Newest < m.finds.at {

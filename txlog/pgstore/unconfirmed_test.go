@@ -79,7 +79,7 @@ func unconfirmed(err error) bool {
 
 // A commit for which the server has stopped waiting for its standby is on this server alone, and a failover takes it back. So it
 // is told to nobody (committed-only): not to the leader, whose repetition is unconfirmed too, and not to a follower or to
-// whoever reads, although the rows are there.
+// other readers, although the rows are there.
 func TestAnUnconfirmedCommitIsToldToNobody(t *testing.T) {
 	t.Parallel()
 	cfg, admin, standby := lonely(t)

@@ -23,7 +23,7 @@ func guarded(call func() error) (err error) {
 }
 
 // begin begins a transaction of the library. If it meets damage there, it holds a lock for ever: it is not called again, or
-// whoever calls it would hang.
+// the next caller would hang.
 func (s *Store) begin(write bool) (tx *bolt.Tx, err error) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()

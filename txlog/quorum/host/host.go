@@ -211,7 +211,7 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 	}
 }
 
-// Goal has a goal executed, whoever leads, and returns what came of it once that is committed. Since is an index that was
+// Goal has a goal executed by the leader, and returns what came of it once that is committed. Since is an index that was
 // committed before the id was made: an id that is older than the results that are kept is refused; 0 is taken for the index
 // of this node's copy.
 //

@@ -35,7 +35,7 @@ type (
 	Suggested struct{ Name string }
 	// Peers says which nodes are connected.
 	Peers struct{ Names []string }
-	// Submit asks for a goal, whoever leads. Answered ends it.
+	// Submit asks for a goal to be executed by the leader. Answered ends it.
 	Submit struct {
 		Ticket  uint64 // names the asker: each that waits has another one, also those of reads and changes
 		GoalID  string
