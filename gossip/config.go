@@ -149,7 +149,7 @@ const (
 	mostElectors = 64
 	standbys     = 4  // heartbeats that a node relays
 	listens      = 3  // beats for which a newcomer raises no reign
-	remembers    = 8  // validities for which an old heartbeat is known as one: a connection may stall that long
+	remembers    = 8  // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostTopics   = 32 // of one subject
 	mostNews     = 1024

@@ -47,6 +47,8 @@
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
 //     user withdraws it, says so and stands back, each time for twice as long.
 //   - electors-only: with electors the claim of anybody else is refused.
+//   - old-is-old: what an elector has said last is remembered as long as the node runs, so that nobody can bring an older word of
+//     it as if it were new.
 //
 // # Policy paper
 //

@@ -100,7 +100,11 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		m.review(s)
 		return nil
 	}
-	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid // it goes on after its successor began
+	if by.Subject == said.Subject && said.Incarnation < c.said.Incarnation {
+		m.do(Send{To: []string{by.Name}, Parcel: wire.Parcel{Said: []wire.Said{m.aged(c.said, c.made)}}}) // it has to begin above its last life
+	}
+	// It goes on after its successor began, and that runs too.
+	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid && m.now-c.made <= remembers*s.valid
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
 	if (late || double) && !c.named {
 		if !m.signed(said) {
@@ -117,13 +121,15 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 func (m *Machine) fresh(s *seat, c *candidate) bool { return m.now-c.made <= s.valid }
 
 // lapse drops candidates that were not heard within the validity, and forgets them later: until then a copy of an old
-// heartbeat is known as one.
+// heartbeat is known as one. Electors are never forgotten: anybody may have kept what a dead one said, and bring it again as
+// if it were new. There are few of them; without electors a key costs nothing, and so many cannot be remembered.
 func (m *Machine) lapse(s *seat) {
 	for _, c := range s.sorted() {
 		if m.now-c.made > s.valid {
 			s.drop(c)
 		}
-		if m.now-c.made > remembers*s.valid {
+		elector := s.elector[c.said.Subject] && !m.broken(OldIsOld)
+		if m.now-c.made > remembers*s.valid && !elector {
 			delete(s.all, c.said.Subject)
 		}
 	}

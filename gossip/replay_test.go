@@ -1,0 +1,108 @@
+package gossip
+
+import (
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// A member has what everybody has said, and may bring it again, with an age of its own choice.
+
+// site is a crowd of electors a, b and z, and z is the machine. What b says it says in each round.
+type site struct {
+	m   *Machine
+	now time.Duration
+	b   uint64 // the last sequence of b
+}
+
+func elected(broken Rule) *site {
+	m := New(Config{
+		Self: named("z"), Host: "host-z", Incarnation: 1, Scheme: honest{named("z")}, Broken: broken,
+		Namespaces: []Namespace{{Name: "site", Electors: []wire.Subject{named("a"), named("b"), named("z")}}},
+	})
+	s := &site{m: m}
+	m.Step(0, Arcs{Peers: []Peer{{Name: "a", Subject: named("a")}, {Name: "b", Subject: named("b")}, {Name: "liar", Subject: named("liar")}}})
+	m.Step(0, Seniority{Namespace: "site", Value: 9})
+	return s
+}
+
+// rounds lets time pass, and returns what the machine did.
+func (s *site) rounds(n int) (out []Action) {
+	for range n {
+		s.b++
+		out = append(out, s.m.brings(s.now, "b", invented("b", s.b, "", 0, wire.Heartbeat{Stands: true, Host: "host-b"}.Body()))...)
+		for range 4 {
+			s.now += s.m.cfg.Round / 4
+			out = append(out, s.m.Step(s.now, Tick{})...)
+		}
+	}
+	return out
+}
+
+func claim(sequence uint64) wire.Said {
+	return invented("a", sequence, "", 0, wire.Heartbeat{Stands: true, Leads: true, Wide: true, Reign: 3, Host: "host-a"}.Body())
+}
+
+// What a dead elector once said deposes nobody, however long it has been dead (old-is-old).
+func TestADeadLeaderDoesNotReturn(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	for i := range uint64(6) {
+		s.m.brings(s.now, "a", claim(i+1))
+		s.rounds(1)
+	}
+	if got := s.m.Suggestion("site").Leader; got != named("a") {
+		t.Fatalf("the first leader is %q", nameOf(got))
+	}
+	s.rounds(8 * 8 * 4)
+	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 4 {
+		t.Fatalf("the leader is %+v", got)
+	}
+	out := s.m.brings(s.now, "liar", claim(2))
+	out = append(out, s.rounds(5)...)
+	out = append(out, s.m.brings(s.now, "liar", claim(3))...)
+	out = append(out, s.rounds(5)...)
+	for _, a := range out {
+		switch a := a.(type) {
+		case SteppedDown, Suggested:
+			t.Errorf("%+v", a)
+		case Send:
+			if len(a.Parcel.Said) > 0 && a.Parcel.Said[0].Subject == named("a") {
+				t.Errorf("the word of the dead one is passed on: %+v", a)
+			}
+		}
+	}
+}
+
+// An elector that starts again, with an incarnation that is too low, hears so from those that remember its last life, and
+// raises it.
+func TestAnElectorWhoseClockWentBack(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	last := claim(7)
+	last.Incarnation = 5
+	last.Signature = honest{last.Subject}.Sign(last.Signed())
+	s.m.brings(s.now, "a", last)
+	s.rounds(8 * 8 * 4)
+	out := s.m.brings(s.now, "a", claim(1))
+	if len(out) != 1 {
+		t.Fatalf("%+v", out)
+	}
+	told, is := out[0].(Send)
+	if !is || len(told.To) != 1 || told.To[0] != "a" || len(told.Parcel.Said) != 1 || told.Parcel.Said[0].Incarnation != 5 {
+		t.Fatalf("it is told %+v", out[0])
+	}
+	a := New(Config{
+		Self: named("a"), Incarnation: 1, Scheme: honest{named("a")},
+		Namespaces: []Namespace{{Name: "site", Electors: []wire.Subject{named("a"), named("b"), named("z")}}},
+	})
+	a.Step(0, Arcs{Peers: []Peer{{Name: "z", Subject: named("z")}}})
+	a.Step(time.Millisecond, Received{From: "z", Parcel: told.Parcel})
+	if a.incarnation <= 5 {
+		t.Errorf("its incarnation is %d", a.incarnation)
+	}
+	if out := s.m.brings(s.now, "liar", claim(2)); len(out) > 0 {
+		t.Errorf("one that brings what is not its own is told %+v", out)
+	}
+}
