@@ -21,8 +21,9 @@ type (
 		Namespace string
 		Suggestion
 	}
-	// Heard is news of another subject. Each statement comes once at most; one that another replaced on the way does not
-	// come.
+	// Heard is news of another subject. Each statement comes once at most while it is known, which is twice Config.Keep or
+	// until there is too much news; one that another replaced on the way does not come. A peer that has kept it, and says
+	// later that it is new, has it come again: who acts on news twice should look at its incarnation and sequence.
 	Heard struct {
 		wire.Statement
 

@@ -29,9 +29,9 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 			return m.rests(s, by, fresh)
 		}
 	} else {
-		fresh.hash, fresh.name, fresh.first, fresh.named = c.hash, c.name, c.first, c.named
+		fresh.hash, fresh.name, fresh.first, fresh.named, fresh.last = c.hash, c.name, c.first, c.named, c.last
 		if said.Incarnation > c.said.Incarnation {
-			fresh.first = fresh.made
+			fresh.first, fresh.last = fresh.made, life{c.said.Incarnation, c.said.Sequence}
 		}
 	}
 	if !m.signed(said) {
@@ -110,7 +110,7 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		if !m.signed(said) {
 			return ErrSignature
 		}
-		if beat, err := wire.ReadHeartbeat(said.Body); err == nil {
+		if beat, err := wire.ReadHeartbeat(said.Body); err == nil && (double || c.goesOn(said, beat.Host)) {
 			m.twin(c, beat.Host, c.beat.Host)
 		}
 	}

@@ -147,6 +147,9 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 		return nil
 	}
 	if beat, err := wire.ReadHeartbeat(said.Body); err == nil && said.Topic == "" { // its heartbeats tell where it runs
+		if said.Incarnation < m.incarnation && beat.Host == m.cfg.Host {
+			return nil // this node may have said so in a life before, and anybody may bring it again
+		}
 		m.twin(&s.own, beat.Host, m.cfg.Host)
 		if said.Incarnation > m.incarnation && s.state.stands() {
 			m.stepDown(s, ErrTwin) // the others hear that host, and not this one

@@ -106,3 +106,46 @@ func TestAnElectorWhoseClockWentBack(t *testing.T) {
 		t.Errorf("one that brings what is not its own is told %+v", out)
 	}
 }
+
+// What the last life of a node said, and what this node has heard of it, is no sign of a twin, however late it comes.
+func TestALastLifeIsNoTwin(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	late := 9 * 8 * 10 * m.cfg.Round // 9 validities
+	beat := wire.Heartbeat{Stands: true, Host: "host-a"}
+	said := func(subject string, incarnation, sequence uint64, host string) wire.Said {
+		beat.Host = host
+		s := invented(subject, sequence, "", 0, beat.Body())
+		s.Incarnation = incarnation
+		s.Signature = honest{s.Subject}.Sign(s.Signed())
+		return s
+	}
+	twins := func(out []Action) (n int) {
+		for _, a := range out {
+			if _, is := a.(Twin); is {
+				n++
+			}
+		}
+		return n
+	}
+	m.brings(0, "p0", said("a", 1, 5, "host-a"))
+	m.brings(0, "p0", said("a", 2, 1, "host-a"))
+	for now := time.Duration(0); now < late; now += m.cfg.Round {
+		m.Step(now, Tick{})
+		if now%(10*m.cfg.Round) == 0 {
+			m.brings(now, "p0", said("a", 2, 2+uint64(now/m.cfg.Round), "host-a"))
+		}
+	}
+	if n := twins(m.brings(late, "p1", said("a", 1, 4, "host-a"))); n > 0 {
+		t.Error("what was said in the last life is the word of a twin")
+	}
+	if n := twins(m.brings(late, "p1", said("z", 0, 7, ""))); n > 0 {
+		t.Error("what this node said in its last life is the word of a twin")
+	}
+	if n := twins(m.brings(late, "p1", said("z", 0, 7, "host-z"))); n != 1 {
+		t.Errorf("another host has this node's key: %d twins", n)
+	}
+	if n := twins(m.brings(late, "p1", said("a", 1, 6, "host-a"))); n != 1 {
+		t.Errorf("a life goes on after its successor began, on the same host: %d twins", n)
+	}
+}

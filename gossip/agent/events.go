@@ -20,7 +20,8 @@ type (
 		Before    Node          // the leader until now; the same one if only its reign is another
 		Lasted    time.Duration // for how long Before was the leader
 	}
-	// News is what another subject has said. Each statement is told once at most.
+	// News is what another subject has said. Each statement is told once at most, unless a peer that lies brings it again more
+	// than two minutes (of rounds of 100 ms) later, as if it were new.
 	News struct {
 		Namespace, Topic string
 		Subject          Node
