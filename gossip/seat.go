@@ -51,6 +51,7 @@ type seat struct {
 	rival   time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
 	hearing time.Duration // since when it hears enough others; 0: it does not
 	alone   time.Duration // the last instant at which there was nobody to hear
+	unled   time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant  time.Duration // since when nobody leads and nobody else stands; 0: somebody does
 	mayEnd  bool          // its standing back ends early if nobody else stands
 	ended   bool          // no reign is left, and that was told
