@@ -154,5 +154,7 @@ const (
 	mostTopics   = 32 // of one subject
 	mostNews     = 1024
 	freshNews    = 64  // pieces of news that a node tells and passes on in a round, and eight times as many at once
+	beatsEach    = 4   // heartbeats of a candidate that a node passes on in a round, and eight times as many at once
+	mostBeats    = 16  // the same, of those that were none of the first ones until then
 	mostRested   = 256 // candidates that are remembered without electors
 )

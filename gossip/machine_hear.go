@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
@@ -22,7 +23,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	case m.now-m.madeAt(said) > s.valid:
 		return nil // nobody needs what is over
 	}
-	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said)}
+	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: allowance{left: 8 * beatsEach, since: m.now}}
 	if c == nil {
 		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.open() && !s.wants(fresh) {
@@ -30,6 +31,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 		}
 	} else {
 		fresh.hash, fresh.name, fresh.first, fresh.named, fresh.last = c.hash, c.name, c.first, c.named, c.last
+		fresh.beats = c.beats
 		if said.Incarnation > c.said.Incarnation {
 			fresh.first, fresh.last = fresh.made, life{c.said.Incarnation, c.said.Sequence}
 		}
@@ -47,10 +49,22 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	} else {
 		*c = *fresh
 	}
+	placed := slices.Contains(s.ranked, c)
 	m.heard(s, c)
-	m.relay(m.onward(s, c), by, c.said, c.made)
+	if m.passes(s, c, placed) {
+		m.relay(m.onward(s, c), by, c.said, c.made)
+	}
 	m.review(s)
 	return nil
+}
+
+// passes reports whether a heartbeat is passed on. A subject says few, unless it floods; a relay that passes all of that on
+// would look like its source. What is left out comes with an exchange.
+func (m *Machine) passes(s *seat, c *candidate, placed bool) bool {
+	if placed {
+		return c.beats.takes(1, m.now, m.cfg.Round, beatsEach)
+	}
+	return s.others.takes(1, m.now, m.cfg.Round, mostBeats)
 }
 
 // rests takes the heartbeat of a subject that does not stand, or not among the first. It is not kept; that a neighbour is

@@ -20,6 +20,7 @@ type candidate struct {
 	first time.Duration // when the first heartbeat of its incarnation was said
 	named bool          // its twin was told of
 	last  life          // the one before this incarnation; zero: none is known
+	beats allowance     // for passing its heartbeats on, while it is one of the first ones
 	direct
 }
 

@@ -54,6 +54,7 @@ type seat struct {
 	unled   time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant  time.Duration // since when nobody leads and nobody else stands; 0: somebody does
 	mayEnd  bool          // its standing back ends early if nobody else stands
+	others  allowance     // for passing on heartbeats of candidates that were none of the first ones until then
 	ended   bool          // no reign is left, and that was told
 
 	all    map[wire.Subject]*candidate
@@ -65,7 +66,7 @@ type seat struct {
 }
 
 func newSeat(c *Config, n Namespace) *seat {
-	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}}
+	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: allowance{left: 8 * mostBeats}}
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}
