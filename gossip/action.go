@@ -43,7 +43,8 @@ type (
 		Subject wire.Subject // whose statement it was; zero: no single one's
 		Why     error
 	}
-	// Twin says that two hosts have one key. Both run, and one of them is not heard.
+	// Twin says that two hosts have one key. Both run, and one of them is not heard. It comes again as long as that is so, each
+	// Config.Keep rounds at most.
 	Twin struct {
 		Subject wire.Subject
 		Hosts   [2]string // as they call themselves, sorted

@@ -120,11 +120,14 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 	// It goes on after its successor began, and that runs too.
 	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid && m.now-c.made <= remembers*s.valid
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
-	if (late || double) && !c.named {
+	if (late || double) && m.now >= c.named {
 		if !m.signed(said) {
 			return ErrSignature
 		}
 		if beat, err := wire.ReadHeartbeat(said.Body); err == nil && (double || c.goesOn(said, beat.Host)) {
+			if said.Incarnation == c.last.incarnation {
+				c.last.sequence = said.Sequence
+			}
 			m.twin(c, beat.Host, c.beat.Host)
 		}
 	}

@@ -159,12 +159,12 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 	return nil
 }
 
-// twin tells of two hosts with one key, once.
+// twin tells of two hosts with one key, again as long as both run, and once in as many rounds as news is kept.
 func (m *Machine) twin(c *candidate, one, other string) {
-	if c.named {
+	if m.now < c.named {
 		return
 	}
-	c.named = true
+	c.named = m.now + time.Duration(m.cfg.Keep)*m.cfg.Round
 	m.do(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
 }
 

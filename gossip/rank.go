@@ -18,7 +18,7 @@ type candidate struct {
 	hash  uint64
 	made  time.Duration // when it was said, on this node's clock, by the age of the first copy
 	first time.Duration // when the first heartbeat of its incarnation was said
-	named bool          // its twin was told of
+	named time.Duration // until then its twin is not told of again
 	last  life          // the one before this incarnation; zero: none is known
 	beats allowance     // for passing its heartbeats on, while it is one of the first ones
 	direct

@@ -149,3 +149,25 @@ func TestALastLifeIsNoTwin(t *testing.T) {
 		t.Errorf("a life goes on after its successor began, on the same host: %d twins", n)
 	}
 }
+
+// Twins are told of again as long as both run, once in as many rounds as news is kept.
+func TestTwinsThatGoOnAreToldAgain(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	m.brings(0, "p0", invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Host: "one"}.Body()))
+	told := 0
+	for i := range uint64(20 * 60) {
+		now := time.Duration(i) * 10 * m.cfg.Round
+		m.Step(now, Tick{})
+		for _, host := range []string{"one", "another"} {
+			for _, a := range m.brings(now, "p0", invented("a", i+2, "", 0, wire.Heartbeat{Stands: true, Host: host}.Body())) {
+				if _, is := a.(Twin); is {
+					told++
+				}
+			}
+		}
+	}
+	if told != 20 {
+		t.Errorf("in 20 times the rounds for which news is kept it was told %d times, want 20", told)
+	}
+}

@@ -44,7 +44,7 @@ type (
 		Why     error  // its text may have words of the peer
 		Reason  string // why, as one of Reasons
 	}
-	// Twin says that two hosts have one key. One of them is not heard.
+	// Twin says that two hosts have one key. One of them is not heard. It is told again each minute or so, as long as both run.
 	Twin struct {
 		Subject Node
 		Hosts   [2]string // as they call themselves
