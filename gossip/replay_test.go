@@ -85,8 +85,9 @@ func TestAnElectorWhoseClockWentBack(t *testing.T) {
 	last.Signature = honest{last.Subject}.Sign(last.Signed())
 	s.m.brings(s.now, "a", last)
 	s.rounds(8 * 8 * 4)
-	out := s.m.brings(s.now, "a", claim(1))
-	if len(out) != 1 {
+	moved := invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Host: "another host"}.Body())
+	out := s.m.brings(s.now, "a", moved)
+	if len(out) != 1 { // and its last life, which is over, is no twin
 		t.Fatalf("%+v", out)
 	}
 	told, is := out[0].(Send)
@@ -147,6 +148,11 @@ func TestALastLifeIsNoTwin(t *testing.T) {
 	}
 	if n := twins(m.brings(late, "p1", said("a", 1, 6, "host-a"))); n != 1 {
 		t.Errorf("a life goes on after its successor began, on the same host: %d twins", n)
+	}
+	again := late + time.Duration(m.cfg.Keep)*m.cfg.Round
+	m.brings(again, "p0", said("a", 2, 1<<20, "host-a"))
+	if n := twins(m.brings(again, "p1", said("a", 1, 6, "host-a"))); n > 0 {
+		t.Error("the same word shows the twin again")
 	}
 }
 
