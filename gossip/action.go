@@ -21,8 +21,9 @@ type (
 		Namespace string
 		Suggestion
 	}
-	// Heard is news of another subject. Each statement comes once at most; one that another replaced on the way does not
-	// come.
+	// Heard is news of another subject. Each statement comes once at most while it is known, which is twice Config.Keep or
+	// until there is too much news; one that another replaced on the way does not come. A peer that has kept it, and says
+	// later that it is new, has it come again: who acts on news twice should look at its incarnation and sequence.
 	Heard struct {
 		wire.Statement
 
@@ -42,7 +43,8 @@ type (
 		Subject wire.Subject // whose statement it was; zero: no single one's
 		Why     error
 	}
-	// Twin says that two hosts have one key. Both run, and one of them is not heard.
+	// Twin says that two hosts have one key. Both run, and one of them is not heard. It comes again as long as that is so, each
+	// Config.Keep rounds at most.
 	Twin struct {
 		Subject wire.Subject
 		Hosts   [2]string // as they call themselves, sorted

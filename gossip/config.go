@@ -149,10 +149,12 @@ const (
 	mostElectors = 64
 	standbys     = 4  // heartbeats that a node relays
 	listens      = 3  // beats for which a newcomer raises no reign
-	remembers    = 8  // validities for which an old heartbeat is known as one: a connection may stall that long
+	remembers    = 8  // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostTopics   = 32 // of one subject
 	mostNews     = 1024
 	freshNews    = 64  // pieces of news that a node tells and passes on in a round, and eight times as many at once
+	beatsEach    = 4   // heartbeats of a candidate that a node passes on in a round, and eight times as many at once
+	mostBeats    = 16  // the same, of those that were none of the first ones until then
 	mostRested   = 256 // candidates that are remembered without electors
 )

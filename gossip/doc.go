@@ -22,7 +22,8 @@
 //
 // # Policy reign
 //
-// Candidates are ordered by reign, then by seniority, then by a hash. Each sends a heartbeat each round; without electors
+// Candidates are ordered by reign, then by seniority, then by a hash. One that comes first, and takes no reign for a
+// validity, is no longer waited for: it may be sick. Each sends a heartbeat each round; without electors
 // only the first four of the order are heard of and relayed, and a node that knows four before itself is silent. When no
 // claim to lead is valid, the first of the order takes the reign after the highest that it has heard of, and says so at
 // once. Nobody pre-empts: a more senior node that comes later waits for its turn. A node that has nobody to hear names
@@ -47,6 +48,8 @@
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
 //     user withdraws it, says so and stands back, each time for twice as long.
 //   - electors-only: with electors the claim of anybody else is refused.
+//   - old-is-old: what an elector has said last is remembered as long as the node runs, so that nobody can bring an older word of
+//     it as if it were new.
 //
 // # Policy paper
 //

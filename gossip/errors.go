@@ -30,7 +30,7 @@ var (
 	ErrDeaf = errors.New("it does not hear the others")
 	// ErrUnheard means that another one, which comes later in the order, goes on to claim that it leads.
 	ErrUnheard = errors.New("another one does not hear it, and leads")
-	// ErrWithdrawn means that its user has said that it cannot work.
+	// ErrWithdrawn means that its user has said that it cannot work. The error has the user's reason too.
 	ErrWithdrawn = errors.New("its user has withdrawn it")
 	// ErrTwin means that another host has its key.
 	ErrTwin = errors.New("another host has its key")

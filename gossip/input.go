@@ -39,7 +39,7 @@ type (
 	// time, and each further time for twice as long, 64 validities at most. Policy paper has no such word.
 	Withdraw struct {
 		Namespace string
-		Why       string
+		Why       string // for SteppedDown
 	}
 )
 

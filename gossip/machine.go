@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -76,7 +77,11 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		}
 	case Withdraw:
 		if s := m.seats[in.Namespace]; s != nil {
-			m.stepDown(s, ErrWithdrawn)
+			why := ErrWithdrawn
+			if in.Why != "" {
+				why = fmt.Errorf("%w: %s", why, in.Why)
+			}
+			m.stepDown(s, why)
 			m.review(s)
 		}
 	}

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
@@ -22,16 +23,17 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	case m.now-m.madeAt(said) > s.valid:
 		return nil // nobody needs what is over
 	}
-	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said)}
+	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: allowance{left: 8 * beatsEach, since: m.now}}
 	if c == nil {
 		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.open() && !s.wants(fresh) {
 			return m.rests(s, by, fresh)
 		}
 	} else {
-		fresh.hash, fresh.name, fresh.first, fresh.named = c.hash, c.name, c.first, c.named
+		fresh.hash, fresh.name, fresh.first, fresh.named, fresh.last = c.hash, c.name, c.first, c.named, c.last
+		fresh.beats = c.beats
 		if said.Incarnation > c.said.Incarnation {
-			fresh.first = fresh.made
+			fresh.first, fresh.last = fresh.made, life{c.said.Incarnation, c.said.Sequence}
 		}
 	}
 	if !m.signed(said) {
@@ -47,10 +49,22 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	} else {
 		*c = *fresh
 	}
+	placed := slices.Contains(s.ranked, c)
 	m.heard(s, c)
-	m.relay(m.onward(s, c), by, c.said, c.made)
+	if m.passes(s, c, placed) {
+		m.relay(m.onward(s, c), by, c.said, c.made)
+	}
 	m.review(s)
 	return nil
+}
+
+// passes reports whether a heartbeat is passed on. A subject says few, unless it floods; a relay that passes all of that on
+// would look like its source. What is left out comes with an exchange.
+func (m *Machine) passes(s *seat, c *candidate, placed bool) bool {
+	if placed {
+		return c.beats.takes(1, m.now, m.cfg.Round, beatsEach)
+	}
+	return s.others.takes(1, m.now, m.cfg.Round, mostBeats)
 }
 
 // rests takes the heartbeat of a subject that does not stand, or not among the first. It is not kept; that a neighbour is
@@ -100,13 +114,20 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		m.review(s)
 		return nil
 	}
-	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid // it goes on after its successor began
+	if by.Subject == said.Subject && said.Incarnation < c.said.Incarnation {
+		m.do(Send{To: []string{by.Name}, Parcel: wire.Parcel{Said: []wire.Said{m.aged(c.said, c.made)}}}) // it has to begin above its last life
+	}
+	// It goes on after its successor began, and that runs too.
+	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid && m.now-c.made <= remembers*s.valid
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
-	if (late || double) && !c.named {
+	if (late || double) && m.now >= c.named {
 		if !m.signed(said) {
 			return ErrSignature
 		}
-		if beat, err := wire.ReadHeartbeat(said.Body); err == nil {
+		if beat, err := wire.ReadHeartbeat(said.Body); err == nil && (double || c.goesOn(said, beat.Host)) {
+			if said.Incarnation == c.last.incarnation {
+				c.last.sequence = said.Sequence
+			}
 			m.twin(c, beat.Host, c.beat.Host)
 		}
 	}
@@ -117,13 +138,15 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 func (m *Machine) fresh(s *seat, c *candidate) bool { return m.now-c.made <= s.valid }
 
 // lapse drops candidates that were not heard within the validity, and forgets them later: until then a copy of an old
-// heartbeat is known as one.
+// heartbeat is known as one. Electors are never forgotten: anybody may have kept what a dead one said, and bring it again as
+// if it were new. There are few of them; without electors a key costs nothing, and so many cannot be remembered.
 func (m *Machine) lapse(s *seat) {
 	for _, c := range s.sorted() {
 		if m.now-c.made > s.valid {
 			s.drop(c)
 		}
-		if m.now-c.made > remembers*s.valid {
+		elector := s.elector[c.said.Subject] && !m.broken(OldIsOld)
+		if m.now-c.made > remembers*s.valid && !elector {
 			delete(s.all, c.said.Subject)
 		}
 	}

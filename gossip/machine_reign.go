@@ -23,6 +23,9 @@ func (m *Machine) review(s *seat) {
 	case s.vacant == 0:
 		s.vacant = max(1, m.now)
 	}
+	if s.state != Following || m.claims(s) != nil {
+		s.unled = m.now
+	}
 	switch {
 	case !connected:
 		s.hearing = 0
@@ -162,14 +165,17 @@ func (m *Machine) another(s *seat) bool {
 	return slices.ContainsFunc(s.ranked, func(c *candidate) bool { return m.fresh(s, c) })
 }
 
-// first reports whether no valid candidate comes before this node.
+// first reports whether this node is the next to lead. It waits for each valid candidate that comes before it for a validity: one
+// that stands, and does not lead after that, may be sick. A process that is stopped again and again wakes as one that listens, and
+// would keep all others from leading.
 func (m *Machine) first(s *seat) bool {
+	waits := time.Duration(0)
 	for _, c := range s.ranked {
 		if m.fresh(s, c) && c.before(&s.own) {
-			return false
+			waits += s.valid
 		}
 	}
-	return true
+	return waits == 0 || m.now-s.unled > waits && m.hears(s, 2*s.beats)
 }
 
 // raise has this node lead. Alone it leads without a new reign: it could not know of the others'.

@@ -147,6 +147,9 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 		return nil
 	}
 	if beat, err := wire.ReadHeartbeat(said.Body); err == nil && said.Topic == "" { // its heartbeats tell where it runs
+		if said.Incarnation < m.incarnation && beat.Host == m.cfg.Host {
+			return nil // this node may have said so in a life before, and anybody may bring it again
+		}
 		m.twin(&s.own, beat.Host, m.cfg.Host)
 		if said.Incarnation > m.incarnation && s.state.stands() {
 			m.stepDown(s, ErrTwin) // the others hear that host, and not this one
@@ -156,12 +159,12 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 	return nil
 }
 
-// twin tells of two hosts with one key, once.
+// twin tells of two hosts with one key, again as long as both run, and once in as many rounds as news is kept.
 func (m *Machine) twin(c *candidate, one, other string) {
-	if c.named {
+	if m.now < c.named {
 		return
 	}
-	c.named = true
+	c.named = m.now + time.Duration(m.cfg.Keep)*m.cfg.Round
 	m.do(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
 }
 

@@ -18,8 +18,22 @@ type candidate struct {
 	hash  uint64
 	made  time.Duration // when it was said, on this node's clock, by the age of the first copy
 	first time.Duration // when the first heartbeat of its incarnation was said
-	named bool          // its twin was told of
+	named time.Duration // until then its twin is not told of again
+	last  life          // the one before this incarnation; zero: none is known
+	beats allowance     // for passing its heartbeats on, while it is one of the first ones
 	direct
+}
+
+// life is how far a subject came in an incarnation, as far as this node has heard.
+type life struct{ incarnation, sequence uint64 }
+
+// goesOn reports whether a statement shows that an earlier life goes on beside this one. What it had said before is known,
+// and anybody may bring it again. Of a life that this node has not heard only another host shows that.
+func (c *candidate) goesOn(said *wire.Said, host string) bool {
+	if said.Incarnation == c.last.incarnation {
+		return said.Sequence > c.last.sequence
+	}
+	return host != c.beat.Host
 }
 
 // before reports whether one candidate comes before another: by reign, then by seniority, then by hash. It is a total

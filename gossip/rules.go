@@ -14,9 +14,10 @@ const (
 	ElectorMajority Rule = "elector-majority" // an elector raises a reign if it hears any other one
 	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
 	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
+	OldIsOld        Rule = "old-is-old"       // an elector that was not heard for eight validities is forgotten
 )
 
 // Rules returns the rules that can be left out.
 func Rules() []Rule {
-	return []Rule{OwnSignature, NoWallClock, FirstCopy, AgeTravels, ClaimIsSaid, ListenFirst, ElectorMajority, StepDown, ElectorsOnly}
+	return []Rule{OwnSignature, NoWallClock, FirstCopy, AgeTravels, ClaimIsSaid, ListenFirst, ElectorMajority, StepDown, ElectorsOnly, OldIsOld}
 }

@@ -51,8 +51,10 @@ type seat struct {
 	rival   time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
 	hearing time.Duration // since when it hears enough others; 0: it does not
 	alone   time.Duration // the last instant at which there was nobody to hear
+	unled   time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant  time.Duration // since when nobody leads and nobody else stands; 0: somebody does
 	mayEnd  bool          // its standing back ends early if nobody else stands
+	others  allowance     // for passing on heartbeats of candidates that were none of the first ones until then
 	ended   bool          // no reign is left, and that was told
 
 	all    map[wire.Subject]*candidate
@@ -64,7 +66,7 @@ type seat struct {
 }
 
 func newSeat(c *Config, n Namespace) *seat {
-	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}}
+	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: allowance{left: 8 * mostBeats}}
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}

@@ -20,7 +20,8 @@ type (
 		Before    Node          // the leader until now; the same one if only its reign is another
 		Lasted    time.Duration // for how long Before was the leader
 	}
-	// News is what another subject has said. Each statement is told once at most.
+	// News is what another subject has said. Each statement is told once at most, unless a peer that lies brings it again more
+	// than two minutes (of rounds of 100 ms) later, as if it were new.
 	News struct {
 		Namespace, Topic string
 		Subject          Node
@@ -43,7 +44,7 @@ type (
 		Why     error  // its text may have words of the peer
 		Reason  string // why, as one of Reasons
 	}
-	// Twin says that two hosts have one key. One of them is not heard.
+	// Twin says that two hosts have one key. One of them is not heard. It is told again each minute or so, as long as both run.
 	Twin struct {
 		Subject Node
 		Hosts   [2]string // as they call themselves

@@ -44,6 +44,7 @@ type node struct {
 	led                            time.Duration // when it began to lead
 	senior                         uint64
 	bytes                          int64
+	says                           func(wire.Said) // sees what it sends; it may be nil
 }
 
 // scheme is a signature that only its subject can make, as long as nobody else calls sign.
@@ -126,6 +127,11 @@ func (n *node) step(in gossip.Input) {
 func (n *node) perform(a gossip.Action) {
 	switch a := a.(type) {
 	case gossip.Send:
+		for i := range a.Parcel.Said {
+			if n.says != nil {
+				n.says(a.Parcel.Said[i])
+			}
+		}
 		n.r.send(n, a)
 	case gossip.Suggested:
 		n.r.suggested(n, a.Suggestion)

@@ -41,6 +41,7 @@ var scenes = []scene{
 	{Name: "mute", What: "the leader hears all, and is heard by nobody", rounds: 140, set: mute},
 	{Name: "flapping", What: "the first of the order is mute for 30 of each 100 rounds", rounds: 540, set: flapping},
 	{Name: "frozen", What: "the leader is frozen for 40 rounds, and goes on with its old state", rounds: 160, set: frozen},
+	{Name: "sick", What: "the leader is frozen for 5 rounds and runs for 2, again and again", electors: 7, rounds: 160, unsettled: true, set: sick},
 	{Name: "one-way", What: "a tenth of the links work in one direction only, for 60 rounds", rounds: 160, set: oneWay},
 	{Name: "withdrawn", What: "the leader's user says that it cannot work", electors: 7, rounds: 100, set: withdrawn},
 	{Name: "churn", What: "one node in a hundred is replaced each round, and the leader dies", rounds: 200, set: churn(false)},
@@ -48,6 +49,7 @@ var scenes = []scene{
 	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", electors: 7, rounds: 300, unsettled: true, set: electorsDie},
 	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", rounds: 120, set: forger},
 	{Name: "runaway", What: "a node that is no elector claims the largest reign", electors: 7, rounds: 120, set: runaway},
+	{Name: "replay", What: "the leader dies, and long after that a faulty node brings what it has said again, as if it were new", electors: 7, rounds: 260, set: replay},
 	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", rounds: 1000, set: news},
 }
 
@@ -201,6 +203,28 @@ func frozen(r *run) {
 			r.within(4, "the old leader is back")
 		})
 	})
+}
+
+// sick has the leader stand still, and wake for too short a time to be of use.
+func sick(r *run) {
+	r.then(func(l *node) {
+		var turn func()
+		turn = func() {
+			r.pause(l, true)
+			r.w.After(5*round, func() { r.pause(l, false) })
+			r.w.After(7*round, turn)
+		}
+		turn()
+		r.w.After(30*round, func() { r.replaced(l, 80) })
+	})
+}
+
+// replaced wants another one to lead, for so many rounds from now on.
+func (r *run) replaced(l *node, rounds int) {
+	now := r.leader()
+	if r.check(now != nil && now != l && 2*r.counts[now.subject] > r.active, Agreement, "%s is sick, and nobody leads in its place", l.name) && rounds > 0 {
+		r.w.After(round, func() { r.replaced(l, rounds-1) })
+	}
 }
 
 func oneWay(r *run) {

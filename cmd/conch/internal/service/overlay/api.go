@@ -126,6 +126,10 @@ func (a *api) withdraw(w http.ResponseWriter, r *http.Request) error {
 	if said.Why == "" || len(said.Why) > mostWhy {
 		return (&web.FieldError{Field: "why", Text: "is missing, or longer than 200 bytes: say what keeps this node from a leader's work"}).Problem(http.StatusUnprocessableEntity)
 	}
+	if slices.ContainsFunc(now.Status().Namespaces, func(n agent.Namespace) bool { return n.Namespace == namespace && n.Policy == gossip.Paper }) {
+		return web.Failf(http.StatusConflict, "the namespace %q is led by policy paper, whose votes cannot say that a node does not lead", namespace).
+			Named("no-withdrawal", "No withdrawal")
+	}
 	now.Withdraw(namespace, errors.New(said.Why))
 	a.log.InfoContext(r.Context(), "this node is withdrawn", slog.String("namespace", namespace), slog.String("why", said.Why), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusAccepted, said)

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ var (
 // fakeMember is n1, which follows n2.
 type fakeMember struct {
 	err       error
+	policy    string // of default, if it is not reign
 	published []string
 	withdrawn []string
 }
@@ -45,7 +47,7 @@ func (f *fakeMember) Status() agent.Status {
 		Self: node1, Overlay: spray.Status{Arcs: 5, Joining: true, Cache: []string{"n7", "n8"}},
 		Namespaces: []agent.Namespace{
 			{
-				Namespace: "default", Policy: "reign", Leader: node2, Reign: 4, Since: time.Unix(1, 0), Tenure: 90 * time.Second, State: gossip.Following,
+				Namespace: "default", Policy: cmp.Or(f.policy, "reign"), Leader: node2, Reign: 4, Since: time.Unix(1, 0), Tenure: 90 * time.Second, State: gossip.Following,
 				Heard: 120 * time.Millisecond, Valid: 800 * time.Millisecond, Changes: 2, Electors: []agent.Node{node1, node3},
 			},
 			{Namespace: "empty", Policy: "reign", State: gossip.Back, Back: 3 * time.Second, Heard: -1, Valid: 8 * time.Second},
@@ -110,8 +112,9 @@ func (w *world) handler(t testing.TB) http.Handler {
 
 type exchange = webtest.Exchange[*world]
 
-func none(w *world) { w.none = true }
-func away(w *world) { w.down = true }
+func none(w *world)  { w.none = true }
+func away(w *world)  { w.down = true }
+func votes(w *world) { w.member.policy = gossip.Paper }
 
 func fails(err error) func(*world) { return func(w *world) { w.member.err = err } }
 
@@ -137,6 +140,7 @@ func answers() []exchange {
 		{Name: "without gossip", Given: none, Ask: "GET /v1/nodes", Status: 404, Want: "no-gossip"},
 		{Name: "while it begins again", Given: away, Ask: "GET /v1/nodes", Status: 503, Want: "gossip-down", Sends: "Retry-After: 1"},
 		{Name: "withdrawn", Ask: back, Body: `{"why":"the disk is full"}`, Status: 202, Want: `{"why":"the disk is full"}`},
+		{Name: "by policy paper", Given: votes, Ask: back, Body: `{"why":"x"}`, Status: 409, Want: "no-withdrawal"},
 		{Name: "no JSON", Ask: back, Body: `{`, Status: 400, Want: "not what is documented"},
 		{Name: "plain text", Ask: back, Body: "full", Header: "Content-Type: text/plain", Status: 415},
 		{Name: "without a reason", Ask: back, Body: `{}`, Status: 422, Want: `"field":"why"`},

@@ -57,11 +57,11 @@ func (s *Section) electors() (all []peers.Peer) {
 	return all
 }
 
-// known returns whom this node calls without being told by others, and where. A reload decides at once who may connect; by whom
-// this node joins is read once.
+// known returns whom this node calls without being told by others, where, and by which key it knows what they say. A reload
+// decides at once who may connect; by whom this node joins, and whose news is proven, is read once.
 func (s *Section) known() (all []peers.Peer) {
 	for _, p := range s.peers.Peers {
-		all = append(all, peers.Peer{Name: p.Name, URL: p.URL})
+		all = append(all, peers.Peer{Name: p.Name, URL: p.URL, Key: p.Key})
 	}
 	slices.SortFunc(all, func(a, b peers.Peer) int { return strings.Compare(a.Name, b.Name) })
 	return all

@@ -164,30 +164,41 @@ const (
 func (s *service) takePart(m *member) {
 	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
 	for {
-		began := time.Now()
+		began, text := time.Now(), "this node has left the overlay, and begins again"
 		var err error
 		if m != nil {
 			s.frame.Ground.Join(place{m, s.first()})
 			err = m.run(s.ctx)
 			s.frame.Ground.Leave()
+			m = nil
+			if s.ctx.Err() != nil {
+				return
+			}
+			s.set(nil)
+		} else {
+			if m, err = s.rejoin(); err == nil {
+				continue
+			}
+			text = "the overlay cannot be joined, and is tried again"
 		}
-		if s.ctx.Err() != nil {
-			return
-		}
-		s.set(nil)
 		wait := pauses.After(time.Since(began))
-		s.frame.Log.Error("this node has left the overlay, and begins again", slog.Any("error", err), slog.Duration("in", wait))
+		s.frame.Log.Error(text, slog.Any("error", err), slog.Duration("in", wait))
 		if pause.For(s.ctx, wait) != nil {
 			return
 		}
-		s.mu.Lock()
-		section := s.section
-		s.mu.Unlock()
-		if m, err = section.join(s.surroundings()); err != nil {
-			s.frame.Log.Error("the overlay cannot be joined", slog.Any("error", err))
-		}
+	}
+}
+
+// rejoin opens the listener again.
+func (s *service) rejoin() (*member, error) {
+	s.mu.Lock()
+	section := s.section
+	s.mu.Unlock()
+	m, err := section.join(s.surroundings())
+	if err == nil {
 		s.set(m)
 	}
+	return m, err
 }
 
 func (s *service) set(m *member) {
