@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 )
 
@@ -21,6 +22,7 @@ type supervisor struct {
 	start    time.Time
 	record   Record
 	board    board
+	load     *goals.Load // of the log; nil: it is not made yet
 	told     chan told
 	ears     map[int]*ear    // of living processes, by their lives
 	answered map[int]bool    // which processes have
