@@ -161,12 +161,13 @@ func (j *judge) counter() {
 			}
 		}
 	}
-	switch {
-	case len(j.Goals) == 0:
-	case j.Counter == nil:
-		j.violates("in the end no node answered a fresh read")
-	case *j.Counter != executed:
-		j.violates("each goal adds one: %d were executed, and the counter is %d", executed, *j.Counter)
+	for _, c := range j.Counts {
+		if c.Value != executed {
+			j.violates("each goal adds one: %d were executed, and a fresh read at %s says %d", executed, c.Node, c.Value)
+		}
+	}
+	if len(j.Counts) < j.Compared.Copies {
+		j.violates("%d nodes answered a fresh read in the end, and %d have the log", len(j.Counts), j.Compared.Copies)
 	}
 }
 

@@ -29,8 +29,7 @@ func story() Record {
 		{ID: "two", At: 1400 * msec, Answers: []Answer{{"c", 1800 * msec, 4, "h4", ""}}},
 		{ID: "three", At: 1600 * msec, Answers: []Answer{{"b", 1900 * msec, 5, "h5", ""}}},
 	}
-	counter := uint64(3)
-	r.Counter = &counter
+	r.Counts = []Count{{"a", 3}, {"b", 3}, {"c", 3}, {"d", 3}}
 	return r
 }
 
@@ -57,7 +56,7 @@ func TestWhatAJudgeFinds(t *testing.T) {
 		lost, doubled, unanswered int
 		unequal                   bool
 	}{
-		{"an acknowledged goal is gone", func(r *Record) { r.Entries[3].GoalID = ""; r.fewer(1) },
+		{"an acknowledged goal is gone", func(r *Record) { r.Entries[3].GoalID = ""; r.counts(2) },
 			"c acknowledged goal two at 1.8s as entry 4, h4, and the log has it nowhere", 1, 0, 0, false},
 		{"it is elsewhere", func(r *Record) { r.Goals[1].Answers[0].Index = 3 },
 			"c acknowledged goal two at 1.8s as entry 3, h4, and the log has it at 4, h4", 1, 0, 0, false},
@@ -66,24 +65,25 @@ func TestWhatAJudgeFinds(t *testing.T) {
 		{"the second answer is of another entry", func(r *Record) { r.Goals[0].Answers[1].Index = 4 },
 			"b acknowledged goal one at 1.02s as entry 4, h2, and the log has it at 2, h2", 1, 0, 0, false},
 		{"an answer without a hash, of a result that is long ago", func(r *Record) { r.Goals[1].Answers[0].Hash = "" }, "", 0, 0, 0, false},
-		{"a goal is executed twice", func(r *Record) { r.Entries[5].GoalID = "one"; r.fewer(-1) },
+		{"a goal is executed twice", func(r *Record) { r.Entries[5].GoalID = "one"; r.counts(4) },
 			"goal one was executed by entry 2, and again by entry 6", 0, 1, 0, false},
-		{"its effect came twice", func(r *Record) { r.fewer(-1) }, "each goal adds one: 3 were executed, and the counter is 4", 0, 0, 0, false},
+		{"its effect came twice", func(r *Record) { r.Counts[2].Value++ }, "each goal adds one: 3 were executed, and a fresh read at c says 4", 0, 0, 0, false},
 		{"a goal has no answer", func(r *Record) { r.Goals[1].Answers = nil }, "goal two, asked for at 1.4s, was never answered", 0, 0, 1, false},
 		{"a goal is refused", func(r *Record) { r.Goals[1].Refused = "b: 410" }, "goal two was refused: b: 410", 0, 0, 0, false},
 		{"a goal fails", func(r *Record) { r.Goals[1].Answers[0].Fault = "no number" }, "goal two has failed: no number", 0, 0, 0, false},
 		{"an entry follows another one than the node before had", func(r *Record) { r.Entries[4].Prev, r.Entries[4].From = "h9", "b" },
 			"entry 5 of b does not follow entry 4 of a", 0, 0, 0, false},
 		{"an entry is missing", func(r *Record) { r.Entries = slices.Delete(r.Entries, 2, 3) }, "entry 4 of a does not follow entry 2 of a", 0, 0, 0, false},
+		{"an entry has another number", func(r *Record) { r.Entries[5].Index = 9 }, "entry 9 of a does not follow entry 5 of a", 0, 0, 0, false},
 		{"a member never comes back", func(r *Record) { r.Wiped[0].Took = 0 }, "b: its store was deleted, and it never decided again", 0, 0, 0, false},
 		{"a node never has the log", func(r *Record) { r.Joined[0].Took = 0 }, "d: it began with nothing, and never had the log", 0, 0, 0, false},
-		{"nobody answers in the end", func(r *Record) { r.Counter = nil }, "in the end no node answered a fresh read", 0, 0, 0, false},
+		{"a node does not answer in the end", func(r *Record) { r.Counts = r.Counts[1:] }, "3 nodes answered a fresh read in the end, and 4 have the log", 0, 0, 0, false},
 		{"copies differ", func(r *Record) { r.Compared.Fault = "they differ at entry 5" }, "the copies are not equal: they differ at entry 5", 0, 0, 0, true},
 		{"copies are compared too early", func(r *Record) { r.Compared.Index = 4; r.Compared.Hash = "h4" },
 			"the copies were compared up to entry 4, and entry 5 was acknowledged", 0, 0, 0, true},
 		{"copies are equal, and not what was read", func(r *Record) { r.Compared.Hash = "h9" }, "the copies have h9 at entry 6, and a had h6", 0, 0, 0, true},
 		{"nothing was compared", func(r *Record) { r.Compared = Compared{} }, "no copies were compared", 0, 0, 0, true},
-		{"nothing was asked for", func(r *Record) { *r = Record{Compared: r.Compared} }, "", 0, 0, 0, false},
+		{"nothing was asked for", func(r *Record) { *r = Record{Compared: r.Compared, Counts: r.Counts}; r.counts(0) }, "", 0, 0, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -104,8 +104,12 @@ func TestWhatAJudgeFinds(t *testing.T) {
 	}
 }
 
-// fewer takes so many from the counter.
-func (r *Record) fewer(n int) { *r.Counter -= uint64(n) }
+// counts has each node say that so many were executed.
+func (r *Record) counts(n uint64) {
+	for i := range r.Counts {
+		r.Counts[i].Value = n
+	}
+}
 
 // Only a goal that was asked for after the kill shows that the log goes on.
 func TestWhenTheLogGoesOn(t *testing.T) {

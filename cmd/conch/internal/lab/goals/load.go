@@ -74,8 +74,7 @@ func (l *Load) Add(name, socket string) {
 	l.nodes = append(l.nodes, newNode(name, socket))
 }
 
-// Finish asks for no more goals, and waits until those that were asked for are answered and read, or ctx ends. Then it reads the
-// counter.
+// Finish asks for no more goals, and waits until those that were asked for are answered and read, or ctx ends.
 func (l *Load) Finish(ctx context.Context) {
 	l.stop()
 	over := make(chan struct{})
@@ -88,14 +87,21 @@ func (l *Load) Finish(ctx context.Context) {
 	for l.unread() && ctx.Err() == nil {
 		_ = pause.For(ctx, askAgain)
 	}
-	for try := 0; ctx.Err() == nil; try++ {
-		if at, err := l.at(try).counter(ctx, l.cfg.Namespace); err == nil {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			l.record.Counter = &at
-			return
+}
+
+// Count asks a node for a fresh read of the counter until it answers, or ctx ends. A copy that has not heard of the last entries asks
+// for them then.
+func (l *Load) Count(ctx context.Context, name string) error {
+	n := l.named(name)
+	for {
+		value, err := n.counter(ctx, l.cfg.Namespace)
+		if err == nil {
+			l.Note(func(r *Record) { r.Counts = append(r.Counts, Count{name, value}) })
+			return nil
 		}
-		_ = pause.For(ctx, askAgain)
+		if pause.For(ctx, askAgain) != nil {
+			return fmt.Errorf("%s answers no fresh read: %w", name, err)
+		}
 	}
 }
 

@@ -109,6 +109,11 @@ func run(t *testing.T, f *fake, goals int) (Record, Verdict) {
 		t.Error(err)
 	}
 	l.Finish(ctx)
+	for _, name := range []string{"a", "b"} {
+		if err := l.Count(ctx, name); err != nil {
+			t.Error(err)
+		}
+	}
 	if now := l.Now(); now.Waiting > 0 || now.Newest.Index == 0 {
 		t.Errorf("in the end it is %+v, want nothing that waits", now)
 	}

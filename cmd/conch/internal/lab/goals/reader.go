@@ -1,6 +1,7 @@
 package goals
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -63,25 +64,35 @@ func (n *node) counter(ctx context.Context, namespace string) (uint64, error) {
 
 // Status is what a node says of its copy.
 type Status struct {
-	State, ID string
-	Store     uint64 // the id of its store
-	Decides   bool
-	Position  struct{ Index uint64 }
+	State    string
+	Store    uint64 // the id of its store
+	Decides  bool
+	Position struct{ Index uint64 }
+	Copy     struct{ Known uint64 }
 }
 
-// Await asks a node until something is so.
+// String says how the copy stands.
+func (s Status) String() string {
+	return fmt.Sprintf("it is %s, has entry %d and knows of entry %d", cmp.Or(s.State, "silent"), s.Position.Index, s.Copy.Known)
+}
+
+// Await asks a node until something is so. The error says what the node said last.
 func (l *Load) Await(ctx context.Context, name string, is func(Status) bool) error {
 	n := l.named(name)
+	var last Status
 	for {
 		var s Status
 		look, cancel := context.WithTimeout(ctx, lookMost)
 		err := n.ask(look, http.MethodGet, "/"+l.cfg.Namespace, nil, &s)
 		cancel()
+		if err == nil {
+			last = s
+		}
 		if err == nil && is(s) {
 			return nil
 		}
 		if err := pause.For(ctx, lookPace); err != nil {
-			return err
+			return fmt.Errorf("%s: %w", last, err)
 		}
 	}
 }

@@ -9,7 +9,7 @@ type Record struct {
 	Kills    []time.Duration
 	Wiped    []Start // members whose stores were deleted: until they decided again, with another store
 	Joined   []Start // nodes that came from nothing: until they had all that was there
-	Counter  *uint64 // as a linearizable read in the end has it; nil: nobody answered
+	Counts   []Count // linearizable reads of the counter in the end, one at each node
 	Compared Compared
 }
 
@@ -46,6 +46,12 @@ type Entry struct {
 type Start struct {
 	Node string
 	Took time.Duration // 0: it never did
+}
+
+// Count is a linearizable read of the counter.
+type Count struct {
+	Node  string
+	Value uint64
 }
 
 // Compared is what "conch log verify" said in the end.

@@ -4,18 +4,16 @@ package swarm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // The log of the demo: the electors are its members, as docs/log.md advises, and some others follow.
@@ -23,7 +21,9 @@ const (
 	logName   = "flags"
 	followers = 5
 	clients   = 4
-	goalPace  = 400 * time.Millisecond // of a client
+	goalPace  = 600 * time.Millisecond // of a client
+
+	createAgain = time.Second / 2
 )
 
 var errUnfinished = errors.New("the demo ended meanwhile")
@@ -46,18 +46,6 @@ func (s *supervisor) beside(asked context.Context, do func(context.Context) erro
 	return err
 }
 
-// conch runs a command of conch as a user would, and returns what it prints.
-func (s *supervisor) conch(ctx context.Context, args ...string) (out []byte, err error) {
-	cmd := exec.CommandContext(ctx, s.cfg.Program, args...)
-	cmd.Env = fleet.Environ()
-	words := &fleet.LastLine{}
-	cmd.Stderr = words
-	if out, err = cmd.Output(); err != nil && words.String() != "" {
-		err = errors.New(words.String())
-	}
-	return out, err
-}
-
 // found makes the log, and begins to load it.
 func (s *supervisor) found(asked context.Context) error {
 	var members []string
@@ -68,12 +56,18 @@ func (s *supervisor) found(asked context.Context) error {
 	var id string
 	began := time.Now()
 	err := s.beside(asked, func(ctx context.Context) error {
-		out, err := s.conch(ctx, "log", "create", logName, "--members", who, "--node", "unix:"+s.nodes[0].socket())
-		id = strings.TrimSpace(string(out))
-		return err
+		for { // not all members may be connected yet; asked again, it names the same log
+			out, err := s.conch(ctx, "log", "create", logName, "--members", who, "--node", "unix:"+s.nodes[0].socket())
+			if id = strings.TrimSpace(string(out)); err == nil || pause.For(ctx, createAgain) != nil {
+				return err
+			}
+		}
 	})
-	if err != nil {
+	if err != nil && asked.Err() == nil {
 		return fmt.Errorf("conch log create: %w", err)
+	}
+	if asked.Err() != nil {
+		return nil
 	}
 	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: goalPace})
 	for _, n := range append(slices.Clone(s.nodes), s.newcomer) {
@@ -114,7 +108,7 @@ func (s *supervisor) writer() string {
 // killWriter kills the leader of the log, whatever gossip names.
 func (s *supervisor) killWriter(asked context.Context, leader string) {
 	n := s.named(s.writer())
-	if n == nil || n.name == leader {
+	if n == nil || n.process == nil || n.name == leader {
 		s.killLeader(asked, leader)
 		return
 	}
@@ -149,7 +143,7 @@ func (s *supervisor) standing() string {
 
 // wipe kills a member that does not lead, deletes its store, and starts it again: it has to come back with another store, which
 // the others admit, and with all entries.
-func (s *supervisor) wipe(asked context.Context, leader string) {
+func (s *supervisor) wipe(leader string) {
 	writer := s.writer()
 	var others []string
 	for _, n := range s.nodes[:electors] {
@@ -159,9 +153,13 @@ func (s *supervisor) wipe(asked context.Context, leader string) {
 	}
 	n := s.named(s.plan.One(others))
 	before := uint64(0)
-	_ = s.beside(asked, func(ctx context.Context) error {
+	err := s.beside(s.gone, func(ctx context.Context) error {
 		return s.load.Await(ctx, n.name, func(st goals.Status) bool { before = st.Store; return st.Decides })
 	})
+	if err != nil || n.process == nil {
+		s.fault = fmt.Errorf("%s does not take part in the log: %w", n.name, err)
+		return
+	}
 	pid := n.process.PID()
 	s.kill(n)
 	s.record.Crashed++
@@ -174,30 +172,28 @@ func (s *supervisor) wipe(asked context.Context, leader string) {
 	upto := s.load.Now().Newest.Index
 	s.screen.Note("kill -9 %s, pid %d, a member, and rm %s/%s: its copy of %d entries is gone", n.name, pid, n.name, storeFile, upto)
 	n.back = time.Now()
-	took, err := s.catchesUp(asked, n, func(st goals.Status) bool {
+	took, err := s.catchesUp(n, func(st goals.Status) bool {
 		return st.Decides && st.Store != before && st.Position.Index >= upto
 	})
 	if err == nil {
-		s.screen.Note("%s is a member again, %s after its start: a new store, admitted by the others, and all %d entries", n.name, short(took), upto)
-	} else if asked.Err() == nil {
+		s.screen.Note("%s is a member again, %s after its start: a new store, admitted, with all %d entries", n.name, short(took), upto)
+	} else {
 		s.screen.Note("%s IS NO MEMBER AGAIN: %v", n.name, err)
 	}
-	if asked.Err() == nil || err == nil {
-		s.load.Note(func(r *goals.Record) { r.Wiped = append(r.Wiped, goals.Start{Node: n.name, Took: took}) })
-	}
+	s.load.Note(func(r *goals.Record) { r.Wiped = append(r.Wiped, goals.Start{Node: n.name, Took: took}) })
 }
 
-// catchesUp waits until the copy of a node that was started just now is as it has to be.
-func (s *supervisor) catchesUp(asked context.Context, n *node, as func(goals.Status) bool) (took time.Duration, err error) {
+// catchesUp waits until the copy of a node that was started just now is as it has to be, also after Ctrl-C: the verdict is about it.
+func (s *supervisor) catchesUp(n *node, as func(goals.Status) bool) (took time.Duration, err error) {
 	began := time.Now()
-	if err := s.beside(asked, func(ctx context.Context) error { return s.load.Await(ctx, n.name, as) }); err != nil {
+	if err := s.beside(s.gone, func(ctx context.Context) error { return s.load.Await(ctx, n.name, as) }); err != nil {
 		return 0, err
 	}
 	return time.Since(began), nil
 }
 
 // join starts a node that has never been there.
-func (s *supervisor) join(asked context.Context) {
+func (s *supervisor) join() {
 	n, upto := s.newcomer, s.load.Now().Newest.Index
 	s.nodes = append(s.nodes, n)
 	s.load.Add(n.name, n.socket())
@@ -207,55 +203,11 @@ func (s *supervisor) join(asked context.Context) {
 		return
 	}
 	s.screen.Note("%s starts for the first time, with nothing but its contacts and the id of the log", n.name)
-	took, err := s.catchesUp(asked, n, func(st goals.Status) bool { return st.Position.Index >= upto })
+	took, err := s.catchesUp(n, func(st goals.Status) bool { return st.Position.Index >= upto })
 	if err == nil {
 		s.screen.Note("%s has all %d entries, each checked against the one before it, %s after its start", n.name, upto, short(took))
-	} else if asked.Err() == nil {
+	} else {
 		s.screen.Note("%s HAS NOT THE LOG: %v", n.name, err)
 	}
-	if asked.Err() == nil || err == nil {
-		s.load.Note(func(r *goals.Record) { r.Joined = append(r.Joined, goals.Start{Node: n.name, Took: took}) })
-	}
-}
-
-// compare ends the load, waits until all copies have what was acknowledged, and has conch compare them.
-func (s *supervisor) compare() {
-	s.doing = "waiting for the last goals"
-	upto := uint64(0)
-	_ = s.beside(s.gone, func(ctx context.Context) error { s.load.Finish(ctx); return nil })
-	upto = s.load.Now().Newest.Index
-	args := []string{"log", "verify", logName, "--json"}
-	var copies []*node
-	for _, n := range s.nodes {
-		if n.logs {
-			copies, args = append(copies, n), append(args, "--node", "unix:"+n.socket())
-		}
-	}
-	verified := goals.Compared{Copies: len(copies)}
-	err := s.beside(s.gone, func(ctx context.Context) error {
-		for _, n := range copies {
-			if err := s.load.Await(ctx, n.name, func(st goals.Status) bool { return st.Position.Index >= upto }); err != nil {
-				return fmt.Errorf("%s never had entry %d: %w", n.name, upto, err)
-			}
-		}
-		out, err := s.conch(ctx, args...)
-		var said struct {
-			Index uint64
-			Nodes []struct{ Hash string }
-		}
-		if err == nil && (json.Unmarshal(out, &said) != nil || len(said.Nodes) != len(copies)) {
-			err = fmt.Errorf("conch log verify says %s", out)
-		}
-		if err == nil {
-			verified.Index, verified.Hash = said.Index, said.Nodes[0].Hash
-		}
-		return err
-	})
-	if err != nil {
-		verified.Fault = err.Error()
-		s.screen.Note("conch log verify %s: %v", logName, err)
-	} else {
-		s.screen.Note("conch log verify %s --node … of all %d that have it: equal up to entry %d, %.12s", logName, len(copies), verified.Index, verified.Hash)
-	}
-	s.load.Note(func(r *goals.Record) { r.Compared = verified })
+	s.load.Note(func(r *goals.Record) { r.Joined = append(r.Joined, goals.Start{Node: n.name, Took: took}) })
 }

@@ -18,7 +18,7 @@ func (s *supervisor) supervise(asked context.Context) error {
 	if err := s.cold(asked); err != nil || asked.Err() != nil {
 		return err
 	}
-	if err := s.found(asked); err != nil {
+	if err := s.found(asked); err != nil || s.load == nil {
 		return err
 	}
 	s.tells = true
@@ -79,7 +79,7 @@ func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
 	case KillWriter:
 		s.killWriter(asked, by.leader)
 	case Wipe:
-		s.wipe(asked, by.leader)
+		s.wipe(by.leader)
 	case Crash:
 		s.crash(asked, by.leader)
 	case Part:
@@ -185,7 +185,7 @@ func (s *supervisor) settle(asked context.Context) {
 	until := time.Now().Add(settle + breath)
 	s.screen.Note("no more strikes")
 	if asked.Err() == nil && s.fault == nil {
-		s.join(asked)
+		s.join()
 	}
 	if s.fault == nil {
 		s.compare()

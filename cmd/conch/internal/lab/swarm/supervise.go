@@ -170,7 +170,7 @@ func (s *supervisor) tick(now time.Time) {
 	if !now.Before(s.askAt) {
 		s.askAt = now.Add(census / time.Duration(len(s.nodes)))
 		s.asked++
-		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.tells {
+		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.load != nil {
 			s.busy.Go(func() { _, _ = e.look(s.gone, false) })
 		}
 	}

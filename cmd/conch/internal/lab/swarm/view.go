@@ -32,7 +32,7 @@ func (s *supervisor) render(now time.Time) string {
 	row("CUTS", "%d", len(s.record.Cuts))
 	if s.load != nil {
 		now := s.load.Now()
-		row("LOG", "%s; %d goals acknowledged, %d asked for", s.standing(), now.Answered, now.Waiting)
+		row("LOG", "%s; %d goals acknowledged, %d wait", s.standing(), now.Answered, now.Waiting)
 	}
 	_ = w.Flush()
 	b.WriteString(s.chart(leader) + "\n")
