@@ -63,11 +63,8 @@ func (s *supervisor) found(asked context.Context) error {
 			}
 		}
 	})
-	if err != nil && asked.Err() == nil {
+	if err != nil {
 		return fmt.Errorf("conch log create: %w", err)
-	}
-	if asked.Err() != nil {
-		return nil
 	}
 	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: goalPace})
 	for _, n := range append(slices.Clone(s.nodes), s.newcomer) {

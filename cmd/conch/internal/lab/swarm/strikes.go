@@ -18,8 +18,11 @@ func (s *supervisor) supervise(asked context.Context) error {
 	if err := s.cold(asked); err != nil || asked.Err() != nil {
 		return err
 	}
-	if err := s.found(asked); err != nil || s.load == nil {
+	if err := s.found(asked); err != nil && asked.Err() == nil {
 		return err
+	}
+	if s.load == nil {
+		return s.fault
 	}
 	s.tells = true
 	end := time.Now().Add(s.cfg.Duration)
