@@ -29,6 +29,9 @@ type (
 		Index   uint64
 		Members []txlog.Member
 	}
+	// GiveUp ends the machine, of a leader whose memory is wrong: a new one is made from the store. What this one has proposed
+	// and knows of no majority to have stored is dropped there, if nobody counts on it. Nothing else comes of the step.
+	GiveUp struct{}
 	// Batch is several inputs that came together. What is to be kept of all is kept at once.
 	Batch []Input
 )
@@ -41,4 +44,5 @@ func (Confirm) input()   {}
 func (Suggested) input() {}
 func (Reached) input()   {}
 func (Known) input()     {}
+func (GiveUp) input()    {}
 func (Batch) input()     {}

@@ -226,6 +226,14 @@ func (c *Core) restart(why error) {
 	c.do(Restart{Why: why})
 }
 
+// giveUp gives a term up in which this node's memory is wrong: the store is right, but for what only this member counts on.
+func (c *Core) giveUp(why error) {
+	if out := c.q.Step(c.now, quorum.GiveUp{}); !out.Persist.Empty() {
+		c.out.Writes = append(c.out.Writes, Write{Persist: &out.Persist})
+	}
+	c.restart(why)
+}
+
 // lose says that the store is of no use any more.
 func (c *Core) lose(why error) {
 	c.over = true

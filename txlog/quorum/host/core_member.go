@@ -48,7 +48,7 @@ func (c *Core) perform(a member.Action) {
 		c.tell(Rebuilt{Why: a.Why})
 		c.rebuild(func() {})
 	case member.Quarantine:
-		c.restart(a.Why)
+		c.giveUp(a.Why)
 	}
 }
 
