@@ -21,7 +21,8 @@ type (
 	Confirm struct{ Read uint64 }
 	// Suggested names the member that is to campaign first when the leader is lost; empty: nobody. It is a hint.
 	Suggested struct{ Name string }
-	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them.
+	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them. At is
+	// the place of its own record there.
 	Reached struct{ At txlog.Position }
 	// Known names the members as of a verified record that the authority has not stored yet: messages of new ones are taken.
 	// It is forgotten when the authority has come to the record's index.

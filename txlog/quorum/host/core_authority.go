@@ -115,19 +115,25 @@ func (c *Core) caughtUp() {
 	if c.behind == nil || c.q == nil || c.last < c.behind.Index || len(c.loads) > 0 {
 		return
 	}
-	at := *c.behind
+	said := *c.behind
 	c.behind = nil
 	c.follower(follower.Yield{})
-	c.rebuild(func() { c.request(quorum.Reached{At: at}) })
+	c.rebuild(func(h Has) {
+		at, is := h.At(said.Index)
+		if !is { // a snapshot has passed over it: the leader may need this member to come further, and is believed
+			at = said
+		}
+		c.request(quorum.Reached{At: at})
+	})
 }
 
 // rebuild gives the member machine copies that were made anew from the store.
-func (c *Core) rebuild(then func()) {
+func (c *Core) rebuild(then func(Has)) {
 	c.load(func(h Has) {
 		c.copy = h.Copy
 		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
-		then()
+		then(h)
 	})
 }
 

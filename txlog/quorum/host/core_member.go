@@ -46,7 +46,7 @@ func (c *Core) perform(a member.Action) {
 			return
 		}
 		c.tell(Rebuilt{Why: a.Why})
-		c.rebuild(func() {})
+		c.rebuild(func(Has) {})
 	case member.Quarantine:
 		c.giveUp(a.Why)
 	}

@@ -39,8 +39,7 @@ func (c *Core) found() {
 	}
 	c.follower(follower.Yield{})
 	if c.told > c.copy.Position().Index {
-		at := c.told
-		c.rebuild(func() { c.request(quorum.Reached{At: txlog.Position{Log: c.genesis.ID(), Index: at}}) })
+		c.rebuild(func(h Has) { c.request(quorum.Reached{At: h.Copy.Position()}) })
 	}
 }
 
