@@ -38,6 +38,8 @@ func (c *Core) receive(in Received) {
 		c.confirmed(in.From, m)
 	case wire.Admit:
 		c.admit(in.From, m)
+	case wire.Twin:
+		c.twins(in.From, m)
 	}
 }
 

@@ -32,6 +32,7 @@
 //	                                  on, and makes everything anew
 //	this node is a member no more     it goes on as a follower, from the same store
 //	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
+//	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
 //	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
 //	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
 //
