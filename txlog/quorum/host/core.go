@@ -65,7 +65,8 @@ type Core struct {
 
 // asker is who waits for an answer of the member machine: a user of this node, its courier, or another node.
 type asker struct {
-	user   uint64 // a ticket
+	user   uint64    // a ticket
+	read   *question // of a user's ticket, if it is one
 	node   string
 	try    uint64 // of a goal
 	serial uint64 // of a Confirm

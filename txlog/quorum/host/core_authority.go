@@ -69,11 +69,13 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 	if term == c.term && leader == c.leader && self == c.leads {
 		return
 	}
+	led := c.leads
 	c.term, c.leader, c.leads, c.asks = term, leader, self, nil
 	if leader != "" {
 		c.found()
 	}
 	c.courier(courier.Leader{Name: leader, Term: term})
+	c.repose(led)
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
 
