@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -59,6 +60,7 @@ type Core struct {
 	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
+	peers   []string // that are connected
 
 	out Output
 }
@@ -147,7 +149,9 @@ func (c *Core) take(in Input) {
 	case Suggested:
 		c.suggested(in.Name)
 	case Peers:
-		c.follower(follower.Peers(in))
+		c.meets(in)
+	case Unsent:
+		c.courier(courier.Failed(in))
 	case Submit:
 		c.courier(courier.Submit(in))
 	case Read:
@@ -263,6 +267,17 @@ func (c *Core) tick(at int64) {
 	}
 	c.wait()
 	c.belongs()
+}
+
+// meets takes which nodes are connected. What was sent over a connection that has ended, or before there was one, may be lost.
+func (c *Core) meets(in Peers) {
+	for _, name := range slices.Concat(c.peers, in.Names) {
+		if slices.Contains(c.peers, name) != slices.Contains(in.Names, name) {
+			c.courier(courier.Failed{To: name})
+		}
+	}
+	c.peers = in.Names
+	c.follower(follower.Peers(in))
 }
 
 // Query answers from the copy that is here, and says of which position the answer is.
