@@ -276,8 +276,11 @@ func (c *Core) meets(in Peers) {
 			c.courier(courier.Failed{To: name})
 		}
 	}
+	first := len(c.peers) == 0
 	c.peers = in.Names
-	c.follower(follower.Peers(in))
+	if c.follower(follower.Peers(in)); first {
+		c.follower(follower.News{}) // the one that is asked for news may know no more than this node
+	}
 }
 
 // Query answers from the copy that is here, and says of which position the answer is.
