@@ -82,8 +82,10 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case Answered:
 		m.answered(in)
 	case Failed:
-		if g, is := m.tries.end(in.Try, in.To); is && g.open && g.try == in.Try {
-			m.later(g, g.to)
+		for _, g := range m.order {
+			if g.open && g.to == in.To {
+				m.later(g, g.to)
+			}
 		}
 	case Applied:
 		m.applied(in.Record)

@@ -38,12 +38,12 @@ func (m *Machine) receive(in Received) {
 		return
 	}
 	if msg.GetType() == pb.MsgApp && !m.looks(in.From, msg) {
-		m.hears(in.From, msg.GetFrom())
+		m.hears(msg.GetFrom())
 		return
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
-	m.hears(in.From, msg.GetFrom())
+	m.hears(msg.GetFrom())
 }
 
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
@@ -133,7 +133,7 @@ func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
 	case !slices.Contains(stores, r.from) || r.to != m.cfg.Store:
 		m.refuse(from, ErrOtherStore)
 	case m.leading && r.term == m.term:
-		m.hears(from, r.from)
+		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
 	}
 }

@@ -86,11 +86,12 @@ func (c *content) begin(transaction uint64, key, framed []byte) error {
 	if c.state.Format != 0 || !bytes.Equal(key, only) || len(framed) < sha256.Size {
 		return damage("its state cannot be read")
 	}
-	s, err := decodeState(framed[sha256.Size:])
+	body, err := unframe(idOf(framed[sha256.Size:]), stateBucket, key, framed) // first: what was flipped is no newer version
 	if err != nil {
 		return err
 	}
-	if _, err := unframe(s.ID, stateBucket, key, framed); err != nil {
+	s, err := decodeState(body)
+	if err != nil {
 		return err
 	}
 	if s.Format == 0 || s.Transaction != transaction {

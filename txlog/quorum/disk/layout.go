@@ -39,7 +39,7 @@ var only = []byte("only")
 const piece = 64 << 10
 
 // state is what the newest transaction has left, in the file's own words. It says of everything else in the file which version
-// is the newest: a page of an older transaction has other sums.
+// is the newest: a page of an older transaction has other sums. Every format begins with the same three fields.
 type state struct {
 	Format      uint32
 	Transaction uint64 // of the library, which has it in a page with a checksum: so an older state cannot be taken for the newest
@@ -65,6 +65,14 @@ func (s *state) encode() []byte {
 		return nil // a struct of numbers always has bytes
 	}
 	return b
+}
+
+// idOf returns the store's id of a state of any format.
+func idOf(b []byte) uint64 {
+	if len(b) < 20 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b[12:])
 }
 
 func decodeState(b []byte) (s state, err error) {
