@@ -43,7 +43,11 @@ func (m *Machine) receive(in Received) {
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
-	m.hears(in.From, msg.GetFrom())
+	store := msg.GetFrom()
+	if kind := msg.GetType(); kind == pb.MsgPreVote || kind == pb.MsgVote {
+		store = 0 // if it has led, it has died since
+	}
+	m.hears(in.From, store)
 }
 
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
