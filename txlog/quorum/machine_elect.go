@@ -19,10 +19,10 @@ type pace struct {
 	lost      uint64 // the store of the leader that was lost
 	suggested string
 	chance    chance
-	spoke     map[string]uint64 // when each member was last heard
+	spoke     map[uint64]uint64 // when each member's store was last heard
 }
 
-func newPace(seed uint64) pace { return pace{chance: chance(seed), spoke: map[string]uint64{}} }
+func newPace(seed uint64) pace { return pace{chance: chance(seed), spoke: map[uint64]uint64{}} }
 
 // tick does what time alone does.
 func (m *Machine) tick() {
@@ -105,8 +105,8 @@ func (m *Machine) removed() bool {
 }
 
 // hears notes that a member has spoken.
-func (m *Machine) hears(from string, store uint64) {
-	m.pace.spoke[from] = m.pace.ticks
+func (m *Machine) hears(store uint64) {
+	m.pace.spoke[store] = m.pace.ticks
 	if store == m.node.BasicStatus().Lead {
 		m.pace.heard = m.pace.ticks
 	}

@@ -52,7 +52,7 @@ func (m *Machine) deposed(term, leader uint64) {
 		m.plan(missedBeats) // somebody campaigns, and the new leader has not spoken yet
 	}
 	if leader != 0 {
-		m.pace.heard, m.pace.tries = m.pace.ticks, 0
+		m.pace.heard, m.pace.tries, m.ownFrom = m.pace.ticks, 0, 0
 	}
 	news := m.leading || leader != m.leader // a term alone, which may become this member's own, is none
 	m.term, m.leader, m.leading = term, leader, false
@@ -72,6 +72,9 @@ func (m *Machine) leads(term uint64) {
 	}
 	m.term, m.leader, m.leading = term, m.cfg.Store, true
 	m.begun, m.changedAt = m.log.last().entry.GetIndex(), 0
+	if m.ownFrom == 0 {
+		m.ownFrom = m.begun
+	}
 	m.queue, m.reads, m.pace.tries = nil, reads{}, 0
 	m.hold()
 	m.tell(txlog.Leads{Term: term})

@@ -38,16 +38,16 @@ func (m *Machine) receive(in Received) {
 		return
 	}
 	if msg.GetType() == pb.MsgApp && !m.looks(in.From, msg) {
-		m.hears(in.From, msg.GetFrom())
+		m.hears(msg.GetFrom())
 		return
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
-	store := msg.GetFrom()
 	if kind := msg.GetType(); kind == pb.MsgPreVote || kind == pb.MsgVote {
-		store = 0 // if it has led, it has died since
+		m.pace.spoke[msg.GetFrom()] = m.pace.ticks // no beat: if it has led, it has died since
+		return
 	}
-	m.hears(in.From, store)
+	m.hears(msg.GetFrom())
 }
 
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
@@ -137,7 +137,7 @@ func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
 	case !slices.Contains(stores, r.from) || r.to != m.cfg.Store:
 		m.refuse(from, ErrOtherStore)
 	case m.leading && r.term == m.term:
-		m.hears(from, r.from)
+		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
 	}
 }

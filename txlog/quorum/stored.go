@@ -57,7 +57,7 @@ type Persist struct {
 	// for the next one: what a power cut takes then comes again from the entries, and Committed is told again.
 	Sync    bool
 	Hard    *Hard          // nil: as it was
-	Reset   *Mark          // drop all entries, and go on from here: the records up to there have come another way
+	Reset   *Mark          // drop all entries, and go on from here: the records up to there are stored, or among Records
 	Entries []Entry        // drop the entries from the first one's index on, and add these
 	Records []txlog.Record // they are committed
 	Mark    *Mark          // with Records, and when only the members or the place among the entries have moved

@@ -49,6 +49,7 @@ type judge struct {
 	reads     []txlog.Confirmed
 	refusals  []txlog.Refused
 	messages  int
+	dropped   int // times that a leader has dropped what it had proposed
 }
 
 // opened is when an act door was open, in the world's time.

@@ -39,8 +39,10 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	outside int // looks for which a store that runs its authority has been no member
-	quiet   int // looks for which a member has heard no leader
+	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
+	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
+	outside int               // looks for which a store that runs its authority has been no member
+	quiet   int               // looks for which a member has heard no leader
 	seeking bool
 	blank   bool   // the state with which the log begins is not here
 	told    uint64 // up to where what is applied was passed on
@@ -63,7 +65,8 @@ type Core struct {
 
 // asker is who waits for an answer of the member machine: a user of this node, its courier, or another node.
 type asker struct {
-	user   uint64 // a ticket
+	user   uint64    // a ticket
+	read   *question // of a user's ticket, if it is one
 	node   string
 	try    uint64 // of a goal
 	serial uint64 // of a Confirm
@@ -224,6 +227,14 @@ func (c *Core) restart(why error) {
 	c.over = true
 	c.shut()
 	c.do(Restart{Why: why})
+}
+
+// giveUp gives a term up in which this node's memory is wrong: the store is right, but for what only this member counts on.
+func (c *Core) giveUp(why error) {
+	if out := c.q.Step(c.now, quorum.GiveUp{}); !out.Persist.Empty() {
+		c.out.Writes = append(c.out.Writes, Write{Persist: &out.Persist})
+	}
+	c.restart(why)
 }
 
 // lose says that the store is of no use any more.

@@ -184,6 +184,7 @@ func (l *loop) restart(why error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	core.twin = l.core.twin
 	l.core, l.peers = core, nil
 	for ticket, asker := range l.waiting {
 		asker <- Answered{Ticket: ticket, Err: errAgain}

@@ -50,6 +50,7 @@ type Message struct {
 	Begun         *Begun                 `protobuf:"bytes,16,opt,name=begun,proto3" json:"begun,omitempty"`
 	Seek          *Seek                  `protobuf:"bytes,17,opt,name=seek,proto3" json:"seek,omitempty"`
 	Known         *Known                 `protobuf:"bytes,18,opt,name=known,proto3" json:"known,omitempty"`
+	Twin          *Twin                  `protobuf:"bytes,19,opt,name=twin,proto3" json:"twin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -206,6 +207,13 @@ func (x *Message) GetSeek() *Seek {
 func (x *Message) GetKnown() *Known {
 	if x != nil {
 		return x.Known
+	}
+	return nil
+}
+
+func (x *Message) GetTwin() *Twin {
+	if x != nil {
+		return x.Twin
 	}
 	return nil
 }
@@ -1017,6 +1025,58 @@ func (x *Admit) GetKey() []byte {
 	return nil
 }
 
+type Twin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Store         uint64                 `protobuf:"varint,1,opt,name=store,proto3" json:"store,omitempty"`
+	Asks          uint64                 `protobuf:"varint,2,opt,name=asks,proto3" json:"asks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Twin) Reset() {
+	*x = Twin{}
+	mi := &file_log_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Twin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Twin) ProtoMessage() {}
+
+func (x *Twin) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Twin.ProtoReflect.Descriptor instead.
+func (*Twin) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Twin) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+func (x *Twin) GetAsks() uint64 {
+	if x != nil {
+		return x.Asks
+	}
+	return 0
+}
+
 type Prepare struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
@@ -1028,7 +1088,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +1100,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +1113,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{14}
+	return file_log_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Prepare) GetSerial() uint64 {
@@ -1089,7 +1149,7 @@ type Prepared struct {
 
 func (x *Prepared) Reset() {
 	*x = Prepared{}
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1101,7 +1161,7 @@ func (x *Prepared) String() string {
 func (*Prepared) ProtoMessage() {}
 
 func (x *Prepared) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1114,7 +1174,7 @@ func (x *Prepared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepared.ProtoReflect.Descriptor instead.
 func (*Prepared) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{15}
+	return file_log_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Prepared) GetSerial() uint64 {
@@ -1155,7 +1215,7 @@ type Begin struct {
 
 func (x *Begin) Reset() {
 	*x = Begin{}
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1167,7 +1227,7 @@ func (x *Begin) String() string {
 func (*Begin) ProtoMessage() {}
 
 func (x *Begin) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1180,7 +1240,7 @@ func (x *Begin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Begin.ProtoReflect.Descriptor instead.
 func (*Begin) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{16}
+	return file_log_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Begin) GetSerial() uint64 {
@@ -1207,7 +1267,7 @@ type Begun struct {
 
 func (x *Begun) Reset() {
 	*x = Begun{}
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1219,7 +1279,7 @@ func (x *Begun) String() string {
 func (*Begun) ProtoMessage() {}
 
 func (x *Begun) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1232,7 +1292,7 @@ func (x *Begun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Begun.ProtoReflect.Descriptor instead.
 func (*Begun) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{17}
+	return file_log_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Begun) GetSerial() uint64 {
@@ -1259,7 +1319,7 @@ type Seek struct {
 
 func (x *Seek) Reset() {
 	*x = Seek{}
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1331,7 @@ func (x *Seek) String() string {
 func (*Seek) ProtoMessage() {}
 
 func (x *Seek) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1344,7 @@ func (x *Seek) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seek.ProtoReflect.Descriptor instead.
 func (*Seek) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{18}
+	return file_log_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Seek) GetSerial() uint64 {
@@ -1311,7 +1371,7 @@ type Known struct {
 
 func (x *Known) Reset() {
 	*x = Known{}
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1323,7 +1383,7 @@ func (x *Known) String() string {
 func (*Known) ProtoMessage() {}
 
 func (x *Known) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1336,7 +1396,7 @@ func (x *Known) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Known.ProtoReflect.Descriptor instead.
 func (*Known) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{19}
+	return file_log_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Known) GetSerial() uint64 {
@@ -1357,7 +1417,7 @@ var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\x10conch.txlog.wire\"\xcf\x06\n" +
+	"\tlog.proto\x12\x10conch.txlog.wire\"\xfb\x06\n" +
 	"\aMessage\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x10\n" +
 	"\x03log\x18\x02 \x01(\fR\x03log\x120\n" +
@@ -1377,7 +1437,8 @@ const file_log_proto_rawDesc = "" +
 	"\x05begin\x18\x0f \x01(\v2\x17.conch.txlog.wire.BeginR\x05begin\x12-\n" +
 	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\x12*\n" +
 	"\x04seek\x18\x11 \x01(\v2\x16.conch.txlog.wire.SeekR\x04seek\x12-\n" +
-	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\"\x1c\n" +
+	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\x12*\n" +
+	"\x04twin\x18\x13 \x01(\v2\x16.conch.txlog.wire.TwinR\x04twin\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
 	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
@@ -1432,7 +1493,10 @@ const file_log_proto_rawDesc = "" +
 	"\x04body\x18\x03 \x01(\fR\x04body\"/\n" +
 	"\x05Admit\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key\"Y\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key\"0\n" +
+	"\x04Twin\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x12\n" +
+	"\x04asks\x18\x02 \x01(\x04R\x04asks\"Y\n" +
 	"\aPrepare\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x18\n" +
@@ -1467,7 +1531,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_log_proto_goTypes = []any{
 	(*Message)(nil),   // 0: conch.txlog.wire.Message
 	(*Quorum)(nil),    // 1: conch.txlog.wire.Quorum
@@ -1483,12 +1547,13 @@ var file_log_proto_goTypes = []any{
 	(*Want)(nil),      // 11: conch.txlog.wire.Want
 	(*Piece)(nil),     // 12: conch.txlog.wire.Piece
 	(*Admit)(nil),     // 13: conch.txlog.wire.Admit
-	(*Prepare)(nil),   // 14: conch.txlog.wire.Prepare
-	(*Prepared)(nil),  // 15: conch.txlog.wire.Prepared
-	(*Begin)(nil),     // 16: conch.txlog.wire.Begin
-	(*Begun)(nil),     // 17: conch.txlog.wire.Begun
-	(*Seek)(nil),      // 18: conch.txlog.wire.Seek
-	(*Known)(nil),     // 19: conch.txlog.wire.Known
+	(*Twin)(nil),      // 14: conch.txlog.wire.Twin
+	(*Prepare)(nil),   // 15: conch.txlog.wire.Prepare
+	(*Prepared)(nil),  // 16: conch.txlog.wire.Prepared
+	(*Begin)(nil),     // 17: conch.txlog.wire.Begin
+	(*Begun)(nil),     // 18: conch.txlog.wire.Begun
+	(*Seek)(nil),      // 19: conch.txlog.wire.Seek
+	(*Known)(nil),     // 20: conch.txlog.wire.Known
 }
 var file_log_proto_depIdxs = []int32{
 	1,  // 0: conch.txlog.wire.Message.quorum:type_name -> conch.txlog.wire.Quorum
@@ -1501,21 +1566,22 @@ var file_log_proto_depIdxs = []int32{
 	11, // 7: conch.txlog.wire.Message.want:type_name -> conch.txlog.wire.Want
 	12, // 8: conch.txlog.wire.Message.piece:type_name -> conch.txlog.wire.Piece
 	13, // 9: conch.txlog.wire.Message.admit:type_name -> conch.txlog.wire.Admit
-	14, // 10: conch.txlog.wire.Message.prepare:type_name -> conch.txlog.wire.Prepare
-	15, // 11: conch.txlog.wire.Message.prepared:type_name -> conch.txlog.wire.Prepared
-	16, // 12: conch.txlog.wire.Message.begin:type_name -> conch.txlog.wire.Begin
-	17, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
-	18, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
-	19, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
-	6,  // 16: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
-	6,  // 17: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
-	9,  // 18: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
-	10, // 19: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
-	20, // [20:20] is the sub-list for method output_type
-	20, // [20:20] is the sub-list for method input_type
-	20, // [20:20] is the sub-list for extension type_name
-	20, // [20:20] is the sub-list for extension extendee
-	0,  // [0:20] is the sub-list for field type_name
+	15, // 10: conch.txlog.wire.Message.prepare:type_name -> conch.txlog.wire.Prepare
+	16, // 11: conch.txlog.wire.Message.prepared:type_name -> conch.txlog.wire.Prepared
+	17, // 12: conch.txlog.wire.Message.begin:type_name -> conch.txlog.wire.Begin
+	18, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
+	19, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
+	20, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
+	14, // 16: conch.txlog.wire.Message.twin:type_name -> conch.txlog.wire.Twin
+	6,  // 17: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
+	6,  // 18: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
+	9,  // 19: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
+	10, // 20: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -1529,7 +1595,7 @@ func file_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
