@@ -43,6 +43,10 @@ func (m *Machine) receive(in Received) {
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
+	if kind := msg.GetType(); kind == pb.MsgPreVote || kind == pb.MsgVote {
+		m.pace.spoke[msg.GetFrom()] = m.pace.ticks // no beat: if it has led, it has died since
+		return
+	}
 	m.hears(msg.GetFrom())
 }
 
