@@ -134,7 +134,7 @@ func (c *Copy) Next(e Entry) (Record, error) {
 // Apply takes an entry over. The error is ErrChain, ErrDiff or ErrMalformed, after which nothing has changed, or ErrSpoiled,
 // with ErrState if the entry says another state than the one that came of it.
 func (c *Copy) Apply(record Record) error {
-	if record.raw == nil {
+	if record.sealed == nil {
 		return fault(ErrMalformed, "an entry that is not sealed")
 	}
 	if err := c.follows(&record.Entry); err != nil {

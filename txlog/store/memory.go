@@ -98,7 +98,9 @@ func (m *Memory) Write(step Step) error {
 	}
 	before := uint64(0)
 	for i := len(kept) - 1; i >= 0 && before == 0; i-- {
-		before = kept[i].Record.Index
+		if r := kept[i].Record; r.Raw() != nil {
+			before = r.Index
+		}
 	}
 	if err := CheckRecords(before, step.Slots); err != nil {
 		return err

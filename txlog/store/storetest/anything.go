@@ -73,9 +73,7 @@ func (m *model) step() (step store.Step) {
 	case 5:
 		drop := m.chance.IntN(len(m.slots) + 1)
 		step.Below = m.first + uint64(drop)
-		for _, slot := range m.slots[:drop] {
-			m.dropped = max(m.dropped, slot.Record.Index)
-		}
+		m.dropped = newest(m.dropped, m.slots[:drop])
 		m.slots, m.first = m.slots[drop:], m.first+uint64(drop)
 	case 6:
 		name := strconv.Itoa(m.chance.IntN(20))
@@ -102,14 +100,21 @@ func (m *model) step() (step store.Step) {
 func (m *model) tail(n int) []txlog.Record {
 	fork, err := txlog.Restore(m.copy.Snapshot(), NewState)
 	m.must(err)
-	last := max(fork.Position().Index, m.dropped)
-	for _, slot := range m.slots {
-		last = max(last, slot.Record.Index)
-	}
+	last := newest(max(fork.Position().Index, m.dropped), m.slots)
 	many := int(last-fork.Position().Index) + n
 	records, err := Grow(fork, many, 0)
 	m.must(err)
 	return records[many-n:]
+}
+
+// newest returns the largest of an index and those of the records in slots.
+func newest(index uint64, slots []store.Slot) uint64 {
+	for _, slot := range slots {
+		if slot.Record.Raw() != nil {
+			index = max(index, slot.Record.Index)
+		}
+	}
+	return index
 }
 
 // readers: what a reading finds is right or gone, while steps are written, snapshots kept and records dropped.
