@@ -245,9 +245,11 @@ func TestARecordHasItsDiff(t *testing.T) {
 func TestAScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(c *Copy){
-		"a value":   func(c *Copy) { c.state.(*toy).texts["light"] = "pink" },
-		"a key":     func(c *Copy) { delete(c.state.(*toy).texts, "light") },
-		"a result":  func(c *Copy) { c.order[0].Result = []byte("x") },
+		"a value": func(c *Copy) { c.state.(*toy).texts["light"] = "pink" },
+		"a key":   func(c *Copy) { delete(c.state.(*toy).texts, "light") },
+		"a result": func(c *Copy) {
+			c.order[0] = &Result{GoalID: c.order[0].GoalID, Index: c.order[0].Index, Result: []byte("x"), sum: c.order[0].sum}
+		},
 		"an effect": func(c *Copy) { c.effects[0].Body = []byte("x") },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,5 +1,7 @@
 package txlog
 
+import "sync/atomic"
+
 // Record is an entry as it is stored and sent: with its bytes, which never change, and their hash. It is immutable, and cheap
 // to copy; nothing in its Entry may be changed. The zero value has no bytes, and must not be asked for its Entry.
 type Record struct{ *sealed }
@@ -9,6 +11,7 @@ type sealed struct {
 
 	raw  []byte
 	hash Hash
+	came atomic.Pointer[Result] // once a copy has asked: two copies of one node share it
 }
 
 func seal(e Entry, raw []byte) Record {
@@ -51,6 +54,17 @@ func Own(raw []byte) (Record, error) {
 		return Record{}, err
 	}
 	return seal(e, raw), nil
+}
+
+// result returns what came of the record's goal; nil: it has none.
+func (s *sealed) result() *Result {
+	if s.Kind != Executed {
+		return nil
+	}
+	if s.came.Load() == nil {
+		s.came.CompareAndSwap(nil, resultOf(&s.Entry))
+	}
+	return s.came.Load()
 }
 
 // Raw returns the record's bytes, which must not be changed.

@@ -91,6 +91,7 @@ func (c *Copy) restore(d *decoder) error {
 	}
 	for range d.count(MostRetention, "results") {
 		if of := d.result(); d.err == nil {
+			of.sumUp()
 			c.remember(&of)
 		}
 	}

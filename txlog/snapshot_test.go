@@ -79,7 +79,7 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 		spoil(c)
 		c.sum = Sum{}
 		for _, of := range c.order {
-			c.sum.Add(c.item(of))
+			c.sum.Add(of.item(nil))
 		}
 		for _, p := range c.effects {
 			c.sum.Add(p.encode())
