@@ -3,6 +3,7 @@ package kv
 import (
 	"encoding/binary"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -22,7 +23,7 @@ func (d *draft) get(key string) string {
 	if v, is := d.now[key]; is {
 		return v
 	}
-	return d.of.values[key]
+	return d.of.values[key].text
 }
 
 func (d *draft) set(key, value string) { d.now[key] = value }
@@ -32,17 +33,17 @@ func (d *draft) diff() ([]byte, error) {
 	var out []byte
 	size, count := d.of.size, len(d.of.values)
 	for _, key := range slices.Sorted(maps.Keys(d.now)) {
-		before, after := d.of.values[key], d.now[key]
+		before, after := d.of.values[key].text, d.now[key]
 		if before == after {
 			continue
 		}
 		out = appendChange(out, change{key, before, after})
 		if before != "" {
-			size -= len(appendEntry(nil, key, before))
+			size -= entrySize(key, before)
 			count--
 		}
 		if after != "" {
-			size += len(appendEntry(nil, key, after))
+			size += entrySize(key, after)
 			count++
 		}
 	}
@@ -65,6 +66,11 @@ func appendText(out []byte, s string) []byte {
 func appendEntry(out []byte, key, value string) []byte {
 	return appendText(appendText(out, key), value)
 }
+
+// entrySize returns how many bytes appendEntry writes.
+func entrySize(key, value string) int { return textSize(key) + textSize(value) }
+
+func textSize(s string) int { return max(1, (bits.Len(uint(len(s)))+6)/7) + len(s) }
 
 func appendChange(out []byte, c change) []byte {
 	return appendText(appendText(appendText(out, c.key), c.before), c.after)
@@ -105,8 +111,8 @@ func (r *reader) fail() string {
 	return ""
 }
 
-// parseDiff reads a diff: changes in the order of their keys.
-func parseDiff(diff []byte) (all []change, err error) {
+// parseDiff appends the changes of a diff, in the order of their keys.
+func parseDiff(diff []byte, all []change) ([]change, error) {
 	last := ""
 	for r := (reader{rest: string(diff)}); r.rest != ""; {
 		c := change{r.text(), r.text(), r.text()}

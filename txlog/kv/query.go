@@ -79,7 +79,7 @@ func (s *State) get(key string) ([]byte, error) {
 	if !is {
 		return answer(Got{Entry: Entry{Key: key}})
 	}
-	return answer(Got{Entry: entry(key, v), Found: true})
+	return answer(Got{Entry: entry(key, v.text), Found: true})
 }
 
 func entry(key, v string) Entry {
@@ -113,8 +113,8 @@ func (s *State) list(fields map[string]json.RawMessage) ([]byte, error) {
 		if key == after {
 			continue
 		}
-		e := entry(key, s.values[key])
-		size += len(key) + len(s.values[key]) + len(s.values[key])/3
+		e := entry(key, s.values[key].text)
+		size += len(key) + len(s.values[key].text)*4/3
 		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break

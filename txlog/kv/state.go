@@ -1,6 +1,7 @@
 package kv
 
 import (
+	"crypto/sha256"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -8,16 +9,22 @@ import (
 
 // State is a store of keys and values, a [txlog.State]. It is used by one goroutine at a time.
 type State struct {
-	values map[string]string // by key; see value
+	values map[string]held // by key
 	keys   sorted
 	size   int       // of the snapshot
 	sum    txlog.Sum // of the entries
 }
 
+// held is a value that is there.
+type held struct {
+	text string     // see value
+	sum  txlog.Hash // of the entry that it is, with its key
+}
+
 // New returns an empty store.
 func New() txlog.State { return empty() }
 
-func empty() *State { return &State{values: map[string]string{}, size: len(header)} }
+func empty() *State { return &State{values: map[string]held{}, size: len(header)} }
 
 // Execute runs a goal. It reads the store, and keeps what it would change for itself.
 func (s *State) Execute(goal []byte) txlog.Outcome {
@@ -45,42 +52,43 @@ func (s *State) Execute(goal []byte) txlog.Outcome {
 
 // Apply makes the changes of a diff, if what is here is what it says was here before.
 func (s *State) Apply(diff []byte) error {
-	changes, err := parseDiff(diff)
+	var room [4]change // most goals change less
+	changes, err := parseDiff(diff, room[:0])
 	if err != nil {
 		return err
 	}
 	for _, c := range changes {
-		if s.values[c.key] != c.before {
+		if s.values[c.key].text != c.before {
 			return mismatch(c.key)
 		}
 	}
 	for _, c := range changes {
-		s.set(c.key, c.before, c.after)
+		s.set(c.key, c.after)
 	}
 	return nil
 }
 
 // set replaces a value, and keeps the sum, the order and the size.
-func (s *State) set(key, before, after string) {
-	var room [1 << 10]byte
-	if before != "" {
-		entry := appendEntry(room[:0], key, before)
-		s.sum.Remove(entry)
-		s.size -= len(entry)
+func (s *State) set(key, after string) {
+	before := s.values[key]
+	if before.text != "" {
+		s.sum.RemoveHash(before.sum)
+		s.size -= entrySize(key, before.text)
 	}
 	switch {
 	case after == "":
 		delete(s.values, key)
 		s.keys.remove(key)
 		return
-	case before == "":
+	case before.text == "":
 		key = strings.Clone(key) // and do not keep all of the diff
 		s.keys.insert(key)
 	}
-	entry := appendEntry(room[:0], key, after)
-	s.sum.Add(entry)
-	s.size += len(entry)
-	s.values[key] = strings.Clone(after)
+	var room [1 << 10]byte
+	now := held{text: strings.Clone(after), sum: sha256.Sum256(appendEntry(room[:0], key, after))}
+	s.sum.AddHash(now.sum)
+	s.size += entrySize(key, after)
+	s.values[key] = now
 }
 
 // Hash returns the hash of all keys and values.
@@ -93,7 +101,7 @@ const header = "kv1"
 func (s *State) Snapshot() []byte {
 	out := append(make([]byte, 0, s.size), header...)
 	for key := range s.keys.from("") {
-		out = appendEntry(out, key, s.values[key])
+		out = appendEntry(out, key, s.values[key].text)
 	}
 	return out
 }
@@ -115,7 +123,7 @@ func (s *State) Restore(snapshot []byte) error {
 			return malformed("the keys of the snapshot are not in order")
 		}
 		last = key
-		s.set(key, "", value)
+		s.set(key, value)
 	}
 	return nil
 }

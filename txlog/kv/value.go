@@ -30,6 +30,9 @@ func isKey(key string) bool {
 
 // jsonValue returns a value of JSON in its one form: no spaces, names sorted, numbers as short as they can be.
 func jsonValue(raw json.RawMessage) (string, error) {
+	if _, is := plain(raw); is {
+		return fitting(string(isJSON) + string(raw))
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any
