@@ -81,7 +81,7 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 			return o, bad(o.kind + " has no field " + strconv.Quote(name) + ": it has " + strings.Join(known, ", "))
 		}
 	}
-	if o.key = text(fields["key"]); !isKey(o.key) {
+	if o.key = text(fields["key"]); !isKey([]byte(o.key)) {
 		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(MostKey) + " bytes, without control characters")
 	}
 	if o.kind == "put" || o.kind == "cas" {
