@@ -38,7 +38,7 @@ func newSample(t *testing.T) sample {
 			t.Fatal(err)
 		}
 		more.Values = map[string][]byte{"hard": fmt.Append(nil, "vote ", n), fmt.Sprint("v", n%5): bytes.Repeat([]byte{byte(n)}, 200)}
-		more.Slots = append(more.Slots, store.Slot{Index: uint64(2 + n/2), Body: bytes.Repeat([]byte{byte(n)}, 50+n/2%4*700)})
+		more.Slots = append(more.Slots, store.Slot{Index: uint64(2 + n/2), Body: bytes.Repeat([]byte{byte(n)}, 50+n/2%4*700), Record: more.Records[n%2]})
 		more.Heads = []txlog.Head{{Position: c.Position(), Member: "a", Signature: make([]byte, 96)}}
 		if err := s.Write(more); err != nil {
 			t.Fatal(err)
@@ -119,7 +119,7 @@ func dump(t testing.TB, s *disk.Store) string {
 			return ""
 		}
 		for _, slot := range slots {
-			b.Write(append([]byte{byte(slot.Index)}, slot.Body...))
+			b.Write(slices.Concat([]byte{byte(slot.Index)}, slot.Body, slot.Record.Raw()))
 			index++
 		}
 	}
