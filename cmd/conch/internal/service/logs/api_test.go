@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrTooMany, 429, "too-many-goals"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
-		{member.ErrChanging, 409, "members-change"},
+		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrSize, 413, ""},
 		{txlog.ErrMalformed, 400, ""},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
@@ -116,9 +116,9 @@ func TestRefusals(t *testing.T) {
 		{host.ErrStopped, 503, "log-down"},
 		{errNotHere, 503, "log-down"},
 		{errNotMade, 503, "member-away"},
-		{errNotChanged, 503, "member-away"},
+		{txlog.ErrAway, 503, "member-away"},
 		{errExists, 409, "log-exists"},
-		{errMembers, 422, "bad-field"},
+		{txlog.ErrMembers, 422, "bad-field"},
 		{errors.New("what nobody expects"), 503, "log-down"},
 	} {
 		p := web.ProblemOf(refusal(fmt.Errorf("so: %w", c.err)))

@@ -137,10 +137,10 @@ func (a *shell) members() *cobra.Command {
 		Use:   "members NAMESPACE",
 		Short: "who decides in a log; with --set, change it",
 		Long: `Without --set members shows who decides, and what the node has heard of them. With --set it makes these
-nodes the members: ask the leader, which the answer of another node names. New members have to have the
-log in their configuration, and a copy of it.`,
+nodes the members, whichever node is asked. New members have to have the log in their configuration, and a
+copy of it. If nobody can say what became of it, ask again: nothing is done twice.`,
 		Example: `  conch log members flags
-  conch log members flags --set a,b,d --node http://a:7070`,
+  conch log members flags --set a,b,d`,
 		Args: exactly(1, "the namespace of the log"),
 	}
 	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")

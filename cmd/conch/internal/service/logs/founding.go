@@ -62,6 +62,10 @@ func (r *part) founded(e transport.Envelope) {
 		r.answered(b.Serial, told{e.From, b})
 	case wire.Begun:
 		r.answered(b.Serial, told{e.From, b})
+	case wire.Appoint:
+		r.asked(e.From, m.Log, b)
+	case wire.Appointed:
+		r.answered(b.Serial, told{e.From, b})
 	}
 }
 
@@ -262,8 +266,19 @@ func (r *part) answered(serial uint64, t told) {
 	}
 }
 
-// ask sends a message until the node answers that it was for, or ctx ends. The message is made with a number of its own.
-func (r *part) ask(ctx context.Context, to string, log txlog.ID, with func(serial uint64) wire.Body) (wire.Body, error) {
+// question is what a node asks others.
+type question struct {
+	log    txlog.ID
+	to     func() string                 // whom, each time
+	with   func(serial uint64) wire.Body // the message, with a number of its own
+	goesOn func(answer wire.Body) bool   // that one was not enough; nil: each is
+}
+
+// just is always the same node.
+func just(name string) func() string { return func() string { return name } }
+
+// ask sends a message until one to whom it went has answered, or ctx ends.
+func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 	answer := make(chan told, 1)
 	r.mu.Lock()
 	r.serial++
@@ -277,16 +292,22 @@ func (r *part) ask(ctx context.Context, to string, log txlog.ID, with func(seria
 	}()
 	tick := time.NewTicker(seekEvery)
 	defer tick.Stop()
+	asked := map[string]bool{}
 	for {
-		r.send(to, log, with(serial))
-		select {
-		case <-ctx.Done():
-			return nil, errSilent
-		case t := <-answer:
-			if t.from == to {
-				return t.body, nil
+		name := q.to()
+		asked[name] = true
+		r.send(name, q.log, q.with(serial))
+		for again := false; !again; {
+			select {
+			case <-ctx.Done():
+				return nil, errSilent
+			case t := <-answer:
+				if asked[t.from] && (q.goesOn == nil || !q.goesOn(t.body)) {
+					return t.body, nil
+				}
+			case <-tick.C:
+				again = true
 			}
-		case <-tick.C:
 		}
 	}
 }

@@ -31,10 +31,12 @@ func Kind() node.Kind {
 }
 
 func open(f node.Frame) node.Service {
-	s := &service{frame: f}
+	s := &service{}
 	s.tells = &teller{board: f.Board, log: f.Log}
 	s.ctx, s.stop = context.WithCancel(f.Over)
-	a := &api{shelf: s, log: f.Log, ctx: s.ctx, spawn: f.Go}
+	f.Over = s.ctx
+	s.frame = f
+	a := &api{shelf: s, log: f.Log}
 	s.routes = a.routes()
 	f.Board.Offer(kindEntry, a.selects)
 	return s
@@ -72,7 +74,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		return nil, err
 	}
 	for _, l := range section.all {
-		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame.Ground, s.frame.Log, s.tells.tell)
+		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame, s.tells.tell)
 		for _, p := range section.peers.Peers {
 			r.neighbours = append(r.neighbours, p.Name)
 		}

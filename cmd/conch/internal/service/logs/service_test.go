@@ -126,34 +126,6 @@ func TestAStoreThatIsOfNoUse(t *testing.T) {
 	}
 }
 
-// Members are changed by their names; only the leader does it, and another node names it.
-func TestMembersAreChanged(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3", "n4")
-	s.start(s.names...)
-	s.nodes["n1"].create("n1", "n2", "n3")
-	pgtest.Eventually(t, nodetest.Patience, "n4 has the log", func() bool { return s.nodes["n4"].status().State == stateRunning })
-	s.nodes["n4"].put("a", 1)
-	s.equal(s.names...)
-	pgtest.Eventually(t, 2*nodetest.Patience, "the leader has changed the members", func() bool {
-		for _, n := range s.nodes {
-			code, text := n.asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n4","n2","n3"]}`)
-			switch {
-			case code == http.StatusOK:
-				return true
-			case code != http.StatusConflict && code != http.StatusServiceUnavailable:
-				t.Fatalf("%s: %d %s", n.name, code, text)
-			}
-		}
-		return false
-	})
-	pgtest.Eventually(t, nodetest.Patience, "n4 decides, and n1 does not", func() bool {
-		return s.nodes["n4"].status().Decides && !s.nodes["n1"].status().Decides
-	})
-	s.nodes["n1"].put("a", 2)
-	s.equal(s.names...)
-}
-
 // Two of three disks are lost: nothing is committed any more, and everything can be read. A person begins a new lineage from the one
 // copy that is left, and it goes on with its state and its indices.
 func TestANewLineage(t *testing.T) {
