@@ -232,7 +232,7 @@ func (l *loop) perform(a Perform) {
 		defer cancel()
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
 		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
-			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
+			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}
