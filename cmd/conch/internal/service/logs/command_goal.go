@@ -131,7 +131,7 @@ const lastEntries = 10
 const betweenTries = time.Second
 
 func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, from uint64, follow bool) error {
-	away := false
+	away, last := false, ""
 	for {
 		path := fmt.Sprintf("entries?from=%d&limit=%d", from, usualEntries)
 		if follow {
@@ -153,10 +153,14 @@ func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, fr
 		}
 		away = false
 		for i := range page.Entries {
-			if err := a.entry(&page.Entries[i]); err != nil {
+			e := &page.Entries[i]
+			if last != "" && e.Prev != last {
+				return fmt.Errorf("entry %d of the node does not follow entry %d, which was printed before: it has another log of that name now. Look at conch log status %s", e.Index, from-1, namespace)
+			}
+			if err := a.entry(e); err != nil {
 				return err
 			}
-			from = page.Entries[i].Index + 1
+			from, last = e.Index+1, e.Hash
 		}
 		if len(page.Entries) == 0 && !follow {
 			return nil

@@ -52,7 +52,7 @@ func (t *teller) tell(r *part, e host.Event) {
 	switch e := e.(type) {
 	case host.Applied:
 		for _, rec := range e.Records {
-			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}})
+			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}, Size: len(rec.Raw())})
 		}
 	case host.Fetched:
 		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node was far behind, and has taken over a snapshot: another node may have the entries before it"})
