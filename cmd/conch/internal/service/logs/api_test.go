@@ -55,7 +55,7 @@ func answers() []exchange {
 		{Name: "of strangers", Ask: create, Body: `{"namespace":"routes","members":["n7"]}`, Status: 422, Want: `\"n7\" is neither this node`},
 		{Name: "of prolog", Ask: create, Body: `{"namespace":"routes","members":["n1"],"machine":"prolog"}`, Status: 422, Want: `"field":"machine"`},
 		{Name: "with one who is away", Ask: create, Body: `{"namespace":"routes","members":["n1","n2"]}`, Status: 503, Want: "n2: it does not answer"},
-		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","leads":true`},
+		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","role":"leader","leads":true`},
 		{Name: "another", Ask: "GET /v1/logs/other", Status: 404, Want: "unknown-log"},
 		{Name: "done", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
 		{Name: "done once", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},

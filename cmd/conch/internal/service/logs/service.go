@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -149,6 +150,18 @@ func (s *service) Routes() []web.Route { return s.routes }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Health implements node.Service.
+func (s *service) Health() any {
+	var all []Health
+	for _, r := range s.Parts() {
+		all = append(all, healthOf(r.status(time.Now())))
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
 
 // Close implements node.Service.
 func (s *service) Close() {

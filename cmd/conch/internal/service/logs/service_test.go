@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
@@ -151,6 +153,9 @@ func TestANewLineage(t *testing.T) {
 	}
 	s.start(s.names...)
 	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	if h := s.nodes["n1"].health(); h.Role != roleMember || h.Led == nil || *h.Led || h.Index != before {
+		t.Errorf("without a majority its health is %+v", h)
+	}
 	for _, n := range s.nodes {
 		n.stop()
 	}
@@ -198,4 +203,62 @@ func TestANewLineage(t *testing.T) {
 	})
 	s.nodes["n3"].put("end", 1)
 	s.equal(s.names...)
+}
+
+// health is what a node says of its log to callers without a token.
+func (n *testNode) health() Health {
+	n.t.Helper()
+	all, is := n.svc.Health().([]Health)
+	if !is || len(all) != 1 {
+		n.t.Fatalf("its health is %+v", all)
+	}
+	text, err := json.Marshal(all[0])
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		n.t.Fatal(err)
+	}
+	doc := webtest.Read(n.t, openAPI)
+	for _, f := range doc.Faults(string(text), doc.At(doc.Root(), "components", "schemas", "LogHealth"), v) {
+		n.t.Error(f)
+	}
+	return all[0]
+}
+
+// A node says of each log what it is in it, how far its copy is, and, if it is a member, whether somebody leads.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	if h := s.nodes["n1"].health(); h != (Health{Namespace: "flags", State: stateWaiting, Role: roleNone}) && h.State != stateOpening {
+		t.Errorf("before there is a log: %+v", h)
+	}
+	s.nodes["n1"].create("n1", "n2")
+	at := s.nodes["n1"].put("a", 1).Index
+	pgtest.Eventually(t, nodetest.Patience, "all have come as far", func() bool {
+		for _, n := range s.nodes {
+			if h := n.health(); h.State != stateRunning || h.Index < at || h.Behind > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	leaders := 0
+	for _, n := range s.nodes {
+		h := n.health()
+		if h.Role == roleLeader {
+			leaders++
+		}
+		if decides := n.name != "n3"; decides != (h.Role != roleFollower) || decides != (h.Led != nil) || decides && !*h.Led {
+			t.Errorf("%s: %+v", n.name, h)
+		}
+	}
+	if leaders != 1 {
+		t.Errorf("%d lead", leaders)
+	}
+	if (&service{}).Health() != nil {
+		t.Error("a node without logs says something of them")
+	}
 }
