@@ -186,7 +186,7 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("its health is %s", text)
 	}
 	create := []string{"log", "create", "flags", "--members", "n1,n2,n3", "--node", n1.api()}
-	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "Nothing was done")
+	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
 	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 1, `"routes" is no log of this node`)

@@ -29,6 +29,9 @@ func (l *loop) run() error {
 	tick := time.NewTicker(round)
 	defer tick.Stop()
 	inbox := l.cfg.Line.Inbox()
+	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
+		return err
+	}
 	for {
 		var batch Batch
 		select {

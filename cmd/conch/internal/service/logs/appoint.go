@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -110,33 +109,44 @@ func (r *part) leader(hint string, turn int) string {
 	return hint
 }
 
-// asked appoints members for another node, one request of a node at a time: each is sent until it is answered.
+// appointment is what a node has asked for last, as the leader: each request is sent until it is answered, and may come again after that.
+type appointment struct {
+	serial uint64
+	answer *wire.Appointed // nil: it is under way
+}
+
+// asked appoints members for another node, one request of a node at a time.
 func (r *part) asked(from string, log txlog.ID, a wire.Appoint) {
-	if g, known := r.began(); !known || g.ID() != log || !r.busy(from, true) {
+	if g, known := r.began(); !known || g.ID() != log {
+		return
+	}
+	r.mu.Lock()
+	last := r.appoints[from]
+	begin := last.serial != a.Serial && (last.serial == 0 || last.answer != nil)
+	if begin {
+		r.appoints[from] = appointment{serial: a.Serial}
+	}
+	r.mu.Unlock()
+	if last.serial == a.Serial && last.answer != nil {
+		r.send(from, log, *last.answer)
+	}
+	if !begin {
 		return
 	}
 	r.spawn(func() {
-		defer r.busy(from, false)
 		ctx, cancel := context.WithTimeout(r.over, appointPatience)
 		defer cancel()
 		index, err := r.appoint(ctx, a.Names)
 		if err == nil {
 			r.log.Info("another node has had the members changed", slog.String("peer", from), slog.String("members", strings.Join(a.Names, ", ")), slog.Uint64("index", index))
 		}
-		r.send(from, log, wire.Appointed{Serial: a.Serial, Index: index, Err: err})
+		answer := wire.Appointed{Serial: a.Serial, Index: index, Err: err}
+		r.mu.Lock()
+		r.appoints[from] = appointment{a.Serial, &answer}
+		if errors.Is(err, txlog.ErrNotLeader) { // it may lead when it is asked again
+			delete(r.appoints, from)
+		}
+		r.mu.Unlock()
+		r.send(from, log, answer)
 	})
-}
-
-// busy notes that a node's request is under way, or ended. It reports whether that is new.
-func (r *part) busy(with string, is bool) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was := slices.Contains(r.appoints, with)
-	switch {
-	case is && !was:
-		r.appoints = append(r.appoints, with)
-	case !is:
-		r.appoints = slices.DeleteFunc(r.appoints, func(name string) bool { return name == with })
-	}
-	return is != was
 }

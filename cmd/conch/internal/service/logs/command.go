@@ -44,6 +44,12 @@ followers. log does not use a database, so --db has no effect.`,
 	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
 }
 
+// patient tells on a terminal's other stream what a command waits for that has no answer for a while, until it is called.
+func (a *shell) patient(what string) (over func()) {
+	tell := time.AfterFunc(2*time.Second, func() { _, _ = fmt.Fprintln(a.Stderr, "still waiting: "+what) })
+	return func() { tell.Stop() }
+}
+
 // about returns the path of a log's part of the API.
 func about(namespace, part string) string {
 	path := pathLogs + "/" + url.PathEscape(namespace)
@@ -95,6 +101,8 @@ nobody else how the log began.`,
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
 		body := creation{Namespace: args[0], Members: members, Machine: kind, LeaseMS: uint64(lease.Milliseconds())}
 		var raw json.RawMessage
+		over := a.patient("the node asks those that are to be members")
+		defer over()
 		if err := c.Ask(ctx, http.MethodPost, pathLogs, body, &raw); err != nil {
 			return err
 		}
@@ -159,6 +167,8 @@ copy of it. If nobody can say what became of it, ask again: nothing is done twic
 			return a.showMembers(ctx, c, args[0])
 		}
 		var changed Changed
+		over := a.patient("the leader asks those that are new, and waits for a majority of the members")
+		defer over()
 		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set}, &changed); err != nil {
 			return err
 		}

@@ -56,6 +56,8 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 		path += "?wait=0"
 	}
 	var raw json.RawMessage
+	over := a.patient("the goal has no answer yet. It is executed once, however this command ends")
+	defer over()
 	err := c.Ask(ctx, http.MethodPost, path, g, &raw)
 	if cli.Passing(err) {
 		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), g.Since)

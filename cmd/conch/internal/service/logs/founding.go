@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -184,9 +185,14 @@ const (
 )
 
 // learn waits until it is known how the log began: from who has made it, from the configuration, or from what all say.
-func (r *part) learn(ctx context.Context) (txlog.Genesis, error) {
-	r.set(stateWaiting, nil)
-	r.log.Info("this node has no copy of the log yet, and asks the others")
+// Meanwhile the node says why it has no copy, if there is a reason.
+func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) {
+	r.set(stateWaiting, because)
+	if because != nil {
+		r.log.Warn("this node asks the others how the log began", slog.Any("why", because))
+	} else {
+		r.log.Info("this node has no copy of the log yet, and asks the others")
+	}
 	tick := time.NewTicker(seekEvery)
 	defer tick.Stop()
 	var since time.Time
@@ -210,7 +216,7 @@ func (r *part) learn(ctx context.Context) (txlog.Genesis, error) {
 			r.log.Warn("this node takes over the log of its peers", slog.String("id", g.ID().String()), slog.Bool("named", !r.ID.IsZero()))
 			return g, nil
 		}
-		r.set(stateWaiting, err)
+		r.set(stateWaiting, cmp.Or(err, because))
 		if err != nil && err.Error() != said {
 			said = err.Error()
 			r.log.Error("this node believes nobody how the log began", slog.Any("error", err))
@@ -313,4 +319,4 @@ func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 }
 
 // errSilent means that a node has not answered.
-var errSilent = errors.New("it does not answer: is it running, and is it one of the [[peers]] on both sides, with a [[logs]] table for this log?")
+var errSilent = errors.New("it does not answer. It has to run, with a [[logs]] table of this log, and both nodes have to be [[peers]] of each other")

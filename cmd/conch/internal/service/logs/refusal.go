@@ -25,7 +25,7 @@ func refusal(err error) error {
 	case errors.Is(err, txlog.ErrMembers):
 		return (&web.FieldError{Field: "members", Text: err.Error()}).Problem(http.StatusUnprocessableEntity)
 	case errors.Is(err, errNotMade), errors.Is(err, txlog.ErrAway):
-		return web.Failf(http.StatusServiceUnavailable, "%v. Nothing was done", err).Named("member-away", "A member cannot take part").RetryAfter(1)
+		return web.Failf(http.StatusServiceUnavailable, "nothing was done: %v", err).Named("member-away", "A member cannot take part").RetryAfter(1)
 	case errors.Is(err, txlog.ErrChanging):
 		return web.Failf(http.StatusConflict, "%v", err).Named("members-change", "The members are being changed").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):

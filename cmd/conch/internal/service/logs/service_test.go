@@ -132,9 +132,9 @@ func TestAStoreThatIsOfNoUse(t *testing.T) {
 // copy that is left, and it goes on with its state and its indices.
 func TestANewLineage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3")
+	s := newSite(t, "n1", "n2", "n3", "n4")
 	s.start(s.names...)
-	made := s.nodes["n1"].create(s.names...)
+	made := s.nodes["n1"].create("n1", "n2", "n3")
 	for i := range 10 {
 		s.nodes["n2"].put(fmt.Sprint("k", i), i)
 	}
@@ -177,7 +177,7 @@ func TestANewLineage(t *testing.T) {
 	if err := os.RemoveAll(logOf("n3").Store); err != nil {
 		t.Fatal(err)
 	}
-	s.start(s.names...)
+	s.start("n1", "n2", "n3")
 	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return s.nodes["n2"].status().State == stateRunning })
 	if o := s.nodes["n2"].put("after", 1); o.Index <= before {
 		t.Errorf("it goes on at %d, after %d", o.Index, before)
@@ -186,15 +186,24 @@ func TestANewLineage(t *testing.T) {
 	if read := gets[Read](s.nodes["n2"], http.MethodGet, `/v1/logs/flags/state?query={"get":"k7"}`, ""); string(read.Answer) != `{"key":"k7","value":7,"found":true}` {
 		t.Errorf("n2 has %s", read.Answer)
 	}
-	pgtest.Eventually(t, nodetest.Patience, "n3, without the file, says what it needs", func() bool {
-		return strings.Contains(s.nodes["n3"].status().Why, "conch log recover")
-	})
-	s.nodes["n3"].stop()
-	if _, err := adopt(t.Context(), logOf("n3"), snapshot); err != nil {
-		t.Fatal(err)
+	s.equal("n1", "n2", "n3") // n3 has begun without the file, as a node does that has nothing
+	n4 := s.nodes["n4"]       // it has the old log, and stays with it until the configuration names the new one
+	n4.start()
+	pgtest.Eventually(t, nodetest.Patience, "n4 has the old log", func() bool { return n4.status().ID == made.ID })
+	for _, id := range []string{strings.Repeat("ab", 32), r.ID} {
+		n4.stop()
+		n4.more = "id = \"" + id + "\"\n"
+		n4.start()
+		if id != r.ID {
+			pgtest.Eventually(t, nodetest.Patience, "n4 says what is in its way", func() bool {
+				return strings.Contains(n4.status().Why, "no node has said yet how that one began")
+			})
+		}
 	}
-	s.start("n3")
 	s.equal(s.names...)
+	if kept, err := filepath.Glob(logOf("n4").Store + ".aside-*"); err != nil || len(kept) != 1 {
+		t.Errorf("n4 keeps %q, %v", kept, err)
+	}
 	if code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n2","n3"]}`); code != http.StatusOK {
 		t.Fatalf("%d %s", code, text)
 	}

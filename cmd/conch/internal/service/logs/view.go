@@ -132,16 +132,19 @@ func copyOf(at uint64, f follower.Status) Copy {
 	return c
 }
 
+// keyOf is the fingerprint of a member's key, as [[peers]] have it.
+func keyOf(m txlog.Member) string { return "sha256:" + m.Key.String() }
+
 func membersOf(st host.Status) []MemberState {
 	out := []MemberState{}
 	if st.Quorum == nil || !st.Decides {
 		for _, m := range st.Members {
-			out = append(out, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+			out = append(out, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 		}
 		return out
 	}
 	for _, m := range st.Quorum.Members {
-		one := MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
+		one := MemberState{Name: m.Name, Key: keyOf(m.Member), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
 		if m.Heard >= 0 {
 			heard := int64(m.Heard) * round.Milliseconds()
 			one.HeardMS = &heard
@@ -219,7 +222,7 @@ func genesisOf(g txlog.Genesis) Genesis {
 		ID: g.ID().String(), Namespace: g.Namespace, Machine: g.Machine, LeaseMS: g.LeaseMS, Retention: g.Retention, Scrub: g.Scrub, Bytes: g.Encode(), Members: []MemberState{},
 	}
 	for _, m := range g.Members {
-		out.Members = append(out.Members, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+		out.Members = append(out.Members, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 	}
 	if !g.Parent.Log.IsZero() {
 		p := placeOf(g.Parent)
