@@ -29,6 +29,9 @@ func (l *loop) run() error {
 	tick := time.NewTicker(round)
 	defer tick.Stop()
 	inbox := l.cfg.Line.Inbox()
+	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
+		return err
+	}
 	for {
 		var batch Batch
 		select {
@@ -234,7 +237,7 @@ func (l *loop) perform(a Perform) {
 		defer cancel()
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
 		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
-			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
+			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}
