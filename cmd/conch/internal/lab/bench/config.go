@@ -32,6 +32,7 @@ const (
 	NodeCommand   = "demo-node"
 	HolderCommand = "bench-holder"
 	AgentCommand  = "bench-agent"
+	MemberCommand = "bench-member"
 )
 
 const scope = "bench"
