@@ -24,7 +24,7 @@ type Member struct {
 	cmd   *exec.Cmd
 	stdin io.Closer // its end tells the process that we are gone
 	words *fleet.LastLine
-	clerk  *rpc.Client // nil: it does not run
+	clerk *rpc.Client // nil: it does not run
 	gone  chan struct{}
 }
 
