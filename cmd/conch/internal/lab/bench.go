@@ -48,7 +48,8 @@ which runs memberlist and serf; without it nothing stands beside conch's own fig
 
 The bench log runs five members, each a process with a file of its own in TMPDIR,
 beside the bare raft core in as many processes on the same kind of files: TMPDIR is best
-on the disk that a node would have.`,
+on the disk that a node would have. It starts conch-etcd likewise (CONCH_ETCD), which
+runs as many members of etcd.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
@@ -97,7 +98,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 				devnode.Name, devnode.EnvProgram)
 		}
 	}
-	cfg.Members = members.Find(cfg.Program)
+	cfg.Members, cfg.Etcd = members.Find(cfg.Program), members.FindEtcd(cfg.Program)
 	cfg.Database = l.DB
 	if cfg.Database == "" {
 		server := func(name string) bool { return !slices.Contains([]string{"gate", "gossip", "log"}, name) }

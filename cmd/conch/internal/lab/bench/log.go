@@ -29,16 +29,25 @@ const (
 	mostSpreadWait = 5 * time.Second
 )
 
+// errNobody means that there is no leader although nothing has happened.
+var errNobody = errors.New("nobody leads a log that is at rest")
+
 // logged measures a log of five members, each a process with a file of its own, in turn with the bare core in as many processes on
-// the same kind of files.
+// the same kind of files, and after as many members of etcd.
 func logged(ctx context.Context, cfg Config) (r Report, err error) {
 	dir, err := os.MkdirTemp("", "conch-bench-")
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	followers := askedFollowers(cfg)
+	etcd, err := besideEtcd(ctx, cfg, filepath.Join(dir, "etcd"), followers)
+	if err != nil {
+		return r, err
+	}
 	for _, part := range []func() error{
-		func() error { return logMembers(ctx, cfg, dir, &r) },
+		func() error { return logDecided(ctx, cfg, dir, etcd, &r) },
+		func() error { return logFollowed(ctx, cfg, filepath.Join(dir, "followed"), followers, etcd, &r) },
 		func() error { return logOpens(ctx, cfg, filepath.Join(dir, "long"), &r) },
 		func() error { return logSpreads(ctx, cfg, &r) },
 	} {
@@ -49,34 +58,37 @@ func logged(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, nil
 }
 
-// logMembers measures what members do together.
-func logMembers(ctx context.Context, cfg Config, dir string, r *Report) (err error) {
-	ours, err := openBoard(ctx, cfg, filepath.Join(dir, "ours"), false)
+// logDecided measures what members do together.
+func logDecided(ctx context.Context, cfg Config, dir string, etcd keeper, r *Report) (err error) {
+	ours, err := openBoard(ctx, cfg, board.Shape{Dir: filepath.Join(dir, "ours")})
 	defer func() { err = errors.Join(err, ours.Close()) }()
 	if err != nil {
 		return err
 	}
-	if err := goals(ctx, cfg, ours, filepath.Join(dir, "bare"), r); err != nil {
-		return err
-	}
-	for _, part := range []func(context.Context, Config, *board.Board, *Report) error{logRest, logReads, logKills} {
-		if err := part(ctx, cfg, ours, r); err != nil {
+	for _, part := range []func() error{
+		func() error { return goals(ctx, cfg, ours, filepath.Join(dir, "bare"), etcd, r) },
+		func() error { return logRest(ctx, cfg, ours, etcd, r) },
+		func() error { return logReads(ctx, cfg, ours, r) },
+		func() error { return logKills(ctx, cfg, ours, etcd, r) },
+	} {
+		if err := part(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func openBoard(ctx context.Context, cfg Config, dir string, bare bool) (*board.Board, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
+func openBoard(ctx context.Context, cfg Config, s board.Shape) (*board.Board, error) {
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
 		return nil, err
 	}
-	return board.Open(ctx, board.Shape{Program: cfg.Program, Command: MemberCommand, Dir: dir, Members: askedMembers, Bare: bare})
+	s.Program, s.Command, s.Members = cfg.Program, MemberCommand, askedMembers
+	return board.Open(ctx, s)
 }
 
 // goals measures how many goals a log takes, how long each waits, and what of a processor it costs.
-func goals(ctx context.Context, cfg Config, ours *board.Board, dir string, r *Report) (err error) {
-	bare, err := openBoard(ctx, cfg, dir, true)
+func goals(ctx context.Context, cfg Config, ours *board.Board, dir string, etcd keeper, r *Report) (err error) {
+	bare, err := openBoard(ctx, cfg, board.Shape{Dir: dir, Bare: true})
 	defer func() { err = errors.Join(err, bare.Close()) }()
 	if err != nil {
 		return err
@@ -109,12 +121,16 @@ func goals(ctx context.Context, cfg Config, ours *board.Board, dir string, r *Re
 		}
 		r.spread(name+"_answer", logs.answers, cores.answers)
 		r.beside(name+"_processor", median(logs.works), median(cores.works), "µs/goal")
+		other := etcd.of(clients)
+		r.beside(name+"_beside_etcd", median(logs.rates), median(other.rates), "goals/s")
+		r.spread(name+"_answer_beside_etcd", logs.answers, other.answers)
+		r.beside(name+"_processor_beside_etcd", median(logs.works), median(other.works), "µs/goal")
 	}
 	return nil
 }
 
 // logRest measures what a log sends, and takes of a processor, while nothing happens.
-func logRest(ctx context.Context, cfg Config, ours *board.Board, r *Report) error {
+func logRest(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r *Report) error {
 	before, err := ours.Sent()
 	if err != nil {
 		return err
@@ -128,9 +144,9 @@ func logRest(ctx context.Context, cfg Config, ours *board.Board, r *Report) erro
 	if err != nil {
 		return err
 	}
-	r.add("rest_bytes", float64(after.Bytes-before.Bytes)/spent.took.Seconds(), "bytes/s")
+	r.beside("rest_bytes", float64(after.Bytes-before.Bytes)/spent.took.Seconds(), etcd.bytes, "bytes/s")
 	r.add("rest_messages", float64(after.Messages-before.Messages)/spent.took.Seconds(), "messages/s")
-	r.add("rest_processor", ms(spent.processor)/spent.took.Seconds(), "ms/s")
+	r.beside("rest_processor", ms(spent.processor)/spent.took.Seconds(), etcd.processor, "ms/s")
 	return nil
 }
 
@@ -157,7 +173,7 @@ func logReads(ctx context.Context, cfg Config, ours *board.Board, r *Report) err
 }
 
 // logKills measures the time from the death of a leader until a goal is committed that was asked of another member at once.
-func logKills(ctx context.Context, cfg Config, ours *board.Board, r *Report) error {
+func logKills(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r *Report) error {
 	var took []time.Duration
 	many := cfg.amounts().logKills
 	for i := range many {
@@ -166,7 +182,7 @@ func logKills(ctx context.Context, cfg Config, ours *board.Board, r *Report) err
 		}
 		l := ours.Leader()
 		if l == nil {
-			return errors.New("nobody leads a log that is at rest")
+			return errNobody
 		}
 		m := ours.Other(l)
 		began := time.Now()
@@ -184,7 +200,7 @@ func logKills(ctx context.Context, cfg Config, ours *board.Board, r *Report) err
 	}
 	cfg.Say("log: %d leaders killed, p50 %.0f ms until the next commit", many, ms(quantile(took, 0.5)))
 	r.add("killed_samples", float64(many), "kills")
-	r.spread("killed_to_commit", took, nil)
+	r.spread("killed_to_commit", took, etcd.killed)
 	r.beside("killed_to_commit_rounds", float64(quantile(took, 0.99))/float64(logRound), askedCommit, "rounds")
 	return nil
 }

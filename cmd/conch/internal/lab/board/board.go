@@ -8,15 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/internal/pause"
-	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
-	"github.com/conchhq/conch/txlog/quorum/disk"
 )
 
 // Shape is the size of a board, and how its members are started.
@@ -25,40 +21,27 @@ type Shape struct {
 	Dir              string // an empty folder, on the disk that is measured
 	Members          int
 	Bare             bool // the library's core alone
+	Followers        int  // in this process
 }
 
 // Board is the members of a log. Its methods are called by one goroutine.
 type Board struct {
-	shape    Shape
-	launcher *fleet.Launcher
-	members  []*Member
+	shape     Shape
+	launcher  *fleet.Launcher
+	members   []*Member
+	followers *followers
 }
 
-// settings are what a member is started with.
-type settings struct {
-	Bare  bool   `json:"bare,omitempty"`
-	Self  int    `json:"self"` // its place among all
-	Key   string `json:"key"`  // a file, as the next one
-	Store string `json:"store"`
-	All   []seat `json:"all"`
-}
-
-// seat is where a member is met.
-type seat struct {
-	Name    string `json:"name"`
-	Address string `json:"address"`
-	Key     string `json:"key"` // its fingerprint
-}
-
-// Open starts the members of a new log, and waits until one of them leads. The caller closes the board, also after an error.
+// Open starts the members of a new log, and its followers, and waits until one of them leads. The caller closes the board, also
+// after an error.
 func Open(ctx context.Context, s Shape) (*Board, error) {
 	b := &Board{shape: s, launcher: fleet.NewLauncher()}
-	all, err := s.prepare(ctx)
+	all, genesis, err := s.prepare(ctx)
 	if err != nil {
 		return b, err
 	}
-	for _, one := range all {
-		m := &Member{board: b, name: one.All[one.Self].Name, file: one.Store + ".json"}
+	for _, one := range all[:s.Members] {
+		m := &Member{board: b, name: one.Name, file: one.Store + ".json"}
 		b.members = append(b.members, m)
 		text, err := json.Marshal(one)
 		if err != nil {
@@ -71,42 +54,10 @@ func Open(ctx context.Context, s Shape) (*Board, error) {
 			return b, err
 		}
 	}
+	if b.followers, err = follow(ctx, all[s.Members:], genesis); err != nil {
+		return b, err
+	}
 	return b, b.until(ctx, "a member leads", func() bool { return b.Leader() != nil })
-}
-
-// prepare makes keys, addresses and stores.
-func (s Shape) prepare(ctx context.Context) (all []settings, err error) {
-	g := txlog.Genesis{Namespace: "bench", Machine: kv.Machine}
-	var seats []seat
-	for i := range s.Members {
-		name := fmt.Sprint("member-", i+1)
-		one := settings{Bare: s.Bare, Self: i, Key: filepath.Join(s.Dir, name+".key"), Store: filepath.Join(s.Dir, name)}
-		identity, err := mtls.CreateIdentity(one.Key)
-		if err != nil {
-			return nil, err
-		}
-		address, err := fleet.LowPort(ctx)
-		if err != nil {
-			return nil, err
-		}
-		id, err := disk.Create(ctx, one.Store)
-		if err != nil {
-			return nil, err
-		}
-		all, seats = append(all, one), append(seats, seat{Name: name, Address: address, Key: identity.Fingerprint().String()})
-		g.Members = append(g.Members, txlog.Member{Name: name, Key: txlog.Hash(identity.Fingerprint()), Store: id})
-	}
-	for i := range all {
-		all[i].All = seats
-		store, err := disk.Begin(ctx, all[i].Store, g.With())
-		if err != nil {
-			return nil, err
-		}
-		if err := store.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // Leader returns the member that leads, or nil.
@@ -164,14 +115,15 @@ func (b *Board) Agree(ctx context.Context) error {
 	})
 }
 
-// Close ends all members.
+// Close ends all members and followers. The error says why a follower has ended before.
 func (b *Board) Close() error {
+	err := b.followers.close()
 	for _, m := range b.members {
 		m.Kill()
 		m.wait()
 	}
 	b.launcher.Close()
-	return nil
+	return err
 }
 
 // until waits until something is so.

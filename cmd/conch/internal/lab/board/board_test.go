@@ -6,13 +6,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-func open(t *testing.T, bare bool) (context.Context, *Board) {
+func open(t *testing.T, s Shape) (context.Context, *Board) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts processes")
@@ -23,7 +24,8 @@ func open(t *testing.T, bare bool) (context.Context, *Board) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	b, err := Open(ctx, Shape{Program: program, Command: command, Dir: t.TempDir(), Members: 3, Bare: bare})
+	s.Program, s.Command, s.Dir, s.Members = program, command, t.TempDir(), 3
+	b, err := Open(ctx, s)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -38,11 +40,11 @@ func open(t *testing.T, bare bool) (context.Context, *Board) {
 // Goals of several clients are in the log of processes, of which the leader is killed and comes back.
 func TestMembersAreProcesses(t *testing.T) {
 	t.Parallel()
-	ctx, b := open(t, false)
+	ctx, b := open(t, Shape{})
 	leader := b.Leader()
 	other := b.Other(leader)
-	if size, err := leader.RecordSize(ctx); err != nil || size < valueBytes {
-		t.Errorf("an entry has %d bytes, %v; its value alone has %d", size, err, valueBytes)
+	if size, err := leader.RecordSize(ctx); err != nil || size < ValueBytes {
+		t.Errorf("an entry has %d bytes, %v; its value alone has %d", size, err, ValueBytes)
 	}
 	var group sync.WaitGroup
 	for client := range 4 {
@@ -54,7 +56,7 @@ func TestMembersAreProcesses(t *testing.T) {
 	}
 	group.Wait()
 	before, err := b.Sent()
-	if err != nil || before.Messages == 0 || before.Bytes < 4*valueBytes {
+	if err != nil || before.Messages == 0 || before.Bytes < 4*ValueBytes {
 		t.Errorf("the members have sent %+v, %v: all goals at least", before, err)
 	}
 	leader.Kill()
@@ -85,7 +87,7 @@ func TestMembersAreProcesses(t *testing.T) {
 // A core that keeps nothing, or asks nobody, would be too good a ceiling.
 func TestTheBareCoreIsProcessesToo(t *testing.T) {
 	t.Parallel()
-	ctx, b := open(t, true)
+	ctx, b := open(t, Shape{Bare: true})
 	leader := b.Leader()
 	for range 10 {
 		if err := leader.Put(ctx, "", make([]byte, 100)); err != nil {
@@ -107,7 +109,7 @@ func TestTheBareCoreIsProcessesToo(t *testing.T) {
 // Why a member does not start is said, not waited for.
 func TestAMemberThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	_, b := open(t, false)
+	_, b := open(t, Shape{})
 	m := b.Other(nil)
 	m.Kill()
 	if err := os.Remove(m.file); err != nil {
@@ -115,5 +117,31 @@ func TestAMemberThatDoesNotStart(t *testing.T) {
 	}
 	if err := m.Again(); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("got %v, want that there is no such file", err)
+	}
+}
+
+// Followers have each entry, over connections of their own, and say when.
+func TestFollowersHaveEachEntry(t *testing.T) {
+	t.Parallel()
+	const many = 12
+	ctx, b := open(t, Shape{Followers: many})
+	for i := range 3 {
+		took, err := b.Follow(ctx, b.Leader(), fmt.Sprint("news-", i), Goal(0, i))
+		if err != nil || len(took) != many || slices.Min(took) <= 0 {
+			t.Fatalf("entry %d took %v, %v; want a time of each of %d followers", i, took, err, many)
+		}
+	}
+}
+
+// A process that may open few files has few followers.
+func TestFitting(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		files        uint64
+		wanted, want int
+	}{{20_000, 500, 500}, {1024, 500, 41}, {100, 500, 0}, {200, 500, 0}, {1 << 63, 500, 500}, {20_000, -1, 0}} {
+		if got := fitting(c.files, c.wanted); got != c.want {
+			t.Errorf("with %d files %d followers fit, of %d; want %d", c.files, got, c.wanted, c.want)
+		}
 	}
 }

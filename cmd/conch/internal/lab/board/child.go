@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"sync"
 
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/mtls"
@@ -16,6 +18,7 @@ import (
 	"github.com/conchhq/conch/txlog/quorum/bare"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
 )
 
 // The lines of members: of the log, and of the heads, which gossip carries in a node.
@@ -77,55 +80,39 @@ func RunChild(ctx context.Context, file string, in io.Reader, out io.Writer) (er
 	return errors.Join(first, <-ended)
 }
 
-func (s settings) endpoint() (*mtls.Endpoint, error) {
-	c := mtls.Config{Self: s.All[s.Self].Name, Listen: s.All[s.Self].Address, Key: s.Key}
-	for i, other := range s.All {
-		if i != s.Self {
-			c.Peers = append(c.Peers, mtls.Peer{Name: other.Name, URL: "https://" + other.Address, Key: other.Key})
-		}
-	}
-	return mtls.New(c)
-}
-
 // take makes the member that the clerk asks, and returns what runs it.
 func (s settings) take(d *Clerk, line, heads transport.Line, end transport.Endpoint) (run func(context.Context) error, err error) {
-	if s.Bare {
-		var names []string
-		for _, one := range s.All {
-			names = append(names, one.Name)
-		}
-		if d.core, err = bare.New(bare.Config{Names: names, Self: s.Self, Store: d.store, Line: line}); err != nil {
-			return nil, err
-		}
-		return d.core.Run, nil
+	if !s.Bare {
+		d.host, run, err = s.member(d.store, line, heads, end, nil)
+		return run, err
 	}
-	identity, err := mtls.LoadIdentity(s.Key, "")
-	if err != nil {
+	if d.core, err = bare.New(bare.Config{Names: s.Members, Self: s.Self, Store: d.store, Line: line}); err != nil {
 		return nil, err
 	}
-	d.host, err = host.New(host.Config{
-		Settings: host.Settings{Self: end.Self(), Key: identity.Signer(), New: kv.New, Seed: uint64(os.Getpid())},
-		Store:    d.store, Line: line, Peers: end.Peers,
-		Publish: func(head []byte) {
-			for _, to := range end.Peers() {
-				_ = heads.Send(to, head) // it may be lost: the next one says more
-			}
-		},
+	return d.core.Run, nil
+}
+
+// member makes a node of the log, and returns what runs it.
+func (s settings) member(kept store.Store, line, heads transport.Line, end transport.Endpoint, tell func(host.Event)) (h *host.Host, run func(context.Context) error, err error) {
+	identity, err := mtls.LoadIdentity(s.File, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	news := newHerald(heads, end.Peers)
+	h, err = host.New(host.Config{
+		Settings: host.Settings{Self: s.Name, Key: identity.Signer(), New: kv.New, Seed: rand.Uint64()}, //nolint:gosec // of choices by chance
+		Store:    kept, Line: line, Peers: end.Peers, Publish: news.publish, Tell: tell,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return func(ctx context.Context) error {
-		go func() {
-			for {
-				select {
-				case e := <-heads.Inbox():
-					_ = d.host.Heard(e.Body, e.From)
-				case <-ctx.Done():
-					return
-				}
-			}
-		}()
-		return d.host.Run(ctx)
+	news.heard = h.Heard
+	return h, func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		var group sync.WaitGroup
+		group.Go(func() { news.run(ctx) })
+		defer group.Wait()
+		defer cancel()
+		return h.Run(ctx)
 	}, nil
 }
