@@ -239,18 +239,24 @@ func logSpreads(ctx context.Context, cfg Config, r *Report) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := spread.Run(spread.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Settle: mostSpreadWait}, mesh.Grow(followers+1, 1))
-	if err != nil {
-		return err
+	on := mesh.Grow(followers+1, 1)
+	for _, of := range []struct {
+		name string
+		size int
+	}{{"", 200}, {"large_", 50 << 10}} {
+		s, err := spread.Run(spread.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Size: of.size, Settle: mostSpreadWait}, on)
+		if err != nil {
+			return err
+		}
+		if s.Missing > 0 || s.Refused > 0 {
+			return fmt.Errorf("the simulated followers lack %d entries, and have refused %d messages", s.Missing, s.Refused)
+		}
+		name := fmt.Sprintf("spread_%d_%s", followers, of.name)
+		r.add(name+"p50", spread.Delays(s.P50), "delays")
+		r.beside(name+"p99", spread.Delays(s.P99), askedDelays, "delays")
+		r.beside(name+"last", spread.Delays(s.Last), askedLast, "delays")
+		r.beside(name+"uploads", float64(s.Uploads), askedUploads, "uploads")
+		r.add(name+"bytes", float64(s.Bytes), "bytes")
 	}
-	if s.Missing > 0 || s.Refused > 0 {
-		return fmt.Errorf("the simulated followers lack %d entries, and have refused %d messages", s.Missing, s.Refused)
-	}
-	name := fmt.Sprintf("spread_%d_", followers)
-	r.add(name+"p50", spread.Delays(s.P50), "delays")
-	r.beside(name+"p99", spread.Delays(s.P99), askedDelays, "delays")
-	r.beside(name+"last", spread.Delays(s.Last), askedLast, "delays")
-	r.beside(name+"uploads", float64(s.Uploads), askedUploads, "uploads")
-	r.add(name+"bytes", float64(s.Bytes), "bytes")
 	return nil
 }
