@@ -140,6 +140,8 @@ func (c *Core) take(in Input) {
 		}
 	case Tick:
 		c.tick(in.At)
+	case Soon:
+		c.follower(follower.Tick{})
 	case Received:
 		c.receive(in)
 	case Faulty:

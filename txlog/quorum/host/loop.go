@@ -32,6 +32,7 @@ func (l *loop) run() error {
 	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
 		return err
 	}
+	var soon <-chan time.Time // nil: the copy lacks nothing
 	for {
 		var batch Batch
 		select {
@@ -47,12 +48,25 @@ func (l *loop) run() error {
 				}
 			}
 			batch = l.turn(inbox)
+		case <-soon:
+			soon, batch = nil, append(l.gather(nil, inbox), Soon{})
 		}
 		batch = l.gather(batch, inbox)
 		if err := l.feed(batch); err != nil {
 			return err
 		}
+		if soon == nil && l.lacks() {
+			soon = time.After(round / 4)
+		}
 	}
+}
+
+// lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
+// others, and a whole round would be most of what an entry takes to come to thousands.
+func (l *loop) lacks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.f.Lacks()
 }
 
 // idle is after how many rounds what is written lazily is on the disk at the latest.
