@@ -49,7 +49,9 @@ var scenes = []scene{
 	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", electors: 7, rounds: 300, unsettled: true, set: electorsDie},
 	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", rounds: 120, set: forger},
 	{Name: "runaway", What: "a node that is no elector claims the largest reign", electors: 7, rounds: 120, set: runaway},
-	{Name: "replay", What: "the leader dies, and long after that a faulty node brings what it has said again, as if it were new", electors: 7, rounds: 260, set: replay},
+	{Name: "replay", What: "the leader dies, all others start again, one after another, and then a faulty node brings what the dead one has said again, as if it were new", electors: 7, rounds: 420, set: replay(oneByOne)},
+	{Name: "replay-reboot", What: "the same, but the others die and start at one time, so that reigns begin at 1 again", electors: 7, rounds: 260, set: replay(atOnce)},
+	{Name: "replay-nobody", What: "four of seven electors die, and a faulty node brings old words of the last leader, long after that: nobody believes them", electors: 7, rounds: 1100, unsettled: true, set: replay(forgotten)},
 	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", rounds: 1000, set: news},
 }
 
