@@ -33,7 +33,8 @@ func replay(meanwhile func(r *run, dead *node) time.Duration) func(*run) {
 				r.brings(l, kept)
 				for i := range 60 {
 					r.w.After(time.Duration(20+i)*round, func() {
-						r.check(r.leader() == works && r.counts[l.subject] == 0, NoNeedless, "another one leads than before, or %d of %d nodes believe in %s, which is dead", r.counts[l.subject], r.active, l.name)
+						r.check(r.leader() == works, NoNeedless, "old words of %s have deposed the leader", l.name)
+						r.check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in %s, which is dead", r.counts[l.subject], r.active, l.name)
 					})
 				}
 			})
