@@ -36,7 +36,7 @@ func (m *Machine) passJoin() {
 	if len(all) == 0 {
 		return
 	}
-	p := m.ensure(all[m.chance.below(len(all))])
+	p := m.ensure(all[m.chance.Below(len(all))])
 	p.contact = true
 	m.join = &joining{by: p.Name, number: m.next()}
 	m.pause = min(max(2*m.pause, 1), joinPause)
@@ -105,7 +105,7 @@ func (m *Machine) acquaintances(newcomer string) (out []Peer) {
 	}
 	all.forget(newcomer)
 	for range min(len(all), MostMet) {
-		at := m.chance.below(len(all))
+		at := m.chance.Below(len(all))
 		out = append(out, all[at])
 		all = slices.Delete(all, at, at+1)
 	}
@@ -160,7 +160,7 @@ func (m *Machine) due() int {
 		}
 	}
 	n := g.arcs + g.more/million
-	if part := g.more % million; part > 0 && m.chance.below(million) < part {
+	if part := g.more % million; part > 0 && m.chance.Below(million) < part {
 		n++
 	}
 	g.nodes++
@@ -199,5 +199,5 @@ func (m *Machine) welcomed(p *peer, w Welcome) {
 	m.joined, m.pause = true, 0
 	m.meet(w.Met...)
 	all := append([]Peer{p.Peer}, w.Met...)
-	m.add(all[m.chance.below(len(all))])
+	m.add(all[m.chance.Below(len(all))])
 }
