@@ -31,6 +31,7 @@ type Machine struct {
 	joined    bool        // a contact has answered
 	founder   bool        // somebody has joined by this node when it had no arcs
 	join      *joining    // the contact that is asked
+	tried     []string    // contacts that could not be reached since the last pause
 	joinAt    int         // the tick of the next try
 	pause     int         // ticks before the try after that
 

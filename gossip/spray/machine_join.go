@@ -36,11 +36,26 @@ func (m *Machine) passJoin() {
 	if len(all) == 0 {
 		return
 	}
-	p := m.ensure(all[m.chance.Below(len(all))])
-	p.contact = true
-	m.join = &joining{by: p.Name, number: m.next()}
+	m.tried = nil
+	m.joinBy(all[m.chance.Below(len(all))])
 	m.pause = min(max(2*m.pause, 1), joinPause)
 	m.joinAt = m.tick + m.pause
+}
+
+func (m *Machine) joinBy(contact Peer) {
+	p := m.ensure(contact)
+	p.contact = true
+	m.join = &joining{by: p.Name, number: m.next()}
+}
+
+// joinElsewhere asks another contact in place of one that could not be reached, each one once before the next pause. Where a
+// site starts, some are there before their contacts, and another second would be all that it takes them to agree.
+func (m *Machine) joinElsewhere(instead string) {
+	m.tried = append(m.tried, instead)
+	left := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return slices.Contains(m.tried, p.Name) })
+	if len(left) > 0 {
+		m.joinBy(left[m.chance.Below(len(left))])
+	}
 }
 
 // found has a node join no more by which others have joined before it had: contacts that know each other are such. It is

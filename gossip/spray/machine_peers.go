@@ -191,13 +191,17 @@ func (m *Machine) gone(p *peer, wasUp bool) {
 	if p.Name == m.visit {
 		m.visit = ""
 	}
-	if m.join != nil && m.join.by == p.Name {
+	asked := m.join != nil && m.join.by == p.Name
+	if asked {
 		m.join = nil
 	}
 	m.abandon(p.Name)
 	n := m.view.drop(p.Name, all)
 	m.remove(p)
 	m.replace(n, wasUp)
+	if asked && !wasUp {
+		m.joinElsewhere(p.Name)
+	}
 }
 
 // replace adds arcs for so many that were dropped. Peers that went down take some of theirs along.
