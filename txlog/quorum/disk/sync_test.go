@@ -156,7 +156,7 @@ func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	must(begin(t, path, storetest.Genesis(create(t, path))).Close())
 	rounds := 12
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if nightly() {
 		rounds = 100
 	}
 	commits := 0
