@@ -45,7 +45,8 @@ func (p *pace) add(took, waited time.Duration) {
 	p.count++
 }
 
-// patience is twice the median, and the usual one at least: one answer in ten that stalls does not change it.
+// patience is twice what three answers in four take at least, and the usual one at least. Answers that stall say nothing of how long
+// others take: even when there are few samples they do not change it.
 func (p *pace) patience(usual time.Duration) time.Duration {
 	if p.count < 5 {
 		return usual
@@ -53,5 +54,5 @@ func (p *pace) patience(usual time.Duration) time.Duration {
 	s := p.samples
 	known := s[:min(p.count, len(s))]
 	slices.Sort(known)
-	return min(max(2*known[len(known)/2], usual), max(mostPatience, usual))
+	return min(max(2*known[len(known)/4], usual), max(mostPatience, usual))
 }

@@ -20,11 +20,11 @@ type pace struct {
 	lost      uint64 // the store of the leader that was lost
 	suggested string
 	chance    splitmix.Source
-	spoke     map[string]uint64 // when each member was last heard
+	spoke     map[uint64]uint64 // when each member's store was last heard
 }
 
 func newPace(seed uint64) pace {
-	return pace{chance: splitmix.Source(seed), spoke: map[string]uint64{}}
+	return pace{chance: splitmix.Source(seed), spoke: map[uint64]uint64{}}
 }
 
 // tick does what time alone does.
@@ -108,8 +108,8 @@ func (m *Machine) removed() bool {
 }
 
 // hears notes that a member has spoken.
-func (m *Machine) hears(from string, store uint64) {
-	m.pace.spoke[from] = m.pace.ticks
+func (m *Machine) hears(store uint64) {
+	m.pace.spoke[store] = m.pace.ticks
 	if store == m.node.BasicStatus().Lead {
 		m.pace.heard = m.pace.ticks
 	}
