@@ -268,6 +268,36 @@ func TestRollingRestarts(t *testing.T) {
 	}
 }
 
+// Five hundred nodes, each of which starts again within five minutes, as at an upgrade: the overlay stays in one piece, and views
+// keep their size (B23).
+func TestHundredsRestart(t *testing.T) {
+	long(t)
+	t.Parallel()
+	const n = 500
+	w := newWorld(t, 1)
+	w.build(n, 200*time.Millisecond)
+	w.run(60 * time.Second)
+	before := w.mean()
+	for i, at := range w.rng.Perm(n) {
+		o := w.nodes[at]
+		w.stop(o, 10*time.Millisecond, 200*time.Millisecond)
+		w.run(500 * time.Millisecond)
+		w.start(o.name, slices.DeleteFunc(slices.Clone(w.nodes[:4]), func(c *node) bool { return c.name == o.name })...)
+		if i%50 == 0 {
+			w.run(5 * time.Second)
+			if parts := w.parts(); parts != 1 {
+				t.Errorf("after %d restarts there are %d parts", i+1, parts)
+			}
+		}
+	}
+	w.run(60 * time.Second)
+	after, parts := w.mean(), w.parts()
+	t.Logf("views had %.2f arcs, and have %.2f; by their number it would be %.2f", before, after, harmonic(n)-0.5)
+	if parts != 1 || math.Abs(after-before) > 1 {
+		t.Errorf("after all have started again there are %d parts, and views have %.2f arcs, before %.2f", parts, after, before)
+	}
+}
+
 // Half of the nodes leave, and as many come back: views follow their number, and nobody is left out (B23).
 func TestLeaveAndRejoin(t *testing.T) {
 	long(t)

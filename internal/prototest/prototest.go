@@ -94,9 +94,9 @@ func typeName(f protoreflect.FieldDescriptor) string {
 }
 
 func enum(e protoreflect.EnumDescriptor) string {
-	out := fmt.Sprintf("enum %s {\n", e.Name())
+	lines := []string{fmt.Sprintf("enum %s {", e.Name())}
 	for i := range e.Values().Len() {
-		out += fmt.Sprintf("  %s = %d;\n", e.Values().Get(i).Name(), e.Values().Get(i).Number())
+		lines = append(lines, fmt.Sprintf("  %s = %d;", e.Values().Get(i).Name(), e.Values().Get(i).Number()))
 	}
-	return out + "}"
+	return strings.Join(append(lines, "}"), "\n")
 }
