@@ -170,7 +170,9 @@ func (m *Machine) drop(g *goal) {
 	m.tickets -= len(g.waits)
 	g.waits, g.open = nil, false
 	delete(m.goals, g.id)
-	m.order = slices.DeleteFunc(m.order, func(of *goal) bool { return of == g })
+	if i := slices.Index(m.order, g); i >= 0 {
+		m.order = slices.Delete(m.order, i, i+1)
+	}
 }
 
 // gone forgets a user. A goal for which nobody waits is not sent again.

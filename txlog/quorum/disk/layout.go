@@ -44,7 +44,8 @@ type state struct {
 	Format      uint32
 	Transaction uint64 // of the library, which has it in a page with a checksum: so an older state cannot be taken for the newest
 	ID          uint64
-	Floor, Last txlog.Position
+	Floor, Last txlog.Position // of the log, whose records are in their bucket or in slots
+	LowSlot     uint64         // the first one that is there, which the log may need
 	FirstSlot   uint64
 	NextSlot    uint64
 	Sums        [buckets]sum

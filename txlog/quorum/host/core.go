@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
 	"github.com/conchhq/conch/txlog/follower"
@@ -81,7 +82,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
-		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
+		salt: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank = h.Blank
 	decides := c.mine() && !c.blank // else a leader that counts on this store will say so
@@ -140,6 +141,8 @@ func (c *Core) take(in Input) {
 		}
 	case Tick:
 		c.tick(in.At)
+	case Soon:
+		c.follower(follower.Tick{})
 	case Received:
 		c.receive(in)
 	case Faulty:

@@ -16,6 +16,8 @@ type (
 	Tick struct {
 		At int64 // milliseconds since 1970, for people
 	}
+	// Soon says that a part of a round has passed, while the copy lacks something.
+	Soon struct{}
 	// Received is a message. The transport has proven from which node it is.
 	Received struct {
 		From string
@@ -86,6 +88,7 @@ func asks(in Input) uint64 {
 }
 
 func (Tick) input()      {}
+func (Soon) input()      {}
 func (Received) input()  {}
 func (Faulty) input()    {}
 func (Headed) input()    {}

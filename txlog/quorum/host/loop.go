@@ -29,6 +29,10 @@ func (l *loop) run() error {
 	tick := time.NewTicker(round)
 	defer tick.Stop()
 	inbox := l.cfg.Line.Inbox()
+	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
+		return err
+	}
+	var soon <-chan time.Time // nil: the copy lacks nothing
 	for {
 		var batch Batch
 		select {
@@ -44,12 +48,25 @@ func (l *loop) run() error {
 				}
 			}
 			batch = l.turn(inbox)
+		case <-soon:
+			soon, batch = nil, append(l.gather(nil, inbox), Soon{})
 		}
 		batch = l.gather(batch, inbox)
 		if err := l.feed(batch); err != nil {
 			return err
 		}
+		if soon == nil && l.lacks() {
+			soon = time.After(round / 4)
+		}
 	}
+}
+
+// lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
+// others, and a whole round would be most of what an entry takes to come to thousands.
+func (l *loop) lacks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.f.Lacks()
 }
 
 // idle is after how many rounds what is written lazily is on the disk at the latest.
@@ -247,7 +264,7 @@ func (l *loop) perform(a Perform) {
 		defer cancel()
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
 		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
-			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
+			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}

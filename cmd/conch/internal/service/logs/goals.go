@@ -79,15 +79,15 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return answer, err
 	}
 	if req.URL.Query().Get("wait") == "0" {
-		return a.later(w, r, g, execute)
+		return later(w, r, g, execute)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
 	answer, err := execute(ctx)
 	switch {
 	case err == nil:
-	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, errNotHere), errors.Is(err, host.ErrStopped):
-		return unknownGoal(g) // an earlier try may have been taken
+	case nobodyKnows(err):
+		return unknownGoal(g)
 	default:
 		return refusal(err)
 	}
@@ -108,6 +108,11 @@ func (g *Asked) renew(err error, known uint64) bool {
 	return true
 }
 
+// nobodyKnows reports whether an error leaves open what has become of what was asked for: an earlier try may have been taken.
+func nobodyKnows(err error) bool {
+	return errors.Is(err, txlog.ErrUnknown) || errors.Is(err, errNotHere) || errors.Is(err, host.ErrStopped)
+}
+
 // insistEvery is how long to wait before something is asked again that nobody can say yet.
 const insistEvery = round
 
@@ -119,18 +124,18 @@ func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
 		if h := r.running(); h != nil {
 			err = ask(h)
 		}
-		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, errNotHere) && !errors.Is(err, host.ErrStopped) || pause.For(ctx, insistEvery) != nil {
+		if !nobodyKnows(err) || pause.For(ctx, insistEvery) != nil {
 			return err
 		}
 	}
 }
 
 // later has a goal executed after the answer to who has submitted it.
-func (a *api) later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
-	a.spawn(func() {
-		ctx, cancel := context.WithTimeout(a.ctx, laterPatience)
+func later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
+	r.spawn(func() {
+		ctx, cancel := context.WithTimeout(r.over, laterPatience)
 		defer cancel()
-		if _, err := execute(ctx); err != nil && a.ctx.Err() == nil {
+		if _, err := execute(ctx); err != nil && r.over.Err() == nil {
 			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))
 		}
 	})
