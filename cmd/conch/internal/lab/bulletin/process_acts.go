@@ -24,6 +24,8 @@ func (n *node) sees(w host.Write) {
 			n.r.w.Mark(int64(len(w.Persist.Entries)))
 		}
 		n.inOrder(w.Persist.Entries)
+		n.r.inTheMiddle(w.Persist)
+		n.r.marks(w.Persist.Mark)
 	case w.Step != nil:
 		for _, record := range w.Step.Records {
 			n.r.followed(n, record)
