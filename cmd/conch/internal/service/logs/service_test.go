@@ -125,6 +125,9 @@ func TestAStoreThatIsOfNoUse(t *testing.T) {
 		}
 		s.nodes["n1"].put("k", 100)
 		s.equal(s.names...)
+		if set := n.metric("stores_set_aside_total"); set != float64(c.aside) {
+			t.Errorf("%s has set %v stores aside, want %d", c.name, set, c.aside)
+		}
 	}
 }
 
