@@ -274,3 +274,29 @@ func TestHealth(t *testing.T) {
 		t.Error("a node without logs says something of them")
 	}
 }
+
+// A node that has a log, and whose configuration names one that does not go on with it, keeps what it has.
+func TestAnotherLogIsNoSuccessor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2")
+	s.start(s.names...)
+	n1, n2 := s.nodes["n1"], s.nodes["n2"]
+	made := n1.create("n1")
+	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return n2.status().ID == made.ID })
+	n1.stop()
+	n2.stop()
+	if err := os.Remove(filepath.Join(n1.dir, "logs", "flags.log")); err != nil {
+		t.Fatal(err)
+	}
+	n1.start()
+	n2.more = "id = \"" + n1.create("n1").ID + "\"\n"
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 says why it does not run", func() bool {
+		now := n2.status()
+		return now.State == stateFailed && strings.Contains(now.Why, "does not go on with the first")
+	})
+	n2.stop()
+	n2.more = ""
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 has what it had", func() bool { return n2.status().ID == made.ID })
+}
