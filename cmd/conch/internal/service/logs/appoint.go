@@ -12,11 +12,14 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
+// errNoLeader means that nobody has answered who leads: what was asked for may happen all the same.
+var errNoLeader = errors.New("no member answers that leads")
+
 // appointPatience is for how long a leader tries what another node has asked of it: that one waits for longer.
 const appointPatience = drawPatience + beginPatience
 
 // change makes other members, by name: the leader does, whoever it is. The error is one of a set that a log cannot have, txlog.ErrAway
-// or txlog.ErrChanging if nothing was done, else it is or wraps txlog.ErrUnknown: asked again, nothing is done twice.
+// or txlog.ErrChanging if nothing was done, else one after which nobody knows: asked again, nothing is done twice.
 func (r *part) change(ctx context.Context, names []string) (index uint64, err error) {
 	if err := set(names); err != nil {
 		return 0, err
@@ -26,9 +29,6 @@ func (r *part) change(ctx context.Context, names []string) (index uint64, err er
 			index, err = r.appoint(ctx, names)
 		} else {
 			index, err = r.askLeader(ctx, names)
-		}
-		if errors.Is(err, txlog.ErrNotLeader) {
-			return fmt.Errorf("%w: %w", txlog.ErrUnknown, err)
 		}
 		return err
 	})
@@ -84,7 +84,7 @@ func (r *part) askLeader(ctx context.Context, names []string) (uint64, error) {
 		},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("%w: no member answers that leads", txlog.ErrUnknown)
+		return 0, errNoLeader
 	}
 	if a, is := body.(wire.Appointed); is {
 		return a.Index, a.Err

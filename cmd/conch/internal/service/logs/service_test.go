@@ -156,6 +156,10 @@ func TestANewLineage(t *testing.T) {
 	}
 	s.start(s.names...)
 	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	s.nodes["n1"].logged.Says(t, "the log does not go on here", "conch log recover")
+	if now := s.nodes["n2"].status(); !strings.Contains(now.Advice, "another store of this node") {
+		t.Errorf("n2, whose disk is lost, is %+v", now)
+	}
 	if h := s.nodes["n1"].health(); h.Role != roleMember || h.Led == nil || *h.Led || h.Index != before {
 		t.Errorf("without a majority its health is %+v", h)
 	}
