@@ -52,13 +52,19 @@ func (r *part) appoint(ctx context.Context, names []string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", txlog.ErrAway, err)
 	}
-	now := h.Status().Members
-	for i := range members { // whoever was admitted with another store meanwhile keeps that one
-		if m, is := txlog.FindMember(now, members[i].Name); is {
-			members[i] = m
+	return h.Change(ctx, current(members, h.Status().Members))
+}
+
+// current returns members, of whom those that are members now keep the stores that they have: one may have been admitted with another
+// while the new ones were asked.
+func current(members, now []txlog.Member) (all []txlog.Member) {
+	for _, m := range members {
+		if is, found := txlog.FindMember(now, m.Name); found {
+			m = is
 		}
+		all = append(all, m)
 	}
-	return h.Change(ctx, members)
+	return all
 }
 
 // askLeader has the leader make other members, whom this node's copy names, or a member. It may take a while, and is one request

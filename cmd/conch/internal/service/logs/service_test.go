@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
@@ -46,6 +47,9 @@ func TestALogIsMadeOnce(t *testing.T) {
 		}
 		return true
 	})
+	if first := gets[Page](s.nodes["n1"], http.MethodGet, "/v1/logs/flags/entries?wait_ms=9000", "").Entries[0]; time.Since(first.At) > time.Hour {
+		t.Errorf("the first entry is of %v", first.At)
+	}
 	for i, name := range s.names {
 		if o := s.nodes[name].put(fmt.Sprint("of ", name), i); o.Fault != "" || o.Index == 0 {
 			t.Errorf("%s: %+v", name, o)
