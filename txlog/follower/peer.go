@@ -5,18 +5,6 @@ import (
 	"time"
 )
 
-// chance is a small source of random numbers (SplitMix64), since a machine has to replay from its inputs. What it
-// decides needs no secrecy.
-type chance uint64
-
-func (c *chance) below(n int) int {
-	*c += 0x9e3779b97f4a7c15
-	z := uint64(*c)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(n))
-}
-
 // peer is what is known of another node.
 type peer struct {
 	left   int           // that it may still send

@@ -131,6 +131,7 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 		return follower.Piece{Want: follower.Want{At: r.hash(read.Piece.At), Piece: read.Piece.Piece}, Bytes: some(read.Piece.Body)}
 	})
 	take(read.Admit != nil, func() Body { return Admit{Store: read.Admit.Store, Key: r.hash(read.Admit.Key)} })
+	take(read.Twin != nil, func() Body { return Twin{Store: read.Twin.Store, Asks: read.Twin.Asks} })
 	take(read.Prepare != nil, func() Body {
 		return Prepare{Serial: read.Prepare.Serial, Namespace: read.Prepare.Namespace, Machine: read.Prepare.Machine}
 	})
@@ -142,6 +143,10 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 	take(read.Begun != nil, func() Body { return Begun{Serial: read.Begun.Serial, Why: cut(read.Begun.Why)} })
 	take(read.Seek != nil, func() Body { return Seek{Serial: read.Seek.Serial, Namespace: read.Seek.Namespace} })
 	take(read.Known != nil, func() Body { return r.known(read.Known) })
+	take(read.Appoint != nil, func() Body { return Appoint{Serial: read.Appoint.Serial, Names: read.Appoint.Names} })
+	take(read.Appointed != nil, func() Body {
+		return Appointed{Serial: read.Appointed.Serial, Index: read.Appointed.Index, Err: failed(read.Appointed.Failure)}
+	})
 	if bodies != 1 {
 		r.fail(fault(ErrMalformed, "it has %d bodies", bodies))
 	}

@@ -75,6 +75,7 @@ func samples() map[string]Message {
 		"piece":                 {id, follower.Piece{Want: follower.Want{At: counting(7), Piece: 3}, Bytes: []byte("bytes")}},
 		"piece-nothing":         {id, follower.Piece{Want: follower.Want{At: counting(7), Piece: 3}}},
 		"admit":                 {id, Admit{Store: 99, Key: counting(8)}},
+		"twin":                  {id, Twin{Store: 7, Asks: 99}},
 		"prepare":               {txlog.ID{}, Prepare{Serial: 7, Namespace: "fleet", Machine: "kv/1"}},
 		"prepare-of-a-log":      {id, Prepare{Serial: 7, Namespace: "fleet", Machine: "kv/1"}},
 		"seek":                  {txlog.ID{}, Seek{Serial: 7, Namespace: "fleet"}},
@@ -83,5 +84,10 @@ func samples() map[string]Message {
 		"prepared-not-possible": {txlog.ID{}, Prepared{Serial: 7, Why: "there is a log of this name"}},
 		"begin":                 {id, Begin{Serial: 7, Genesis: sampleGenesis()}},
 		"begun":                 {id, Begun{Serial: 7}},
+		"appoint":               {id, Appoint{Serial: 7, Names: []string{"ann", "cay"}}},
+		"appointed":             {id, Appointed{Serial: 7, Index: 9}},
+		"appointed-members":     {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrMembers, Text: "a log cannot have these members: cay is no peer"}}},
+		"appointed-away":        {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrAway, Text: "the members stay as they are: cay"}}},
+		"appointed-changing":    {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrChanging, Text: "another change"}}},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -25,15 +26,26 @@ type Config struct {
 
 	// Publish has gossip tell everybody a head of this node, as bytes. nil: there is no gossip.
 	Publish func(head []byte)
-	// Perform performs an effect. It may be called again with the same key, also by another node. After an error it is tried
-	// again, as long as this node may act: ctx ends within a round when the act door shuts, and has no deadline, since the door moves on.
-	// It must end with ctx. nil: nothing is performed, and effects wait.
-	Perform func(ctx context.Context, key txlog.Key, effect txlog.Effect) error
+	// Perform performs an effect, after its entry is committed. See Due for how often. After an error it is tried again, as long as this
+	// node may act, and the next one waits: to give one up, return nil. ctx ends within a round when the act door shuts, and has no
+	// deadline, since the door moves on. It must end with ctx. nil: this node performs nothing, and effects wait for one that does.
+	Perform func(ctx context.Context, d Due) error
 	// Tell is told what happens. It is called by the loop, and must not wait. nil: nobody is told.
 	Tell func(Event)
 	// Clock counts while the machine is suspended, and never goes back (default fence.Boottime).
 	Clock func() time.Duration
 }
+
+// Due is an effect that is to be performed: at least once, one after the other in the order of the keys. It is performed again, by
+// any member, if its leader has died before the log says that it was. Whoever it is for can refuse that by its name.
+type Due struct {
+	Log txlog.ID
+	txlog.Key
+	txlog.Effect
+}
+
+// Name is the same each time that the effect is performed, and no other one's: as the key of an idempotent call, say.
+func (d Due) Name() string { return fmt.Sprintf("%s/%d/%d", d.Log, d.Index, d.N) }
 
 // round is a tick of the machines.
 const round = 100 * time.Millisecond
@@ -96,7 +108,7 @@ func (h *Host) begin() (*Core, error) {
 		return nil, err
 	}
 	settings := h.cfg.Settings
-	settings.Seed = mix(settings.Seed, h.lives)
+	settings.Seed = splitmix.Mix(settings.Seed, h.lives)
 	h.lives++
 
 	return NewCore(settings, has)

@@ -35,6 +35,8 @@ type (
 	}
 	// Suggested names whom gossip suggests as the leader.
 	Suggested struct{ Name string }
+	// Unsent says that a message to a node was not sent.
+	Unsent struct{ To string }
 	// Peers says which nodes are connected.
 	Peers struct{ Names []string }
 	// Submit asks for a goal to be executed by the leader. Answered ends it.
@@ -91,6 +93,7 @@ func (Received) input()  {}
 func (Faulty) input()    {}
 func (Headed) input()    {}
 func (Suggested) input() {}
+func (Unsent) input()    {}
 func (Peers) input()     {}
 func (Submit) input()    {}
 func (Read) input()      {}

@@ -39,29 +39,32 @@ type part struct {
 	signer     crypto.Signer
 	key        txlog.Hash // its fingerprint
 	ground     *node.Ground
+	over       context.Context //nolint:containedctx // it ends with the node
+	spawn      func(func())    // runs what must end with it
 	log        *slog.Logger
 	tell       func(*part, host.Event)
 	line       *line
 	counts     *counts
 
-	mu      sync.Mutex
-	state   string
-	why     error          // with stateFailed, or why nothing is believed
-	genesis *txlog.Genesis // nil: it is not known
-	host    *host.Host     // nil: it does not run
-	store   *disk.Store    // nil: it is not open
-	promise promise
-	asks    map[uint64]chan told
-	serial  uint64
-	known   map[string]txlog.Genesis // by who has said so, while nobody is believed
-	begin   chan txlog.Genesis       // what is to be begun with
-	grown   chan struct{}            // closed when the copy has grown
+	mu       sync.Mutex
+	state    string
+	why      error          // with stateFailed, or why nothing is believed
+	genesis  *txlog.Genesis // nil: it is not known
+	host     *host.Host     // nil: it does not run
+	store    *disk.Store    // nil: it is not open
+	promise  promise
+	asks     map[uint64]chan told
+	serial   uint64                   // begins by chance, so that an answer to the process before is none to this one
+	known    map[string]txlog.Genesis // by who has said so, while nobody is believed
+	begin    chan txlog.Genesis       // what is to be begun with
+	grown    chan struct{}            // closed when the copy has grown
+	appoints map[string]appointment   // by who has asked
 }
 
-func newPart(l Log, self string, signer crypto.Signer, ground *node.Ground, log *slog.Logger, tell func(*part, host.Event)) *part {
+func newPart(l Log, self string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
-		Log: l, self: self, signer: signer, ground: ground, log: log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		Log: l, self: self, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
+		asks: map[uint64]chan told{}, appoints: map[string]appointment{}, serial: draw(), known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)
