@@ -65,7 +65,7 @@ func (a *api) begun(namespace string) (*part, error) {
 		if now.State == stateOpening {
 			return nil, refusal(errNotHere)
 		}
-		text := "no log of that name was made yet, as far as this node knows: conch log create makes one"
+		text := "no log of that name was made yet, as far as this node knows: conch log create makes one. If it was made just now, ask again in a few seconds"
 		if now.Why != "" {
 			text = now.Why
 		}

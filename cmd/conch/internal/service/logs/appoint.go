@@ -12,11 +12,14 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
+// errNoLeader means that nobody has answered who leads: what was asked for may happen all the same.
+var errNoLeader = errors.New("no member answers that leads")
+
 // appointPatience is for how long a leader tries what another node has asked of it: that one waits for longer.
 const appointPatience = drawPatience + beginPatience
 
 // change makes other members, by name: the leader does, whoever it is. The error is one of a set that a log cannot have, txlog.ErrAway
-// or txlog.ErrChanging if nothing was done, else it is or wraps txlog.ErrUnknown: asked again, nothing is done twice.
+// or txlog.ErrChanging if nothing was done, else one after which nobody knows: asked again, nothing is done twice.
 func (r *part) change(ctx context.Context, names []string) (index uint64, err error) {
 	if err := set(names); err != nil {
 		return 0, err
@@ -26,9 +29,6 @@ func (r *part) change(ctx context.Context, names []string) (index uint64, err er
 			index, err = r.appoint(ctx, names)
 		} else {
 			index, err = r.askLeader(ctx, names)
-		}
-		if errors.Is(err, txlog.ErrNotLeader) {
-			return fmt.Errorf("%w: %w", txlog.ErrUnknown, err)
 		}
 		return err
 	})
@@ -52,13 +52,19 @@ func (r *part) appoint(ctx context.Context, names []string) (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %w", txlog.ErrAway, err)
 	}
-	now := h.Status().Members
-	for i := range members { // whoever was admitted with another store meanwhile keeps that one
-		if m, is := txlog.FindMember(now, members[i].Name); is {
-			members[i] = m
+	return h.Change(ctx, current(members, h.Status().Members))
+}
+
+// current returns members, of whom those that are members now keep the stores that they have: one may have been admitted with another
+// while the new ones were asked.
+func current(members, now []txlog.Member) (all []txlog.Member) {
+	for _, m := range members {
+		if is, found := txlog.FindMember(now, m.Name); found {
+			m = is
 		}
+		all = append(all, m)
 	}
-	return h.Change(ctx, members)
+	return all
 }
 
 // askLeader has the leader make other members, whom this node's copy names, or a member. It may take a while, and is one request
@@ -84,7 +90,7 @@ func (r *part) askLeader(ctx context.Context, names []string) (uint64, error) {
 		},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("%w: no member answers that leads", txlog.ErrUnknown)
+		return 0, errNoLeader
 	}
 	if a, is := body.(wire.Appointed); is {
 		return a.Index, a.Err

@@ -155,3 +155,13 @@ func TestWhoMayAppoint(t *testing.T) {
 		t.Errorf("a node that the log does not admit: %v", err)
 	}
 }
+
+// Who is admitted with another store while new members are asked for theirs keeps it.
+func TestStoresStayCurrent(t *testing.T) {
+	t.Parallel()
+	of := func(name string, store uint64) txlog.Member { return txlog.Member{Name: name, Store: store} }
+	got := current([]txlog.Member{of("n1", 1), of("n2", 2), of("n4", 4)}, []txlog.Member{of("n1", 1), of("n2", 7), of("n3", 3)})
+	if want := []txlog.Member{of("n1", 1), of("n2", 7), of("n4", 4)}; !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}

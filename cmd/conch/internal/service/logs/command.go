@@ -44,8 +44,11 @@ followers. log does not use a database, so --db has no effect.`,
 	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
 }
 
-// patient tells on a terminal's other stream what a command waits for that has no answer for a while, until it is called.
+// patient tells people what a command waits for that has no answer for a while, until the function that it returns is called.
 func (a *shell) patient(what string) (over func()) {
+	if people, _ := cli.Terminal(a.Stderr); !people {
+		return func() {}
+	}
 	tell := time.AfterFunc(2*time.Second, func() { _, _ = fmt.Fprintln(a.Stderr, "still waiting: "+what) })
 	return func() { tell.Stop() }
 }

@@ -110,7 +110,8 @@ func (g *Asked) renew(err error, known uint64) bool {
 
 // nobodyKnows reports whether an error leaves open what has become of what was asked for: an earlier try may have been taken.
 func nobodyKnows(err error) bool {
-	return errors.Is(err, txlog.ErrUnknown) || errors.Is(err, errNotHere) || errors.Is(err, host.ErrStopped)
+	return errors.Is(err, txlog.ErrUnknown) || errors.Is(err, txlog.ErrNotLeader) || errors.Is(err, errNoLeader) || errors.Is(err, errNotHere) ||
+		errors.Is(err, host.ErrStopped)
 }
 
 // insistEvery is how long to wait before something is asked again that nobody can say yet.

@@ -129,11 +129,36 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
 	r.suggest(r.ground.Suggested())
+	within, over := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() { defer close(watched); r.watch(within, h) }()
 	err = h.Run(ctx)
+	over()
+	<-watched
 	r.mu.Lock()
 	r.host, r.store = nil, nil
 	r.mu.Unlock()
 	return err
+}
+
+// watchEvery is how often it is looked whether the log stands.
+const watchEvery = 5 * time.Second
+
+// watch tells the log of the node when something keeps this log from going on, and when that is over.
+func (r *part) watch(ctx context.Context, h *host.Host) {
+	said := ""
+	for pause.For(ctx, watchEvery) == nil {
+		st := h.Status()
+		now := adviceOf(st, r.self)
+		switch {
+		case len(st.Members) == 0: // it has ended
+		case now != "" && said == "":
+			r.log.Warn("the log does not go on here", slog.String("why", now))
+		case now == "" && said != "":
+			r.log.Info("the log goes on")
+		}
+		said = now
+	}
 }
 
 // heard takes an event of the host. It is called by its loop, and does not wait.

@@ -60,6 +60,10 @@ func unknownGoal(g Asked) error {
 
 // unknownChange says that nobody can say what became of a change of members.
 func unknownChange(why error) error {
-	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet whether the members have changed: %v. Asked again with the same members, nothing is done twice", why).
+	because := ""
+	if !errors.Is(why, txlog.ErrUnknown) { // which is about goals
+		because = ": " + why.Error()
+	}
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet whether the members have changed%s. Asked again with the same members, nothing is done twice", because).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
@@ -46,6 +47,9 @@ func TestALogIsMadeOnce(t *testing.T) {
 		}
 		return true
 	})
+	if first := gets[Page](s.nodes["n1"], http.MethodGet, "/v1/logs/flags/entries?wait_ms=9000", "").Entries[0]; time.Since(first.At) > time.Hour {
+		t.Errorf("the first entry is of %v", first.At)
+	}
 	for i, name := range s.names {
 		if o := s.nodes[name].put(fmt.Sprint("of ", name), i); o.Fault != "" || o.Index == 0 {
 			t.Errorf("%s: %+v", name, o)
@@ -125,6 +129,9 @@ func TestAStoreThatIsOfNoUse(t *testing.T) {
 		}
 		s.nodes["n1"].put("k", 100)
 		s.equal(s.names...)
+		if set := n.metric("stores_set_aside_total"); set != float64(c.aside) {
+			t.Errorf("%s has set %v stores aside, want %d", c.name, set, c.aside)
+		}
 	}
 }
 
@@ -153,6 +160,10 @@ func TestANewLineage(t *testing.T) {
 	}
 	s.start(s.names...)
 	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	s.nodes["n1"].logged.Says(t, "the log does not go on here", "conch log recover")
+	if now := s.nodes["n2"].status(); !strings.Contains(now.Advice, "another store of this node") {
+		t.Errorf("n2, whose disk is lost, is %+v", now)
+	}
 	if h := s.nodes["n1"].health(); h.Role != roleMember || h.Led == nil || *h.Led || h.Index != before {
 		t.Errorf("without a majority its health is %+v", h)
 	}
@@ -270,4 +281,30 @@ func TestHealth(t *testing.T) {
 	if (&service{}).Health() != nil {
 		t.Error("a node without logs says something of them")
 	}
+}
+
+// A node that has a log, and whose configuration names one that does not go on with it, keeps what it has.
+func TestAnotherLogIsNoSuccessor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2")
+	s.start(s.names...)
+	n1, n2 := s.nodes["n1"], s.nodes["n2"]
+	made := n1.create("n1")
+	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return n2.status().ID == made.ID })
+	n1.stop()
+	n2.stop()
+	if err := os.Remove(filepath.Join(n1.dir, "logs", "flags.log")); err != nil {
+		t.Fatal(err)
+	}
+	n1.start()
+	n2.more = "id = \"" + n1.create("n1").ID + "\"\n"
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 says why it does not run", func() bool {
+		now := n2.status()
+		return now.State == stateFailed && strings.Contains(now.Why, "does not go on with the first")
+	})
+	n2.stop()
+	n2.more = ""
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 has what it had", func() bool { return n2.status().ID == made.ID })
 }

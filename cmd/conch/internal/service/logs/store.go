@@ -99,14 +99,14 @@ func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
 }
 
 // fits checks that a genesis is of this log.
-func (r *part) fits(g txlog.Genesis) error {
+func (l *Log) fits(g txlog.Genesis) error {
 	switch {
-	case g.Namespace != r.Namespace:
-		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, r.Namespace)
+	case g.Namespace != l.Namespace:
+		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, l.Namespace)
 	case g.Machine != machineName:
 		return fmt.Errorf("its state machine is %q, and this conch has %q", g.Machine, machineName)
-	case !r.ID.IsZero() && g.ID() != r.ID:
-		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), r.ID)
+	case !l.ID.IsZero() && g.ID() != l.ID:
+		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), l.ID)
 	}
 	return nil
 }
