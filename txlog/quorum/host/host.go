@@ -237,7 +237,7 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 
 // Goal has a goal executed by the leader, and returns what came of it once that is committed. Since is an index that was
 // committed before the id was made: an id that is older than the results that are kept is refused; 0 is taken for the index
-// of this node's copy.
+// of this node's copy. If that is far behind, a new id may so seem to be old: Status has the newest head that a member has signed.
 //
 // An answer with a fault is of a goal that has failed. The error is txlog.ErrGoalID, ErrOld, ErrTooMany, ErrMalformed or ErrSize
 // if the goal is refused, else it is or wraps txlog.ErrUnknown: asked again with the same id, it is executed once.
