@@ -3,6 +3,8 @@ package kv
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -32,6 +34,29 @@ func FuzzGoal(f *testing.F) {
 		}
 		if answer, err := s.Query([]byte(`{"prefix":""}`)); err != nil || !json.Valid(answer) {
 			t.Errorf("the store is %q, %v", answer, err)
+		}
+	})
+}
+
+// An object's fields are those that encoding/json finds, each as it stands there.
+func FuzzObject(f *testing.F) {
+	for _, raw := range []string{` { "a" : "b\\\"," , "c\u0064":[{"}":"]"},-1.5e3 , true] ,"e": { } } `, `{}`, `{"a":1,"a":2}`, `[{}]`, `{"a":}`, `{"\ud800":null}`} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := object(raw)
+		var want map[string]json.RawMessage
+		if json.Unmarshal(raw, &want) != nil || want == nil {
+			if err == nil {
+				t.Fatalf("%q has fields %q", raw, got)
+			}
+			return
+		}
+		if err != nil {
+			return // a field is there twice
+		}
+		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%q has fields %q, and should have %q", raw, got, want)
 		}
 	})
 }
@@ -81,5 +106,28 @@ func FuzzBytes(f *testing.F) {
 		}
 		_, _ = txlog.Ask(s, diff)
 		_, _ = s.Query(snapshot)
+	})
+}
+
+// What is taken for a recovery file has one form: the copy with which a log goes on as another one.
+func FuzzRecovery(f *testing.F) {
+	old := txlog.NewCopy(txlog.Genesis{Namespace: "n", Machine: "kv/1", Members: []txlog.Member{{Name: "a", Store: 1}}}.With(), New)
+	for n := range 3 {
+		goal := fmt.Appendf(nil, `{"op":"put","key":"k%d","value":[%d]}`, n, n)
+		o := old.Execute(goal)
+		if _, err := old.Next(txlog.Entry{Term: 1, Leader: "a", Kind: txlog.Executed, GoalID: fmt.Sprint(n), Goal: goal, Result: o.Result, Diff: o.Diff}); err != nil {
+			f.Fatal(err)
+		}
+	}
+	child, err := old.Child(old.Genesis())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(child.Snapshot())
+	f.Add(old.Snapshot())
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if c, err := txlog.Restore(file, New); err == nil && !bytes.Equal(c.Snapshot(), file) {
+			t.Errorf("%q is written as %q", file, c.Snapshot())
+		}
 	})
 }

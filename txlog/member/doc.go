@@ -32,9 +32,10 @@
 // committed within Config.Patience. A value that is only read, by a goal or by a query, is not found by this: every Genesis.Scrub
 // entries the leader puts in an entry with which everybody computes the state's hash anew from its content.
 //
-// A leader whose own disk has entries that the others refuse may be elected again, since it has stored more than they have. It
-// finds that they do not fit, and gives the term up each time. As long as another majority is there, it elects somebody
-// else, who replaces them. If it is needed for a majority nothing goes on, and nothing is lost.
+// What such a leader has proposed is on its own disk. The authority drops it there when the term is given up, if nobody can
+// count on it. A process that dies before that leaves it there: then this member may be elected again, since it has stored more
+// than the others have, finds that it does not fit, and gives the term up each time. As long as another majority is there, it
+// elects somebody else, who replaces it. If this member is needed for a majority nothing goes on, and nothing is lost.
 //
 // # Answers
 //
@@ -48,7 +49,8 @@
 //     by the same one.
 //   - Facts come in the order in which the authority tells them, Refused with this member's own name after Look has refused.
 //   - Actions are done in their order. What Applied brings is stored already; an answer after it may leave when it is synced.
-//   - After Quarantine the authority gives the term up. It may lead again; until Rebuilt nothing is executed.
+//   - After Quarantine the authority gives the term up, and the machine is made anew from the disk. If it goes on instead, it may
+//     lead again; until Rebuilt nothing is executed.
 //   - Rebuilt has everything that Stored has told, and comes from the same disk: or, with Rebuild.Again, from another node's.
 //   - Perform is retried until Done, as long as the act door is open. A performer that never ends holds up all effects after
 //     it: it says Done when it gives up.

@@ -32,6 +32,11 @@
 // A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
 // second one waits for that, and what was executed after it waits behind it.
 //
+// # A leader whose memory is wrong
+//
+// What it proposes it has stored itself when the others refuse it. It gives its term up ([GiveUp]) and drops what nobody can
+// count on: else it would win each election in which its disk is needed, with entries that nobody takes.
+//
 // # A member that is behind
 //
 // A leader keeps some thousand entries. Who lacks older ones is told a place to go on from (Output.Behind), fetches the

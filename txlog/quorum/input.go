@@ -21,7 +21,8 @@ type (
 	Confirm struct{ Read uint64 }
 	// Suggested names the member that is to campaign first when the leader is lost; empty: nobody. It is a hint.
 	Suggested struct{ Name string }
-	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them.
+	// Reached says that this node has stored all records up to where the last Output.Behind has said, having verified them. At is
+	// the place of its own record there.
 	Reached struct{ At txlog.Position }
 	// Known names the members as of a verified record that the authority has not stored yet: messages of new ones are taken.
 	// It is forgotten when the authority has come to the record's index.
@@ -29,6 +30,9 @@ type (
 		Index   uint64
 		Members []txlog.Member
 	}
+	// GiveUp ends the machine, of a leader whose memory is wrong: a new one is made from the store. What this one has proposed
+	// and knows of no majority to have stored is dropped there, if nobody counts on it. Nothing else comes of the step.
+	GiveUp struct{}
 	// Batch is several inputs that came together. What is to be kept of all is kept at once.
 	Batch []Input
 )
@@ -41,4 +45,5 @@ func (Confirm) input()   {}
 func (Suggested) input() {}
 func (Reached) input()   {}
 func (Known) input()     {}
+func (GiveUp) input()    {}
 func (Batch) input()     {}

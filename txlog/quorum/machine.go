@@ -39,6 +39,7 @@ type Machine struct {
 	proposed  []txlog.Record // the library was asked to store them
 	begun     uint64         // the entry with which the own term began
 	changedAt uint64         // the newest entry of the own term that changes the members
+	ownFrom   uint64         // the first entry from which on all are this machine's own, and no other leader was told that they are stored; 0: none
 	snapshots map[uint64]int // stores that are sent a snapshot, and for how many rounds
 
 	refused map[error]int
@@ -102,11 +103,13 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	}()
 	m.now = max(m.now, now)
 	m.untold = 0
+	m.log.forget()
 	m.drain() // what the library has to say since it was made
-	m.take(in)
-	m.pump()
-	m.ask()
-	m.deliver()
+	if m.take(in); m.failed == nil {
+		m.pump()
+		m.ask()
+		m.deliver()
+	}
 	out, m.out = m.out, Output{}
 	return out
 }
@@ -129,9 +132,14 @@ func (m *Machine) take(in Input) {
 		m.reached(in.At)
 	case Known:
 		m.knows(in)
+	case GiveUp:
+		m.giveUp()
+		return
 	case Batch:
 		for _, each := range in {
-			m.take(each)
+			if m.take(each); m.failed != nil {
+				return
+			}
 		}
 	}
 	m.drain()

@@ -23,7 +23,7 @@ func (m *Machine) lags(from string, msg *pb.Message) bool {
 	if err != nil || msg.GetTerm() < m.term || mark.Index <= m.log.hard.Commit || m.log.matches(mark.Index, mark.Term) {
 		return false // the library answers it, and takes nothing
 	}
-	m.hears(from, msg.GetFrom())
+	m.hears(msg.GetFrom())
 	if b := m.behind; b != nil && b.msg.GetTerm() == msg.GetTerm() && m.pace.ticks-b.since < stale {
 		m.tellBehind()
 		return true

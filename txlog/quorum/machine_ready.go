@@ -52,7 +52,7 @@ func (m *Machine) deposed(term, leader uint64) {
 		m.plan(missedBeats) // somebody campaigns, and the new leader has not spoken yet
 	}
 	if leader != 0 {
-		m.pace.heard, m.pace.tries = m.pace.ticks, 0
+		m.pace.heard, m.pace.tries, m.ownFrom = m.pace.ticks, 0, 0
 	}
 	news := m.leading || leader != m.leader // a term alone, which may become this member's own, is none
 	m.term, m.leader, m.leading = term, leader, false
@@ -72,6 +72,9 @@ func (m *Machine) leads(term uint64) {
 	}
 	m.term, m.leader, m.leading = term, m.cfg.Store, true
 	m.begun, m.changedAt = m.log.last().entry.GetIndex(), 0
+	if m.ownFrom == 0 {
+		m.ownFrom = m.begun
+	}
 	m.queue, m.reads, m.pace.tries = nil, reads{}, 0
 	m.hold()
 	m.tell(txlog.Leads{Term: term})
@@ -108,8 +111,8 @@ func (m *Machine) store(entries []*pb.Entry) {
 	for _, e := range entries {
 		s := m.slotOf(e)
 		m.log.replace(s)
-		if s.has && s.record.Index > m.have {
-			records = append(records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			records = append(records, *s.record)
 		}
 		if s.conf != first.conf {
 			m.learn(s.conf)
@@ -117,7 +120,11 @@ func (m *Machine) store(entries []*pb.Entry) {
 		if m.leading && ours(e).Change {
 			m.changedAt = e.GetIndex()
 		}
-		m.keep(ours(e))
+		kept := ours(e)
+		if !m.follows.loose {
+			kept.record = s.record
+		}
+		m.keep(kept)
 	}
 	from := first.at.Index + 1
 	switch {
@@ -191,8 +198,8 @@ func (m *Machine) commit(entries []*pb.Entry) {
 			m.node.ApplyConfChange(&change)
 		}
 		m.log.mark = Mark{Base: s.id(), At: s.at, Members: s.conf.members, Leaving: s.conf.leaving}
-		if s.has && s.record.Index > m.have {
-			m.out.Persist.Records = append(m.out.Persist.Records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			m.out.Persist.Records = append(m.out.Persist.Records, *s.record)
 		}
 	}
 	mark := m.log.mark

@@ -38,12 +38,16 @@ func (m *Machine) receive(in Received) {
 		return
 	}
 	if msg.GetType() == pb.MsgApp && !m.looks(in.From, msg) {
-		m.hears(in.From, msg.GetFrom())
+		m.hears(msg.GetFrom())
 		return
 	}
 	_ = m.node.Step(msg) // a message of somebody who is no member any more
 	m.drain()
-	m.hears(in.From, msg.GetFrom())
+	if kind := msg.GetType(); kind == pb.MsgPreVote || kind == pb.MsgVote {
+		m.pace.spoke[msg.GetFrom()] = m.pace.ticks // no beat: if it has led, it has died since
+		return
+	}
+	m.hears(msg.GetFrom())
 }
 
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
@@ -103,8 +107,8 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 		}
 		at = next
 		m.fresh = append(m.fresh, next)
-		if at.has && at.record.Index > m.have {
-			records = append(records, at.record)
+		if at.record != nil && at.record.Index > m.have {
+			records = append(records, *at.record)
 		}
 	}
 	if len(records) == 0 || m.broken(LookBeforeStoring) {
@@ -119,8 +123,8 @@ func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
 		return nil
 	}
 	for s := at; s != nil && s.at.Index >= m.untold && s.at.Index < first; s = m.log.slot(s.entry.GetIndex() - 1) {
-		if s.has && s.record.Index > m.have {
-			records = append(records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			records = append(records, *s.record)
 		}
 	}
 	slices.Reverse(records)
@@ -133,7 +137,7 @@ func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
 	case !slices.Contains(stores, r.from) || r.to != m.cfg.Store:
 		m.refuse(from, ErrOtherStore)
 	case m.leading && r.term == m.term:
-		m.hears(from, r.from)
+		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
 	}
 }

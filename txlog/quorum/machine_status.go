@@ -65,7 +65,7 @@ func (m *Machine) heardOf(of txlog.Member) int {
 	if of.Store == m.cfg.Store {
 		return 0
 	}
-	at, is := m.pace.spoke[of.Name]
+	at, is := m.pace.spoke[of.Store]
 	if !is {
 		return -1
 	}

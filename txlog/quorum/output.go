@@ -15,7 +15,7 @@ type Output struct {
 	Door     *Door           // nil: as it was
 	Behind   *txlog.Position // fetch the records up to there, verify and store them, and step Reached
 	Refused  []Refusal
-	Failed   error // ErrStopped: the machine does nothing any more
+	Failed   error // ErrStopped or ErrGivenUp: the machine does nothing any more
 }
 
 // Message goes to a member. It may be lost, come twice, late, or out of order.

@@ -40,6 +40,8 @@ type Entry struct {
 	Index, Term uint64
 	Change      bool   // it changes the members, or ends such a change
 	Data        []byte // must not be changed
+
+	record *txlog.Record // its record, if it was read already
 }
 
 // Mark is the place up to which entries are committed and their records are kept as such.
@@ -57,7 +59,7 @@ type Persist struct {
 	// for the next one: what a power cut takes then comes again from the entries, and Committed is told again.
 	Sync    bool
 	Hard    *Hard          // nil: as it was
-	Reset   *Mark          // drop all entries, and go on from here: the records up to there have come another way
+	Reset   *Mark          // drop all entries, and go on from here: the records up to there are stored, or among Records
 	Entries []Entry        // drop the entries from the first one's index on, and add these
 	Records []txlog.Record // they are committed
 	Mark    *Mark          // with Records, and when only the members or the place among the entries have moved

@@ -24,14 +24,28 @@ func anything(s *stage) {
 			s.hear()
 		}
 		w.heal()
-		name := Names[w.dice.IntN(3)]
-		if !s.judge.Of(name).Leads {
-			s.lead(name)
-		}
-		s.all(s.append(name, goal(fmt.Sprintf("last of seed %d", seed)))[0])
+		w.last(seed)
 	}
 	if s.judge.Committed() < 20 {
 		s.t.Errorf("only %d entries were committed", s.judge.Committed())
+	}
+}
+
+// last has an entry committed, and all know it. Who leads in a term that is over may not have heard of that yet: then another one
+// is to lead.
+func (w *walk) last(seed uint64) {
+	name := Names[w.dice.IntN(3)]
+	for {
+		h := w.judge.Of(name)
+		if !h.Leads {
+			w.lead(name)
+		}
+		r := w.append(name, goal(fmt.Sprintf("last of seed %d", seed)))[0]
+		w.until("the last entry is committed, or its leader deposed", func() bool { return w.everybody(r.Index)() || !h.Leads })
+		if h.Leads {
+			w.all(r)
+			return
+		}
 	}
 }
 

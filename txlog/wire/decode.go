@@ -131,6 +131,7 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 		return follower.Piece{Want: follower.Want{At: r.hash(read.Piece.At), Piece: read.Piece.Piece}, Bytes: some(read.Piece.Body)}
 	})
 	take(read.Admit != nil, func() Body { return Admit{Store: read.Admit.Store, Key: r.hash(read.Admit.Key)} })
+	take(read.Twin != nil, func() Body { return Twin{Store: read.Twin.Store, Asks: read.Twin.Asks} })
 	take(read.Prepare != nil, func() Body {
 		return Prepare{Serial: read.Prepare.Serial, Namespace: read.Prepare.Namespace, Machine: read.Prepare.Machine}
 	})

@@ -6,6 +6,7 @@
 //	Pull, Answer            records, heads and bridges, as package follower has them
 //	Want, Piece             a snapshot in pieces
 //	Admit                   a node with a new store asks to be a member
+//	Twin                    another process with its name and key is a member that is heard
 //	Prepare, Prepared       the making of a log: a node draws its store
 //	Begin, Begun            and keeps the genesis
 //

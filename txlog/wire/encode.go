@@ -67,6 +67,8 @@ func set(out *wirepb.Message, body Body) bool {
 		out.Piece = &wirepb.Piece{At: b.At[:], Piece: b.Want.Piece, Body: b.Bytes}
 	case Admit:
 		out.Admit = &wirepb.Admit{Store: b.Store, Key: b.Key[:]}
+	case Twin:
+		out.Twin = &wirepb.Twin{Store: b.Store, Asks: b.Asks}
 	default:
 		return setFounding(out, body)
 	}

@@ -49,6 +49,12 @@ type (
 		Store uint64
 		Key   txlog.Hash // with which it signs
 	}
+	// Twin tells two processes of each other that have one node's name and key: one is heard as a member, and the other one has
+	// asked to be admitted in its place, and is not.
+	Twin struct {
+		Store uint64 // of the member
+		Asks  uint64 // the store of the other one
+	}
 	// Prepare asks a node to draw a store for a log that is to be made. If the message names a log, the node is asked for
 	// the store that it has of that one: it is to become a member.
 	Prepare struct {

@@ -75,6 +75,7 @@ func samples() map[string]Message {
 		"piece":                 {id, follower.Piece{Want: follower.Want{At: counting(7), Piece: 3}, Bytes: []byte("bytes")}},
 		"piece-nothing":         {id, follower.Piece{Want: follower.Want{At: counting(7), Piece: 3}}},
 		"admit":                 {id, Admit{Store: 99, Key: counting(8)}},
+		"twin":                  {id, Twin{Store: 7, Asks: 99}},
 		"prepare":               {txlog.ID{}, Prepare{Serial: 7, Namespace: "fleet", Machine: "kv/1"}},
 		"prepare-of-a-log":      {id, Prepare{Serial: 7, Namespace: "fleet", Machine: "kv/1"}},
 		"seek":                  {txlog.ID{}, Seek{Serial: 7, Namespace: "fleet"}},

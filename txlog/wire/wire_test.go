@@ -216,6 +216,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
+		_ = Founding(in)
 		m, err := Decode(in)
 		if err != nil {
 			if m != (Message{}) {

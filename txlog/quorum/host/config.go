@@ -60,6 +60,9 @@ type Has struct {
 	Head    txlog.Head     // the newest one; zero: none
 	Bridges []follower.Bridge
 	Offers  []follower.Offer // of the snapshots, the older first
+
+	// At returns the place of a record, which it reads from the store. It is false if there is no such record any more.
+	At func(index uint64) (txlog.Position, bool)
 }
 
 // broken returns the rule of one machine that is to be left out, if it is one of its.

@@ -4,8 +4,10 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
 	"github.com/conchhq/conch/txlog/follower"
@@ -39,8 +41,10 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	outside int // looks for which a store that runs its authority has been no member
-	quiet   int // looks for which a member has heard no leader
+	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
+	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
+	outside int               // looks for which a store that runs its authority has been no member
+	quiet   int               // looks for which a member has heard no leader
 	seeking bool
 	blank   bool   // the state with which the log begins is not here
 	told    uint64 // up to where what is applied was passed on
@@ -57,13 +61,15 @@ type Core struct {
 	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
+	peers   []string // that are connected
 
 	out Output
 }
 
 // asker is who waits for an answer of the member machine: a user of this node, its courier, or another node.
 type asker struct {
-	user   uint64 // a ticket
+	user   uint64    // a ticket
+	read   *question // of a user's ticket, if it is one
 	node   string
 	try    uint64 // of a goal
 	serial uint64 // of a Confirm
@@ -76,7 +82,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
-		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
+		salt: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank = h.Blank
 	decides := c.mine() && !c.blank // else a leader that counts on this store will say so
@@ -135,6 +141,8 @@ func (c *Core) take(in Input) {
 		}
 	case Tick:
 		c.tick(in.At)
+	case Soon:
+		c.follower(follower.Tick{})
 	case Received:
 		c.receive(in)
 	case Faulty:
@@ -144,7 +152,9 @@ func (c *Core) take(in Input) {
 	case Suggested:
 		c.suggested(in.Name)
 	case Peers:
-		c.follower(follower.Peers(in))
+		c.meets(in)
+	case Unsent:
+		c.courier(courier.Failed(in))
 	case Submit:
 		c.courier(courier.Submit(in))
 	case Read:
@@ -226,6 +236,14 @@ func (c *Core) restart(why error) {
 	c.do(Restart{Why: why})
 }
 
+// giveUp gives a term up in which this node's memory is wrong: the store is right, but for what only this member counts on.
+func (c *Core) giveUp(why error) {
+	if out := c.q.Step(c.now, quorum.GiveUp{}); !out.Persist.Empty() {
+		c.out.Writes = append(c.out.Writes, Write{Persist: &out.Persist})
+	}
+	c.restart(why)
+}
+
 // lose says that the store is of no use any more.
 func (c *Core) lose(why error) {
 	c.over = true
@@ -252,6 +270,20 @@ func (c *Core) tick(at int64) {
 	}
 	c.wait()
 	c.belongs()
+}
+
+// meets takes which nodes are connected. What was sent over a connection that has ended, or before there was one, may be lost.
+func (c *Core) meets(in Peers) {
+	for _, name := range slices.Concat(c.peers, in.Names) {
+		if slices.Contains(c.peers, name) != slices.Contains(in.Names, name) {
+			c.courier(courier.Failed{To: name})
+		}
+	}
+	first := len(c.peers) == 0
+	c.peers = in.Names
+	if c.follower(follower.Peers(in)); first {
+		c.follower(follower.News{}) // the one that is asked for news may know no more than this node
+	}
 }
 
 // Query answers from the copy that is here, and says of which position the answer is.

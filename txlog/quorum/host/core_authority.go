@@ -3,6 +3,8 @@ package host
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
@@ -67,11 +69,13 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 	if term == c.term && leader == c.leader && self == c.leads {
 		return
 	}
-	c.term, c.leader, c.leads = term, leader, self
+	led := c.leads
+	c.term, c.leader, c.leads, c.asks = term, leader, self, nil
 	if leader != "" {
 		c.found()
 	}
 	c.courier(courier.Leader{Name: leader, Term: term})
+	c.repose(led)
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
 
@@ -115,19 +119,25 @@ func (c *Core) caughtUp() {
 	if c.behind == nil || c.q == nil || c.last < c.behind.Index || len(c.loads) > 0 {
 		return
 	}
-	at := *c.behind
+	said := *c.behind
 	c.behind = nil
 	c.follower(follower.Yield{})
-	c.rebuild(func() { c.request(quorum.Reached{At: at}) })
+	c.rebuild(func(h Has) {
+		at, is := h.At(said.Index)
+		if !is { // a snapshot has passed over it: the leader may need this member to come further, and is believed
+			at = said
+		}
+		c.request(quorum.Reached{At: at})
+	})
 }
 
 // rebuild gives the member machine copies that were made anew from the store.
-func (c *Core) rebuild(then func()) {
+func (c *Core) rebuild(then func(Has)) {
 	c.load(func(h Has) {
 		c.copy = h.Copy
 		c.missed(h)
 		c.member(member.Rebuilt{Base: h.Copy, Tail: h.Tail})
-		then()
+		then(h)
 	})
 }
 
@@ -143,7 +153,7 @@ func (c *Core) belongs() {
 	if c.rounds%looks != 0 || c.over {
 		return
 	}
-	if m, is := txlog.FindMember(c.members, c.set.Self); is && m.Store != c.store {
+	if m, is := txlog.FindMember(c.members, c.set.Self); is && m.Store != c.store && c.twin == 0 {
 		for _, of := range c.members {
 			if of.Name != c.set.Self {
 				c.send(of.Name, wire.Admit{Store: c.store, Key: c.key})
@@ -164,21 +174,73 @@ func (c *Core) belongs() {
 
 var errOutside = fmt.Errorf("this store is no member's any more")
 
-// admit proposes another store of a member, if this node leads. Its name is proven, and its key is the one of its entry.
+// admit proposes another store of a member, if this node leads. Its name is proven, and its key is the one of its entry. The store
+// that it has now must have been silent since the other one has asked first, for some asks: else both live.
 func (c *Core) admit(name string, a wire.Admit) {
 	if !c.leads || c.m == nil {
 		return
 	}
 	all := append([]txlog.Member(nil), c.members...)
-	for i := range all {
-		if all[i].Name == name && all[i].Key == a.Key && all[i].Store != a.Store {
-			all[i].Store = a.Store
-			if _, err := quorum.Check(all); err != nil {
-				c.tell(Refused{From: name, Why: err})
-				return
-			}
-			c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
-			return
+	i := slices.IndexFunc(all, func(of txlog.Member) bool { return of.Name == name && of.Key == a.Key && of.Store != a.Store })
+	if i < 0 {
+		return
+	}
+	first, asked := c.asks[a.Store]
+	switch heard := c.heardOf(all[i].Store); {
+	case !asked:
+		if c.asks == nil || len(c.asks) == mostAsks {
+			c.asks = map[uint64]uint64{}
 		}
+		c.asks[a.Store] = c.rounds
+		return
+	case heard >= 0 && uint64(heard) < c.rounds-first:
+		c.asks[a.Store] = c.rounds
+		c.tell(Refused{From: name, Why: fault(ErrTwin, "store %d asks to be admitted, and store %d was heard %v ago", a.Store, all[i].Store, time.Duration(heard)*round)})
+		c.send(name, wire.Twin{Store: all[i].Store, Asks: a.Store})
+		return
+	case c.rounds-first < 2*looks:
+		return
+	}
+	all[i].Store = a.Store
+	if _, err := quorum.Check(all); err != nil {
+		c.tell(Refused{From: name, Why: err})
+		return
+	}
+	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
+}
+
+// mostAsks is how many stores that ask are remembered.
+const mostAsks = 16
+
+// heardOf returns how many rounds ago a member's store was heard; -1: never.
+func (c *Core) heardOf(store uint64) int {
+	for _, of := range c.q.Snapshot().Members {
+		if of.Store == store {
+			return of.Heard
+		}
+	}
+	return -1
+}
+
+// twins takes a member's word that another process has this node's name and key.
+func (c *Core) twins(from string, t wire.Twin) {
+	if _, is := txlog.FindMember(c.members, from); is && (t.Store == c.store || t.Asks == c.store) {
+		c.tell(Twin(t))
+	}
+}
+
+// decide takes over who decides. A store whose place another one has taken while this node ran does not ask for it again: they
+// would take turns.
+func (c *Core) decide(members []txlog.Member, index uint64) {
+	was := c.mine()
+	c.members = members
+	c.courier(courier.Members{Names: names(members)})
+	c.request(quorum.Known{Index: index, Members: members})
+	switch m, is := txlog.FindMember(members, c.set.Self); {
+	case c.mine():
+		c.twin = 0
+	case is && was:
+		c.twin = m.Store
+		c.tell(Twin{Store: m.Store, Asks: c.store})
 	}
 }

@@ -38,6 +38,8 @@ func (c *Core) receive(in Received) {
 		c.confirmed(in.From, m)
 	case wire.Admit:
 		c.admit(in.From, m)
+	case wire.Twin:
+		c.twins(in.From, m)
 	}
 }
 
@@ -183,13 +185,41 @@ const (
 
 // read asks for a linearizable read. The leader asks a majority; another node asks the leader.
 func (c *Core) read(in Read) {
+	c.pose(&question{Read: in, came: c.now})
+}
+
+func (c *Core) pose(q *question) {
 	if c.leads {
-		c.member(member.Read{Ticket: c.newTicket(asker{user: in.Ticket}), Query: in.Query})
+		c.member(member.Read{Ticket: c.newTicket(asker{user: q.Ticket, read: q}), Query: q.Query})
 		return
 	}
 	c.ticket++
-	c.remote[c.ticket] = &question{Read: in, came: c.now}
+	c.remote[c.ticket] = q
 	c.inquire(c.ticket, c.leader)
+}
+
+// repose asks whoever leads now what the last leader has not confirmed. If that was this node, no majority answers it any more.
+func (c *Core) repose(led bool) {
+	var own []*question
+	for _, ticket := range slices.Sorted(maps.Keys(c.tickets)) {
+		if who := c.tickets[ticket]; led && (who.read != nil || who.serial != 0) {
+			c.forget(ticket)
+			c.member(member.Gone{Ticket: ticket})
+			if who.read == nil {
+				c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
+			} else {
+				own = append(own, who.read)
+			}
+		}
+	}
+	for _, q := range own {
+		c.pose(q)
+	}
+	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
+		if q := c.remote[serial]; !q.said && q.asked < c.now && c.leader != "" && !c.leads {
+			c.inquire(serial, c.leader)
+		}
+	}
 }
 
 // inquire asks a member, or another one if this name is none.
@@ -247,7 +277,7 @@ func (c *Core) wait() {
 			c.do(Answered{Ticket: q.Ticket, Err: member.ErrUnconfirmed})
 		case !q.said && c.leads:
 			delete(c.remote, serial)
-			c.read(q.Read)
+			c.pose(q)
 		case !q.said && c.now-q.asked >= askAgain:
 			q.turns = 0
 			c.inquire(serial, c.leader)

@@ -46,9 +46,9 @@ func (c *Core) perform(a member.Action) {
 			return
 		}
 		c.tell(Rebuilt{Why: a.Why})
-		c.rebuild(func() {})
+		c.rebuild(func(Has) {})
 	case member.Quarantine:
-		c.restart(a.Why)
+		c.giveUp(a.Why)
 	}
 }
 
@@ -65,9 +65,7 @@ func (c *Core) applied(records []txlog.Record) {
 	for _, r := range records {
 		c.courier(courier.Applied{Record: r})
 		if r.Kind == txlog.Changed {
-			c.members = r.Members
-			c.courier(courier.Members{Names: names(r.Members)})
-			c.request(quorum.Known{Index: r.Index, Members: r.Members})
+			c.decide(r.Members, r.Index)
 		}
 	}
 	c.serve()

@@ -2,7 +2,6 @@ package host
 
 import (
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/courier"
 	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/quorum"
 )
@@ -39,8 +38,7 @@ func (c *Core) found() {
 	}
 	c.follower(follower.Yield{})
 	if c.told > c.copy.Position().Index {
-		at := c.told
-		c.rebuild(func() { c.request(quorum.Reached{At: txlog.Position{Log: c.genesis.ID(), Index: at}}) })
+		c.rebuild(func(h Has) { c.request(quorum.Reached{At: h.Copy.Position()}) })
 	}
 }
 
@@ -86,8 +84,4 @@ func (c *Core) pass(records []txlog.Record) {
 }
 
 // decided takes over who decides from a copy that has come by something else than its records.
-func (c *Core) decided(of *txlog.Copy) {
-	c.members = of.Members()
-	c.courier(courier.Members{Names: names(c.members)})
-	c.request(quorum.Known{Index: of.Position().Index, Members: c.members})
-}
+func (c *Core) decided(of *txlog.Copy) { c.decide(of.Members(), of.Position().Index) }

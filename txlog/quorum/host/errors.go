@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/conchhq/conch/txlog"
@@ -8,6 +9,9 @@ import (
 
 // errAgain is told to those that wait when the machines are made anew.
 var errAgain = fmt.Errorf("this node has made its copies anew: %w", txlog.ErrUnknown)
+
+// ErrTwin means that a store asks to be admitted in the place of one that is heard: two processes have one node's name and key.
+var ErrTwin = errors.New("two processes run with its name and key")
 
 // errBlank is told to who asks a node that has not fetched the state with which the log begins.
 var errBlank = fmt.Errorf("this node has no state of the log yet: %w", txlog.ErrUnknown)

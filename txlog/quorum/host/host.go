@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -107,7 +108,7 @@ func (h *Host) begin() (*Core, error) {
 		return nil, err
 	}
 	settings := h.cfg.Settings
-	settings.Seed = mix(settings.Seed, h.lives)
+	settings.Seed = splitmix.Mix(settings.Seed, h.lives)
 	h.lives++
 
 	return NewCore(settings, has)

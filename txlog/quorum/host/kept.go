@@ -21,7 +21,7 @@ const (
 // Load reads what a store has of a log. The error is one of the store, or quorum.ErrDamaged.
 func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	view := s.View()
-	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1}
+	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1, At: func(index uint64) (txlog.Position, bool) { return placeOf(s, index) }}
 	var err error
 	if h.Blank = len(view.Kept) == 0 && view.Last == h.Genesis.Start() && !h.Genesis.State.IsZero(); h.Blank {
 		h.Copy = txlog.NewCopy(h.Genesis, makeState)
@@ -52,6 +52,19 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	}
 	h.Offers, err = loadOffers(s, view)
 	return h, err
+}
+
+// placeOf returns the place of a record, or the one below the first record.
+func placeOf(s store.Store, index uint64) (txlog.Position, bool) {
+	floor := s.View().Floor
+	if index <= floor.Index {
+		return floor, index == floor.Index
+	}
+	records, err := s.Records(index, 1)
+	if err != nil || len(records) == 0 {
+		return txlog.Position{}, false
+	}
+	return records[0].Position(), true
 }
 
 // loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: who has made the

@@ -32,6 +32,7 @@ func (l *loop) run() error {
 	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
 		return err
 	}
+	var soon <-chan time.Time // nil: the copy lacks nothing
 	for {
 		var batch Batch
 		select {
@@ -47,12 +48,25 @@ func (l *loop) run() error {
 				}
 			}
 			batch = l.turn(inbox)
+		case <-soon:
+			soon, batch = nil, append(l.gather(nil, inbox), Soon{})
 		}
 		batch = l.gather(batch, inbox)
 		if err := l.feed(batch); err != nil {
 			return err
 		}
+		if soon == nil && l.lacks() {
+			soon = time.After(round / 4)
+		}
 	}
+}
+
+// lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
+// others, and a whole round would be most of what an entry takes to come to thousands.
+func (l *loop) lacks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.f.Lacks()
 }
 
 // idle is after how many rounds what is written lazily is on the disk at the latest.
@@ -138,7 +152,9 @@ func (l *loop) step(in Input) Output {
 func (l *loop) act(a Act) error {
 	switch a := a.(type) {
 	case Send:
-		l.send(a.To, a.Body)
+		if _, is := a.Body.(wire.Submit); !l.send(a.To, a.Body) && is {
+			l.put(Unsent{To: a.To})
+		}
 	case Give:
 		l.give(a)
 	case GivePiece:
@@ -169,11 +185,10 @@ func (l *loop) act(a Act) error {
 	return nil
 }
 
-// send sends a message. It may be lost.
-func (l *loop) send(to string, m wire.Body) {
-	if body, err := wire.Encode(wire.Message{Log: l.log, Body: m}); err == nil {
-		_ = l.cfg.Line.Send(to, body)
-	}
+// send sends a message. It may be lost. It is false if that is known already.
+func (l *loop) send(to string, m wire.Body) bool {
+	body, err := wire.Encode(wire.Message{Log: l.log, Body: m})
+	return err == nil && l.cfg.Line.Send(to, body) == nil
 }
 
 // restart makes a new core of what the store has. What the old one was asked ends without an answer: each asker may ask again.
@@ -187,6 +202,7 @@ func (l *loop) restart(why error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	core.twin = l.core.twin
 	l.core, l.peers = core, nil
 	for ticket, asker := range l.waiting {
 		asker <- Answered{Ticket: ticket, Err: errAgain}
@@ -208,13 +224,13 @@ func (l *loop) answered(a Answered) {
 func (l *loop) give(a Give) {
 	l.read(func() {
 		if answer, err := Pack(l.cfg.Store, follower.Give(a)); err == nil {
-			l.send(a.To, wire.Fit(answer))
+			_ = l.send(a.To, wire.Fit(answer))
 		}
 	})
 }
 
 func (l *loop) givePiece(a GivePiece) {
-	l.read(func() { l.send(a.To, Cut(l.cfg.Store, a.Want)) })
+	l.read(func() { _ = l.send(a.To, Cut(l.cfg.Store, a.Want)) })
 }
 
 func (l *loop) read(what func()) {

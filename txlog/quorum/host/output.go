@@ -155,6 +155,9 @@ type (
 	Fetched struct{ Index uint64 }
 	// FellBehind says that a member has to fetch records from others, up to an index.
 	FellBehind struct{ Upto uint64 }
+	// Twin says that two processes have this node's name and key. One is a member, with a store, and the other one's store asks
+	// to be admitted: this node is one of the two.
+	Twin struct{ Store, Asks uint64 }
 	// Member says whether this node is a member now.
 	Member struct{ Is bool }
 )
@@ -169,4 +172,5 @@ func (Rebuilt) event()    {}
 func (Refused) event()    {}
 func (Fetched) event()    {}
 func (FellBehind) event() {}
+func (Twin) event()       {}
 func (Member) event()     {}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
@@ -36,6 +37,7 @@ type node struct {
 	name  string
 	key   ed25519.PrivateKey
 	store store.Store
+	line  transport.Line            // nil: one of its own
 	with  func(*host.Config)        // changes the configuration of the next start; nil: nothing
 	run   atomic.Pointer[host.Host] // nil: it does not run
 	stop  context.CancelFunc
@@ -90,15 +92,19 @@ func pass(d time.Duration) { time.Sleep(d) }
 
 func (n *node) start() {
 	n.site.t.Helper()
-	end := n.site.net.Join(n.name)
-	line, err := end.Open("log")
-	if err != nil {
-		n.site.t.Fatal(err)
+	line, peers := n.line, func() []string { return []string{"n1", "n2"} }
+	if line == nil {
+		end := n.site.net.Join(n.name)
+		var err error
+		if line, err = end.Open("log"); err != nil {
+			n.site.t.Fatal(err)
+		}
+		peers = end.Peers
 	}
 	began := time.Now()
 	cfg := host.Config{
 		Settings: host.Settings{Self: n.name, Key: n.key, New: kv.New, Seed: uint64(len(n.name)) + uint64(time.Now().UnixNano()), SnapshotEvery: 100, SnapshotAfter: 60, Keep: 50},
-		Store:    n.store, Line: line, Peers: end.Peers,
+		Store:    n.store, Line: line, Peers: peers,
 		Publish: func(head []byte) { n.site.publish(n, head) },
 		Tell: func(e host.Event) {
 			n.mu.Lock()

@@ -40,7 +40,7 @@ which it shows:
   conch sim gossip --policy paper --scene cold
   conch sim gossip --runs 100 --json
   conch sim gossip --break step-down
-  conch sim gossip --break peer-cache --runs 40`,
+  conch sim gossip --break peer-cache --runs 8`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
@@ -70,7 +70,8 @@ which it shows:
 }
 
 func (l lab) runGossip(ctx context.Context, cfg crowd.Config, runs int) error {
-	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
+	cfg = cfg.WithDefaults()
+	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}
 	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
 		one := cfg
 		one.Seed = seed
@@ -83,7 +84,7 @@ func (l lab) runGossip(ctx context.Context, cfg crowd.Config, runs int) error {
 func crowdFlags(flags *pflag.FlagSet, c *crowd.Config) {
 	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5000; default 50, or what --scene needs")
 	flags.IntVar(&c.Electors, "electors", 0, "how many of them may lead; default all, or what --scene needs")
-	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	flags.StringVar(&c.Policy, "policy", "", "by which `name` a leader is named: "+strings.Join(crowd.Policies(), " or ")+"; default the first")
 	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
 	flags.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")

@@ -52,6 +52,7 @@ type Message struct {
 	Known         *Known                 `protobuf:"bytes,18,opt,name=known,proto3" json:"known,omitempty"`
 	Appoint       *Appoint               `protobuf:"bytes,19,opt,name=appoint,proto3" json:"appoint,omitempty"`
 	Appointed     *Appointed             `protobuf:"bytes,20,opt,name=appointed,proto3" json:"appointed,omitempty"`
+	Twin          *Twin                  `protobuf:"bytes,21,opt,name=twin,proto3" json:"twin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -222,6 +223,13 @@ func (x *Message) GetAppoint() *Appoint {
 func (x *Message) GetAppointed() *Appointed {
 	if x != nil {
 		return x.Appointed
+	}
+	return nil
+}
+
+func (x *Message) GetTwin() *Twin {
+	if x != nil {
+		return x.Twin
 	}
 	return nil
 }
@@ -1033,6 +1041,58 @@ func (x *Admit) GetKey() []byte {
 	return nil
 }
 
+type Twin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Store         uint64                 `protobuf:"varint,1,opt,name=store,proto3" json:"store,omitempty"`
+	Asks          uint64                 `protobuf:"varint,2,opt,name=asks,proto3" json:"asks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Twin) Reset() {
+	*x = Twin{}
+	mi := &file_log_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Twin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Twin) ProtoMessage() {}
+
+func (x *Twin) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Twin.ProtoReflect.Descriptor instead.
+func (*Twin) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *Twin) GetStore() uint64 {
+	if x != nil {
+		return x.Store
+	}
+	return 0
+}
+
+func (x *Twin) GetAsks() uint64 {
+	if x != nil {
+		return x.Asks
+	}
+	return 0
+}
+
 type Prepare struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
@@ -1044,7 +1104,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1116,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[14]
+	mi := &file_log_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1129,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{14}
+	return file_log_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Prepare) GetSerial() uint64 {
@@ -1105,7 +1165,7 @@ type Prepared struct {
 
 func (x *Prepared) Reset() {
 	*x = Prepared{}
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1117,7 +1177,7 @@ func (x *Prepared) String() string {
 func (*Prepared) ProtoMessage() {}
 
 func (x *Prepared) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[15]
+	mi := &file_log_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1130,7 +1190,7 @@ func (x *Prepared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepared.ProtoReflect.Descriptor instead.
 func (*Prepared) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{15}
+	return file_log_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Prepared) GetSerial() uint64 {
@@ -1171,7 +1231,7 @@ type Begin struct {
 
 func (x *Begin) Reset() {
 	*x = Begin{}
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1243,7 @@ func (x *Begin) String() string {
 func (*Begin) ProtoMessage() {}
 
 func (x *Begin) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[16]
+	mi := &file_log_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1256,7 @@ func (x *Begin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Begin.ProtoReflect.Descriptor instead.
 func (*Begin) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{16}
+	return file_log_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Begin) GetSerial() uint64 {
@@ -1223,7 +1283,7 @@ type Begun struct {
 
 func (x *Begun) Reset() {
 	*x = Begun{}
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1235,7 +1295,7 @@ func (x *Begun) String() string {
 func (*Begun) ProtoMessage() {}
 
 func (x *Begun) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[17]
+	mi := &file_log_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1248,7 +1308,7 @@ func (x *Begun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Begun.ProtoReflect.Descriptor instead.
 func (*Begun) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{17}
+	return file_log_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Begun) GetSerial() uint64 {
@@ -1275,7 +1335,7 @@ type Seek struct {
 
 func (x *Seek) Reset() {
 	*x = Seek{}
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1287,7 +1347,7 @@ func (x *Seek) String() string {
 func (*Seek) ProtoMessage() {}
 
 func (x *Seek) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[18]
+	mi := &file_log_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1300,7 +1360,7 @@ func (x *Seek) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seek.ProtoReflect.Descriptor instead.
 func (*Seek) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{18}
+	return file_log_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Seek) GetSerial() uint64 {
@@ -1327,7 +1387,7 @@ type Known struct {
 
 func (x *Known) Reset() {
 	*x = Known{}
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1339,7 +1399,7 @@ func (x *Known) String() string {
 func (*Known) ProtoMessage() {}
 
 func (x *Known) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[19]
+	mi := &file_log_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1352,7 +1412,7 @@ func (x *Known) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Known.ProtoReflect.Descriptor instead.
 func (*Known) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{19}
+	return file_log_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Known) GetSerial() uint64 {
@@ -1379,7 +1439,7 @@ type Appoint struct {
 
 func (x *Appoint) Reset() {
 	*x = Appoint{}
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1451,7 @@ func (x *Appoint) String() string {
 func (*Appoint) ProtoMessage() {}
 
 func (x *Appoint) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[20]
+	mi := &file_log_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1464,7 @@ func (x *Appoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Appoint.ProtoReflect.Descriptor instead.
 func (*Appoint) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{20}
+	return file_log_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Appoint) GetSerial() uint64 {
@@ -1432,7 +1492,7 @@ type Appointed struct {
 
 func (x *Appointed) Reset() {
 	*x = Appointed{}
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1444,7 +1504,7 @@ func (x *Appointed) String() string {
 func (*Appointed) ProtoMessage() {}
 
 func (x *Appointed) ProtoReflect() protoreflect.Message {
-	mi := &file_log_proto_msgTypes[21]
+	mi := &file_log_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1457,7 +1517,7 @@ func (x *Appointed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Appointed.ProtoReflect.Descriptor instead.
 func (*Appointed) Descriptor() ([]byte, []int) {
-	return file_log_proto_rawDescGZIP(), []int{21}
+	return file_log_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Appointed) GetSerial() uint64 {
@@ -1485,7 +1545,7 @@ var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\x10conch.txlog.wire\"\xbf\a\n" +
+	"\tlog.proto\x12\x10conch.txlog.wire\"\xeb\a\n" +
 	"\aMessage\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x10\n" +
 	"\x03log\x18\x02 \x01(\fR\x03log\x120\n" +
@@ -1507,7 +1567,8 @@ const file_log_proto_rawDesc = "" +
 	"\x04seek\x18\x11 \x01(\v2\x16.conch.txlog.wire.SeekR\x04seek\x12-\n" +
 	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\x123\n" +
 	"\aappoint\x18\x13 \x01(\v2\x19.conch.txlog.wire.AppointR\aappoint\x129\n" +
-	"\tappointed\x18\x14 \x01(\v2\x1b.conch.txlog.wire.AppointedR\tappointed\"\x1c\n" +
+	"\tappointed\x18\x14 \x01(\v2\x1b.conch.txlog.wire.AppointedR\tappointed\x12*\n" +
+	"\x04twin\x18\x15 \x01(\v2\x16.conch.txlog.wire.TwinR\x04twin\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
 	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
@@ -1562,7 +1623,10 @@ const file_log_proto_rawDesc = "" +
 	"\x04body\x18\x03 \x01(\fR\x04body\"/\n" +
 	"\x05Admit\x12\x14\n" +
 	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x10\n" +
-	"\x03key\x18\x02 \x01(\fR\x03key\"Y\n" +
+	"\x03key\x18\x02 \x01(\fR\x03key\"0\n" +
+	"\x04Twin\x12\x14\n" +
+	"\x05store\x18\x01 \x01(\x04R\x05store\x12\x12\n" +
+	"\x04asks\x18\x02 \x01(\x04R\x04asks\"Y\n" +
 	"\aPrepare\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x1c\n" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\x12\x18\n" +
@@ -1604,7 +1668,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_log_proto_goTypes = []any{
 	(*Message)(nil),   // 0: conch.txlog.wire.Message
 	(*Quorum)(nil),    // 1: conch.txlog.wire.Quorum
@@ -1620,14 +1684,15 @@ var file_log_proto_goTypes = []any{
 	(*Want)(nil),      // 11: conch.txlog.wire.Want
 	(*Piece)(nil),     // 12: conch.txlog.wire.Piece
 	(*Admit)(nil),     // 13: conch.txlog.wire.Admit
-	(*Prepare)(nil),   // 14: conch.txlog.wire.Prepare
-	(*Prepared)(nil),  // 15: conch.txlog.wire.Prepared
-	(*Begin)(nil),     // 16: conch.txlog.wire.Begin
-	(*Begun)(nil),     // 17: conch.txlog.wire.Begun
-	(*Seek)(nil),      // 18: conch.txlog.wire.Seek
-	(*Known)(nil),     // 19: conch.txlog.wire.Known
-	(*Appoint)(nil),   // 20: conch.txlog.wire.Appoint
-	(*Appointed)(nil), // 21: conch.txlog.wire.Appointed
+	(*Twin)(nil),      // 14: conch.txlog.wire.Twin
+	(*Prepare)(nil),   // 15: conch.txlog.wire.Prepare
+	(*Prepared)(nil),  // 16: conch.txlog.wire.Prepared
+	(*Begin)(nil),     // 17: conch.txlog.wire.Begin
+	(*Begun)(nil),     // 18: conch.txlog.wire.Begun
+	(*Seek)(nil),      // 19: conch.txlog.wire.Seek
+	(*Known)(nil),     // 20: conch.txlog.wire.Known
+	(*Appoint)(nil),   // 21: conch.txlog.wire.Appoint
+	(*Appointed)(nil), // 22: conch.txlog.wire.Appointed
 }
 var file_log_proto_depIdxs = []int32{
 	1,  // 0: conch.txlog.wire.Message.quorum:type_name -> conch.txlog.wire.Quorum
@@ -1640,24 +1705,25 @@ var file_log_proto_depIdxs = []int32{
 	11, // 7: conch.txlog.wire.Message.want:type_name -> conch.txlog.wire.Want
 	12, // 8: conch.txlog.wire.Message.piece:type_name -> conch.txlog.wire.Piece
 	13, // 9: conch.txlog.wire.Message.admit:type_name -> conch.txlog.wire.Admit
-	14, // 10: conch.txlog.wire.Message.prepare:type_name -> conch.txlog.wire.Prepare
-	15, // 11: conch.txlog.wire.Message.prepared:type_name -> conch.txlog.wire.Prepared
-	16, // 12: conch.txlog.wire.Message.begin:type_name -> conch.txlog.wire.Begin
-	17, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
-	18, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
-	19, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
-	20, // 16: conch.txlog.wire.Message.appoint:type_name -> conch.txlog.wire.Appoint
-	21, // 17: conch.txlog.wire.Message.appointed:type_name -> conch.txlog.wire.Appointed
-	6,  // 18: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
-	6,  // 19: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
-	9,  // 20: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
-	10, // 21: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
-	6,  // 22: conch.txlog.wire.Appointed.failure:type_name -> conch.txlog.wire.Failure
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	15, // 10: conch.txlog.wire.Message.prepare:type_name -> conch.txlog.wire.Prepare
+	16, // 11: conch.txlog.wire.Message.prepared:type_name -> conch.txlog.wire.Prepared
+	17, // 12: conch.txlog.wire.Message.begin:type_name -> conch.txlog.wire.Begin
+	18, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
+	19, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
+	20, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
+	21, // 16: conch.txlog.wire.Message.appoint:type_name -> conch.txlog.wire.Appoint
+	22, // 17: conch.txlog.wire.Message.appointed:type_name -> conch.txlog.wire.Appointed
+	14, // 18: conch.txlog.wire.Message.twin:type_name -> conch.txlog.wire.Twin
+	6,  // 19: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
+	6,  // 20: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
+	9,  // 21: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
+	10, // 22: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
+	6,  // 23: conch.txlog.wire.Appointed.failure:type_name -> conch.txlog.wire.Failure
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -1671,7 +1737,7 @@ func file_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -33,6 +33,7 @@
 //	never-failed     what somebody was told to have failed is not in the log, then or later
 //	performed        what a goal wants done outside is done, through an open act door
 //	store-once       no member's store lacks what the leader knows it to have stored
+//	in-order         what a member stores follows what it has stored before it
 //	all-answered     in the end every goal is answered
 //	all-equal        in the end all copies are equal, and each lost store is replaced
 //	says-what-to-do  a log that has lost its majority acknowledges nothing, and says what to do

@@ -93,10 +93,14 @@ func (r *run) flip(n *node) {
 	if n == nil || !n.up || n.process == nil || slices.ContainsFunc(r.nodes, func(o *node) bool { return o.flipped }) || !r.spares(n) {
 		return
 	}
-	key := keys[r.w.Pick(len(keys))]
+	n.flips(keys[r.w.Pick(len(keys))])
+}
+
+// flips has all copies of a node have a wrong value.
+func (n *node) flips(key string) {
 	n.flipped, n.wasFlipped = true, true
-	r.stats["flips"]++
-	r.tell(n, "has a wrong bit in its memory, in %s", key)
+	n.r.stats["flips"]++
+	n.r.tell(n, "has a wrong bit in its memory, in %s", key)
 	for _, m := range n.memories {
 		m.flip(key)
 	}

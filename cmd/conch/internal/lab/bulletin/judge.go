@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
 )
 
 // The invariants.
@@ -23,6 +24,7 @@ const (
 	Performed     = "performed"       // what a goal wants done outside is done, through an open act door
 	SaysWhatToDo  = "says-what-to-do" // a log that cannot go on says which command begins a new lineage, and acknowledges nothing
 	OldStoreVotes = "store-once"      // a store that has lost something never votes again
+	InOrder       = "in-order"        // what a member stores follows what it has stored before it
 )
 
 // judge knows the log as it is.
@@ -192,4 +194,23 @@ func describe(record txlog.Record) string {
 		return record.GoalID
 	}
 	return record.Kind.String()
+}
+
+// inOrder judges entries that a member has stored: the records of entries that follow each other do so too. Those from before
+// the process began are not known.
+func (n *node) inOrder(entries []quorum.Entry) {
+	for _, e := range entries {
+		record, has, err := e.Record()
+		before, known := n.after[e.Index-1]
+		n.r.check(err == nil, InOrder, "%s, in term %d, stores an entry at %d that is no record: %v", n.name, e.Term, e.Index, err)
+		if has && known {
+			n.r.check(record.Index == before.Index+1 && record.Prev == before.Hash, InOrder,
+				"%s, in term %d, stores entry %d of term %d, %s, after entry %d of term %d", n.name, e.Term, record.Index, record.Term, describe(record), before.Index, before.Term)
+		}
+		if delete(n.after, e.Index); has {
+			n.after[e.Index] = record.Position()
+		} else if known {
+			n.after[e.Index] = before
+		}
+	}
 }

@@ -22,6 +22,7 @@ type process struct {
 	met      bool              // the core was told of its neighbours
 	rounds   int
 	act      quorum.Door
+	after    map[uint64]txlog.Position // where the log is after each of the authority's entries
 
 	term    uint64 // the newest one that is known
 	leads   bool
@@ -40,7 +41,7 @@ func (n *node) begin() host.Input {
 		n.r.tell(n, "finds its store damaged")
 		n.newStore()
 	}
-	n.process = &process{waiting: map[uint64]func(txlog.Answer, error){}, goals: map[string]string{}}
+	n.process = &process{waiting: map[uint64]func(txlog.Answer, error){}, goals: map[string]string{}, after: map[uint64]txlog.Position{}}
 	if n.makes(); n.process != nil && n.r.decides(n) {
 		records, err := n.disk.Records(n.disk.View().Floor.Index+1, math.MaxInt)
 		if err == nil {

@@ -17,6 +17,7 @@ var stories = []scene{
 	{Name: "v5-from-snapshot", What: "story: a node that began with a snapshot applies the same diffs", nodes: 4, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: fromSnapshot},
 	{Name: "v6-stranger", What: "story: a head that no member has signed moves nobody, and neither does what a deposed leader has not committed", nodes: 4, members: 3, clients: 2, lasts: 14 * time.Second, story: true, set: stranger},
 	{Name: "v7-wrong-memory", What: "story: a leader's memory is wrong, and the others refuse what it sends", nodes: 3, clients: 1, lasts: 20 * time.Second, story: true, set: wrongMemory},
+	{Name: "wrong-memory-of-two", What: "story: of three members one is away, the leader's memory is wrong, and its disk is needed: the log goes on", nodes: 3, clients: 1, lasts: 24 * time.Second, story: true, set: wrongMemoryOfTwo},
 	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", nodes: 5, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: waitingServes},
 	{Name: "root-at-17", What: "story: a node is at 17 and lacks 18 while the leader is at 25", nodes: 4, members: 3, clients: 1, lasts: 20 * time.Second, story: true, set: rootAt17},
 	{Name: "partition", What: "story: five members, two of which are cut off with the leader", nodes: 5, clients: 2, lasts: 16 * time.Second, story: true, set: partition},
@@ -200,12 +201,22 @@ func wrongMemory(r *run) {
 	c := r.clients[0]
 	r.led(func(l *node) {
 		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
-			l.flipped, l.wasFlipped = true, true
-			r.tell(l, "has a wrong bit in its memory, in %s", keys[0])
-			for _, m := range l.memories {
-				m.flip(keys[0])
-			}
+			l.flips(keys[0])
 			c.asks(l, putGoal(keys[0], 2), "")
+		})
+	})
+}
+
+// wrongMemoryOfTwo has the members that are there need the disk on which the wrong entry is.
+func wrongMemoryOfTwo(r *run) {
+	c := r.clients[0]
+	r.led(func(l *node) {
+		away := r.other(l)
+		r.kill(away, false, 180*round)
+		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
+			l.flips(keys[0])
+			a := c.asks(l, putGoal(keys[0], 2), "")
+			c.after(a, func() { r.check(!away.up, AllAnswered, "the goal is answered only when %s is back", away.name) })
 		})
 	})
 }

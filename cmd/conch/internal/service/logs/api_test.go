@@ -94,6 +94,23 @@ func answers() []exchange {
 	}
 }
 
+// A goal whose id is new is not told to be old because this node's copy is: it is asked for again with what a member had signed
+// before. Nothing else is a reason for that.
+func TestANewGoalAtANodeFarBehind(t *testing.T) {
+	t.Parallel()
+	old := fmt.Errorf("so: %w", txlog.ErrOld)
+	for _, c := range []struct {
+		err   error
+		known uint64
+		want  uint64 // the index that it was made at
+	}{{old, 20_000, 20_000}, {old, 7, 7}, {old, 3, 7}, {old, 0, 7}, {txlog.ErrUnknown, 20_000, 7}, {nil, 20_000, 7}} {
+		g := Asked{Since: 7}
+		if is := g.renew(c.err, c.known); g.Since != c.want || is != (c.want != 7) {
+			t.Errorf("%v, and %d is known: it is asked again: %v, since %d", c.err, c.known, is, g.Since)
+		}
+	}
+}
+
 // Bad input: each error of a log is one problem, with a name that programs know.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -115,6 +132,7 @@ func TestRefusals(t *testing.T) {
 		{store.ErrClosed, 503, "log-down"},
 		{host.ErrStopped, 503, "log-down"},
 		{errNotHere, 503, "log-down"},
+		{errBehind, 503, "node-behind"},
 		{errNotMade, 503, "member-away"},
 		{txlog.ErrAway, 503, "member-away"},
 		{errExists, 409, "log-exists"},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog"
 )
 
 func (a *shell) goal() *cobra.Command {
@@ -45,10 +46,16 @@ again is printed; it never does twice what was done once. A goal that fails has 
 			if s.Position != nil {
 				g.Since = s.Position.Index
 			}
+			if s.Copy.Behind >= farBehind {
+				g.Since = s.Copy.Known
+			}
 		}
 		return a.submit(ctx, c, args, g, later)
 	})
 }
+
+// farBehind is how many entries a node lacks whose newest one may be too old for a new goal.
+const farBehind = txlog.DefaultRetention / 2
 
 func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Asked, later bool) error {
 	path := about(args[0], "goals")

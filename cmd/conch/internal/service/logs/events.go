@@ -91,6 +91,11 @@ func (t *teller) rare(r *part, e host.Event) {
 		}
 	case host.FellBehind:
 		r.log.Info("this member is so far behind that it fetches entries from the others", slog.Uint64("upto", e.Upto))
+	case host.Twin:
+		if t.due(r.Namespace + " twin") {
+			r.log.Error("two processes run with this node's name and key. One of their stores is a member's; the other one is not admitted: stop one of them",
+				slog.Uint64("member", e.Store), slog.Uint64("asks", e.Asks))
+		}
 	case host.Member:
 		r.log.Info("whether this node is a member of the log", slog.Bool("is", e.Is))
 	}

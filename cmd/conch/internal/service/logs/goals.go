@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -53,8 +54,10 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if g.GoalID == "" {
 		g.GoalID = cli.NewKey("")
 	}
-	if g.Since == 0 {
-		g.Since = h.Position().Index
+	ours, known := g.Since == 0, uint64(0)
+	if ours {
+		s := h.Status()
+		g.Since, known = s.Position.Index, s.Copy.Head.Index
 	}
 	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
 		return refusal(err)
@@ -65,6 +68,12 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
 			answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			if ours && g.renew(err, known) {
+				answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			}
+			if ours && errors.Is(err, txlog.ErrOld) {
+				return fmt.Errorf("%w: it is at %d", errBehind, g.Since)
+			}
 			return err
 		})
 		return answer, err
@@ -83,6 +92,20 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// errBehind means that this node cannot say of a new goal since when its id is one.
+var errBehind = errors.New("this node's copy is so far behind that it cannot tell a new goal from an old one, and nothing was executed: ask again in a moment, or another node")
+
+// renew has a goal asked for again whose id is new, when this node's copy is so far behind that it seems to be old: with the
+// newest entry that a member had signed before. The word of one member alone is not taken at once: if it lies, no leader has
+// that entry.
+func (g *Asked) renew(err error, known uint64) bool {
+	if !errors.Is(err, txlog.ErrOld) || known <= g.Since {
+		return false
+	}
+	g.Since = known
+	return true
 }
 
 // nobodyKnows reports whether an error leaves open what has become of what was asked for: an earlier try may have been taken.

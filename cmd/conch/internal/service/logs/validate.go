@@ -11,10 +11,13 @@ import (
 )
 
 // topicOf is the topic under which members publish their heads, and the subject of the lines.
-func topicOf(namespace string) string { return "log/" + namespace }
+func topicOf(namespace string) string { return topics + namespace }
+
+// topics begins the topics of all logs.
+const topics = "log/"
 
 // mostNamespace is how long a namespace is: gossip has topics of 64 bytes.
-const mostNamespace = 64 - len("log/")
+const mostNamespace = 64 - len(topics)
 
 // Validate implements config.Section.
 func (s *Section) Validate(d *config.Decoder, c config.Config) {

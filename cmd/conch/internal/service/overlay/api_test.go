@@ -54,7 +54,7 @@ func (f *fakeMember) Status() agent.Status {
 		},
 		Neighbours: []agent.Neighbour{{Node: node2, Arcs: 2, Elector: true, Since: time.Unix(2, 0)}},
 		News:       []agent.Item{{Namespace: "default", Topic: "flag", Subject: node2, Body: []byte("blue"), Age: 40 * time.Millisecond}},
-		Counts:     agent.Counts{Refused: map[string]uint64{"signature": 3, "flood": 0}, BytesSent: 7, BytesReceived: 8, MessagesSent: 1, MessagesReceived: 2},
+		Counts:     agent.Counts{Refused: map[string]uint64{"signature": 3, "flood": 0}, BytesSent: 7, BytesReceived: 8, MessagesSent: 1, MessagesReceived: 2, Unsent: 3, Dropped: 4, Undated: 5},
 	}
 }
 

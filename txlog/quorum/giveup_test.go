@@ -1,0 +1,103 @@
+package quorum
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// A leader whose memory is wrong gives its term up, and drops what nobody can count on: what it has proposed itself, and no
+// other leader was told to be stored (V7). Else it would win each election in which its disk is needed.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	drops := func(n *node) bool { return n.m.Step(n.clock(), GiveUp{}).Persist.Reset != nil }
+	goal := txlog.Entry{Kind: txlog.Executed, GoalID: "g"}
+	begin := func(t *testing.T) (w *world, a, b *node) {
+		t.Helper()
+		w = newWorld(t, 2, 3)
+		w.most = 0
+		w.until(12, "a leads", func() bool { return w.node("a").m.Snapshot().Leading })
+		w.run(10 * round)
+		return w, w.node("a"), w.node("b")
+	}
+	t.Run("of its own", func(t *testing.T) {
+		t.Parallel()
+		w, a, b := begin(t)
+		w.apart("a")
+		a.execute(goal)
+		w.run(2 * round)
+		before, kept := a.m.Snapshot(), len(w.committed)
+		if before.Stored != before.Committed.Index+1 {
+			t.Fatalf("it has stored %d, and %d are committed", before.Stored, before.Committed.Index)
+		}
+		out := a.m.Step(a.clock(), GiveUp{})
+		if p := out.Persist; p.Reset == nil || p.Reset.At != before.Committed || !p.Sync || len(out.Messages)+len(out.Facts) > 0 {
+			t.Errorf("it asks for %+v, says %d messages and %d facts", p, len(out.Messages), len(out.Facts))
+		}
+		if again := a.m.Step(a.clock(), Tick{}); !errors.Is(again.Failed, ErrGivenUp) || !again.Persist.Empty() {
+			t.Errorf("then it says %v", again.Failed)
+		}
+		_ = a.disk.Persist(out.Persist)
+		a.crash()
+		a.start()
+		if after := a.m.Snapshot(); after.Stored != before.Committed.Index || after.Term < before.Term {
+			t.Errorf("it has %+v then", after)
+		}
+		w.heal()
+		b.crash() // its disk is needed
+		w.until(40, "the log goes on", func() bool { return len(w.committed) > kept })
+		if w.committed[kept].GoalID != "" {
+			t.Error("what was dropped is committed")
+		}
+	})
+	t.Run("after a term without it", func(t *testing.T) {
+		t.Parallel()
+		w, a, b := begin(t)
+		w.apart("a")
+		w.until(60, "b leads, and a does not", func() bool { return b.m.Snapshot().Leading && !a.m.Snapshot().Leading })
+		w.heal()
+		w.until(20, "a has what b has", func() bool {
+			return a.m.Snapshot().Stored == b.m.Snapshot().Stored && len(w.committed) == len(b.toy.log)
+		})
+		w.cut = func(from, to string) bool {
+			return from == "c" || to == "c" || to == "a" && b.toy.committed == b.toy.opening+1
+		}
+		b.execute(goal)
+		w.until(10, "b has committed it with a", func() bool { return b.toy.committed == b.toy.opening+1 })
+		if a.m.Snapshot().Committed.Index == b.toy.committed {
+			t.Fatal("a knows: this test cannot fail")
+		}
+		if drops(a) {
+			t.Error("what the leader counts on was dropped")
+		}
+	})
+	t.Run("with what another leader has sent", func(t *testing.T) {
+		t.Parallel()
+		w, a, b := begin(t)
+		w.until(60, "b leads", func() bool {
+			if !b.m.Snapshot().Leading {
+				w.apart("a")
+				return false
+			}
+			w.heal()
+			return true
+		})
+		w.until(20, "all have what b has", w.settled)
+		w.cut = func(from, to string) bool {
+			return from == "c" || to == "c" || to == "a" && b.toy.committed == b.toy.opening+1
+		}
+		b.execute(goal)
+		w.until(10, "b has committed it with a", func() bool { return b.toy.committed == b.toy.opening+1 })
+		w.run(round) // what was on its way is lost
+		b.crash()
+		w.cut = func(string, string) bool { return a.m.Snapshot().Leading }
+		w.until(40, "a leads", func() bool { return a.m.Snapshot().Leading })
+		if s := a.m.Snapshot(); s.Committed.Index >= uint64(len(w.committed)) {
+			t.Fatalf("a knows that %d are committed: this test cannot fail", s.Committed.Index)
+		}
+		if drops(a) {
+			t.Error("what another leader may have counted on was dropped")
+		}
+	})
+}

@@ -1,0 +1,40 @@
+package host_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// A read of a leader that is deposed goes to the next one at once, whoever has asked (B12).
+func TestAReadOfADeposedLeader(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.fill(5)
+		l := s.leader()
+		s.net.Part([]string{l.name, "n4"}, others(s, l.name, "n4")) // of the follower it is heard
+		own, follower := l.fresh(t.Context()), s.nodes[3].fresh(t.Context())
+		s.within(3*time.Second, "another one leads", func() bool { now := s.leader(); return now != nil && now != l })
+		s.net.Heal()
+		pass(600 * time.Millisecond)
+		for of, read := range map[string]<-chan result[uint64]{"the deposed leader": own, "the follower": follower} {
+			select {
+			case r := <-read:
+				if r.err != nil {
+					t.Errorf("a read of %s: %v", of, r.err)
+				}
+			default:
+				t.Errorf("a read of %s still waits", of)
+			}
+		}
+	})
+}
+
+// others returns the names of all nodes but some.
+func others(s *site, but ...string) (all []string) {
+	for _, n := range s.nodes {
+		if !slices.Contains(but, n.name) {
+			all = append(all, n.name)
+		}
+	}
+	return all
+}
