@@ -29,6 +29,7 @@ type (
 	Known struct {
 		Index   uint64
 		Members []txlog.Member
+		Before  []txlog.Member // who they were before: as long as the change goes on they decide too. Empty: not known
 	}
 	// GiveUp ends the machine, of a leader whose memory is wrong: a new one is made from the store. What this one has proposed
 	// and knows of no majority to have stored is dropped there, if nobody counts on it. Nothing else comes of the step.

@@ -166,7 +166,7 @@ func (m *Machine) learn(c *conf) {
 func (m *Machine) knows(in Known) {
 	if in.Index > m.log.mark.At.Index && checkMembers(in.Members) == nil {
 		m.known = &in
-		m.learn(&conf{members: in.Members})
+		m.learn(&conf{members: in.Members, leaving: in.Before})
 	}
 }
 

@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"slices"
+
 	pb "go.etcd.io/raft/v3/raftpb"
 
 	"github.com/conchhq/conch/txlog"
@@ -18,7 +20,10 @@ func (m *Machine) append(r txlog.Record) {
 }
 
 // pump proposes what waits. A change of members waits until the one before it has ended, and what was executed after it
-// waits behind it: the library would put an empty entry in its place, and the record after it would follow nothing.
+// waits behind it: the library would put an empty entry in its place, and the record after it would follow nothing. It waits until
+// both sets of members decide, too: those of before would commit it alone, and of an entry after the change they can sign no head
+// that anybody believes. Nor does it come behind the end of a change in the log of a leader that leaves with it, which would then not
+// vote for those who stay.
 func (m *Machine) pump() {
 	for m.leading && len(m.queue) > 0 && m.propose() {
 		m.drain()
@@ -29,6 +34,9 @@ func (m *Machine) pump() {
 func (m *Machine) propose() bool {
 	last := m.log.last()
 	at, decides := last.at, last.conf
+	if !slices.Equal(decides.members, m.log.mark.Members) || !slices.Equal(decides.leaving, m.log.mark.Leaving) {
+		return false
+	}
 	var plain []*pb.Entry
 	var records []txlog.Record
 	for len(m.queue) > 0 {

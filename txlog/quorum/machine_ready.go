@@ -236,7 +236,8 @@ func (m *Machine) deliver() {
 		}
 		sealed, err := proto.MarshalOptions{}.MarshalAppend(sealing(m.cfg.Log, ofLibrary, proto.Size(msg)), msg)
 		if err == nil {
-			m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: sealed})
+			is := msg.GetType() == pb.MsgHeartbeat || msg.GetType() == pb.MsgHeartbeatResp
+			m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: sealed, Beat: is})
 		}
 	}
 	m.posted = nil

@@ -53,12 +53,12 @@ func (m *Machine) receive(in Received) {
 // storesOf returns the stores of a member, by what is committed, stored, or known to be committed. During a change it may
 // have two.
 func (m *Machine) storesOf(name string) (ids []uint64) {
-	sets := [][]txlog.Member{m.log.mark.Members, m.log.mark.Leaving, nil, nil, nil}
+	sets := [][]txlog.Member{m.log.mark.Members, m.log.mark.Leaving, nil, nil, nil, nil}
 	if last := m.log.last().conf; last != nil {
 		sets[2], sets[3] = last.members, last.leaving
 	}
 	if m.known != nil {
-		sets[4] = m.known.Members
+		sets[4], sets[5] = m.known.Members, m.known.Before
 	}
 	for _, set := range sets {
 		for _, of := range set {

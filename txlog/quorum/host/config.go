@@ -59,6 +59,7 @@ type Has struct {
 	First   uint64         // the index of the first record
 	Head    txlog.Head     // the newest one; zero: none
 	Bridges []follower.Bridge
+	Before  []txlog.Member   // who the members were before the last change
 	Offers  []follower.Offer // of the snapshots, the older first
 
 	// At returns the place of a record, which it reads from the store. It is false if there is no such record any more.

@@ -35,6 +35,7 @@ type Core struct {
 
 	copy    *txlog.Copy // what users read: the machine that applies owns it
 	members []txlog.Member
+	before  []txlog.Member // who they were before the last change, which may go on
 	term    uint64
 	leads   bool
 	leader  string // as far as is known; a hint
@@ -43,6 +44,7 @@ type Core struct {
 	behind  *txlog.Position
 	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
 	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
+	unheard bool              // nobody may have heard of the change by which this node left: whom the others believe has to say it
 	outside int               // looks for which a store that runs its authority has been no member
 	quiet   int               // looks for which a member has heard no leader
 	seeking bool
@@ -81,11 +83,11 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{
-		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(),
+		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
 		salt: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
-	c.blank = h.Blank
-	decides := c.mine() && !c.blank // else a leader that counts on this store will say so
+	c.blank, c.unheard = h.Blank, h.left(s.Self)
+	decides := (c.mine() || leaves(h)) && !c.blank // else a leader that counts on this store will say so
 	c.f = follower.New(s.follower(h, decides))
 	c.c = courier.New(s.courier(c.known))
 	if decides {
@@ -103,6 +105,13 @@ func (c *Core) mine() bool {
 	return is && m.Store == c.store
 }
 
+// leaves reports whether a change by which this store leaves may go on: as far as is known here nothing has come after it, maybe since
+// it needs this store. A majority of those who leave has to end it with the others.
+func leaves(h Has) bool {
+	m := h.Stored.Mark
+	return h.Copy.Position().Index == m.At.Index && slices.ContainsFunc(m.Leaving, func(of txlog.Member) bool { return of.Store == h.Store })
+}
+
 // decides starts what a member has more than a follower. The copy is the member's from now on.
 func (c *Core) decides(h Has) (err error) {
 	m := member.New(c.set.member(h))
@@ -113,7 +122,7 @@ func (c *Core) decides(h Has) (err error) {
 	c.q, c.m, c.copy, c.outside = q, m, h.Copy, 0
 	c.term = q.Snapshot().Term
 	if at := h.Copy.Position().Index; at > h.Stored.Mark.At.Index { // it has followed, and the members may be others since
-		c.request(quorum.Known{Index: at, Members: h.Copy.Members()})
+		c.request(quorum.Known{Index: at, Members: h.Copy.Members(), Before: c.before})
 	}
 	c.tell(Member{Is: c.mine()})
 	return nil

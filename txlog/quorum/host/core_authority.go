@@ -28,7 +28,7 @@ func (c *Core) tellSaid() {
 		return
 	}
 	for _, m := range out.Messages {
-		c.send(m.To, wire.Quorum{Bytes: m.Bytes})
+		c.do(Send{To: m.To, Body: wire.Quorum{Bytes: m.Bytes}, Beat: m.Beat})
 	}
 	if out.Door != nil && *out.Door != c.door {
 		c.door = *out.Door
@@ -160,10 +160,17 @@ func (c *Core) belongs() {
 			}
 		}
 	}
+	if last, is := c.copy.Last(); is && c.unheard {
+		c.unheard = false
+		c.say(txlog.Head{Position: last.Position(), State: last.State})
+	}
 	c.seek()
+	if c.q == nil {
+		return
+	}
+	now := c.q.Snapshot()
 	switch {
-	case c.q == nil:
-	case c.mine() || c.leads || c.q.Snapshot().Leader != "":
+	case c.mine() || c.leads || now.Leader != "" || now.Member && c.told <= now.Committed.Index: // see leaves
 		c.outside = 0
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {
@@ -233,9 +240,11 @@ func (c *Core) twins(from string, t wire.Twin) {
 // would take turns.
 func (c *Core) decide(members []txlog.Member, index uint64) {
 	was := c.mine()
-	c.members = members
+	if !slices.Equal(members, c.members) {
+		c.before, c.members = c.members, members
+	}
 	c.courier(courier.Members{Names: names(members)})
-	c.request(quorum.Known{Index: index, Members: members})
+	c.request(quorum.Known{Index: index, Members: members, Before: c.before})
 	switch m, is := txlog.FindMember(members, c.set.Self); {
 	case c.mine():
 		c.twin = 0

@@ -44,16 +44,16 @@ func (c *Core) receive(in Received) {
 }
 
 // counsel takes a message between members. The first one from a member to this store makes one of a node that was none: it is
-// about to become one. What is for a store that this node has lost, or from one of which its copy does not know, has to wait:
-// as a member that nobody knows it would not follow.
+// about to become one. While a change goes on, one who leaves may say it. What is for a store that this node has lost, or from one of
+// which its copy does not know, has to wait: as a member that nobody knows it would not follow.
 func (c *Core) counsel(from string, message []byte) {
 	if c.q != nil {
 		c.request(quorum.Received{From: from, Bytes: message})
 		return
 	}
-	m, is := txlog.FindMember(c.members, from)
 	sender, to, readable := quorum.Ends(c.copy.Position().Log, message)
-	if !is || !readable || sender != m.Store || to != c.store || c.blank || len(c.loads) > 0 {
+	sent := func(of txlog.Member) bool { return of.Name == from && of.Store == sender }
+	if !readable || !slices.ContainsFunc(c.members, sent) && !slices.ContainsFunc(c.before, sent) || to != c.store || c.blank || len(c.loads) > 0 {
 		return
 	}
 	c.load(func(h Has) {

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -50,8 +51,30 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	if h.Bridges, err = loadBridges(s); err != nil {
 		return Has{}, err
 	}
+	h.Before = before(h)
 	h.Offers, err = loadOffers(s, view)
 	return h, err
+}
+
+// left reports whether a node is no member since the last change, over which there is no bridge: only those who were members before
+// it can sign a head of it that others believe.
+func (h Has) left(node string) bool {
+	_, was := txlog.FindMember(h.Before, node)
+	_, is := txlog.FindMember(h.Copy.Members(), node)
+	n := len(h.Bridges)
+	return was && !is && (n == 0 || !slices.Equal(h.Bridges[n-1].Records[0].Members, h.Copy.Members()))
+}
+
+// before returns who the members were before the last change, as far as bridges say.
+func before(h Has) []txlog.Member {
+	was, is := h.Genesis.Members, h.Genesis.Members
+	for _, b := range h.Bridges {
+		was, is = is, b.Records[0].Members
+	}
+	if slices.Equal(is, h.Copy.Members()) {
+		return was
+	}
+	return is // there is no bridge over the last change yet
 }
 
 // placeOf returns the place of a record, or the one below the first record.
@@ -200,6 +223,9 @@ func loadBridges(s store.Store) (all []follower.Bridge, err error) {
 		case isHead:
 			if now.Head, err = txlog.DecodeHead(body); err != nil {
 				return nil, err
+			}
+			if len(now.Records) == 0 {
+				return nil, store.ErrDamaged
 			}
 			all, now, body = append(all, now), follower.Bridge{}, nil
 		}

@@ -124,6 +124,12 @@ func (l *loop) feed(in Input) error {
 				return err
 			}
 		}
+		if out.Unread() {
+			l.using <- struct{}{}
+			l.stored()
+			<-l.using
+		}
+		l.keepBeats(out.Acts)
 		for _, a := range out.Acts {
 			if err := l.act(a); err != nil {
 				return err
@@ -144,9 +150,13 @@ func (l *loop) feed(in Input) error {
 }
 
 func (l *loop) step(in Input) Output {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.core.Step(l.cfg.Clock(), in)
+	l.using <- struct{}{}
+	defer func() { <-l.using }()
+	l.works(l.cfg.Clock())
+	defer l.works(0)
+	out := l.core.Step(l.cfg.Clock(), in)
+	l.storing = out.Unread()
+	return out
 }
 
 func (l *loop) act(a Act) error {
@@ -186,9 +196,9 @@ func (l *loop) act(a Act) error {
 }
 
 // send sends a message. It may be lost. It is false if that is known already.
-func (l *loop) send(to string, m wire.Body) bool {
-	body, err := wire.Encode(wire.Message{Log: l.log, Body: m})
-	return err == nil && l.cfg.Line.Send(to, body) == nil
+func (h *Host) send(to string, m wire.Body) bool {
+	body, err := wire.Encode(wire.Message{Log: h.log, Body: m})
+	return err == nil && h.cfg.Line.Send(to, body) == nil
 }
 
 // restart makes a new core of what the store has. What the old one was asked ends without an answer: each asker may ask again.
@@ -200,10 +210,13 @@ func (l *loop) restart(why error) error {
 	if err != nil {
 		return err
 	}
+	l.using <- struct{}{}
+	core.twin = l.core.twin
+	l.core = core
+	<-l.using
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	core.twin = l.core.twin
-	l.core, l.peers = core, nil
+	l.peers = nil
 	for ticket, asker := range l.waiting {
 		asker <- Answered{Ticket: ticket, Err: errAgain}
 	}
@@ -222,7 +235,7 @@ func (l *loop) answered(a Answered) {
 
 // give answers with records of the store. If too many wait for that already, this one is lost.
 func (l *loop) give(a Give) {
-	l.read(func() {
+	l.lend(func() {
 		if answer, err := Pack(l.cfg.Store, follower.Give(a)); err == nil {
 			_ = l.send(a.To, wire.Fit(answer))
 		}
@@ -230,10 +243,10 @@ func (l *loop) give(a Give) {
 }
 
 func (l *loop) givePiece(a GivePiece) {
-	l.read(func() { _ = l.send(a.To, Cut(l.cfg.Store, a.Want)) })
+	l.lend(func() { _ = l.send(a.To, Cut(l.cfg.Store, a.Want)) })
 }
 
-func (l *loop) read(what func()) {
+func (l *loop) lend(what func()) {
 	select {
 	case l.reads <- what:
 	default:
@@ -283,8 +296,8 @@ func (l *loop) mayAct(term uint64) time.Duration {
 // snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.
 func (l *loop) snapshot(a Snapshot) {
 	l.mu.Lock()
-	busy := l.storing
-	l.storing = true
+	busy := l.keeping
+	l.keeping = true
 	l.mu.Unlock()
 	if busy {
 		return
@@ -292,7 +305,7 @@ func (l *loop) snapshot(a Snapshot) {
 	l.helpers.Go(func() {
 		kept, err := a.To(l.cfg.Store)
 		l.mu.Lock()
-		l.storing = false
+		l.keeping = false
 		l.mu.Unlock()
 		if err == nil {
 			l.put(kept)

@@ -29,9 +29,6 @@ const (
 	mostSpreadWait = 5 * time.Second
 )
 
-// errNobody means that there is no leader although nothing has happened.
-var errNobody = errors.New("nobody leads a log that is at rest")
-
 // logged measures a log of five members, each a process with a file of its own, in turn with the bare core in as many processes on
 // the same kind of files, and after as many members of etcd.
 func logged(ctx context.Context, cfg Config) (r Report, err error) {
@@ -93,7 +90,11 @@ func goals(ctx context.Context, cfg Config, ours *board.Board, dir string, etcd 
 	if err != nil {
 		return err
 	}
-	size, err := ours.Leader().RecordSize(ctx)
+	leader, err := ours.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	size, err := leader.RecordSize(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,11 @@ func logRest(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r 
 // lead.
 func logReads(ctx context.Context, cfg Config, ours *board.Board, r *Report) error {
 	var copied, fresh []time.Duration
-	m := ours.Other(ours.Leader())
+	leader, err := ours.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	m := ours.Other(leader)
 	for i := range cfg.amounts().logReads {
 		query := fmt.Appendf(nil, `{"get":"flags/%d"}`, i%1000)
 		began := time.Now()
@@ -180,9 +185,9 @@ func logKills(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r
 		if err := pass(ctx, 5*logRound+phase(logRound, i)); err != nil {
 			return err
 		}
-		l := ours.Leader()
-		if l == nil {
-			return errNobody
+		l, err := ours.Leader(ctx)
+		if err != nil {
+			return err
 		}
 		m := ours.Other(l)
 		began := time.Now()

@@ -82,9 +82,9 @@ func logFollowed(ctx context.Context, cfg Config, dir string, many int, k keeper
 		if err := pass(ctx, 2*logRound+phase(logRound, i)); err != nil {
 			return err
 		}
-		leader := b.Leader()
-		if leader == nil {
-			return errNobody
+		leader, err := b.Leader(ctx)
+		if err != nil {
+			return err
 		}
 		before := spent(pids...)
 		took, err := b.Follow(ctx, leader, fmt.Sprint("followed-", i), board.Goal(0, i))

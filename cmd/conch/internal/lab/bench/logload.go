@@ -27,9 +27,9 @@ type burdens struct {
 
 // run has clients ask the member that leads, and adds what came of it.
 func (b *burdens) run(ctx context.Context, of *board.Board, clients int, lasts time.Duration, goal func(client, n int) (string, []byte)) error {
-	leader := of.Leader()
-	if leader == nil {
-		leader = of.Other(nil)
+	leader, err := of.Leader(ctx)
+	if err != nil {
+		return err
 	}
 	before := spent(of.PIDs()...)
 	one, err := load(ctx, clients, lasts, func(ctx context.Context, client, n int) error {

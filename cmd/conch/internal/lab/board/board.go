@@ -57,17 +57,21 @@ func Open(ctx context.Context, s Shape) (*Board, error) {
 	if b.followers, err = follow(ctx, all[s.Members:], genesis); err != nil {
 		return b, err
 	}
-	return b, b.until(ctx, "a member leads", func() bool { return b.Leader() != nil })
+	_, err = b.Leader(ctx)
+	return b, err
 }
 
-// Leader returns the member that leads, or nil.
-func (b *Board) Leader() *Member {
-	for _, m := range b.members {
-		if s, err := m.Status(); err == nil && s.Leads {
-			return m
+// Leader waits until a member leads, and returns it.
+func (b *Board) Leader(ctx context.Context) (leader *Member, err error) {
+	err = b.until(ctx, "a member leads", func() bool {
+		for _, m := range b.members {
+			if s, err := m.Status(); err == nil && s.Leads {
+				leader = m
+			}
 		}
-	}
-	return nil
+		return leader != nil
+	})
+	return leader, err
 }
 
 // Other returns a member that runs, and is not that one.

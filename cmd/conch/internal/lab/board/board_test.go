@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func open(t *testing.T, s Shape) (context.Context, *Board) {
+func open(t *testing.T, s Shape) (context.Context, *Board, *Member) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts processes")
@@ -34,14 +34,17 @@ func open(t *testing.T, s Shape) (context.Context, *Board) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ctx, b
+	leader, err := b.Leader(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ctx, b, leader
 }
 
 // Goals of several clients are in the log of processes, of which the leader is killed and comes back.
 func TestMembersAreProcesses(t *testing.T) {
 	t.Parallel()
-	ctx, b := open(t, Shape{})
-	leader := b.Leader()
+	ctx, b, leader := open(t, Shape{})
 	other := b.Other(leader)
 	if size, err := leader.RecordSize(ctx); err != nil || size < ValueBytes {
 		t.Errorf("an entry has %d bytes, %v; its value alone has %d", size, err, ValueBytes)
@@ -87,8 +90,7 @@ func TestMembersAreProcesses(t *testing.T) {
 // A core that keeps nothing, or asks nobody, would be too good a ceiling.
 func TestTheBareCoreIsProcessesToo(t *testing.T) {
 	t.Parallel()
-	ctx, b := open(t, Shape{Bare: true})
-	leader := b.Leader()
+	ctx, b, leader := open(t, Shape{Bare: true})
 	for range 10 {
 		if err := leader.Put(ctx, "", make([]byte, 100)); err != nil {
 			t.Fatal(err)
@@ -109,7 +111,7 @@ func TestTheBareCoreIsProcessesToo(t *testing.T) {
 // Why a member does not start is said, not waited for.
 func TestAMemberThatDoesNotStart(t *testing.T) {
 	t.Parallel()
-	_, b := open(t, Shape{})
+	_, b, _ := open(t, Shape{})
 	m := b.Other(nil)
 	m.Kill()
 	if err := os.Remove(m.file); err != nil {
@@ -124,9 +126,9 @@ func TestAMemberThatDoesNotStart(t *testing.T) {
 func TestFollowersHaveEachEntry(t *testing.T) {
 	t.Parallel()
 	const many = 12
-	ctx, b := open(t, Shape{Followers: many})
+	ctx, b, leader := open(t, Shape{Followers: many})
 	for i := range 3 {
-		took, err := b.Follow(ctx, b.Leader(), fmt.Sprint("news-", i), Goal(0, i))
+		took, err := b.Follow(ctx, leader, fmt.Sprint("news-", i), Goal(0, i))
 		if err != nil || len(took) != many || slices.Min(took) <= 0 {
 			t.Fatalf("entry %d took %v, %v; want a time of each of %d followers", i, took, err, many)
 		}

@@ -85,8 +85,15 @@ func (r *run) fits(n *node) bool {
 	return err == nil
 }
 
-// changing reports whether a change of members was asked for, and is not over.
-func (r *run) changing() bool { return r.w.Now() < r.changes }
+// changing reports whether a change of members was asked for just now, or two sets of members decide.
+func (r *run) changing() bool { return r.w.Now() < r.changes || r.joint }
+
+// marks notes up to where the authority's log is known to be committed, and who decides there.
+func (r *run) marks(m *quorum.Mark) {
+	if m != nil && m.Index > r.marked {
+		r.marked, r.joint = m.Index, len(m.Leaving) > 0
+	}
+}
 
 // flip flips a bit in the memory of a node's process, if no other memory is wrong and the log can do without the node.
 func (r *run) flip(n *node) {

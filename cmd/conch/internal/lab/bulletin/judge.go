@@ -198,8 +198,11 @@ func describe(record txlog.Record) string {
 
 // inOrder judges entries that a member has stored: the records of entries that follow each other do so too. Those from before
 // the process began are not known.
-func (n *node) inOrder(entries []quorum.Entry) {
-	for _, e := range entries {
+func (n *node) inOrder(p *quorum.Persist) {
+	if p.Reset != nil {
+		n.after = map[uint64]txlog.Position{p.Reset.Index: p.Reset.At}
+	}
+	for _, e := range p.Entries {
 		record, has, err := e.Record()
 		before, known := n.after[e.Index-1]
 		n.r.check(err == nil, InOrder, "%s, in term %d, stores an entry at %d that is no record: %v", n.name, e.Term, e.Index, err)

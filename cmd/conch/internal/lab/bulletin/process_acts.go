@@ -23,7 +23,9 @@ func (n *node) sees(w host.Write) {
 		if w.Persist.Reset != nil || len(w.Persist.Entries) > 0 {
 			n.r.w.Mark(int64(len(w.Persist.Entries)))
 		}
-		n.inOrder(w.Persist.Entries)
+		n.inOrder(w.Persist)
+		n.r.inTheMiddle(w.Persist)
+		n.r.marks(w.Persist.Mark)
 	case w.Step != nil:
 		for _, record := range w.Step.Records {
 			n.r.followed(n, record)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
@@ -32,6 +33,7 @@ var scenes = []scene{
 	{Name: "long-cut", What: "leaders are cut off with two others for longer than a goal's timeout", nodes: 7, members: 5, lasts: 80 * time.Second, set: longCut},
 	{Name: "back-and-forth", What: "leaders are deposed, and lead again when the next one dies", nodes: 6, members: 5, lasts: 90 * time.Second, clients: 8, set: backAndForth},
 	{Name: "eager-leader", What: "leaders send followers what is not committed, and are cut off with them", nodes: 8, members: 5, lasts: 60 * time.Second, set: eagerLeader},
+	{Name: "deposed", What: "leaders are heard by one other at most, and deposed, while goals of several nodes are in flight", nodes: 6, members: 5, lasts: 60 * time.Second, clients: 12, set: deposed},
 	{Name: "one-way", What: "leaders hear nobody, or are heard by nobody, and links work in one direction", lasts: 60 * time.Second, set: oneWays},
 	{Name: "loss", What: "a fifth of the messages is lost", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss = 20; r.fair() }},
 	{Name: "stalls", What: "a fifth of the messages comes late, and holds up all after it", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss, r.cfg.Stalls = 20, true; r.fair() }},
@@ -44,8 +46,11 @@ var scenes = []scene{
 	{Name: "lost-majority", What: "two of three members lose their disks: the log stops, and says which command begins a new lineage", nodes: 5, members: 3, lasts: 30 * time.Second, stops: true, set: lostMajority},
 	{Name: "flipped-disk", What: "a bit flips on members' disks; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.damage(r.someMember()) })},
 	{Name: "flipped-leader", What: "a bit flips in the memory of leaders", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.leader()) })},
+	{Name: "flipped-few", What: "of three members one dies, and then a bit flips in the memory of the leader: the log goes on before it is back", nodes: 4, members: 3, lasts: 80 * time.Second, clients: 6, set: flippedFew},
 	{Name: "flipped-member", What: "a bit flips in the memory of members and followers", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.another()) })},
 	{Name: "members", What: "members are added, taken away and replaced, the leader too, while leaders die", nodes: 8, lasts: 80 * time.Second, set: changing},
+	{Name: "joint", What: "all members but one at most are replaced at once, and most of the old ones die while both sets decide", nodes: 7, members: 3, lasts: 80 * time.Second, set: jointly},
+	{Name: "joint-one", What: "the one member of a log is replaced by another one, and dies while both decide", nodes: 4, members: 1, lasts: 80 * time.Second, set: jointly},
 	{Name: "truncation", What: "the logs of members are cut short while one is away; it comes back, and needs a snapshot", lasts: 60 * time.Second, clients: 8, set: truncation},
 	{Name: "from-nothing", What: "followers lose their disks, and begin again with nothing", nodes: 8, lasts: 60 * time.Second, clients: 8, set: fromNothing},
 	{Name: "far-behind", What: "followers are cut off for long, and come back", nodes: 8, lasts: 60 * time.Second, clients: 8, set: farBehind},
@@ -242,6 +247,29 @@ func lostBehind(r *run) {
 	})(r)
 }
 
+// flippedFew has a leader's memory be wrong while its disk is needed.
+func flippedFew(r *run) {
+	every(180, func(r *run) {
+		l := r.leader()
+		if l == nil || !r.everyoneIsIn() {
+			return
+		}
+		r.kill(r.other(l), r.w.Chance(0.5), 120*round)
+		r.w.After(5*round, func() {
+			flips, now := r.stats["flips"], r.leader()
+			if r.flip(now); r.stats["flips"] == flips {
+				return
+			}
+			r.w.After(75*round, func() { // by then it has given up
+				acked := r.acked
+				r.w.After(30*round, func() {
+					r.check(r.quiet || r.acked > acked, AllAnswered, "the memory of %s was wrong ten seconds ago, and for three seconds nothing was acknowledged", now.name)
+				})
+			})
+		})
+	})(r)
+}
+
 // another returns a node that does not lead.
 func (r *run) another() *node {
 	l := r.leader()
@@ -259,6 +287,83 @@ func changing(r *run) {
 			r.kill(r.leader(), r.w.Chance(0.5), r.w.Between(2*round, 30*round))
 		}
 	})(r)
+}
+
+// jointly has the members replaced by others at once, and a majority of the old ones die at one of the instants at which somebody
+// stores the change or knows it to be committed: both sets decide until it ends.
+func jointly(r *run) {
+	every(120, func(r *run) {
+		l, old := r.leader(), slices.Clone(r.members())
+		if l == nil || r.changing() || !r.everyoneIsIn() {
+			return
+		}
+		var next []txlog.Member
+		if len(old) > 1 && r.w.Chance(0.5) {
+			next = append(next, old[r.w.Pick(len(old))])
+		}
+		for _, n := range r.outsiders() {
+			if len(next) < len(old) {
+				next = append(next, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: n.disk.id})
+			}
+		}
+		r.asksChange(l, next)
+		r.signs, r.middle = 1+r.w.Pick(6), func() {
+			for _, i := range r.shuffled(len(old))[:txlog.Majority(old)] {
+				r.kill(r.byName[old[i].Name], r.w.Chance(0.5), r.w.Between(5*round, 60*round))
+			}
+		}
+	})(r)
+}
+
+// inTheMiddle counts the signs of a change of members that goes on.
+func (r *run) inTheMiddle(p *quorum.Persist) {
+	change := slices.ContainsFunc(p.Entries, func(e quorum.Entry) bool { return e.Change && len(e.Data) > 0 })
+	if r.middle == nil || !change && (p.Mark == nil || len(p.Mark.Leaving) == 0) {
+		return
+	}
+	if r.signs--; r.signs == 0 {
+		r.w.After(r.w.Between(0, round/10), r.middle)
+		r.middle = nil
+	}
+}
+
+// deposed has a leader be heard by one other member at most, when goals of several nodes are in flight: it hears who leads next,
+// and what it has executed is stored by two, by itself, or by nobody.
+func deposed(r *run) {
+	r.hurry()
+	every(50, func(r *run) {
+		for i, c := range r.clients {
+			c.home = r.nodes[i%len(r.nodes)]
+		}
+		r.inFlight(3, func(l *node) {
+			deaf := r.except(l)
+			if r.w.Chance(0.5) {
+				deaf = r.except(l, r.another())
+			}
+			r.tell(l, "is heard by %d of the others, and goals of several nodes are in flight", len(r.nodes)-1-len(deaf))
+			wait := r.w.Between(8*round, 25*round)
+			for _, n := range deaf {
+				r.oneWay(l, n, wait)
+			}
+		})
+	})(r)
+}
+
+// inFlight has something happen as soon as clients of so many nodes wait for goals and another node leads.
+func (r *run) inFlight(nodes int, do func(l *node)) {
+	at := map[*node]bool{}
+	l := r.leader()
+	for _, c := range r.clients {
+		if c.now != nil && !c.now.done && c.now.goal != nil && c.home != l {
+			at[c.home] = true
+		}
+	}
+	switch {
+	case l != nil && len(at) >= nodes:
+		do(l)
+	case !r.quiet:
+		r.w.After(round/20, func() { r.inFlight(nodes, do) })
+	}
 }
 
 func truncation(r *run) {

@@ -91,8 +91,13 @@ func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
 	s.doing = "waiting until all agree"
 	healed := time.Now()
 	whole = s.whole(s.gone)
-	if s.doing = ""; whole && what == Part {
+	s.doing = ""
+	switch {
+	case whole && what == Part:
 		s.screen.Note("all agree %s after the network was healed", short(time.Since(healed)))
+	case whole && what == Crash:
+		by, _ := s.board.agreed(nil)
+		s.screen.Note("all %d are back, and name %s", s.board.living(), by.leader)
 	}
 	return whole
 }
@@ -140,7 +145,7 @@ func (s *supervisor) crash(asked context.Context, leader string) {
 	}
 	s.record.Crashed += len(victims)
 	s.doing = "a tenth is dead"
-	s.screen.Note("kill -9 %s at once", listed(victims))
+	s.screen.Note("kill -9 %s: a tenth of the nodes at once", listed(victims))
 	s.sleep(asked, 2*breath)
 	for _, name := range victims {
 		s.named(name).back = time.Now()

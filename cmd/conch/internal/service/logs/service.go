@@ -68,7 +68,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	}
 	s.prepared = true
 	if len(section.all) == 0 {
-		return s.keep, nil // to take heads out of the news
+		return func() {}, nil
 	}
 	id, err := mtls.LoadIdentity(section.peers.Identity.Key, section.peers.Identity.Certificate)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *service) Left() {
 	}
 }
 
-// Heard implements node.Guest. Heads of logs that this node does not have are no news to its users either.
+// Heard implements node.Guest.
 func (s *service) Heard(n node.News) bool {
 	for _, r := range s.Parts() {
 		if n.Topic != topicOf(r.Namespace) {
@@ -135,7 +135,7 @@ func (s *service) Heard(n node.News) bool {
 		}
 		return true
 	}
-	return strings.HasPrefix(n.Topic, topics)
+	return false
 }
 
 // Suggested implements node.Guest.
