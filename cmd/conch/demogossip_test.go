@@ -66,7 +66,7 @@ func TestDemoOfGossip(t *testing.T) {
 	if v.Lost+v.Doubled > 0 || v.Leader == "" || (len(v.Violations) > 0 || r.code != 0) && !busy {
 		t.Errorf("exit code %d, the verdict is %s, and the progress %s; want no violations", r.code, r.out, r.err)
 	}
-	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "which led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "for each of them: equal up to entry"} {
+	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "for each of them: equal up to entry"} {
 		if !strings.Contains(r.err, part) {
 			t.Errorf("%q is not in the progress %q", part, r.err)
 		}

@@ -308,25 +308,3 @@ func TestAnotherLogIsNoSuccessor(t *testing.T) {
 	n2.start()
 	pgtest.Eventually(t, nodetest.Patience, "n2 has what it had", func() bool { return n2.status().ID == made.ID })
 }
-
-// A node without [[logs]] hears the heads of the others' logs, since gossip brings them to all: its users are not told of them.
-func TestHeadsAreNoNews(t *testing.T) {
-	t.Parallel()
-	_, c, err := load(t, "[gossip]\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ground := new(node.Ground)
-	s := open(node.Frame{Log: slog.New(slog.DiscardHandler), Board: web.NewBoard(), Over: t.Context(), Ground: ground})
-	defer s.Close()
-	apply, err := s.Prepare(t.Context(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	apply()
-	for topic, taken := range map[string]bool{"log/flags": true, "catalogue": false, "log": false} {
-		if ground.Tell(node.News{Topic: topic}) != taken {
-			t.Errorf("news under %q: want taken: %t", topic, taken)
-		}
-	}
-}
