@@ -278,6 +278,7 @@ func TestEntriesAreStreamed(t *testing.T) {
 		missed = leader.put("away", i)
 	}
 	n.start()
+	pgtest.Eventually(t, nodetest.Patience, "n1 has the log", func() bool { return n.status().State == stateRunning })
 	stream = n.events(stream.id)
 	if event, data := stream.next(); event != "gap" || !strings.Contains(data, `"of":"log.entry"`) {
 		t.Fatalf("after a restart there is %q %q", event, data)
