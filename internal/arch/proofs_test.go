@@ -9,8 +9,11 @@ import (
 	"strings"
 )
 
-// proofPages have a row for each number of theirs, with the tests and stories that show it.
-var proofPages = map[string]string{"docs/sequencer.md": "PIQ", "docs/gossip.md": "B"}
+// proofPages have a row for each number of theirs, with the tests and stories that show it: those of some letters, in the part of the
+// page of requirements that a heading begins, or in all of it.
+var proofPages = map[string]struct{ letters, part string }{
+	"docs/sequencer.md": {letters: "PIQ"}, "docs/gossip.md": {"B", "## B: gossip"}, "docs/log.md": {"BV", "## B, V: the log"},
+}
 
 // plannedPart begins the part of the page of requirements whose numbers nothing shows yet.
 const plannedPart = "## What planned wings will have to meet"
@@ -28,15 +31,19 @@ func proofRules() []wall {
 		return file{"sequencer/book/book_test.go", "package book\n\n" + text + "func TestOne(t *testing.T) {}\n"}
 	}
 	numbers := file{"docs/requirements.md", rows}
+	two := file{"docs/requirements.md", "## B: gossip\n\n| B1 | a test | 003 |\n\n## B, V: the log\n\n| V1 | a cause | 003 |\n"}
+	gossip := file{"docs/gossip.md", "| B1 | `book.TestOne` | |\n"}
 	return []wall{{
-		name: "every number of the sequencer and of gossip has a proof", check: checkProofs,
+		name: "every number of the sequencer, of gossip and of the log has a proof", check: checkProofs,
 		why: "a requirement that no test shows is a wish, and a test that does not name it is not found by its number",
 		breaches: []breach{
 			{"no row", sources(numbers, page("| number | shown by |\n")), "docs/sequencer.md has no row for P1"},
 			{"two rows", sources(numbers, test("// P1\n"), page("| P1 | `book.TestOne` | |\n| P1 | `book.TestOne` | |\n")), "docs/sequencer.md has 2 rows for P1"},
 			{"an empty row", sources(numbers, page("| P1 | it is obvious | |\n")), "docs/sequencer.md names no test and no story for P1"},
 			{"a test of another package", sources(numbers, test("// P1\n"), page("| P1 | `wire.TestOne` | |\n")), "docs/sequencer.md names wire.TestOne for P1, which is not there"},
-			{"no row for gossip", sources(file{"docs/requirements.md", "| B1 | a test | 003 |\n"}, file{"docs/gossip.md", "| number | shown by |\n"}), "docs/gossip.md has no row for B1"},
+			{"no row for gossip", sources(two, file{"docs/gossip.md", "| number | shown by |\n"}), "docs/gossip.md has no row for B1"},
+			{"no row for the log", sources(two, test("// B1\n"), gossip, file{"docs/log.md", "| number | shown by |\n"}), "docs/log.md has no row for V1"},
+			{"a row too many", sources(two, test("// B1, V1\n"), gossip, file{"docs/log.md", "| V1 | `book.TestOne` | |\n| B1 | it is obvious | |\n"}), "docs/log.md names no test and no story for B1"},
 			{"nothing cites it", sources(numbers, test(""), page("| P1 | `book.TestOne` | |\n")), "nothing that docs/sequencer.md names for P1 cites it"},
 		},
 	}}
@@ -47,18 +54,22 @@ func checkProofs(h house) (complaints []string) {
 	for _, f := range h.files {
 		texts[f.path] = f.text
 	}
-	wanted, _, _ := strings.Cut(texts["docs/requirements.md"], plannedPart)
+	all, _, _ := strings.Cut(texts["docs/requirements.md"], plannedPart)
 	for _, page := range slices.Sorted(maps.Keys(proofPages)) {
 		if texts[page] == "" {
 			continue // checkLinks reports that the page is missing
 		}
-		rows := map[string][]string{}
+		of := proofPages[page]
+		rows, numbers := map[string][]string{}, map[string]bool{}
 		for _, row := range proofRow.FindAllStringSubmatch(texts[page], -1) {
 			rows[row[1]] = append(rows[row[1]], row[2])
+			numbers[row[1]] = true
 		}
-		for _, found := range defined.FindAllStringSubmatch(wanted, -1) {
-			number := found[1]
-			if !strings.ContainsAny(number[:1], proofPages[page]) {
+		for _, found := range defined.FindAllStringSubmatch(partOf(all, of.part), -1) {
+			numbers[found[1]] = true
+		}
+		for _, number := range slices.Sorted(maps.Keys(numbers)) {
+			if !strings.ContainsAny(number[:1], of.letters) {
 				continue
 			}
 			switch len(rows[number]) {
@@ -72,6 +83,16 @@ func checkProofs(h house) (complaints []string) {
 		}
 	}
 	return complaints
+}
+
+// partOf returns the part of a page that a heading begins; all of it if there is none.
+func partOf(text, heading string) string {
+	if heading == "" {
+		return text
+	}
+	_, part, _ := strings.Cut(text, heading+"\n")
+	part, _, _ = strings.Cut(part, "\n## ")
+	return part
 }
 
 // checkProof looks at what a row names.

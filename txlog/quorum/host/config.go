@@ -21,9 +21,10 @@ type Settings struct {
 	New  func() txlog.State
 	Seed uint64 // of all choices by chance; random, for each start
 
-	SnapshotEvery uint64 // records from one snapshot to the next (default 10,000)
-	SnapshotAfter uint64 // records behind which a peer is offered a snapshot (default 5,000)
-	Keep          uint64 // entries that are kept for members that are behind (default 10,000)
+	GoalTimeout   time.Duration // for which a goal's answer is waited for before others are asked (B8; default 15s)
+	SnapshotEvery uint64        // records from one snapshot to the next (default 10,000)
+	SnapshotAfter uint64        // records behind which a peer is offered a snapshot (default 5,000)
+	Keep          uint64        // entries that are kept for members that are behind (default 10,000)
 
 	// Break names a rule of one of the machines to leave out, for proofs that something falls without it. It is for tests
 	// alone.
@@ -45,6 +46,7 @@ func (s Settings) Validate() error {
 	}
 	fault(!is, "the key is no ed25519 key")
 	fault(s.New == nil, "a state machine is required")
+	fault(s.GoalTimeout < 0, "a timeout is below 0")
 	return errors.Join(faults...)
 }
 
@@ -97,5 +99,5 @@ func (s Settings) follower(h Has, decides bool) follower.Config {
 }
 
 func (s Settings) courier(known func(string, []byte, uint64) (txlog.Result, bool, error)) courier.Config {
-	return courier.Config{Self: s.Self, Known: known, Break: broken(s.Break, courier.Rules())}
+	return courier.Config{Self: s.Self, Timeout: s.GoalTimeout, Known: known, Break: broken(s.Break, courier.Rules())}
 }

@@ -127,6 +127,9 @@ func TestSeedsThatFound(t *testing.T) {
 		{"a member was stored as committed, and its answer came before its copy had the entry", bulletin.Config{Scene: "flipped-leader", Seed: 5}},
 		{"a member was taken away while it was cut off, and never heard of it", bulletin.Config{Seed: 2}},
 		{"a node with a new store decided at every message to its old one, and never followed", bulletin.Config{Nodes: 7, Members: 5, Loss: 5, Seed: 1515}},
+		{"the one member of a log started again while another one took its place, and nobody decided", bulletin.Config{Nodes: 3, Members: 1, Loss: 15, Seed: 20010}},
+		{"what was executed behind a change of members was committed by those of before, and nobody could sign a head of it", bulletin.Config{Scene: "joint", Seed: 2}},
+		{"a leader that had left had more in its log than who took its place, and did not vote for it", bulletin.Config{Scene: "joint-one", Seed: 30}},
 	} {
 		t.Run(found.what, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,13 @@ type memory struct {
 	txlog.State
 
 	skew [4]uint64 // what is added to the content's hash
+	node *node     // whose it is
+}
+
+// Execute executes a goal, and counts it.
+func (s *memory) Execute(goal []byte) txlog.Outcome {
+	s.node.executions++
+	return s.State.Execute(goal)
 }
 
 // newState makes a state that nothing spoils.
@@ -21,7 +28,7 @@ func newState() txlog.State { return withMail{kv.New()} }
 
 // state makes a state in the memory of a node's process.
 func (n *node) state() txlog.State {
-	s := &memory{State: newState()}
+	s := &memory{State: newState(), node: n}
 	if n.process != nil {
 		const few = 12 // older ones are of copies that are gone
 		n.memories = append(n.memories, s)

@@ -30,6 +30,7 @@ type node struct {
 	door       *door // of its newest term
 	flipped    bool  // its memory is wrong
 	wasFlipped bool  // it was, and what it has made may still come
+	executions int   // of goals, in all its lives
 	quits      bool  // its disk has failed, or its store is out: it starts no more by itself
 }
 

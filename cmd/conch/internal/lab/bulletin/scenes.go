@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
@@ -287,83 +286,6 @@ func changing(r *run) {
 			r.kill(r.leader(), r.w.Chance(0.5), r.w.Between(2*round, 30*round))
 		}
 	})(r)
-}
-
-// jointly has the members replaced by others at once, and a majority of the old ones die at one of the instants at which somebody
-// stores the change or knows it to be committed: both sets decide until it ends.
-func jointly(r *run) {
-	every(120, func(r *run) {
-		l, old := r.leader(), slices.Clone(r.members())
-		if l == nil || r.changing() || !r.everyoneIsIn() {
-			return
-		}
-		var next []txlog.Member
-		if len(old) > 1 && r.w.Chance(0.5) {
-			next = append(next, old[r.w.Pick(len(old))])
-		}
-		for _, n := range r.outsiders() {
-			if len(next) < len(old) {
-				next = append(next, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: n.disk.id})
-			}
-		}
-		r.asksChange(l, next)
-		r.signs, r.middle = 1+r.w.Pick(6), func() {
-			for _, i := range r.shuffled(len(old))[:txlog.Majority(old)] {
-				r.kill(r.byName[old[i].Name], r.w.Chance(0.5), r.w.Between(5*round, 60*round))
-			}
-		}
-	})(r)
-}
-
-// inTheMiddle counts the signs of a change of members that goes on.
-func (r *run) inTheMiddle(p *quorum.Persist) {
-	change := slices.ContainsFunc(p.Entries, func(e quorum.Entry) bool { return e.Change && len(e.Data) > 0 })
-	if r.middle == nil || !change && (p.Mark == nil || len(p.Mark.Leaving) == 0) {
-		return
-	}
-	if r.signs--; r.signs == 0 {
-		r.w.After(r.w.Between(0, round/10), r.middle)
-		r.middle = nil
-	}
-}
-
-// deposed has a leader be heard by one other member at most, when goals of several nodes are in flight: it hears who leads next,
-// and what it has executed is stored by two, by itself, or by nobody.
-func deposed(r *run) {
-	r.hurry()
-	every(50, func(r *run) {
-		for i, c := range r.clients {
-			c.home = r.nodes[i%len(r.nodes)]
-		}
-		r.inFlight(3, func(l *node) {
-			deaf := r.except(l)
-			if r.w.Chance(0.5) {
-				deaf = r.except(l, r.another())
-			}
-			r.tell(l, "is heard by %d of the others, and goals of several nodes are in flight", len(r.nodes)-1-len(deaf))
-			wait := r.w.Between(8*round, 25*round)
-			for _, n := range deaf {
-				r.oneWay(l, n, wait)
-			}
-		})
-	})(r)
-}
-
-// inFlight has something happen as soon as clients of so many nodes wait for goals and another node leads.
-func (r *run) inFlight(nodes int, do func(l *node)) {
-	at := map[*node]bool{}
-	l := r.leader()
-	for _, c := range r.clients {
-		if c.now != nil && !c.now.done && c.now.goal != nil && c.home != l {
-			at[c.home] = true
-		}
-	}
-	switch {
-	case l != nil && len(at) >= nodes:
-		do(l)
-	case !r.quiet:
-		r.w.After(round/20, func() { r.inFlight(nodes, do) })
-	}
 }
 
 func truncation(r *run) {

@@ -125,7 +125,13 @@ func (r *run) reports(n *node, index uint64) {
 }
 
 func away(r *run) {
-	awayAt(r, 6, func(n *node) { r.reports(n, r.top()) })
+	awayAt(r, 6, func(n *node) {
+		r.reports(n, r.top())
+		r.w.After(20*round, func() {
+			r.check(n.executions == 0, AllEqual, "%s has executed %d goals, and decides nothing", n.name, n.executions)
+			r.tell(n, "has executed %d goals", n.executions)
+		})
+	})
 }
 
 func early(r *run) {
@@ -234,8 +240,12 @@ func waitingServes(r *run) {
 				r.part([]*node{a}, r.except(a, b), 1)
 				r.part([]*node{b}, []*node{a}, -1)
 				c.goals(l, 3, func() {
+					a.put(host.Headed{Head: l.newest, Via: b.name})
 					r.reports(b, a.at().Index)
 					r.w.After(40*round, func() {
+						known := a.core.Status().Copy.Known
+						r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
+						r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
 						r.tell(nil, "the network is whole again")
 						r.part([]*node{a, b}, r.except(a, b), -1)
 						r.net.cut = map[way]int{}

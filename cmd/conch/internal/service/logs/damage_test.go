@@ -1,0 +1,73 @@
+package logs
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog/quorum/disk"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// new-disk-new-member, V7: one bit of an old record is another one in a member's file. That is no torn tail, though many records come
+// after it and fit: the node keeps the file, begins with a new store, and is admitted as another member.
+func TestOneBitOfAnOldRecord(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	made := s.nodes["n1"].create(s.names...)
+	for i := range 20 {
+		s.nodes["n1"].put("k", i)
+	}
+	s.equal(s.names...)
+	n := s.nodes["n2"]
+	before := n.status().Store
+	n.stop()
+	file := filepath.Join(n.dir, "logs", "flags.log")
+	flipsOneBit(t, file, []byte(`"value":3}`))
+	n.start()
+	pgtest.Eventually(t, 2*nodetest.Patience, "n2 is a member again", func() bool {
+		now := n.status()
+		return now.ID == made.ID && now.Decides && now.Store != before
+	})
+	if kept, err := filepath.Glob(file + ".aside-*"); err != nil || len(kept) == 0 {
+		t.Errorf("n2 keeps %q, %v", kept, err)
+	}
+	s.nodes["n3"].put("k", 100)
+	s.equal(s.names...)
+}
+
+// flipsOneBit flips a bit of a text in a store's file, where it is in use: the file has older versions of pages too.
+func flipsOneBit(t *testing.T, file string, text []byte) {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 0; ; {
+		next := bytes.Index(b[at:], text)
+		if next < 0 {
+			t.Fatalf("%s is not in the file", text)
+		}
+		at += next + len(text)
+		b[at-2] ^= 1
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s, err := disk.OpenReadOnly(t.Context(), file)
+		if errors.Is(err, store.ErrDamaged) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		b[at-2] ^= 1
+	}
+}
