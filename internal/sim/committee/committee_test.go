@@ -37,7 +37,7 @@ func report(t *testing.T, r sim.Report) {
 func TestCommittees(t *testing.T) {
 	t.Parallel()
 	const groups = 4
-	seeds := uint64(300)
+	seeds := uint64(120)
 	if nightly() {
 		seeds = 10_000
 	} else if few() {

@@ -35,7 +35,7 @@ func report(t *testing.T, r sim.Report) {
 // B3, B4, B18, B19: crowds of 2 to 40 nodes under every fault, with electors and without, with messages lost and stalled.
 func TestCrowds(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(16)
+	seeds := uint64(8)
 	if nightly() {
 		seeds = 4000
 	} else if few() {
@@ -70,7 +70,7 @@ func TestScenes(t *testing.T) {
 			}
 			c := crowd.Config{Scene: name}
 			if c.WithDefaults().Nodes == 50 && !nightly() {
-				c.Nodes = 25
+				c.Nodes = 16
 			}
 			for seed := range seeds {
 				c.Seed = seed + 1
@@ -103,7 +103,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 // 20 % of the messages lost; and no reign is needless. Large crowds are for the night.
 func TestFigures(t *testing.T) {
 	t.Parallel()
-	sizes, seeds := []int{5, 50}, uint64(1)
+	sizes, seeds := []int{5, 25}, uint64(1)
 	if nightly() {
 		sizes, seeds = []int{5, 50, 500, 5000}, 3
 	} else if few() {
