@@ -66,7 +66,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 // the crowd may believe a claim that comes before the leader's, so that one takes a reign above it.
 func (m *Machine) rumour(s *seat, beat *wire.Heartbeat) {
 	switch {
-	case s.state != Leading || m.claims(s) != nil || !beat.Leads || beat.Reign < s.own.beat.Reign:
+	case s.state != Leading || !beat.Leads || beat.Reign < s.own.beat.Reign:
 	case s.rumour == 0:
 		s.rumour = max(1, m.now)
 	case m.now-s.rumour > s.valid/2: // a living one would have been heard

@@ -41,8 +41,10 @@ func (s *site) rounds(n int) (out []Action) {
 	return out
 }
 
-func claim(sequence uint64) wire.Said {
-	return invented("a", sequence, "", 0, wire.Heartbeat{Stands: true, Leads: true, Wide: true, Reign: 3, Host: "host-a"}.Body())
+func claim(sequence uint64) wire.Said { return claimIn(3, sequence) }
+
+func claimIn(reign, sequence uint64) wire.Said {
+	return invented("a", sequence, "", 0, wire.Heartbeat{Stands: true, Leads: true, Wide: true, Reign: reign, Host: "host-a"}.Body())
 }
 
 // What a dead elector once said deposes nobody, however long it has been dead (old-is-old).
@@ -204,6 +206,10 @@ func TestWhatTheCrowdBringsDeposesNobody(t *testing.T) {
 	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 4 {
 		t.Errorf("after old words of a dead leader the leader is %+v, want itself in reign 4", got)
 	}
+	out = append(out, s.m.brings(s.now, "liar", claimIn(9, 30))...)
+	if got := s.m.Suggestion("site"); got.Reign != 4 {
+		t.Errorf("after one claim in a higher reign the leader is %+v", got)
+	}
 	for _, a := range out {
 		switch a := a.(type) {
 		case SteppedDown, Refused:
@@ -245,10 +251,22 @@ func TestTheCrowdMakesNoMajority(t *testing.T) {
 	m.Step(0, Arcs{Peers: []Peer{{Name: "liar", Subject: named("liar")}}})
 	for i := range uint64(400) {
 		now := time.Duration(i) * m.cfg.Round / 4
-		m.brings(now, "liar", invented("a", i+1, "", 0, wire.Heartbeat{Stands: true, Host: "host-a"}.Body()))
+		beat := wire.Heartbeat{Stands: true, Leads: i%8 > 3, Reign: 3, Host: "host-a"}
+		m.brings(now, "liar", invented("a", i+1, "", 0, beat.Body()))
 		m.Step(now, Tick{})
 	}
-	if got := m.Suggestion("site"); got.Self || m.order[0].state == Leading {
+	if got := m.Suggestion("site"); got != (Suggestion{}) {
 		t.Errorf("one of three electors leads, in %+v", got)
+	}
+}
+
+// An elector passes a leader's words on to the others, so that one to which the leader has no connection hears of it.
+func TestElectorsBringEachOthersWords(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(1)
+	s.m.brings(s.now, "b", claim(1))
+	if got := s.m.Suggestion("site").Leader; got != named("a") {
+		t.Errorf("the leader is %q", nameOf(got))
 	}
 }

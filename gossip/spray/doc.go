@@ -21,6 +21,7 @@
 //
 //   - Join: the first arc leads to one of the peers that the contact names in its Welcome. The contact asks the other end
 //     of each of its arcs to take one to the newcomer; a contact without arcs takes one itself, and has then joined too.
+//     Of two that join by each other one is the newcomer. A contact that cannot be reached is followed by the next one at once.
 //   - Exchange, each ten ticks: with the oldest arc's peer. Its arc is spent, half of the view is given, this node itself
 //     among it, and half of the other's view comes back. An arc that would lead from a node to itself leads to the giver.
 //     What is given is in neither view until the answer comes. A request is repeated until it is answered and carried out

@@ -87,8 +87,15 @@ func (m *Machine) speak() {
 	}
 }
 
-// subscribed makes a newcomer known, once.
+// subscribed makes a newcomer known, once. Of two that join by each other, as the first contacts of a site do, one is the
+// newcomer: both would bring arcs, and the overlay would keep them.
 func (m *Machine) subscribed(p *peer, s Subscribe) {
+	if m.join != nil && m.join.by == p.Name && !m.joined && len(m.view) == 0 {
+		if m.cfg.Self.Name > p.Name {
+			return
+		}
+		m.endJoin()
+	}
 	m.send(p.Name, Welcome{Number: s.Number, Met: m.acquaintances(p.Name)})
 	if p.subscribe == s.Number {
 		return

@@ -199,7 +199,7 @@ func (m *Machine) gone(p *peer, wasUp bool) {
 	n := m.view.drop(p.Name, all)
 	m.remove(p)
 	m.replace(n, wasUp)
-	if asked && !wasUp {
+	if asked && !wasUp && !m.joined && !m.founder {
 		m.joinElsewhere(p.Name)
 	}
 }
