@@ -121,7 +121,7 @@ func (c *Copy) Next(e Entry) (Record, error) {
 	}
 	var came *Result
 	if e.Kind == Executed {
-		came = resultOf(&e)
+		came = c.resultOf(&e)
 	}
 	if err := c.change(&e, came); err != nil {
 		return Record{}, err
@@ -134,7 +134,7 @@ func (c *Copy) Next(e Entry) (Record, error) {
 	if err != nil {
 		return Record{}, c.spoil(err)
 	}
-	record.came.Store(came)
+	record.result.Store(came)
 	c.move(record)
 	return record, nil
 }
@@ -148,7 +148,7 @@ func (c *Copy) Apply(record Record) error {
 	if err := c.follows(&record.Entry); err != nil {
 		return err
 	}
-	if err := c.change(&record.Entry, record.result()); err != nil {
+	if err := c.change(&record.Entry, c.came(record)); err != nil {
 		return err
 	}
 	if now := c.Hash(); now != record.State {
@@ -240,7 +240,7 @@ func (c *Copy) scrub() error {
 	}
 	var sum Sum
 	for _, of := range c.order {
-		sum.Add(of.item(nil))
+		sum.Add(c.item(of))
 	}
 	for i := range c.effects {
 		sum.Add(c.effects[i].encode())
@@ -267,22 +267,29 @@ func (c *Copy) remember(of *Result) {
 }
 
 // resultOf returns what came of the goal of an entry. It does not keep the whole record in memory, whose parts these are.
-func resultOf(e *Entry) *Result {
+func (c *Copy) resultOf(e *Entry) *Result {
 	of := &Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: bytes.Clone(e.Result), Fault: e.Fault}
-	of.sumUp()
+	of.sum = sha256.Sum256(c.item(of))
 	return of
 }
 
-// sumUp computes the hash that is summed up.
-func (of *Result) sumUp() {
-	var room [256]byte
-	of.sum = sha256.Sum256(of.item(room[:0]))
+// came returns what came of the goal of a record, nil if it has none. Two copies of one node share it.
+func (c *Copy) came(r Record) *Result {
+	if r.Kind != Executed {
+		return nil
+	}
+	if r.result.Load() == nil {
+		r.result.CompareAndSwap(nil, c.resultOf(&r.Entry))
+	}
+	return r.result.Load()
 }
 
-// item returns a result as it is summed up. It says of what kind it is, since effects are in the same sum.
-func (of *Result) item(room []byte) []byte {
-	e := encoder{b: append(room, 'r')}
+// item returns a result as it is summed up, until the next one is asked for. It says of what kind it is, since effects are in the
+// same sum.
+func (c *Copy) item(of *Result) []byte {
+	e := encoder{b: append(c.room[:0], 'r')}
 	e.result(of)
+	c.room = e.b
 	return e.b
 }
 

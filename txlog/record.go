@@ -11,7 +11,8 @@ type sealed struct {
 
 	raw  []byte
 	hash Hash
-	came atomic.Pointer[Result] // once a copy has asked: two copies of one node share it
+
+	result atomic.Pointer[Result] // of its goal, once a copy has asked
 }
 
 func seal(e Entry, raw []byte) Record {
@@ -54,17 +55,6 @@ func Own(raw []byte) (Record, error) {
 		return Record{}, err
 	}
 	return seal(e, raw), nil
-}
-
-// result returns what came of the record's goal; nil: it has none.
-func (s *sealed) result() *Result {
-	if s.Kind != Executed {
-		return nil
-	}
-	if s.came.Load() == nil {
-		s.came.CompareAndSwap(nil, resultOf(&s.Entry))
-	}
-	return s.came.Load()
 }
 
 // Raw returns the record's bytes, which must not be changed.

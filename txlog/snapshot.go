@@ -1,6 +1,7 @@
 package txlog
 
 import (
+	"crypto/sha256"
 	"maps"
 	"slices"
 )
@@ -91,7 +92,7 @@ func (c *Copy) restore(d *decoder) error {
 	}
 	for range d.count(MostRetention, "results") {
 		if of := d.result(); d.err == nil {
-			of.sumUp()
+			of.sum = sha256.Sum256(c.item(&of))
 			c.remember(&of)
 		}
 	}

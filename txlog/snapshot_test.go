@@ -79,7 +79,7 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 		spoil(c)
 		c.sum = Sum{}
 		for _, of := range c.order {
-			c.sum.Add(of.item(nil))
+			c.sum.Add(c.item(of))
 		}
 		for _, p := range c.effects {
 			c.sum.Add(p.encode())

@@ -48,10 +48,10 @@ func (e Entry) encode(data []byte) []byte {
 
 // slot returns the entry as a store has it.
 func (e Entry) slot() store.Slot {
-	if e.record == nil || e.Change {
+	if e.record.Raw() == nil || e.Change {
 		return store.Slot{Index: e.Index, Body: e.Encode()}
 	}
-	return store.Slot{Index: e.Index, Body: e.encode(nil), Record: *e.record}
+	return store.Slot{Index: e.Index, Body: e.encode(nil), Record: e.record}
 }
 
 // decodeSlot reads what slot returns. The error is ErrDamaged.
@@ -61,7 +61,7 @@ func decodeSlot(s store.Slot) (Entry, error) {
 	case err != nil || e.Index != s.Index || s.Record.Raw() != nil && len(e.Data) > 0:
 		return Entry{}, fault(ErrDamaged, "slot %d is no entry", s.Index)
 	case s.Record.Raw() != nil:
-		e.Data, e.record = s.Record.Raw(), &s.Record
+		e.Data, e.record = s.Record.Raw(), s.Record
 	}
 	return e, nil
 }

@@ -111,8 +111,8 @@ func (m *Machine) store(entries []*pb.Entry) {
 	for _, e := range entries {
 		s := m.slotOf(e)
 		m.log.replace(s)
-		if s.record != nil && s.record.Index > m.have {
-			records = append(records, *s.record)
+		if s.news(m.have) {
+			records = append(records, s.record)
 		}
 		if s.conf != first.conf {
 			m.learn(s.conf)
@@ -198,8 +198,8 @@ func (m *Machine) commit(entries []*pb.Entry) {
 			m.node.ApplyConfChange(&change)
 		}
 		m.log.mark = Mark{Base: s.id(), At: s.at, Members: s.conf.members, Leaving: s.conf.leaving}
-		if s.record != nil && s.record.Index > m.have {
-			m.out.Persist.Records = append(m.out.Persist.Records, *s.record)
+		if s.news(m.have) {
+			m.out.Persist.Records = append(m.out.Persist.Records, s.record)
 		}
 	}
 	mark := m.log.mark

@@ -21,10 +21,13 @@ type view struct {
 // slot is an entry, with what holds after it.
 type slot struct {
 	entry  *pb.Entry
-	record *txlog.Record  // nil: it has none, or is committed since an earlier step
+	record txlog.Record   // without bytes: it has none, or is committed since an earlier step
 	at     txlog.Position // of the last record up to here
 	conf   *conf          // who decides from here on; nil below the mark
 }
+
+// news reports whether the slot has a record after an index.
+func (s *slot) news(after uint64) bool { return s.record.Raw() != nil && s.record.Index > after }
 
 func (s *slot) id() Base { return Base{Index: s.entry.GetIndex(), Term: s.entry.GetTerm()} }
 
@@ -107,7 +110,7 @@ func (v *view) replace(s *slot) {
 // forget drops the records of committed entries from memory: the library needs the data alone.
 func (v *view) forget() {
 	for v.clean = max(v.clean, v.base.Index); v.clean < v.mark.Index; v.clean++ {
-		v.slot(v.clean + 1).record = nil
+		v.slot(v.clean + 1).record = txlog.Record{}
 	}
 }
 

@@ -20,11 +20,12 @@ type change struct {
 	state state
 	slots places
 	open  [buckets]*bolt.Bucket
+	room  []byte // for values, which the library copies when it commits
 	err   error
 }
 
 func begin(tx *bolt.Tx, s *Store) *change {
-	c := &change{tx: tx, mu: &s.mu, state: s.state, slots: s.slots}
+	c := &change{tx: tx, mu: &s.mu, state: s.state, slots: s.slots, room: s.room[:0]}
 	for i := range c.open {
 		c.open[i] = tx.Bucket(names[i])
 		if c.open[i] == nil {

@@ -61,11 +61,10 @@ func slotSum(id uint64, key, body []byte, record txlog.Record) [sha256.Size]byte
 	return checksum(id, slotBucket, key, bound)
 }
 
-func frameSlot(id uint64, key []byte, s store.Slot) []byte {
+func appendSlot(out []byte, id uint64, key []byte, s store.Slot) []byte {
 	c := slotSum(id, key, s.Body, s.Record)
-	out := append(make([]byte, 0, len(c)+binary.MaxVarintLen32+s.Size()), c[:]...)
-	out = append(binary.AppendUvarint(out, uint64(len(s.Body))), s.Body...)
-	return append(out, s.Record.Raw()...)
+	out = binary.AppendUvarint(append(out, c[:]...), uint64(len(s.Body)))
+	return append(append(out, s.Body...), s.Record.Raw()...)
 }
 
 // unframeSlot returns a slot, whose bytes are parts of framed. The error is damage.
@@ -109,8 +108,9 @@ func (c *change) replace(with []store.Slot) {
 		if c.err != nil {
 			return
 		}
-		key := number(s.Index)
-		framed := frameSlot(c.state.ID, key, s)
+		key, at := number(s.Index), len(c.room)
+		c.room = appendSlot(c.room, c.state.ID, key, s)
+		framed := c.room[at:len(c.room):len(c.room)]
 		c.set(slotBucket, key, framed)
 		c.slots.push(framed, s)
 	}

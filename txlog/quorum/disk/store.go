@@ -26,6 +26,7 @@ type Store struct {
 	writing sync.Mutex // held while a transaction is written, before mu
 	closed  bool
 
+	room      []byte      // of the last transaction, for the next one
 	beginning sync.Mutex  // held while the library begins a transaction
 	torn      atomic.Bool // the library was left with its locks held, and is not called any more
 

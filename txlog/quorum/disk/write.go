@@ -14,6 +14,7 @@ import (
 const (
 	mostHeld      = 4096
 	mostHeldBytes = 4 << 20
+	mostRoom      = 4 << 20 // of it is kept for the next one
 )
 
 // noStep is the step of a transaction that adds something else.
@@ -169,6 +170,9 @@ func (s *Store) commit(next store.View, step store.Step, add func(c *change)) er
 			err = fmt.Errorf("%w: %s: %w", store.ErrSync, s.path, err)
 		}
 		return s.fail(err)
+	}
+	if s.room = c.room; cap(s.room) > mostRoom {
+		s.room = nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
