@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -78,6 +79,7 @@ type Host struct {
 	core    *Core         // nil: it has ended
 	storing bool          // what the copy has is not on the disk yet
 	readers []func()      // that wait for it
+	newest  atomic.Uint64 // the index of the copy: who asks for a goal waits for nobody
 
 	mu      sync.Mutex // held for moments: nobody waits for the core with it
 	ended   bool
@@ -117,7 +119,7 @@ func (h *Host) begin() (*Core, error) {
 	settings := h.cfg.Settings
 	settings.Seed = splitmix.Mix(settings.Seed, h.lives)
 	h.lives++
-
+	h.newest.Store(has.Copy.Position().Index)
 	return NewCore(settings, has)
 }
 
@@ -246,7 +248,7 @@ func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, e
 		return txlog.Answer{}, err
 	}
 	if since == 0 {
-		since = h.Position().Index
+		since = h.newest.Load()
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input {
 		return Submit{Ticket: ticket, GoalID: id, Goal: goal, Since: since, Expires: expires}

@@ -155,6 +155,7 @@ func (l *loop) step(in Input) Output {
 	l.works(l.cfg.Clock())
 	defer l.works(0)
 	out := l.core.Step(l.cfg.Clock(), in)
+	l.newest.Store(l.core.copy.Position().Index)
 	l.storing = out.Unread()
 	return out
 }
