@@ -39,7 +39,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	if !m.signed(said) {
 		return ErrSignature
 	}
-	if s.elector[m.cfg.Self] && !s.elector[by.Subject] && !m.broken(AmongElectors) {
+	if c == nil && s.elector[m.cfg.Self] && !s.elector[by.Subject] && !m.broken(AmongElectors) {
 		m.rumour(s, &beat)
 		return nil
 	}
@@ -62,8 +62,8 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	return nil
 }
 
-// rumour takes what the crowd brings to an elector of another one's words. They may be old, and their subject dead. But
-// the crowd may believe a claim that comes before the leader's, so that one takes a reign above it.
+// rumour takes what the crowd brings to an elector of one that it has not met. It may be old, and its subject dead. But the
+// crowd may believe a claim that comes before the leader's, so that one takes a reign above it.
 func (m *Machine) rumour(s *seat, beat *wire.Heartbeat) {
 	switch {
 	case s.state != Leading || !beat.Leads || beat.Reign < s.own.beat.Reign:

@@ -270,3 +270,19 @@ func TestElectorsBringEachOthersWords(t *testing.T) {
 		t.Errorf("the leader is %q", nameOf(got))
 	}
 }
+
+// Of an elector that it has met an elector hears by way of the crowd too: two that have no connection to each other, and no elector
+// between them that hears, would both lead.
+func TestWhomAnElectorHasMet(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.m.brings(s.now, "a", claimIn(1, 1))
+	s.rounds(20)
+	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 2 {
+		t.Fatalf("the leader is %+v", got)
+	}
+	s.m.brings(s.now, "liar", claimIn(3, 2))
+	if got := s.m.Suggestion("site"); got.Leader != named("a") || got.Reign != 3 {
+		t.Errorf("the leader is %+v", got)
+	}
+}

@@ -14,7 +14,7 @@ const (
 	ElectorMajority Rule = "elector-majority" // an elector raises a reign if it hears any other one
 	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
 	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
-	AmongElectors   Rule = "among-electors"   // an elector believes what the crowd brings of another one's words
+	AmongElectors   Rule = "among-electors"   // an elector believes what the crowd brings of one that it has not met
 	OldIsOld        Rule = "old-is-old"       // an elector that was not heard for eight validities is forgotten
 )
 

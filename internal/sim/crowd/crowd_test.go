@@ -56,6 +56,13 @@ func TestCrowds(t *testing.T) {
 	}
 }
 
+// Worlds in which something once broke: two of three electors without a connection to each other led, since the third was deaf, and
+// neither believed what the crowd brought of the other.
+func TestWhatOnceBroke(t *testing.T) {
+	t.Parallel()
+	report(t, crowd.Run(crowd.Config{Nodes: 6, Seed: 930, Rounds: 300, Electors: 3, Loss: 20}))
+}
+
 // Each world with one trouble.
 func TestScenes(t *testing.T) {
 	whole(t)

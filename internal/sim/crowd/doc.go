@@ -34,7 +34,8 @@
 //	no-needless   no reign is raised while a leader works that can be heard. Without electors this does not hold where the
 //	              crowd was parted: each side names its own leader. It is not judged where all connections of a node
 //	              may stall at one time: with five electors or nodes at most, and more than 5 % of the messages stalled
-//	one-leader    with electors never two lead for longer than a heartbeat is valid, by the slowest clock
+//	one-leader    with electors never two lead for longer than a heartbeat is valid, by the slowest clock; unless two of them
+//	              are heard by nobody, since nobody can tell those
 //	one-piece     a minute after the faults the living nodes are in one piece
 //	once-heard    a piece of news is told once; all-hear: to everybody
 //	well-formed   what is sent can be read

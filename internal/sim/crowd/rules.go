@@ -51,7 +51,7 @@ var rules = []rule{
 	info(gossip.ElectorMajority, NoNeedless, "an elector raises a reign only while it hears a majority of them; otherwise a minority deposes the leader when the network heals").in("minority", 7),
 	info(gossip.StepDown, Agreement, "a leader that hears nobody, or whose user says that it cannot work, steps down; otherwise a deaf leader leads for ever").in("deaf", 0),
 	info(gossip.ElectorsOnly, BadRefused, "with electors the claim of anybody else counts for nothing; otherwise one faulty node with the largest reign leads everybody").in("runaway", 7),
-	info(gossip.AmongElectors, NoNeedless, "electors hear each other directly, and believe nothing that the crowd brings of their words; otherwise a member that brings old words of a dead leader as if they were new deposes one that works").in("replay", 7),
+	info(gossip.AmongElectors, NoNeedless, "an elector believes what the crowd brings of another one only if it has met that by way of electors since it started; otherwise a member that brings old words of a dead leader as if they were new deposes one that works").in("replay", 7),
 	info(gossip.OldIsOld, Agreement, "the last word of an elector is remembered for as long as a node runs; otherwise the crowd believes old words of a dead leader while nobody leads").in("replay-nobody", 7),
 	info(spray.PeerCache, OnePiece, "a node remembers sixteen peers that it has met, and keeps five neighbours; otherwise half a crash parts one cluster in eight").in("half-crash", 0).seeded(4),
 }
