@@ -29,6 +29,11 @@ FUZZ_RUNS ?= 300000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
+# Simulated worlds have one goroutine and nothing to race with: by day they run without the race detector, which makes them
+# six times slower; make nightly has them with it too.
+WORLDS  := ./internal/sim/... ./gossip/spray ./txlog/follower ./cmd/conch/internal/lab/bulletin
+OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
+
 # A program with the race detector otherwise sleeps for a second before it ends, and so does
 # every package's test.
 export GORACE ?= atexit_sleep_ms=50
@@ -58,17 +63,14 @@ chaos: build ## hurts real processes and their database for some minutes, and ju
 	@scripts/gcc.sh
 	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
 
-# A simulated world has one goroutine and nothing to race with: with the race detector those packages run a slice, and all the
-# rest without it.
-#
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
 test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/gcc.sh
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(PACKAGES)
-	go test -timeout 10m ./internal/sim/... ./gossip/spray ./cmd/conch/internal/lab/bulletin
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" go test -race -timeout 10m $(OTHERS)
+	go test -timeout 10m $(WORLDS)
 	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
 	@scripts/model.sh day
 

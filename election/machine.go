@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/splitmix"
 )
 
 // Machine makes the decisions of an elector: for which scopes to bid and when, when to renew,
@@ -96,7 +97,7 @@ func NewMachine(s Settings) *Machine {
 	s.LockTimeout = cmp.Or(s.LockTimeout, DefaultLockTimeout(s.Lease))
 	s.DrainTimeout = cmp.Or(s.DrainTimeout, 10*time.Second)
 	s.Batch = cmp.Or(s.Batch, 500)
-	m := &Machine{set: s, chance: &chance{state: s.Seed, shortest: s.BackoffMin, longest: s.RetryMax}}
+	m := &Machine{set: s, chance: &chance{source: splitmix.Source(s.Seed), shortest: s.BackoffMin, longest: s.RetryMax}}
 	m.pace = pace{chance: m.chance, set: &m.set}
 	for _, ss := range s.Seats {
 		m.seats = append(m.seats, &seat{SeatSettings: ss})

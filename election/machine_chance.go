@@ -1,11 +1,15 @@
 package election
 
-import "time"
+import (
+	"time"
+
+	"github.com/conchhq/conch/internal/splitmix"
+)
 
 // chance draws the random pauses of a machine, so that processes do not fall into step (S10). The
 // same seed gives the same pauses.
 type chance struct {
-	state    uint64
+	source   splitmix.Source
 	shortest time.Duration // BackoffMin: the longest first pause of a back-off
 	longest  time.Duration // RetryMax: no pause of a back-off is longer
 }
@@ -28,11 +32,5 @@ func (c *chance) between(lo, hi time.Duration) time.Duration {
 	if hi <= lo {
 		return lo
 	}
-	// splitmix64 (Steele, Lea, Flood 2014): small, seedable, good enough for jitter.
-	c.state += 0x9e3779b97f4a7c15
-	z := c.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return lo + time.Duration(z%uint64(hi-lo))
+	return lo + time.Duration(c.source.Next()%uint64(hi-lo))
 }

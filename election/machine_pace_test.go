@@ -27,7 +27,7 @@ func paceOf(batch int) *pace {
 		CheckInterval: time.Second, BackoffMin: 200 * ms, BackoffMax: 500 * ms, RetryMax: 20 * time.Second,
 		RankDelay: 5 * ms, YieldAfterStep: time.Minute, Batch: batch,
 	}
-	return &pace{chance: &chance{state: 1, shortest: set.BackoffMin, longest: set.RetryMax}, set: set}
+	return &pace{chance: &chance{source: 1, shortest: set.BackoffMin, longest: set.RetryMax}, set: set}
 }
 
 // lose loses this many bids at once to the holder with that process.

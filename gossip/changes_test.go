@@ -67,3 +67,41 @@ func (s *story) changes(line string) (all []Suggestion) {
 	s.tell(strings.Fields(line))
 	return all
 }
+
+// A leader that is withdrawn stands back for two validities, and each further time for twice as long, 64 validities at most. One
+// that has led well for longer than that begins anew.
+func TestHowLongItStandsBack(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	validity := s.m.order[0].valid
+	leads := func() bool { return s.m.Suggestion("site").Self }
+	backs := func() time.Duration {
+		for range 2000 {
+			if leads() {
+				break
+			}
+			s.rounds(1)
+		}
+		for _, a := range s.m.Step(s.now, Withdraw{Namespace: "site"}) {
+			if a, is := a.(SteppedDown); is {
+				return a.For / validity
+			}
+		}
+		return 0
+	}
+	for _, want := range []time.Duration{2, 4, 8, 16, 32, 64, 64} {
+		if got := backs(); got != want {
+			t.Fatalf("it stands back for %d validities, want %d", got, want)
+		}
+	}
+	for range 2000 {
+		if s.rounds(1); leads() {
+			break
+		}
+	}
+	s.rounds(65 * 8)
+	if got := backs(); got != 2 {
+		t.Errorf("after a long time as leader it stands back for %d validities, want 2", got)
+	}
+}

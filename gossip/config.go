@@ -70,19 +70,24 @@ func (c Config) withDefaults() Config {
 	c.Exchange = cmp.Or(c.Exchange, 10)
 	c.Flood = cmp.Or(c.Flood, 256)
 	c.Namespaces = slices.Clone(c.Namespaces)
-	for i := range c.Namespaces {
-		n := &c.Namespaces[i]
-		n.Policy = cmp.Or(n.Policy, Reign)
-		n.Diameter = cmp.Or(n.Diameter, 4)
-		n.Crowd = cmp.Or(n.Crowd, 10)
-		every := 10
-		if len(n.Electors) > 0 {
-			every = 1
-		}
-		n.Every = cmp.Or(n.Every, every)
-		n.Paper = n.Paper.withDefaults()
+	for i, n := range c.Namespaces {
+		c.Namespaces[i] = n.WithDefaults()
 	}
 	return c
+}
+
+// WithDefaults returns the namespace with all fields set.
+func (n Namespace) WithDefaults() Namespace {
+	n.Policy = cmp.Or(n.Policy, Reign)
+	n.Diameter = cmp.Or(n.Diameter, 4)
+	every := 10
+	if len(n.Electors) > 0 {
+		every = 1
+	}
+	n.Every = cmp.Or(n.Every, every)
+	n.Crowd = cmp.Or(n.Crowd, max(10, n.Every))
+	n.Paper = n.Paper.withDefaults()
+	return n
 }
 
 func (p PaperConfig) withDefaults() PaperConfig {

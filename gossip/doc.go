@@ -48,6 +48,8 @@
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
 //     user withdraws it, says so and stands back, each time for twice as long.
 //   - electors-only: with electors the claim of anybody else is refused.
+//   - among-electors: an elector believes what electors bring of each other's words, and nothing that the crowd brings, which
+//     may be old. If the crowd goes on to bring a claim that comes before its own, a leader takes a reign above it.
 //   - old-is-old: what an elector has said last is remembered as long as the node runs, so that nobody can bring an older word of
 //     it as if it were new.
 //

@@ -163,3 +163,18 @@ func TestAPeerThatAsksWithoutEnd(t *testing.T) {
 		t.Errorf("the other peer has %d answers", len(out))
 	}
 }
+
+// A neighbour may vote for leaders that it has invented: so many are remembered at most (policy paper).
+func TestInventedVotes(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site", Policy: Paper}}})
+	m.Step(0, Arcs{Peers: []Peer{{Name: "p0", Subject: named("p0")}}})
+	for i := range uint64(4 * mostRested) {
+		now := time.Duration(i) * time.Millisecond
+		m.brings(now, "p0", invented("p0", i+1, "", 0, wire.Vote{Leader: named(fmt.Sprint("s", i)), Sequence: i}.Body()))
+		m.Step(now, Tick{})
+	}
+	if n := len(m.order[0].paper.evidence); n < mostRested/2 || n > mostRested {
+		t.Errorf("%d leaders are remembered, want %d at most", n, mostRested)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/splitmix"
 )
 
 // Machine is one node of an overlay, in all its namespaces. It is pure, and not safe for concurrent use.
@@ -19,7 +20,7 @@ type Machine struct {
 	started     bool
 	incarnation uint64
 	sequence    uint64
-	chance      chance
+	chance      splitmix.Source
 
 	peers  map[string]*peer
 	listed []*peer // sorted by name
@@ -41,7 +42,7 @@ type Machine struct {
 func New(c Config) *Machine {
 	c = c.withDefaults()
 	m := &Machine{
-		cfg: c, incarnation: c.Incarnation, chance: chance(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
+		cfg: c, incarnation: c.Incarnation, chance: splitmix.Source(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
 		news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
 		telling: allowance{left: 8 * freshNews}, past: math.MinInt64,
 	}

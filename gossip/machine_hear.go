@@ -39,6 +39,10 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	if !m.signed(said) {
 		return ErrSignature
 	}
+	if s.elector[m.cfg.Self] && !s.elector[by.Subject] && !m.broken(AmongElectors) {
+		m.rumour(s, &beat)
+		return nil
+	}
 	if c != nil {
 		fresh.direct = c.direct
 	}
@@ -56,6 +60,20 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	}
 	m.review(s)
 	return nil
+}
+
+// rumour takes what the crowd brings to an elector of another one's words. They may be old, and their subject dead. But
+// the crowd may believe a claim that comes before the leader's, so that one takes a reign above it.
+func (m *Machine) rumour(s *seat, beat *wire.Heartbeat) {
+	switch {
+	case s.state != Leading || m.claims(s) != nil || !beat.Leads || beat.Reign < s.own.beat.Reign:
+	case s.rumour == 0:
+		s.rumour = max(1, m.now)
+	case m.now-s.rumour > s.valid/2: // a living one would have been heard
+		s.top = max(s.top, beat.Reign)
+		m.raise(s)
+		m.suggest(s)
+	}
 }
 
 // passes reports whether a heartbeat is passed on. A subject says few, unless it floods; a relay that passes all of that on

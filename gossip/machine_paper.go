@@ -69,7 +69,7 @@ func (m *Machine) choose(s *seat) {
 	p.forget(m.now - c.validFor())
 	valid := p.valid(m.now - c.validFor())
 	for i := range min(3, len(valid)) { // a sample without repetition
-		j := i + m.chance.below(len(valid)-i)
+		j := i + m.chance.Below(len(valid)-i)
 		valid[i], valid[j] = valid[j], valid[i]
 	}
 	sample := valid[:min(3, len(valid))]
@@ -104,7 +104,7 @@ func (m *Machine) winner(s *seat, sample []wire.Subject) wire.Subject {
 		}
 	}
 	if s.cfg.Paper.RandomOnTie {
-		return sample[m.chance.below(len(sample))]
+		return sample[m.chance.Below(len(sample))]
 	}
 	best := sample[0]
 	for _, a := range sample[1:] {

@@ -191,7 +191,7 @@ func (m *Machine) raise(s *seat) {
 		s.top++
 		s.own.beat.Reign = s.top
 	}
-	s.rival = 0
+	s.rival, s.rumour = 0, 0
 	m.become(s, Leading)
 	m.send(s, true)
 }

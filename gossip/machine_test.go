@@ -22,7 +22,7 @@ func TestParameters(t *testing.T) {
 	c := Config{
 		Host: strings.Repeat("h", wire.MostName+1), Round: -1, Keep: wire.MostAge,
 		Namespaces: []Namespace{
-			{}, {Name: "a", Policy: "vote", Diameter: 1, Every: 20, Electors: []wire.Subject{{1}, {1}}},
+			{}, {Name: "a", Policy: "vote", Diameter: 1, Every: 20, Crowd: 10, Electors: []wire.Subject{{1}, {1}}},
 			{Name: "a", Paper: PaperConfig{DeltaE: 300 * time.Millisecond, Hysteresis: -1}},
 		},
 	}

@@ -39,8 +39,11 @@ func newPaperSeat() *paperSeat {
 
 func (p *paperSeat) begin(now time.Duration) { p.begins = now }
 
-// note remembers how long ago a leader has said something.
+// note remembers how long ago a leader has said something, of so many at most: a neighbour may name whom it likes.
 func (p *paperSeat) note(leader wire.Subject, sequence uint64, made time.Duration) {
+	if len(p.evidence) >= mostRested && p.evidence[leader] == nil {
+		return
+	}
 	if e := p.evidence[leader]; e == nil || sequence > e.sequence {
 		p.evidence[leader] = &evidence{sequence, made}
 	}

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -175,5 +176,79 @@ func TestTwinsThatGoOnAreToldAgain(t *testing.T) {
 	}
 	if told != 20 {
 		t.Errorf("in 20 times the rounds for which news is kept it was told %d times, want 20", told)
+	}
+}
+
+// An elector that has started after another one's death hears old words of it from the crowd alone: it leads on, takes a reign
+// that the crowd believes before the old one, and does so once (among-electors).
+func TestWhatTheCrowdBringsDeposesNobody(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 1 {
+		t.Fatalf("the leader is %+v", got)
+	}
+	var out []Action
+	for range 2 { // one may be late, and its subject has heard this node meanwhile
+		out = append(out, s.m.brings(s.now, "liar", claim(1))...)
+	}
+	out = append(out, s.rounds(5)...)
+	out = append(out, s.m.brings(s.now, "liar", invented("a", 2, "", 0, wire.Heartbeat{Stands: true, Reign: 3}.Body()))...)
+	if got := s.m.Suggestion("site"); got.Reign != 1 {
+		t.Errorf("after one claim the leader is %+v", got)
+	}
+	for i := range uint64(20) {
+		out = append(out, s.m.brings(s.now, "liar", claim(i+1))...)
+		out = append(out, s.rounds(5)...)
+	}
+	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 4 {
+		t.Errorf("after old words of a dead leader the leader is %+v, want itself in reign 4", got)
+	}
+	for _, a := range out {
+		switch a := a.(type) {
+		case SteppedDown, Refused:
+			t.Errorf("%+v", a)
+		case Suggested:
+			if a.Reign != 4 {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+}
+
+// A claim that somebody has forged is refused, and has no leader take another reign.
+func TestAForgedClaimRaisesNothing(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	for i := range uint64(20) {
+		forged := claim(i + 1)
+		forged.Signature = []byte("forged")
+		out := s.m.brings(s.now, "liar", forged)
+		if r, is := out[0].(Refused); !is || !errors.Is(r.Why, ErrSignature) {
+			t.Fatalf("%+v", out)
+		}
+		s.rounds(2)
+	}
+	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 1 {
+		t.Errorf("the leader is %+v", got)
+	}
+}
+
+// An elector whose words the crowd alone brings counts for no majority (elector-majority, among-electors).
+func TestTheCrowdMakesNoMajority(t *testing.T) {
+	t.Parallel()
+	m := New(Config{
+		Self: named("z"), Incarnation: 1, Scheme: honest{named("z")},
+		Namespaces: []Namespace{{Name: "site", Electors: []wire.Subject{named("a"), named("b"), named("z")}}},
+	})
+	m.Step(0, Arcs{Peers: []Peer{{Name: "liar", Subject: named("liar")}}})
+	for i := range uint64(400) {
+		now := time.Duration(i) * m.cfg.Round / 4
+		m.brings(now, "liar", invented("a", i+1, "", 0, wire.Heartbeat{Stands: true, Host: "host-a"}.Body()))
+		m.Step(now, Tick{})
+	}
+	if got := m.Suggestion("site"); got.Self || m.order[0].state == Leading {
+		t.Errorf("one of three electors leads, in %+v", got)
 	}
 }

@@ -14,10 +14,11 @@ const (
 	ElectorMajority Rule = "elector-majority" // an elector raises a reign if it hears any other one
 	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
 	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
+	AmongElectors   Rule = "among-electors"   // an elector believes what the crowd brings of another one's words
 	OldIsOld        Rule = "old-is-old"       // an elector that was not heard for eight validities is forgotten
 )
 
 // Rules returns the rules that can be left out.
 func Rules() []Rule {
-	return []Rule{OwnSignature, NoWallClock, FirstCopy, AgeTravels, ClaimIsSaid, ListenFirst, ElectorMajority, StepDown, ElectorsOnly, OldIsOld}
+	return []Rule{OwnSignature, NoWallClock, FirstCopy, AgeTravels, ClaimIsSaid, ListenFirst, ElectorMajority, StepDown, ElectorsOnly, AmongElectors, OldIsOld}
 }

@@ -49,6 +49,7 @@ type seat struct {
 	beatAt  time.Duration
 	wideAt  time.Duration
 	rival   time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
+	rumour  time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
 	hearing time.Duration // since when it hears enough others; 0: it does not
 	alone   time.Duration // the last instant at which there was nobody to hear
 	unled   time.Duration // the last instant at which somebody led, or this node did not follow

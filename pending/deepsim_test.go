@@ -19,7 +19,7 @@ import (
 // transaction is what it was told, and each nonce is in one place. In the end all are final.
 func TestSlotsThatLeave(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(200)
+	seeds := uint64(60)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		seeds = 20_000
 	}

@@ -28,7 +28,7 @@ var seed = flag.Uint64("seed", 0, "run only the world with this seed")
 // transactions and blocks. By the chain's blocks alone, each intent is carried out once.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
-	worlds := uint64(60)
+	worlds := uint64(24)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		worlds = 1500
 	}

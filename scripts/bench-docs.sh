@@ -2,7 +2,8 @@
 # Rewrites the measured part of docs/benchmarks.md: first conch bench, then the peers, each
 # with a line about the machine. It takes about an hour; do not use the machine
 # meanwhile. The argument "conch" or "peers" measures only that part, in half the time, and the name of a
-# bench only that one, such as "sequencer".
+# bench only that one, such as "sequencer": "log" takes about seven minutes, and wants bin/conch-etcd
+# ("bench/peers/build.sh etcd" makes it).
 set -eu
 cd "$(dirname "$0")/.."
 doc=docs/benchmarks.md

@@ -72,7 +72,14 @@ func (d *decoder) take(n int) []byte {
 	return append([]byte(nil), out...)
 }
 
-func (d *decoder) bytes(most int, what string) []byte { return d.take(d.count(most, "bytes of "+what)) }
+func (d *decoder) bytes(most int, what string) []byte {
+	n := d.number()
+	if n > uint64(most) {
+		d.fail(ErrSize, "%d bytes of %s, of %d at most", n, what, most)
+		return nil
+	}
+	return d.take(int(n))
+}
 
 func (d *decoder) text(most int, what string) string {
 	s := string(d.bytes(most, what))

@@ -2,6 +2,7 @@ package txlog
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"slices"
 	"strconv"
 )
@@ -33,6 +34,8 @@ type Result struct {
 	Goal   Hash // of its body
 	Result []byte
 	Fault  string
+
+	sum Hash // of the rest
 }
 
 // Pending is an effect that has not been said to be performed.
@@ -116,7 +119,11 @@ func (c *Copy) Next(e Entry) (Record, error) {
 	if err := e.Check(); err != nil {
 		return Record{}, err
 	}
-	if err := c.change(&e); err != nil {
+	var came *Result
+	if e.Kind == Executed {
+		came = resultOf(&e)
+	}
+	if err := c.change(&e, came); err != nil {
 		return Record{}, err
 	}
 	if err := c.scrubbed(&e); err != nil {
@@ -127,6 +134,7 @@ func (c *Copy) Next(e Entry) (Record, error) {
 	if err != nil {
 		return Record{}, c.spoil(err)
 	}
+	record.came.Store(came)
 	c.move(record)
 	return record, nil
 }
@@ -134,13 +142,13 @@ func (c *Copy) Next(e Entry) (Record, error) {
 // Apply takes an entry over. The error is ErrChain, ErrDiff or ErrMalformed, after which nothing has changed, or ErrSpoiled,
 // with ErrState if the entry says another state than the one that came of it.
 func (c *Copy) Apply(record Record) error {
-	if record.raw == nil {
+	if record.sealed == nil {
 		return fault(ErrMalformed, "an entry that is not sealed")
 	}
 	if err := c.follows(&record.Entry); err != nil {
 		return err
 	}
-	if err := c.change(&record.Entry); err != nil {
+	if err := c.change(&record.Entry, record.result()); err != nil {
 		return err
 	}
 	if now := c.Hash(); now != record.State {
@@ -170,8 +178,8 @@ func (c *Copy) follows(e *Entry) error {
 	return nil
 }
 
-// change makes an entry's changes, all or none.
-func (c *Copy) change(e *Entry) error {
+// change makes an entry's changes, all or none. What came of its goal is kept.
+func (c *Copy) change(e *Entry, came *Result) error {
 	switch e.Kind {
 	case Executed:
 		if c.results[e.GoalID] != nil {
@@ -183,8 +191,7 @@ func (c *Copy) change(e *Entry) error {
 		if err := c.state.Apply(e.Diff); err != nil {
 			return err
 		}
-		// What is kept does not keep the whole record in memory, whose parts these are.
-		c.remember(&Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: bytes.Clone(e.Result), Fault: e.Fault})
+		c.remember(came)
 		for i, f := range e.Effects {
 			f.Body = bytes.Clone(f.Body)
 			c.wait(Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
@@ -233,7 +240,7 @@ func (c *Copy) scrub() error {
 	}
 	var sum Sum
 	for _, of := range c.order {
-		sum.Add(c.item(of))
+		sum.Add(of.item(nil))
 	}
 	for i := range c.effects {
 		sum.Add(c.effects[i].encode())
@@ -256,7 +263,27 @@ func (c *Copy) Scrub() error {
 func (c *Copy) remember(of *Result) {
 	c.results[of.GoalID] = of
 	c.order = append(c.order, of)
-	c.sum.Add(c.item(of))
+	c.sum.AddHash(of.sum)
+}
+
+// resultOf returns what came of the goal of an entry. It does not keep the whole record in memory, whose parts these are.
+func resultOf(e *Entry) *Result {
+	of := &Result{GoalID: e.GoalID, Index: e.Index, Goal: hashOf("goal", e.Goal), Result: bytes.Clone(e.Result), Fault: e.Fault}
+	of.sumUp()
+	return of
+}
+
+// sumUp computes the hash that is summed up.
+func (of *Result) sumUp() {
+	var room [256]byte
+	of.sum = sha256.Sum256(of.item(room[:0]))
+}
+
+// item returns a result as it is summed up. It says of what kind it is, since effects are in the same sum.
+func (of *Result) item(room []byte) []byte {
+	e := encoder{b: append(room, 'r')}
+	e.result(of)
+	return e.b
 }
 
 // wait keeps an effect until it is performed.
@@ -268,20 +295,11 @@ func (c *Copy) wait(p Pending) {
 // forget drops the results that are no longer kept at an index.
 func (c *Copy) forget(index uint64) {
 	for len(c.order) > 0 && c.order[0].Index+c.genesis.Retention <= index {
-		c.sum.Remove(c.item(c.order[0]))
+		c.sum.RemoveHash(c.order[0].sum)
 		delete(c.results, c.order[0].GoalID)
 		c.order[0] = nil
 		c.order = c.order[1:]
 	}
-}
-
-// item returns a result as it is summed up, until the next one is asked for. It says of what kind it is, since effects are in the
-// same sum.
-func (c *Copy) item(of *Result) []byte {
-	e := encoder{b: append(c.room[:0], 'r')}
-	e.result(of)
-	c.room = e.b
-	return e.b
 }
 
 func (p *Pending) encode() []byte {

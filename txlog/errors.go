@@ -26,6 +26,12 @@ var (
 	// ErrOld means that the results of the time in which a goal's id was made are forgotten: nobody can say whether it was
 	// executed.
 	ErrOld = errors.New("the goal's id is older than the results that are kept")
+	// ErrMembers means that a log cannot have these members.
+	ErrMembers = errors.New("a log cannot have these members")
+	// ErrAway means that a node that is to be a member cannot take part now. Nothing has changed.
+	ErrAway = errors.New("the members stay as they are")
+	// ErrChanging means that another change of members is under way. It can be asked for again when that one is committed.
+	ErrChanging = errors.New("another change of members is under way: ask again when it is committed")
 	// ErrSignature means that a head is not signed by the member that it names.
 	ErrSignature = errors.New("the signature is not the member's")
 	// ErrStranger means that a head names a member that is none, as far as is known here.

@@ -1,12 +1,21 @@
 package txlog
 
-// Record is an entry as it is stored and sent: with its bytes, which never change, and their hash. It is immutable; what
-// its Entry points to must not be changed.
-type Record struct {
+import "sync/atomic"
+
+// Record is an entry as it is stored and sent: with its bytes, which never change, and their hash. It is immutable, and cheap
+// to copy; nothing in its Entry may be changed. The zero value has no bytes, and must not be asked for its Entry.
+type Record struct{ *sealed }
+
+type sealed struct {
 	Entry
 
 	raw  []byte
 	hash Hash
+	came atomic.Pointer[Result] // once a copy has asked: two copies of one node share it
+}
+
+func seal(e Entry, raw []byte) Record {
+	return Record{&sealed{Entry: e, raw: raw, hash: hashOf("entry", raw)}}
 }
 
 // Seal makes the record of an entry. The error is ErrMalformed or ErrSize: Open would refuse it too.
@@ -19,7 +28,7 @@ func Seal(e Entry) (Record, error) {
 	if len(raw) > MostRecord {
 		return Record{}, fault(ErrSize, "an entry of %d bytes, of %d at most", len(raw), MostRecord)
 	}
-	return Record{Entry: e, raw: raw, hash: hashOf("entry", raw)}, nil
+	return seal(e, raw), nil
 }
 
 // Open reads the bytes of a record, which it copies. It takes whatever the network or a disk brings. The error is
@@ -44,17 +53,41 @@ func Own(raw []byte) (Record, error) {
 	if err != nil {
 		return Record{}, err
 	}
-	return Record{Entry: e, raw: raw, hash: hashOf("entry", raw)}, nil
+	return seal(e, raw), nil
+}
+
+// result returns what came of the record's goal; nil: it has none.
+func (s *sealed) result() *Result {
+	if s.Kind != Executed {
+		return nil
+	}
+	if s.came.Load() == nil {
+		s.came.CompareAndSwap(nil, resultOf(&s.Entry))
+	}
+	return s.came.Load()
 }
 
 // Raw returns the record's bytes, which must not be changed.
-func (r Record) Raw() []byte { return r.raw }
+func (r Record) Raw() []byte {
+	if r.sealed == nil {
+		return nil
+	}
+	return r.raw
+}
 
 // Hash returns the hash of the record's bytes.
-func (r Record) Hash() Hash { return r.hash }
+func (r Record) Hash() Hash {
+	if r.sealed == nil {
+		return Hash{}
+	}
+	return r.hash
+}
 
-// Position returns the record's place.
+// Position returns the record's place, which is zero if it has no bytes.
 func (r Record) Position() Position {
+	if r.sealed == nil {
+		return Position{}
+	}
 	return Position{Log: r.Log, Index: r.Index, Term: r.Term, Hash: r.hash}
 }
 

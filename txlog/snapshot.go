@@ -10,7 +10,7 @@ import (
 func (c *Copy) Snapshot() []byte {
 	e := encoder{b: []byte{version}}
 	e.bytes(c.genesis.Encode())
-	e.bytes(c.last.raw)
+	e.bytes(c.last.Raw())
 	e.members(c.members)
 	e.number(uint64(len(c.effects)))
 	for i := range c.effects {
@@ -91,6 +91,7 @@ func (c *Copy) restore(d *decoder) error {
 	}
 	for range d.count(MostRetention, "results") {
 		if of := d.result(); d.err == nil {
+			of.sumUp()
 			c.remember(&of)
 		}
 	}
@@ -116,11 +117,12 @@ func (c *Copy) restore(d *decoder) error {
 
 // matches checks that what was restored is what its last record says.
 func (c *Copy) matches() error {
-	want := c.last.State
-	if c.last.raw == nil {
-		if want = c.genesis.State; want.IsZero() {
-			want = NewCopy(c.genesis, c.make).Hash()
-		}
+	want := c.genesis.State
+	switch last, is := c.Last(); {
+	case is:
+		want = last.State
+	case want.IsZero():
+		want = NewCopy(c.genesis, c.make).Hash()
 	}
 	if now := c.Hash(); now != want {
 		return fault(ErrState, "the snapshot at %d restores to %s, and the log says %s", c.at.Index, now.Short(), want.Short())
@@ -129,7 +131,7 @@ func (c *Copy) matches() error {
 }
 
 // Last returns the record at the copy's position. It is false before the log's first entry.
-func (c *Copy) Last() (Record, bool) { return c.last, c.last.raw != nil }
+func (c *Copy) Last() (Record, bool) { return c.last, c.last.sealed != nil }
 
 func (e *encoder) pending(p *Pending) {
 	e.key(p.Key)

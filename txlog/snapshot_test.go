@@ -79,7 +79,7 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 		spoil(c)
 		c.sum = Sum{}
 		for _, of := range c.order {
-			c.sum.Add(c.item(of))
+			c.sum.Add(of.item(nil))
 		}
 		for _, p := range c.effects {
 			c.sum.Add(p.encode())
@@ -91,7 +91,7 @@ func TestSnapshotsThatNoCopyHas(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(c *Copy){
 		"another member":  func(c *Copy) { c.members = c.genesis.Members },
-		"an older record": func(c *Copy) { c.last.raw = after(t, mustLog(t)[:3]).last.raw },
+		"an older record": func(c *Copy) { c.last = after(t, mustLog(t)[:3]).last },
 		"no record":       func(c *Copy) { c.last = Record{} },
 	} {
 		c, _ := sampleLog(t)

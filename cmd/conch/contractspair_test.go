@@ -87,6 +87,7 @@ func TestAPairSharesAContract(t *testing.T) {
 
 // I10: a contract whose chain is away when the node starts waits for it alone; what the node shows of it says so.
 func TestAnotherChainIsAway(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 1, "bank")
 	bank := p.all[0]

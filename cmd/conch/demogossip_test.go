@@ -14,6 +14,17 @@ import (
 type gossipVerdict struct {
 	Nodes, Electors, Kills, Crashed, Partitions, News, Heard, Lost, Doubled, Deposed int
 
+	Log *struct {
+		Goals, Entries, Lost, Doubled, Unanswered, Copies int
+
+		Kills    int    `json:"leaders_killed"`
+		Again    spread `json:"again_ms"`
+		Wiped    int    `json:"disks_lost"`
+		Admitted spread `json:"admitted_ms"`
+		Joined   spread `json:"joined_ms"`
+		Index    int
+		Equal    bool
+	}
 	Replaced   spread  `json:"replaced_ms"`
 	Late       float64 `json:"late_ms"`
 	Leader     string
@@ -22,6 +33,8 @@ type gossipVerdict struct {
 
 // B18, B19: twelve real agents name one leader. It is killed, others are killed with it, and the network is cut: all
 // that live name another, the side without a majority of the electors names nobody, and each piece of news is heard once.
+// B13, B14, B20, V7: they have a log, under load all the while. Its leader is killed, a member loses its disk, and a node joins that
+// has nothing: each goal that was acknowledged is in the log once, and all thirteen copies are equal.
 func TestDemoOfGossip(t *testing.T) {
 	t.Parallel()
 	cmd := prepared(t, "demo", "--gossip", "--nodes", "12", "--duration", "1s", "--seed", "3", "--json")
@@ -31,23 +44,29 @@ func TestDemoOfGossip(t *testing.T) {
 	v := decode[gossipVerdict](t, r.out)
 	keys := decode[map[string]any](t, r.out)
 	wantKeys(t, keys, "nodes", "electors", "cold_ms", "cold_rounds", "kills", "replaced_ms", "replaced_each", "crashed", "partitions", "silent_ms",
-		"healed_ms", "news", "heard", "news_ms", "lost", "doubled", "deposed", "two_named_ms", "two_led_ms", "leader", "late_ms", "violations")
-	if len(keys) != 22 || strings.Count(r.out, "\n") != 1 {
-		t.Errorf("stdout is %q, want one document with 22 keys in one line", r.out)
+		"healed_ms", "news", "heard", "news_ms", "lost", "doubled", "deposed", "two_named_ms", "two_led_ms", "leader", "late_ms", "log", "violations")
+	if len(keys) != 23 || strings.Count(r.out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 23 keys in one line", r.out)
 	}
 	cuts := 1
 	if strings.Contains(r.err, "THE NETWORK IS NOT CUT") {
 		cuts = 0
 	}
-	if v.Nodes != 12 || v.Electors != 7 || v.Kills != 3 || v.Crashed != 1 || v.Partitions != cuts || v.News < 10 || v.Heard < 20 || v.Replaced.Max <= 0 {
+	if v.Nodes != 12 || v.Electors != 7 || v.Kills < 2 || v.Kills+v.Crashed != 5 || v.Partitions != cuts || v.News < 10 || v.Heard < 20 || v.Replaced.Max <= 0 {
 		t.Errorf("the verdict is %s, want each strike, and news: or this shows nothing", r.out)
+	}
+	wantKeys(t, keys["log"].(map[string]any), "goals", "took_ms", "entries", "leaders_killed", "again_ms", "disks_lost", "admitted_ms", "joined_ms", "lost", "doubled",
+		"unanswered", "copies", "index", "equal")
+	if l := v.Log; l.Goals < 40 || l.Entries <= l.Goals || l.Kills < 1 || l.Again.Max <= 0 || l.Wiped != 1 || l.Admitted.Max <= 0 || l.Joined.Max <= 0 ||
+		l.Lost+l.Doubled+l.Unanswered > 0 || l.Copies != 13 || l.Index != l.Entries || !l.Equal {
+		t.Errorf("of the log the verdict is %+v, want each strike, and thirteen copies that are equal", *l)
 	}
 	// A machine that holds everybody up for longer than a heartbeat counts deposes leaders. It loses and doubles nothing.
 	busy := v.Late > 300
 	if v.Lost+v.Doubled > 0 || v.Leader == "" || (len(v.Violations) > 0 || r.code != 0) && !busy {
 		t.Errorf("exit code %d, the verdict is %s, and the progress %s; want no violations", r.code, r.out, r.err)
 	}
-	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "no more strikes", "conch status --gossip --node unix:" + scratch} {
+	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "which led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "for each of them: equal up to entry"} {
 		if !strings.Contains(r.err, part) {
 			t.Errorf("%q is not in the progress %q", part, r.err)
 		}
@@ -70,7 +89,7 @@ func TestDemoOfGossipEndsEarly(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 		t.Fatal(err)
 	}
-	d.Says(building, "leaders killed   1")
+	d.Says(building, "leaders killed       1")
 	d.end()
 	leavesNothing(t, scratch)
 }

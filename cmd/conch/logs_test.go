@@ -179,8 +179,14 @@ func TestALogThatIsNotMade(t *testing.T) {
 	away := s.all[2]
 	s.kill(away)
 	n1 := s.all[0]
+	if code, text := page(t, n1.api()+"/readyz"); code != 200 { // one log's trouble is nobody else's
+		t.Errorf("without a log it is not ready: %d %s", code, text)
+	}
+	if _, text := page(t, n1.api()+"/healthz"); !strings.Contains(text, `"services":{"logs":[{"namespace":"flags","state":"waiting","role":"none","index":0,"behind":0}]}`) {
+		t.Errorf("its health is %s", text)
+	}
 	create := []string{"log", "create", "flags", "--members", "n1,n2,n3", "--node", n1.api()}
-	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "Nothing was done")
+	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
 	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 1, `"routes" is no log of this node`)
@@ -195,6 +201,9 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("%+v", again)
 	}
 	conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":3}`, "--goal-id", "x", "--node", s.all[1].api()).refused(t, 1, "another goal has this id")
+	if out := conch(t, "status", "--logs", "--node", n1.api()).done(t); !strings.Contains(out, "flags") || !strings.Contains(out, "ROLE") {
+		t.Errorf("status --logs printed\n%s", out)
+	}
 	out, _ := logCall(s.all[1], "tail", "flags", "--from", "1")
 	if want := fmt.Sprintf("x: %s → ", `{"op":"put","key":"a","value":2}`); !strings.Contains(out, want) {
 		t.Errorf("tail printed\n%swant %q in it", out, want)

@@ -30,6 +30,7 @@ const building = 10 * time.Minute
 func TestMain(m *testing.M) {
 	http.DefaultClient.Timeout = longPatience // if an answer hangs
 	program, raced = built("conch"), built("conch-raced", raceFlag)
+	pgtest.MostlyWait()
 	pgtest.Template(migrate)
 	pgtest.Main(m)
 }

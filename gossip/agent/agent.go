@@ -16,8 +16,8 @@ import (
 var (
 	// ErrStopped means that the agent does not run, so that nobody would hear what is published.
 	ErrStopped = errors.New("the agent does not run")
-	// ErrRan means that Run was called before. An agent is one start of a node: make another one.
-	ErrRan = errors.New("the agent has run before")
+	// ErrRan means that Run was called before: make another agent for another start.
+	ErrRan = errors.New("the agent has run already, and an agent is one start of a node")
 )
 
 // Agent is one node of an overlay. It is safe for concurrent use.

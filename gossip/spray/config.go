@@ -48,27 +48,19 @@ func (c Config) Validate() error {
 }
 
 // Rule is one that a proof leaves out.
-type Rule uint8
+type Rule string
 
 // The rules. Each is named as the simulator's flag names it.
 const (
-	Unbroken    Rule = iota // none is left out
-	PeerCache               // no peer is remembered, and there is no floor of neighbours
-	SameAnswer              // an exchange that comes twice is carried out twice
-	ArcsReturn              // what was given in an exchange without an answer is not taken back
-	AskTheLost              // a peer that went away is never tried again
-	Incarnation             // a peer that has restarted keeps the arcs of its past
-	Refill                  // arcs that restarts have taken along are not replaced
+	PeerCache   Rule = "peer-cache"   // no peer is remembered, and there is no floor of neighbours
+	SameAnswer  Rule = "same-answer"  // an exchange that comes twice is carried out twice
+	ArcsReturn  Rule = "arcs-return"  // what was given in an exchange without an answer is not taken back
+	AskTheLost  Rule = "ask-the-lost" // a peer that went away is never tried again
+	Incarnation Rule = "incarnation"  // a peer that has restarted keeps the arcs of its past
+	Refill      Rule = "refill"       // arcs that restarts have taken along are not replaced
 )
 
-var rules = [...]string{"none", "peer-cache", "same-answer", "arcs-return", "ask-the-lost", "incarnation", "refill"}
-
-func (r Rule) String() string { return rules[r] }
-
 // Rules returns the rules that can be left out.
-func Rules() (all []Rule) {
-	for r := PeerCache; int(r) < len(rules); r++ {
-		all = append(all, r)
-	}
-	return all
+func Rules() []Rule {
+	return []Rule{PeerCache, SameAnswer, ArcsReturn, AskTheLost, Incarnation, Refill}
 }

@@ -1,11 +1,15 @@
 package spray
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/conchhq/conch/internal/splitmix"
+)
 
 // Machine is one node's place in the overlay. It is pure, and not safe for concurrent use.
 type Machine struct {
 	cfg    Config
-	chance chance
+	chance splitmix.Source
 
 	tick    int
 	roundAt int // the tick of the next exchange
@@ -27,6 +31,7 @@ type Machine struct {
 	joined    bool        // a contact has answered
 	founder   bool        // somebody has joined by this node when it had no arcs
 	join      *joining    // the contact that is asked
+	tried     []string    // contacts that could not be reached since the last pause
 	joinAt    int         // the tick of the next try
 	pause     int         // ticks before the try after that
 
@@ -49,9 +54,9 @@ const (
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
-	m := &Machine{cfg: c.withDefaults(), chance: chance{state: c.Seed}}
-	m.number = m.chance.draw() >> 1 // no number of an earlier start
-	m.roundAt = 1 + m.chance.below(m.cfg.Every)
+	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed)}
+	m.number = m.chance.Next() >> 1 // no number of an earlier start
+	m.roundAt = 1 + m.chance.Below(m.cfg.Every)
 	return m
 }
 

@@ -45,7 +45,7 @@ func (m *Machine) exchange() {
 	case m.visit != "" && isUp(m.visit):
 		f.with, m.visit = m.visit, ""
 		if at = m.view.find(f.with); at < 0 && len(m.view) > 0 {
-			at = m.chance.below(len(m.view)) // any arc will do
+			at = m.chance.Below(len(m.view)) // any arc will do
 		}
 	case at >= 0:
 		f.with = m.view[at].peer.Name
@@ -165,7 +165,7 @@ func (m *Machine) lookAround() {
 	if m.rounds%visitRounds == 0 || m.rounds&(m.rounds-1) == 0 {
 		apart := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return m.find(p.Name) != nil })
 		if len(apart) > 0 {
-			m.lost.note(apart[m.chance.below(len(apart))], mostLost)
+			m.lost.note(apart[m.chance.Below(len(apart))], mostLost)
 		}
 	}
 	m.visitLost()

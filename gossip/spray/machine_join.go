@@ -36,11 +36,26 @@ func (m *Machine) passJoin() {
 	if len(all) == 0 {
 		return
 	}
-	p := m.ensure(all[m.chance.below(len(all))])
-	p.contact = true
-	m.join = &joining{by: p.Name, number: m.next()}
+	m.tried = nil
+	m.joinBy(all[m.chance.Below(len(all))])
 	m.pause = min(max(2*m.pause, 1), joinPause)
 	m.joinAt = m.tick + m.pause
+}
+
+func (m *Machine) joinBy(contact Peer) {
+	p := m.ensure(contact)
+	p.contact = true
+	m.join = &joining{by: p.Name, number: m.next()}
+}
+
+// joinElsewhere asks another contact in place of one that could not be reached, each one once before the next pause. Where a
+// site starts, some are there before their contacts, and another second would be all that it takes them to agree.
+func (m *Machine) joinElsewhere(instead string) {
+	m.tried = append(m.tried, instead)
+	left := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return slices.Contains(m.tried, p.Name) })
+	if len(left) > 0 {
+		m.joinBy(left[m.chance.Below(len(left))])
+	}
 }
 
 // found has a node join no more by which others have joined before it had: contacts that know each other are such. It is
@@ -105,7 +120,7 @@ func (m *Machine) acquaintances(newcomer string) (out []Peer) {
 	}
 	all.forget(newcomer)
 	for range min(len(all), MostMet) {
-		at := m.chance.below(len(all))
+		at := m.chance.Below(len(all))
 		out = append(out, all[at])
 		all = slices.Delete(all, at, at+1)
 	}
@@ -160,7 +175,7 @@ func (m *Machine) due() int {
 		}
 	}
 	n := g.arcs + g.more/million
-	if part := g.more % million; part > 0 && m.chance.below(million) < part {
+	if part := g.more % million; part > 0 && m.chance.Below(million) < part {
 		n++
 	}
 	g.nodes++
@@ -199,5 +214,5 @@ func (m *Machine) welcomed(p *peer, w Welcome) {
 	m.joined, m.pause = true, 0
 	m.meet(w.Met...)
 	all := append([]Peer{p.Peer}, w.Met...)
-	m.add(all[m.chance.below(len(all))])
+	m.add(all[m.chance.Below(len(all))])
 }

@@ -191,20 +191,24 @@ func (m *Machine) gone(p *peer, wasUp bool) {
 	if p.Name == m.visit {
 		m.visit = ""
 	}
-	if m.join != nil && m.join.by == p.Name {
+	asked := m.join != nil && m.join.by == p.Name
+	if asked {
 		m.join = nil
 	}
 	m.abandon(p.Name)
 	n := m.view.drop(p.Name, all)
 	m.remove(p)
 	m.replace(n, wasUp)
+	if asked && !wasUp {
+		m.joinElsewhere(p.Name)
+	}
 }
 
 // replace adds arcs for so many that were dropped. Peers that went down take some of theirs along.
 func (m *Machine) replace(n int, down bool) {
 	from := len(m.view) + n
 	for range n {
-		if down && m.chance.below(from) == 0 {
+		if down && m.chance.Below(from) == 0 {
 			continue
 		}
 		if p, is := m.another(); is {
@@ -216,13 +220,13 @@ func (m *Machine) replace(n int, down bool) {
 // another draws a peer for an arc: of the view, else a neighbour, else one that is remembered.
 func (m *Machine) another() (Peer, bool) {
 	if len(m.view) > 0 {
-		return m.view[m.chance.below(len(m.view))].peer, true
+		return m.view[m.chance.Below(len(m.view))].peer, true
 	}
 	if p := m.anyNeighbour(); p != nil {
 		return p.Peer, true
 	}
 	if len(m.cache) > 0 {
-		return m.cache[m.chance.below(len(m.cache))], true
+		return m.cache[m.chance.Below(len(m.cache))], true
 	}
 	return Peer{}, false
 }
@@ -238,7 +242,7 @@ func (m *Machine) anyNeighbour(but ...string) *peer {
 	if len(fit) == 0 {
 		return nil
 	}
-	return fit[m.chance.below(len(fit))]
+	return fit[m.chance.Below(len(fit))]
 }
 
 // meet remembers peers.

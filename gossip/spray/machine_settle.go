@@ -65,7 +65,7 @@ func (m *Machine) fill() {
 		if len(fit) == 0 {
 			fit, idle = idle, nil
 		}
-		at := m.chance.below(len(fit))
+		at := m.chance.Below(len(fit))
 		m.ensure(fit[at]).spare = true
 		fit = slices.Delete(fit, at, at+1)
 	}

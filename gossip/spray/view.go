@@ -1,6 +1,10 @@
 package spray
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/conchhq/conch/internal/splitmix"
+)
 
 // arc is one entry of a view.
 type arc struct {
@@ -45,10 +49,10 @@ func (v *view) take(at int) arc {
 }
 
 // sample removes n random arcs.
-func (v *view) sample(c *chance, n int) []arc {
+func (v *view) sample(c *splitmix.Source, n int) []arc {
 	var out []arc
 	for range min(n, len(*v)) {
-		out = append(out, v.take(c.below(len(*v))))
+		out = append(out, v.take(c.Below(len(*v))))
 	}
 	return out
 }

@@ -116,6 +116,9 @@ func checkPapers(h house) (complaints []string) {
 	}
 	for _, f := range h.files {
 		for at, line := range numbered(f.text) {
+			if !strings.Contains(line, ".md") && !strings.Contains(line, "§") && !strings.Contains(line, "ssue") && !strings.Contains(line, "seed") {
+				continue // quicker than an expression
+			}
 			for _, found := range paper.FindAllString(remark(f, line), -1) {
 				if !pages[strings.TrimPrefix(path.Clean(found), "../")] {
 					complaints = append(complaints, fmt.Sprintf("%s:%d cites %s", f.path, at, found))

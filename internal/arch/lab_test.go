@@ -13,8 +13,8 @@ const (
 	lab    = "./cmd/conch/internal/lab"
 )
 
-// judges are the rooms of the laboratory that tests of the product may import.
-var judges = []string{lab + "/evidence", lab + "/explorer", lab + "/pgaccount"}
+// judges are the rooms of the laboratory that tests of the product may import: three judge, and skew turns a clock.
+var judges = []string{lab + "/evidence", lab + "/explorer", lab + "/pgaccount", lab + "/skew"}
 
 func labWalls() []wall {
 	const takes = "package main\n\nimport (\n\t\"" + modulePath + "/cmd/conch/internal/lab\"\n)\n\nvar a = lab.Commands\n"

@@ -10,7 +10,6 @@ import (
 
 var (
 	testNamed = regexp.MustCompile("`(?:[\\w.]+\\.)?((?:Test|Benchmark|Fuzz)[A-Z]\\w*)")
-	testFunc  = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)\(`)
 	pageLink  = regexp.MustCompile(`\]\(([^)#:\s]+)(?:#[^)]*)?\)`)
 )
 
@@ -34,14 +33,21 @@ func paperRules() []wall {
 func checkNamedTests(h house) (complaints []string) {
 	known := map[string]bool{}
 	for _, f := range h.files {
-		if strings.HasSuffix(f.path, ".go") {
-			for _, found := range testFunc.FindAllStringSubmatch(f.text, -1) {
-				known[found[1]] = true
+		if !strings.HasSuffix(f.path, "_test.go") {
+			continue
+		}
+		for _, line := range numbered(f.text) {
+			if name, is := strings.CutPrefix(line, "func "); is { // quicker than an expression
+				name, _, _ = strings.Cut(name, "(")
+				known[name] = true
 			}
 		}
 	}
 	for _, f := range papers(h) {
 		for number, line := range numbered(f.text) {
+			if !strings.Contains(line, "`") {
+				continue // quicker than an expression
+			}
 			for _, found := range testNamed.FindAllStringSubmatch(line, -1) {
 				if !known[found[1]] {
 					complaints = append(complaints, fmt.Sprintf("%s:%d names %s", f.path, number, found[1]))

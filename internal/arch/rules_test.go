@@ -20,8 +20,11 @@ var shapeless = []string{
 // machinePath matches folders of one developer's machine.
 var machinePath = regexp.MustCompile(`(?:^|[^\w./~*-])(/(?:root|work|home/\w+|Users/\w+)/|[A-Z]:\\Users\\)`)
 
+// machinePathParts are in each line that machinePath or privateSource matches.
+var machinePathParts = []string{"root/", "work/", "home/", "Users/", `:\`, "http"}
+
 // privateSource matches a registry or proxy that may exist in one network only.
-var privateSource = regexp.MustCompile(`(?i)(?:GOPROXY|registry|index-url)\s*=\s*"?https?://`)
+var privateSource = regexp.MustCompile(`(?:(?i:GOPROXY|registry|index-url))\s*=\s*"?https?://`)
 
 func houseRules() []wall {
 	long := strings.Repeat("// line\n", maxLines) + "package fence\n"
@@ -117,7 +120,7 @@ func checkMachinePaths(h house) (complaints []string) {
 		number := 0
 		for line := range strings.Lines(f.text) {
 			number++
-			if !strings.Contains(line, "/") && !strings.Contains(line, `:\`) {
+			if !slices.ContainsFunc(machinePathParts, func(part string) bool { return strings.Contains(line, part) }) {
 				continue // quicker than an expression
 			}
 			found := privateSource.FindString(line)

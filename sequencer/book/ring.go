@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -21,13 +22,8 @@ type ring struct {
 // position is a place on the circle.
 type position uint64
 
-// place draws a position from a seed. Seeds that follow each other are far apart (the finisher of SplitMix64).
-func place(seed uint64) position {
-	seed += 0x9e3779b97f4a7c15
-	seed = (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
-	seed = (seed ^ seed>>27) * 0x94d049bb133111eb
-	return position(seed ^ seed>>31)
-}
+// place draws a position from a seed. Seeds that follow each other are far apart.
+func place(seed uint64) position { return position(splitmix.Mix(seed, 0)) }
 
 func placeOf(id ledger.StateID) position { return position(binary.BigEndian.Uint64(id[:])) }
 

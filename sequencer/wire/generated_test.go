@@ -1,86 +1,16 @@
 package wire
 
 import (
-	"fmt"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/reflect/protoreflect"
-
+	"github.com/conchhq/conch/internal/prototest"
 	"github.com/conchhq/conch/sequencer/wire/internal/wirepb"
 )
 
-var (
-	comments = regexp.MustCompile(`(?m) *//.*$`)
-	blocks   = regexp.MustCompile(`(?ms)^(?:message|enum) \w+ \{(?:\}|.*?^\})`)
-)
-
-// The committed code was generated from the committed wire.proto: what the code says of itself, written in the language
-// of that file, is that file. So `make proto` cannot be forgotten, and this test needs no protoc.
 func TestTheCodeIsThatOfTheFile(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("wire.proto")
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := blocks.FindAllString(comments.ReplaceAllString(string(text), ""), -1)
-	var got []string
-	file := wirepb.File_wire_proto
-	for i := range file.Messages().Len() {
-		got = append(got, message(file.Messages().Get(i)))
-	}
-	for i := range file.Enums().Len() {
-		got = append(got, enum(file.Enums().Get(i)))
-	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(got, want) {
-		t.Errorf("run make proto: the generated code has\n%s\nand wire.proto\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-	}
-	if name := string(file.Package()); !strings.Contains(string(text), "\npackage "+name+";\n") {
-		t.Errorf("the package is called %s", name)
-	}
-}
-
-// message writes a message as wire.proto does.
-func message(m protoreflect.MessageDescriptor) string {
-	if m.Fields().Len() == 0 {
-		return fmt.Sprintf("message %s {}", m.Name())
-	}
-	out, inner := fmt.Sprintf("message %s {\n", m.Name()), ""
-	for i := range m.Fields().Len() {
-		f := m.Fields().Get(i)
-		if f.ContainingOneof() != nil && inner == "" {
-			inner = "  "
-			out += fmt.Sprintf("  oneof %s {\n", f.ContainingOneof().Name())
-		}
-		out += fmt.Sprintf("%s  %s%s %s = %d;\n", inner, map[bool]string{true: "repeated "}[f.IsList()], typeName(f), f.Name(), f.Number())
-	}
-	if inner != "" {
-		out += "  }\n"
-	}
-	return out + "}"
-}
-
-func typeName(f protoreflect.FieldDescriptor) string {
-	switch {
-	case f.Message() != nil:
-		return string(f.Message().Name())
-	case f.Enum() != nil:
-		return string(f.Enum().Name())
-	}
-	return f.Kind().String()
-}
-
-func enum(e protoreflect.EnumDescriptor) string {
-	out := fmt.Sprintf("enum %s {\n", e.Name())
-	for i := range e.Values().Len() {
-		out += fmt.Sprintf("  %s = %d;\n", e.Values().Get(i).Name(), e.Values().Get(i).Number())
-	}
-	return out + "}"
+	prototest.Same(t, "wire.proto", wirepb.File_wire_proto)
 }
 
 // The rules that wire.proto states about its numbers and parts.

@@ -6,7 +6,7 @@ import "github.com/conchhq/conch/txlog"
 type Action interface{ action() }
 
 type (
-	// Send gives a goal to a member, which may be this node itself. Answered or Failed tells what came of it, or nothing
+	// Send gives a goal to a member, which may be this node itself. Answered tells what came of it, or nothing
 	// does. A member that gets it a second time executes it once all the same.
 	Send struct {
 		Try    uint64 // names it: the answer has the same one

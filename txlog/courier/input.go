@@ -37,12 +37,9 @@ type (
 		Answer txlog.Answer
 		Err    error
 	}
-	// Failed says that a member was not reached, or that the connection ended before an answer came. What it has done with
-	// the goal is not known.
-	Failed struct {
-		Try uint64 // of the Send
-		To  string
-	}
+	// Failed says that a member was not reached, or that the connection to it has ended: what it was sent may be lost, or its
+	// answer. What it has done with a goal is not known. An answer that comes all the same counts.
+	Failed struct{ To string }
 	// Applied says what the node's own copy has taken over.
 	Applied struct{ Record txlog.Record }
 )

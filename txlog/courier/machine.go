@@ -82,8 +82,10 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case Answered:
 		m.answered(in)
 	case Failed:
-		if g, is := m.tries.end(in.Try, in.To); is && g.open && g.try == in.Try {
-			m.later(g, g.to)
+		for _, g := range m.order {
+			if g.open && g.to == in.To {
+				m.later(g, g.to)
+			}
 		}
 	case Applied:
 		m.applied(in.Record)
@@ -168,7 +170,9 @@ func (m *Machine) drop(g *goal) {
 	m.tickets -= len(g.waits)
 	g.waits, g.open = nil, false
 	delete(m.goals, g.id)
-	m.order = slices.DeleteFunc(m.order, func(of *goal) bool { return of == g })
+	if i := slices.Index(m.order, g); i >= 0 {
+		m.order = slices.Delete(m.order, i, i+1)
+	}
 }
 
 // gone forgets a user. A goal for which nobody waits is not sent again.

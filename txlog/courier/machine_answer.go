@@ -46,6 +46,7 @@ func (m *Machine) applied(r txlog.Record) {
 	switch {
 	case g == nil:
 	case bytes.Equal(g.body, r.Goal):
+		delete(m.tries.by, g.try) // its answer is not kept: the copy has it
 		m.end(g, txlog.Answer{Index: r.Index, Hash: r.Hash(), Result: r.Result, Fault: r.Fault}, nil)
 	default:
 		m.end(g, txlog.Answer{}, fmt.Errorf("%w: %q, in entry %d", txlog.ErrGoalID, r.GoalID, r.Index))

@@ -102,7 +102,7 @@ func (w *world) input() Input {
 	s := w.sends[w.chance.IntN(len(w.sends))]
 	switch w.chance.IntN(8) {
 	case 0:
-		return Failed{Try: s.Try, To: s.To}
+		return Failed{To: s.To}
 	case 1:
 		return Answered{Try: s.Try, From: s.To, Err: txlog.NotLeaderError{Leader: []string{"", w.name()}[w.chance.IntN(2)], Term: w.chance.Uint64N(6)}}
 	case 2:

@@ -134,8 +134,8 @@ func (s *story) tell(words []string) (done []string) {
 		return s.step(Members{Names: words[1:]})
 	case "leader": // leader TERM [NAME]
 		return s.step(Leader{Term: s.number(words[1]), Name: arg(2)})
-	case "lost": // lost NAME ID
-		return s.step(Failed{Try: s.tries[words[2]+" to "+words[1]], To: words[1]})
+	case "lost": // lost NAME
+		return s.step(Failed{To: words[1]})
 	case "applied": // applied INDEX ID TEXT
 		return s.applied(words)
 	case "copy": // the own copy knows: copy ID INDEX TEXT

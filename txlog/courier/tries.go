@@ -47,7 +47,8 @@ type late struct {
 }
 
 func name(id string, body []byte) [sha256.Size]byte {
-	return sha256.Sum256(append(append([]byte(id), 0), body...))
+	var room [1 << 10]byte // for most goals there is nothing to allocate
+	return sha256.Sum256(append(append(append(room[:0], id...), 0), body...))
 }
 
 func (l *late) keep(id string, body []byte, answer txlog.Answer) {
@@ -63,6 +64,9 @@ func (l *late) keep(id string, body []byte, answer txlog.Answer) {
 }
 
 func (l *late) find(id string, body []byte) (txlog.Answer, bool) {
+	if len(l.by) == 0 {
+		return txlog.Answer{}, false
+	}
 	answer, is := l.by[name(id, body)]
 	return answer, is
 }

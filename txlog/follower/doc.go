@@ -40,7 +40,8 @@
 //
 // # Duties of the caller
 //
-//   - One goroutine feeds the machine, with a clock that counts suspended time and never goes back. Tick comes each 25 ms.
+//   - One goroutine feeds the machine, with a clock that counts suspended time and never goes back. Tick comes each 25 ms
+//     while the copy lacks something (Lacks), and else each 100.
 //   - Actions are done in order; what was stored by Apply, Adopt and KeepBridge comes back in Config after a restart.
 //   - Heads that the store has with its records go with them (Give): a node that is far behind can then apply what it has, and
 //     need not keep all of it until the newest head.

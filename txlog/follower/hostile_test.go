@@ -271,8 +271,13 @@ func TestBadBridges(t *testing.T) {
 	l := newLine(t, "anna", "ben").goals(30, "goal").change("cleo").goals(40, "goal")
 	fork := l.fork(29).goals(30, "fork").change("mallory").goals(40, "fork")
 	whole := l.bridge(31, 33, "anna")
+	wide := newLine(t, "anna", "ben").goals(30, "goal").change("cleo")
+	for n := range 35 {
+		wide.next(txlog.Entry{Kind: txlog.Executed, GoalID: fmt.Sprint("wide ", n), Goal: bytes.Repeat([]byte("x"), txlog.MostGoal)})
+	}
 	for name, b := range map[string]Bridge{
 		"nothing":         {},
+		"too large":       {Records: wide.from(31, 66), Head: wide.head(66, "anna")},
 		"no change":       {Records: l.from(32, 33), Head: l.head(33, "anna")},
 		"a gap":           {Records: []txlog.Record{l.records[30], l.records[32]}, Head: l.head(33, "anna")},
 		"another head":    {Records: l.from(31, 33), Head: l.head(34, "anna")},

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -13,7 +14,7 @@ import (
 type Machine struct {
 	cfg    Config
 	now    time.Duration
-	chance chance
+	chance splitmix.Source
 
 	peers []string
 	known map[string]*peer
@@ -53,7 +54,7 @@ type Machine struct {
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: chance(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
+	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
 	m.early = map[uint64]early{}
 	m.start = c.Base.Genesis().Start()
 	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())

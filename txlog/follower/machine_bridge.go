@@ -22,8 +22,8 @@ type set struct {
 
 // lack is a change of members for which a head is missing that one of those before has signed.
 type lack struct {
-	index  uint64
-	hash   txlog.Hash
+	txlog.Record // which says it: what is in memory ends some time
+
 	before []txlog.Member
 }
 
@@ -38,10 +38,20 @@ func (b *Bridge) check(log txlog.ID) error {
 			return fault(ErrBridge, "entry %d does not follow", r.Index)
 		}
 	}
+	if size := bridgeSize(b.Records); n > 1 && size > BridgeBytes {
+		return fault(ErrBridge, "its records have %d bytes", size)
+	}
 	if last := b.Records[n-1]; b.Head.Position != last.Position() || b.Head.State != last.State {
 		return fault(ErrBridge, "its head is not that of entry %d", last.Index)
 	}
 	return nil
+}
+
+func bridgeSize(records []txlog.Record) (bytes int) {
+	for _, r := range records {
+		bytes += len(r.Raw())
+	}
+	return bytes
 }
 
 // change is the index of the newest change of members of which may be known.
@@ -61,7 +71,7 @@ func (m *Machine) changes(r txlog.Record) {
 		if len(m.lacking) == mostLacking {
 			m.lacking = m.lacking[1:]
 		}
-		m.lacking = append(m.lacking, lack{index: r.Index, hash: r.Hash(), before: before})
+		m.lacking = append(m.lacking, lack{Record: r, before: before})
 	}
 	if _, is := txlog.FindMember(before, m.cfg.Self); is && m.base == nil {
 		m.do(Sign{Head: txlog.Head{Position: r.Position(), State: r.State, Member: m.cfg.Self}})
@@ -77,17 +87,20 @@ func (m *Machine) spanned(index uint64) bool {
 // spans makes bridges of a head of what is applied.
 func (m *Machine) spans(h txlog.Head) {
 	m.lacking = slices.DeleteFunc(m.lacking, func(l lack) bool {
-		if h.Index < l.index || h.Verify(l.before) != nil {
+		if h.Index < l.Index || h.Verify(l.before) != nil {
 			return false
 		}
-		n := h.Index - l.index + 1
-		records := m.memory(l.index)
-		if uint64(len(records)) < n || n > MostBridge {
+		n := h.Index - l.Index + 1
+		rest := m.memory(l.Index + 1)
+		if uint64(len(rest)) < n-1 || n > MostBridge {
 			return false
 		}
-		b := Bridge{Head: h}
-		for _, r := range records[:n] {
+		b := Bridge{Head: h, Records: []txlog.Record{l.Record}}
+		for _, r := range rest[:n-1] {
 			b.Records = append(b.Records, r.Record)
+		}
+		if n > 1 && bridgeSize(b.Records) > BridgeBytes {
+			return false // a head nearer to the change, or another node's bridge, may come yet
 		}
 		m.bridge(b)
 		return true
@@ -120,7 +133,7 @@ func (m *Machine) cross(b *Bridge, from string) {
 	}
 	if b.Index() <= m.at.Index {
 		m.lacking = slices.DeleteFunc(m.lacking, func(l lack) bool {
-			if l.index != b.Index() || l.hash != b.Records[0].Hash() || b.Head.Verify(l.before) != nil {
+			if l.Index != b.Index() || l.Hash() != b.Records[0].Hash() || b.Head.Verify(l.before) != nil {
 				return false
 			}
 			m.bridge(*b)

@@ -16,3 +16,6 @@ func (m *Machine) Snapshot() Status {
 	}
 	return s
 }
+
+// Lacks reports whether the copy has not come as far as it is known that the log has.
+func (m *Machine) Lacks() bool { return m.target() > m.at.Index }

@@ -187,7 +187,7 @@ func (m *Machine) choose(n int, without []string) []string {
 		}
 	}
 	for i := range min(n, len(able)) {
-		j := i + m.chance.below(len(able)-i)
+		j := i + m.chance.Below(len(able)-i)
 		able[i], able[j] = able[j], able[i]
 	}
 	return able[:min(n, len(able))]

@@ -5,18 +5,6 @@ import (
 	"time"
 )
 
-// chance is a small source of random numbers (SplitMix64), since a machine has to replay from its inputs. What it
-// decides needs no secrecy.
-type chance uint64
-
-func (c *chance) below(n int) int {
-	*c += 0x9e3779b97f4a7c15
-	z := uint64(*c)
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) % uint64(n))
-}
-
 // peer is what is known of another node.
 type peer struct {
 	left   int           // that it may still send
@@ -57,7 +45,8 @@ func (p *pace) add(took, waited time.Duration) {
 	p.count++
 }
 
-// patience is twice the median, and the usual one at least: one answer in ten that stalls does not change it.
+// patience is twice what three answers in four take at least, and the usual one at least. Answers that stall say nothing of how long
+// others take: even when there are few samples they do not change it.
 func (p *pace) patience(usual time.Duration) time.Duration {
 	if p.count < 5 {
 		return usual
@@ -65,5 +54,5 @@ func (p *pace) patience(usual time.Duration) time.Duration {
 	s := p.samples
 	known := s[:min(p.count, len(s))]
 	slices.Sort(known)
-	return min(max(2*known[len(known)/2], usual), max(mostPatience, usual))
+	return min(max(2*known[len(known)/4], usual), max(mostPatience, usual))
 }

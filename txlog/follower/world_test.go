@@ -3,6 +3,7 @@ package follower
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -279,9 +280,9 @@ func play(t testing.TB, seed uint64, brk Rule) string {
 // entries, and come to the end of the log.
 func TestWorld(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(60)
-	if testing.Short() {
-		seeds = 15
+	seeds := uint64(10)
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		seeds = 600
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -293,15 +294,19 @@ func TestWorld(t *testing.T) {
 	}
 }
 
-// Each of these rules falls in the world when it is left out. The stories show the others.
+// Each of these rules falls in the world when it is left out, and holds in the same world when it is not. The stories show the others.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, rule := range []Rule{CommittedOnly, NeverSkip, KeepEarly, AskOthers, MembersSay} {
 		t.Run(string(rule), func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(80) {
+			first := map[Rule]uint64{KeepEarly: 31, AskOthers: 13}[rule] // these fall rarely
+			for seed := first; seed < first+80; seed++ {
 				if wrong := play(t, seed, rule); wrong != "" {
-					t.Log(wrong)
+					t.Logf("seed %d: %s", seed, wrong)
+					if wrong := play(t, seed, ""); wrong != "" {
+						t.Errorf("with it: %s", wrong)
+					}
 					return
 				}
 			}

@@ -12,7 +12,7 @@ func full(b *testing.B, keys int) *State {
 	b.Helper()
 	s := empty()
 	for i := range keys {
-		s.set(fmt.Sprintf("allow/%014d", i*7919%keys), "", fmt.Sprintf(`j"%098d"`, i))
+		s.set(step{key: fmt.Appendf(nil, "allow/%014d", i*7919%keys), after: fmt.Appendf(nil, `j"%098d"`, i)})
 	}
 	return s
 }

@@ -1,8 +1,10 @@
 package kv
 
 import (
+	"bytes"
 	"encoding/binary"
 	"maps"
+	"math/bits"
 	"slices"
 	"strconv"
 
@@ -22,7 +24,7 @@ func (d *draft) get(key string) string {
 	if v, is := d.now[key]; is {
 		return v
 	}
-	return d.of.values[key]
+	return d.of.get(key)
 }
 
 func (d *draft) set(key, value string) { d.now[key] = value }
@@ -32,17 +34,17 @@ func (d *draft) diff() ([]byte, error) {
 	var out []byte
 	size, count := d.of.size, len(d.of.values)
 	for _, key := range slices.Sorted(maps.Keys(d.now)) {
-		before, after := d.of.values[key], d.now[key]
+		before, after := d.of.get(key), d.now[key]
 		if before == after {
 			continue
 		}
 		out = appendChange(out, change{key, before, after})
 		if before != "" {
-			size -= len(appendEntry(nil, key, before))
+			size -= entrySize(len(key), len(before))
 			count--
 		}
 		if after != "" {
-			size += len(appendEntry(nil, key, after))
+			size += entrySize(len(key), len(after))
 			count++
 		}
 	}
@@ -57,14 +59,22 @@ func (d *draft) diff() ([]byte, error) {
 	return out, nil
 }
 
-func appendText(out []byte, s string) []byte {
+// texts are the texts of goals, and those of diffs and snapshots.
+type texts interface{ string | []byte }
+
+func appendText[T texts](out []byte, s T) []byte {
 	return append(binary.AppendUvarint(out, uint64(len(s))), s...)
 }
 
 // appendEntry writes a key with its value, as snapshots have it and as it is hashed.
-func appendEntry(out []byte, key, value string) []byte {
+func appendEntry[K, V texts](out []byte, key K, value V) []byte {
 	return appendText(appendText(out, key), value)
 }
+
+// entrySize returns how many bytes appendEntry writes for texts of these lengths.
+func entrySize(key, value int) int { return textSize(key) + textSize(value) }
+
+func textSize(n int) int { return max(1, (bits.Len(uint(n))+6)/7) + n }
 
 func appendChange(out []byte, c change) []byte {
 	return appendText(appendText(appendText(out, c.key), c.before), c.after)
@@ -72,11 +82,12 @@ func appendChange(out []byte, c change) []byte {
 
 // reader reads what appendText has written.
 type reader struct {
-	rest string
+	rest []byte
 	bad  bool
 }
 
-func (r *reader) text() string {
+// text returns a part of the bytes.
+func (r *reader) text() []byte {
 	n, size := uint64(0), 0
 	for shift := 0; ; shift += 7 {
 		if size == len(r.rest) || shift > 28 { // no text is as long
@@ -100,20 +111,26 @@ func (r *reader) text() string {
 	return text
 }
 
-func (r *reader) fail() string {
-	r.bad, r.rest = true, ""
-	return ""
+func (r *reader) fail() []byte {
+	r.bad, r.rest = true, nil
+	return nil
 }
 
-// parseDiff reads a diff: changes in the order of their keys.
-func parseDiff(diff []byte) (all []change, err error) {
-	last := ""
-	for r := (reader{rest: string(diff)}); r.rest != ""; {
-		c := change{r.text(), r.text(), r.text()}
+// step is a change that is being made. Its texts are parts of a diff.
+type step struct {
+	key, before, after []byte
+	at                 *held // what is there
+}
+
+// parseDiff appends the changes of a diff, in the order of their keys.
+func parseDiff(diff []byte, all []step) ([]step, error) {
+	var last []byte
+	for r := (reader{rest: diff}); len(r.rest) > 0; {
+		c := step{key: r.text(), before: r.text(), after: r.text()}
 		switch {
 		case r.bad || !isKey(c.key) || !isValue(c.before) || !isValue(c.after):
 			return nil, malformed("a change cannot be read")
-		case c.before == c.after || c.key <= last:
+		case bytes.Equal(c.before, c.after) || bytes.Compare(c.key, last) <= 0:
 			return nil, malformed("changes that change nothing, or are not in order")
 		}
 		last = c.key

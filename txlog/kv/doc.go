@@ -52,7 +52,7 @@
 // a goal that is no goal, one that is not allowed, one that is too large. Do not look at a clock, do not draw a number, do not
 // iterate over a map without sorting: write into the goal what the sender has to choose. Limit what a goal may take, the
 // whole of the data too (its snapshot has at most txlog.MostState bytes). A mail, a call or a payment is never made
-// here: it is a [txlog.Effect] of the outcome, performed after the commit, at least once.
+// here: it is a [txlog.Effect] of the outcome, performed after the commit, at least once, by the Perform of the host.
 //
 //	type change struct{ Key, Before, After string }
 //

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -33,6 +34,29 @@ func FuzzGoal(f *testing.F) {
 		}
 		if answer, err := s.Query([]byte(`{"prefix":""}`)); err != nil || !json.Valid(answer) {
 			t.Errorf("the store is %q, %v", answer, err)
+		}
+	})
+}
+
+// An object's fields are those that encoding/json finds, each as it stands there.
+func FuzzObject(f *testing.F) {
+	for _, raw := range []string{` { "a" : "b\\\"," , "c\u0064":[{"}":"]"},-1.5e3 , true] ,"e": { } } `, `{}`, `{"a":1,"a":2}`, `[{}]`, `{"a":}`, `{"\ud800":null}`} {
+		f.Add([]byte(raw))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		got, err := object(raw)
+		var want map[string]json.RawMessage
+		if json.Unmarshal(raw, &want) != nil || want == nil {
+			if err == nil {
+				t.Fatalf("%q has fields %q", raw, got)
+			}
+			return
+		}
+		if err != nil {
+			return // a field is there twice
+		}
+		if !maps.EqualFunc(got, want, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) {
+			t.Errorf("%q has fields %q, and should have %q", raw, got, want)
 		}
 	})
 }

@@ -81,7 +81,7 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 			return o, bad(o.kind + " has no field " + strconv.Quote(name) + ": it has " + strings.Join(known, ", "))
 		}
 	}
-	if o.key = text(fields["key"]); !isKey(o.key) {
+	if o.key = text(fields["key"]); !isKey([]byte(o.key)) {
 		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(MostKey) + " bytes, without control characters")
 	}
 	if o.kind == "put" || o.kind == "cas" {
@@ -137,42 +137,6 @@ func valueOf(fields map[string]json.RawMessage, asJSON, asBytes string) (string,
 		return "", bad(strconv.Quote(asBytes) + " is a text in base64")
 	}
 	return fitting(string(isBytes) + string(b))
-}
-
-// text returns a text of JSON; what is none is empty.
-func text(raw json.RawMessage) (s string) {
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
-}
-
-// object reads the fields of an object. Unlike encoding/json it takes each field once, and by its very name.
-func object(raw []byte) (map[string]json.RawMessage, error) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
-		return nil, bad(`it is no object of JSON, such as {"op":"put","key":"flags/dark","value":true}`)
-	}
-	fields := map[string]json.RawMessage{}
-	for dec.More() {
-		var value json.RawMessage
-		token, err := dec.Token()
-		name, is := token.(string)
-		if err != nil || !is || dec.Decode(&value) != nil {
-			return nil, bad("it is no JSON, from byte " + strconv.FormatInt(dec.InputOffset(), 10))
-		}
-		if _, twice := fields[name]; twice {
-			return nil, bad("the field " + strconv.Quote(name) + " is there twice")
-		}
-		fields[name] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, bad("the object has no end")
-	}
-	if len(bytes.TrimSpace(raw[dec.InputOffset():])) > 0 {
-		return nil, bad("something follows after the object")
-	}
-	return fields, nil
 }
 
 func sortedNames(fields map[string]json.RawMessage) []string {

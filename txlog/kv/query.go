@@ -54,7 +54,7 @@ func (s *State) Query(query []byte) ([]byte, error) {
 	_, counts := fields["count"]
 	switch {
 	case gets && len(fields) == 1:
-		return s.get(text(fields["get"]))
+		return s.ask(text(fields["get"]))
 	case counts && len(fields) == 1:
 		return answer(Count{s.keys.with(text(fields["count"]))})
 	case lists:
@@ -74,12 +74,12 @@ func answer(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-func (s *State) get(key string) ([]byte, error) {
+func (s *State) ask(key string) ([]byte, error) {
 	v, is := s.values[key]
 	if !is {
 		return answer(Got{Entry: Entry{Key: key}})
 	}
-	return answer(Got{Entry: entry(key, v), Found: true})
+	return answer(Got{Entry: entry(key, v.text), Found: true})
 }
 
 func entry(key, v string) Entry {
@@ -113,8 +113,8 @@ func (s *State) list(fields map[string]json.RawMessage) ([]byte, error) {
 		if key == after {
 			continue
 		}
-		e := entry(key, s.values[key])
-		size += len(key) + len(s.values[key]) + len(s.values[key])/3
+		e := entry(key, s.get(key))
+		size += len(key) + len(s.get(key))*4/3
 		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break

@@ -1,6 +1,8 @@
 package kv
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -8,16 +10,22 @@ import (
 
 // State is a store of keys and values, a [txlog.State]. It is used by one goroutine at a time.
 type State struct {
-	values map[string]string // by key; see value
+	values map[string]*held // by key
 	keys   sorted
 	size   int       // of the snapshot
 	sum    txlog.Sum // of the entries
 }
 
+// held is a value that is there.
+type held struct {
+	text string     // see value
+	sum  txlog.Hash // of the entry that it is, with its key
+}
+
 // New returns an empty store.
 func New() txlog.State { return empty() }
 
-func empty() *State { return &State{values: map[string]string{}, size: len(header)} }
+func empty() *State { return &State{values: map[string]*held{}, size: len(header)} }
 
 // Execute runs a goal. It reads the store, and keeps what it would change for itself.
 func (s *State) Execute(goal []byte) txlog.Outcome {
@@ -45,42 +53,53 @@ func (s *State) Execute(goal []byte) txlog.Outcome {
 
 // Apply makes the changes of a diff, if what is here is what it says was here before.
 func (s *State) Apply(diff []byte) error {
-	changes, err := parseDiff(diff)
+	var room [4]step // most goals change less
+	steps, err := parseDiff(diff, room[:0])
 	if err != nil {
 		return err
 	}
-	for _, c := range changes {
-		if s.values[c.key] != c.before {
-			return mismatch(c.key)
+	for i := range steps {
+		c := &steps[i]
+		c.at = s.values[string(c.key)]
+		if c.at == nil && len(c.before) > 0 || c.at != nil && c.at.text != string(c.before) {
+			return mismatch(string(c.key))
 		}
 	}
-	for _, c := range changes {
-		s.set(c.key, c.before, c.after)
+	for _, c := range steps {
+		s.set(c)
 	}
 	return nil
 }
 
-// set replaces a value, and keeps the sum, the order and the size.
-func (s *State) set(key, before, after string) {
-	var room [1 << 10]byte
-	if before != "" {
-		entry := appendEntry(room[:0], key, before)
-		s.sum.Remove(entry)
-		s.size -= len(entry)
+// get returns a value; the empty text: the key is not there.
+func (s *State) get(key string) string {
+	if v := s.values[key]; v != nil {
+		return v.text
+	}
+	return ""
+}
+
+// set replaces a value, and keeps the sum, the order and the size. It keeps nothing of the step's bytes.
+func (s *State) set(c step) {
+	if c.at != nil {
+		s.sum.RemoveHash(c.at.sum)
+		s.size -= entrySize(len(c.key), len(c.at.text))
 	}
 	switch {
-	case after == "":
-		delete(s.values, key)
-		s.keys.remove(key)
+	case len(c.after) == 0:
+		delete(s.values, string(c.key))
+		s.keys.remove(string(c.key))
 		return
-	case before == "":
-		key = strings.Clone(key) // and do not keep all of the diff
+	case c.at == nil:
+		c.at = &held{}
+		key := string(c.key)
+		s.values[key] = c.at
 		s.keys.insert(key)
 	}
-	entry := appendEntry(room[:0], key, after)
-	s.sum.Add(entry)
-	s.size += len(entry)
-	s.values[key] = strings.Clone(after)
+	var room [1 << 10]byte
+	c.at.text, c.at.sum = string(c.after), sha256.Sum256(appendEntry(room[:0], c.key, c.after))
+	s.sum.AddHash(c.at.sum)
+	s.size += entrySize(len(c.key), len(c.after))
 }
 
 // Hash returns the hash of all keys and values.
@@ -93,7 +112,7 @@ const header = "kv1"
 func (s *State) Snapshot() []byte {
 	out := append(make([]byte, 0, s.size), header...)
 	for key := range s.keys.from("") {
-		out = appendEntry(out, key, s.values[key])
+		out = appendEntry(out, key, s.get(key))
 	}
 	return out
 }
@@ -101,21 +120,21 @@ func (s *State) Snapshot() []byte {
 // Restore replaces everything by what a snapshot has.
 func (s *State) Restore(snapshot []byte) error {
 	*s = *empty()
-	body, is := strings.CutPrefix(string(snapshot), header)
+	body, is := bytes.CutPrefix(snapshot, []byte(header))
 	if !is {
 		return malformed("it is no snapshot of " + Machine)
 	}
-	last := ""
-	for r := (reader{rest: body}); r.rest != ""; {
+	var last []byte
+	for r := (reader{rest: body}); len(r.rest) > 0; {
 		key, value := r.text(), r.text()
 		switch {
-		case r.bad || value == "" || !isKey(key) || !isValue(value):
+		case r.bad || len(value) == 0 || !isKey(key) || !isValue(value):
 			return malformed("an entry of the snapshot cannot be read")
-		case last != "" && key <= last:
+		case bytes.Compare(key, last) <= 0:
 			return malformed("the keys of the snapshot are not in order")
 		}
 		last = key
-		s.set(key, "", value)
+		s.set(step{key: key, after: value})
 	}
 	return nil
 }

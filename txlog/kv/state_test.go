@@ -34,10 +34,10 @@ func TestADiffIsOfKeys(t *testing.T) {
 	a, b := New(), empty()
 	do(t, a, `{"op":"put","key":"x","value":"before"}`)
 	for i := range 1000 { // b has had another life
-		b.set(fmt.Sprint(i), "", "j1")
+		b.set(step{key: fmt.Append(nil, i), after: []byte("j1")})
 	}
 	for i := range 1000 {
-		b.set(fmt.Sprint(i), "j1", "")
+		b.set(step{key: fmt.Append(nil, i), at: b.values[fmt.Sprint(i)]})
 	}
 	do(t, b, `{"op":"put","key":"x","value":"before"}`)
 	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`))
@@ -161,7 +161,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	t.Parallel()
 	s := empty()
 	for i := range MostKeys {
-		s.values[fmt.Sprint(i)] = "j1" // no order and no sum: they are not looked at
+		s.values[fmt.Sprint(i)] = &held{text: "j1"} // no order and no sum: they are not looked at
 	}
 	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`)); !strings.Contains(o.Fault, "keys, of 524288") {
 		t.Errorf("one key more: %q", o.Fault)
@@ -258,7 +258,7 @@ func TestAScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *State){
 		"nothing":       func(*State) {},
-		"a value":       func(s *State) { s.values["b"] = "j2" },
+		"a value":       func(s *State) { s.values["b"] = &held{text: "j2", sum: s.values["b"].sum} },
 		"a key":         func(s *State) { delete(s.values, "b") },
 		"a key's place": func(s *State) { s.keys.remove("b") },
 		"a bit of one":  func(s *State) { s.keys.pieces[0][1] = "c" },

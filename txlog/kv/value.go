@@ -16,20 +16,25 @@ const (
 	isBytes = 'b'
 )
 
-func isValue(v string) bool {
-	return v == "" || len(v) <= 1+MostValue && (v[0] == isJSON || v[0] == isBytes)
+func isValue(v []byte) bool {
+	return len(v) == 0 || len(v) <= 1+MostValue && (v[0] == isJSON || v[0] == isBytes)
 }
 
 // isKey reports whether a text can be a key: it can be printed on one line, and typed.
-func isKey(key string) bool {
-	if key == "" || len(key) > MostKey || !utf8.ValidString(key) {
-		return false
+func isKey(key []byte) bool {
+	for _, c := range key {
+		if c < ' ' || c == 0x7f {
+			return false
+		}
 	}
-	return !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r == 0x7f })
+	return len(key) > 0 && len(key) <= MostKey && utf8.Valid(key)
 }
 
 // jsonValue returns a value of JSON in its one form: no spaces, names sorted, numbers as short as they can be.
 func jsonValue(raw json.RawMessage) (string, error) {
+	if _, is := plain(raw); is {
+		return fitting(string(isJSON) + string(raw))
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any

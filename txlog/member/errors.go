@@ -4,8 +4,6 @@ import "errors"
 
 // Why something that was asked for is not done. Beside these there are the errors of package txlog.
 var (
-	// ErrChanging means that another change of members is under way. It can be asked for again when that one is committed.
-	ErrChanging = errors.New("another change of members is under way: ask again when it is committed")
 	// ErrUnconfirmed means that no majority of members has said in time up to where a read must have come. What this
 	// member has can be read without it, and is of some time ago.
 	ErrUnconfirmed = errors.New("no majority of the members confirms the read: ask again, or take what this node has (as_of)")

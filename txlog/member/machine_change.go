@@ -21,7 +21,7 @@ func (m *Machine) changeMembers(in Change) {
 	case !m.leading:
 		err = m.elsewhere()
 	case m.change != nil && !slices.Equal(m.change.members, in.Members):
-		err = ErrChanging
+		err = txlog.ErrChanging
 	case m.change != nil && len(m.change.tickets) >= m.cfg.MostWaiting:
 		err = txlog.ErrTooMany
 	case m.change != nil:

@@ -66,11 +66,11 @@ func (n *node) step(in Input) {
 	}
 }
 
-func (n *node) last() txlog.Record {
+func (n *node) last() txlog.Position {
 	if len(n.disk) == 0 {
-		return txlog.Record{}
+		return txlog.Position{}
 	}
-	return n.disk[len(n.disk)-1]
+	return n.disk[len(n.disk)-1].Position()
 }
 
 func (n *node) reaches(other *node) bool {
@@ -121,7 +121,7 @@ func (n *node) persist() {
 	many := 1 + n.w.chance.IntN(len(n.pending))
 	var stored []txlog.Record
 	for _, r := range n.pending[:many] {
-		if r.Index == uint64(len(n.disk))+1 && (r.Index == 1 || r.Prev == n.last().Hash()) {
+		if r.Index == uint64(len(n.disk))+1 && (r.Index == 1 || r.Prev == n.last().Hash) {
 			n.disk = append(n.disk, r)
 			stored = append(stored, r)
 		}

@@ -328,7 +328,7 @@ func (w *world) answered(n *node, a Answer) {
 // changed checks that a change that is done was in the log, or was so before.
 func (w *world) changed(members []txlog.Member, a Answer) {
 	switch {
-	case errors.Is(a.Err, txlog.ErrNotLeader), errors.Is(a.Err, ErrChanging):
+	case errors.Is(a.Err, txlog.ErrNotLeader), errors.Is(a.Err, txlog.ErrChanging):
 	case a.Err != nil:
 		w.fail("a change of members: %v", a.Err)
 	case a.Index == 0 || a.Index > uint64(len(w.decided)) || !slices.Equal(w.copyOf(w.decided[:a.Index]).Members(), members):

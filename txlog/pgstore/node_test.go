@@ -2,7 +2,6 @@ package pgstore_test
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -172,7 +171,7 @@ func several(t testing.TB, records []txlog.Record, term int64, n int) (all []txl
 	t.Helper()
 	for range n {
 		r := after(t, records, term, txlog.Entry{Kind: txlog.Scrubbed})
-		records, all = append(slices.Clip(records), r), append(all, r)
+		records, all = []txlog.Record{r}, append(all, r)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -27,8 +28,15 @@ func TestALongLogIsNotRead(t *testing.T) {
 	for name, analyse := range map[string]bool{"analysed": true, "never analysed": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			db, d, all := filled(t, long)
+			db, d, all := filled(t, 1)
 			conn := db.Connect(t)
+			appends := func(records []txlog.Record) {
+				run(t, conn, `SELECT conch.log_append($1, $2, 2, $3, $4, $5)`, records[0].Log[:], scope, records[0].Index, raws(records), hashes(records))
+			}
+			all = append(all, several(t, all, 2, long-1)...)
+			for some := range slices.Chunk(all[1:], 500) {
+				appends(some)
+			}
 			if analyse {
 				run(t, conn, `ANALYZE conch.log_record`)
 			}
@@ -41,8 +49,7 @@ func TestALongLogIsNotRead(t *testing.T) {
 				t.Errorf("%d records were read for %d", n, few)
 			}
 			before = rowsRead(t, conn, d)
-			last := all[long-few:]
-			run(t, conn, `SELECT conch.log_append($1, $2, 2, $3, $4, $5)`, last[0].Log[:], scope, last[0].Index, raws(last), hashes(last))
+			appends(all[long-few:])
 			if n := rowsRead(t, conn, d) - before; n > few {
 				t.Errorf("%d records were read to repeat %d", n, few)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/store"
 )
 
 // version is the first byte of whatever is stored or sent.
@@ -34,13 +35,35 @@ func DecodeBase(b []byte) (base Base, err error) {
 }
 
 // Encode returns the bytes of the entry.
-func (e Entry) Encode() []byte {
+func (e Entry) Encode() []byte { return e.encode(e.Data) }
+
+func (e Entry) encode(data []byte) []byte {
 	kind := byte(0)
 	if e.Change {
 		kind = 1
 	}
-	b := append(make([]byte, 0, 2+2*binary.MaxVarintLen64+len(e.Data)), version, kind)
-	return append(numbers(b, e.Index, e.Term), e.Data...)
+	b := append(make([]byte, 0, 2+2*binary.MaxVarintLen64+len(data)), version, kind)
+	return append(numbers(b, e.Index, e.Term), data...)
+}
+
+// slot returns the entry as a store has it.
+func (e Entry) slot() store.Slot {
+	if e.record == nil || e.Change {
+		return store.Slot{Index: e.Index, Body: e.Encode()}
+	}
+	return store.Slot{Index: e.Index, Body: e.encode(nil), Record: *e.record}
+}
+
+// decodeSlot reads what slot returns. The error is ErrDamaged.
+func decodeSlot(s store.Slot) (Entry, error) {
+	e, err := DecodeEntry(s.Body)
+	switch {
+	case err != nil || e.Index != s.Index || s.Record.Raw() != nil && len(e.Data) > 0:
+		return Entry{}, fault(ErrDamaged, "slot %d is no entry", s.Index)
+	case s.Record.Raw() != nil:
+		e.Data, e.record = s.Record.Raw(), &s.Record
+	}
+	return e, nil
 }
 
 // DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged.

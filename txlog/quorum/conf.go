@@ -115,7 +115,7 @@ func (f follows) place(before *slot, e *pb.Entry, record txlog.Record, has bool)
 		if err := f.takes(s, record); err != nil {
 			return nil, err
 		}
-		s.record, s.has, s.at = record, true, record.Position()
+		s.record, s.at = &record, record.Position()
 	case len(e.GetData()) > 0:
 		return nil, fault(ErrMessage, "an entry without a record has %d bytes", len(e.GetData()))
 	}

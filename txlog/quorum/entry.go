@@ -10,6 +10,9 @@ import (
 
 // Record returns the record of an entry, if it has one. The error is ErrMessage, or one of package txlog.
 func (e Entry) Record() (record txlog.Record, has bool, err error) {
+	if e.record != nil {
+		return *e.record, true, nil
+	}
 	raw := e.Data
 	if e.Change {
 		var change pb.ConfChangeV2

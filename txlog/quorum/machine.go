@@ -103,6 +103,7 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	}()
 	m.now = max(m.now, now)
 	m.untold = 0
+	m.log.forget()
 	m.drain() // what the library has to say since it was made
 	if m.take(in); m.failed == nil {
 		m.pump()

@@ -7,6 +7,7 @@ import (
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -18,11 +19,13 @@ type pace struct {
 	tries     uint64 // campaigns since there was one
 	lost      uint64 // the store of the leader that was lost
 	suggested string
-	chance    chance
+	chance    splitmix.Source
 	spoke     map[uint64]uint64 // when each member's store was last heard
 }
 
-func newPace(seed uint64) pace { return pace{chance: chance(seed), spoke: map[uint64]uint64{}} }
+func newPace(seed uint64) pace {
+	return pace{chance: splitmix.Source(seed), spoke: map[uint64]uint64{}}
+}
 
 // tick does what time alone does.
 func (m *Machine) tick() {
@@ -74,7 +77,7 @@ func (m *Machine) campaign() {
 	}
 	// The first two are in vain if the others lose the leader a little later, and the next member has its turn soon.
 	pause := min(uint64(1)<<max(m.pace.tries, 1)/2, mostPause)
-	m.pace.next = m.pace.ticks + pause + m.pace.chance.below(pause)
+	m.pace.next = m.pace.ticks + pause + m.pace.chance.Next()%pause
 	m.pace.tries = min(m.pace.tries+1, 32)
 	_ = m.node.Campaign() // what it refuses, it says nothing about
 }

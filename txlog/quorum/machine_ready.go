@@ -111,8 +111,8 @@ func (m *Machine) store(entries []*pb.Entry) {
 	for _, e := range entries {
 		s := m.slotOf(e)
 		m.log.replace(s)
-		if s.has && s.record.Index > m.have {
-			records = append(records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			records = append(records, *s.record)
 		}
 		if s.conf != first.conf {
 			m.learn(s.conf)
@@ -120,7 +120,11 @@ func (m *Machine) store(entries []*pb.Entry) {
 		if m.leading && ours(e).Change {
 			m.changedAt = e.GetIndex()
 		}
-		m.keep(ours(e))
+		kept := ours(e)
+		if !m.follows.loose {
+			kept.record = s.record
+		}
+		m.keep(kept)
 	}
 	from := first.at.Index + 1
 	switch {
@@ -194,8 +198,8 @@ func (m *Machine) commit(entries []*pb.Entry) {
 			m.node.ApplyConfChange(&change)
 		}
 		m.log.mark = Mark{Base: s.id(), At: s.at, Members: s.conf.members, Leaving: s.conf.leaving}
-		if s.has && s.record.Index > m.have {
-			m.out.Persist.Records = append(m.out.Persist.Records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			m.out.Persist.Records = append(m.out.Persist.Records, *s.record)
 		}
 	}
 	mark := m.log.mark
@@ -232,7 +236,8 @@ func (m *Machine) deliver() {
 		}
 		sealed, err := proto.MarshalOptions{}.MarshalAppend(sealing(m.cfg.Log, ofLibrary, proto.Size(msg)), msg)
 		if err == nil {
-			m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: sealed})
+			is := msg.GetType() == pb.MsgHeartbeat || msg.GetType() == pb.MsgHeartbeatResp
+			m.out.Messages = append(m.out.Messages, Message{To: to, Bytes: sealed, Beat: is})
 		}
 	}
 	m.posted = nil

@@ -107,8 +107,8 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 		}
 		at = next
 		m.fresh = append(m.fresh, next)
-		if at.has && at.record.Index > m.have {
-			records = append(records, at.record)
+		if at.record != nil && at.record.Index > m.have {
+			records = append(records, *at.record)
 		}
 	}
 	if len(records) == 0 || m.broken(LookBeforeStoring) {
@@ -123,8 +123,8 @@ func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
 		return nil
 	}
 	for s := at; s != nil && s.at.Index >= m.untold && s.at.Index < first; s = m.log.slot(s.entry.GetIndex() - 1) {
-		if s.has && s.record.Index > m.have {
-			records = append(records, s.record)
+		if s.record != nil && s.record.Index > m.have {
+			records = append(records, *s.record)
 		}
 	}
 	slices.Reverse(records)

@@ -285,11 +285,14 @@ func brief(f txlog.Fact) string {
 
 // overlap returns two doors of different nodes that were open at one time.
 func (w *world) overlap() (a, b opened, is bool) {
+	all := slices.Clone(w.doors)
 	for _, n := range w.nodes {
-		n.shut()
+		if d := n.opened(); d.opens < d.ends {
+			all = append(all, d)
+		}
 	}
-	for i, a := range w.doors {
-		for _, b := range w.doors[:i] {
+	for i, a := range all {
+		for _, b := range all[:i] {
 			if a.who != b.who && a.opens < b.ends && b.opens < a.ends {
 				return a, b, true
 			}

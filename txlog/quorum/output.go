@@ -22,6 +22,7 @@ type Output struct {
 type Message struct {
 	To    string
 	Bytes []byte
+	Beat  bool // it says that this member lives, and may be sent again while a step takes long
 }
 
 // Door is when effects outside of the log may be performed: from Opens until Until, on the clock of Step. The zero value

@@ -43,8 +43,8 @@ func (m Promises) Load() (stored Stored, err error) {
 			return Stored{}, err
 		}
 		for _, s := range slots {
-			e, err := DecodeEntry(s.Body)
-			if err != nil || e.Index != s.Index || s.Index != next {
+			e, err := decodeSlot(s)
+			if err != nil || s.Index != next {
 				return Stored{}, fault(store.ErrDamaged, "slot %d is no entry %d", s.Index, next)
 			}
 			stored.Entries, next = append(stored.Entries, e), next+1
@@ -76,7 +76,7 @@ func (m Promises) Persist(p Persist) error {
 		}
 	}
 	for _, e := range p.Entries {
-		step.Slots = append(step.Slots, store.Slot{Index: e.Index, Body: e.Encode()})
+		step.Slots = append(step.Slots, e.slot())
 	}
 	base, err := m.base(p)
 	if err != nil {

@@ -40,6 +40,8 @@ type Entry struct {
 	Index, Term uint64
 	Change      bool   // it changes the members, or ends such a change
 	Data        []byte // must not be changed
+
+	record *txlog.Record // its record, if it was read already
 }
 
 // Mark is the place up to which entries are committed and their records are kept as such.

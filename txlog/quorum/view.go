@@ -14,14 +14,14 @@ type view struct {
 	base  Base
 	slots []*slot // consecutive, from base.Index+1
 	mark  Mark
-	size  int // bytes of the slots' data
+	size  int    // bytes of the slots' data
+	clean uint64 // entries up to this one have no record in memory
 }
 
 // slot is an entry, with what holds after it.
 type slot struct {
 	entry  *pb.Entry
-	record txlog.Record // if has
-	has    bool
+	record *txlog.Record  // nil: it has none, or is committed since an earlier step
 	at     txlog.Position // of the last record up to here
 	conf   *conf          // who decides from here on; nil below the mark
 }
@@ -102,6 +102,13 @@ func (v *view) replace(s *slot) {
 		v.slots = v.slots[:len(v.slots)-1]
 	}
 	v.push(s)
+}
+
+// forget drops the records of committed entries from memory: the library needs the data alone.
+func (v *view) forget() {
+	for v.clean = max(v.clean, v.base.Index); v.clean < v.mark.Index; v.clean++ {
+		v.slot(v.clean + 1).record = nil
+	}
 }
 
 // reset drops everything and begins at a mark.

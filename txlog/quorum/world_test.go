@@ -249,11 +249,16 @@ func (n *node) crash() {
 
 // shut ends an open door.
 func (n *node) shut() {
-	if n.door.Term != 0 {
-		d := opened{who: n.name, term: n.door.Term, opens: n.real(n.door.Opens), ends: min(n.real(n.door.Until), n.world.now)}
-		if d.opens < d.ends {
-			n.world.doors = append(n.world.doors, d)
-		}
+	if d := n.opened(); d.opens < d.ends {
+		n.world.doors = append(n.world.doors, d)
 	}
 	n.door = Door{}
+}
+
+// opened is the time for which its door has been open, if it has one.
+func (n *node) opened() opened {
+	if n.door.Term == 0 {
+		return opened{}
+	}
+	return opened{who: n.name, term: n.door.Term, opens: n.real(n.door.Opens), ends: min(n.real(n.door.Until), n.world.now)}
 }

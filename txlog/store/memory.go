@@ -89,15 +89,26 @@ func (m *Memory) Write(step Step) error {
 	if err := CheckNumber(m.values, step.Values); err != nil {
 		return err
 	}
-	m.set(step)
+	kept := m.slots
 	if step.Empty {
-		m.slots = nil
+		kept = nil
 	}
-	if len(step.Slots) > 0 && len(m.slots) > 0 {
-		m.slots = m.slots[:step.Slots[0].Index-m.slots[0].Index]
+	if len(step.Slots) > 0 && len(kept) > 0 {
+		kept = kept[:step.Slots[0].Index-kept[0].Index]
 	}
+	before := uint64(0)
+	for i := len(kept) - 1; i >= 0 && before == 0; i-- {
+		if r := kept[i].Record; r.Raw() != nil {
+			before = r.Index
+		}
+	}
+	if err := CheckRecords(before, step.Slots); err != nil {
+		return err
+	}
+	m.set(step)
+	m.slots = kept
 	for _, s := range step.Slots {
-		m.slots = append(m.slots, Slot{Index: s.Index, Body: append([]byte{}, s.Body...)})
+		m.slots = append(m.slots, Slot{Index: s.Index, Body: append([]byte{}, s.Body...), Record: s.Record})
 	}
 	m.slots = slices.DeleteFunc(m.slots, func(s Slot) bool { return s.Index < next.FirstSlot })
 	m.records = append(m.records, step.Records...)
@@ -139,10 +150,10 @@ func (m *Memory) Slots(from uint64, most int) ([]Slot, error) {
 	}
 	var out []Slot
 	for _, s := range m.slots[len(m.slots)-n:] {
-		if most -= len(s.Body); most < 0 && len(out) > 0 {
+		if most -= s.Size(); most < 0 && len(out) > 0 {
 			break
 		}
-		out = append(out, Slot{Index: s.Index, Body: bytes.Clone(s.Body)})
+		out = append(out, Slot{Index: s.Index, Body: bytes.Clone(s.Body), Record: s.Record})
 	}
 	return out, nil
 }

@@ -69,16 +69,20 @@ type Kept struct {
 
 // Slot is something that is stored in order and may be replaced later: an entry of an authority's own log.
 type Slot struct {
-	Index uint64
-	Body  []byte // not changed while the store has it
+	Index  uint64
+	Body   []byte       // not changed while the store has it
+	Record txlog.Record // what the entry is for; without bytes: it has none. A step that adds this record to the log stores it no second time
 }
+
+// Size returns how many bytes a slot has.
+func (s Slot) Size() int { return len(s.Body) + len(s.Record.Raw()) }
 
 // Step is what a node stores at once.
 type Step struct {
 	Values  map[string][]byte // by name; nil removes one
 	Empty   bool              // all slots that are here are dropped first, and the new ones may begin anywhere
 	Below   uint64            // slots below this index are dropped; 0: none
-	Slots   []Slot            // without gaps. Those from the first one's index on are replaced
+	Slots   []Slot            // without gaps. Those from the first one's index on are replaced. Records are in order, also after those of slots that were dropped
 	Records []txlog.Record    // they follow the last one
 	Heads   []txlog.Head      // one at an index; each is kept until what comes after its record is dropped
 	Lazy    bool              // it may wait in memory for the next step or Flush, and everybody sees it meanwhile. Not with slots

@@ -39,10 +39,12 @@ func (v View) slots(step Step) (View, error) {
 	}
 	for i, s := range step.Slots {
 		switch {
-		case s.Index == 0 || len(s.Body) > MostSlot:
-			return View{}, fault(ErrStep, "slot %d of %d bytes, of %d at most", s.Index, len(s.Body), MostSlot)
+		case s.Index == 0 || s.Size() > MostSlot:
+			return View{}, fault(ErrStep, "slot %d of %d bytes, of %d at most", s.Index, s.Size(), MostSlot)
 		case s.Index != step.Slots[0].Index+uint64(i):
 			return View{}, fault(ErrStep, "slot %d comes after slot %d", s.Index, step.Slots[i-1].Index)
+		case s.Record.Raw() != nil && s.Record.Log != v.Last.Log:
+			return View{}, fault(ErrStep, "slot %d has a record of log %s, and this is %s", s.Index, s.Record.Log.Short(), v.Last.Log.Short())
 		}
 	}
 	if len(step.Slots) > 0 {
@@ -96,6 +98,20 @@ func CheckNumber(have, change map[string][]byte) error {
 	}
 	if n > max(MostValues, len(have)) {
 		return fault(ErrStep, "%d values, of %d at most", n, MostValues)
+	}
+	return nil
+}
+
+// CheckRecords checks that the records of new slots come after that of the slot before them, which has an index. The error is ErrStep.
+func CheckRecords(before uint64, slots []Slot) error {
+	for _, s := range slots {
+		if s.Record.Raw() == nil {
+			continue
+		}
+		if s.Record.Index <= before {
+			return fault(ErrStep, "slot %d has record %d, and before it is record %d", s.Index, s.Record.Index, before)
+		}
+		before = s.Record.Index
 	}
 	return nil
 }

@@ -113,12 +113,12 @@ func (j *Judge) Hear(node string, f txlog.Fact) error {
 	return nil
 }
 
-// last returns the newest of some records, the zero one if there is none.
-func last(records []txlog.Record) txlog.Record {
+// last returns the place of the newest of some records, zero if there is none.
+func last(records []txlog.Record) txlog.Position {
 	if len(records) == 0 {
-		return txlog.Record{}
+		return txlog.Position{}
 	}
-	return records[len(records)-1]
+	return records[len(records)-1].Position()
 }
 
 // stored takes records that a node was told to have on its disk.

@@ -118,7 +118,7 @@ func (n *Node) Append(r txlog.Record) {
 	if n.down || !n.leads || r.Term != n.term {
 		return
 	}
-	if last := n.last(); r.Index != last.Index+1 || last.Index > 0 && r.Prev != last.Hash() {
+	if last := n.last(); r.Index != last.Index+1 || last.Index > 0 && r.Prev != last.Hash {
 		panic(fmt.Sprintf("txlogtest: entry %d is appended after entry %d", r.Index, last.Index))
 	}
 	n.store(len(n.records), []txlog.Record{r})
@@ -147,7 +147,7 @@ func (n *Node) reached() (all []*Node) {
 	return all
 }
 
-func (n *Node) last() txlog.Record { return last(n.records) }
+func (n *Node) last() txlog.Position { return last(n.records) }
 
 // follow takes the member into a newer term, or under the leader of its own.
 func (n *Node) follow(term uint64, leader string) {

@@ -27,8 +27,8 @@ func TestMemory(t *testing.T) {
 func sealed(t *testing.T, after txlog.Record, e txlog.Entry) txlog.Record {
 	t.Helper()
 	log := txlogtest.Genesis("exercise").ID()
-	e.Log, e.Index, e.Prev, e.Leader = log, after.Index+1, log, "a"
-	if after.Index > 0 {
+	e.Log, e.Index, e.Prev, e.Leader = log, after.Position().Index+1, log, "a"
+	if e.Index > 1 {
 		e.Prev = after.Hash()
 	}
 	r, err := txlog.Seal(e)

@@ -36,6 +36,12 @@ func (m Message) check() error {
 		err = checkNames(b.Namespace)
 	case Known:
 		err = checkGenesis(b.Genesis, m.Log)
+	case Appoint:
+		if err = within(len(b.Names), txlog.MostMembers, "members"); err == nil {
+			err = checkNames(b.Names...)
+		}
+	case Appointed:
+		err = checkErr(b.Err)
 	}
 	switch {
 	case err != nil:
@@ -86,7 +92,7 @@ func checkAnswer(a follower.Answer) error {
 func checkNames(names ...string) error {
 	for _, name := range names {
 		if name == "" || len(name) > txlog.MostName || !utf8.ValidString(name) {
-			return fault(ErrMalformed, "a namespace or a machine's name is a text of 1 to %d bytes", txlog.MostName)
+			return fault(ErrMalformed, "a name is a text of 1 to %d bytes", txlog.MostName)
 		}
 	}
 	return nil

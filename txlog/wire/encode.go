@@ -69,6 +69,15 @@ func set(out *wirepb.Message, body Body) bool {
 		out.Admit = &wirepb.Admit{Store: b.Store, Key: b.Key[:]}
 	case Twin:
 		out.Twin = &wirepb.Twin{Store: b.Store, Asks: b.Asks}
+	default:
+		return setFounding(out, body)
+	}
+	return true
+}
+
+// setFounding is set for what Founding tells from the rest.
+func setFounding(out *wirepb.Message, body Body) bool {
+	switch b := body.(type) {
 	case Prepare:
 		out.Prepare = &wirepb.Prepare{Serial: b.Serial, Namespace: b.Namespace, Machine: b.Machine}
 	case Prepared:
@@ -81,6 +90,13 @@ func set(out *wirepb.Message, body Body) bool {
 		out.Seek = &wirepb.Seek{Serial: b.Serial, Namespace: b.Namespace}
 	case Known:
 		out.Known = &wirepb.Known{Serial: b.Serial, Genesis: b.Genesis.Encode()}
+	case Appoint:
+		out.Appoint = &wirepb.Appoint{Serial: b.Serial, Names: b.Names}
+	case Appointed:
+		out.Appointed = &wirepb.Appointed{Serial: b.Serial, Failure: failure(b.Err)}
+		if b.Err == nil {
+			out.Appointed.Index = b.Index
+		}
 	default:
 		return false
 	}

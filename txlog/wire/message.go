@@ -89,10 +89,21 @@ type (
 		Serial  uint64
 		Genesis txlog.Genesis
 	}
+	// Appoint asks the leader to make these nodes the members. Asked again, it changes nothing more.
+	Appoint struct {
+		Serial uint64
+		Names  []string
+	}
+	// Appointed answers Appoint with the index of the entry that says so.
+	Appointed struct {
+		Serial uint64
+		Index  uint64
+		Err    error // then the index is zero; see FailureError
+	}
 )
 
-// Founding reports whether a message is about how a log begins: Prepare, Prepared, Begin, Begun, Seek or Known. It reads no more of it
-// than that, and reports false for what is no message.
+// Founding reports whether a message is about how a log begins, or who its members are to be: Prepare, Prepared, Begin, Begun, Seek,
+// Known, Appoint or Appointed. It reads no more of it than that, and reports false for what is no message.
 func Founding(in []byte) (is bool) {
 	err := fields(in, func(number protowire.Number, _ []byte) error {
 		is = is || number >= firstFounding && number <= lastFounding
@@ -101,11 +112,11 @@ func Founding(in []byte) (is bool) {
 	return is && err == nil
 }
 
-// The fields of the messages by which a log begins.
-const firstFounding, lastFounding = 13, 18
+// The fields of these messages.
+const firstFounding, lastFounding = 13, 20
 
 // FailureError is an error that another node has said. What it is by errors.Is is one of those that have a code: ErrNotLeader,
-// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed and ErrSize of package txlog. Who says something else
+// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed, ErrSize, ErrMembers, ErrAway and ErrChanging of package txlog. Who says something else
 // says ErrUnknown. One that names the leader is a txlog.NotLeaderError instead.
 type FailureError struct {
 	Kind error
@@ -121,7 +132,7 @@ func (f FailureError) Unwrap() error { return f.Kind }
 // codes are never used again for another error. A code that is not known is read as ErrUnknown, which is always true.
 var codes = []error{
 	1: txlog.ErrNotLeader, 2: txlog.ErrGoalID, 3: txlog.ErrOld, 4: txlog.ErrTooMany, 5: txlog.ErrUnknown, 6: txlog.ErrMalformed,
-	7: txlog.ErrSize,
+	7: txlog.ErrSize, 8: txlog.ErrMembers, 9: txlog.ErrAway, 10: txlog.ErrChanging,
 }
 
 const codeUnknown = 5

@@ -84,5 +84,10 @@ func samples() map[string]Message {
 		"prepared-not-possible": {txlog.ID{}, Prepared{Serial: 7, Why: "there is a log of this name"}},
 		"begin":                 {id, Begin{Serial: 7, Genesis: sampleGenesis()}},
 		"begun":                 {id, Begun{Serial: 7}},
+		"appoint":               {id, Appoint{Serial: 7, Names: []string{"ann", "cay"}}},
+		"appointed":             {id, Appointed{Serial: 7, Index: 9}},
+		"appointed-members":     {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrMembers, Text: "a log cannot have these members: cay is no peer"}}},
+		"appointed-away":        {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrAway, Text: "the members stay as they are: cay"}}},
+		"appointed-changing":    {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrChanging, Text: "another change"}}},
 	}
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 )
 
@@ -11,18 +12,24 @@ const (
 	answerField                                        = 9 // of Message
 	answerRecordsField, answerHeadsField, bridgesField = 2, 3, 4
 	bridgeRecordsField                                 = 1
+
+	appointField = 19 // of Message
+	namesField   = 2
 )
 
 // scale counts the items of the lists before any is allocated: an empty item takes two bytes, and a struct a hundred.
-type scale struct{ records, heads, bridges, bridged int }
+type scale struct{ records, heads, bridges, bridged, names int }
 
 func weigh(in []byte) error {
 	var s scale
 	err := fields(in, func(number protowire.Number, value []byte) error {
-		if number != answerField {
-			return nil
+		switch number {
+		case answerField:
+			return fields(value, s.answer)
+		case appointField:
+			return fields(value, s.appoint)
 		}
-		return fields(value, s.answer)
+		return nil
 	})
 	switch {
 	case err != nil:
@@ -30,6 +37,15 @@ func weigh(in []byte) error {
 	case s.records > follower.MostRecords || s.heads > follower.MostHeads || s.bridges > follower.MostBridges ||
 		s.bridged > follower.MostBridges*follower.MostBridge:
 		return fault(ErrSize, "%d records, %d heads, %d bridges", s.records, s.heads, s.bridges)
+	case s.names > txlog.MostMembers:
+		return fault(ErrSize, "%d members", s.names)
+	}
+	return nil
+}
+
+func (s *scale) appoint(number protowire.Number, _ []byte) error {
+	if number == namesField {
+		s.names++
 	}
 	return nil
 }

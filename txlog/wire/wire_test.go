@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/conchhq/conch/transport"
@@ -122,6 +123,8 @@ func TestBadBytes(t *testing.T) {
 		"no genesis":              {encode(func(m *wirepb.Message) { m.Begin = &wirepb.Begin{Genesis: []byte{1}} }), ErrMalformed},
 		"no record":               {answer(&wirepb.Answer{Records: [][]byte{record, {1, 2}}}), ErrMalformed},
 		"a newer record":          {answer(&wirepb.Answer{Records: [][]byte{append([]byte{9}, record[1:]...)}}), ErrVersion},
+		"ten members":             {encode(func(m *wirepb.Message) { m.Appoint = &wirepb.Appoint{Names: make([]string, txlog.MostMembers+1)} }), ErrSize},
+		"a member without a name": {encode(func(m *wirepb.Message) { m.Appoint = &wirepb.Appoint{Names: []string{""}} }), ErrMalformed},
 		"no head":                 {answer(&wirepb.Answer{Heads: [][]byte{head, head[:9]}}), ErrMalformed},
 		"a bridge without a head": {answer(&wirepb.Answer{Bridges: []*wirepb.Bridge{{Records: [][]byte{record}}}}), ErrMalformed},
 		"a bridge of no records":  {answer(&wirepb.Answer{Bridges: []*wirepb.Bridge{{Records: [][]byte{record[:9]}, Head: head}}}), ErrMalformed},
@@ -136,17 +139,18 @@ func TestBadBytes(t *testing.T) {
 // Nothing is allocated for lists that are too long: an empty item takes two bytes, and a struct a hundred. No other test runs
 // meanwhile.
 func TestMemoryIsTakenByLength(t *testing.T) {
-	bomb := func(field byte, item []byte, n int) []byte {
+	bombIn := func(of protowire.Number, field byte, item []byte, n int) []byte {
 		var body []byte
 		for range n {
 			body = append(append(body, field<<3|2, byte(len(item))), item...)
 		}
-		size := []byte{byte(len(body))&0x7f | 0x80, byte(len(body)>>7)&0x7f | 0x80, byte(len(body) >> 14)}
-		return append(append([]byte{8, 1, answerField<<3 | 2}, size...), body...)
+		return protowire.AppendBytes(protowire.AppendTag([]byte{8, 1}, of, protowire.BytesType), body)
 	}
+	bomb := func(field byte, item []byte, n int) []byte { return bombIn(answerField, field, item, n) }
 	inner := bytes.Repeat([]byte{bridgeRecordsField<<3 | 2, 0}, 60)
 	for name, in := range map[string][]byte{
 		"records": bomb(answerRecordsField, nil, 100_000), "heads": bomb(answerHeadsField, nil, 100_000), "bridges": bomb(bridgesField, nil, 100_000),
+		"names":                     bombIn(appointField, namesField, nil, 100_000),
 		"records of bridges":        bomb(bridgesField, inner, 8_000),
 		"an answer again and again": bytes.Repeat([]byte{answerField<<3 | 2, 4, answerRecordsField<<3 | 2, 0, answerHeadsField<<3 | 2, 0}, 50_000),
 	} {
@@ -230,7 +234,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A message about how a log begins is known by its outside, so that a node that has no log can tell it from the rest. What is no
+// A message about how a log begins, or who its members are to be, is known by its outside, so that a node that has no log can tell it from the rest. What is no
 // message is none of them.
 func TestFounding(t *testing.T) {
 	t.Parallel()
@@ -241,7 +245,7 @@ func TestFounding(t *testing.T) {
 		}
 		want := false
 		switch m.Body.(type) {
-		case Prepare, Prepared, Begin, Begun, Seek, Known:
+		case Prepare, Prepared, Begin, Begun, Seek, Known, Appoint, Appointed:
 			want = true
 		}
 		if got := Founding(b); got != want {

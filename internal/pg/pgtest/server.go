@@ -3,8 +3,11 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +52,15 @@ func run(m *testing.M) int {
 		code = max(code, 1)
 	}
 	return code
+}
+
+// MostlyWait lets four tests run at once, or as many as -parallel says: those that mostly wait take twice as long if two run at
+// a time, on two processors. Call it in TestMain.
+func MostlyWait() {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
+		_ = n.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
+	}
 }
 
 // Template registers the function that fills the template of this binary's databases,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,7 @@ const round = 100 * time.Millisecond
 type Config struct {
 	Nodes    int       // 1 to 5,000; default 50
 	Electors int       // how many of them may lead; 0: all
-	Seed     uint64    // equal configurations give equal runs
+	Seed     uint64    // equal configurations give equal runs; default 1, or one with which the broken rule has shown
 	Policy   string    // gossip.Reign, gossip.Epoch or gossip.Paper; the first
 	Loss     int       // of the messages, in percent
 	Stalls   bool      // a message that is lost comes later, and holds up all after it, as on a connection
@@ -40,6 +41,7 @@ func (c Config) WithDefaults() Config {
 			c.Loss, c.Stalls = r.loss, true
 		}
 	}
+	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
 	c.Policy = cmp.Or(c.Policy, gossip.Reign)
 	c.Diameter = cmp.Or(c.Diameter, 4)
 	if s := findScene(c.Scene); s != nil {
@@ -67,9 +69,17 @@ func (c Config) Validate() error {
 	fault(c.Diameter < 2, "a diameter of %d: 2 at least", c.Diameter)
 	fault(c.Rounds < 20, "%d rounds show nothing: 20 at least", c.Rounds)
 	fault(c.Policy != gossip.Reign && c.Policy != gossip.Epoch && c.Policy != gossip.Paper, "there is no policy %q: it is %q or %q", c.Policy, gossip.Reign, gossip.Paper)
-	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q", c.Scene)
-	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q", c.Break)
+	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q: it is one of %s", c.Scene, names(slices.Concat(scenes, stories), func(s scene) string { return s.Name }))
+	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q: it is one of %s", c.Break, names(rules, func(r rule) string { return r.Name }))
 	return errors.Join(faults...)
+}
+
+func names[T any](all []T, name func(T) string) string {
+	var out []string
+	for _, one := range all {
+		out = append(out, name(one))
+	}
+	return strings.Join(out, ", ")
 }
 
 // Policies returns the names of the policies, the default first.

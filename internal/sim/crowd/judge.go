@@ -212,18 +212,31 @@ func (r *run) conclude() {
 	if r.cfg.Stalls && r.cfg.Loss > 5 && cmp.Or(r.cfg.Electors, r.cfg.Nodes) <= fewNeighbours {
 		return // now and then all connections of a node stall at one time, and it takes a reign
 	}
-	r.check(r.agreed, Agreement, "only %d of %d nodes agree at the end", r.most(), r.active)
+	r.check(r.agreed, Agreement, "at the end %s", r.split())
 	if r.agreed && r.calmed > 0 {
 		r.check(r.since < r.calmed+r.settles(), Agreement, "all agree only %.1f rounds after the last fault", rounds(r.since-r.calmed))
 	}
 }
 
-// most is how many nodes believe in the one in which most do.
-func (r *run) most() (most int) {
-	for _, n := range r.counts {
-		most = max(most, n)
+// split says in how many ways the nodes do not agree.
+func (r *run) split() string {
+	var most wire.Subject
+	for subject, n := range r.counts {
+		if n > r.counts[most] || n == r.counts[most] && slices.Compare(subject[:], most[:]) > 0 {
+			most = subject
+		}
 	}
-	return most
+	text := fmt.Sprintf("%d of %d nodes name ", r.counts[most], r.active)
+	switch l := r.bySubject[most]; {
+	case l == nil:
+		return text + "nobody"
+	case !l.up:
+		return text + l.name + ", which is dead"
+	case !l.believes.Self:
+		return text + l.name + ", which does not lead"
+	default:
+		return text + l.name
+	}
 }
 
 func (r *run) inReign(s gossip.Suggestion) string {

@@ -92,14 +92,11 @@ func (r *run) machineOf(n *node) gossip.Config {
 			ns.Electors = append(ns.Electors, e.subject)
 		}
 	}
-	c := gossip.Config{
+	return gossip.Config{
 		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject},
 		Namespaces: []gossip.Namespace{ns}, Round: round,
+		Broken: gossip.Rule(r.cfg.Break), // or one of the overlay
 	}
-	if r.overlayRule() == spray.Unbroken {
-		c.Broken = gossip.Rule(r.cfg.Break)
-	}
-	return c
 }
 
 // tick lets time pass, a quarter of a round by the node's own clock.

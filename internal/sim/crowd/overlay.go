@@ -24,7 +24,7 @@ func (n *node) joins() {
 	n.up, n.paused, n.dark, n.undated = true, false, false, 0
 	n.m, n.ends, n.waits = nil, nil, nil
 	n.dials, n.tries, n.asked = map[*node]uint64{}, map[*node]try{}, map[*node]bool{}
-	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw(), Broken: r.overlayRule()}
+	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw(), Broken: spray.Rule(r.cfg.Break)}
 	for _, o := range r.contacts {
 		if o != n {
 			c.Contacts = append(c.Contacts, o.peer())
@@ -33,16 +33,6 @@ func (n *node) joins() {
 	n.s = spray.New(c)
 	n.second()
 	n.seconds(n.lives)
-}
-
-// overlayRule is the rule of the overlay that is left out.
-func (r *run) overlayRule() spray.Rule {
-	for _, rule := range spray.Rules() {
-		if rule.String() == r.cfg.Break {
-			return rule
-		}
-	}
-	return spray.Unbroken
 }
 
 // second is what a process does once a second: the overlay's Tick; and an elector looks for the others.

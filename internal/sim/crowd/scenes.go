@@ -49,7 +49,9 @@ var scenes = []scene{
 	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", electors: 7, rounds: 300, unsettled: true, set: electorsDie},
 	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", rounds: 120, set: forger},
 	{Name: "runaway", What: "a node that is no elector claims the largest reign", electors: 7, rounds: 120, set: runaway},
-	{Name: "replay", What: "the leader dies, and long after that a faulty node brings what it has said again, as if it were new", electors: 7, rounds: 260, set: replay},
+	{Name: "replay", What: "the leader dies, all others start again, one after another, and then a faulty node brings what the dead one has said again, as if it were new", electors: 7, rounds: 420, set: replay(oneByOne)},
+	{Name: "replay-reboot", What: "the same, but the others die and start at one time, so that reigns begin at 1 again", electors: 7, rounds: 260, set: replay(atOnce)},
+	{Name: "replay-nobody", What: "four of seven electors die, and a faulty node brings old words of the last leader, long after that: nobody believes them", electors: 7, rounds: 1100, unsettled: true, set: replay(forgotten)},
 	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", rounds: 1000, set: news},
 }
 
@@ -86,7 +88,7 @@ func (r *run) then(do func(leader *node)) {
 // within wants agreement some rounds from now.
 func (r *run) within(rounds float64, why string) {
 	r.w.After(time.Duration(rounds*float64(round)), func() {
-		r.check(r.agreed, Agreement, "after %.0f rounds %d of %d nodes agree: %s", rounds, r.most(), r.active, why)
+		r.check(r.agreed, Agreement, "%s, and after %.0f rounds %s", why, rounds, r.split())
 	})
 }
 
@@ -315,21 +317,9 @@ func electorsDie(r *run) {
 // forger has a node make new heartbeats of a dead leader, signed by itself.
 func forger(r *run) {
 	r.then(func(l *node) {
-		bad := r.another(l)
 		beat := wire.Heartbeat{Reign: l.believes.Reign, Leads: true, Stands: true, Wide: true, Host: l.name}
 		r.crash(l)
-		var forge func()
-		sequence := uint64(1 << 40)
-		forge = func() {
-			sequence++
-			s := wire.Said{Statement: wire.Statement{Subject: l.subject, Incarnation: uint64(l.lives), Sequence: sequence, Namespace: namespace, Body: beat.Body()}}
-			s.Signature = sign(bad.subject, s.Signed())
-			for _, e := range bad.ends {
-				r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
-			}
-			r.w.After(round, forge)
-		}
-		forge()
+		r.lies(r.another(l), l, beat)
 		r.within(r.recovery(), "a dead leader's heartbeats were forged")
 		r.w.After(30*round, func() {
 			r.check(len(r.refusals[gossip.ErrSignature]) > 0, BadRefused, "nobody refused a forged heartbeat")
@@ -341,24 +331,27 @@ func forger(r *run) {
 func runaway(r *run) {
 	r.then(func(*node) {
 		bad := r.nodes[len(r.nodes)-1]
-		beat := wire.Heartbeat{Reign: wire.MostReign, Leads: true, Stands: true, Wide: true, Host: bad.name}
-		sequence := uint64(1 << 40)
-		var claim func()
-		claim = func() {
-			sequence++
-			s := wire.Said{Statement: wire.Statement{Subject: bad.subject, Incarnation: uint64(bad.lives), Sequence: sequence, Namespace: namespace, Body: beat.Body()}}
-			s.Signature = sign(bad.subject, s.Signed())
-			for _, e := range bad.ends {
-				r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
-			}
-			r.w.After(round, claim)
-		}
-		claim()
+		r.lies(bad, bad, wire.Heartbeat{Reign: wire.MostReign, Leads: true, Stands: true, Wide: true, Host: bad.name})
 		r.w.After(20*round, func() {
 			r.check(len(r.refusals[gossip.ErrElector]) > 0, BadRefused, "nobody refused a stranger's claim")
 			r.check(r.counts[bad.subject] == 0, BadRefused, "%d of %d nodes follow a node that is no elector", r.counts[bad.subject], r.active)
 		})
 	})
+}
+
+// lies has a node say a heartbeat of somebody in each round, to all its peers, with its own signature.
+func (r *run) lies(bad, of *node, beat wire.Heartbeat) {
+	s := wire.Said{Statement: wire.Statement{Subject: of.subject, Incarnation: uint64(of.lives), Sequence: 1 << 40, Namespace: namespace, Body: beat.Body()}}
+	var say func()
+	say = func() {
+		s.Sequence++
+		s.Signature = sign(bad.subject, s.Signed())
+		for _, e := range bad.ends {
+			r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
+		}
+		r.w.After(round, say)
+	}
+	say()
 }
 
 // news has nodes publish.

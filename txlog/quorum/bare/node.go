@@ -14,18 +14,17 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// node is one member. Its loop owns it; asks is for others.
-type node struct {
+// Node is one member. Its loop owns it; Ask is for others.
+type Node struct {
+	Config
+
 	id      uint64
 	core    *raft.RawNode
 	kept    *raft.MemoryStorage
-	store   store.Store
-	line    transport.Line
 	asks    chan ask
 	leads   chan struct{} // closed when it leads
 	waiting map[uint64]chan struct{}
 	asked   uint64
-	ended   chan error
 }
 
 type ask struct {
@@ -33,25 +32,23 @@ type ask struct {
 	done chan struct{}
 }
 
-// run is a member's loop, as that of a host: what has come meanwhile is taken together, and synced once.
-func (n *node) run(ctx context.Context, first bool) error {
+// Run is a member's loop, as that of a host: what has come meanwhile is taken together, and synced once. It ends with ctx, or with
+// an error of the store.
+//
+// Time passes for the first member alone, which asks for votes until it leads. So nobody else does, however busy the machine is.
+func (n *Node) Run(ctx context.Context) error {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	if first {
-		if err := n.core.Campaign(); err != nil {
-			return err
-		}
-	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case e := <-n.line.Inbox():
+		case e := <-n.Line.Inbox():
 			n.step(e)
 		case a := <-n.asks:
 			n.propose([]ask{a})
 		case <-tick.C:
-			n.core.Tick()
+			n.tick()
 		}
 		n.gather()
 		if err := n.drain(); err != nil {
@@ -60,12 +57,22 @@ func (n *node) run(ctx context.Context, first bool) error {
 	}
 }
 
+func (n *Node) tick() {
+	switch {
+	case n.Self != 0:
+	case n.core.BasicStatus().RaftState == raft.StateLeader:
+		n.core.Tick()
+	default:
+		_ = n.core.Campaign()
+	}
+}
+
 // gather takes what waits.
-func (n *node) gather() {
+func (n *Node) gather() {
 	var all []ask
 	for range 256 {
 		select {
-		case e := <-n.line.Inbox():
+		case e := <-n.Line.Inbox():
 			n.step(e)
 		case a := <-n.asks:
 			all = append(all, a)
@@ -77,14 +84,14 @@ func (n *node) gather() {
 	n.propose(all)
 }
 
-func (n *node) step(e transport.Envelope) {
+func (n *Node) step(e transport.Envelope) {
 	m := &pb.Message{}
 	if proto.Unmarshal(e.Body, m) == nil {
 		_ = n.core.Step(m)
 	}
 }
 
-func (n *node) propose(all []ask) {
+func (n *Node) propose(all []ask) {
 	if len(all) == 0 {
 		return
 	}
@@ -98,7 +105,7 @@ func (n *node) propose(all []ask) {
 	_ = n.core.Step(&pb.Message{Type: pb.MsgProp.Enum(), From: new(n.id), Entries: entries})
 }
 
-func (n *node) drain() error {
+func (n *Node) drain() error {
 	for n.core.HasReady() {
 		ready := n.core.Ready()
 		if err := n.keep(ready); err != nil {
@@ -106,7 +113,7 @@ func (n *node) drain() error {
 		}
 		for _, m := range ready.Messages {
 			if body, err := proto.Marshal(m); err == nil {
-				_ = n.line.Send(nameOf(m.GetTo()), body)
+				_ = n.Line.Send(n.Names[m.GetTo()-1], body)
 			}
 		}
 		for _, e := range ready.CommittedEntries {
@@ -125,7 +132,7 @@ func (n *node) drain() error {
 }
 
 // leading says that this member leads, once it does.
-func (n *node) leading() {
+func (n *Node) leading() {
 	select {
 	case <-n.leads:
 	default:
@@ -135,7 +142,7 @@ func (n *node) leading() {
 	}
 }
 
-func (n *node) keep(ready raft.Ready) error {
+func (n *Node) keep(ready raft.Ready) error {
 	step := store.Step{Lazy: !ready.MustSync}
 	if !raft.IsEmptyHardState(ready.HardState) {
 		b, err := proto.Marshal(ready.HardState)
@@ -158,5 +165,5 @@ func (n *node) keep(ready raft.Ready) error {
 	if err := n.kept.Append(ready.Entries); err != nil {
 		return err
 	}
-	return n.store.Write(step)
+	return n.Store.Write(step)
 }

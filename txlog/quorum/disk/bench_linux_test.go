@@ -79,7 +79,7 @@ func writeBeside(b *testing.B, batch int) {
 func stepOf(records []txlog.Record, next uint64) store.Step {
 	step := store.Step{Records: records, Values: map[string][]byte{"quorum/hard": make([]byte, 12), "quorum/mark": make([]byte, 300)}}
 	for i, r := range records {
-		step.Slots = append(step.Slots, store.Slot{Index: next + uint64(i), Body: r.Raw()})
+		step.Slots = append(step.Slots, store.Slot{Index: next + uint64(i), Record: r})
 	}
 	if next > 4000 {
 		step.Below = next - 2000

@@ -3,10 +3,10 @@ package disk
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
 
@@ -16,14 +16,15 @@ const filled = 0.95
 // change is a transaction that is being made. After an error it does nothing.
 type change struct {
 	tx    *bolt.Tx
+	mu    *sync.RWMutex // the store's
 	state state
-	slots []txlog.Hash // the first one is that of state.FirstSlot
+	slots places
 	open  [buckets]*bolt.Bucket
 	err   error
 }
 
 func begin(tx *bolt.Tx, s *Store) *change {
-	c := &change{tx: tx, state: s.state, slots: s.slots}
+	c := &change{tx: tx, mu: &s.mu, state: s.state, slots: s.slots}
 	for i := range c.open {
 		c.open[i] = tx.Bucket(names[i])
 		if c.open[i] == nil {
@@ -39,9 +40,10 @@ func begin(tx *bolt.Tx, s *Store) *change {
 
 // finish writes the state, with which a transaction is whole.
 func (c *change) finish(next store.View) {
+	c.drop(next)
 	c.state.Transaction = uint64(c.tx.ID())
 	c.state.Floor, c.state.Last = next.Floor, next.Last
-	c.state.FirstSlot, c.state.NextSlot = next.FirstSlot, next.NextSlot
+	c.state.LowSlot, c.state.FirstSlot, c.state.NextSlot = c.slots.low, next.FirstSlot, next.NextSlot
 	c.put(stateBucket, only, c.state.encode())
 }
 
@@ -55,70 +57,39 @@ func (c *change) step(step store.Step) {
 		}
 	}
 	if step.Empty {
+		c.vacate(0)
 		c.empty(slotBucket)
-		c.slots = nil
+		c.slots = places{}
 	}
 	c.replace(step.Slots)
-	c.drop(step.Below)
-	for _, r := range step.Records {
-		c.add(recordBucket, number(r.Index), r.Raw())
-	}
+	c.log(step.Records)
 	for _, h := range step.Heads {
 		c.put(headBucket, number(h.Index), h.Encode())
 	}
 }
 
-// replace stores slots, and drops those that were at the first one's index and after it.
-func (c *change) replace(slots []store.Slot) {
-	if len(slots) == 0 || c.err != nil {
-		return
-	}
-	if len(c.slots) == 0 {
-		c.state.FirstSlot = slots[0].Index
-	}
-	first := c.state.FirstSlot
-	end := first + uint64(len(c.slots))
-	for index := slots[len(slots)-1].Index + 1; index < end; index++ {
-		c.remove(slotBucket, number(index))
-	}
-	c.slots = c.slots[:slots[0].Index-first]
-	for _, s := range slots {
-		put := c.add
-		if s.Index < end {
-			put = c.put
-		}
-		c.slots = append(c.slots, put(slotBucket, number(s.Index), s.Body))
-	}
-}
-
-// drop drops the slots below an index.
-func (c *change) drop(below uint64) {
-	for len(c.slots) > 0 && c.state.FirstSlot < below && c.err == nil {
-		c.remove(slotBucket, number(c.state.FirstSlot))
-		c.state.FirstSlot++
-		c.slots = c.slots[1:]
-	}
-}
-
-// put stores a value in place of the one that is there, and returns its checksum.
-func (c *change) put(bucket int, key, body []byte) (sum txlog.Hash) {
+// put stores a value in place of the one that is there.
+func (c *change) put(bucket int, key, body []byte) {
 	if c.err == nil && bucket != stateBucket {
 		c.forget(bucket, key)
 	}
-	return c.add(bucket, key, body)
+	c.add(bucket, key, body)
 }
 
 // add stores a value where none is. If one is there after all, the sum of the bucket is wrong, and the next Open says so.
-func (c *change) add(bucket int, key, body []byte) (sum txlog.Hash) {
+func (c *change) add(bucket int, key, body []byte) {
 	if c.err != nil {
-		return sum
+		return
 	}
-	framed := frame(c.state.ID, bucket, key, body)
+	c.set(bucket, key, frame(c.state.ID, bucket, key, body))
+}
+
+// set stores what frame has made.
+func (c *change) set(bucket int, key, framed []byte) {
 	if bucket != stateBucket {
 		c.state.Sums[bucket].add(framed[:sha256.Size])
 	}
 	c.keep(c.open[bucket].Put(key, framed))
-	return txlog.Hash(framed[:sha256.Size])
 }
 
 // remove drops a value, if it is there.

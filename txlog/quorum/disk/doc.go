@@ -35,6 +35,9 @@
 //
 // # Size
 //
+// A record that is in a slot is stored once: when it is added to the log, nothing but the place of the last one is written. Its slot
+// stays until the log drops the record, or is replaced: then the record gets a place of its own.
+//
 // The file never shrinks. What Compact drops is used again: a log that is compacted needs about twice what is kept at most.
 //
 // # What nobody here can see

@@ -39,12 +39,13 @@ var only = []byte("only")
 const piece = 64 << 10
 
 // state is what the newest transaction has left, in the file's own words. It says of everything else in the file which version
-// is the newest: a page of an older transaction has other sums.
+// is the newest: a page of an older transaction has other sums. Every format begins with the same three fields.
 type state struct {
 	Format      uint32
 	Transaction uint64 // of the library, which has it in a page with a checksum: so an older state cannot be taken for the newest
 	ID          uint64
-	Floor, Last txlog.Position
+	Floor, Last txlog.Position // of the log, whose records are in their bucket or in slots
+	LowSlot     uint64         // the first one that is there, which the log may need
 	FirstSlot   uint64
 	NextSlot    uint64
 	Sums        [buckets]sum
@@ -65,6 +66,14 @@ func (s *state) encode() []byte {
 		return nil // a struct of numbers always has bytes
 	}
 	return b
+}
+
+// idOf returns the store's id of a state of any format.
+func idOf(b []byte) uint64 {
+	if len(b) < 20 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(b[12:])
 }
 
 func decodeState(b []byte) (s state, err error) {

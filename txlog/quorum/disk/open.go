@@ -60,6 +60,9 @@ func open(ctx context.Context, path string, write bool) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
+	if _, err := os.Stat(s.path); err != nil {
+		return err // a mark alone is of a store that was moved away
+	}
 	if s.write {
 		if what, err := os.ReadFile(s.path + marked); err == nil {
 			return damage("it was found to be: %s", what)

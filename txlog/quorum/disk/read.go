@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"crypto/sha256"
 	"errors"
 	"slices"
 
@@ -32,15 +33,20 @@ func (s *Store) reading(look func(tx *bolt.Tx) error) error {
 
 // get returns a copy of a value, or nil if it is not there.
 func (s *Store) get(tx *bolt.Tx, bucket int, key []byte) ([]byte, error) {
+	framed, err := framed(tx, bucket, key)
+	if framed == nil || err != nil {
+		return nil, err
+	}
+	return unframe(s.id, bucket, key, framed)
+}
+
+// framed returns a copy of what is stored for a value, or nil if it is not there.
+func framed(tx *bolt.Tx, bucket int, key []byte) ([]byte, error) {
 	in := tx.Bucket(names[bucket])
 	if in == nil {
 		return nil, damage("a bucket is missing")
 	}
-	framed := in.Get(key)
-	if framed == nil {
-		return nil, nil
-	}
-	return unframe(s.id, bucket, key, slices.Clone(framed))
+	return slices.Clone(in.Get(key)), nil
 }
 
 // missing says why something is not there that the view has: it was dropped since, or the file has lost it.
@@ -54,7 +60,7 @@ func (s *Store) missing(index uint64, what string) error {
 // Records implements store.Store.
 func (s *Store) Records(from uint64, most int) (out []txlog.Record, err error) {
 	s.mu.RLock()
-	view, held := s.view, s.held.Records
+	view, held, slots := s.view, s.held.Records, s.slots
 	s.mu.RUnlock()
 	if _, err := view.RecordsFrom(from); err != nil {
 		return nil, err
@@ -71,7 +77,7 @@ func (s *Store) Records(from uint64, most int) (out []txlog.Record, err error) {
 	}
 	err = s.reading(func(tx *bolt.Tx) error {
 		for index := from; index <= last; index++ {
-			r, err := s.record(tx, index)
+			r, err := s.record(tx, slots, index)
 			if err != nil {
 				return err
 			}
@@ -95,26 +101,43 @@ func (s *Store) Records(from uint64, most int) (out []txlog.Record, err error) {
 	return out, nil
 }
 
-// record reads a record of the file.
-func (s *Store) record(tx *bolt.Tx, index uint64) (txlog.Record, error) {
+// record reads a record of the file. The slots are as they were before the reading began.
+func (s *Store) record(tx *bolt.Tx, in places, index uint64) (r txlog.Record, err error) {
 	body, err := s.get(tx, recordBucket, number(index))
 	switch {
 	case err != nil:
-		return txlog.Record{}, err
-	case body == nil:
-		return txlog.Record{}, s.missing(index, "record")
+		return r, err
+	case body != nil:
+		r, err = txlog.Own(body)
+	default:
+		r, err = s.slotted(tx, in, index)
 	}
-	r, err := txlog.Open(body)
 	if err == nil && (r.Index != index || r.Log != s.log) {
 		err = damage("record %d is another one", index)
 	}
 	return r, err
 }
 
+// slotted reads a record that is in a slot.
+func (s *Store) slotted(tx *bolt.Tx, in places, index uint64) (txlog.Record, error) {
+	s.mu.RLock()
+	i, is := in.find(index)
+	is = is && in.all[i].holds
+	s.mu.RUnlock()
+	if !is {
+		return txlog.Record{}, s.missing(index, "record")
+	}
+	slot, here, err := s.slot(tx, in, i)
+	if err == nil && !here {
+		err = s.missing(index, "record")
+	}
+	return slot.Record, err
+}
+
 // position returns the place of a record that is here, or of the floor.
 func (s *Store) position(index uint64) (at txlog.Position, err error) {
 	s.mu.RLock()
-	view, held := s.view, s.held.Records
+	view, held, slots := s.view, s.held.Records, s.slots
 	s.mu.RUnlock()
 	switch {
 	case index == view.Floor.Index:
@@ -123,7 +146,7 @@ func (s *Store) position(index uint64) (at txlog.Position, err error) {
 		return held[uint64(len(held))-(view.Last.Index-index)-1].Position(), nil
 	}
 	err = s.reading(func(tx *bolt.Tx) error {
-		r, err := s.record(tx, index)
+		r, err := s.record(tx, slots, index)
 		at = r.Position()
 		return err
 	})
@@ -140,14 +163,17 @@ func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
 	}
 	err = s.reading(func(tx *bolt.Tx) error {
 		for index := from; index < view.NextSlot; index++ {
-			body, err := s.slot(tx, index)
-			if err != nil {
+			slot, here, err := s.slot(tx, s.slots, int(index-s.slots.low))
+			switch {
+			case err != nil:
 				return err
+			case !here:
+				return damage("slot %d is missing", index)
 			}
-			if most -= len(body); most < 0 && len(out) > 0 {
+			if most -= slot.Size(); most < 0 && len(out) > 0 {
 				return nil
 			}
-			out = append(out, store.Slot{Index: index, Body: body})
+			out = append(out, slot)
 		}
 		return nil
 	})
@@ -157,18 +183,17 @@ func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
 	return out, nil
 }
 
-// slot reads a slot, which has to be the newest that was written at its index.
-func (s *Store) slot(tx *bolt.Tx, index uint64) ([]byte, error) {
-	body, err := s.get(tx, slotBucket, number(index))
-	switch {
-	case err != nil:
-		return nil, err
-	case body == nil:
-		return nil, damage("slot %d is missing", index)
-	case checksum(s.id, slotBucket, number(index), body) != s.slots[index-s.state.FirstSlot]:
-		return nil, damage("slot %d is an older one", index)
+// slot reads a slot, which has to be the newest that was written at its index. It is not here if it was dropped.
+func (s *Store) slot(tx *bolt.Tx, in places, i int) (slot store.Slot, here bool, err error) {
+	key := number(in.low + uint64(i))
+	value, err := framed(tx, slotBucket, key)
+	if value == nil || err != nil {
+		return slot, false, err
 	}
-	return body, nil
+	if slot, err = unframeSlot(s.id, key, value); err == nil && txlog.Hash(value[:sha256.Size]) != in.all[i].sum {
+		err = damage("slot %d is an older one", slot.Index)
+	}
+	return slot, true, err
 }
 
 // Head implements store.Store. All heads are in memory.

@@ -25,7 +25,7 @@ func TestSize(t *testing.T) {
 		must(err)
 		step := store.Step{Records: records, Below: max(2, uint64(n)*100-100*min(uint64(n), 20))}
 		for i, r := range records {
-			step.Slots = append(step.Slots, store.Slot{Index: uint64(2 + n*100 + i), Body: r.Raw()})
+			step.Slots = append(step.Slots, store.Slot{Index: uint64(2 + n*100 + i), Record: r})
 		}
 		must(s.Write(step))
 		if n%50 != 49 {

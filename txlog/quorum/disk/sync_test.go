@@ -62,7 +62,7 @@ func writeForEver(path string) {
 		last := records[len(records)-1]
 		step := store.Step{
 			Records: records, Values: map[string][]byte{"last": []byte(strconv.FormatUint(last.Index, 10))},
-			Slots: []store.Slot{{Index: s.View().NextSlot, Body: last.Raw()}},
+			Slots: []store.Slot{{Index: s.View().NextSlot, Record: last}},
 		}
 		if s.View().NextSlot == 0 {
 			step.Slots[0].Index = 2
@@ -156,7 +156,7 @@ func TestKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	must(begin(t, path, storetest.Genesis(create(t, path))).Close())
 	rounds := 12
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if nightly() {
 		rounds = 100
 	}
 	commits := 0

@@ -12,8 +12,8 @@ import (
 
 // Lazy steps wait until they are as large as this.
 const (
-	mostHeld      = 256
-	mostHeldBytes = 1 << 20
+	mostHeld      = 4096
+	mostHeldBytes = 4 << 20
 )
 
 // noStep is the step of a transaction that adds something else.
@@ -33,6 +33,9 @@ func (s *Store) Write(step store.Step) error {
 	if err := store.CheckNumber(s.values, step.Values); err != nil {
 		return err
 	}
+	if err := s.checkSlots(step); err != nil {
+		return err
+	}
 	if step.Lazy {
 		s.hold(step, next)
 		if s.small() {
@@ -41,6 +44,15 @@ func (s *Store) Write(step store.Step) error {
 		step = store.Step{}
 	}
 	return s.commit(next, step, func(*change) {})
+}
+
+// checkSlots checks the records of new slots.
+func (s *Store) checkSlots(step store.Step) error {
+	before := uint64(0)
+	if len(step.Slots) > 0 && !step.Empty {
+		before = s.slots.newest(int(min(step.Slots[0].Index-s.slots.low, uint64(len(s.slots.all)))))
+	}
+	return store.CheckRecords(before, step.Slots)
 }
 
 // Flush implements store.Store.
@@ -158,10 +170,9 @@ func (s *Store) commit(next store.View, step store.Step, add func(c *change)) er
 		}
 		return s.fail(err)
 	}
-	s.state, s.slots = c.state, c.slots
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held = store.Step{}
+	s.state, s.slots, s.held = c.state, c.slots, store.Step{}
 	s.show(step, next)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/courier"
 	"github.com/conchhq/conch/txlog/follower"
@@ -62,6 +63,7 @@ type Core struct {
 	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
+	peers   []string // that are connected
 
 	out Output
 }
@@ -82,7 +84,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
-		salt: mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
+		salt: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank, c.unheard = h.Blank, h.left(s.Self)
 	decides := (c.mine() || leaves(h)) && !c.blank // else a leader that counts on this store will say so
@@ -148,6 +150,8 @@ func (c *Core) take(in Input) {
 		}
 	case Tick:
 		c.tick(in.At)
+	case Soon:
+		c.follower(follower.Tick{})
 	case Received:
 		c.receive(in)
 	case Faulty:
@@ -157,7 +161,9 @@ func (c *Core) take(in Input) {
 	case Suggested:
 		c.suggested(in.Name)
 	case Peers:
-		c.follower(follower.Peers(in))
+		c.meets(in)
+	case Unsent:
+		c.courier(courier.Failed(in))
 	case Submit:
 		c.courier(courier.Submit(in))
 	case Read:
@@ -273,6 +279,20 @@ func (c *Core) tick(at int64) {
 	}
 	c.wait()
 	c.belongs()
+}
+
+// meets takes which nodes are connected. What was sent over a connection that has ended, or before there was one, may be lost.
+func (c *Core) meets(in Peers) {
+	for _, name := range slices.Concat(c.peers, in.Names) {
+		if slices.Contains(c.peers, name) != slices.Contains(in.Names, name) {
+			c.courier(courier.Failed{To: name})
+		}
+	}
+	first := len(c.peers) == 0
+	c.peers = in.Names
+	if c.follower(follower.Peers(in)); first {
+		c.follower(follower.News{}) // the one that is asked for news may know no more than this node
+	}
 }
 
 // Query answers from the copy that is here, and says of which position the answer is.

@@ -28,7 +28,7 @@ func (c *Core) tellSaid() {
 		return
 	}
 	for _, m := range out.Messages {
-		c.send(m.To, wire.Quorum{Bytes: m.Bytes})
+		c.do(Send{To: m.To, Body: wire.Quorum{Bytes: m.Bytes}, Beat: m.Beat})
 	}
 	if out.Door != nil && *out.Door != c.door {
 		c.door = *out.Door

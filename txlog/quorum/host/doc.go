@@ -21,7 +21,13 @@
 // # Order
 //
 // What a step writes is synced before anything that it says leaves the node, is answered, or is told to the other
-// machines. While the loop syncs, what comes waits, and is taken together afterwards: one sync serves many goals.
+// machines. While the loop syncs, what comes waits, and is taken together afterwards: one sync serves many goals. A follower's copy
+// has records before they are stored: nobody reads it then.
+//
+// # Effects
+//
+// Config.Perform performs what the goals ask for outside of the log, one after the other: at the leader, after the commit, while its
+// act door is open. Then an entry says so, and nobody does it again.
 //
 // # What can go wrong
 //
@@ -30,10 +36,12 @@
 //	the copy's memory is wrong        the copies are made anew from the store
 //	a leader's memory is wrong        its members refuse what it sends; it gives the term up, drops what nobody can count
 //	                                  on, and makes everything anew
+//	a step takes seconds              the last beats are sent again meanwhile: a scrub of a large state deposes nobody
 //	this node is a member no more     it goes on as a follower, from the same store
 //	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
 //	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
 //	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
+//	a leader dies after an effect and before its entry   the next one performs it again, by the same name
 //	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
 //
 // The caller owes a line that is open until Run has returned, the connections to all members and some other nodes, a store

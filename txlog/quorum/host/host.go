@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -25,15 +26,26 @@ type Config struct {
 
 	// Publish has gossip tell everybody a head of this node, as bytes. nil: there is no gossip.
 	Publish func(head []byte)
-	// Perform performs an effect. It may be called again with the same key, also by another node. After an error it is tried
-	// again, as long as this node may act: ctx ends within a round when the act door shuts, and has no deadline, since the door moves on.
-	// It must end with ctx. nil: nothing is performed, and effects wait.
-	Perform func(ctx context.Context, key txlog.Key, effect txlog.Effect) error
+	// Perform performs an effect, after its entry is committed. See Due for how often. After an error it is tried again, as long as this
+	// node may act, and the next one waits: to give one up, return nil. ctx ends within a round when the act door shuts, and has no
+	// deadline, since the door moves on. It must end with ctx. nil: this node performs nothing, and effects wait for one that does.
+	Perform func(ctx context.Context, d Due) error
 	// Tell is told what happens. It is called by the loop, and must not wait. nil: nobody is told.
 	Tell func(Event)
 	// Clock counts while the machine is suspended, and never goes back (default fence.Boottime).
 	Clock func() time.Duration
 }
+
+// Due is an effect that is to be performed: at least once, one after the other in the order of the keys. It is performed again, by
+// any member, if its leader has died before the log says that it was. Whoever it is for can refuse that by its name.
+type Due struct {
+	Log txlog.ID
+	txlog.Key
+	txlog.Effect
+}
+
+// Name is the same each time that the effect is performed, and no other one's: as the key of an idempotent call, say.
+func (d Due) Name() string { return fmt.Sprintf("%s/%d/%d", d.Log, d.Index, d.N) }
 
 // round is a tick of the machines.
 const round = 100 * time.Millisecond
@@ -62,8 +74,13 @@ type Host struct {
 	reads chan func() // what the store is asked for others
 	bell  chan struct{}
 
-	mu      sync.Mutex // held while the core takes an input
-	core    *Core
+	using   chan struct{} // has room for who uses the core
+	core    *Core         // nil: it has ended
+	storing bool          // what the copy has is not on the disk yet
+	readers []func()      // that wait for it
+
+	mu      sync.Mutex // held for moments: nobody waits for the core with it
+	ended   bool
 	inputs  []Input  // that wait
 	heads   []Headed // that wait, the newest ones
 	waiting map[uint64]chan Answered
@@ -72,7 +89,9 @@ type Host struct {
 	running bool
 	door    quorum.Door
 	peers   []string
-	storing bool // a snapshot
+	keeping bool // a snapshot is being stored
+	beats   []beat
+	busy    time.Duration // since when the core takes an input; 0: it does not
 }
 
 // New returns a host that does not run yet. The error lists the faults of the configuration, or is one of the store.
@@ -83,7 +102,7 @@ func New(c Config) (*Host, error) {
 	if c.Clock == nil {
 		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
 	}
-	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), waiting: map[uint64]chan Answered{}}
+	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), using: make(chan struct{}, 1), waiting: map[uint64]chan Answered{}}
 	var err error
 	h.core, err = h.begin()
 	return h, err
@@ -96,7 +115,7 @@ func (h *Host) begin() (*Core, error) {
 		return nil, err
 	}
 	settings := h.cfg.Settings
-	settings.Seed = mix(settings.Seed, h.lives)
+	settings.Seed = splitmix.Mix(settings.Seed, h.lives)
 	h.lives++
 
 	return NewCore(settings, has)
@@ -117,6 +136,7 @@ func (h *Host) Run(ctx context.Context) error {
 	defer helpers.Wait()
 	defer cancel()
 	helpers.Go(func() { h.librarian(ctx) })
+	helpers.Go(func() { h.pulse(ctx) })
 	l := &loop{Host: h, ctx: ctx, helpers: &helpers}
 	err := l.run()
 	h.stop()
@@ -128,9 +148,13 @@ func (h *Host) Run(ctx context.Context) error {
 
 // stop tells those that wait that nothing comes any more.
 func (h *Host) stop() {
+	h.using <- struct{}{}
+	h.core = nil
+	h.stored()
+	<-h.using
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.core, h.door, h.inputs, h.heads = nil, quorum.Door{}, nil, nil
+	h.ended, h.door, h.inputs, h.heads = true, quorum.Door{}, nil, nil
 	for ticket, asker := range h.waiting {
 		asker <- Answered{Ticket: ticket, Err: fmt.Errorf("%w: %w", ErrStopped, txlog.ErrUnknown)}
 	}
@@ -163,7 +187,7 @@ func (h *Host) put(in Input) {
 	default:
 		h.inputs = append(h.inputs, in)
 	}
-	if h.core == nil {
+	if h.ended {
 		h.inputs, h.heads = nil, nil
 	}
 	h.mu.Unlock()
@@ -183,7 +207,7 @@ func (h *Host) withdraw(is func(Input) bool) bool {
 // ask gives the loop an input that is answered, and waits for the answer.
 func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered, error) {
 	h.mu.Lock()
-	if h.core == nil {
+	if h.ended {
 		h.mu.Unlock()
 		return Answered{}, ErrStopped
 	}
@@ -249,24 +273,50 @@ func (h *Host) Change(ctx context.Context, members []txlog.Member) (uint64, erro
 	return a.Index, err
 }
 
-// Query answers a query from the copy that is here, and says of which position the answer is.
-func (h *Host) Query(query []byte) ([]byte, txlog.Position, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.core == nil {
-		return nil, txlog.Position{}, ErrStopped
-	}
-	return h.core.Query(query)
+// Query answers a query from the copy that is here, and says of which position the answer is. What it answers is on the disk.
+func (h *Host) Query(query []byte) (result []byte, at txlog.Position, err error) {
+	done := make(chan struct{})
+	h.read(func() {
+		defer close(done)
+		if err = ErrStopped; h.core != nil {
+			result, at, err = h.core.Query(query)
+		}
+	})
+	<-done
+	return result, at, err
 }
 
-// Position returns the place of the copy that is here.
-func (h *Host) Position() txlog.Position {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.core == nil {
-		return txlog.Position{}
+// Position returns the place of the copy that is here. It is on the disk.
+func (h *Host) Position() (at txlog.Position) {
+	done := make(chan struct{})
+	h.read(func() {
+		defer close(done)
+		if h.core != nil {
+			at = h.core.copy.Position()
+		}
+	})
+	<-done
+	return at
+}
+
+// read reads the core, once what its copy has is stored.
+func (h *Host) read(what func()) {
+	h.using <- struct{}{}
+	defer func() { <-h.using }()
+	if h.storing {
+		h.readers = append(h.readers, what)
+		return
 	}
-	return h.core.copy.Position()
+	what()
+}
+
+// stored lets those read that have waited.
+func (h *Host) stored() {
+	h.storing = false
+	for _, what := range h.readers {
+		what()
+	}
+	h.readers = nil
 }
 
 // Heard takes a head that gossip has brought, and the neighbour that brought it first. The error is of bytes that are no head.

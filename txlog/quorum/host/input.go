@@ -16,6 +16,8 @@ type (
 	Tick struct {
 		At int64 // milliseconds since 1970, for people
 	}
+	// Soon says that a part of a round has passed, while the copy lacks something.
+	Soon struct{}
 	// Received is a message. The transport has proven from which node it is.
 	Received struct {
 		From string
@@ -33,6 +35,8 @@ type (
 	}
 	// Suggested names whom gossip suggests as the leader.
 	Suggested struct{ Name string }
+	// Unsent says that a message to a node was not sent.
+	Unsent struct{ To string }
 	// Peers says which nodes are connected.
 	Peers struct{ Names []string }
 	// Submit asks for a goal to be executed by the leader. Answered ends it.
@@ -84,10 +88,12 @@ func asks(in Input) uint64 {
 }
 
 func (Tick) input()      {}
+func (Soon) input()      {}
 func (Received) input()  {}
 func (Faulty) input()    {}
 func (Headed) input()    {}
 func (Suggested) input() {}
+func (Unsent) input()    {}
 func (Peers) input()     {}
 func (Submit) input()    {}
 func (Read) input()      {}

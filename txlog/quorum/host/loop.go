@@ -29,6 +29,10 @@ func (l *loop) run() error {
 	tick := time.NewTicker(round)
 	defer tick.Stop()
 	inbox := l.cfg.Line.Inbox()
+	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
+		return err
+	}
+	var soon <-chan time.Time // nil: the copy lacks nothing
 	for {
 		var batch Batch
 		select {
@@ -44,12 +48,25 @@ func (l *loop) run() error {
 				}
 			}
 			batch = l.turn(inbox)
+		case <-soon:
+			soon, batch = nil, append(l.gather(nil, inbox), Soon{})
 		}
 		batch = l.gather(batch, inbox)
 		if err := l.feed(batch); err != nil {
 			return err
 		}
+		if soon == nil && l.lacks() {
+			soon = time.After(round / 4)
+		}
 	}
+}
+
+// lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
+// others, and a whole round would be most of what an entry takes to come to thousands.
+func (l *loop) lacks() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.core.f.Lacks()
 }
 
 // idle is after how many rounds what is written lazily is on the disk at the latest.
@@ -107,6 +124,12 @@ func (l *loop) feed(in Input) error {
 				return err
 			}
 		}
+		if out.Unread() {
+			l.using <- struct{}{}
+			l.stored()
+			<-l.using
+		}
+		l.keepBeats(out.Acts)
 		for _, a := range out.Acts {
 			if err := l.act(a); err != nil {
 				return err
@@ -127,15 +150,21 @@ func (l *loop) feed(in Input) error {
 }
 
 func (l *loop) step(in Input) Output {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.core.Step(l.cfg.Clock(), in)
+	l.using <- struct{}{}
+	defer func() { <-l.using }()
+	l.works(l.cfg.Clock())
+	defer l.works(0)
+	out := l.core.Step(l.cfg.Clock(), in)
+	l.storing = out.Unread()
+	return out
 }
 
 func (l *loop) act(a Act) error {
 	switch a := a.(type) {
 	case Send:
-		l.send(a.To, a.Body)
+		if _, is := a.Body.(wire.Submit); !l.send(a.To, a.Body) && is {
+			l.put(Unsent{To: a.To})
+		}
 	case Give:
 		l.give(a)
 	case GivePiece:
@@ -166,11 +195,10 @@ func (l *loop) act(a Act) error {
 	return nil
 }
 
-// send sends a message. It may be lost.
-func (l *loop) send(to string, m wire.Body) {
-	if body, err := wire.Encode(wire.Message{Log: l.log, Body: m}); err == nil {
-		_ = l.cfg.Line.Send(to, body)
-	}
+// send sends a message. It may be lost. It is false if that is known already.
+func (h *Host) send(to string, m wire.Body) bool {
+	body, err := wire.Encode(wire.Message{Log: h.log, Body: m})
+	return err == nil && h.cfg.Line.Send(to, body) == nil
 }
 
 // restart makes a new core of what the store has. What the old one was asked ends without an answer: each asker may ask again.
@@ -182,10 +210,13 @@ func (l *loop) restart(why error) error {
 	if err != nil {
 		return err
 	}
+	l.using <- struct{}{}
+	core.twin = l.core.twin
+	l.core = core
+	<-l.using
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	core.twin = l.core.twin
-	l.core, l.peers = core, nil
+	l.peers = nil
 	for ticket, asker := range l.waiting {
 		asker <- Answered{Ticket: ticket, Err: errAgain}
 	}
@@ -204,18 +235,18 @@ func (l *loop) answered(a Answered) {
 
 // give answers with records of the store. If too many wait for that already, this one is lost.
 func (l *loop) give(a Give) {
-	l.read(func() {
+	l.lend(func() {
 		if answer, err := Pack(l.cfg.Store, follower.Give(a)); err == nil {
-			l.send(a.To, wire.Fit(answer))
+			_ = l.send(a.To, wire.Fit(answer))
 		}
 	})
 }
 
 func (l *loop) givePiece(a GivePiece) {
-	l.read(func() { l.send(a.To, Cut(l.cfg.Store, a.Want)) })
+	l.lend(func() { _ = l.send(a.To, Cut(l.cfg.Store, a.Want)) })
 }
 
-func (l *loop) read(what func()) {
+func (l *loop) lend(what func()) {
 	select {
 	case l.reads <- what:
 	default:
@@ -233,7 +264,7 @@ func (l *loop) perform(a Perform) {
 		defer cancel()
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
 		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
-			if err := l.cfg.Perform(ctx, a.Key, a.Effect); err == nil {
+			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}
@@ -265,8 +296,8 @@ func (l *loop) mayAct(term uint64) time.Duration {
 // snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.
 func (l *loop) snapshot(a Snapshot) {
 	l.mu.Lock()
-	busy := l.storing
-	l.storing = true
+	busy := l.keeping
+	l.keeping = true
 	l.mu.Unlock()
 	if busy {
 		return
@@ -274,7 +305,7 @@ func (l *loop) snapshot(a Snapshot) {
 	l.helpers.Go(func() {
 		kept, err := a.To(l.cfg.Store)
 		l.mu.Lock()
-		l.storing = false
+		l.keeping = false
 		l.mu.Unlock()
 		if err == nil {
 			l.put(kept)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -16,6 +17,12 @@ type Output struct {
 	Writes []Write
 	Acts   []Act
 	Load   bool
+}
+
+// Unread reports whether what the copy has by this step is not to be read before the writes are on the disk. A member has stored
+// the entries before it knows them to be committed.
+func (o Output) Unread() bool {
+	return slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
 }
 
 // Write is what is to be on the disk before anybody hears of it. One of the fields is there.
@@ -51,6 +58,7 @@ type (
 	Send struct {
 		To   string
 		Body wire.Body
+		Beat bool // it may be sent again while a step takes long: see Beats
 	}
 	// Give sends an answer of package follower, with records that the loop adds from the store: see follower.Give.
 	Give follower.Give

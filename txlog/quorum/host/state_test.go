@@ -40,13 +40,13 @@ func (s *site) opens(o *office) {
 		n.kill()
 		n.with = func(c *host.Config) {
 			c.New = newMailing
-			c.Perform = func(ctx context.Context, _ txlog.Key, effect txlog.Effect) error {
-				if err := o.send(ctx, n, string(effect.Body)); err != nil {
+			c.Perform = func(ctx context.Context, d host.Due) error {
+				if err := o.send(ctx, n, string(d.Body)); err != nil {
 					return err
 				}
 				o.mu.Lock()
 				defer o.mu.Unlock()
-				o.sent = append(o.sent, string(effect.Body))
+				o.sent = append(o.sent, string(d.Body))
 				return nil
 			}
 		}

@@ -26,8 +26,8 @@ type Status struct {
 
 // Status returns what the node knows now.
 func (h *Host) Status() Status {
-	h.mu.Lock()
-	defer h.mu.Unlock()
+	h.using <- struct{}{}
+	defer func() { <-h.using }()
 	if h.core == nil {
 		return Status{Log: h.log}
 	}

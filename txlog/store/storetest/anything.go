@@ -17,8 +17,9 @@ type model struct {
 	chance  *rand.Rand
 	records []txlog.Record
 	kept    map[uint64][]byte
-	slots   []string
+	slots   []store.Slot
 	first   uint64
+	dropped uint64 // the newest record in slots that were dropped
 	values  map[string]string
 }
 
@@ -29,7 +30,7 @@ func anything(s *stage) {
 		stage: s, chance: rand.New(rand.NewPCG(seed, seed)), //nolint:gosec // a run must replay
 		kept: map[uint64][]byte{}, values: map[string]string{},
 	}
-	for range 300 {
+	for range 600 {
 		s.must(s.store.Write(m.step()))
 	}
 	for range 2 {
@@ -39,7 +40,8 @@ func anything(s *stage) {
 		s.must(err)
 		s.equal(len(got), len(m.slots))
 		for i, slot := range got {
-			s.equal([2]any{slot.Index, string(slot.Body)}, [2]any{m.first + uint64(i), m.slots[i]})
+			want := m.slots[i]
+			s.equal([3]any{slot.Index, string(slot.Body), string(slot.Record.Raw())}, [3]any{m.first + uint64(i), string(want.Body), string(want.Record.Raw())})
 		}
 		s.equal(len(s.store.Names("")), len(m.values))
 		for name, value := range m.values {
@@ -53,7 +55,7 @@ func anything(s *stage) {
 func (m *model) step() (step store.Step) {
 	switch m.chance.IntN(9) {
 	case 0, 1, 2:
-		step.Records = m.next(1+m.chance.IntN(4), m.chance.IntN(3000))
+		step.Records = m.next(1+m.chance.IntN(4), 30*m.chance.IntN(2))
 		step.Lazy = m.chance.IntN(2) == 0
 		m.records = append(m.records, step.Records...)
 	case 3, 4:
@@ -61,14 +63,17 @@ func (m *model) step() (step store.Step) {
 			m.first = 2
 		}
 		m.slots = m.slots[:m.chance.IntN(len(m.slots)+1)]
-		for range 1 + m.chance.IntN(3) {
-			body := strconv.Itoa(m.chance.IntN(1000))
-			step.Slots = append(step.Slots, store.Slot{Index: m.first + uint64(len(m.slots)), Body: []byte(body)})
-			m.slots = append(m.slots, body)
+		for _, r := range m.tail(1 + m.chance.IntN(3)) {
+			one := store.Slot{Index: m.first + uint64(len(m.slots)), Body: []byte(strconv.Itoa(m.chance.IntN(1000)))}
+			if m.chance.IntN(3) > 0 {
+				one.Record = r
+			}
+			step.Slots, m.slots = append(step.Slots, one), append(m.slots, one)
 		}
 	case 5:
 		drop := m.chance.IntN(len(m.slots) + 1)
 		step.Below = m.first + uint64(drop)
+		m.dropped = newest(m.dropped, m.slots[:drop])
 		m.slots, m.first = m.slots[drop:], m.first+uint64(drop)
 	case 6:
 		name := strconv.Itoa(m.chance.IntN(20))
@@ -89,6 +94,27 @@ func (m *model) step() (step store.Step) {
 		m.reopen()
 	}
 	return step
+}
+
+// tail returns records that come after those of the slots, and may be the next ones of the log.
+func (m *model) tail(n int) []txlog.Record {
+	fork, err := txlog.Restore(m.copy.Snapshot(), NewState)
+	m.must(err)
+	last := newest(max(fork.Position().Index, m.dropped), m.slots)
+	many := int(last-fork.Position().Index) + n
+	records, err := Grow(fork, many, 0)
+	m.must(err)
+	return records[many-n:]
+}
+
+// newest returns the largest of an index and those of the records in slots.
+func newest(index uint64, slots []store.Slot) uint64 {
+	for _, slot := range slots {
+		if slot.Record.Raw() != nil {
+			index = max(index, slot.Record.Index)
+		}
+	}
+	return index
 }
 
 // readers: what a reading finds is right or gone, while steps are written, snapshots kept and records dropped.
@@ -113,6 +139,9 @@ func readers(s *stage) {
 					if r.Index != view.Floor.Index+1+uint64(i) {
 						s.Errorf("record %d is in the place of another", r.Index)
 					}
+				}
+				if _, err := s.store.Records(view.Last.Index, 1); view.Last.Index > 0 && err != nil && !errors.Is(err, store.ErrGone) {
+					s.Error(err)
 				}
 				if newest, is := view.Newest(); is {
 					if _, err := s.store.Piece(newest.At.Index, 70_000, 100_000); err != nil && !errors.Is(err, store.ErrGone) {
@@ -142,7 +171,7 @@ func readers(s *stage) {
 		}
 	})
 	for range 100 {
-		records := s.grow(5, 100)
+		records := s.growInSlots(5)
 		s.must(s.store.Write(store.Step{Lazy: true, Heads: []txlog.Head{{Position: records[4].Position()}}}))
 	}
 	close(done)
@@ -151,4 +180,18 @@ func readers(s *stage) {
 	c, err := Grow(s.copy, 1, 1)
 	s.must(err)
 	s.must(s.store.Write(store.Step{Records: c}))
+}
+
+// growInSlots writes records, and has most of them in slots first, which are replaced once.
+func (s *stage) growInSlots(many int) []txlog.Record {
+	records := s.next(many, 100)
+	var step store.Step
+	for i, r := range records[1:] {
+		step.Slots = append(step.Slots, store.Slot{Index: max(1, s.store.View().NextSlot) + uint64(i), Record: r})
+	}
+	step.Below = step.Slots[0].Index
+	s.must(s.store.Write(step))
+	s.must(s.store.Write(step))
+	s.must(s.store.Write(store.Step{Records: records}))
+	return records
 }

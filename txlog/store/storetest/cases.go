@@ -68,6 +68,7 @@ func refused(s *stage) {
 		{Empty: true, Slots: []store.Slot{{Index: 0}}}, {Below: 7}, {Values: map[string][]byte{"": {}}}, {Values: map[string][]byte{"\xff": {}}},
 		{Values: map[string][]byte{strings.Repeat("x", store.MostName+1): {}}}, {Values: map[string][]byte{"x": make([]byte, store.MostValue+1)}},
 		{Lazy: true, Empty: true}, {Lazy: true, Slots: []store.Slot{{Index: 6}}}, {Heads: []txlog.Head{{Position: next[0].Position()}}}, {Heads: []txlog.Head{{Position: other[0].Position()}}},
+		{Slots: []store.Slot{{Index: 6, Record: other[0]}}}, {Slots: []store.Slot{{Index: 6, Record: next[1]}, {Index: 7, Record: next[0]}}},
 	} {
 		if step.Values == nil {
 			step.Values = map[string][]byte{"a": []byte("c"), "d": {}}

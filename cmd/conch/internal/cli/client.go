@@ -31,7 +31,8 @@ const (
 type Client struct {
 	node      string
 	tokenFile string
-	base      string
+	base      string // of URLs
+	name      string // of the node, as the caller has given it
 	token     string
 	http      *http.Client
 }
@@ -60,6 +61,7 @@ func (c *Client) Prepare(getenv func(string) string) error {
 	// A redirected POST would become a GET without its body: the answer would be to another request.
 	c.http = &http.Client{Timeout: requestPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.base = strings.TrimSuffix(node, "/")
+	c.name = c.base
 	if path, local := strings.CutPrefix(node, "unix:"); local {
 		c.base = "http://localhost"
 		c.http.Transport = &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -124,17 +126,17 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 	answer, err := c.http.Do(r)
 	if err != nil {
 		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" && ctx.Err() == nil {
-			return awayError{fmt.Errorf("no node answers at %s: start one, or name another with --node", c.base)}
+			return awayError{fmt.Errorf("no node answers at %s: start one, or name another with --node", c.name)}
 		}
-		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.base, err))
+		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.name, err))
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
 	if err != nil {
-		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s was cut off: %w", c.base, err))
+		return c.unanswered(ctx, fmt.Errorf("the answer of the node at %s was cut off: %w", c.name, err))
 	}
 	if to, err := answer.Location(); err == nil && answer.StatusCode < http.StatusBadRequest && answer.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("the server at %s is not a conch node: it redirects to %s://%s; name that with --node if it is a node", c.base, to.Scheme, to.Host)
+		return fmt.Errorf("the server at %s is not a conch node: it redirects to %s://%s; name that with --node if it is a node", c.name, to.Scheme, to.Host)
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refusalOf(answer.StatusCode, text)
@@ -147,5 +149,5 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 
 // Stranger returns the error for an answer that no node gives.
 func (c *Client) Stranger() error {
-	return unansweredError{fmt.Errorf("the server at %s is not a conch node", c.base)}
+	return unansweredError{fmt.Errorf("the server at %s is not a conch node", c.name)}
 }

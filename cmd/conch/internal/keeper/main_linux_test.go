@@ -3,13 +3,11 @@ package keeper_test
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -59,11 +57,7 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(unix.SIGHUP) { // the tests run under nohup, which conch must not obey
 		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
 	}
-	// The tests mostly wait: two at a time, on two processors, take twice as long.
-	flag.Parse()
-	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
-		_ = n.Value.Set(strconv.Itoa(max(4, runtime.GOMAXPROCS(0))))
-	}
+	pgtest.MostlyWait()
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
 		return pgmint.Up(ctx, pgmint.Config{URL: conn.Config().ConnString()}, func(string) {})
 	})

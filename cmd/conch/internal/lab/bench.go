@@ -5,6 +5,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bench"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
@@ -44,9 +46,10 @@ The benches pending and sequencer need conch-devnode: beside conch, on the PATH,
 named by CONCH_DEVNODE. The bench gossip starts conch-members likewise (CONCH_MEMBERS),
 which runs memberlist and serf; without it nothing stands beside conch's own figures.
 
-The bench log runs five members in this process, each with a file of its own in TMPDIR,
-beside the bare raft core on the same kind of files: TMPDIR is best on the disk that a
-node would have.`,
+The bench log runs five members, each a process with a file of its own in TMPDIR,
+beside the bare raft core in as many processes on the same kind of files: TMPDIR is best
+on the disk that a node would have. It starts conch-etcd likewise (CONCH_ETCD), which
+runs as many members of etcd.`,
 		Example: `  conch bench
   conch bench election --quick
   conch bench pending --markdown
@@ -95,7 +98,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 				devnode.Name, devnode.EnvProgram)
 		}
 	}
-	cfg.Members = members.Find(cfg.Program)
+	cfg.Members, cfg.Etcd = members.Find(cfg.Program), members.FindEtcd(cfg.Program)
 	cfg.Database = l.DB
 	if cfg.Database == "" {
 		server := func(name string) bool { return !slices.Contains([]string{"gate", "gossip", "log"}, name) }
@@ -160,15 +163,19 @@ func (l lab) benchHolder() *cobra.Command {
 
 // benchAgent is one agent that may lead, until it is killed or its stdin ends.
 func (l lab) benchAgent() *cobra.Command {
+	return l.benchChild(bench.AgentCommand, "one process with an agent of gossip", agents.RunChild)
+}
+
+// benchMember is one member of a log, until it is killed or its stdin ends.
+func (l lab) benchMember() *cobra.Command {
+	return l.benchChild(bench.MemberCommand, "one process with a member of a log", board.RunChild)
+}
+
+// benchChild is a process of a bench, whose settings are in a file.
+func (l lab) benchChild(name, short string, run func(ctx context.Context, file string, in io.Reader, out io.Writer) error) *cobra.Command {
 	var file string
-	cmd := &cobra.Command{
-		Use:     bench.AgentCommand,
-		Short:   "one process with an agent of gossip",
-		Example: "  conch bench-agent --file agent.json",
-		Hidden:  true,
-		Args:    cli.NoArguments,
-	}
+	cmd := &cobra.Command{Use: name, Short: short, Example: "  conch " + name + " --file settings.json", Hidden: true, Args: cli.NoArguments}
 	cmd.Flags().StringVar(&file, "file", "", "`file` with its settings")
-	cmd.RunE = cli.Does(func(ctx context.Context) error { return agents.RunChild(ctx, file, l.Stdin, l.Stdout) })
+	cmd.RunE = cli.Does(func(ctx context.Context) error { return run(ctx, file, l.Stdin, l.Stdout) })
 	return cmd
 }

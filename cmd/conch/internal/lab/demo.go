@@ -44,9 +44,12 @@ the ledger: each payment at most once, everything accepted has ended as it was t
 and the money in the notes is what was issued.
 
 With --gossip it shows agents without a database: 200 conch nodes on this machine name
-one leader, as a hint, and hear the same news. Leaders are killed, a tenth of the nodes at
-once, and the network is cut between them. Exit 1 if a leader that worked was deposed,
-two were named for longer than a heartbeat counts, or news was lost or heard twice.
+one leader, as a hint, and hear the same news. Seven of them decide on a log, which five
+more follow, and clients submit goals at all of these. Leaders are killed, a tenth of the
+nodes at once, and the network is cut between them; a member's copy of the log is deleted,
+and a node joins that has nothing. Exit 1 if a leader that worked was deposed, two were
+named for longer than a heartbeat counts, news was lost or heard twice, an acknowledged
+goal is not in the log once, or "conch log verify" finds that copies differ.
 
 It touches no database and no chain but its own and leaves nothing behind. Exit 1
 if anything overlapped, was lost, was done twice or never ended, or if no failover
@@ -79,7 +82,7 @@ func (l lab) demo() *cobra.Command {
 	flags.StringVar(&cfg.Listen, "listen", "127.0.0.1:7070", "address of the HTTP API during the demo, loopback only; empty: none")
 	flags.BoolVar(&noChain, "no-chain", false, "start no private chain and send no transactions")
 	flags.BoolVar(&sequencer, "sequencer", false, "show five organisations that share a private contract")
-	flags.BoolVar(&gossip, "gossip", false, "show agents that name one leader without a database; 200 unless --nodes says how many, or 40 for each processor")
+	flags.BoolVar(&gossip, "gossip", false, "show agents without a database that name one leader, and a log; 200 unless --nodes says how many, or 40 for each processor")
 	flags.Uint64Var(&seed, "seed", 1, "with --gossip: who is struck follows from it")
 	flags.StringVar(&logs, "logs", "", "with --sequencer: `folder` that gets the nodes' logs")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {

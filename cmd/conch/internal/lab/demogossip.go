@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/swarm"
 )
 
@@ -49,6 +50,26 @@ func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Confi
 	return fault
 }
 
+// logRows is what became of the log.
+func logRows(v *goals.Verdict, members int) []string {
+	if v == nil {
+		return nil
+	}
+	return []string{
+		fmt.Sprintf("goals\t%d\tacknowledged by nodes of the log flags, %d of which decide", v.Goals, members),
+		fmt.Sprintf("  took\t%s\tms from the first request until the acknowledgement", v.Took),
+		fmt.Sprintf("  lost\t%d\tacknowledged, and not in the log", v.Lost),
+		fmt.Sprintf("  doubled\t%d\texecuted twice", v.Doubled),
+		fmt.Sprintf("  unanswered\t%d\tin the end", v.Unanswered),
+		fmt.Sprintf("log leaders killed\t%d", v.Kills),
+		fmt.Sprintf("  goes on\t%s\tms from the kill until a goal was acknowledged that was submitted later", v.Again),
+		fmt.Sprintf("disks lost\t%d\tof members, whose store was deleted", v.Wiped),
+		fmt.Sprintf("  admitted\t%s\tms from the start until it decided again, with a new store and all entries", v.Admitted),
+		fmt.Sprintf("joined\t%s\tms from the start until a node from nothing had all entries", v.Joined),
+		fmt.Sprintf("copies\t%d\t%s up to entry %d, as conch log verify has it", v.Copies, map[bool]string{true: "equal", false: "NOT EQUAL"}[v.Equal], v.Index),
+	}
+}
+
 func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 	if l.JSON {
 		return l.Document(v)
@@ -58,7 +79,7 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 		fmt.Sprintf("cold start\t%.1f\tms from the last start until all named one leader: %.1f rounds", v.Cold, v.ColdRounds),
 		fmt.Sprintf("leaders killed\t%d", v.Kills),
 		fmt.Sprintf("  replaced\t%s\tms from the kill until all living nodes named another", v.Replaced),
-		fmt.Sprintf("others killed\t%d\ta tenth at once", v.Crashed),
+		fmt.Sprintf("others killed\t%d\ta tenth of the nodes at once, and members of the log", v.Crashed),
 		fmt.Sprintf("partitions\t%d", v.Partitions),
 		fmt.Sprintf("  silent\t%s\tms until nobody on the smaller side named a leader", v.Silent),
 		fmt.Sprintf("  healed\t%s\tms until all named one again", v.Healed),
@@ -68,8 +89,11 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 		fmt.Sprintf("deposed\t%d\tleaders that worked", v.Deposed),
 		fmt.Sprintf("two named\t%.1f\tms at most, in which two nodes named two leaders", v.TwoNamed),
 		fmt.Sprintf("two led\t%.1f\tms at most", v.TwoLed),
-		fmt.Sprintf("demo late\t%.1f\tms at most: the machine was so busy", v.Late),
 	}
+	rows = append(rows, logRows(v.Log, v.Electors)...)
+	rows = append(rows,
+		fmt.Sprintf("demo late\t%.1f\tms at most: the machine was so busy", v.Late),
+	)
 	if err := l.Table("", rows); err != nil {
 		return err
 	}
@@ -86,6 +110,10 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 	if !whole {
 		return nil
 	}
-	return l.Line("\nAll nodes name %s. No leader that worked was deposed, each that was killed was replaced in all views,\n"+
+	err := l.Line("\nAll nodes name %s. No leader that worked was deposed, each that was killed was replaced in all views,\n"+
 		"and each piece of news was heard once. It is a hint all the same: two nodes named two leaders for up to %.1f ms.", v.Leader, v.TwoNamed)
+	if err != nil || v.Log == nil {
+		return err
+	}
+	return l.Line("Each of the %d goals that were acknowledged is in the log once, and all %d copies of it are equal.", v.Log.Goals, v.Log.Copies)
 }

@@ -16,7 +16,7 @@ import (
 
 // experiments returns the commands that need a private Postgres server.
 func (l lab) experiments() []*cobra.Command {
-	return []*cobra.Command{l.demo(), l.demoNode(), l.chaos(), l.chaosChild(), l.chaosStray(), l.bench(), l.benchHolder(), l.benchAgent()}
+	return []*cobra.Command{l.demo(), l.demoNode(), l.chaos(), l.chaosChild(), l.chaosStray(), l.bench(), l.benchHolder(), l.benchAgent(), l.benchMember()}
 }
 
 // private prepares an experiment that starts its own servers, unless its configuration has a fault. It returns this

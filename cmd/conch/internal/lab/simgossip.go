@@ -1,22 +1,19 @@
 package lab
 
 import (
-	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/sim"
 	"github.com/conchhq/conch/internal/sim/crowd"
 )
 
 func (l lab) simGossip() *cobra.Command {
 	var cfg crowd.Config
-	var runs int
-	var trace, quiet bool
-	cmd := &cobra.Command{
+	return l.simWorld(&cobra.Command{
 		Use:   "gossip",
 		Short: "thousands of nodes hear the same news and name one leader, as a hint",
 		Long: `gossip runs nodes that suggest a leader by rumour, over the overlay that connects
@@ -40,50 +37,33 @@ which it shows:
   conch sim gossip --policy paper --scene cold
   conch sim gossip --runs 100 --json
   conch sim gossip --break step-down
-  conch sim gossip --break peer-cache --runs 40`,
-		Args: cli.NoArguments,
-	}
-	flags := cmd.Flags()
-	crowdFlags(flags, &cfg)
-	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
-	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if err := cfg.WithDefaults().Validate(); err != nil {
-			return cli.Usagef("%w", err)
-		}
-		switch {
-		case runs < 1:
-			return cli.Usagef("--runs must be 1 or more")
-		case trace && runs > 1:
-			return cli.Usagef("--trace shows one run: leave --runs out")
-		case trace:
-			cfg.Trace = l.Stderr
-		}
-		const told = 20 // in a larger crowd nobody reads every line
-		if runs == 1 && !quiet && !trace && !l.JSON && cfg.WithDefaults().Nodes <= told {
-			cfg.Story = l.Stdout
-		}
-		return l.runGossip(ctx, cfg, runs)
+  conch sim gossip --break peer-cache --runs 8`,
+	}, world{
+		flags: func(f *pflag.FlagSet) { crowdFlags(f, &cfg) },
+		rules: crowd.Rules(),
+		check: func() error { return cfg.WithDefaults().Validate() },
+		about: func() (sim.Report, string) {
+			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+		},
+		tells: func(trace, story io.Writer) {
+			const told = 20 // in a larger crowd nobody reads every line
+			if cfg.Trace = trace; cfg.WithDefaults().Nodes <= told {
+				cfg.Story = story
+			}
+		},
+		run: func(seed uint64) sim.Report {
+			one := cfg
+			one.Seed = seed
+			return crowd.Run(one)
+		},
 	})
-	return cmd
-}
-
-func (l lab) runGossip(ctx context.Context, cfg crowd.Config, runs int) error {
-	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
-	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
-		one := cfg
-		one.Seed = seed
-		return crowd.Run(one)
-	}, l.progress(runs))
-	return l.conclude(ctx, s, runs, unbroken(crowd.Rules(), cfg.Break))
 }
 
 // crowdFlags adds the flags that say what world it is.
 func crowdFlags(flags *pflag.FlagSet, c *crowd.Config) {
 	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5000; default 50, or what --scene needs")
 	flags.IntVar(&c.Electors, "electors", 0, "how many of them may lead; default all, or what --scene needs")
-	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	flags.StringVar(&c.Policy, "policy", "", "by which `name` a leader is named: "+strings.Join(crowd.Policies(), " or ")+"; default the first")
 	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
 	flags.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")

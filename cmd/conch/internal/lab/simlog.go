@@ -1,23 +1,18 @@
 package lab
 
 import (
-	"context"
-	"fmt"
-	"strings"
+	"io"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/internal/sim"
 )
 
 func (l lab) simLog() *cobra.Command {
 	var cfg bulletin.Config
-	var runs int
-	var trace, quiet bool
-	cmd := &cobra.Command{
+	return l.simWorld(&cobra.Command{
 		Use:     "log",
 		Aliases: []string{"txlog"},
 		Short:   "members decide on a log that every node has a verified copy of",
@@ -32,7 +27,7 @@ Exit 1 if there is one.
 
 --scene shows a world with one trouble:
 
-` + logSceneList() + `
+` + sceneList(bulletin.Scenes()) + `
 
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
@@ -43,50 +38,20 @@ which it shows:
   conch sim log --scene lost-majority
   conch sim log --runs 1000 --json
   conch sim log --runs 40 --break look-before-storing`,
-		Args: cli.NoArguments,
-	}
-	flags := cmd.Flags()
-	logFlags(flags, &cfg)
-	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
-	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if err := cfg.WithDefaults().Validate(); err != nil {
-			return cli.Usagef("%w", err)
-		}
-		switch {
-		case runs < 1:
-			return cli.Usagef("--runs must be 1 or more")
-		case trace && runs > 1:
-			return cli.Usagef("--trace shows one run: leave --runs out")
-		case trace:
-			cfg.Trace = l.Stderr
-		}
-		if runs == 1 && !quiet && !trace && !l.JSON {
-			cfg.Story = l.Stdout
-		}
-		return l.runLog(ctx, cfg, runs)
+	}, world{
+		flags: func(f *pflag.FlagSet) { logFlags(f, &cfg) },
+		rules: bulletin.Rules(),
+		check: func() error { return cfg.WithDefaults().Validate() },
+		about: func() (sim.Report, string) {
+			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+		},
+		tells: func(trace, story io.Writer) { cfg.Trace, cfg.Story = trace, story },
+		run: func(seed uint64) sim.Report {
+			one := cfg
+			one.Seed = seed
+			return bulletin.Run(one)
+		},
 	})
-	return cmd
-}
-
-func (l lab) runLog(ctx context.Context, cfg bulletin.Config, runs int) error {
-	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
-	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
-		one := cfg
-		one.Seed = seed
-		return bulletin.Run(one)
-	}, l.progress(runs))
-	return l.conclude(ctx, s, runs, unbroken(bulletin.Rules(), cfg.Break))
-}
-
-func logSceneList() string {
-	var b strings.Builder
-	names, what := bulletin.Scenes()
-	for i, name := range names {
-		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
-	}
-	return strings.TrimRight(b.String(), "\n")
 }
 
 // logFlags adds the flags that say what world it is.

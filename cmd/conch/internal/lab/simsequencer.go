@@ -1,22 +1,19 @@
 package lab
 
 import (
-	"context"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/sim"
 	"github.com/conchhq/conch/internal/sim/committee"
 )
 
 func (l lab) simSequencer() *cobra.Command {
 	var cfg committee.Config
-	var runs int
-	var trace, quiet bool
-	cmd := &cobra.Command{
+	return l.simWorld(&cobra.Command{
 		Use:   "sequencer",
 		Short: "organisations that share a private contract crash, are cut off and lose messages",
 		Long: `sequencer runs the machines of a private contract in a simulated world full of
@@ -40,41 +37,20 @@ which it shows:
   conch sim sequencer --policy ring --runs 100
   conch sim sequencer --runs 1000 --json
   conch sim sequencer --runs 20 --break sequence-per-intent`,
-		Args: cli.NoArguments,
-	}
-	flags := cmd.Flags()
-	worldFlags(flags, &cfg)
-	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
-	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
-	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		if err := cfg.WithDefaults().Validate(); err != nil {
-			return cli.Usagef("%w", err)
-		}
-		switch {
-		case runs < 1:
-			return cli.Usagef("--runs must be 1 or more")
-		case trace && runs > 1:
-			return cli.Usagef("--trace shows one run: leave --runs out")
-		case trace:
-			cfg.Trace = l.Stderr
-		}
-		if runs == 1 && !quiet && !trace && !l.JSON {
-			cfg.Story = l.Stdout
-		}
-		return l.runSequencer(ctx, cfg, runs)
+	}, world{
+		flags: func(f *pflag.FlagSet) { worldFlags(f, &cfg) },
+		rules: committee.Rules(),
+		check: func() error { return cfg.WithDefaults().Validate() },
+		about: func() (sim.Report, string) {
+			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+		},
+		tells: func(trace, story io.Writer) { cfg.Trace, cfg.Story = trace, story },
+		run: func(seed uint64) sim.Report {
+			one := cfg
+			one.Seed = seed
+			return committee.Run(one)
+		},
 	})
-	return cmd
-}
-
-func (l lab) runSequencer(ctx context.Context, cfg committee.Config, runs int) error {
-	first := sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}
-	s := simulate(ctx, first, runs, func(seed uint64) sim.Report {
-		one := cfg
-		one.Seed = seed
-		return committee.Run(one)
-	}, l.progress(runs))
-	return l.conclude(ctx, s, runs, unbroken(committee.Rules(), cfg.Break))
 }
 
 // worldFlags adds the flags that say what world it is.

@@ -28,6 +28,10 @@ type News struct {
 	Via   string // the neighbour that brought it first
 }
 
+// LogTopics begins the topics of the heads of logs. Gossip brings them to every node, whether it has the log or not, and they are
+// no news to its users.
+const LogTopics = "log/"
+
 // Guest is a service that uses the network. Its methods are called one after another, and must not wait.
 type Guest interface { //nolint:interfacebloat // all that changes for somebody who uses a network
 	// Joined says that the network is there: lines may be opened.

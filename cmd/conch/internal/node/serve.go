@@ -75,7 +75,7 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	page := metric.Page(append(n.services.collectors(), metric.Build(n.opts.Version), n.meters, base)...)
 	site, err = web.New(web.Config{
 		ID: n.id, Version: n.opts.Version, AnswerMax: n.cfg.AnswerMax(), Electors: n.roles, Status: n.roles.Status, Observe: n.observe,
-		Ask: n.asker(), Metrics: page, Routes: n.services.routes(), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
+		Ask: n.asker(), Metrics: page, Health: n.services.health, Routes: n.services.routes(), Board: n.board, OpenAPI: documents(n.opts.Kinds), Tokens: n.tokens, Logger: n.log,
 	})
 	if err != nil {
 		return nil, nil, err

@@ -54,6 +54,9 @@ type Service interface { //nolint:interfacebloat // what each frame takes; Plain
 	Routes() []web.Route
 	// Collectors are the service's part of /metrics.
 	Collectors() []prometheus.Collector
+	// Health is what the service says of itself on /healthz, under its table; nil: nothing. It must not wait, and callers
+	// without a token read it.
+	Health() any
 	// Close ends what the service has begun. It is called after all roles have ended.
 	Close()
 }
@@ -88,6 +91,9 @@ func (Plain) Routes() []web.Route { return nil }
 
 // Collectors implements Service.
 func (Plain) Collectors() []prometheus.Collector { return nil }
+
+// Health implements Service.
+func (Plain) Health() any { return nil }
 
 // Close implements Service.
 func (Plain) Close() {}
@@ -142,6 +148,17 @@ func (s *services) routes() (all []web.Route) {
 func (s *services) collectors() (all []prometheus.Collector) {
 	for _, one := range s.all {
 		all = append(all, one.Collectors()...)
+	}
+	return all
+}
+
+// health returns what the services say of themselves, by table.
+func (s *services) health() map[string]any {
+	all := map[string]any{}
+	for table, one := range s.byTable {
+		if said := one.Health(); said != nil {
+			all[table] = said
+		}
 	}
 	return all
 }

@@ -215,6 +215,7 @@ var otherAnswers = []exchange{
 	{Name: "events of no subject", Given: func(w *world) { withBoard(w) }, Ask: "GET /v1/events?ship=c", Status: 404, Want: "unknown-ship"},
 	{Name: "the head of events of no subject", Given: func(w *world) { withBoard(w) }, Ask: "HEAD /v1/events?ship=c", Status: 404},
 	{Name: "events of two kinds", Given: func(w *world) { withBoard(w).Offer("train", nil) }, Ask: "GET /v1/events?ship=a&train=1", Status: 400, Want: "a stream for each"},
+	{Name: "healthy, with a service", Given: func(w *world) { w.cfg.Health = func() map[string]any { return map[string]any{"bells": 7} } }, Ask: "GET /healthz", Status: 200, Want: `,"services":{"bells":7}}`},
 	{Name: "healthy", Given: func(w *world) { led(w); away(w) }, Ask: "GET /healthz", Status: 200, Want: `{"status":"ok","id":"node-1","version":"v1.2.3","scopes":[{"scope":"a/b","role":"follower","epoch":0,"fenced":false,"act":false},{"scope":"payments","role":"leader","epoch":7,"fenced":true,"act":true,"holder":"node-1"}]}`},
 	{Name: "ready", Ask: "GET /readyz", Status: 200, Want: `{"status":"ready"}`},
 	{Name: "not ready", Given: away, Ask: "GET /readyz", Status: 503, Want: "database-unavailable"},

@@ -13,6 +13,7 @@ import (
 
 const (
 	boardRing  = 16 << 10 // how many notices a stream can resume over
+	boardBytes = 32 << 20 // and how many bytes of them
 	boardQueue = 4 << 10  // how many notices a stream may fall behind: fewer, so that its client can resume
 )
 
@@ -21,6 +22,7 @@ type Notice struct {
 	Kind    string // names it in a stream, and is the parameter by which a caller selects a subject
 	Subject string // what it is about; empty: it concerns all of its kind
 	Data    any    // shown as JSON; it must not change any more
+	Size    int    // how many bytes it holds in memory, if they are many
 	Gap     string // unless empty: why callers may have missed notices of the kind; shown in place of Data
 	Ends    bool   // no more are told here for now: streams of one subject end with it
 }
@@ -37,6 +39,7 @@ type Board struct {
 	kinds   map[string]Selection
 	number  uint64   // of the newest notice
 	ring    []posted // the newest ones
+	bytes   int      // that they hold
 	readers map[*noticeReader]struct{}
 }
 
@@ -78,8 +81,9 @@ func (b *Board) Tell(n Notice) {
 	defer b.mu.Unlock()
 	b.number++
 	p := posted{n, b.run, b.number}
-	if b.ring = append(b.ring, p); len(b.ring) >= 2*boardRing {
-		b.ring = slices.Clone(b.ring[len(b.ring)-boardRing:])
+	b.ring = append(b.ring, p)
+	if b.bytes += n.Size; len(b.ring) >= 2*boardRing || b.bytes >= 2*boardBytes {
+		b.shorten()
 	}
 	for r := range b.readers {
 		if !r.has(n) {
@@ -91,6 +95,18 @@ func (b *Board) Tell(n Notice) {
 			b.drop(r)
 		}
 	}
+}
+
+// shorten forgets the older notices. It needs the lock.
+func (b *Board) shorten() {
+	from := max(0, len(b.ring)-boardRing)
+	for _, p := range b.ring[:from] {
+		b.bytes -= p.Size
+	}
+	for ; b.bytes > boardBytes; from++ {
+		b.bytes -= b.ring[from].Size
+	}
+	b.ring = slices.Clone(b.ring[from:])
 }
 
 // choose reads what a query selects, and asks the kind's service about it with check; a query may select nothing.

@@ -235,6 +235,31 @@ func TestSlowStreamOfNotices(t *testing.T) {
 	}
 }
 
+// Large notices are forgotten sooner: what a client can resume over is bounded by its bytes, too.
+func TestLargeNotices(t *testing.T) {
+	t.Parallel()
+	_, b, ln := boarded(t)
+	first := follow(t, ln, "/v1/events?ship=a")
+	var early, late string
+	for n := range 200 {
+		notice := of("a", n)
+		notice.Size = 1 << 20
+		b.Tell(notice)
+		id := first.hears(ship("a", n))
+		switch n {
+		case 10:
+			early = id
+		case 190:
+			late = id
+		}
+	}
+	follow(t, ln, "/v1/events?ship=a", "Last-Event-ID: "+early).hears(`gap {"of":"ship","why":"the connection was to another process, or it was away too long"}`)
+	again := follow(t, ln, "/v1/events?ship=a", "Last-Event-ID: "+late)
+	for n := 191; n < 200; n++ {
+		again.hears(ship("a", n))
+	}
+}
+
 // When a service tells no more, streams of its subjects end, and others go on.
 func TestStreamEndsWithItsSubject(t *testing.T) {
 	t.Parallel()

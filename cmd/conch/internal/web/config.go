@@ -50,6 +50,9 @@ type Config struct {
 	Metrics http.Handler
 	// Routes are those of the node's services. The site has its own besides.
 	Routes []Route
+	// Health returns what the node's services say of themselves on /healthz, by name; may be nil. It must not wait, and
+	// callers without a token read it.
+	Health func() map[string]any
 	// Board has what services tell on /v1/events; may be nil.
 	Board *Board
 	// OpenAPI documents Routes, one part for each service; see [Document].

@@ -14,6 +14,8 @@ type health struct {
 	ID      string        `json:"id"`
 	Version string        `json:"version"`
 	Scopes  []healthScope `json:"scopes"`
+
+	Services map[string]any `json:"services,omitempty"` // by name
 }
 
 type healthScope struct {
@@ -21,7 +23,7 @@ type healthScope struct {
 	here
 }
 
-// getHealth says that the process is alive, and its part in each scope (S32). It does not ask
+// getHealth says that the process is alive, and its part in each scope (S32) and service. It does not ask
 // the database: an outage is no reason to restart a process that waits for its end.
 func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 	h := health{Status: "ok", ID: s.cfg.ID, Version: s.cfg.Version, Scopes: []healthScope{}}
@@ -32,11 +34,14 @@ func (s *Site) getHealth(w http.ResponseWriter, _ *http.Request) error {
 			h.Scopes = append(h.Scopes, healthScope{scope, doors(g)})
 		}
 	}
+	if s.cfg.Health != nil {
+		h.Services = s.cfg.Health()
+	}
 	return Answer(w, http.StatusOK, h)
 }
 
 // getReady says that the process can serve: it is not ending, and the database answered
-// recently. A follower is as ready as a leader.
+// recently. A follower is as ready as a leader, and the trouble of one service makes nothing else unready.
 func (s *Site) getReady(w http.ResponseWriter, r *http.Request) error {
 	select {
 	case <-s.ending:

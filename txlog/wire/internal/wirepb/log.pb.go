@@ -50,7 +50,9 @@ type Message struct {
 	Begun         *Begun                 `protobuf:"bytes,16,opt,name=begun,proto3" json:"begun,omitempty"`
 	Seek          *Seek                  `protobuf:"bytes,17,opt,name=seek,proto3" json:"seek,omitempty"`
 	Known         *Known                 `protobuf:"bytes,18,opt,name=known,proto3" json:"known,omitempty"`
-	Twin          *Twin                  `protobuf:"bytes,19,opt,name=twin,proto3" json:"twin,omitempty"`
+	Appoint       *Appoint               `protobuf:"bytes,19,opt,name=appoint,proto3" json:"appoint,omitempty"`
+	Appointed     *Appointed             `protobuf:"bytes,20,opt,name=appointed,proto3" json:"appointed,omitempty"`
+	Twin          *Twin                  `protobuf:"bytes,21,opt,name=twin,proto3" json:"twin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,6 +209,20 @@ func (x *Message) GetSeek() *Seek {
 func (x *Message) GetKnown() *Known {
 	if x != nil {
 		return x.Known
+	}
+	return nil
+}
+
+func (x *Message) GetAppoint() *Appoint {
+	if x != nil {
+		return x.Appoint
+	}
+	return nil
+}
+
+func (x *Message) GetAppointed() *Appointed {
+	if x != nil {
+		return x.Appointed
 	}
 	return nil
 }
@@ -1413,11 +1429,123 @@ func (x *Known) GetGenesis() []byte {
 	return nil
 }
 
+type Appoint struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Names         []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Appoint) Reset() {
+	*x = Appoint{}
+	mi := &file_log_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Appoint) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Appoint) ProtoMessage() {}
+
+func (x *Appoint) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Appoint.ProtoReflect.Descriptor instead.
+func (*Appoint) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Appoint) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
+func (x *Appoint) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+type Appointed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
+	Index         uint64                 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	Failure       *Failure               `protobuf:"bytes,3,opt,name=failure,proto3" json:"failure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Appointed) Reset() {
+	*x = Appointed{}
+	mi := &file_log_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Appointed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Appointed) ProtoMessage() {}
+
+func (x *Appointed) ProtoReflect() protoreflect.Message {
+	mi := &file_log_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Appointed.ProtoReflect.Descriptor instead.
+func (*Appointed) Descriptor() ([]byte, []int) {
+	return file_log_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Appointed) GetSerial() uint64 {
+	if x != nil {
+		return x.Serial
+	}
+	return 0
+}
+
+func (x *Appointed) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Appointed) GetFailure() *Failure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
 var File_log_proto protoreflect.FileDescriptor
 
 const file_log_proto_rawDesc = "" +
 	"\n" +
-	"\tlog.proto\x12\x10conch.txlog.wire\"\xfb\x06\n" +
+	"\tlog.proto\x12\x10conch.txlog.wire\"\xeb\a\n" +
 	"\aMessage\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x10\n" +
 	"\x03log\x18\x02 \x01(\fR\x03log\x120\n" +
@@ -1437,8 +1565,10 @@ const file_log_proto_rawDesc = "" +
 	"\x05begin\x18\x0f \x01(\v2\x17.conch.txlog.wire.BeginR\x05begin\x12-\n" +
 	"\x05begun\x18\x10 \x01(\v2\x17.conch.txlog.wire.BegunR\x05begun\x12*\n" +
 	"\x04seek\x18\x11 \x01(\v2\x16.conch.txlog.wire.SeekR\x04seek\x12-\n" +
-	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\x12*\n" +
-	"\x04twin\x18\x13 \x01(\v2\x16.conch.txlog.wire.TwinR\x04twin\"\x1c\n" +
+	"\x05known\x18\x12 \x01(\v2\x17.conch.txlog.wire.KnownR\x05known\x123\n" +
+	"\aappoint\x18\x13 \x01(\v2\x19.conch.txlog.wire.AppointR\aappoint\x129\n" +
+	"\tappointed\x18\x14 \x01(\v2\x1b.conch.txlog.wire.AppointedR\tappointed\x12*\n" +
+	"\x04twin\x18\x15 \x01(\v2\x16.conch.txlog.wire.TwinR\x04twin\"\x1c\n" +
 	"\x06Quorum\x12\x12\n" +
 	"\x04body\x18\x01 \x01(\fR\x04body\"]\n" +
 	"\x06Submit\x12\x17\n" +
@@ -1517,7 +1647,14 @@ const file_log_proto_rawDesc = "" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\"9\n" +
 	"\x05Known\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
-	"\agenesis\x18\x02 \x01(\fR\agenesisB5Z3github.com/conchhq/conch/txlog/wire/internal/wirepbb\x06proto3"
+	"\agenesis\x18\x02 \x01(\fR\agenesis\"7\n" +
+	"\aAppoint\x12\x16\n" +
+	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x14\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\"n\n" +
+	"\tAppointed\x12\x16\n" +
+	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\x123\n" +
+	"\afailure\x18\x03 \x01(\v2\x19.conch.txlog.wire.FailureR\afailureB5Z3github.com/conchhq/conch/txlog/wire/internal/wirepbb\x06proto3"
 
 var (
 	file_log_proto_rawDescOnce sync.Once
@@ -1531,7 +1668,7 @@ func file_log_proto_rawDescGZIP() []byte {
 	return file_log_proto_rawDescData
 }
 
-var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_log_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_log_proto_goTypes = []any{
 	(*Message)(nil),   // 0: conch.txlog.wire.Message
 	(*Quorum)(nil),    // 1: conch.txlog.wire.Quorum
@@ -1554,6 +1691,8 @@ var file_log_proto_goTypes = []any{
 	(*Begun)(nil),     // 18: conch.txlog.wire.Begun
 	(*Seek)(nil),      // 19: conch.txlog.wire.Seek
 	(*Known)(nil),     // 20: conch.txlog.wire.Known
+	(*Appoint)(nil),   // 21: conch.txlog.wire.Appoint
+	(*Appointed)(nil), // 22: conch.txlog.wire.Appointed
 }
 var file_log_proto_depIdxs = []int32{
 	1,  // 0: conch.txlog.wire.Message.quorum:type_name -> conch.txlog.wire.Quorum
@@ -1572,16 +1711,19 @@ var file_log_proto_depIdxs = []int32{
 	18, // 13: conch.txlog.wire.Message.begun:type_name -> conch.txlog.wire.Begun
 	19, // 14: conch.txlog.wire.Message.seek:type_name -> conch.txlog.wire.Seek
 	20, // 15: conch.txlog.wire.Message.known:type_name -> conch.txlog.wire.Known
-	14, // 16: conch.txlog.wire.Message.twin:type_name -> conch.txlog.wire.Twin
-	6,  // 17: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
-	6,  // 18: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
-	9,  // 19: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
-	10, // 20: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	21, // 16: conch.txlog.wire.Message.appoint:type_name -> conch.txlog.wire.Appoint
+	22, // 17: conch.txlog.wire.Message.appointed:type_name -> conch.txlog.wire.Appointed
+	14, // 18: conch.txlog.wire.Message.twin:type_name -> conch.txlog.wire.Twin
+	6,  // 19: conch.txlog.wire.Answered.failure:type_name -> conch.txlog.wire.Failure
+	6,  // 20: conch.txlog.wire.Confirmed.failure:type_name -> conch.txlog.wire.Failure
+	9,  // 21: conch.txlog.wire.Answer.bridges:type_name -> conch.txlog.wire.Bridge
+	10, // 22: conch.txlog.wire.Answer.offer:type_name -> conch.txlog.wire.Offer
+	6,  // 23: conch.txlog.wire.Appointed.failure:type_name -> conch.txlog.wire.Failure
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_log_proto_init() }
@@ -1595,7 +1737,7 @@ func file_log_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_log_proto_rawDesc), len(file_log_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

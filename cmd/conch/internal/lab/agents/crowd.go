@@ -76,7 +76,7 @@ func (c *Crowd) prepare(ctx context.Context, ca *authority) (all []settings, err
 		}
 		s.Key, s.Certificate = p.key, p.certificate
 		if i < c.shape.Electors {
-			if s.Listen, err = lowPort(ctx); err != nil {
+			if s.Listen, err = fleet.LowPort(ctx); err != nil {
 				return nil, err
 			}
 			c.electors = append(c.electors, peer{Name: s.Name, Address: s.Listen, Key: p.fingerprint.String()})

@@ -19,6 +19,8 @@ type Config struct {
 	Devnode string
 	// Members is the binary that runs other libraries of the kind of gossip; empty: nothing is beside conch's own figures.
 	Members string
+	// Etcd is the binary that runs etcd; empty: it is not beside conch's log.
+	Etcd string
 	// Database is the URL of the server to measure on; empty: a private server.
 	Database string
 	Lease    time.Duration // default 3 s
@@ -32,6 +34,7 @@ const (
 	NodeCommand   = "demo-node"
 	HolderCommand = "bench-holder"
 	AgentCommand  = "bench-agent"
+	MemberCommand = "bench-member"
 )
 
 const scope = "bench"
@@ -68,6 +71,8 @@ type amounts struct {
 	logPairs, logKills      int           // pairs of runs, and leaders killed
 	logReads, logRecords    int           // reads of each kind, and records of a store that is opened
 	logFollowers            int           // in the simulator
+	logFollowed, logWatched int           // followers on this machine, and entries that they have
+	logEtcdKills            int
 }
 
 func (c Config) amounts() amounts {
@@ -81,6 +86,7 @@ func (c Config) amounts() amounts {
 			parties: 2, payers: 10, payments: 100, landings: 1, restful: 3, deaths: 1, committees: []int{2, 3},
 			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200,
 			callers: []int{1, 16}, logSlice: 200 * time.Millisecond, logRest: time.Second, logPairs: 1, logKills: 1, logReads: 20, logRecords: 1000, logFollowers: 60,
+			logFollowed: 20, logWatched: 2, logEtcdKills: 1,
 		}
 	}
 	return amounts{
@@ -92,6 +98,7 @@ func (c Config) amounts() amounts {
 		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
 		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000,
 		callers: []int{1, 16, 64, 256}, logSlice: 4 * time.Second, logRest: 10 * time.Second, logPairs: 2, logKills: 40, logReads: 2000, logRecords: 100_000, logFollowers: 5000,
+		logFollowed: 500, logWatched: 50, logEtcdKills: 10,
 	}
 }
 

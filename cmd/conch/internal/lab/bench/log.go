@@ -24,29 +24,27 @@ const (
 	askedLast      = 40  // until the last one has it
 	askedUploads   = 25  // of one entry by one node
 	spreadLoss     = 5   // percent
-	logMembers     = 5
+	askedMembers   = 5
 	logRound       = 100 * time.Millisecond
 	mostSpreadWait = 5 * time.Second
 )
 
-// logged measures a log of five members in this process, each with a file of its own, in turn with the bare core on the same
-// kind of files and the same transport.
+// logged measures a log of five members, each a process with a file of its own, in turn with the bare core in as many processes on
+// the same kind of files, and after as many members of etcd.
 func logged(ctx context.Context, cfg Config) (r Report, err error) {
 	dir, err := os.MkdirTemp("", "conch-bench-")
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	h, err := board.Open(ctx, dir, logMembers)
+	followers := askedFollowers(cfg)
+	etcd, err := besideEtcd(ctx, cfg, filepath.Join(dir, "etcd"), followers)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, h.Close()) }()
 	for _, part := range []func() error{
-		func() error { return goals(ctx, cfg, h, dir, &r) },
-		func() error { return logRest(ctx, cfg, h, &r) },
-		func() error { return logReads(ctx, cfg, h, &r) },
-		func() error { return logKills(ctx, cfg, h, &r) },
+		func() error { return logDecided(ctx, cfg, dir, etcd, &r) },
+		func() error { return logFollowed(ctx, cfg, filepath.Join(dir, "followed"), followers, etcd, &r) },
 		func() error { return logOpens(ctx, cfg, filepath.Join(dir, "long"), &r) },
 		func() error { return logSpreads(ctx, cfg, &r) },
 	} {
@@ -57,81 +55,115 @@ func logged(ctx context.Context, cfg Config) (r Report, err error) {
 	return r, nil
 }
 
-// goals measures how many goals a log takes, and how long each waits.
-func goals(ctx context.Context, cfg Config, h *board.Board, dir string, r *Report) (err error) {
-	b, shut, err := board.OpenBare(ctx, dir, logMembers)
+// logDecided measures what members do together.
+func logDecided(ctx context.Context, cfg Config, dir string, etcd keeper, r *Report) (err error) {
+	ours, err := openBoard(ctx, cfg, board.Shape{Dir: filepath.Join(dir, "ours")})
+	defer func() { err = errors.Join(err, ours.Close()) }()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, shut()) }()
-	a := cfg.amounts()
-	size, err := h.RecordSize(ctx)
-	if err != nil {
-		return err
-	}
-	r.add("entry_bytes", float64(size), "bytes")
-	for _, clients := range a.callers {
-		var ours, raw []float64
-		var waits, rawWaits []time.Duration
-		for i := range 2 * a.logPairs {
-			if i%4 == 1 || i%4 == 2 { // ABBA
-				one, err := load(ctx, clients, a.logSlice, func(ctx context.Context, _, _ int) error { return b.Ask(ctx, make([]byte, size)) })
-				if err != nil {
-					return err
-				}
-				raw, rawWaits = append(raw, one.perSecond()), append(rawWaits, one.answers...)
-				continue
-			}
-			one, err := load(ctx, clients, a.logSlice, goalsOf(h, fmt.Sprint(clients, "-", i)))
-			if err != nil {
-				return err
-			}
-			ours, waits = append(ours, one.perSecond()), append(waits, one.answers...)
+	for _, part := range []func() error{
+		func() error { return goals(ctx, cfg, ours, filepath.Join(dir, "bare"), etcd, r) },
+		func() error { return logRest(ctx, cfg, ours, etcd, r) },
+		func() error { return logReads(ctx, cfg, ours, r) },
+		func() error { return logKills(ctx, cfg, ours, etcd, r) },
+	} {
+		if err := part(); err != nil {
+			return err
 		}
-		cfg.Say("log: %d clients, %.0f goals/s, the bare core %.0f/s", clients, median(ours), median(raw))
-		name := fmt.Sprint("goals_", clients)
-		r.beside(name, median(ours), median(raw), "goals/s")
-		if least := median(raw); least > 0 {
-			r.beside(name+"_ratio", median(ours)/least, askedOfCore, "of the core")
-		}
-		r.spread(name+"_answer", waits, rawWaits)
 	}
 	return nil
 }
 
-// goalsOf returns what a client does in a run: its goals go to the node that leads when it begins.
-func goalsOf(h *board.Board, run string) func(ctx context.Context, client, n int) error {
-	m := h.Leader()
-	if m == nil {
-		m = h.Other(nil)
+func openBoard(ctx context.Context, cfg Config, s board.Shape) (*board.Board, error) {
+	if err := os.Mkdir(s.Dir, 0o700); err != nil {
+		return nil, err
 	}
-	return func(ctx context.Context, client, n int) error {
-		return m.Put(ctx, fmt.Sprint(run, "-", client, "-", n), board.Goal(client, n))
-	}
+	s.Program, s.Command, s.Members = cfg.Program, MemberCommand, askedMembers
+	return board.Open(ctx, s)
 }
 
-// logRest measures what a log sends while nothing happens.
-func logRest(ctx context.Context, cfg Config, h *board.Board, r *Report) error {
-	bytes, messages := h.Sent.Bytes.Load(), h.Sent.Messages.Load()
-	began := time.Now()
+// goals measures how many goals a log takes, how long each waits, and what of a processor it costs.
+func goals(ctx context.Context, cfg Config, ours *board.Board, dir string, etcd keeper, r *Report) (err error) {
+	bare, err := openBoard(ctx, cfg, board.Shape{Dir: dir, Bare: true})
+	defer func() { err = errors.Join(err, bare.Close()) }()
+	if err != nil {
+		return err
+	}
+	leader, err := ours.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	size, err := leader.RecordSize(ctx)
+	if err != nil {
+		return err
+	}
+	r.add("entry_bytes", float64(size), "bytes")
+	a := cfg.amounts()
+	for _, clients := range a.callers {
+		var logs, cores burdens
+		for i := range 2 * a.logPairs {
+			if i%4 == 1 || i%4 == 2 { // ABBA
+				err = cores.run(ctx, bare, clients, a.logSlice, func(int, int) (string, []byte) { return "", make([]byte, size) })
+			} else {
+				err = logs.run(ctx, ours, clients, a.logSlice, func(client, n int) (string, []byte) {
+					return fmt.Sprint(clients, "-", i, "-", client, "-", n), board.Goal(client, n)
+				})
+			}
+			if err != nil {
+				return err
+			}
+		}
+		cfg.Say("log: %d clients, %.0f goals/s, the bare core %.0f/s", clients, median(logs.rates), median(cores.rates))
+		name := fmt.Sprint("goals_", clients)
+		r.beside(name, median(logs.rates), median(cores.rates), "goals/s")
+		if least := median(cores.rates); least > 0 {
+			r.beside(name+"_ratio", median(logs.rates)/least, askedOfCore, "of the core")
+		}
+		r.spread(name+"_answer", logs.answers, cores.answers)
+		r.beside(name+"_processor", median(logs.works), median(cores.works), "µs/goal")
+		other := etcd.of(clients)
+		r.beside(name+"_beside_etcd", median(logs.rates), median(other.rates), "goals/s")
+		r.spread(name+"_answer_beside_etcd", logs.answers, other.answers)
+		r.beside(name+"_processor_beside_etcd", median(logs.works), median(other.works), "µs/goal")
+	}
+	return nil
+}
+
+// logRest measures what a log sends, and takes of a processor, while nothing happens.
+func logRest(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r *Report) error {
+	before, err := ours.Sent()
+	if err != nil {
+		return err
+	}
+	m := startMeter(ours.PIDs()...)
 	if err := pass(ctx, cfg.amounts().logRest); err != nil {
 		return err
 	}
-	seconds := time.Since(began).Seconds()
-	r.add("rest_bytes", float64(h.Sent.Bytes.Load()-bytes)/seconds, "bytes/s")
-	r.add("rest_messages", float64(h.Sent.Messages.Load()-messages)/seconds, "messages/s")
+	spent := m.stop()
+	after, err := ours.Sent()
+	if err != nil {
+		return err
+	}
+	r.beside("rest_bytes", float64(after.Bytes-before.Bytes)/spent.took.Seconds(), etcd.bytes, "bytes/s")
+	r.add("rest_messages", float64(after.Messages-before.Messages)/spent.took.Seconds(), "messages/s")
+	r.beside("rest_processor", ms(spent.processor)/spent.took.Seconds(), etcd.processor, "ms/s")
 	return nil
 }
 
 // logReads measures reads of a member's copy, and reads that have everything that was acknowledged, at a member that does not
 // lead.
-func logReads(ctx context.Context, cfg Config, h *board.Board, r *Report) error {
+func logReads(ctx context.Context, cfg Config, ours *board.Board, r *Report) error {
 	var copied, fresh []time.Duration
+	leader, err := ours.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	m := ours.Other(leader)
 	for i := range cfg.amounts().logReads {
 		query := fmt.Appendf(nil, `{"get":"flags/%d"}`, i%1000)
-		m := h.Other(h.Leader())
 		began := time.Now()
-		if err := m.Query(query); err != nil {
+		if err := m.Query(ctx, query); err != nil {
 			return err
 		}
 		copied = append(copied, time.Since(began))
@@ -146,36 +178,34 @@ func logReads(ctx context.Context, cfg Config, h *board.Board, r *Report) error 
 }
 
 // logKills measures the time from the death of a leader until a goal is committed that was asked of another member at once.
-func logKills(ctx context.Context, cfg Config, h *board.Board, r *Report) error {
+func logKills(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r *Report) error {
 	var took []time.Duration
 	many := cfg.amounts().logKills
 	for i := range many {
 		if err := pass(ctx, 5*logRound+phase(logRound, i)); err != nil {
 			return err
 		}
-		l := h.Leader()
-		if l == nil {
-			return errors.New("nobody leads a log that is at rest")
-		}
-		m := h.Other(l)
-		began := time.Now()
-		if err := l.Kill(); err != nil {
+		l, err := ours.Leader(ctx)
+		if err != nil {
 			return err
 		}
+		m := ours.Other(l)
+		began := time.Now()
+		l.Kill()
 		if err := m.Put(ctx, fmt.Sprint("kill-", i), board.Goal(0, i)); err != nil {
 			return err
 		}
 		took = append(took, time.Since(began))
-		if err := h.Again(ctx, l); err != nil {
+		if err := l.Again(); err != nil {
 			return err
 		}
-		if err := h.Agree(ctx); err != nil {
+		if err := ours.Agree(ctx); err != nil {
 			return err
 		}
 	}
 	cfg.Say("log: %d leaders killed, p50 %.0f ms until the next commit", many, ms(quantile(took, 0.5)))
 	r.add("killed_samples", float64(many), "kills")
-	r.spread("killed_to_commit", took, nil)
+	r.spread("killed_to_commit", took, etcd.killed)
 	r.beside("killed_to_commit_rounds", float64(quantile(took, 0.99))/float64(logRound), askedCommit, "rounds")
 	return nil
 }
@@ -214,18 +244,24 @@ func logSpreads(ctx context.Context, cfg Config, r *Report) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	s, err := spread.Run(spread.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Settle: mostSpreadWait}, mesh.Grow(followers+1, 1))
-	if err != nil {
-		return err
+	on := mesh.Grow(followers+1, 1)
+	for _, of := range []struct {
+		name string
+		size int
+	}{{"", 200}, {"large_", 50 << 10}} {
+		s, err := spread.Run(spread.Config{Seed: 1, Loss: spreadLoss, Entries: 10, Size: of.size, Settle: mostSpreadWait}, on)
+		if err != nil {
+			return err
+		}
+		if s.Missing > 0 || s.Refused > 0 {
+			return fmt.Errorf("the simulated followers lack %d entries, and have refused %d messages", s.Missing, s.Refused)
+		}
+		name := fmt.Sprintf("spread_%d_%s", followers, of.name)
+		r.add(name+"p50", spread.Delays(s.P50), "delays")
+		r.beside(name+"p99", spread.Delays(s.P99), askedDelays, "delays")
+		r.beside(name+"last", spread.Delays(s.Last), askedLast, "delays")
+		r.beside(name+"uploads", float64(s.Uploads), askedUploads, "uploads")
+		r.add(name+"bytes", float64(s.Bytes), "bytes")
 	}
-	if s.Missing > 0 || s.Refused > 0 {
-		return fmt.Errorf("the simulated followers lack %d entries, and have refused %d messages", s.Missing, s.Refused)
-	}
-	name := fmt.Sprintf("spread_%d_", followers)
-	r.add(name+"p50", spread.Delays(s.P50), "delays")
-	r.beside(name+"p99", spread.Delays(s.P99), askedDelays, "delays")
-	r.beside(name+"last", spread.Delays(s.Last), askedLast, "delays")
-	r.beside(name+"uploads", float64(s.Uploads), askedUploads, "uploads")
-	r.add(name+"bytes", float64(s.Bytes), "bytes")
 	return nil
 }

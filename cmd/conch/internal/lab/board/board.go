@@ -4,273 +4,150 @@ package board
 
 import (
 	"context"
-	"crypto/ed25519"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
-	"strings"
-	"sync/atomic"
+	"os"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/internal/pause"
-	"github.com/conchhq/conch/transport"
-	"github.com/conchhq/conch/transport/memory"
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
-	"github.com/conchhq/conch/txlog/quorum/bare"
-	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/quorum/host"
-	"github.com/conchhq/conch/txlog/store"
 )
 
-// Board is the members of a log in this process, each with a file of its own.
+// Shape is the size of a board, and how its members are started.
+type Shape struct {
+	Program, Command string // the binary, and its command that calls RunChild
+	Dir              string // an empty folder, on the disk that is measured
+	Members          int
+	Bare             bool // the library's core alone
+	Followers        int  // in this process
+}
+
+// Board is the members of a log. Its methods are called by one goroutine.
 type Board struct {
-	net     *memory.Network
-	genesis txlog.Genesis
-	members []*Member
-	Sent    Tally // by all of them
+	shape     Shape
+	launcher  *fleet.Launcher
+	members   []*Member
+	followers *followers
 }
 
-// Member is one of them.
-type Member struct {
-	name  string
-	path  string
-	key   ed25519.PrivateKey
-	store *disk.Store
-	run   atomic.Pointer[host.Host]
-	stop  func() error // nil: it does not run
-}
-
-// Open makes a log of so many members in a folder, and waits until one of them leads.
-func Open(ctx context.Context, dir string, many int) (h *Board, err error) {
-	h = &Board{net: memory.New(1)}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.Close())
-		}
-	}()
-	g := txlog.Genesis{Namespace: "bench", Machine: kv.Machine}
-	for i := range many {
-		m := &Member{name: fmt.Sprint("member-", i+1), path: filepath.Join(dir, fmt.Sprint("log-", i+1))}
-		public, private, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			return h, err
-		}
-		id, err := disk.Create(ctx, m.path)
-		if err != nil {
-			return h, err
-		}
-		m.key = private
-		g.Members = append(g.Members, txlog.Member{Name: m.name, Key: txlog.Fingerprint(public), Store: id})
-		h.members = append(h.members, m)
-	}
-	h.genesis = g.With()
-	for i, m := range h.members {
-		s, err := disk.Begin(ctx, m.path, h.genesis)
-		if err != nil {
-			return h, err
-		}
-		if err := h.start(ctx, i, s); err != nil {
-			return h, errors.Join(err, s.Close())
-		}
-	}
-	return h, until(ctx, "a member leads", func() bool { return h.Leader() != nil })
-}
-
-// start has a member take part.
-func (h *Board) start(ctx context.Context, i int, s *disk.Store) error {
-	m := h.members[i]
-	end := h.net.Join(m.name)
-	line, err := end.Open("log")
+// Open starts the members of a new log, and its followers, and waits until one of them leads. The caller closes the board, also
+// after an error.
+func Open(ctx context.Context, s Shape) (*Board, error) {
+	b := &Board{shape: s, launcher: fleet.NewLauncher()}
+	all, genesis, err := s.prepare(ctx)
 	if err != nil {
-		return err
+		return b, err
 	}
-	run, err := host.New(host.Config{
-		Settings: host.Settings{Self: m.name, Key: m.key, New: kv.New, Seed: uint64(i) + 1},
-		Store:    s, Line: overheard{line, &h.Sent}, Peers: end.Peers,
-		Publish: func(head []byte) {
-			for _, to := range h.members {
-				if to != m && to.run.Load() != nil {
-					_ = to.run.Load().Heard(head, m.name)
-				}
+	for _, one := range all[:s.Members] {
+		m := &Member{board: b, name: one.Name, file: one.Store + ".json"}
+		b.members = append(b.members, m)
+		text, err := json.Marshal(one)
+		if err != nil {
+			return b, err
+		}
+		if err := os.WriteFile(m.file, text, 0o600); err != nil {
+			return b, err
+		}
+		if err := m.start(); err != nil {
+			return b, err
+		}
+	}
+	if b.followers, err = follow(ctx, all[s.Members:], genesis); err != nil {
+		return b, err
+	}
+	_, err = b.Leader(ctx)
+	return b, err
+}
+
+// Leader waits until a member leads, and returns it.
+func (b *Board) Leader(ctx context.Context) (leader *Member, err error) {
+	err = b.until(ctx, "a member leads", func() bool {
+		for _, m := range b.members {
+			if s, err := m.Status(); err == nil && s.Leads {
+				leader = m
 			}
-		},
-	})
-	if err != nil {
-		return err
-	}
-	m.store = s
-	own, cancel := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	m.run.Store(run)
-	go func() { ended <- run.Run(own) }()
-	m.stop = func() error {
-		h.net.Kill(m.name)
-		cancel()
-		err := <-ended
-		line.Close()
-		m.stop = nil
-		return errors.Join(err, s.Close())
-	}
-	return nil
-}
-
-// Again starts a member that was killed.
-func (h *Board) Again(ctx context.Context, m *Member) error {
-	s, err := disk.Open(ctx, m.path)
-	if err != nil {
-		return err
-	}
-	if err := h.start(ctx, slices.Index(h.members, m), s); err != nil {
-		return errors.Join(err, s.Close())
-	}
-	return nil
-}
-
-// Leader returns the member that leads, or nil.
-func (h *Board) Leader() *Member {
-	for _, m := range h.members {
-		if m.stop != nil && m.run.Load().Status().Leads {
-			return m
 		}
-	}
-	return nil
+		return leader != nil
+	})
+	return leader, err
 }
 
 // Other returns a member that runs, and is not that one.
-func (h *Board) Other(than *Member) *Member {
-	for _, m := range h.members {
-		if m != than && m.stop != nil {
+func (b *Board) Other(than *Member) *Member {
+	for _, m := range b.members {
+		if m != than && m.clerk != nil {
 			return m
 		}
 	}
 	return nil
 }
 
-// Put has a goal executed, as often as it takes: under one id it is executed once.
-func (m *Member) Put(ctx context.Context, id string, goal []byte) error {
-	for {
-		a, err := m.run.Load().Goal(ctx, id, goal, 0, 0)
-		switch {
-		case errors.Is(err, txlog.ErrUnknown) && ctx.Err() == nil, errors.Is(err, txlog.ErrTooMany):
-			continue
-		case err == nil && a.Fault != "":
-			return fmt.Errorf("a goal has failed: %s", a.Fault)
-		}
-		return err
+// PIDs returns the processes of all members.
+func (b *Board) PIDs() (pids []int) {
+	for _, m := range b.members {
+		pids = append(pids, m.cmd.Process.Pid)
 	}
+	return pids
 }
 
-// RecordSize returns how many bytes an entry of a goal has.
-func (h *Board) RecordSize(ctx context.Context) (int, error) {
-	m := h.Other(nil)
-	for i := range 2 { // the second one replaces a value
-		if err := m.Put(ctx, fmt.Sprint("size-", i), Goal(0, 31_000*i)); err != nil {
-			return 0, err
+// Sent returns what the members that run have sent to each other since they began.
+func (b *Board) Sent() (all Tally, err error) {
+	for _, m := range b.members {
+		s, err := m.Status()
+		if err != nil {
+			return all, err
 		}
+		all.Messages, all.Bytes = all.Messages+s.Sent.Messages, all.Bytes+s.Sent.Bytes
 	}
-	records, err := m.store.Records(m.run.Load().Position().Index, 1)
-	if err != nil {
-		return 0, err
-	}
-	return len(records[0].Raw()), nil
+	return all, nil
 }
 
 // Agree waits until one member leads, and all have come as far as it has.
-func (h *Board) Agree(ctx context.Context) error {
-	return until(ctx, "all members have the same log", func() bool {
-		l := h.Leader()
-		for _, m := range h.members {
-			if l == nil || m.run.Load().Position() != l.run.Load().Position() {
+func (b *Board) Agree(ctx context.Context) error {
+	return b.until(ctx, "all members have the same log", func() bool {
+		led, at := false, map[txlog.Position]bool{}
+		for _, m := range b.members {
+			s, err := m.Status()
+			if err != nil {
 				return false
 			}
+			at[s.Position], led = true, led || s.Leads
 		}
-		return true
+		return led && len(at) == 1
 	})
 }
 
-// Close ends all members.
-func (h *Board) Close() (err error) {
-	for _, m := range h.members {
-		if m.stop != nil {
-			err = errors.Join(err, m.stop())
-		}
+// Close ends all members and followers. The error says why a follower has ended before.
+func (b *Board) Close() error {
+	err := b.followers.close()
+	for _, m := range b.members {
+		m.Kill()
+		m.wait()
 	}
+	b.launcher.Close()
 	return err
 }
 
-// overheard is a line of which it is counted what is sent.
-type overheard struct {
-	transport.Line
-
-	sent *Tally
-}
-
-// Send implements transport.Line.
-func (c overheard) Send(to string, body []byte) error {
-	c.sent.Messages.Add(1)
-	c.sent.Bytes.Add(int64(len(body)))
-	return c.Line.Send(to, body)
-}
-
 // until waits until something is so.
-func until(ctx context.Context, what string, is func() bool) error {
+func (b *Board) until(ctx context.Context, what string, is func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Minute, fmt.Errorf("after a minute it is not so that %s", what))
 	defer cancel()
 	for !is() {
 		if err := pause.For(ctx, 10*time.Millisecond); err != nil {
-			return context.Cause(ctx)
+			return errors.Join(context.Cause(ctx), b.lastWords())
 		}
 	}
 	return nil
 }
 
-// Kill ends the leader, or another member, without a word. What it has stored stays.
-func (m *Member) Kill() error { return m.stop() }
-
-// Query answers from the member's copy.
-func (m *Member) Query(query []byte) error {
-	_, _, err := m.run.Load().Query(query)
-	return err
-}
-
-// Fresh answers so that the answer has everything that was acknowledged before.
-func (m *Member) Fresh(ctx context.Context, query []byte) error {
-	_, _, err := m.run.Load().Fresh(ctx, query)
-	return err
-}
-
-// Tally counts what is sent.
-type Tally struct{ Messages, Bytes atomic.Int64 }
-
-// valueBytes is the length of the value that a goal puts.
-const valueBytes = 160
-
-// Goal is a goal as a user has it: one of a thousand flags gets another value.
-func Goal(client, n int) []byte {
-	return fmt.Appendf(nil, `{"op":"put","key":"flags/%d","value":"%s%08d"}`, (client*31+n)%1000, strings.Repeat("x", valueBytes-8), n)
-}
-
-// OpenBare makes so many members of the core alone, each with a file in a folder.
-func OpenBare(ctx context.Context, dir string, many int) (*bare.Core, func() error, error) {
-	var stores []store.Store
-	shut := func() (err error) {
-		for _, s := range stores {
-			err = errors.Join(err, s.Close())
+// lastWords returns why members have ended that were to run.
+func (b *Board) lastWords() (all error) {
+	for _, m := range b.members {
+		if m.clerk != nil && m.words.String() != "" {
+			all = errors.Join(all, fmt.Errorf("%s: %s", m.name, m.words))
 		}
-		return err
 	}
-	for i := range many {
-		s, err := begin(ctx, filepath.Join(dir, fmt.Sprint("bare-", i+1)), "bare")
-		if err != nil {
-			return nil, nil, errors.Join(err, shut())
-		}
-		stores = append(stores, s)
-	}
-	c, err := bare.Open(ctx, stores)
-	if err != nil {
-		return nil, nil, errors.Join(err, shut())
-	}
-	return c, func() error { return errors.Join(c.Close(), shut()) }, nil
+	return all
 }

@@ -15,7 +15,7 @@ import (
 func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
 
 // few reports whether there is time for few worlds only.
-func few() bool { return !nightly() && (raced || testing.Short()) }
+func few() bool { return !nightly() && (bulletin.Raced || testing.Short()) }
 
 // whole skips a test that takes long when there is little time.
 func whole(t *testing.T) {
@@ -38,7 +38,7 @@ func TestLogs(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(8)
 	if nightly() {
-		seeds = map[bool]uint64{true: 200, false: 4000}[raced]
+		seeds = map[bool]uint64{true: 200, false: 4000}[bulletin.Raced]
 	} else if few() {
 		seeds = 2
 	}
@@ -61,7 +61,7 @@ func TestScenes(t *testing.T) {
 	t.Parallel()
 	seeds, lasts := uint64(1), 15*time.Second
 	if nightly() {
-		seeds, lasts = map[bool]uint64{true: 3, false: 100}[raced], 0
+		seeds, lasts = map[bool]uint64{true: 3, false: 100}[bulletin.Raced], 0
 	}
 	names, _ := bulletin.Scenes()
 	for _, name := range names {
@@ -101,6 +101,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 
 // Equal configurations give equal runs, and each report has all figures.
 func TestRunsAreEqual(t *testing.T) {
+	whole(t)
 	t.Parallel()
 	c := bulletin.Config{Seed: 3, Nodes: 6, Faults: 15 * time.Second, Loss: 5}
 	one := bulletin.Run(c)

@@ -205,8 +205,11 @@ func (n *node) inOrder(p *quorum.Persist) {
 	for _, e := range p.Entries {
 		record, has, err := e.Record()
 		before, known := n.after[e.Index-1]
-		n.r.check(!has || !known || err == nil && record.Index == before.Index+1 && record.Prev == before.Hash, InOrder,
-			"%s, in term %d, stores entry %d of term %d, %s, after entry %d of term %d", n.name, e.Term, record.Index, record.Term, describe(record), before.Index, before.Term)
+		n.r.check(err == nil, InOrder, "%s, in term %d, stores an entry at %d that is no record: %v", n.name, e.Term, e.Index, err)
+		if has && known {
+			n.r.check(record.Index == before.Index+1 && record.Prev == before.Hash, InOrder,
+				"%s, in term %d, stores entry %d of term %d, %s, after entry %d of term %d", n.name, e.Term, record.Index, record.Term, describe(record), before.Index, before.Term)
+		}
 		if delete(n.after, e.Index); has {
 			n.after[e.Index] = record.Position()
 		} else if known {

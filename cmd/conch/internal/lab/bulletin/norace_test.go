@@ -1,5 +1,5 @@
 //go:build !race
 
-package bulletin_test
+package bulletin
 
-const raced = false
+const Raced = false

@@ -1,6 +1,6 @@
 //go:build race
 
-package bulletin_test
+package bulletin
 
-// raced: the race detector makes a world some ten times slower. A run has one goroutine, so a few are enough for it.
-const raced = true
+// Raced: the race detector makes a world some ten times slower. A run has one goroutine, so a few are enough for it.
+const Raced = true

@@ -45,6 +45,7 @@ var scenes = []scene{
 	{Name: "lost-majority", What: "two of three members lose their disks: the log stops, and says which command begins a new lineage", nodes: 5, members: 3, lasts: 30 * time.Second, stops: true, set: lostMajority},
 	{Name: "flipped-disk", What: "a bit flips on members' disks; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.damage(r.someMember()) })},
 	{Name: "flipped-leader", What: "a bit flips in the memory of leaders", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.leader()) })},
+	{Name: "flipped-few", What: "of three members one dies, and then a bit flips in the memory of the leader: the log goes on before it is back", nodes: 4, members: 3, lasts: 80 * time.Second, clients: 6, set: flippedFew},
 	{Name: "flipped-member", What: "a bit flips in the memory of members and followers", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.another()) })},
 	{Name: "members", What: "members are added, taken away and replaced, the leader too, while leaders die", nodes: 8, lasts: 80 * time.Second, set: changing},
 	{Name: "joint", What: "all members but one at most are replaced at once, and most of the old ones die while both sets decide", nodes: 7, members: 3, lasts: 80 * time.Second, set: jointly},
@@ -241,6 +242,29 @@ func lostBehind(r *run) {
 				r.loseDisk(loser)
 			}
 			r.part([]*node{behind}, r.except(behind), -1)
+		})
+	})(r)
+}
+
+// flippedFew has a leader's memory be wrong while its disk is needed.
+func flippedFew(r *run) {
+	every(180, func(r *run) {
+		l := r.leader()
+		if l == nil || !r.everyoneIsIn() {
+			return
+		}
+		r.kill(r.other(l), r.w.Chance(0.5), 120*round)
+		r.w.After(5*round, func() {
+			flips, now := r.stats["flips"], r.leader()
+			if r.flip(now); r.stats["flips"] == flips {
+				return
+			}
+			r.w.After(75*round, func() { // by then it has given up
+				acked := r.acked
+				r.w.After(30*round, func() {
+					r.check(r.quiet || r.acked > acked, AllAnswered, "the memory of %s was wrong ten seconds ago, and for three seconds nothing was acknowledged", now.name)
+				})
+			})
 		})
 	})(r)
 }

@@ -6,12 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -33,10 +33,7 @@ type asker struct {
 }
 
 func newAsker(p *daemonPair, scope string, d *daemon) *asker {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", d.socket())
-	}
-	return &asker{pair: p, scope: scope, daemon: d, client: &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: askTimeout}}
+	return &asker{pair: p, scope: scope, daemon: d, client: &http.Client{Transport: nodeapi.OverUnix(d.socket(), 0), Timeout: askTimeout}}
 }
 
 type answer struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -157,15 +158,6 @@ func (c *customers) askFor(ctx context.Context, at int) {
 		if err == nil || refused {
 			return
 		}
-		wait(ctx, askAgain)
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		_ = pause.For(ctx, askAgain)
 	}
 }

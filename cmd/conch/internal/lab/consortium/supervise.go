@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // supervisor watches the nodes, restarts them, and harms them. It belongs to one goroutine.
@@ -113,7 +114,7 @@ func (s *supervisor) issue(asking, looking context.Context) <-chan struct{} {
 			first.request(asking, fmt.Sprintf("issue-%d", n), fmt.Sprintf(`{"issue":{"to":%q,"amount":%d}}`, purses[n%len(purses)], noteAmount), 0, false)
 		}
 		for asking.Err() == nil && !first.settled() {
-			wait(asking, askAgain)
+			_ = pause.For(asking, askAgain)
 		}
 		if asking.Err() == nil {
 			close(issued)

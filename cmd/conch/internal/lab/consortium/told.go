@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 func (c *customers) looks(ctx context.Context) {
@@ -21,7 +22,7 @@ func (c *customers) looks(ctx context.Context) {
 		if found, err := c.of.api.list(ctx, c.contract, true); err == nil {
 			c.take(ctx, found)
 		}
-		wait(ctx, lookEvery)
+		_ = pause.For(ctx, lookEvery)
 	}
 }
 

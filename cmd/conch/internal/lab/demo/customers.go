@@ -3,19 +3,16 @@
 package demo
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -55,11 +52,7 @@ type customers struct {
 func newCustomers(sockets []string) *customers {
 	c := &customers{over: make(chan struct{})}
 	for _, path := range sockets {
-		c.nodes = append(c.nodes, &http.Client{Transport: &http.Transport{
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return new(net.Dialer).DialContext(ctx, "unix", path)
-			},
-		}})
+		c.nodes = append(c.nodes, &http.Client{Transport: nodeapi.OverUnix(path, 0)})
 	}
 	return c
 }
@@ -131,7 +124,7 @@ func (c *customers) request(trying context.Context, n int) {
 			missing--
 			continue
 		}
-		if _, no := errors.AsType[*refusedError](err); no {
+		if _, no := errors.AsType[*nodeapi.RefusedError](err); no {
 			return
 		}
 		_ = pause.For(trying, askAgain)
@@ -143,7 +136,7 @@ func (c *customers) note(at int, id string, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := &c.requests[at]
-	_, no := errors.AsType[*refusedError](err)
+	_, no := errors.AsType[*nodeapi.RefusedError](err)
 	switch {
 	case no:
 		c.refused = fmt.Errorf("%s: %w", w.Key, err)
@@ -155,47 +148,14 @@ func (c *customers) note(at int, id string, err error) bool {
 	return err == nil
 }
 
-// refusedError is an answer that repeating the request would not change.
-type refusedError struct {
-	status int
-	text   string
-}
-
-func (e *refusedError) Error() string {
-	return fmt.Sprintf("a node refused a sound transaction: %d %s", e.status, e.text)
-}
-
-// post sends a request to one node. After an error it may have been accepted or not.
+// post sends a request to one node. After an error other than a RefusedError it may have been accepted or not.
 func post(ctx context.Context, node *http.Client, call map[string]string) (id string, err error) {
-	body, err := json.Marshal(call)
-	if err != nil {
-		return "", err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://localhost/v1/transactions", bytes.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := node.Do(r)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return "", err
-	}
 	var accepted struct{ ID string }
-	switch {
-	case answer.StatusCode >= http.StatusInternalServerError:
-		return "", fmt.Errorf("the node says %s", answer.Status)
-	case answer.StatusCode != http.StatusAccepted:
-		return "", &refusedError{answer.StatusCode, string(text)}
+	err = nodeapi.Ask(ctx, node, http.MethodPost, "http://localhost/v1/transactions", call, &accepted)
+	if err == nil && accepted.ID == "" {
+		err = &nodeapi.RefusedError{Status: http.StatusAccepted, Text: "it names no transaction"}
 	}
-	if err := json.Unmarshal(text, &accepted); err != nil || accepted.ID == "" {
-		return "", &refusedError{answer.StatusCode, string(text)}
-	}
-	return accepted.ID, nil
+	return accepted.ID, err
 }
 
 // asked returns how many requests were made, and how often one went to another node.

@@ -182,7 +182,7 @@ func TestTheRefusalOfAValidRequestEndsTheDemo(t *testing.T) {
 	_, path := serve(t, func(w http.ResponseWriter, _ string) { w.WriteHeader(http.StatusConflict) })
 	c := newCustomers([]string{path})
 	c.request(t.Context(), 1)
-	if err := c.refusal(); err == nil || !strings.Contains(err.Error(), "demo-1: a node refused a sound transaction: 409") {
+	if err := c.refusal(); err == nil || !strings.Contains(err.Error(), "demo-1: a node refused: 409") {
 		t.Errorf("got refusal %v, want the answer 409 to demo-1", err)
 	}
 	s := &supervisor{traffic: &traffic{customers: c}}

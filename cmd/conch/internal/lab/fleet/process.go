@@ -70,7 +70,7 @@ func (l *Launcher) Start(cmd *exec.Cmd) error {
 func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (*Process, error) {
 	// No context: a process ends by a signal, and its end is news.
 	cmd := exec.CommandContext(context.Background(), program, args...)
-	cmd.Env = append(withoutConch(os.Environ()), env...)
+	cmd.Env = append(Environ(), env...)
 	p := &Process{cmd: cmd, last: &LastLine{}}
 	cmd.Stdout = &reports{tell: func(r worker.Report) { tell(News{From: p, Report: r}) }}
 	cmd.Stderr, cmd.WaitDelay = p.last, l.Linger
@@ -89,9 +89,9 @@ func (l *Launcher) Launch(program string, args, env []string, tell func(News)) (
 	return p, nil
 }
 
-// withoutConch removes the settings of conch from an environment.
-func withoutConch(environ []string) []string {
-	return slices.DeleteFunc(environ, func(setting string) bool { return strings.HasPrefix(setting, "CONCH_") })
+// Environ returns the caller's environment without the settings of conch.
+func Environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(setting string) bool { return strings.HasPrefix(setting, "CONCH_") })
 }
 
 // reports splits the output of a process into reports and skips other lines.

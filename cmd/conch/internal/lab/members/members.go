@@ -1,17 +1,12 @@
 //go:build unix
 
-// Package members runs conch-members, which measures other libraries of the kind of gossip, as a process that dies with
-// this program.
+// Package members runs conch-members, which measures other libraries of the kind of gossip, and conch-etcd, which measures a cluster
+// of etcd, as processes that die with this program.
 package members
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
@@ -60,51 +55,9 @@ const (
 	News    = "news"    // an event; Took has a time of each other member that has heard it, Missed counts the others
 )
 
-const endGrace = 5 * time.Second
-
 // Run runs the program once and passes on what it finds, with its process number.
 func Run(ctx context.Context, program, library string, l Load, tell func(pid int, l Line)) error {
-	launcher := fleet.NewLauncher()
-	defer launcher.Close()
-	cmd := exec.CommandContext(ctx, program, library, "--nodes", strconv.Itoa(l.Nodes), "--times", strconv.Itoa(l.Times),
-		"--settle", l.Settle.String(), "--rest", l.Rest.String())
-	words := &fleet.LastLine{}
-	out := &lines{tell: func(line Line) { tell(cmd.Process.Pid, line) }}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, words, endGrace
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	if err := launcher.Start(cmd); err != nil {
-		return fmt.Errorf("starting %s: %w", program, err)
-	}
-	if err := cmd.Wait(); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return fmt.Errorf("%s %s: %w: %s", program, library, err, words)
-	}
-	return out.fault
-}
-
-// lines splits an output into lines.
-type lines struct {
-	tell  func(Line)
-	rest  []byte // an incomplete line
-	fault error
-}
-
-// Write never fails.
-func (o *lines) Write(b []byte) (int, error) {
-	o.rest = append(o.rest, b...)
-	for {
-		text, rest, whole := bytes.Cut(o.rest, []byte{'\n'})
-		if !whole {
-			return len(b), nil
-		}
-		o.rest = rest
-		var l Line
-		if err := json.Unmarshal(text, &l); err != nil {
-			o.fault = fmt.Errorf("%s prints %.80q, which is no line of its: %w", Name, text, err)
-			continue
-		}
-		o.tell(l)
-	}
+	return fleet.Run(ctx, program, []string{
+		library, "--nodes", strconv.Itoa(l.Nodes), "--times", strconv.Itoa(l.Times), "--settle", l.Settle.String(), "--rest", l.Rest.String(),
+	}, tell)
 }

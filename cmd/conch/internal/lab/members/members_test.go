@@ -56,3 +56,14 @@ func TestARunThatFailsIsAnError(t *testing.T) {
 		})
 	}
 }
+
+func TestEtcdIsAskedForWhatIsMeasured(t *testing.T) {
+	program := script(t, `test "$*" = "cluster --dir d --clients 1,16 --members 5 --value 160 --runs 2 --watchers 7 --watched 3 --kills 4 --slice 1s --rest 2s" || exit 4
+echo '{"kind":"puts","clients":16,"rate":250.5,"processor":80,"took_ms":[3,4]}'`)
+	var got []EtcdLine
+	load := EtcdLoad{Dir: "d", Members: 5, Value: 160, Clients: []int{1, 16}, Runs: 2, Slice: 1e9, Rest: 2e9, Watchers: 7, Watched: 3, Kills: 4}
+	err := RunEtcd(t.Context(), program, load, func(l EtcdLine) { got = append(got, l) })
+	if err != nil || len(got) != 1 || got[0].Kind != EtcdPuts || got[0].Clients != 16 || got[0].Rate != 250.5 || got[0].Processor != 80 || len(got[0].Took) != 2 {
+		t.Errorf("got %+v and %v, want one line", got, err)
+	}
+}

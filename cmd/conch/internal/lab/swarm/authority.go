@@ -76,4 +76,5 @@ const (
 	certificateFile = "certificate.pem"
 	configFile      = "conch.toml"
 	socketFile      = "api"
+	storeFile       = "flags.log"
 )

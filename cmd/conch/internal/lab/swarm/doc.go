@@ -1,5 +1,6 @@
-// Package swarm shows gossip without any setup: many agents, each a real process of conch node without a database, name one
-// leader and hear the same news, while leaders are killed and the network is cut in two.
+// Package swarm shows gossip and a log without any setup: many agents, each a real process of conch node without a database, name one
+// leader and hear the same news, while leaders are killed and the network is cut in two. The electors decide on a log, and some other
+// nodes follow it. It is loaded all the while (package goals), and loses leaders and a member's disk; a node joins in the end.
 //
 //	node ── mutual TLS ──▶ relay ──▶ node        one relay in front of each node (package network)
 //	  │                                │
@@ -19,6 +20,7 @@
 //	site.go       folders, keys, relays, processes
 //	ear.go        what one node tells
 //	supervise.go  the loop; strikes.go what it does; view.go what it shows
+//	fleetlog.go   what it does to the log; compare.go has conch log verify compare the copies
 //
 // Nothing is left behind. If the demo is killed, so are the nodes, on Linux, by the parent-death signal.
 package swarm

@@ -4,6 +4,7 @@ package swarm
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -24,6 +25,7 @@ type node struct {
 	public      string     // where others find it
 	fingerprint string     // of its key
 	elector     bool
+	logs        bool // it has the log
 
 	process *fleet.Process // nil while dead
 	life    int            // of the record; of the last process while dead
@@ -51,6 +53,9 @@ func (n *node) found(a *authority) error {
 
 func (n *node) socket() string { return filepath.Join(n.dir, socketFile) }
 
+// store is the file with the node's copy of the log.
+func (n *node) store() string { return filepath.Join(n.dir, storeFile) }
+
 // write writes the node's configuration, as a user would: it knows its contacts and the electors, and joins by the CA.
 func (n *node) write(all []*node, contacts []*node, ca string) error {
 	var b strings.Builder
@@ -77,7 +82,20 @@ func (n *node) write(all []*node, contacts []*node, ca string) error {
 	if n.home.IsValid() {
 		fmt.Fprintf(&b, "source = %s\nadvertise = %s\n", quoted(n.home.String()), quoted(n.public))
 	}
+	if n.logs {
+		fmt.Fprintf(&b, "\n[[logs]]\nnamespace = %s\nstore = %s\n", quoted(logName), quoted(storeFile))
+	}
 	return os.WriteFile(filepath.Join(n.dir, configFile), []byte(b.String()), 0o600)
+}
+
+// believe writes the id of the log into the configuration: from its next start on the node believes nobody else how the log began.
+func (n *node) believe(id string) error {
+	file, err := os.OpenFile(filepath.Join(n.dir, configFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "id = %s\n", quoted(id)) // [[logs]] is the last table
+	return errors.Join(err, file.Close())
 }
 
 // quoted returns a text as a JSON string, which is also valid TOML.

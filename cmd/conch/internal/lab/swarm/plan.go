@@ -11,12 +11,14 @@ type Strike string
 // The strikes.
 const (
 	KillLeader Strike = "kill-leader" // with -9; then it is started again
+	KillWriter Strike = "kill-writer" // the same with the leader of the log
+	Wipe       Strike = "wipe"        // a member of the log loses its disk
 	Crash      Strike = "crash"       // a tenth of the others, at once
 	Part       Strike = "part"        // two fifths of the nodes, with three of seven electors, are cut off
 )
 
 // cycle is the order of the strikes, again and again; the one that needs relays is the last.
-var cycle = []Strike{KillLeader, KillLeader, Crash, KillLeader, Part}
+var cycle = []Strike{KillLeader, KillWriter, Crash, Wipe, KillLeader, Part}
 
 // Plan chooses who is struck. Equal seeds make equal choices, as far as the same nodes lead.
 type Plan struct {

@@ -67,7 +67,7 @@ func TestTheStrikes(t *testing.T) {
 				cycles++
 			}
 		}
-		if (seen[Part] == 3) != cuts || seen[KillLeader] != 9 || seen[Crash] != 3 {
+		if (seen[Part] == 3) != cuts || seen[KillLeader] != 6 || seen[KillWriter] != 3 || seen[Wipe] != 3 || seen[Crash] != 3 {
 			t.Errorf("cuts %t: got %v, want three cycles", cuts, seen)
 		}
 	}

@@ -13,7 +13,7 @@ type Record struct {
 	Heard    []Heard
 	Kills    []Kill
 	Falls    []Fall
-	Crashed  int           // processes that were killed many at once
+	Crashed  int           // others that were killed
 	Began    time.Duration // the last of all nodes was started
 	Ended    time.Duration // what comes later is left out
 	Timing   Timing

@@ -25,6 +25,7 @@ type site struct {
 	launcher *fleet.Launcher
 	links    *network.Network // nil: nothing can be cut
 	nodes    []*node          // the electors first
+	newcomer *node            // joins in the end; one of the nodes then
 	ends     chan fleet.News
 	over     chan struct{}                          // closed when ends is no longer read
 	program  func(*node) []string                   // the arguments with which a node is run
@@ -33,7 +34,7 @@ type site struct {
 
 // prepare makes the folder, the keys and the relays. The caller clears up, also after an error.
 func (s *site) prepare(say func(string, ...any)) (err error) {
-	s.launcher, s.ends, s.over = fleet.NewLauncher(), make(chan fleet.News, s.cfg.Nodes), make(chan struct{})
+	s.launcher, s.ends, s.over = fleet.NewLauncher(), make(chan fleet.News, s.cfg.Nodes+1), make(chan struct{})
 	if err := enoughFiles(s.cfg.Nodes, mostFiles()); err != nil {
 		return err
 	}
@@ -47,8 +48,8 @@ func (s *site) prepare(say func(string, ...any)) (err error) {
 	if err != nil {
 		return err
 	}
-	for i := range s.cfg.Nodes {
-		n := &node{name: fmt.Sprintf("n%03d", i+1), elector: i < electors, life: -1}
+	for i := range s.cfg.Nodes + 1 {
+		n := &node{name: fmt.Sprintf("n%03d", i+1), elector: i < electors, logs: i < electors+followers || i == s.cfg.Nodes, life: -1}
 		n.dir = filepath.Join(s.dir, n.name)
 		if err := n.found(ca); err != nil {
 			return err
@@ -64,6 +65,7 @@ func (s *site) prepare(say func(string, ...any)) (err error) {
 			return err
 		}
 	}
+	s.nodes, s.newcomer = s.nodes[:s.cfg.Nodes:s.cfg.Nodes], s.nodes[s.cfg.Nodes]
 	return nil
 }
 

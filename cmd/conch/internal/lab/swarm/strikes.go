@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 )
 
 // supervise starts the nodes, strikes until the duration is over or asked ends, and makes everybody whole. Each strike
@@ -15,6 +17,12 @@ import (
 func (s *supervisor) supervise(asked context.Context) error {
 	if err := s.cold(asked); err != nil || asked.Err() != nil {
 		return err
+	}
+	if err := s.found(asked); err != nil && asked.Err() == nil {
+		return err
+	}
+	if s.load == nil {
+		return s.fault
 	}
 	s.tells = true
 	end := time.Now().Add(s.cfg.Duration)
@@ -26,7 +34,7 @@ func (s *supervisor) supervise(asked context.Context) error {
 			return s.fault
 		}
 	}
-	s.settle()
+	s.settle(asked)
 	return s.fault
 }
 
@@ -71,6 +79,10 @@ func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
 	switch what {
 	case KillLeader:
 		s.killLeader(asked, by.leader)
+	case KillWriter:
+		s.killWriter(asked, by.leader)
+	case Wipe:
+		s.wipe(by.leader)
 	case Crash:
 		s.crash(asked, by.leader)
 	case Part:
@@ -79,8 +91,13 @@ func (s *supervisor) strike(asked context.Context, what Strike) (whole bool) {
 	s.doing = "waiting until all agree"
 	healed := time.Now()
 	whole = s.whole(s.gone)
-	if s.doing = ""; whole && what == Part {
+	s.doing = ""
+	switch {
+	case whole && what == Part:
 		s.screen.Note("all agree %s after the network was healed", short(time.Since(healed)))
+	case whole && what == Crash:
+		by, _ := s.board.agreed(nil)
+		s.screen.Note("all %d are back, and name %s", s.board.living(), by.leader)
 	}
 	return whole
 }
@@ -97,12 +114,16 @@ func (s *supervisor) whole(asked context.Context) bool {
 }
 
 func (s *supervisor) killLeader(asked context.Context, leader string) {
-	n := s.named(leader)
+	n, writes := s.named(leader), s.writer() == leader
 	at := time.Now()
 	s.kill(n)
 	s.record.Kills = append(s.record.Kills, Kill{n.life, s.since(at)})
 	s.doing = "the leader is dead"
-	s.screen.Note("kill -9 %s, pid %d, which led", n.name, n.process.PID())
+	what := "which led"
+	if writes {
+		what = "which led, and led the log"
+	}
+	s.screen.Note("kill -9 %s, pid %d, %s", n.name, n.process.PID(), what)
 	replaced := func() bool {
 		by, all := s.board.agreed(nil)
 		return all && by.leader != leader
@@ -110,6 +131,9 @@ func (s *supervisor) killLeader(asked context.Context, leader string) {
 	if s.await(asked, patience, replaced) {
 		by, _ := s.board.agreed(nil)
 		s.screen.Note("all %d others name %s, %s after the kill", s.board.living(), by.leader, short(time.Since(at)))
+	}
+	if writes {
+		s.goesOn(asked, at, "the kill")
 	}
 	n.back = time.Now().Add(restartAfter)
 }
@@ -121,7 +145,7 @@ func (s *supervisor) crash(asked context.Context, leader string) {
 	}
 	s.record.Crashed += len(victims)
 	s.doing = "a tenth is dead"
-	s.screen.Note("kill -9 %s at once", listed(victims))
+	s.screen.Note("kill -9 %s: a tenth of the nodes at once", listed(victims))
 	s.sleep(asked, 2*breath)
 	for _, name := range victims {
 		s.named(name).back = time.Now()
@@ -135,7 +159,8 @@ func (s *supervisor) part(asked context.Context, leader string) {
 	s.links.Cut(side)
 	s.record.Cuts = append(s.record.Cuts, Cut{Side: side, From: s.since(at)})
 	s.doing = "the network is cut"
-	s.screen.Note("cut: %d nodes with %d of %d electors | %d nodes with the leader %s", len(side), (electors-1)/2, electors, len(s.nodes)-len(side), leader)
+	s.screen.Note("cut: %d nodes with %d of %d electors | %d nodes with the leader %s; %s leads the log", len(side), (electors-1)/2, electors, len(s.nodes)-len(side), leader, somebody(s.writer()))
+	s.goesOn(asked, at, "the cut")
 	silent := func() bool {
 		for life, node := range s.board.nodes {
 			if side[node] && s.board.views[life].leader != "" {
@@ -162,11 +187,25 @@ func (s *supervisor) heal() {
 	}
 }
 
-// settle waits until the last piece of news has to be with all.
-func (s *supervisor) settle() {
+// settle waits until the last piece of news has to be with all. Meanwhile a node joins, and the copies of the log are compared.
+func (s *supervisor) settle(asked context.Context) {
 	s.tells, s.doing = false, "waiting for the last news"
-	s.screen.Note("no more strikes; waiting for the last news …")
-	s.sleep(s.gone, settle+breath)
+	until := time.Now().Add(settle + breath)
+	s.screen.Note("no more strikes")
+	if asked.Err() == nil && s.fault == nil {
+		s.join()
+	}
+	if s.fault == nil {
+		s.compare()
+	}
+	if rest := time.Until(until); rest > 0 && s.fault == nil {
+		s.doing = "waiting for the last news"
+		s.screen.Note("waiting for the last news …")
+		s.sleep(s.gone, rest)
+	}
+	if s.fault == nil {
+		s.whole(s.gone)
+	}
 }
 
 // kill ends a node's process by -9. It is not started again by itself.
@@ -175,6 +214,9 @@ func (s *supervisor) kill(n *node) {
 		return
 	}
 	at := s.since(time.Now())
+	if s.load != nil && n.name == s.writer() {
+		s.load.Note(func(r *goals.Record) { r.Kills = append(r.Kills, at) })
+	}
 	n.process.Signal(syscall.SIGKILL)
 	n.killed = true
 	s.bury(n, at)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 )
 
@@ -21,6 +22,7 @@ type supervisor struct {
 	start    time.Time
 	record   Record
 	board    board
+	load     *goals.Load // of the log; nil: it is not made yet
 	told     chan told
 	ears     map[int]*ear    // of living processes, by their lives
 	answered map[int]bool    // which processes have
@@ -168,7 +170,7 @@ func (s *supervisor) tick(now time.Time) {
 	if !now.Before(s.askAt) {
 		s.askAt = now.Add(census / time.Duration(len(s.nodes)))
 		s.asked++
-		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.tells {
+		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.load != nil {
 			s.busy.Go(func() { _, _ = e.look(s.gone, false) })
 		}
 	}

@@ -5,10 +5,25 @@ package swarm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 )
+
+// meanwhile says what is asserted, and what a user may type while it runs.
+func meanwhile(socket string) string {
+	return fmt.Sprintf(`asserted: no leader that works is deposed, and each piece of news is heard once;
+  each goal that was acknowledged is in the log once, and all copies of the log are equal
+while it runs, in another terminal:
+  export CONCH_NODE_URL=unix:%[1]s
+  conch status --gossip
+  conch log status %[2]s
+  conch log tail %[2]s --follow
+  conch log goal %[2]s '{"op":"put","key":"dark","value":true}'
+  conch log query %[2]s '{"prefix":""}' --fresh`, socket, logName)
+}
 
 // Run runs the nodes and judges what they named and heard. If ctx ends first, it stops early and judges what has happened so
 // far. The error is about the run itself; Verdict.Fault says what it proved.
@@ -24,7 +39,7 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	for i, n := range s.nodes {
 		names[i] = n.name
 	}
-	show.Say("while it runs: conch status --gossip --node unix:%s", s.nodes[0].socket())
+	show.Say("%s", meanwhile(s.nodes[0].socket()))
 	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
 	sup := &supervisor{
 		site: s, screen: show, plan: NewPlan(cfg.Seed, names, names[:electors]), start: time.Now(), gone: gone,
@@ -37,10 +52,19 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	sup.record.Ended = sup.since(time.Now())
 	leave()
 	sup.busy.Wait()
+	var logged goals.Record
+	if sup.load != nil {
+		logged = sup.load.Close()
+	}
 	if err != nil {
 		return v, err
 	}
 	show.Say("ending %d nodes …", len(s.nodes))
 	s.endAll(teardown)
-	return Judge(sup.record), nil
+	v = Judge(sup.record)
+	if sup.load != nil {
+		l := goals.Judge(logged)
+		v.Log, v.Violations = &l, append(v.Violations, l.Violations...)
+	}
+	return v, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 )
 
 // Verdict is what a record proves. Times are in milliseconds. Its JSON form is public.
@@ -16,7 +17,7 @@ type Verdict struct {
 	Kills        int             `json:"kills"`         // of leaders
 	Replaced     evidence.Spread `json:"replaced_ms"`   // from the kill until all living nodes named another
 	ReplacedEach []float64       `json:"replaced_each"` // the same, of each kill
-	Crashed      int             `json:"crashed"`       // others that were killed, a tenth at once
+	Crashed      int             `json:"crashed"`       // others that were killed
 	Partitions   int             `json:"partitions"`
 	Silent       evidence.Spread `json:"silent_ms"` // from the cut until nobody on the smaller side named a leader
 	Healed       evidence.Spread `json:"healed_ms"` // from the end of the cut until all named one leader
@@ -30,6 +31,7 @@ type Verdict struct {
 	TwoLed       float64         `json:"two_led_ms"`   // the longest time for which two nodes named themselves
 	Leader       string          `json:"leader"`       // in the end, of all; empty: they do not agree
 	Late         float64         `json:"late_ms"`      // by which the demo itself was late at most: so busy was the machine
+	Log          *goals.Verdict  `json:"log"`          // null: it was not made
 	Violations   []string        `json:"violations"`   // all of them in words, the counted ones included
 }
 

@@ -30,6 +30,10 @@ func (s *supervisor) render(now time.Time) string {
 	row("NEWS", "%s", s.newest(now))
 	row("KILLS", "%d leaders, %d others", len(s.record.Kills), s.record.Crashed)
 	row("CUTS", "%d", len(s.record.Cuts))
+	if s.load != nil {
+		now := s.load.Now()
+		row("LOG", "%s; %d goals acknowledged, %d wait", s.standing(), now.Answered, now.Waiting)
+	}
 	_ = w.Flush()
 	b.WriteString(s.chart(leader) + "\n")
 	return b.String()

@@ -28,8 +28,6 @@ type shelf interface{ Parts() []*part }
 type api struct {
 	shelf shelf
 	log   *slog.Logger
-	ctx   context.Context //nolint:containedctx // it ends with the node, and with it what outlives a request
-	spawn func(func())
 }
 
 func (a *api) routes() []web.Route {
@@ -67,7 +65,7 @@ func (a *api) begun(namespace string) (*part, error) {
 		if now.State == stateOpening {
 			return nil, refusal(errNotHere)
 		}
-		text := "no log of that name was made yet, as far as this node knows: conch log create makes one"
+		text := "no log of that name was made yet, as far as this node knows: conch log create makes one. If it was made just now, ask again in a few seconds"
 		if now.Why != "" {
 			text = now.Why
 		}
@@ -142,7 +140,7 @@ func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
-	g, err := r.create(req.Context(), a.ctx, a.spawn, order{Members: c.Members, LeaseMS: c.LeaseMS})
+	g, err := r.create(req.Context(), order{Members: c.Members, LeaseMS: c.LeaseMS})
 	if err != nil {
 		return refusal(err)
 	}
@@ -179,8 +177,14 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	if err := web.ReadJSON(req, &n); err != nil {
 		return err
 	}
-	index, err := r.change(req.Context(), n.Members)
-	if err != nil {
+	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
+	defer cancel()
+	index, err := r.change(ctx, n.Members)
+	switch {
+	case err == nil:
+	case nobodyKnows(err):
+		return unknownChange(err)
+	default:
 		return refusal(err)
 	}
 	a.log.InfoContext(req.Context(), "the members of a log were changed", slog.String("log", r.Namespace),

@@ -55,7 +55,7 @@ func answers() []exchange {
 		{Name: "of strangers", Ask: create, Body: `{"namespace":"routes","members":["n7"]}`, Status: 422, Want: `\"n7\" is neither this node`},
 		{Name: "of prolog", Ask: create, Body: `{"namespace":"routes","members":["n1"],"machine":"prolog"}`, Status: 422, Want: `"field":"machine"`},
 		{Name: "with one who is away", Ask: create, Body: `{"namespace":"routes","members":["n1","n2"]}`, Status: 503, Want: "n2: it does not answer"},
-		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","leads":true`},
+		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","role":"leader","leads":true`},
 		{Name: "another", Ask: "GET /v1/logs/other", Status: 404, Want: "unknown-log"},
 		{Name: "done", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
 		{Name: "done once", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
@@ -94,6 +94,23 @@ func answers() []exchange {
 	}
 }
 
+// A goal whose id is new is not told to be old because this node's copy is: it is asked for again with what a member had signed
+// before. Nothing else is a reason for that.
+func TestANewGoalAtANodeFarBehind(t *testing.T) {
+	t.Parallel()
+	old := fmt.Errorf("so: %w", txlog.ErrOld)
+	for _, c := range []struct {
+		err   error
+		known uint64
+		want  uint64 // the index that it was made at
+	}{{old, 20_000, 20_000}, {old, 7, 7}, {old, 3, 7}, {old, 0, 7}, {txlog.ErrUnknown, 20_000, 7}, {nil, 20_000, 7}} {
+		g := Asked{Since: 7}
+		if is := g.renew(c.err, c.known); g.Since != c.want || is != (c.want != 7) {
+			t.Errorf("%v, and %d is known: it is asked again: %v, since %d", c.err, c.known, is, g.Since)
+		}
+	}
+}
+
 // Bad input: each error of a log is one problem, with a name that programs know.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
@@ -108,17 +125,18 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrTooMany, 429, "too-many-goals"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
-		{member.ErrChanging, 409, "members-change"},
+		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrSize, 413, ""},
 		{txlog.ErrMalformed, 400, ""},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
 		{store.ErrClosed, 503, "log-down"},
 		{host.ErrStopped, 503, "log-down"},
 		{errNotHere, 503, "log-down"},
+		{errBehind, 503, "node-behind"},
 		{errNotMade, 503, "member-away"},
-		{errNotChanged, 503, "member-away"},
+		{txlog.ErrAway, 503, "member-away"},
 		{errExists, 409, "log-exists"},
-		{errMembers, 422, "bad-field"},
+		{txlog.ErrMembers, 422, "bad-field"},
 		{errors.New("what nobody expects"), 503, "log-down"},
 	} {
 		p := web.ProblemOf(refusal(fmt.Errorf("so: %w", c.err)))

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,8 +15,17 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// Commands returns conch log.
-func Commands(s *cli.Shell) []*cobra.Command { return []*cobra.Command{(&shell{s}).root()} }
+// Commands returns conch log, and adds conch status --logs.
+func Commands(s *cli.Shell) []*cobra.Command {
+	a := &shell{s}
+	s.View(cli.View{
+		Flag: "logs", Usage: "ask a node for its logs",
+		Long: `With --logs it asks a node for its part in each log, how far its copy is, who leads as far as it
+knows, and what keeps the log from going on.`,
+		Example: "conch status --logs --node http://127.0.0.1:7070", Show: a.overview,
+	})
+	return []*cobra.Command{a.root()}
+}
 
 // shell runs the commands.
 type shell struct{ *cli.Shell }
@@ -32,6 +42,15 @@ followers. log does not use a database, so --db has no effect.`,
   conch log tail flags --follow
   conch log verify flags --node http://a:7070 --node http://b:7070`,
 	}, a.create(), a.goal(), a.query(), a.tail(), a.members(), a.status(), a.verify(), a.recover())
+}
+
+// patient tells people what a command waits for that has no answer for a while, until the function that it returns is called.
+func (a *shell) patient(what string) (over func()) {
+	if people, _ := cli.Terminal(a.Stderr); !people {
+		return func() {}
+	}
+	tell := time.AfterFunc(2*time.Second, func() { _, _ = fmt.Fprintln(a.Stderr, "still waiting: "+what) })
+	return func() { tell.Stop() }
 }
 
 // about returns the path of a log's part of the API.
@@ -85,6 +104,8 @@ nobody else how the log began.`,
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
 		body := creation{Namespace: args[0], Members: members, Machine: kind, LeaseMS: uint64(lease.Milliseconds())}
 		var raw json.RawMessage
+		over := a.patient("the node asks those that are to be members")
+		defer over()
 		if err := c.Ask(ctx, http.MethodPost, pathLogs, body, &raw); err != nil {
 			return err
 		}
@@ -137,10 +158,10 @@ func (a *shell) members() *cobra.Command {
 		Use:   "members NAMESPACE",
 		Short: "who decides in a log; with --set, change it",
 		Long: `Without --set members shows who decides, and what the node has heard of them. With --set it makes these
-nodes the members: ask the leader, which the answer of another node names. New members have to have the
-log in their configuration, and a copy of it.`,
+nodes the members, whichever node is asked. New members have to have the log in their configuration, and a
+copy of it. If nobody can say what became of it, ask again: nothing is done twice.`,
 		Example: `  conch log members flags
-  conch log members flags --set a,b,d --node http://a:7070`,
+  conch log members flags --set a,b,d`,
 		Args: exactly(1, "the namespace of the log"),
 	}
 	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")
@@ -149,6 +170,8 @@ log in their configuration, and a copy of it.`,
 			return a.showMembers(ctx, c, args[0])
 		}
 		var changed Changed
+		over := a.patient("the leader asks those that are new, and waits for a majority of the members")
+		defer over()
 		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set}, &changed); err != nil {
 			return err
 		}
@@ -215,19 +238,41 @@ func (a *shell) status() *cobra.Command {
 		if len(args) == 1 {
 			return a.showOne(ctx, c, args[0])
 		}
-		raw, all, err := cli.Fetch(ctx, c, http.MethodGet, pathLogs, func(l List) bool { return l.Logs != nil })
-		switch {
-		case err != nil:
-			return err
-		case a.JSON:
-			return a.Document(raw)
-		}
-		var rows []string
-		for _, s := range all.Logs {
-			rows = append(rows, rowOf(s))
-		}
-		return a.Table("LOG\tSTATE\tINDEX\tBEHIND\tLEADER\tTERM\tMEMBERS\tDECIDES", rows)
+		return a.overview(ctx, c)
 	})
+}
+
+// overview shows all logs of a node.
+func (a *shell) overview(ctx context.Context, c *cli.Client) error {
+	raw, all, err := cli.Fetch(ctx, c, http.MethodGet, pathLogs, func(l List) bool { return l.Logs != nil })
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.Document(raw)
+	case len(all.Logs) == 0:
+		return a.Line("this node has no log: its configuration has no [[logs]]")
+	}
+	return a.showAll(all.Logs)
+}
+
+// showAll prints a line for each log, and below them what is too long for one.
+func (a *shell) showAll(all []Status) error {
+	var rows []string
+	for _, s := range all {
+		rows = append(rows, rowOf(s))
+	}
+	if err := a.Table("LOG\tSTATE\tROLE\tINDEX\tBEHIND\tLEADER\tTERM\tMEMBERS", rows); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if text := cmp.Or(s.Why, s.Advice); text != "" {
+			if err := a.Line("%s: %s", s.Namespace, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func rowOf(s Status) string {
@@ -238,11 +283,7 @@ func rowOf(s Status) string {
 	for _, m := range s.Members {
 		who = append(who, m.Name)
 	}
-	decides := "no"
-	if s.Decides {
-		decides = "yes"
-	}
-	return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s", s.Namespace, s.State, index, s.Copy.Behind, cli.OrDash(s.Leader), s.Term, cli.OrDash(strings.Join(who, ", ")), decides)
+	return fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", s.Namespace, s.State, s.Role, index, s.Copy.Behind, cli.OrDash(s.Leader), s.Term, cli.OrDash(strings.Join(who, ", ")))
 }
 
 func (a *shell) showOne(ctx context.Context, c *cli.Client, namespace string) error {
@@ -258,7 +299,7 @@ func (a *shell) showOne(ctx context.Context, c *cli.Client, namespace string) er
 		at = fmt.Sprintf("entry %d, %s", s.Position.Index, s.Position.Hash)
 	}
 	if err := a.Fields([][2]string{
-		{"log", s.Namespace}, {"state", s.State}, {"why", s.Why}, {"id", s.ID}, {"copy", at}, {"leader", cli.OrDash(s.Leader)}, {"advice", s.Advice},
+		{"log", s.Namespace}, {"state", s.State}, {"role", s.Role}, {"why", s.Why}, {"id", s.ID}, {"copy", at}, {"leader", cli.OrDash(s.Leader)}, {"advice", s.Advice},
 	}); err != nil || len(s.Members) == 0 {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/txlog"
 )
 
 func (a *shell) goal() *cobra.Command {
@@ -45,10 +46,16 @@ again is printed; it never does twice what was done once. A goal that fails has 
 			if s.Position != nil {
 				g.Since = s.Position.Index
 			}
+			if s.Copy.Behind >= farBehind {
+				g.Since = s.Copy.Known
+			}
 		}
 		return a.submit(ctx, c, args, g, later)
 	})
 }
+
+// farBehind is how many entries a node lacks whose newest one may be too old for a new goal.
+const farBehind = txlog.DefaultRetention / 2
 
 func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Asked, later bool) error {
 	path := about(args[0], "goals")
@@ -56,6 +63,8 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 		path += "?wait=0"
 	}
 	var raw json.RawMessage
+	over := a.patient("the goal has no answer yet. It is executed once, however this command ends")
+	defer over()
 	err := c.Ask(ctx, http.MethodPost, path, g, &raw)
 	if cli.Passing(err) {
 		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), g.Since)
@@ -131,7 +140,7 @@ const lastEntries = 10
 const betweenTries = time.Second
 
 func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, from uint64, follow bool) error {
-	away := false
+	away, last := false, ""
 	for {
 		path := fmt.Sprintf("entries?from=%d&limit=%d", from, usualEntries)
 		if follow {
@@ -153,10 +162,14 @@ func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, fr
 		}
 		away = false
 		for i := range page.Entries {
-			if err := a.entry(&page.Entries[i]); err != nil {
+			e := &page.Entries[i]
+			if last != "" && e.Prev != last {
+				return fmt.Errorf("entry %d of the node does not follow entry %d, which was printed before: it has another log of that name now. Look at conch log status %s", e.Index, from-1, namespace)
+			}
+			if err := a.entry(e); err != nil {
 				return err
 			}
-			from = page.Entries[i].Index + 1
+			from, last = e.Index+1, e.Hash
 		}
 		if len(page.Entries) == 0 && !follow {
 			return nil

@@ -32,7 +32,10 @@ this node as the one member. What others had acknowledged after that copy is los
 
 With --out it does so and writes a recovery file; with --from it makes this node a follower of the log of such a file.
 Each store that was there is kept beside the new one. Then start the nodes, and make the others members again
-(conch log members --set). An id in [[logs]] has to be the new one.`,
+(conch log members --set).
+
+An id in [[logs]] has to be the new one. A node whose configuration names it needs no file: it moves its old store
+aside and fetches the log from the others.`,
 		Example: `  conch log recover flags --config n1/conch.toml --out flags.recovery
   conch log recover flags --config n2/conch.toml --from flags.recovery
   conch log members flags --set n1,n2,n3`,

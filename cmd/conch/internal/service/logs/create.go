@@ -33,12 +33,10 @@ var (
 	errExists = errors.New("there is a log of that name already")
 	// errNotMade means that a log was not made, and nothing is left of the attempt that would be in the way.
 	errNotMade = errors.New("no log was made")
-	// errMembers means that a log cannot have these members.
-	errMembers = errors.New("a log cannot have these members")
 )
 
-// create makes the log, once: a second call with the same members returns the same log. Background ends with the node.
-func (r *part) create(ctx, background context.Context, spawn func(func()), o order) (txlog.Genesis, error) {
+// create makes the log, once: a second call with the same members returns the same log.
+func (r *part) create(ctx context.Context, o order) (txlog.Genesis, error) {
 	if g, known := r.began(); known {
 		return r.same(g, o)
 	}
@@ -58,9 +56,9 @@ func (r *part) create(ctx, background context.Context, spawn func(func()), o ord
 	g := txlog.Genesis{Namespace: r.Namespace, Machine: machineName, Members: members, LeaseMS: o.LeaseMS}.With()
 	_, _ = rand.Read(g.Nonce[:]) // never fails
 	if err := g.Check(); err != nil {
-		return txlog.Genesis{}, fmt.Errorf("%w: %w", errMembers, err)
+		return txlog.Genesis{}, fmt.Errorf("%w: %w", txlog.ErrMembers, err)
 	}
-	return r.spread(ctx, background, spawn, g, o)
+	return r.spread(ctx, g, o)
 }
 
 // same returns the log that is here, if it is the one that is wanted.
@@ -75,17 +73,27 @@ func (r *part) same(g txlog.Genesis, o order) (txlog.Genesis, error) {
 	return g, nil
 }
 
-// able checks names of members.
+// able checks names of members: whether this node can ask them, too.
 func (r *part) able(names []string) error {
+	if err := set(names); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if name != r.self && (!r.may(name) || !slices.Contains(r.neighbours, name)) {
+			return fmt.Errorf("%w: %q is neither this node, %s, nor one of its [[peers]] that [[logs]] admits", txlog.ErrMembers, name, r.self)
+		}
+	}
+	return nil
+}
+
+// set checks names of members.
+func set(names []string) error {
 	if len(names) == 0 || len(names) > txlog.MostMembers {
-		return fmt.Errorf("%w: it has 1 to %d, and three is a good number", errMembers, txlog.MostMembers)
+		return fmt.Errorf("%w: it has 1 to %d, and three is a good number", txlog.ErrMembers, txlog.MostMembers)
 	}
 	for i, name := range names {
-		switch {
-		case slices.Index(names, name) < i:
-			return fmt.Errorf("%w: %q is there twice", errMembers, name)
-		case name != r.self && (!r.may(name) || !slices.Contains(r.neighbours, name)):
-			return fmt.Errorf("%w: %q is neither this node, %s, nor one of its [[peers]] that [[logs]] admits", errMembers, name, r.self)
+		if slices.Index(names, name) < i {
+			return fmt.Errorf("%w: %q is there twice", txlog.ErrMembers, name)
 		}
 	}
 	return nil
@@ -148,9 +156,9 @@ func (r *part) draft(ctx context.Context, name string, log txlog.ID) (txlog.Memb
 		id, err := r.own(ctx, log)
 		return txlog.Member{Name: name, Key: r.key, Store: id}, err
 	}
-	body, err := r.ask(ctx, name, log, func(serial uint64) wire.Body {
+	body, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) wire.Body {
 		return wire.Prepare{Serial: serial, Namespace: r.Namespace, Machine: machineName}
-	})
+	}})
 	if err != nil {
 		return txlog.Member{}, err
 	}
@@ -173,7 +181,7 @@ func (r *part) own(ctx context.Context, log txlog.ID) (uint64, error) {
 
 // spread keeps the genesis here first, and tells the members until all have begun. What a crash here interrupts the
 // members end by themselves: they ask the others how the log began.
-func (r *part) spread(ctx, background context.Context, spawn func(func()), g txlog.Genesis, o order) (txlog.Genesis, error) {
+func (r *part) spread(ctx context.Context, g txlog.Genesis, o order) (txlog.Genesis, error) {
 	select {
 	case r.begin <- g:
 	default:
@@ -198,13 +206,13 @@ func (r *part) spread(ctx, background context.Context, spawn func(func()), g txl
 			continue
 		}
 		begun.Add(1)
-		spawn(func() {
+		r.spawn(func() {
 			defer begun.Done()
-			r.tellBegin(background, m.Name, g)
+			r.tellBegin(r.over, m.Name, g)
 		})
 	}
 	over := make(chan struct{})
-	spawn(func() { begun.Wait(); close(over) })
+	r.spawn(func() { begun.Wait(); close(over) })
 	select {
 	case <-over:
 	case <-ctx.Done(): // the others go on being told
@@ -216,7 +224,7 @@ func (r *part) spread(ctx, background context.Context, spawn func(func()), g txl
 func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 	said := ""
 	for {
-		body, err := r.ask(ctx, name, g.ID(), func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} })
+		body, err := r.ask(ctx, question{log: g.ID(), to: just(name), with: func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} }})
 		if err != nil {
 			return // this node ends
 		}
@@ -235,26 +243,5 @@ func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 	}
 }
 
-// change makes other members, by name.
-func (r *part) change(ctx context.Context, names []string) (uint64, error) {
-	h := r.running()
-	g, known := r.began()
-	if h == nil || !known {
-		return 0, errNotHere
-	}
-	if err := r.able(names); err != nil {
-		return 0, err
-	}
-	members, err := r.gather(ctx, names, g.ID(), h.Status().Members)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errNotChanged, err)
-	}
-	return h.Change(ctx, members)
-}
-
-var (
-	// errNotHere means that the log does not run here now.
-	errNotHere = errors.New("the log does not run on this node now")
-	// errNotChanged means that the members are the ones that they were.
-	errNotChanged = errors.New("the members stay as they are")
-)
+// errNotHere means that the log does not run here now.
+var errNotHere = errors.New("the log does not run on this node now")

@@ -6,6 +6,7 @@
 //	part.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
 //	founding.go  how a log begins, between nodes: who draws a store, who tells whom the genesis
 //	create.go    makes a log, or asks those that are to be its members for their stores
+//	appoint.go   has the leader change the members, for any node that is asked
 //	line.go      the line to the other nodes, which comes and goes with the network
 //	api.go       /v1/logs; goals.go, reads.go, refusal.go, view.go say what answers look like
 //	events.go    log.entry on /v1/events, and the log of the node

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -28,29 +30,52 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	return doctor.About(checkLogs, found...)
 }
 
+// doctorPatience is how long a store is waited for that another process has: a node that runs has it for good.
+const doctorPatience = time.Second / 5
+
 // look reads and checks a whole store.
 func look(ctx context.Context, l *Log) doctor.Finding {
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
-	defer cancel()
-	s, err := disk.OpenReadOnly(ctx, l.Store)
+	say := func(text string, args ...any) string {
+		return "log " + l.Namespace + ": " + fmt.Sprintf(text, args...)
+	}
+	const renewed = "start the node: it moves the store aside, keeps it, begins with a new one, and fetches the log from the others"
+	f, err := os.OpenFile(l.Store, os.O_RDWR, 0)
+	if err == nil {
+		err = f.Close()
+	}
+	var s *disk.Store
+	if err == nil {
+		within, cancel := context.WithTimeout(ctx, doctorPatience)
+		defer cancel()
+		s, err = disk.OpenReadOnly(within, l.Store)
+	}
+	damage, damaged := errors.AsType[*disk.DamageError](err)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, disk.ErrNoLog):
-		return doctor.Well(fmt.Sprintf("log %s: nothing is stored here yet. The node asks its peers how the log began; conch log create makes it, once", l.Namespace))
+		return doctor.Well(say("nothing is stored here yet. The node asks its peers how the log began; conch log create makes it, once"))
 	case errors.Is(err, store.ErrHeld):
-		return doctor.Well(fmt.Sprintf("log %s: a process has its store: conch log status %s asks it", l.Namespace, l.Namespace))
-	case errors.Is(err, store.ErrDamaged):
-		return doctor.Warning(fmt.Sprintf("log %s: %v", l.Namespace, err),
-			"start the node: it moves the store aside, keeps it, begins with a new one, and fetches the log from the others")
+		return doctor.Well(say("a process has its store: conch log status %s asks it", l.Namespace))
+	case damaged:
+		return doctor.Warning(say("the store %s is damaged: %s", l.Store, damage.What), renewed)
+	case errors.Is(err, txlog.ErrVersion):
+		return doctor.Failure(say("the store %s cannot be read: %v", l.Store, err), "start the version of conch that has written it")
 	case err != nil:
-		return doctor.Failure(fmt.Sprintf("log %s: its store cannot be opened: %v", l.Namespace, err), "give the node's user the file "+l.Store+" and its folder")
+		return doctor.Failure(say("the store cannot be opened: %v", err), "let the node's user read and write the file "+l.Store+" and its folder")
 	}
 	defer func() { _ = s.Close() }()
 	g, view := s.Genesis(), s.View()
-	if !l.ID.IsZero() && g.ID() != l.ID {
-		return doctor.Failure(fmt.Sprintf("log %s: the store has the log %s, and the configuration names %s", l.Namespace, g.ID(), l.ID), "correct id, or move "+l.Store+" away")
+	if err := l.fits(g); err != nil {
+		remedy := "correct the configuration, or move " + l.Store + " away"
+		if !l.ID.IsZero() && g.ID() != l.ID {
+			remedy += ". If the log that it names goes on with this one, start the node: it fetches that from its peers, and keeps the old store"
+		}
+		return doctor.Failure(say("%v", err), remedy)
 	}
-	if _, err := os.Stat(l.Store + ".damaged"); err == nil {
-		return doctor.Warning(fmt.Sprintf("log %s: the store was found to be damaged before", l.Namespace), "start the node: it begins with a new one, and fetches the log from the others")
+	if what, err := os.ReadFile(l.Store + ".damaged"); err == nil {
+		return doctor.Warning(say("the store %s was found to be damaged before: %s", l.Store, what), renewed)
 	}
-	return doctor.Well(fmt.Sprintf("log %s: the store is whole, with entries %d to %d", l.Namespace, view.Floor.Index+1, view.Last.Index))
+	if view.Last.Index == view.Floor.Index {
+		return doctor.Well(say("the store is whole, and has no entry yet"))
+	}
+	return doctor.Well(say("the store is whole, with entries %d to %d", view.Floor.Index+1, view.Last.Index))
 }

@@ -52,13 +52,17 @@ func (t *teller) tell(r *part, e host.Event) {
 	switch e := e.(type) {
 	case host.Applied:
 		for _, rec := range e.Records {
-			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}})
+			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}, Size: len(rec.Raw())})
 		}
 	case host.Fetched:
 		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node was far behind, and has taken over a snapshot: another node may have the entries before it"})
 		r.log.Info("a snapshot was taken over", slog.Uint64("index", e.Index))
 	case host.Leads:
-		r.log.Info("another member leads the log", slog.String("leader", e.Leader), slog.Uint64("term", e.Term), slog.Bool("self", e.Self))
+		if e.Leader == "" {
+			r.log.Info("nobody is known to lead the log", slog.Uint64("term", e.Term))
+			return
+		}
+		r.log.Info("a member leads the log", slog.String("leader", e.Leader), slog.Uint64("term", e.Term), slog.Bool("self", e.Self))
 	case host.Waits:
 		r.log.Info("another member leads while a goal waits", slog.String("goal_id", e.GoalID), slog.String("from", e.From), slog.String("to", e.To))
 	case host.TimedOut:

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -61,6 +62,10 @@ func (r *part) founded(e transport.Envelope) {
 	case wire.Prepared:
 		r.answered(b.Serial, told{e.From, b})
 	case wire.Begun:
+		r.answered(b.Serial, told{e.From, b})
+	case wire.Appoint:
+		r.asked(e.From, m.Log, b)
+	case wire.Appointed:
 		r.answered(b.Serial, told{e.From, b})
 	}
 }
@@ -180,9 +185,14 @@ const (
 )
 
 // learn waits until it is known how the log began: from who has made it, from the configuration, or from what all say.
-func (r *part) learn(ctx context.Context) (txlog.Genesis, error) {
-	r.set(stateWaiting, nil)
-	r.log.Info("this node has no copy of the log yet, and asks the others")
+// Meanwhile the node says why it has no copy, if there is a reason.
+func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) {
+	r.set(stateWaiting, because)
+	if because != nil {
+		r.log.Warn("this node asks the others how the log began", slog.Any("why", because))
+	} else {
+		r.log.Info("this node has no copy of the log yet, and asks the others")
+	}
 	tick := time.NewTicker(seekEvery)
 	defer tick.Stop()
 	var since time.Time
@@ -206,7 +216,7 @@ func (r *part) learn(ctx context.Context) (txlog.Genesis, error) {
 			r.log.Warn("this node takes over the log of its peers", slog.String("id", g.ID().String()), slog.Bool("named", !r.ID.IsZero()))
 			return g, nil
 		}
-		r.set(stateWaiting, err)
+		r.set(stateWaiting, cmp.Or(err, because))
 		if err != nil && err.Error() != said {
 			said = err.Error()
 			r.log.Error("this node believes nobody how the log began", slog.Any("error", err))
@@ -262,8 +272,19 @@ func (r *part) answered(serial uint64, t told) {
 	}
 }
 
-// ask sends a message until the node answers that it was for, or ctx ends. The message is made with a number of its own.
-func (r *part) ask(ctx context.Context, to string, log txlog.ID, with func(serial uint64) wire.Body) (wire.Body, error) {
+// question is what a node asks others.
+type question struct {
+	log    txlog.ID
+	to     func() string                 // whom, each time
+	with   func(serial uint64) wire.Body // the message, with a number of its own
+	goesOn func(answer wire.Body) bool   // that one was not enough; nil: each is
+}
+
+// just is always the same node.
+func just(name string) func() string { return func() string { return name } }
+
+// ask sends a message until one to whom it went has answered, or ctx ends.
+func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 	answer := make(chan told, 1)
 	r.mu.Lock()
 	r.serial++
@@ -277,19 +298,25 @@ func (r *part) ask(ctx context.Context, to string, log txlog.ID, with func(seria
 	}()
 	tick := time.NewTicker(seekEvery)
 	defer tick.Stop()
+	asked := map[string]bool{}
 	for {
-		r.send(to, log, with(serial))
-		select {
-		case <-ctx.Done():
-			return nil, errSilent
-		case t := <-answer:
-			if t.from == to {
-				return t.body, nil
+		name := q.to()
+		asked[name] = true
+		r.send(name, q.log, q.with(serial))
+		for again := false; !again; {
+			select {
+			case <-ctx.Done():
+				return nil, errSilent
+			case t := <-answer:
+				if asked[t.from] && (q.goesOn == nil || !q.goesOn(t.body)) {
+					return t.body, nil
+				}
+			case <-tick.C:
+				again = true
 			}
-		case <-tick.C:
 		}
 	}
 }
 
 // errSilent means that a node has not answered.
-var errSilent = errors.New("it does not answer: is it running, and is it one of the [[peers]] on both sides, with a [[logs]] table for this log?")
+var errSilent = errors.New("it does not answer. It has to run, with a [[logs]] table of this log, and both nodes have to be [[peers]] of each other")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -53,8 +54,10 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if g.GoalID == "" {
 		g.GoalID = cli.NewKey("")
 	}
-	if g.Since == 0 {
-		g.Since = h.Position().Index
+	ours, known := g.Since == 0, uint64(0)
+	if ours {
+		s := h.Status()
+		g.Since, known = s.Position.Index, s.Copy.Head.Index
 	}
 	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
 		return refusal(err)
@@ -65,24 +68,50 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
 			answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			if ours && g.renew(err, known) {
+				answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			}
+			if ours && errors.Is(err, txlog.ErrOld) {
+				return fmt.Errorf("%w: it is at %d", errBehind, g.Since)
+			}
 			return err
 		})
 		return answer, err
 	}
 	if req.URL.Query().Get("wait") == "0" {
-		return a.later(w, r, g, execute)
+		return later(w, r, g, execute)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
 	answer, err := execute(ctx)
 	switch {
 	case err == nil:
-	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, errNotHere), errors.Is(err, host.ErrStopped):
-		return unknownGoal(g) // an earlier try may have been taken
+	case nobodyKnows(err):
+		return unknownGoal(g)
 	default:
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// errBehind means that this node cannot say of a new goal since when its id is one.
+var errBehind = errors.New("this node's copy is so far behind that it cannot tell a new goal from an old one, and nothing was executed: ask again in a moment, or another node")
+
+// renew has a goal asked for again whose id is new, when this node's copy is so far behind that it seems to be old: with the
+// newest entry that a member had signed before. The word of one member alone is not taken at once: if it lies, no leader has
+// that entry.
+func (g *Asked) renew(err error, known uint64) bool {
+	if !errors.Is(err, txlog.ErrOld) || known <= g.Since {
+		return false
+	}
+	g.Since = known
+	return true
+}
+
+// nobodyKnows reports whether an error leaves open what has become of what was asked for: an earlier try may have been taken.
+func nobodyKnows(err error) bool {
+	return errors.Is(err, txlog.ErrUnknown) || errors.Is(err, txlog.ErrNotLeader) || errors.Is(err, errNoLeader) || errors.Is(err, errNotHere) ||
+		errors.Is(err, host.ErrStopped)
 }
 
 // insistEvery is how long to wait before something is asked again that nobody can say yet.
@@ -96,18 +125,18 @@ func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
 		if h := r.running(); h != nil {
 			err = ask(h)
 		}
-		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, errNotHere) && !errors.Is(err, host.ErrStopped) || pause.For(ctx, insistEvery) != nil {
+		if !nobodyKnows(err) || pause.For(ctx, insistEvery) != nil {
 			return err
 		}
 	}
 }
 
 // later has a goal executed after the answer to who has submitted it.
-func (a *api) later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
-	a.spawn(func() {
-		ctx, cancel := context.WithTimeout(a.ctx, laterPatience)
+func later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
+	r.spawn(func() {
+		ctx, cancel := context.WithTimeout(r.over, laterPatience)
 		defer cancel()
-		if _, err := execute(ctx); err != nil && a.ctx.Err() == nil {
+		if _, err := execute(ctx); err != nil && r.over.Err() == nil {
 			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))
 		}
 	})

@@ -39,29 +39,32 @@ type part struct {
 	signer     crypto.Signer
 	key        txlog.Hash // its fingerprint
 	ground     *node.Ground
+	over       context.Context //nolint:containedctx // it ends with the node
+	spawn      func(func())    // runs what must end with it
 	log        *slog.Logger
 	tell       func(*part, host.Event)
 	line       *line
 	counts     *counts
 
-	mu      sync.Mutex
-	state   string
-	why     error          // with stateFailed, or why nothing is believed
-	genesis *txlog.Genesis // nil: it is not known
-	host    *host.Host     // nil: it does not run
-	store   *disk.Store    // nil: it is not open
-	promise promise
-	asks    map[uint64]chan told
-	serial  uint64
-	known   map[string]txlog.Genesis // by who has said so, while nobody is believed
-	begin   chan txlog.Genesis       // what is to be begun with
-	grown   chan struct{}            // closed when the copy has grown
+	mu       sync.Mutex
+	state    string
+	why      error          // with stateFailed, or why nothing is believed
+	genesis  *txlog.Genesis // nil: it is not known
+	host     *host.Host     // nil: it does not run
+	store    *disk.Store    // nil: it is not open
+	promise  promise
+	asks     map[uint64]chan told
+	serial   uint64                   // begins by chance, so that an answer to the process before is none to this one
+	known    map[string]txlog.Genesis // by who has said so, while nobody is believed
+	begin    chan txlog.Genesis       // what is to be begun with
+	grown    chan struct{}            // closed when the copy has grown
+	appoints map[string]appointment   // by who has asked
 }
 
-func newPart(l Log, self string, signer crypto.Signer, ground *node.Ground, log *slog.Logger, tell func(*part, host.Event)) *part {
+func newPart(l Log, self string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
-		Log: l, self: self, signer: signer, ground: ground, log: log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		Log: l, self: self, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
+		asks: map[uint64]chan told{}, appoints: map[string]appointment{}, serial: draw(), known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)
@@ -126,11 +129,36 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
 	r.suggest(r.ground.Suggested())
+	within, over := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() { defer close(watched); r.watch(within, h) }()
 	err = h.Run(ctx)
+	over()
+	<-watched
 	r.mu.Lock()
 	r.host, r.store = nil, nil
 	r.mu.Unlock()
 	return err
+}
+
+// watchEvery is how often it is looked whether the log stands.
+const watchEvery = 5 * time.Second
+
+// watch tells the log of the node when something keeps this log from going on, and when that is over.
+func (r *part) watch(ctx context.Context, h *host.Host) {
+	said := ""
+	for pause.For(ctx, watchEvery) == nil {
+		st := h.Status()
+		now := adviceOf(st, r.self)
+		switch {
+		case len(st.Members) == 0: // it has ended
+		case now != "" && said == "":
+			r.log.Warn("the log does not go on here", slog.String("why", now))
+		case now == "" && said != "":
+			r.log.Info("the log goes on")
+		}
+		said = now
+	}
 }
 
 // heard takes an event of the host. It is called by its loop, and does not wait.

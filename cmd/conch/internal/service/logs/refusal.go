@@ -22,12 +22,14 @@ func refusal(err error) error {
 	switch {
 	case errors.Is(err, errExists):
 		return web.Failf(http.StatusConflict, "%v", err).Named("log-exists", "The log exists")
-	case errors.Is(err, errMembers):
+	case errors.Is(err, txlog.ErrMembers):
 		return (&web.FieldError{Field: "members", Text: err.Error()}).Problem(http.StatusUnprocessableEntity)
-	case errors.Is(err, errNotMade), errors.Is(err, errNotChanged):
-		return web.Failf(http.StatusServiceUnavailable, "%v. Nothing was done", err).Named("member-away", "A member cannot take part").RetryAfter(1)
-	case errors.Is(err, member.ErrChanging):
+	case errors.Is(err, errNotMade), errors.Is(err, txlog.ErrAway):
+		return web.Failf(http.StatusServiceUnavailable, "nothing was done: %v", err).Named("member-away", "A member cannot take part").RetryAfter(1)
+	case errors.Is(err, txlog.ErrChanging):
 		return web.Failf(http.StatusConflict, "%v", err).Named("members-change", "The members are being changed").RetryAfter(1)
+	case errors.Is(err, errBehind):
+		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
 		return web.Failf(http.StatusServiceUnavailable, "%v: GET %s/{namespace} says why", errNotHere, pathLogs).Named("log-down", "The log does not run here").RetryAfter(1)
 	case errors.Is(err, txlog.ErrGoalID):
@@ -53,5 +55,15 @@ func refusal(err error) error {
 // unknownGoal says that nobody can say what became of a goal, and how to ask again.
 func unknownGoal(g Asked) error {
 	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it", g.GoalID, g.Since).
+		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
+}
+
+// unknownChange says that nobody can say what became of a change of members.
+func unknownChange(why error) error {
+	because := ""
+	if !errors.Is(why, txlog.ErrUnknown) { // which is about goals
+		because = ": " + why.Error()
+	}
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet whether the members have changed%s. Asked again with the same members, nothing is done twice", because).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }

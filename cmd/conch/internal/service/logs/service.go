@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -31,10 +32,12 @@ func Kind() node.Kind {
 }
 
 func open(f node.Frame) node.Service {
-	s := &service{frame: f}
+	s := &service{}
 	s.tells = &teller{board: f.Board, log: f.Log}
 	s.ctx, s.stop = context.WithCancel(f.Over)
-	a := &api{shelf: s, log: f.Log, ctx: s.ctx, spawn: f.Go}
+	f.Over = s.ctx
+	s.frame = f
+	a := &api{shelf: s, log: f.Log}
 	s.routes = a.routes()
 	f.Board.Offer(kindEntry, a.selects)
 	return s
@@ -72,7 +75,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		return nil, err
 	}
 	for _, l := range section.all {
-		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame.Ground, s.frame.Log, s.tells.tell)
+		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame, s.tells.tell)
 		for _, p := range section.peers.Peers {
 			r.neighbours = append(r.neighbours, p.Name)
 		}
@@ -147,6 +150,18 @@ func (s *service) Routes() []web.Route { return s.routes }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Health implements node.Service.
+func (s *service) Health() any {
+	var all []Health
+	for _, r := range s.Parts() {
+		all = append(all, healthOf(r.status(time.Now())))
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
 
 // Close implements node.Service.
 func (s *service) Close() {

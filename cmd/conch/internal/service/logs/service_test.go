@@ -2,14 +2,17 @@ package logs
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
@@ -44,6 +47,9 @@ func TestALogIsMadeOnce(t *testing.T) {
 		}
 		return true
 	})
+	if first := gets[Page](s.nodes["n1"], http.MethodGet, "/v1/logs/flags/entries?wait_ms=9000", "").Entries[0]; time.Since(first.At) > time.Hour {
+		t.Errorf("the first entry is of %v", first.At)
+	}
 	for i, name := range s.names {
 		if o := s.nodes[name].put(fmt.Sprint("of ", name), i); o.Fault != "" || o.Index == 0 {
 			t.Errorf("%s: %+v", name, o)
@@ -123,44 +129,19 @@ func TestAStoreThatIsOfNoUse(t *testing.T) {
 		}
 		s.nodes["n1"].put("k", 100)
 		s.equal(s.names...)
-	}
-}
-
-// Members are changed by their names; only the leader does it, and another node names it.
-func TestMembersAreChanged(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3", "n4")
-	s.start(s.names...)
-	s.nodes["n1"].create("n1", "n2", "n3")
-	pgtest.Eventually(t, nodetest.Patience, "n4 has the log", func() bool { return s.nodes["n4"].status().State == stateRunning })
-	s.nodes["n4"].put("a", 1)
-	s.equal(s.names...)
-	pgtest.Eventually(t, 2*nodetest.Patience, "the leader has changed the members", func() bool {
-		for _, n := range s.nodes {
-			code, text := n.asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n4","n2","n3"]}`)
-			switch {
-			case code == http.StatusOK:
-				return true
-			case code != http.StatusConflict && code != http.StatusServiceUnavailable:
-				t.Fatalf("%s: %d %s", n.name, code, text)
-			}
+		if set := n.metric("stores_set_aside_total"); set != float64(c.aside) {
+			t.Errorf("%s has set %v stores aside, want %d", c.name, set, c.aside)
 		}
-		return false
-	})
-	pgtest.Eventually(t, nodetest.Patience, "n4 decides, and n1 does not", func() bool {
-		return s.nodes["n4"].status().Decides && !s.nodes["n1"].status().Decides
-	})
-	s.nodes["n1"].put("a", 2)
-	s.equal(s.names...)
+	}
 }
 
 // Two of three disks are lost: nothing is committed any more, and everything can be read. A person begins a new lineage from the one
 // copy that is left, and it goes on with its state and its indices.
 func TestANewLineage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3")
+	s := newSite(t, "n1", "n2", "n3", "n4")
 	s.start(s.names...)
-	made := s.nodes["n1"].create(s.names...)
+	made := s.nodes["n1"].create("n1", "n2", "n3")
 	for i := range 10 {
 		s.nodes["n2"].put(fmt.Sprint("k", i), i)
 	}
@@ -179,6 +160,13 @@ func TestANewLineage(t *testing.T) {
 	}
 	s.start(s.names...)
 	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
+	s.nodes["n1"].logged.Says(t, "the log does not go on here", "conch log recover")
+	if now := s.nodes["n2"].status(); !strings.Contains(now.Advice, "another store of this node") {
+		t.Errorf("n2, whose disk is lost, is %+v", now)
+	}
+	if h := s.nodes["n1"].health(); h.Role != roleMember || h.Led == nil || *h.Led || h.Index != before {
+		t.Errorf("without a majority its health is %+v", h)
+	}
 	for _, n := range s.nodes {
 		n.stop()
 	}
@@ -200,7 +188,7 @@ func TestANewLineage(t *testing.T) {
 	if err := os.RemoveAll(logOf("n3").Store); err != nil {
 		t.Fatal(err)
 	}
-	s.start(s.names...)
+	s.start("n1", "n2", "n3")
 	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return s.nodes["n2"].status().State == stateRunning })
 	if o := s.nodes["n2"].put("after", 1); o.Index <= before {
 		t.Errorf("it goes on at %d, after %d", o.Index, before)
@@ -209,15 +197,24 @@ func TestANewLineage(t *testing.T) {
 	if read := gets[Read](s.nodes["n2"], http.MethodGet, `/v1/logs/flags/state?query={"get":"k7"}`, ""); string(read.Answer) != `{"key":"k7","value":7,"found":true}` {
 		t.Errorf("n2 has %s", read.Answer)
 	}
-	pgtest.Eventually(t, nodetest.Patience, "n3, without the file, says what it needs", func() bool {
-		return strings.Contains(s.nodes["n3"].status().Why, "conch log recover")
-	})
-	s.nodes["n3"].stop()
-	if _, err := adopt(t.Context(), logOf("n3"), snapshot); err != nil {
-		t.Fatal(err)
+	s.equal("n1", "n2", "n3") // n3 has begun without the file, as a node does that has nothing
+	n4 := s.nodes["n4"]       // it has the old log, and stays with it until the configuration names the new one
+	n4.start()
+	pgtest.Eventually(t, nodetest.Patience, "n4 has the old log", func() bool { return n4.status().ID == made.ID })
+	for _, id := range []string{strings.Repeat("ab", 32), r.ID} {
+		n4.stop()
+		n4.more = "id = \"" + id + "\"\n"
+		n4.start()
+		if id != r.ID {
+			pgtest.Eventually(t, nodetest.Patience, "n4 says what is in its way", func() bool {
+				return strings.Contains(n4.status().Why, "no node has said yet how that one began")
+			})
+		}
 	}
-	s.start("n3")
 	s.equal(s.names...)
+	if kept, err := filepath.Glob(logOf("n4").Store + ".aside-*"); err != nil || len(kept) != 1 {
+		t.Errorf("n4 keeps %q, %v", kept, err)
+	}
 	if code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n2","n3"]}`); code != http.StatusOK {
 		t.Fatalf("%d %s", code, text)
 	}
@@ -226,4 +223,88 @@ func TestANewLineage(t *testing.T) {
 	})
 	s.nodes["n3"].put("end", 1)
 	s.equal(s.names...)
+}
+
+// health is what a node says of its log to callers without a token.
+func (n *testNode) health() Health {
+	n.t.Helper()
+	all, is := n.svc.Health().([]Health)
+	if !is || len(all) != 1 {
+		n.t.Fatalf("its health is %+v", all)
+	}
+	text, err := json.Marshal(all[0])
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var v any
+	if err := json.Unmarshal(text, &v); err != nil {
+		n.t.Fatal(err)
+	}
+	doc := webtest.Read(n.t, openAPI)
+	for _, f := range doc.Faults(string(text), doc.At(doc.Root(), "components", "schemas", "LogHealth"), v) {
+		n.t.Error(f)
+	}
+	return all[0]
+}
+
+// A node says of each log what it is in it, how far its copy is, and, if it is a member, whether somebody leads.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	if h := s.nodes["n1"].health(); h != (Health{Namespace: "flags", State: stateWaiting, Role: roleNone}) && h.State != stateOpening {
+		t.Errorf("before there is a log: %+v", h)
+	}
+	s.nodes["n1"].create("n1", "n2")
+	at := s.nodes["n1"].put("a", 1).Index
+	pgtest.Eventually(t, nodetest.Patience, "all have come as far", func() bool {
+		for _, n := range s.nodes {
+			if h := n.health(); h.State != stateRunning || h.Index < at || h.Behind > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	leaders := 0
+	for _, n := range s.nodes {
+		h := n.health()
+		if h.Role == roleLeader {
+			leaders++
+		}
+		if decides := n.name != "n3"; decides != (h.Role != roleFollower) || decides != (h.Led != nil) || decides && !*h.Led {
+			t.Errorf("%s: %+v", n.name, h)
+		}
+	}
+	if leaders != 1 {
+		t.Errorf("%d lead", leaders)
+	}
+	if (&service{}).Health() != nil {
+		t.Error("a node without logs says something of them")
+	}
+}
+
+// A node that has a log, and whose configuration names one that does not go on with it, keeps what it has.
+func TestAnotherLogIsNoSuccessor(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2")
+	s.start(s.names...)
+	n1, n2 := s.nodes["n1"], s.nodes["n2"]
+	made := n1.create("n1")
+	pgtest.Eventually(t, nodetest.Patience, "n2 has the log", func() bool { return n2.status().ID == made.ID })
+	n1.stop()
+	n2.stop()
+	if err := os.Remove(filepath.Join(n1.dir, "logs", "flags.log")); err != nil {
+		t.Fatal(err)
+	}
+	n1.start()
+	n2.more = "id = \"" + n1.create("n1").ID + "\"\n"
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 says why it does not run", func() bool {
+		now := n2.status()
+		return now.State == stateFailed && strings.Contains(now.Why, "does not go on with the first")
+	})
+	n2.stop()
+	n2.more = ""
+	n2.start()
+	pgtest.Eventually(t, nodetest.Patience, "n2 has what it had", func() bool { return n2.status().ID == made.ID })
 }

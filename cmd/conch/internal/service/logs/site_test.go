@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
@@ -146,7 +147,7 @@ func (n *testNode) start() *testNode {
 	n.ground.Join(n.place)
 	apply()
 	n.api = webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {
-		c.Board = board
+		c.Board, c.KeepAlive = board, 100*time.Millisecond
 		c.Board.Offer(kindEntry, (&api{shelf: n.svc}).selects)
 	}).API()
 	n.web = httptest.NewServer(n.api)

@@ -17,9 +17,6 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// errNoCopy means that a log goes on with another one, whose copy this node does not have.
-var errNoCopy = errors.New("the log goes on with the copy of an older one, and this node has none: stop it, and run conch log recover with --from and the recovery file")
-
 // lockPatience is how long a store is waited for that another process has.
 const lockPatience = 5 * time.Second
 
@@ -27,32 +24,62 @@ const lockPatience = 5 * time.Second
 func (r *part) open(ctx context.Context) (*disk.Store, error) {
 	s, err := r.opened(ctx)
 	if err == nil {
-		if err := r.fits(s.Genesis()); err != nil {
-			return nil, errors.Join(fmt.Errorf("%w: correct the configuration, or move the store %s away", err, r.Store), s.Close())
+		g := s.Genesis()
+		why := r.fits(g)
+		switch {
+		case why == nil:
+			r.believe(g)
+			return s, nil
+		case r.ID.IsZero() || g.ID() == r.ID:
+			return nil, errors.Join(fmt.Errorf("%w: correct the configuration, or move the store %s away", why, r.Store), s.Close())
 		}
-		r.believe(s.Genesis())
-		return s, nil
+		if err := s.Close(); err != nil {
+			return nil, err
+		}
+		return r.succeed(ctx, g.ID(), why)
 	}
 	if !errors.Is(err, disk.ErrNoLog) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	g, err := r.learn(ctx)
+	g, err := r.learn(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	if !g.Parent.Log.IsZero() {
-		return nil, errNoCopy
-	}
+	return r.started(ctx, g)
+}
+
+// started begins with a log in a store that has none. The state with which one begins that goes on with another log, the host fetches.
+func (r *part) started(ctx context.Context, g txlog.Genesis) (*disk.Store, error) {
 	if _, err := r.drawStore(ctx); err != nil {
 		return nil, err
 	}
 	within, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	if s, err = disk.Begin(within, r.Store, g); err != nil {
+	s, err := disk.Begin(within, r.Store, g)
+	if err != nil {
 		return nil, err
 	}
 	r.believe(g)
 	return s, nil
+}
+
+// succeed moves the store of a log aside that has ended, for the one that the configuration names, if that one goes on with it.
+func (r *part) succeed(ctx context.Context, old txlog.ID, why error) (*disk.Store, error) {
+	g, err := r.learn(ctx, fmt.Errorf("%w, and no node has said yet how that one began: if it does not go on with the first, correct the configuration, or move the store %s away", why, r.Store))
+	if err != nil {
+		return nil, err
+	}
+	if g.Parent.Log != old {
+		return nil, fmt.Errorf("%w, which does not go on with the first: correct the configuration, or move the store %s away", why, r.Store)
+	}
+	within, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	kept, err := disk.SetAside(within, r.Store)
+	if err != nil {
+		return nil, err
+	}
+	r.log.Warn("the log goes on as another one, which the configuration names: the store of the old one is kept", slog.String("old", old.String()), slog.String("id", g.ID().String()), slog.String("kept", kept))
+	return r.started(ctx, g)
 }
 
 func (r *part) opened(ctx context.Context) (*disk.Store, error) {
@@ -72,14 +99,14 @@ func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
 }
 
 // fits checks that a genesis is of this log.
-func (r *part) fits(g txlog.Genesis) error {
+func (l *Log) fits(g txlog.Genesis) error {
 	switch {
-	case g.Namespace != r.Namespace:
-		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, r.Namespace)
+	case g.Namespace != l.Namespace:
+		return fmt.Errorf("the log is called %q there, and %q in the configuration", g.Namespace, l.Namespace)
 	case g.Machine != machineName:
 		return fmt.Errorf("its state machine is %q, and this conch has %q", g.Machine, machineName)
-	case !r.ID.IsZero() && g.ID() != r.ID:
-		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), r.ID)
+	case !l.ID.IsZero() && g.ID() != l.ID:
+		return fmt.Errorf("the id of the log is %s, and the configuration says %s", g.ID(), l.ID)
 	}
 	return nil
 }

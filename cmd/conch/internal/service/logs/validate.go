@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/txlog"
 )
 
 // topicOf is the topic under which members publish their heads, and the subject of the lines.
-func topicOf(namespace string) string { return "log/" + namespace }
+func topicOf(namespace string) string { return node.LogTopics + namespace }
 
 // mostNamespace is how long a namespace is: gossip has topics of 64 bytes.
-const mostNamespace = 64 - len("log/")
+const mostNamespace = 64 - len(node.LogTopics)
 
 // Validate implements config.Section.
 func (s *Section) Validate(d *config.Decoder, c config.Config) {

@@ -31,6 +31,7 @@ type Status struct {
 	Position  *Place        `json:"position,omitempty"`
 	First     uint64        `json:"first,omitempty"` // the first entry that is here
 	Leader    string        `json:"leader,omitempty"`
+	Role      string        `json:"role"`
 	Leads     bool          `json:"leads"`
 	Decides   bool          `json:"decides"`
 	Term      uint64        `json:"term"`
@@ -38,6 +39,35 @@ type Status struct {
 	Advice    string        `json:"advice,omitempty"`
 	Waiting   int           `json:"waiting"` // goals
 	Copy      Copy          `json:"copy"`
+}
+
+// The roles of a node in a log.
+const (
+	roleNone     = "none" // the log does not run here
+	roleFollower = "follower"
+	roleMember   = "member"
+	roleLeader   = "leader"
+)
+
+// Health is what callers without a token may know of a log.
+type Health struct {
+	Namespace string `json:"namespace"`
+	State     string `json:"state"`
+	Role      string `json:"role"`
+	Index     uint64 `json:"index"`
+	Behind    uint64 `json:"behind"`
+	Led       *bool  `json:"led,omitempty"` // a majority has a leader; members know that
+}
+
+func healthOf(s Status) Health {
+	h := Health{Namespace: s.Namespace, State: s.State, Role: s.Role, Behind: s.Copy.Behind}
+	if s.Position != nil {
+		h.Index = s.Position.Index
+	}
+	if s.Decides {
+		h.Led = new(s.Leader != "")
+	}
+	return h
 }
 
 // MemberState is what this node knows of a member.
@@ -66,7 +96,7 @@ func (r *part) status(now time.Time) Status {
 	r.mu.Lock()
 	state, why, genesis, h, s := r.state, r.why, r.genesis, r.host, r.store
 	r.mu.Unlock()
-	out := Status{AsOf: now.UTC(), Namespace: r.Namespace, State: state, Self: r.self, Members: []MemberState{}}
+	out := Status{AsOf: now.UTC(), Namespace: r.Namespace, State: state, Self: r.self, Role: roleNone, Members: []MemberState{}}
 	if why != nil {
 		out.Why = why.Error()
 	}
@@ -80,12 +110,30 @@ func (r *part) status(now time.Time) Status {
 	at := placeOf(st.Position)
 	out.Position, out.Store, out.First = &at, st.Store, s.View().Floor.Index+1
 	out.Leader, out.Leads, out.Decides, out.Term, out.Waiting = st.Leader, st.Leads, st.Decides, st.Term, st.Goals.Pending
+	switch {
+	case st.Leads:
+		out.Role = roleLeader
+	case st.Decides:
+		out.Role = roleMember
+	default:
+		out.Role = roleFollower
+	}
 	out.Copy = copyOf(st.Position.Index, st.Copy)
 	out.Members = membersOf(st)
-	if st.Quorum != nil {
-		out.Advice = st.Quorum.Advice
-	}
+	out.Advice = adviceOf(st, r.self)
 	return out
+}
+
+// adviceOf says what is in the way of the log, as far as this node can know, and what to do.
+func adviceOf(st host.Status, self string) string {
+	if st.Quorum != nil {
+		return st.Quorum.Advice
+	}
+	if m, is := txlog.FindMember(st.Members, self); is && m.Store != st.Store {
+		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
+			"a majority may be lost: conch log status on the other members says so"
+	}
+	return ""
 }
 
 func copyOf(at uint64, f follower.Status) Copy {
@@ -94,16 +142,19 @@ func copyOf(at uint64, f follower.Status) Copy {
 	return c
 }
 
+// keyOf is the fingerprint of a member's key, as [[peers]] have it.
+func keyOf(m txlog.Member) string { return "sha256:" + m.Key.String() }
+
 func membersOf(st host.Status) []MemberState {
 	out := []MemberState{}
 	if st.Quorum == nil || !st.Decides {
 		for _, m := range st.Members {
-			out = append(out, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+			out = append(out, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 		}
 		return out
 	}
 	for _, m := range st.Quorum.Members {
-		one := MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
+		one := MemberState{Name: m.Name, Key: keyOf(m.Member), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
 		if m.Heard >= 0 {
 			heard := int64(m.Heard) * round.Milliseconds()
 			one.HeardMS = &heard
@@ -181,7 +232,7 @@ func genesisOf(g txlog.Genesis) Genesis {
 		ID: g.ID().String(), Namespace: g.Namespace, Machine: g.Machine, LeaseMS: g.LeaseMS, Retention: g.Retention, Scrub: g.Scrub, Bytes: g.Encode(), Members: []MemberState{},
 	}
 	for _, m := range g.Members {
-		out.Members = append(out.Members, MemberState{Name: m.Name, Key: m.Key.String(), Store: m.Store})
+		out.Members = append(out.Members, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 	}
 	if !g.Parent.Log.IsZero() {
 		p := placeOf(g.Parent)

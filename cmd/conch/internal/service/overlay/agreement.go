@@ -2,7 +2,6 @@ package overlay
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"log/slog"
@@ -23,35 +22,25 @@ import (
 // subjectClaims is under what a node says it.
 const subjectClaims = "gossip"
 
-// claims returns what has to be the same on all nodes, by the key of [gossip].
+// claims returns what has to be the same on all nodes, by the key of [gossip]. A node whose file has a default differs from no
+// other.
 func (s *Section) claims(self wire.Subject) transport.Claims {
 	short := func(v any) []byte {
 		sum := sha256.Sum256(fmt.Append(nil, v))
 		return sum[:8]
 	}
 	electors := slices.SortedFunc(slices.Values(s.subjects(self)), func(a, b wire.Subject) int { return bytes.Compare(a[:], b[:]) })
-	namespaces := slices.Sorted(slices.Values(s.Namespaces))
-	g := s.settled()
-	return transport.Claims{
-		"electors": short(electors), "namespaces": short(fmt.Sprintf("%q", namespaces)), "policy": short(g.Policy), "diameter": short(g.Diameter), "round": short(g.Round),
-		"delta_c": short(g.DeltaC), "delta_e": short(g.DeltaE), "delta_d": short(g.DeltaD), "delta_r": short(g.DeltaR),
+	c := transport.Claims{
+		"electors": short(electors), "namespaces": short(fmt.Sprintf("%q", slices.Sorted(slices.Values(s.Namespaces)))), "policy": short(s.Policy),
 	}
-}
-
-// settled returns the configuration with the defaults of package gossip, so that a node whose file has one differs from no other.
-func (s *Section) settled() Gossip {
-	g := s.Gossip
-	if g.Policy == gossip.Paper {
-		g.Diameter, g.DeltaC, g.DeltaE = cmp.Or(g.Diameter, 8), cmp.Or(g.DeltaC, 50*time.Millisecond), cmp.Or(g.DeltaE, 100*time.Millisecond)
-		g.DeltaD, g.DeltaR = cmp.Or(g.DeltaD, 200*time.Millisecond), cmp.Or(g.DeltaR, 300*time.Millisecond)
-		return g
+	n := s.namespaces(electors)[0].WithDefaults()
+	if p := n.Paper; n.Policy == gossip.Paper {
+		c["diameter"], c["delta_c"], c["delta_e"], c["delta_d"], c["delta_r"] = short(p.Diameter), short(p.DeltaC), short(p.DeltaE), short(p.DeltaD), short(p.DeltaR)
+		return c
 	}
-	round := time.Second
-	if len(g.Electors) > 0 {
-		round = ageUnit
-	}
-	g.Diameter, g.Round = cmp.Or(g.Diameter, 4), cmp.Or(g.Round, round)
-	return g
+	unit, _ := s.pace()
+	c["diameter"], c["round"] = short(n.Diameter), short(unit*time.Duration(n.Every))
+	return c
 }
 
 // Differs implements running. A peer that has said nothing, as one that was not heard yet, does not differ.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
@@ -150,6 +151,9 @@ func (a *api) putNews(w http.ResponseWriter, r *http.Request) error {
 	topic := r.PathValue("topic")
 	if len(topic) > wire.MostName {
 		return (&web.FieldError{Field: "topic", Text: "is longer than 64 bytes"}).Problem(http.StatusUnprocessableEntity)
+	}
+	if strings.HasPrefix(topic, node.LogTopics) {
+		return (&web.FieldError{Field: "topic", Text: "begins with " + node.LogTopics + ", as those of logs do: choose another one"}).Problem(http.StatusUnprocessableEntity)
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

@@ -54,7 +54,7 @@ func (f *fakeMember) Status() agent.Status {
 		},
 		Neighbours: []agent.Neighbour{{Node: node2, Arcs: 2, Elector: true, Since: time.Unix(2, 0)}},
 		News:       []agent.Item{{Namespace: "default", Topic: "flag", Subject: node2, Body: []byte("blue"), Age: 40 * time.Millisecond}},
-		Counts:     agent.Counts{Refused: map[string]uint64{"signature": 3, "flood": 0}, BytesSent: 7, BytesReceived: 8, MessagesSent: 1, MessagesReceived: 2},
+		Counts:     agent.Counts{Refused: map[string]uint64{"signature": 3, "flood": 0}, BytesSent: 7, BytesReceived: 8, MessagesSent: 1, MessagesReceived: 2, Unsent: 3, Dropped: 4, Undated: 5},
 	}
 }
 
@@ -152,6 +152,7 @@ func answers() []exchange {
 		{Name: "the most", Ask: news, Body: strings.Repeat("x", 1024), Header: raw, Status: 202, Want: `"bytes":1024`},
 		{Name: "too much", Ask: news, Body: strings.Repeat("x", 1025), Header: raw, Status: 413, Want: "1024 bytes"},
 		{Name: "under a long topic", Ask: "PUT /v1/nodes/default/news/" + strings.Repeat("t", 65), Status: 422, Want: `"field":"topic"`},
+		{Name: "under the topic of a log", Ask: "PUT /v1/nodes/default/news/log%2Fflags", Body: "x", Header: raw, Status: 422, Want: "as those of logs do"},
 		{Name: "under too many topics", Given: fails(fmt.Errorf("x: %w", gossip.ErrTopics)), Ask: news, Status: 409, Want: "too-many-topics"},
 		{Name: "under a topic that is no text", Given: fails(fmt.Errorf("x: %w", wire.ErrMalformed)), Ask: news, Status: 422, Want: `"field":"topic"`},
 		{Name: "of another namespace", Ask: "PUT /v1/nodes/other/news/flag", Status: 404, Want: "unknown-namespace"},
@@ -230,6 +231,25 @@ func TestEvents(t *testing.T) {
 	}
 	if _, err := w.api.selects("default"); err != nil {
 		t.Errorf("while the listener begins again no stream is opened: %v", err)
+	}
+}
+
+// Gossip brings the heads of logs to nodes that have no log: their users are not told of them.
+func TestHeadsOfLogsAreNoNews(t *testing.T) {
+	t.Parallel()
+	tells := &teller{ground: new(node.Ground), first: "default"}
+	status := new(fakeMember).Status()
+	shown := len(status.News)
+	for topic, passes := range map[string]bool{"log/flags": true, "log": false, "catalogue": false} {
+		if tells.passes(agent.News{Namespace: "default", Topic: topic}) != passes {
+			t.Errorf("news under %q: want told elsewhere: %t", topic, passes)
+		}
+		if status.News = append(status.News, agent.Item{Namespace: "default", Topic: topic}); !passes {
+			shown++
+		}
+	}
+	if n := nodesOf(status, new(fakeMember).Differs, nil, time.Unix(9, 0)); len(n.News) != shown {
+		t.Errorf("%d pieces of news are shown, want %d", len(n.News), shown)
 	}
 }
 

@@ -156,13 +156,7 @@ func (g Gossip) namespaces(electors []wire.Subject) (all []gossip.Namespace) {
 		if n.Diameter = g.Diameter; g.Policy == gossip.Paper {
 			n.Diameter, n.Paper.Diameter = 0, g.Diameter
 		}
-		if every > defaultCrowd {
-			n.Crowd = every
-		}
 		all = append(all, n)
 	}
 	return all
 }
-
-// defaultCrowd is package gossip's: how many units are between two heartbeats for the crowd.
-const defaultCrowd = 10

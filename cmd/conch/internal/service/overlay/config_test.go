@@ -126,13 +126,13 @@ func TestDefaults(t *testing.T) {
 		unit  time.Duration
 		every int
 		crowd int
-	}{"50ms": {50 * time.Millisecond, 1, 0}, "100ms": {100 * time.Millisecond, 1, 0}, "1s": {100 * time.Millisecond, 10, 0}, "2s": {100 * time.Millisecond, 20, 20}} {
+	}{"50ms": {50 * time.Millisecond, 1, 10}, "100ms": {100 * time.Millisecond, 1, 10}, "1s": {100 * time.Millisecond, 10, 10}, "2s": {100 * time.Millisecond, 20, 20}} {
 		s, _, err := load(t, whole+"round = \""+round+"\"\n")
 		if err != nil {
 			t.Fatal(err)
 		}
 		unit, every := s.pace()
-		if n := s.namespaces(nil)[0]; unit != want.unit || every != want.every || n.Every != want.every || n.Crowd != want.crowd {
+		if n := s.namespaces(nil)[0].WithDefaults(); unit != want.unit || every != want.every || n.Every != want.every || n.Crowd != want.crowd {
 			t.Errorf("a round of %s is %d units of %v: %+v", round, every, unit, n)
 		}
 	}

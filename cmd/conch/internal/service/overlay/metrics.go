@@ -30,6 +30,7 @@ var (
 	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
 	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
 	messagesDesc   = desc("messages_total", "Messages of the overlay.", "direction")
+	lostDesc       = desc("messages_lost_total", "Messages of the overlay that were not sent or not read. Exchanges repair it.", "why")
 )
 
 // strangerReasons are why connections of those who may not join are refused.
@@ -40,7 +41,7 @@ var strangerReasons = []mtls.Reason{
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc} {
+	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc, lostDesc} {
 		to <- d
 	}
 }
@@ -87,4 +88,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	count(bytesDesc, s.Counts.BytesReceived, "received")
 	count(messagesDesc, s.Counts.MessagesSent, "sent")
 	count(messagesDesc, s.Counts.MessagesReceived, "received")
+	count(lostDesc, s.Counts.Unsent, "unsent")
+	count(lostDesc, s.Counts.Dropped, "dropped")
+	count(lostDesc, s.Counts.Undated, "undated")
 }

@@ -34,7 +34,12 @@ conch_gossip_twins 1
 # TYPE conch_gossip_bytes_total counter
 conch_gossip_bytes_total{direction="received"} 8
 conch_gossip_bytes_total{direction="sent"} 7
-`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_neighbours_differing", "conch_gossip_twins", "conch_gossip_bytes_total"); err != nil {
+# HELP conch_gossip_messages_lost_total Messages of the overlay that were not sent or not read. Exchanges repair it.
+# TYPE conch_gossip_messages_lost_total counter
+conch_gossip_messages_lost_total{why="dropped"} 4
+conch_gossip_messages_lost_total{why="undated"} 5
+conch_gossip_messages_lost_total{why="unsent"} 3
+`), "conch_gossip_leader_changes_total", "conch_gossip_leader_tenure_seconds", "conch_gossip_neighbours", "conch_gossip_neighbours_differing", "conch_gossip_twins", "conch_gossip_bytes_total", "conch_gossip_messages_lost_total"); err != nil {
 		t.Error(err)
 	}
 	if problems, err := testutil.CollectAndLint(c); err != nil || len(problems) > 0 {

@@ -2,6 +2,7 @@ package overlay
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/gossip/agent"
@@ -38,7 +39,7 @@ func (s *service) first() string {
 }
 
 // passes hands what concerns the first namespace to the services of this node, and reports whether one of them has taken it
-// for its own.
+// for its own, or would if this node had it.
 func (t *teller) passes(e agent.Event) (taken bool) {
 	switch e := e.(type) {
 	case agent.Leader:
@@ -50,7 +51,10 @@ func (t *teller) passes(e agent.Event) (taken bool) {
 			t.ground.Suggest(name)
 		}
 	case agent.News:
-		return e.Namespace == t.first && t.ground.Tell(node.News{Topic: e.Topic, Body: slices.Clone(e.Body), Via: e.Via})
+		if e.Namespace == t.first && t.ground.Tell(node.News{Topic: e.Topic, Body: slices.Clone(e.Body), Via: e.Via}) {
+			return true
+		}
+		return strings.HasPrefix(e.Topic, node.LogTopics)
 	}
 	return false
 }

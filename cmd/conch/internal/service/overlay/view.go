@@ -1,8 +1,10 @@
 package overlay
 
 import (
+	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/transport/mtls"
@@ -97,6 +99,9 @@ func nodesOf(s agent.Status, differs func(peer string) []string, twins []string,
 		n.Neighbours = append(n.Neighbours, Neighbour{called(p.Node), fingerprint(p.Subject), p.Arcs, p.Elector, append([]string{}, differs(p.Name)...), p.Since.UTC()})
 	}
 	for _, i := range s.News {
+		if strings.HasPrefix(i.Topic, node.LogTopics) {
+			continue
+		}
 		n.News = append(n.News, Item{i.Namespace, i.Topic, called(i.Subject), i.Subject.Proven, fingerprint(i.Subject.Subject), append([]byte{}, i.Body...), i.Age.Milliseconds()})
 	}
 	for reason, count := range s.Counts.Refused {

@@ -104,5 +104,8 @@ func (s *service) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{&collector{s.counts.backlogs, s.counts.alarms}}
 }
 
+// Health implements node.Service.
+func (*service) Health() any { return nil }
+
 // Close implements node.Service.
 func (s *service) Close() { s.accounts.close() }

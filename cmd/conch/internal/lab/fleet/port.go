@@ -1,6 +1,6 @@
 //go:build unix
 
-package agents
+package fleet
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"net"
 )
 
-// lowPort returns an address on which a node can listen again after its death: its port is below those that the system
+// LowPort returns an address on which a node can listen again after its death: its port is below those that the system
 // gives to any program that dials meanwhile.
-func lowPort(ctx context.Context) (address string, err error) {
+func LowPort(ctx context.Context) (address string, err error) {
 	const lowest, above, tries = 20_000, 32_768, 50
 	for range tries {
 		address = fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(above-lowest)) //nolint:gosec // to keep out of each other's way, not to hide anything

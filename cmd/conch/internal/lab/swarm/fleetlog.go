@@ -1,0 +1,210 @@
+//go:build unix
+
+package swarm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
+	"github.com/conchhq/conch/internal/pause"
+)
+
+// The log of the demo: the electors are its members, as docs/log.md advises, and some others follow.
+const (
+	logName   = "flags"
+	followers = 5
+	clients   = 4
+	goalPace  = 600 * time.Millisecond // of a client
+
+	createAgain = time.Second / 2
+)
+
+var errUnfinished = errors.New("the demo ended meanwhile")
+
+// beside runs what asks nodes beside the loop, until it is done, or the patience is over, or asked ends.
+func (s *supervisor) beside(asked context.Context, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(asked, patience)
+	defer cancel()
+	done := make(chan error, 1)
+	s.busy.Go(func() { done <- do(ctx) })
+	err := errUnfinished
+	s.await(asked, patience+breath, func() bool {
+		select {
+		case err = <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	return err
+}
+
+// found makes the log, and begins to load it.
+func (s *supervisor) found(asked context.Context) error {
+	var members []string
+	for _, n := range s.nodes[:electors] {
+		members = append(members, n.name)
+	}
+	who := strings.Join(members, ",")
+	var id string
+	began := time.Now()
+	err := s.beside(asked, func(ctx context.Context) error {
+		for { // not all members may be connected yet; asked again, it names the same log
+			out, err := s.conch(ctx, "log", "create", logName, "--members", who, "--node", "unix:"+s.nodes[0].socket())
+			if id = strings.TrimSpace(string(out)); err == nil || pause.For(ctx, createAgain) != nil {
+				return err
+			}
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("conch log create: %w", err)
+	}
+	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: goalPace})
+	for _, n := range append(slices.Clone(s.nodes), s.newcomer) {
+		if !n.logs {
+			continue
+		}
+		if err := n.believe(id); err != nil {
+			return err
+		}
+		if n != s.newcomer {
+			s.load.Add(n.name, n.socket())
+		}
+	}
+	s.load.Run()
+	s.screen.Note("conch log create %s --members %s: made in %s", logName, who, short(time.Since(began)))
+	s.screen.Note("its id is %.12s…; %d more nodes follow it, and %d clients submit goals at all %d from now on", id, s.logged()-electors, clients, s.logged())
+	return nil
+}
+
+// logged returns how many nodes have the log.
+func (s *supervisor) logged() (n int) {
+	for _, one := range s.nodes {
+		if one.logs {
+			n++
+		}
+	}
+	return n
+}
+
+// writer returns the node that leads the log, as its newest entry says.
+func (s *supervisor) writer() string {
+	if s.load == nil {
+		return ""
+	}
+	return s.load.Now().Newest.Leader
+}
+
+// killWriter kills the leader of the log, whatever gossip names.
+func (s *supervisor) killWriter(asked context.Context, leader string) {
+	n := s.named(s.writer())
+	if n == nil || n.process == nil || n.name == leader {
+		s.killLeader(asked, leader)
+		return
+	}
+	at := time.Now()
+	s.kill(n)
+	s.record.Crashed++
+	s.doing = "the log's leader is dead"
+	s.screen.Note("kill -9 %s, pid %d, which led the log; gossip names %s", n.name, n.process.PID(), leader)
+	s.goesOn(asked, at, "the kill")
+	n.back = time.Now().Add(restartAfter)
+}
+
+// goesOn waits until a goal is acknowledged that was asked for after something was done to the leader of the log.
+func (s *supervisor) goesOn(asked context.Context, at time.Time, what string) {
+	var took time.Duration
+	again := func() (is bool) {
+		took, is = s.load.Again(s.since(at))
+		return is
+	}
+	if s.await(asked, patience, again) {
+		s.screen.Note("goals are acknowledged again, %s after %s: %s", short(took), what, s.standing())
+	} else if asked.Err() == nil && s.fault == nil {
+		s.screen.Note("NO GOAL IS ACKNOWLEDGED, %s after %s", patience, what)
+	}
+}
+
+// standing says how far the log is.
+func (s *supervisor) standing() string {
+	now := s.load.Now()
+	return fmt.Sprintf("entry %d, by %s in term %d", now.Newest.Index, somebody(now.Newest.Leader), now.Newest.Term)
+}
+
+// wipe kills a member that does not lead, deletes its store, and starts it again: it has to come back with another store, which
+// the others admit, and with all entries.
+func (s *supervisor) wipe(leader string) {
+	writer := s.writer()
+	var others []string
+	for _, n := range s.nodes[:electors] {
+		if n.name != leader && n.name != writer {
+			others = append(others, n.name)
+		}
+	}
+	n := s.named(s.plan.One(others))
+	before := uint64(0)
+	err := s.beside(s.gone, func(ctx context.Context) error {
+		return s.load.Await(ctx, n.name, func(st goals.Status) bool { before = st.Store; return st.Decides })
+	})
+	if err != nil || n.process == nil {
+		s.fault = fmt.Errorf("%s does not take part in the log: %w", n.name, err)
+		return
+	}
+	pid := n.process.PID()
+	s.kill(n)
+	s.record.Crashed++
+	s.doing = "a member has lost its disk"
+	s.await(s.gone, patience, func() bool { return n.process == nil })
+	if err := os.Remove(n.store()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.fault = err
+		return
+	}
+	upto := s.load.Now().Newest.Index
+	s.screen.Note("kill -9 %s, pid %d, a member, and rm %s/%s: its copy of %d entries is gone", n.name, pid, n.name, storeFile, upto)
+	n.back = time.Now()
+	took, err := s.catchesUp(n, func(st goals.Status) bool {
+		return st.Decides && st.Store != before && st.Position.Index >= upto
+	})
+	if err == nil {
+		s.screen.Note("%s is a member again, %s after its start: a new store, admitted, with all %d entries", n.name, short(took), upto)
+	} else {
+		s.screen.Note("%s IS NO MEMBER AGAIN: %v", n.name, err)
+	}
+	s.load.Note(func(r *goals.Record) { r.Wiped = append(r.Wiped, goals.Start{Node: n.name, Took: took}) })
+}
+
+// catchesUp waits until the copy of a node that was started just now is as it has to be, also after Ctrl-C: the verdict is about it.
+func (s *supervisor) catchesUp(n *node, as func(goals.Status) bool) (took time.Duration, err error) {
+	began := time.Now()
+	if err := s.beside(s.gone, func(ctx context.Context) error { return s.load.Await(ctx, n.name, as) }); err != nil {
+		return 0, err
+	}
+	return time.Since(began), nil
+}
+
+// join starts a node that has never been there.
+func (s *supervisor) join() {
+	n, upto := s.newcomer, s.load.Now().Newest.Index
+	s.nodes = append(s.nodes, n)
+	s.load.Add(n.name, n.socket())
+	s.doing = "a node joins"
+	if err := s.launch(n); err != nil {
+		s.fault = err
+		return
+	}
+	s.screen.Note("%s starts for the first time, with nothing but its contacts and the id of the log", n.name)
+	took, err := s.catchesUp(n, func(st goals.Status) bool { return st.Position.Index >= upto })
+	if err == nil {
+		s.screen.Note("%s has all %d entries, each checked against the one before it, %s after its start", n.name, upto, short(took))
+	} else {
+		s.screen.Note("%s HAS NOT THE LOG: %v", n.name, err)
+	}
+	s.load.Note(func(r *goals.Record) { r.Joined = append(r.Joined, goals.Start{Node: n.name, Took: took}) })
+}

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// beat is a message that says that this node lives.
+type beat struct {
+	to   string
+	body wire.Body
+}
+
+// mostBusy is for how long a step may take at most until this node is taken for dead.
+const mostBusy = 100 * round
+
+// keepBeats keeps the last beats that the core has sent.
+func (l *loop) keepBeats(acts []Act) {
+	var now []beat
+	for _, a := range acts {
+		if s, is := a.(Send); is && s.Beat {
+			now = append(now, beat{to: s.To, body: s.Body})
+		}
+	}
+	if len(now) > 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.beats = now
+	}
+}
+
+// works notes since when the core takes an input; 0: it does not.
+func (l *loop) works(since time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.busy = since
+}
+
+// pulse sends the last beats again while a step takes long: a scrub of a large state, or a copy that is made anew, takes seconds. The
+// others would elect somebody else, who has to do the same. A network may repeat such a message too: it moves no door, and
+// counts in its term alone. A node that waits for its disk says nothing.
+func (h *Host) pulse(ctx context.Context) {
+	tick := time.NewTicker(round)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		h.mu.Lock()
+		beats, busy := h.beats, h.busy
+		h.mu.Unlock()
+		if took := h.cfg.Clock() - busy; busy == 0 || took < round || took > mostBusy {
+			continue
+		}
+		for _, b := range beats {
+			_ = h.send(b.to, b.body)
+		}
+	}
+}

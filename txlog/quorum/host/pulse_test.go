@@ -1,0 +1,93 @@
+package host_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// large is a state that is so large that making it anew takes long, as every scrub does.
+type large struct {
+	txlog.State
+
+	takes time.Duration
+}
+
+func (l large) Restore(snapshot []byte) error {
+	if len(snapshot) > 10 { // there is something in it
+		pass(l.takes)
+	}
+	return l.State.Restore(snapshot)
+}
+
+// With a large state a scrub takes longer than the others wait for a beat. Nobody is deposed by it: the next leader would have to
+// scrub as well, before anything else, and the log would stop for good (B11, B15).
+func TestAScrubDeposesNobody(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		for _, n := range s.nodes {
+			n.kill()
+			n.with = func(c *host.Config) { c.New = func() txlog.State { return large{kv.New(), 3 * time.Second} } }
+			n.start()
+		}
+		s.fill(120) // with two scrubs, each at all nodes, and a snapshot
+		terms := map[uint64]bool{}
+		for _, n := range s.nodes {
+			n.told(func(e host.Event) bool {
+				if l, is := e.(host.Leads); is && l.Self {
+					terms[l.Term] = true
+				}
+				return false
+			})
+		}
+		if len(terms) > 2 {
+			t.Errorf("%d terms have begun", len(terms))
+		}
+	})
+}
+
+// slowDisk takes a while for each write.
+type slowDisk struct {
+	store.Store
+
+	takes time.Duration
+}
+
+func (s slowDisk) Write(step store.Step) error {
+	pass(s.takes)
+	return s.Store.Write(step)
+}
+
+// Nobody reads what a node's copy has and its disk does not: after a power cut it would be gone again (sync-first).
+func TestNothingIsReadBeforeItIsStored(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		n := s.nodes[3]
+		disk := n.store
+		n.kill()
+		n.with = func(c *host.Config) { c.Store = slowDisk{c.Store, round / 5} }
+		n.start()
+		done := later(func() (any, error) { s.fill(60); return nil, nil })
+		seen := []uint64{}
+		for len(done) == 0 {
+			_, at, err := n.run.Load().Query([]byte(`{"get":"count"}`))
+			if have := disk.View().Last.Index; err != nil || at.Index > have {
+				t.Fatalf("it answers of %d, and has stored %d: %v", at.Index, have, err)
+			}
+			if at := n.run.Load().Position(); at.Index > disk.View().Last.Index {
+				t.Fatalf("it says that it is at %d, and has stored %d", at.Index, disk.View().Last.Index)
+			}
+			if !slices.Contains(seen, at.Index) {
+				seen = append(seen, at.Index)
+			}
+			pass(3 * time.Millisecond)
+		}
+		if len(seen) < 5 {
+			t.Errorf("it was read at %s only: this test cannot fail", fmt.Sprint(seen))
+		}
+	})
+}
