@@ -56,7 +56,7 @@ func ExerciseAuthority(t *testing.T, open func(*testing.T, txlog.Genesis) Room) 
 }
 
 // patience is for a busy machine.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // stage is a room in which a test plays the members' users.
 type stage struct {
