@@ -24,7 +24,7 @@ import (
 // (S4, S9, S11, S12, F4).
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	all := seeds(130)
+	all := seeds(250)
 	const workers = 2
 	for w := range workers {
 		t.Run(fmt.Sprint(w), func(t *testing.T) {

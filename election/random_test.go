@@ -16,16 +16,16 @@ import (
 
 var seed = flag.Uint64("seed", 0, "run this one seed of the random tests")
 
-// seeds returns the seeds that a random test runs: the one of -seed, or n, or 150 times n at night.
+// seeds returns the seeds that a random test runs: the one of -seed, or n, or 80 times n at night.
 func seeds(n uint64) []uint64 {
 	if *seed != 0 {
 		return []uint64{*seed}
 	}
 	if os.Getenv("CONCH_NIGHTLY") != "" {
-		n *= 150
+		n *= 80
 	}
 	if testing.Short() {
-		n /= 3
+		n /= 6
 	}
 	all := make([]uint64, n)
 	for i := range all {
@@ -41,7 +41,7 @@ func replay(t *testing.T, seed uint64) {
 
 // The machine keeps its rules under random inputs in random order.
 func TestMachineKeepsItsRules(t *testing.T) {
-	for _, n := range seeds(400) {
+	for _, n := range seeds(750) {
 		if err := fuzzMachine(rand.New(rand.NewPCG(n, 0))); err != nil {
 			t.Errorf("seed %d: %v", n, err)
 			replay(t, n)
