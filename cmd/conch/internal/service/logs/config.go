@@ -1,9 +1,11 @@
 package logs
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
@@ -19,12 +21,13 @@ type Section struct {
 // Log is one [[logs]] table.
 type Log struct {
 	Namespace string
-	Machine   string    // of the table; see machines
-	Store     string    // the file; a folder has it as NAMESPACE.log
-	Peers     []string  // names of [[peers]] that may be members or be asked; nil: all
-	ID        txlog.ID  // zero: it is what the others say
-	id        *string   // as it is written
-	refused   []refused // keys that are in the table and must not be
+	Machine   string        // of the table; see machines
+	Store     string        // the file; a folder has it as NAMESPACE.log
+	Peers     []string      // names of [[peers]] that may be members or be asked; nil: all
+	ID        txlog.ID      // zero: it is what the others say
+	Timeout   time.Duration // for which a goal's answer is waited for before others are asked (B8)
+	id        *string       // as it is written
+	refused   []refused     // keys that are in the table and must not be
 }
 
 // refused is a key that belongs elsewhere, and why.
@@ -35,6 +38,12 @@ const machine = "kv"
 
 // machineName is the one that a genesis has: with its version.
 const machineName = "kv/1"
+
+// How long a goal_timeout is. Document 003 has 10 to 15 s; a request waits for goalPatience.
+const (
+	leastTimeout = time.Second
+	mostTimeout  = 15 * time.Second // and the default
+)
 
 // Table implements config.Section.
 func (*Section) Table() string { return "logs" }
@@ -58,7 +67,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 
 func (l *Log) keys(d *config.Decoder) map[string]config.Setter {
 	keys := map[string]config.Setter{
-		"namespace": d.Word(&l.Namespace), "machine": d.Word(&l.Machine), "store": d.Path(&l.Store), "peers": d.Texts(&l.Peers),
+		"namespace": d.Word(&l.Namespace), "machine": d.Word(&l.Machine), "store": d.Path(&l.Store), "peers": d.Texts(&l.Peers), "goal_timeout": d.Span(&l.Timeout),
 		"id": func(place string, v any) {
 			l.id = new(string)
 			d.Word(l.id)(place, v)
@@ -82,6 +91,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 		if l.Machine == "" {
 			l.Machine = machine
 		}
+		l.Timeout = cmp.Or(l.Timeout, mostTimeout)
 		if l.id != nil {
 			_ = l.ID.UnmarshalText([]byte(*l.id)) // Validate reports it
 		}

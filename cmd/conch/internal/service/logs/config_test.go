@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
@@ -22,15 +23,15 @@ const (
 // Each key of [[logs]] has its effect; what is left out has its default.
 func TestEveryKey(t *testing.T) {
 	t.Parallel()
-	s, c, err := load(t, base+table+"id = \""+anID+"\"\nstore = \"/srv/flags\"\nmachine = \"kv\"\npeers = [\"n1\", \"n2\"]\n[[logs]]\nnamespace = \"routes\"\n")
+	s, c, err := load(t, base+table+"id = \""+anID+"\"\nstore = \"/srv/flags\"\nmachine = \"kv\"\npeers = [\"n1\", \"n2\"]\ngoal_timeout = \"10s\"\n[[logs]]\nnamespace = \"routes\"\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	flags, routes := &s.all[0], &s.all[1]
-	if flags.ID.String() != anID || flags.Store != "/srv/flags" || !slices.Equal(flags.Peers, []string{"n1", "n2"}) || !flags.may("n2") || flags.may("n3") {
+	if flags.ID.String() != anID || flags.Store != "/srv/flags" || !slices.Equal(flags.Peers, []string{"n1", "n2"}) || !flags.may("n2") || flags.may("n3") || flags.Timeout != 10*time.Second {
 		t.Errorf("got %+v", flags)
 	}
-	if !routes.ID.IsZero() || routes.Store != "/var/lib/conch/logs/routes.log" || !routes.may("n3") || routes.Machine != "kv" {
+	if !routes.ID.IsZero() || routes.Store != "/var/lib/conch/logs/routes.log" || !routes.may("n3") || routes.Machine != "kv" || routes.Timeout != 15*time.Second {
 		t.Errorf("got %+v", routes)
 	}
 	if c.UsesDatabase() || !s.Everywhere() || len(s.Roles()) != 0 {
@@ -63,6 +64,8 @@ func TestFaults(t *testing.T) {
 		{base + table + "policy = \"epoch\"\n", "is a key of [gossip]"},
 		{base + table + "diameter = 4\n", "is a key of [gossip]"},
 		{base + table + "delta_c = \"1s\"\ndelta_e = \"1s\"\ndelta_d = \"1s\"\n", "logs[0].delta_e is a key of [gossip]"},
+		{base + table + "goal_timeout = \"900ms\"\n", "900ms is not from 1s to 15s"},
+		{base + table + "goal_timeout = \"16s\"\n", "16s is not from 1s to 15s"},
 		{base + table + "nonsense = 1\n", "nonsense"},
 	} {
 		_, _, err := load(t, c.text)
@@ -83,7 +86,7 @@ func TestRestarts(t *testing.T) {
 		{base + table, nil},
 		{base + table + "[[logs]]\nnamespace = \"b\"\n", []string{"logs"}},
 		{base + "[[logs]]\nnamespace = \"b\"\n", []string{"logs[0].namespace", "logs[0].store"}},
-		{base + table + "id = \"" + anID + "\"\npeers = []\n", []string{"logs[0].peers", "logs[0].id"}},
+		{base + table + "id = \"" + anID + "\"\npeers = []\ngoal_timeout = \"9s\"\n", []string{"logs[0].peers", "logs[0].id", "logs[0].goal_timeout"}},
 	} {
 		if got := new(Section).Restarts(began, loaded(t, c.text)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s\nneeds a restart for %q, want %q", strings.TrimPrefix(c.text, base), got, c.want)

@@ -47,11 +47,12 @@ func (n *testNode) reaches(name string, least, most float64) {
 	pgtest.Eventually(n.t, 2*nodetest.Patience, n.name+": "+name, func() bool { v := n.metric(name); return v >= least && v <= most })
 }
 
-// B21: each metric of a log moves with what it counts. Goals without a majority wait, and are counted once they have waited for 15
-// seconds (B8); a node that was away asks others for what it lacks (B9).
+// B21: each metric of a log moves with what it counts. Goals without a majority wait, and are counted once they have waited for
+// goal_timeout (B8); a node that was away asks others for what it lacks (B9).
 func TestMetricsMove(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "n1", "n2", "n3")
+	s.nodes["n1"].more = "goal_timeout = \"1s\"\n"
 	s.start(s.names...)
 	n1, n2, n3 := s.nodes["n1"], s.nodes["n2"], s.nodes["n3"]
 	if n1.metric("index")+n1.metric("term")+n1.metric("members")+n1.metric("is_leader") != 0 {

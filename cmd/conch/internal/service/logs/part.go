@@ -114,7 +114,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	giveBack := r.line.lend()
 	defer giveBack()
 	h, err := host.New(host.Config{
-		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw()},
+		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout},
 		Store:    s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
 		Tell: func(e host.Event) { r.heard(e) },
 	})

@@ -23,7 +23,7 @@ func (*Section) Restarts(began, fresh config.Config) (keys []string) {
 			was, is any
 		}{
 			{"namespace", a.Namespace, b.Namespace}, {"store", a.Store, b.Store}, {"machine", a.Machine, b.Machine},
-			{"peers", a.Peers, b.Peers}, {"id", a.ID, b.ID},
+			{"peers", a.Peers, b.Peers}, {"id", a.ID, b.ID}, {"goal_timeout", a.Timeout, b.Timeout},
 		} {
 			if !reflect.DeepEqual(k.was, k.is) {
 				keys = append(keys, fmt.Sprintf("%s[%d].%s", was.Table(), i, k.key))

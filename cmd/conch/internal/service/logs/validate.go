@@ -30,6 +30,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 		s.validateNames(d, place, i)
 		s.validateStore(d, place, i)
 		s.validatePeers(d, place, &s.all[i])
+		if t := s.all[i].Timeout; t < leastTimeout || t > mostTimeout {
+			d.Fault(place+".goal_timeout", "%s is not from %s to %s: after it others are asked for a goal's answer", t, leastTimeout, mostTimeout)
+		}
 		for _, r := range s.all[i].refused {
 			d.Fault(place+"."+r.key, "%s", r.why)
 		}
