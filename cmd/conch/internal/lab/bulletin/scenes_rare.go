@@ -19,8 +19,9 @@ func jointly(r *run) {
 		if len(old) > 1 && r.w.Chance(0.5) {
 			next = append(next, old[r.w.Pick(len(old))])
 		}
-		for _, n := range r.outsiders() {
-			if len(next) < len(old) {
+		all := r.outsiders()
+		for _, i := range r.shuffled(len(all)) {
+			if n := all[i]; len(next) < len(old) {
 				next = append(next, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: n.disk.id})
 			}
 		}
