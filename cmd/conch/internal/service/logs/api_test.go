@@ -111,6 +111,33 @@ func TestANewGoalAtANodeFarBehind(t *testing.T) {
 	}
 }
 
+// Once a try may have been taken, no later one says that nothing was done.
+func TestAnUnknownTryStaysUnknown(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ first, then, want error }{
+		{txlog.ErrUnknown, txlog.ErrTooMany, txlog.ErrUnknown},
+		{host.ErrStopped, txlog.ErrTooMany, txlog.ErrUnknown},
+		{txlog.NotLeaderError{}, txlog.ErrAway, txlog.ErrUnknown},
+		{txlog.ErrUnknown, txlog.ErrChanging, txlog.ErrUnknown},
+		{txlog.ErrUnknown, errBehind, txlog.ErrUnknown},
+		{errNotHere, txlog.ErrTooMany, txlog.ErrTooMany},
+		{txlog.ErrUnknown, txlog.ErrGoalID, txlog.ErrGoalID},
+		{txlog.ErrUnknown, nil, nil},
+	} {
+		var all tries
+		if first := all.judge(c.first); !errors.Is(first, c.first) {
+			t.Errorf("the first try's %v is %v", c.first, first)
+		}
+		got := all.judge(c.then)
+		if !errors.Is(got, c.want) || errors.Is(got, c.then) != errors.Is(c.want, c.then) {
+			t.Errorf("after %v, %v is %v", c.first, c.then, got)
+		}
+		if again := all.judge(txlog.ErrTooMany); c.want != nil && !errors.Is(c.first, errNotHere) && !errors.Is(again, txlog.ErrUnknown) {
+			t.Errorf("it is forgotten: %v", again)
+		}
+	}
+}
+
 // Bad input: each error of a log is one problem, with a name that programs know.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
@@ -95,7 +96,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 }
 
 // errBehind means that this node cannot say of a new goal since when its id is one.
-var errBehind = errors.New("this node's copy is so far behind that it cannot tell a new goal from an old one, and nothing was executed: ask again in a moment, or another node")
+var errBehind = errors.New("this node's copy is so far behind that it cannot tell a new goal from an old one, and has not submitted it: ask again in a moment, or another node; if the id was sent before, with the since of then")
 
 // renew has a goal asked for again whose id is new, when this node's copy is so far behind that it seems to be old: with the
 // newest entry that a member had signed before. The word of one member alone is not taken at once: if it lies, no leader has
@@ -120,15 +121,29 @@ const insistEvery = round
 // insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
 // then. To ask again with the same id is harmless.
 func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
+	var all tries
 	for {
 		err := errNotHere
 		if h := r.running(); h != nil {
 			err = ask(h)
 		}
+		err = all.judge(err)
 		if !nobodyKnows(err) || pause.For(ctx, insistEvery) != nil {
 			return err
 		}
 	}
+}
+
+// tries is what is known of earlier tries of one request.
+type tries struct{ open bool } // one of them may have been taken
+
+// judge returns the error that a try's is for all of them: that this one was not taken says nothing of an earlier one.
+func (t *tries) judge(err error) error {
+	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
+		return fmt.Errorf("%w: an earlier try may have been taken; of the last one: %v", txlog.ErrUnknown, err) //nolint:errorlint // it is not of all
+	}
+	t.open = t.open || nobodyKnows(err) && !errors.Is(err, errNotHere)
+	return err
 }
 
 // later has a goal executed after the answer to who has submitted it.
