@@ -191,7 +191,8 @@ func (m *Machine) run(g *goal) error {
 	}
 }
 
-// propose makes an entry of the term the next one. After an error nothing has changed.
+// propose makes an entry of the term the next one. After an error nothing has changed, but for one of a wrong memory: the branch is
+// made anew then, or the term given up.
 func (m *Machine) propose(e txlog.Entry) error {
 	if m.opening && e.Kind != txlog.Opening {
 		m.scrub()

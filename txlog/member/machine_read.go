@@ -129,7 +129,7 @@ func (m *Machine) expireReads() {
 	}
 }
 
-// gone forgets who waits no longer.
+// gone forgets an asker that waits no longer.
 func (m *Machine) gone(ticket uint64) {
 	m.goals.drop(ticket)
 	m.reads.take(func(of *read) bool { return of.ticket == ticket })

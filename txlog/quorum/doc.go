@@ -5,6 +5,8 @@
 //
 //	what is to be kept  ──▶  synced  ──▶  messages are sent, facts are told, the door is moved
 //
+// What may be lost in a power cut without taking back a promise is written without a sync (Persist.Sync says which).
+//
 // So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
 // kept, and nothing of it leaves the machine before it is. The machine reads its [Store] once, when it is made.
 //
@@ -13,14 +15,14 @@
 // A member that has not heard the leader for three rounds forgets it. The one that gossip suggests then campaigns at once,
 // the others in the order of their names, two rounds apart, again after growing pauses. A vote before the vote finds out
 // whether a majority has lost the leader too: if not, nothing happens and the term does not grow. So a suggestion deposes
-// nobody, and who was cut off disturbs nobody when it comes back. A leader that no majority answers for ten rounds steps
+// nobody, and a member that was cut off disturbs nobody when it comes back. A leader that no majority answers for ten rounds steps
 // down. The library's timer, which is random, is never used: a run follows from its inputs and seeds.
 //
 // # The library's switches
 //
 // Some are set otherwise than by default, and tests show what each is for: a vote before the vote, the check of a leader's
 // majority, no forwarding of proposals (no-forward), and that a leader which is removed steps down. A member's id at the
-// library is that of its store: who has another disk is another member, until an entry says so (new-disk-new-member).
+// library is that of its store: a node with another disk is another member, until an entry says so (new-disk-new-member).
 //
 // # Records and entries
 //
@@ -39,7 +41,7 @@
 //
 // # A member that is behind
 //
-// A leader keeps some thousand entries. Who lacks older ones is told a place to go on from (Output.Behind), fetches the
+// A leader keeps some thousand entries. A member that lacks older ones is told a place to go on from (Output.Behind), fetches the
 // records up to there as a follower does, which verifies them, and steps [Reached].
 //
 // # The act door
@@ -58,7 +60,7 @@
 //   - The id of a store is drawn at random when the store is made, below 2^63, and never again.
 //   - When Persist.Reset is there, the copy of the log is the one that Reached has spoken of, and nothing comes after it.
 //   - Before Reached, all records up to the place are stored, each verified by a head.
-//   - If a message of a stranger is refused, it may be of a member that an entry not yet here has admitted: who has that
+//   - If a message of a stranger is refused, it may be of a member that an entry not yet here has admitted: a node that has that
 //     entry from elsewhere, verified, steps [Known].
 //
 // # What can fail

@@ -93,7 +93,7 @@ func (m *Machine) reset() {
 	m.outgrown()
 }
 
-// outgrown forgets who was known to become a member, when the log itself says it.
+// outgrown forgets Known once the log itself says it.
 func (m *Machine) outgrown() {
 	if m.known != nil && m.known.Index <= m.log.mark.At.Index {
 		m.known = nil

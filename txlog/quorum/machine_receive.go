@@ -117,7 +117,7 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 	return first, m.cfg.Look(records)
 }
 
-// notTold returns the records before the first new one that this step has stored: who looks has not heard of them yet.
+// notTold returns the records before the first new one that this step has stored: Look has not heard of them yet.
 func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
 	if m.untold == 0 {
 		return nil

@@ -30,7 +30,7 @@ type Store struct {
 	beginning sync.Mutex  // held while the library begins a transaction
 	torn      atomic.Bool // the library was left with its locks held, and is not called any more
 
-	// content is changed by who holds writing and mu, and read by who holds one of them; state and loose belong to writing
+	// content is changed with writing and mu held, and read with one of them held; state and loose belong to writing
 	// alone. Nobody holds mu while the disk is waited for.
 	mu sync.RWMutex
 	content

@@ -90,7 +90,7 @@ func placeOf(s store.Store, index uint64) (txlog.Position, bool) {
 	return records[0].Position(), true
 }
 
-// loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: who has made the
+// loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: the program that made the
 // store has kept the state alone.
 func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error) {
 	for _, kept := range view.Kept {
