@@ -23,7 +23,7 @@ type (
 		Err error // the rest is zero then
 	}
 	// Perform has an effect performed, through the act door. Done ends it; until then it is said again each time that the
-	// door opens. The next one waits for it.
+	// door opens, and after Ended. The next one waits for it.
 	Perform struct {
 		Key    txlog.Key
 		Effect txlog.Effect

@@ -53,7 +53,7 @@
 //     lead again; until Rebuilt nothing is executed.
 //   - Rebuilt has everything that Stored has told, and comes from the same disk: or, with Rebuild.Again, from another node's.
 //   - Perform is retried until Done, as long as the act door is open. A performer that never ends holds up all effects after
-//     it: it says Done when it gives up.
+//     it: it says Done when it gives an effect up, and Ended when it stops since the door is shut. Door comes before Ended then.
 //   - Without Gone an asker is remembered until somebody is known to lead.
 //
 // Sources: document 003; requirements B11, B13 to B15, V1, V3 to V5, V7; a review of the design by simulation.

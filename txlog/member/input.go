@@ -35,6 +35,8 @@ type (
 	Gone struct{ Ticket uint64 }
 	// Done says that an effect was performed.
 	Done struct{ Key txlog.Key }
+	// Ended says that an effect is performed no more, and may not have been.
+	Ended struct{ Key txlog.Key }
 	// Door says whether this node may act outside now: its act door.
 	Door struct{ Open bool }
 	// Suggested says whom gossip suggests as the leader. It is a hint.
@@ -57,6 +59,7 @@ func (Read) input()      {}
 func (Change) input()    {}
 func (Gone) input()      {}
 func (Done) input()      {}
+func (Ended) input()     {}
 func (Door) input()      {}
 func (Suggested) input() {}
 func (Covered) input()   {}

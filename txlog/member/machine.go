@@ -73,6 +73,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.gone(in.Ticket)
 	case Done:
 		m.performed(in.Key)
+	case Ended:
+		m.unperformed(in.Key)
 	case Door:
 		m.turn(in.Open)
 	case Suggested:

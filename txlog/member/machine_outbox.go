@@ -49,6 +49,13 @@ func (m *Machine) performed(key txlog.Key) {
 	m.outbox.done, m.outbox.performing = key, txlog.Key{}
 }
 
+// unperformed takes the word that an effect is performed no more: its door has shut, which this machine may never have been told.
+func (m *Machine) unperformed(key txlog.Key) {
+	if m.outbox.performing == key {
+		m.outbox.performing = txlog.Key{}
+	}
+}
+
 // report has the log say what was performed. One such entry is in flight at a time.
 func (m *Machine) report() {
 	if !m.opened || m.outbox.reported > m.base.Position().Index {

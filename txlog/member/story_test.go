@@ -178,6 +178,8 @@ func (s *story) tell(words []string) (done []string) {
 		return s.step(Door{Open: words[1] == "open"})
 	case "done":
 		return s.step(Done{Key: txlog.Key{Index: s.number(words[1]), N: s.number(words[2])}})
+	case "ended":
+		return s.step(Ended{Key: txlog.Key{Index: s.number(words[1]), N: s.number(words[2])}})
 	case "gone":
 		for ticket, name := range s.tickets {
 			if name == words[1] {

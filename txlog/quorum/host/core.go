@@ -61,6 +61,7 @@ type Core struct {
 	crowd   map[string]int // of them, by node
 	ticket  uint64
 	salt    uint64               // of the numbers that other nodes repeat: what was meant for an earlier core has another one
+	try     uint64               // of the last Perform
 	remote  map[uint64]*question // by their numbers
 	rounds  uint64
 	peers   []string // that are connected
@@ -84,7 +85,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	}
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
-		salt: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
+		salt: splitmix.Mix(s.Seed, 0), try: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank, c.unheard = h.Blank, h.left(s.Self)
 	decides := (c.mine() || leaves(h)) && !c.blank // else a leader that counts on this store will say so
@@ -178,6 +179,8 @@ func (c *Core) take(in Input) {
 		c.loaded(in.Has)
 	case Done:
 		c.member(member.Done(in))
+	case Ended:
+		c.ended(in)
 	case Kept:
 		c.follower(follower.Kept{Offer: in.Offer})
 		c.follower(follower.Dropped{First: in.First})

@@ -35,7 +35,8 @@ func (c *Core) perform(a member.Action) {
 	case member.Answer:
 		c.answer(a)
 	case member.Perform:
-		c.do(Perform{Key: a.Key, Effect: a.Effect, Until: c.door.Until})
+		c.try++
+		c.do(Perform{Key: a.Key, Try: c.try, Effect: a.Effect, Until: c.door.Until})
 	case member.Say:
 		c.say(a.Head)
 	case member.Keep:
@@ -49,6 +50,15 @@ func (c *Core) perform(a member.Action) {
 		c.rebuild(func(Has) {})
 	case member.Quarantine:
 		c.giveUp(a.Why)
+	}
+}
+
+// ended takes the word that an effect is performed no more. The door is looked at first: as long as it is shut, nothing begins.
+// An earlier core, or one that the member machine knows to have ended, may have asked for it: the newest one may go on.
+func (c *Core) ended(in Ended) {
+	if in.Try == c.try {
+		c.doorMoves()
+		c.member(member.Ended{Key: in.Key})
 	}
 }
 

@@ -251,7 +251,7 @@ func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, e
 		since = h.newest.Load()
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input {
-		return Submit{Ticket: ticket, GoalID: id, Goal: goal, Since: since, Expires: expires}
+		return Submit{Ticket: ticket, GoalID: id, Goal: append([]byte{}, goal...), Since: since, Expires: expires}
 	})
 	return a.Answer, err
 }
@@ -271,7 +271,7 @@ func (h *Host) Change(ctx context.Context, members []txlog.Member) (uint64, erro
 	if err := txlog.CheckMembers(members); err != nil {
 		return 0, err
 	}
-	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: members} })
+	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: slices.Clone(members)} })
 	return a.Index, err
 }
 

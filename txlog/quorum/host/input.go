@@ -65,6 +65,11 @@ type (
 	Loaded struct{ Has Has }
 	// Done says that an effect was performed.
 	Done struct{ Key txlog.Key }
+	// Ended says that an effect is performed no more, since the act door is shut, and may not have been. Key and Try are those of Perform.
+	Ended struct {
+		Key txlog.Key
+		Try uint64
+	}
 	// Kept says that a snapshot is in the store, and which record is the first one that is there now.
 	Kept struct {
 		Offer follower.Offer
@@ -102,5 +107,6 @@ func (Gone) input()      {}
 func (Written) input()   {}
 func (Loaded) input()    {}
 func (Done) input()      {}
+func (Ended) input()     {}
 func (Kept) input()      {}
 func (Batch) input()     {}

@@ -254,7 +254,7 @@ func (l *loop) lend(what func()) {
 	}
 }
 
-// perform performs an effect, and tries it again while this node may act.
+// perform performs an effect, and tries it again while this node may act. Then it says so: the core may not have seen the door shut.
 func (l *loop) perform(a Perform) {
 	if l.cfg.Perform == nil {
 		return
@@ -271,6 +271,7 @@ func (l *loop) perform(a Perform) {
 			}
 			_ = pause.For(ctx, wait)
 		}
+		l.put(Ended{Key: a.Key, Try: a.Try})
 	})
 }
 

@@ -16,15 +16,25 @@ type beat struct {
 // mostBusy is for how long a step may take at most until this node is taken for dead.
 const mostBusy = 100 * round
 
-// keepBeats keeps the last beats that the core has sent.
+// keepBeats keeps the last beats that the core has sent, until it gives up, or learns that another one leads, or nobody.
 func (l *loop) keepBeats(acts []Act) {
 	var now []beat
+	over := false
 	for _, a := range acts {
-		if s, is := a.(Send); is && s.Beat {
-			now = append(now, beat{to: s.To, body: s.Body})
+		switch a := a.(type) {
+		case Send:
+			if a.Beat {
+				now = append(now, beat{to: a.To, body: a.Body})
+			}
+		case Restart:
+			now, over = nil, true
+		case Tell:
+			if leads, is := a.Event.(Leads); is && !leads.Self {
+				now, over = nil, true
+			}
 		}
 	}
-	if len(now) > 0 {
+	if len(now) > 0 || over {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.beats = now

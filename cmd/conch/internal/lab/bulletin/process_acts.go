@@ -199,6 +199,7 @@ func (n *node) effect(a host.Perform, wait time.Duration) {
 		case n.paused:
 			n.effect(a, wait)
 		case n.act.Term != term || !n.act.Open(n.now()):
+			n.put(host.Ended{Key: a.Key, Try: a.Try})
 		case n.r.w.Chance(0.2):
 			n.effect(a, min(2*wait, 10*round))
 		default:
