@@ -68,7 +68,8 @@ func (k Key) Before(other Key) bool {
 	return k.Index < other.Index || k.Index == other.Index && k.N < other.N
 }
 
-// Check returns the first fault that the entry has by itself. The error is ErrMalformed or ErrSize.
+// Check returns the first fault that the entry has by itself. The error is ErrMalformed, ErrSize, or ErrVersion for a kind that is
+// none yet.
 func (e *Entry) Check() error {
 	switch {
 	case e.Kind < Opening || e.Kind > Performed:

@@ -15,7 +15,7 @@ func (h Hard) Encode() []byte {
 	return numbers([]byte{version}, h.Term, h.Vote, h.Commit)
 }
 
-// DecodeHard reads what Encode returns. The error is ErrDamaged.
+// DecodeHard reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
 func DecodeHard(b []byte) (h Hard, err error) {
 	r := reader{b: b}
 	r.version()
@@ -26,7 +26,7 @@ func DecodeHard(b []byte) (h Hard, err error) {
 // Encode returns the bytes of the place.
 func (b Base) Encode() []byte { return numbers([]byte{version}, b.Index, b.Term) }
 
-// DecodeBase reads what Encode returns. The error is ErrDamaged.
+// DecodeBase reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
 func DecodeBase(b []byte) (base Base, err error) {
 	r := reader{b: b}
 	r.version()
@@ -54,11 +54,13 @@ func (e Entry) slot() store.Slot {
 	return store.Slot{Index: e.Index, Body: e.encode(nil), Record: e.record}
 }
 
-// decodeSlot reads what slot returns. The error is ErrDamaged.
+// decodeSlot reads what slot returns. The error is ErrDamaged or txlog.ErrVersion.
 func decodeSlot(s store.Slot) (Entry, error) {
 	e, err := DecodeEntry(s.Body)
 	switch {
-	case err != nil || e.Index != s.Index || s.Record.Raw() != nil && len(e.Data) > 0:
+	case err != nil:
+		return Entry{}, err
+	case e.Index != s.Index || s.Record.Raw() != nil && len(e.Data) > 0:
 		return Entry{}, fault(ErrDamaged, "slot %d is no entry", s.Index)
 	case s.Record.Raw() != nil:
 		e.Data, e.record = s.Record.Raw(), s.Record
@@ -66,14 +68,17 @@ func decodeSlot(s store.Slot) (Entry, error) {
 	return e, nil
 }
 
-// DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged.
+// DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged or txlog.ErrVersion.
 func DecodeEntry(b []byte) (e Entry, err error) {
 	r := reader{b: b}
 	r.version()
 	kind := r.take(1)
 	e.Index, e.Term = r.number(), r.number()
-	if r.bad || kind[0] > 1 {
-		return Entry{}, fault(ErrDamaged, "an entry cannot be read")
+	switch {
+	case r.err() != nil:
+		return Entry{}, r.err()
+	case kind[0] > 1:
+		return Entry{}, fault(txlog.ErrVersion, "an entry of kind %d", kind[0])
 	}
 	e.Change = kind[0] == 1
 	if len(r.b) > 0 {
@@ -96,7 +101,7 @@ func (m Mark) Encode() []byte {
 	return b
 }
 
-// DecodeMark reads what Encode returns. The error is ErrDamaged.
+// DecodeMark reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
 func DecodeMark(b []byte) (m Mark, err error) {
 	r := reader{b: b}
 	r.version()
@@ -121,8 +126,9 @@ func numbers(b []byte, all ...uint64) []byte {
 
 // reader reads fields. After a fault everything that it returns is zero.
 type reader struct {
-	b   []byte
-	bad bool
+	b     []byte
+	bad   bool
+	newer bool // it is bad since a newer program has written it
 }
 
 func (r *reader) number() uint64 {
@@ -147,7 +153,7 @@ func (r *reader) take(n uint64) []byte {
 
 func (r *reader) version() {
 	if b := r.take(1); !r.bad && b[0] != version {
-		r.b, r.bad = nil, true
+		r.b, r.bad, r.newer = nil, true, b[0] > version
 	}
 }
 
@@ -168,9 +174,17 @@ func (r *reader) members() (all []txlog.Member) {
 	return all
 }
 
-func (r *reader) end() error {
-	if r.bad || len(r.b) > 0 {
+func (r *reader) err() error {
+	switch {
+	case r.newer:
+		return fault(txlog.ErrVersion, "its format is above %d", version)
+	case r.bad:
 		return fault(ErrDamaged, "it cannot be read")
 	}
 	return nil
+}
+
+func (r *reader) end() error {
+	r.bad = r.bad || len(r.b) > 0
+	return r.err()
 }

@@ -3,6 +3,8 @@ package quorum
 import (
 	"errors"
 	"fmt"
+
+	"github.com/conchhq/conch/txlog"
 )
 
 // Why a message is refused. What breaks a limit of the log's format has an error of package txlog.
@@ -28,6 +30,15 @@ var (
 	// ErrGivenUp means that the machine was told to end.
 	ErrGivenUp = errors.New("the machine was told to end")
 )
+
+// unread says why what is stored cannot be read. What a newer program has written is not damaged: whoever sets a damaged store
+// aside would forget its promises.
+func unread(damaged, why error, format string, args ...any) error {
+	if errors.Is(why, txlog.ErrVersion) {
+		return fmt.Errorf(format+": %w", append(args, why)...)
+	}
+	return fmt.Errorf("%w: "+format+": %w", append(append([]any{damaged}, args...), why)...)
+}
 
 // fault says how something breaks a rule.
 func fault(why error, format string, args ...any) error {

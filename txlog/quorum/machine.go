@@ -47,7 +47,7 @@ type Machine struct {
 	out     Output
 }
 
-// New returns a machine. The configuration must be valid. The error is ErrDamaged.
+// New returns a machine. The configuration must be valid. The error is ErrDamaged or txlog.ErrVersion.
 func New(c Config) (*Machine, error) { return newMachine(c, func(*raft.Config) {}) }
 
 // newMachine lets a test change what the library is told.

@@ -27,13 +27,13 @@ func (m Promises) Load() (stored Stored, err error) {
 		return Fresh(m.store.Genesis()), nil
 	}
 	if stored.Hard, err = DecodeHard(hard); err != nil {
-		return Stored{}, fault(store.ErrDamaged, "%s: %v", hardName, err)
+		return Stored{}, unread(store.ErrDamaged, err, "%s", hardName)
 	}
 	if stored.Base, err = DecodeBase(m.store.Value(baseName)); err != nil {
-		return Stored{}, fault(store.ErrDamaged, "%s: %v", baseName, err)
+		return Stored{}, unread(store.ErrDamaged, err, "%s", baseName)
 	}
 	if stored.Mark, err = DecodeMark(m.store.Value(markName)); err != nil {
-		return Stored{}, fault(store.ErrDamaged, "%s: %v", markName, err)
+		return Stored{}, unread(store.ErrDamaged, err, "%s", markName)
 	}
 	view := m.store.View()
 	next := stored.Base.Index + 1
@@ -44,7 +44,10 @@ func (m Promises) Load() (stored Stored, err error) {
 		}
 		for _, s := range slots {
 			e, err := decodeSlot(s)
-			if err != nil || s.Index != next {
+			if err != nil {
+				return Stored{}, unread(store.ErrDamaged, err, "slot %d", s.Index)
+			}
+			if s.Index != next {
 				return Stored{}, fault(store.ErrDamaged, "slot %d is no entry %d", s.Index, next)
 			}
 			stored.Entries, next = append(stored.Entries, e), next+1
@@ -104,7 +107,7 @@ func (m Promises) base(p Persist) (Base, error) {
 	}
 	base, err := DecodeBase(b)
 	if err != nil {
-		return Base{}, fault(store.ErrDamaged, "%s: %v", baseName, err)
+		return Base{}, unread(store.ErrDamaged, err, "%s", baseName)
 	}
 	return base, nil
 }

@@ -9,7 +9,8 @@ import (
 // Store keeps what a [Machine] asks to be kept. Package disk has one in a file, [Memory] is one for tests. The machine
 // itself reads it once, when it is made: it has the library's log in memory.
 type Store interface {
-	// Load returns what is kept. The error is the store's own: it is damaged, or newer than this program.
+	// Load returns what is kept. The error is the store's own: it is damaged, or txlog.ErrVersion if a newer program has
+	// written it.
 	Load() (Stored, error)
 	// Persist keeps a step's changes, all or none of them, and if Persist.Sync says so they are on the disk when it
 	// returns. After an error nobody knows what is kept: the process ends.
@@ -106,7 +107,8 @@ func (s *Stored) Apply(p Persist) {
 	}
 }
 
-// Tail returns the records that are stored and not known to be committed. The error is ErrDamaged.
+// Tail returns the records that are stored and not known to be committed. The error is ErrDamaged or
+// txlog.ErrVersion.
 func (s *Stored) Tail() (tail []txlog.Record, err error) {
 	for _, e := range s.Entries {
 		if e.Index <= s.Mark.Index {
@@ -114,7 +116,7 @@ func (s *Stored) Tail() (tail []txlog.Record, err error) {
 		}
 		record, has, err := e.Record()
 		if err != nil {
-			return nil, fault(ErrDamaged, "entry %d: %w", e.Index, err)
+			return nil, unread(ErrDamaged, err, "entry %d", e.Index)
 		}
 		if has {
 			tail = append(tail, record)

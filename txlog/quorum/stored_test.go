@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/store"
 )
 
 // What a store keeps is read as it was written; what is cut off or longer is refused.
@@ -38,11 +39,55 @@ func TestEncodings(t *testing.T) {
 				t.Errorf("%s: the first %d bytes of %d are read: %v", name, n, len(c.b), err)
 			}
 		}
-		if _, err := c.read(append([]byte{9}, c.b[1:]...)); !errors.Is(err, ErrDamaged) {
-			t.Errorf("%s: another format is read: %v", name, err)
+		if _, err := c.read(append([]byte{0}, c.b[1:]...)); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: bytes of no format are read: %v", name, err)
+		}
+		if _, err := c.read(append([]byte{9}, c.b[1:]...)); !errors.Is(err, txlog.ErrVersion) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: a newer format is %v", name, err)
 		}
 		if _, err := c.read(append(slices.Clone(c.b), 0)); name != "entry" && !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: a longer one is read: %v", name, err)
+		}
+	}
+}
+
+// What a newer program has stored is not damaged: a store that is set aside for it forgets its promises, and a release that is
+// rolled back would take those of all members.
+func TestOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 3)
+	newer, err := txlog.Seal(txlog.Entry{Log: w.genesis.ID(), Index: 1, Term: 1, Prev: w.genesis.ID(), Kind: txlog.Opening, Leader: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := slices.Clone(newer.Raw())
+	raw[1] = 99 // its kind
+	s := Fresh(w.genesis)
+	s.Entries = []Entry{{Index: s.Base.Index + 1, Term: 1, Data: raw}}
+	_, tail := s.Tail()
+	_, view := newView(s, follows{log: w.genesis.ID()})
+	kept := store.NewMemory(3, w.genesis)
+	if err := NewPromises(kept).Persist(Persist{Sync: true, Hard: &s.Hard}); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]error{"tail": tail, "view": view}
+	for _, name := range []string{hardName, baseName, markName} {
+		other := kept.Clone()
+		if err := other.Write(store.Step{Values: map[string][]byte{name: append([]byte{9}, kept.Value(name)[1:]...)}}); err != nil {
+			t.Fatal(err)
+		}
+		_, all[name] = NewPromises(other).Load()
+	}
+	for what, body := range map[string][]byte{"slot": {9, 0, 2, 1}, "kind of slot": {version, 7, 2, 1}} {
+		other := kept.Clone()
+		if err := other.Write(store.Step{Slots: []store.Slot{{Index: s.Base.Index + 1, Body: body}}}); err != nil {
+			t.Fatal(err)
+		}
+		_, all[what] = NewPromises(other).Load()
+	}
+	for what, err := range all {
+		if !errors.Is(err, txlog.ErrVersion) || errors.Is(err, ErrDamaged) || errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
 		}
 	}
 }

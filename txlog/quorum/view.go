@@ -31,7 +31,7 @@ func (s *slot) news(after uint64) bool { return s.record.Raw() != nil && s.recor
 
 func (s *slot) id() Base { return Base{Index: s.entry.GetIndex(), Term: s.entry.GetTerm()} }
 
-// newView reads what a store has kept. The error is ErrDamaged.
+// newView reads what a store has kept. The error is ErrDamaged or txlog.ErrVersion.
 func newView(s Stored, f follows) (*view, error) {
 	v := &view{hard: s.Hard, base: s.Base, mark: s.Mark}
 	switch {
@@ -60,7 +60,7 @@ func newView(s Stored, f follows) (*view, error) {
 		case e.Index > s.Mark.Index:
 			var err error
 			if next, err = f.follow(at, e.theirs()); err != nil {
-				return nil, fault(ErrDamaged, "entry %d: %w", e.Index, err)
+				return nil, unread(ErrDamaged, err, "entry %d", e.Index)
 			}
 			at = next
 		}

@@ -22,7 +22,8 @@ const marked = ".damaged"
 const between = 20 * time.Millisecond
 
 // Open opens a store to write it. It reads and checks all of it. While another process has it, it waits until the context ends.
-// The error is store.ErrHeld, store.ErrDamaged, ErrNoLog, or fs.ErrNotExist: nothing makes a store but Create.
+// The error is store.ErrHeld, store.ErrDamaged, ErrNoLog, fs.ErrNotExist, since nothing makes a store but Create, or
+// txlog.ErrVersion: a newer program has written it, and it stays as it is.
 func Open(ctx context.Context, path string) (*Store, error) {
 	s, err := open(ctx, path, true)
 	if err != nil {

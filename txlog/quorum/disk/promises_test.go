@@ -88,7 +88,7 @@ func TestPromises(t *testing.T) {
 	if err := m.Persist(quorum.Persist{Records: []txlog.Record{other[0]}}); !errors.Is(err, store.ErrStep) {
 		t.Errorf("a committed record is replaced: %v", err)
 	}
-	must(s.Write(store.Step{Values: map[string][]byte{"quorum/mark": {9}}}))
+	must(s.Write(store.Step{Values: map[string][]byte{"quorum/mark": {1}}}))
 	if _, err := m.Load(); !errors.Is(err, store.ErrDamaged) {
 		t.Error(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/conchhq/conch/txlog"
@@ -50,24 +52,24 @@ func (s *places) find(record uint64) (i int, is bool) {
 	return slices.BinarySearchFunc(s.all, record, func(p place, record uint64) int { return cmp.Compare(p.record, record) })
 }
 
-// slotSum is the checksum of a slot's value. The record is bound by its hash, which is known.
-func slotSum(id uint64, key, body []byte, record txlog.Record) [sha256.Size]byte {
+// slotSum is the checksum of a slot's value. The record is bound by its hash, which is known; zero: there is none.
+func slotSum(id uint64, key, body []byte, record txlog.Hash) [sha256.Size]byte {
 	var room [1 << 10]byte
 	bound := append(binary.AppendUvarint(room[:0], uint64(len(body))), body...)
-	if record.Raw() != nil {
-		h := record.Hash()
-		bound = append(bound, h[:]...)
+	if !record.IsZero() {
+		bound = append(bound, record[:]...)
 	}
 	return checksum(id, slotBucket, key, bound)
 }
 
 func appendSlot(out []byte, id uint64, key []byte, s store.Slot) []byte {
-	c := slotSum(id, key, s.Body, s.Record)
+	c := slotSum(id, key, s.Body, s.Record.Hash())
 	out = binary.AppendUvarint(append(out, c[:]...), uint64(len(s.Body)))
 	return append(append(out, s.Body...), s.Record.Raw()...)
 }
 
-// unframeSlot returns a slot, whose bytes are parts of framed. The error is damage.
+// unframeSlot returns a slot, whose bytes are parts of framed. The error is damage, or txlog.ErrVersion if a newer program has
+// written it. What was flipped is damage, whatever it seems to be: its bytes are not those that were summed.
 func unframeSlot(id uint64, key, framed []byte) (s store.Slot, err error) {
 	if len(framed) < sha256.Size || len(key) != 8 {
 		return s, damage("a slot is cut off")
@@ -78,13 +80,21 @@ func unframeSlot(id uint64, key, framed []byte) (s store.Slot, err error) {
 		return s, damage("a slot is cut off")
 	}
 	s.Index, s.Body = binary.BigEndian.Uint64(key), rest[n:n+int(size)]
+	var hash txlog.Hash
 	if raw := rest[n+int(size):]; len(raw) > 0 {
 		if s.Record, err = txlog.Own(raw); err != nil {
-			return s, damage("slot %d has no record: %s", s.Index, err)
+			hash = txlog.HashRecord(raw)
+		} else {
+			hash = s.Record.Hash()
 		}
 	}
-	if c := slotSum(id, key, s.Body, s.Record); !bytes.Equal(c[:], framed[:sha256.Size]) {
+	switch c := slotSum(id, key, s.Body, hash); {
+	case !bytes.Equal(c[:], framed[:sha256.Size]):
 		return s, damage("slot %d is not what was written", s.Index)
+	case errors.Is(err, txlog.ErrVersion):
+		return s, fmt.Errorf("slot %d: %w", s.Index, err)
+	case err != nil:
+		return s, damage("slot %d has no record: %s", s.Index, err)
 	}
 	return s, nil
 }

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"fmt"
-
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/store"
@@ -42,8 +40,7 @@ func (c *Core) follow(a follower.Action) {
 	case follower.Sign:
 		c.say(a.Head)
 	case follower.Evidence:
-		name := fmt.Sprintf("%s%020d/", forkValue, a.Index)
-		c.write(Write{Step: &store.Step{Values: map[string][]byte{name + "a": a.A.Encode(), name + "b": a.B.Encode()}}}, func() {})
+		c.write(Write{Fork: &a}, func() {})
 		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})
 	case follower.Parked:
 		c.tell(Parked(a))

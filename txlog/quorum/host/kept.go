@@ -145,6 +145,20 @@ func Pack(s store.Store, g follower.Give) (follower.Answer, error) {
 	return out, nil
 }
 
+// mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.
+const mostForks = 64
+
+// keepFork keeps both heads of a fork. One more at the same index replaces the one before.
+func keepFork(s store.Store, f *follower.Evidence) error {
+	name := forkName(f.Index)
+	if s.Value(name+"a") == nil && len(s.Names(forkValue)) >= 2*mostForks {
+		return nil
+	}
+	return s.Write(store.Step{Values: map[string][]byte{name + "a": f.A.Encode(), name + "b": f.B.Encode()}})
+}
+
+func forkName(index uint64) string { return fmt.Sprintf("%s%020d/", forkValue, index) }
+
 func offerName(index uint64) string { return fmt.Sprintf("%s%020d", offerValue, index) }
 
 func encodeOffer(o follower.Offer) []byte {

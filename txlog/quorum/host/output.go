@@ -30,6 +30,7 @@ type Write struct {
 	Persist *quorum.Persist // by quorum.Promises
 	Step    *store.Step
 	Adopt   *Adopted
+	Fork    *follower.Evidence // left out if there are many already
 }
 
 // To stores a write, and returns when it is on the disk. The error is one of the store.
@@ -39,6 +40,8 @@ func (w Write) To(s store.Store) error {
 		return quorum.NewPromises(s).Persist(*w.Persist)
 	case w.Step != nil:
 		return s.Write(*w.Step)
+	case w.Fork != nil:
+		return keepFork(s, w.Fork)
 	}
 	return s.Keep(w.Adopt.At, w.Adopt.Snapshot, withOffer(s.View(), w.Adopt.Offer))
 }

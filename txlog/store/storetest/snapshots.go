@@ -173,7 +173,7 @@ func loaded(s *stage) {
 	s.compact(10)
 	check()
 	// One that does not restore is passed over while an older one has the records after it.
-	s.must(s.store.Keep(s.copy.Position(), []byte("no snapshot"), store.Step{}))
+	s.must(s.store.Keep(s.copy.Position(), []byte("\x01 no snapshot of this version"), store.Step{}))
 	s.grow(1, 1)
 	s.reopen()
 	check()

@@ -1,0 +1,66 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// A member whose key has leaked signs pairs of heads at more indices than a store has room for: each is told, the first ones are
+// kept, and the log goes on.
+func TestForksAreBounded(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	s := h.cfg.Store
+	write := func() {
+		t.Helper()
+		for _, w := range h.core.out.Writes {
+			if err := w.To(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+		h.core.out.Writes = nil
+		h.core.written()
+	}
+	head := func(index uint64, state byte) txlog.Head {
+		at := txlog.Position{Log: h.log, Index: index}
+		return txlog.Head{Position: at, State: txlog.Hash{state}, Member: "n1"}.Sign(h.cfg.Key)
+	}
+	const many = store.MostValues/2 + 1
+	for index := range uint64(many) {
+		h.core.follow(follower.Evidence{A: head(index+1, 1), B: head(index+1, 2), Index: index + 1})
+		write()
+	}
+	h.core.follow(follower.Evidence{A: head(3, 1), B: head(3, 3), Index: 3})
+	write()
+	told := 0
+	for _, a := range h.core.out.Acts {
+		if tell, is := a.(Tell); is {
+			if _, is := tell.Event.(Forked); is {
+				told++
+			}
+		}
+	}
+	if n := len(s.Names(forkValue)); n != 2*mostForks || told != many+1 {
+		t.Errorf("%d values of forks are kept, and %d forks are told", n, told)
+	}
+	if b, err := txlog.DecodeHead(s.Value(forkName(3) + "b")); err != nil || b.State != (txlog.Hash{3}) {
+		t.Errorf("of a second fork at an index that has one: %v, %v", b.State.Short(), err)
+	}
+	h.core.follow(follower.KeepBridge{Bridge: follower.Bridge{Records: []txlog.Record{aRecord(t, h)}, Head: head(1, 1)}})
+	write()
+	if bridges, err := loadBridges(s); err != nil || len(bridges) != 1 {
+		t.Errorf("%d bridges are kept, %v", len(bridges), err)
+	}
+}
+
+func aRecord(t *testing.T, h *Host) txlog.Record {
+	t.Helper()
+	r, err := txlog.Seal(txlog.Entry{Log: h.log, Index: 1, Term: 1, Prev: h.log, Kind: txlog.Changed, Leader: "n1", Members: h.core.members})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
