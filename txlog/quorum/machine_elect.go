@@ -102,9 +102,10 @@ func (m *Machine) suggest(name string) {
 	}
 }
 
-// removed reports whether a verified entry says that this store is no member, although it is by what it has stored.
+// removed reports whether a verified entry says that this store is no member, although it is by what it has stored. One that leaves
+// with the newest change is still needed: a majority of those who leave has to end it with the others.
 func (m *Machine) removed() bool {
-	return m.known != nil && !slices.ContainsFunc(m.known.Members, func(of txlog.Member) bool { return of.Store == m.cfg.Store })
+	return m.known != nil && !(&conf{members: m.known.Members, leaving: m.known.Before}).has(m.cfg.Store)
 }
 
 // hears notes that a member has spoken.

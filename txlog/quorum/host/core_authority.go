@@ -170,7 +170,9 @@ func (c *Core) belongs() {
 	}
 	now := c.q.Snapshot()
 	switch {
-	case c.mine() || c.leads || now.Leader != "" || now.Member && c.told <= now.Committed.Index: // see leaves
+	case c.mine() || c.leads || now.Leader != "":
+		c.outside = 0
+	case now.Member && (c.told <= now.Committed.Index || c.changed && hasStore(c.before, c.store)): // see leaves
 		c.outside = 0
 	default:
 		if c.outside++; c.outside >= quits && len(c.loads) == 0 && c.said == nil {

@@ -70,7 +70,8 @@ func (c *Core) applied(records []txlog.Record) {
 	if len(records) == 0 {
 		return
 	}
-	c.told = records[len(records)-1].Index
+	last := records[len(records)-1]
+	c.told, c.changed = last.Index, last.Kind == txlog.Changed
 	c.tell(Applied{Records: records})
 	for _, r := range records {
 		c.courier(courier.Applied{Record: r})
@@ -79,7 +80,7 @@ func (c *Core) applied(records []txlog.Record) {
 		}
 	}
 	c.serve()
-	if last := records[len(records)-1]; c.q == nil && last.Term >= c.term {
+	if c.q == nil && last.Term >= c.term {
 		c.leadership(last.Term, last.Leader, false)
 	}
 }

@@ -84,3 +84,40 @@ func (r *run) inFlight(nodes int, do func(l *node)) {
 		r.w.After(round/20, func() { r.inFlight(nodes, do) })
 	}
 }
+
+// changeOfTheFew has all members be replaced. Two store the change, and the leader tells a follower alone that it is committed, and
+// loses its disk. The other one learns it of that follower, while the one that has no entry of it is away, and starts again.
+func changeOfTheFew(r *run) {
+	r.led(func(l *node) {
+		heir, all := r.other(l), r.outsiders()
+		late := r.except(append(slices.Clone(all), l, heir)...)[0]
+		var next []txlog.Member
+		for _, n := range all[:3] {
+			next = append(next, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: n.disk.id})
+		}
+		r.tell(late, "is cut off; %s does not reach those who come", l.name)
+		r.part([]*node{late}, r.except(late), 1)
+		r.part([]*node{l}, all[:3], 1)
+		r.asksChange(l, next)
+		r.signs, r.middle = 2, func() { // when both have stored it
+			r.tell(heir, "has stored the change, and does not hear %s any more", l.name)
+			r.cut(way{l, heir}, 1)
+			r.w.After(5*round, func() {
+				r.tell(l, "loses its disk")
+				l.crash(true)
+				l.lostStore(r)
+				l.newStore()
+				l.restarts(300 * round)
+			})
+			r.w.After(100*round, func() { r.kill(heir, false, 5*round) })
+			r.w.After(120*round, func() {
+				r.tell(late, "is cut off no longer")
+				r.part([]*node{late}, r.except(late), -1)
+				r.clients[0].asks(all[0], putGoal(keys[0], 1), "")
+			})
+			r.w.After(300*round, func() {
+				r.check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
+			})
+		}
+	})
+}

@@ -22,6 +22,7 @@ var stories = []scene{
 	{Name: "root-at-17", What: "story: a node is at 17 and lacks 18 while the leader is at 25", nodes: 4, members: 3, clients: 1, lasts: 20 * time.Second, story: true, set: rootAt17},
 	{Name: "partition", What: "story: five members, two of which are cut off with the leader", nodes: 5, clients: 2, lasts: 16 * time.Second, story: true, set: partition},
 	{Name: "leader-change", What: "story: a goal is under way while the leader dies, and the node that waits for it leads next", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: leaderChange},
+	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", nodes: 7, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: changeOfTheFew},
 }
 
 // Stories returns the names of the stories.

@@ -26,6 +26,7 @@ var headings = map[string]string{
 	"root-at-17":          "# B15: a node is at 17 and lacks 18 while the leader is at 25. It comes to 25.\n",
 	"partition":           "# B18: five members, of which the leader and one other are cut off. The three go on; what the leader had not committed is executed once.\n",
 	"leader-change":       "# B10, B11, B20: a goal is under way while the leader dies. The node that waits for it leads next and executes it.\n",
+	"change-of-the-few":   "# B14, B15: all members are replaced, and the leader's disk is lost when no member knows that the change is committed. Another one learns it as a follower does, and those who come have no entry of it: it campaigns on, since the change needs it.\n",
 }
 
 // B10 to B15, B18, B20, V1 to V8, told. With -update they are written anew: read the diff.
