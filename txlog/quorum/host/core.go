@@ -40,6 +40,7 @@ type Core struct {
 	term    uint64
 	leads   bool
 	leader  string // as far as is known; a hint
+	hint    string // whom gossip suggests as the leader; empty: nobody
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position

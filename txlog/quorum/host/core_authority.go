@@ -81,6 +81,7 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 
 // suggested takes whom gossip names. It decides nothing.
 func (c *Core) suggested(name string) {
+	c.hint = name
 	c.request(quorum.Suggested{Name: name})
 	c.member(member.Suggested{Name: name})
 	if c.q == nil && c.leader == "" {

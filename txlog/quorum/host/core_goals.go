@@ -66,6 +66,7 @@ func (c *Core) counsel(from string, message []byte) {
 		}
 		c.follower(follower.Yield{})
 		c.request(quorum.Received{From: from, Bytes: message})
+		c.suggested(c.hint) // gossip says it when it changes alone
 	})
 }
 

@@ -184,7 +184,7 @@ func (h *Host) put(in Input) {
 			h.heads = slices.Delete(h.heads, 0, 1)
 		}
 	case Suggested:
-		h.withdraw(func(of Input) bool { _, is := of.(Suggested); return is })
+		h.withdraw(isSuggestion)
 		h.inputs = append(h.inputs, in)
 	default:
 		h.inputs = append(h.inputs, in)
@@ -197,6 +197,11 @@ func (h *Host) put(in Input) {
 	case h.bell <- struct{}{}:
 	default:
 	}
+}
+
+func isSuggestion(in Input) bool {
+	_, is := in.(Suggested)
+	return is
 }
 
 // withdraw takes inputs back that wait. It reports whether there were any.

@@ -213,11 +213,15 @@ func (l *loop) restart(why error) error {
 	}
 	l.using <- struct{}{}
 	core.twin = l.core.twin
+	hint := l.core.hint
 	l.core = core
 	<-l.using
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.peers = nil
+	if !slices.ContainsFunc(l.inputs, isSuggestion) { // a newer one
+		l.inputs = append(l.inputs, Suggested{Name: hint})
+	}
 	for ticket, asker := range l.waiting {
 		asker <- Answered{Ticket: ticket, Err: errAgain}
 	}
