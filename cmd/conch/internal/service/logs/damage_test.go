@@ -5,10 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -39,6 +41,54 @@ func TestOneBitOfAnOldRecord(t *testing.T) {
 	}
 	s.nodes["n3"].put("k", 100)
 	s.equal(s.names...)
+}
+
+// A newer conch has stored a promise, and is rolled back: the node takes no part and says why. It keeps its store where it is, or a
+// release that is rolled back everywhere would take the promises of all members.
+func TestAStoreOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1")
+	s.start("n1")
+	n := s.nodes["n1"]
+	n.create("n1")
+	n.put("k", 1)
+	before := n.status().Store
+	n.stop()
+	file := filepath.Join(n.dir, "logs", "flags.log")
+	mark := rewritesMark(t, file, []byte{99})
+	n.start()
+	pgtest.Eventually(t, nodetest.Patience, "the node says why it takes no part", func() bool {
+		now := n.status()
+		return now.State == stateFailed && strings.Contains(now.Why, txlog.ErrVersion.Error())
+	})
+	n.stop()
+	if kept, err := filepath.Glob(file + ".*"); err != nil || len(kept) > 0 {
+		t.Errorf("beside the store are %q, %v", kept, err)
+	}
+	rewritesMark(t, file, mark)
+	n.start()
+	pgtest.Eventually(t, nodetest.Patience, "the node goes on with its store", func() bool {
+		now := n.status()
+		return now.State == stateRunning && now.Store == before
+	})
+	n.put("k", 2)
+}
+
+// rewritesMark stores another mark in a store, and returns the one that was there.
+func rewritesMark(t *testing.T, file string, with []byte) (was []byte) {
+	t.Helper()
+	const name = "quorum/mark"
+	s, err := disk.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if was = s.Value(name); was == nil {
+		t.Fatal("the store has no mark")
+	}
+	if err := errors.Join(s.Write(store.Step{Values: map[string][]byte{name: with}}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return was
 }
 
 // flipsOneBit flips a bit of a text in a store's file, where it is in use: the file has older versions of pages too.
