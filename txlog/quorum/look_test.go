@@ -191,7 +191,7 @@ func TestAppendOutOfOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := l.m.Step(l.clock(), Append{Record: r})
+		out := l.m.Step(l.clock(), Batch{Tick{}, Append{Record: r}}) // a beat is due
 		if slices.ContainsFunc(out.Persist.Entries, func(e Entry) bool { return len(e.Data) > 0 }) {
 			t.Errorf("a record with a wrong %s is stored", name)
 		}
