@@ -27,8 +27,8 @@ var (
 	// ErrStopped means that the library has met a state that it takes for impossible. The machine does nothing any more;
 	// one that is made anew from the store may go on.
 	ErrStopped = errors.New("the library has stopped")
-	// ErrGivenUp means that the machine was told to end.
-	ErrGivenUp = errors.New("the machine was told to end")
+	// ErrGivenUp means that the machine has given its term up and ended: it was told to, or what was appended here does not come next.
+	ErrGivenUp = errors.New("the machine has given its term up")
 )
 
 // unread says why what is stored cannot be read. What a newer program has written is not damaged: whoever sets a damaged store

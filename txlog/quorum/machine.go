@@ -107,6 +107,8 @@ func (m *Machine) Step(now time.Duration, in Input) (out Output) {
 	m.drain() // what the library has to say since it was made
 	if m.take(in); m.failed == nil {
 		m.pump()
+	}
+	if m.failed == nil {
 		m.ask()
 		m.deliver()
 	}

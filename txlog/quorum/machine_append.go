@@ -43,8 +43,9 @@ func (m *Machine) propose() bool {
 		r := m.queue[0]
 		if err := m.fits(at, r); err != nil {
 			m.refuse(m.cfg.Self, err)
-			m.queue = m.queue[1:]
-			continue
+			m.giveUp() // what this member executes from now on comes after it, and would be refused too
+			m.out.Failed = fault(ErrGivenUp, "what it has executed itself does not come next: %w", err)
+			return false
 		}
 		if r.Kind == txlog.Changed {
 			if change, is := decides.change(r); is {

@@ -1,6 +1,6 @@
 package quorum
 
-// giveUp ends the machine. What this member has proposed as a leader, and no majority has stored as far as it knows, it drops
+// giveUp ends the machine: its user has said so, or has appended what does not come next. What this member has proposed as a leader, and no majority has stored as far as it knows, it drops
 // from its log, so that its store does not win elections with entries that the others refuse.
 //
 // An entry is committed by the leader of its term, which counts who has stored it, or later by another leader, which counts
