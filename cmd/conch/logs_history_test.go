@@ -23,7 +23,7 @@ import (
 )
 
 // B18, B20: while clients of five processes put, add, compare and read, the leader is killed (kill -9) three times and starts
-// again. What the clients were told, whoever told it and however often they had to ask, has one order: an existing checker finds it.
+// again. What the clients were told, by whichever node and after however many requests, has one order: an existing checker finds it.
 func TestFiveProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	s := newSiteWith(t, flags, 3, "n1", "n2", "n3", "n4", "n5")

@@ -63,7 +63,7 @@ func (r *room) Lead(name string) {
 	} // else the suite has not heard of it yet
 }
 
-// helps has the wanted member lead. Nobody votes for one that lacks entries, so it first gets them of whoever leads; then that
+// helps has the wanted member lead. Nobody votes for one that lacks entries, so it first gets them of the leader; then that
 // leader is cut off, until it gives up.
 func (r *room) helps() {
 	l := r.world.leader()

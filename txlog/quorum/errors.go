@@ -31,8 +31,8 @@ var (
 	ErrGivenUp = errors.New("the machine has given its term up")
 )
 
-// unread says why what is stored cannot be read. What a newer program has written is not damaged: whoever sets a damaged store
-// aside would forget its promises.
+// unread says why what is stored cannot be read. What a newer program has written is not damaged: a caller that sets a
+// damaged store aside would forget its promises.
 func unread(damaged, why error, format string, args ...any) error {
 	if errors.Is(why, txlog.ErrVersion) {
 		return fmt.Errorf(format+": %w", append(args, why)...)

@@ -40,7 +40,7 @@ func Load(s Store, makeState func() txlog.State) (*txlog.Copy, error) {
 		faults = append(faults, err)
 	}
 	why := errors.Join(faults...)
-	if errors.Is(why, txlog.ErrVersion) { // whoever sets a damaged store aside would forget its promises
+	if errors.Is(why, txlog.ErrVersion) { // a caller that sets a damaged store aside would forget its promises
 		return nil, why
 	}
 	return nil, fault(ErrDamaged, "no snapshot of it leads to its last record: %w", why)

@@ -199,7 +199,7 @@ func (c *Core) pose(q *question) {
 	c.inquire(c.ticket, c.leader)
 }
 
-// repose asks whoever leads now what the last leader has not confirmed. If that was this node, no majority answers it any more.
+// repose asks the new leader what the last leader has not confirmed. If that was this node, no majority answers it any more.
 func (c *Core) repose(led bool) {
 	var own []*question
 	for _, ticket := range slices.Sorted(maps.Keys(c.tickets)) {

@@ -38,7 +38,7 @@ type Config struct {
 }
 
 // Due is an effect that is to be performed: at least once, one after the other in the order of the keys. It is performed again, by
-// any member, if its leader has died before the log says that it was. Whoever it is for can refuse that by its name.
+// any member, if its leader has died before the log says that it was. Its receiver can refuse the repetition by its name.
 type Due struct {
 	Log txlog.ID
 	txlog.Key

@@ -61,7 +61,7 @@ func TestADoorLapsesUnseen(t *testing.T) {
 			}
 		}
 		n.start()
-		pass(5*time.Second + round/2) // between two ticks, as the looks of who guards what is performed
+		pass(5*time.Second + round/2) // between two ticks, as the looks of the guard of what is performed
 		n.asks(t, "a", "mail a")
 		n.asks(t, "b", "mail b")
 		<-begun

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A read of a leader that is deposed goes to the next one at once, whoever has asked (B12).
+// A read of a leader that is deposed goes to the next one at once, for each node that has asked (B12).
 func TestAReadOfADeposedLeader(t *testing.T) {
 	bubble(t, 3, 1, func(t *testing.T, s *site) {
 		s.fill(5)

@@ -18,7 +18,7 @@ var errNoLeader = errors.New("no member answers that leads")
 // appointPatience is for how long a leader tries what another node has asked of it: that one waits for longer.
 const appointPatience = drawPatience + beginPatience
 
-// change makes other members, by name: the leader does, whoever it is. The error is one of a set that a log cannot have, txlog.ErrAway
+// change makes other members, by name: the leader does, on this node or another one. The error is one of a set that a log cannot have, txlog.ErrAway
 // or txlog.ErrChanging if nothing was done, else one after which nobody knows: asked again, nothing is done twice.
 func (r *part) change(ctx context.Context, names []string) (index uint64, err error) {
 	if err := set(names); err != nil {
