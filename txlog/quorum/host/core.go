@@ -46,7 +46,7 @@ type Core struct {
 	behind  *txlog.Position
 	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
 	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
-	unheard bool              // nobody may have heard of the change by which this node left: whom the others believe has to say it
+	unheard bool              // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
 	outside int               // looks for which a store that runs its authority has been no member
 	quiet   int               // looks for which a member has heard no leader
 	seeking bool
@@ -110,7 +110,7 @@ func (c *Core) mine() bool {
 
 // leaves reports whether a change by which this store leaves may go on: as far as is known here nothing has come after it, maybe since
 // it needs this store. A majority of those who leave has to end it with the others. If it has come another way than from a leader, the
-// authority may be the only one left that has stored it, or that can vote for who has.
+// authority may be the only one left that has stored it, or that can vote for one that has.
 func leaves(h Has) bool {
 	m := h.Stored.Mark
 	if h.Copy.Position().Index == m.At.Index {

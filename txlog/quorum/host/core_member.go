@@ -36,7 +36,7 @@ func (c *Core) perform(a member.Action) {
 		c.answer(a)
 	case member.Perform:
 		c.try++
-		c.do(Perform{Key: a.Key, Try: c.try, Effect: a.Effect, Until: c.door.Until})
+		c.do(Perform{Key: a.Key, Try: c.try, Effect: a.Effect})
 	case member.Say:
 		c.say(a.Head)
 	case member.Keep:

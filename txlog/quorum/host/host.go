@@ -75,11 +75,11 @@ type Host struct {
 	reads chan func() // what the store is asked for others
 	bell  chan struct{}
 
-	using   chan struct{} // has room for who uses the core
+	using   chan struct{} // held by the one goroutine that uses the core
 	core    *Core         // nil: it has ended
 	storing bool          // what the copy has is not on the disk yet
 	readers []func()      // that wait for it
-	newest  atomic.Uint64 // the index of the copy: who asks for a goal waits for nobody
+	newest  atomic.Uint64 // the index of the copy, so that Goal does not wait for the core
 
 	mu      sync.Mutex // held for moments: nobody waits for the core with it
 	ended   bool

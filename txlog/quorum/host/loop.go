@@ -63,11 +63,7 @@ func (l *loop) run() error {
 
 // lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
 // others, and a whole round would be most of what an entry takes to come to thousands.
-func (l *loop) lacks() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.core.f.Lacks()
-}
+func (l *loop) lacks() bool { return l.core.f.Lacks() }
 
 // idle is after how many rounds what is written lazily is on the disk at the latest.
 const idle = 10

@@ -76,13 +76,11 @@ type (
 	}
 	// Publish has gossip tell everybody a head.
 	Publish struct{ Head txlog.Head }
-	// Perform has an effect performed while the act door is open, and tried again until it shuts: at Until, unless Doors moves
-	// that on. Done ends it, and Ended if the door has shut.
+	// Perform has an effect performed while the act door is open, and tried again until it shuts (Doors). Done ends it, and Ended if the door has shut.
 	Perform struct {
 		Key    txlog.Key
 		Try    uint64 // no other Perform has it
 		Effect txlog.Effect
-		Until  time.Duration
 	}
 	// Doors says when this node may act outside.
 	Doors struct{ quorum.Door }
