@@ -30,7 +30,7 @@
 //     in as many as the view had arcs. A peer that could not be reached at all: each is replaced. An arc to a newcomer that
 //     no exchange has moved yet is not replaced in either case: the newcomer had gained none in its turn.
 //   - A peer that has restarted (its Hello has another incarnation) is a new one: what it was before is gone.
-//   - Goodbye, when a node leaves, does at once what its silence would do later.
+//   - Goodbye, when a node leaves, does at once what its silence would do later. A peer that connects after that hears it too.
 //
 // # Beside the paper
 //
@@ -59,7 +59,8 @@
 //     hand on or not: the machine looks again.
 //   - Names are enough where the transport knows the addresses; else a Peer has an address, which the machine hands on as
 //     somebody said it. A wrong one is found out by the transport, since it proves the name.
-//   - Leave is the last input. To come back is a new machine with another incarnation.
+//   - After Leave comes nothing but Up, of a peer whose call was under way: it is told goodbye. To come back is a new
+//     machine with another incarnation.
 //
 // # What can go wrong
 //

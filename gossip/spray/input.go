@@ -18,7 +18,8 @@ type (
 	// Keep says which connections the caller needs for itself, whatever the overlay does: all of them, so that those of the
 	// last Keep are not needed any more. They are no arcs. One that cannot be made is tried again each second.
 	Keep struct{ Peers []Peer }
-	// Leave says that this node leaves. It is the last input; to come back is a new machine.
+	// Leave says that this node leaves. After it the machine says goodbye to each peer that is Up, and takes nothing else; to
+	// come back is a new machine.
 	Leave struct{}
 )
 

@@ -63,7 +63,7 @@ func New(c Config) *Machine {
 // Step takes an input and returns what to do, in order.
 func (m *Machine) Step(in Input) []Action {
 	if m.left {
-		return nil
+		return m.late(in)
 	}
 	switch in := in.(type) {
 	case Tick:
@@ -183,6 +183,15 @@ func (m *Machine) leave() {
 		}
 	}
 	*m = Machine{cfg: m.cfg, left: true, out: m.out}
+}
+
+// late turns away a peer whose call was under way when this node left, or that heard of it from others meanwhile. It would
+// take the end of a connection without a goodbye for a fault, and look for this node.
+func (m *Machine) late(in Input) []Action {
+	if in, is := in.(Up); is {
+		return []Action{Send{To: in.Peer, Message: Goodbye{}}, Disconnect{Peer: in.Peer}}
+	}
+	return nil
 }
 
 // Neighbours returns the names of the peers that a message can be sent to now, sorted.
