@@ -157,6 +157,7 @@ func TestStop(t *testing.T) {
 		first := s.agree(10 * time.Second)
 		pass(5 * time.Second)
 		first.halt()
+		pass(longest + time.Millisecond) // it may have said goodbye in its last instant, to a peer that had just called
 		for _, n := range s.nodes {
 			for _, p := range n.agent.Status().Neighbours {
 				if n != first && p.Name == first.name {

@@ -24,6 +24,9 @@ const second = time.Second
 // its connections, which takes two rounds; it returns nil. It may be called once. Another error says that it could not
 // begin. The transport is the caller's to close.
 func (a *Agent) Run(ctx context.Context) error {
+	if err := a.claim(); err != nil {
+		return err
+	}
 	statements, err := a.cfg.Transport.Open(LineGossip)
 	if err != nil {
 		return fmt.Errorf("gossip/agent: the line %q: %w", LineGossip, err)
@@ -34,9 +37,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return fmt.Errorf("gossip/agent: the line %q: %w", LineSpray, err)
 	}
 	defer views.Close()
-	if err := a.start(statements, views); err != nil {
-		return err
-	}
+	a.start(statements, views)
 	defer a.stop()
 	var teller sync.WaitGroup
 	done := make(chan struct{})
@@ -48,17 +49,24 @@ func (a *Agent) Run(ctx context.Context) error {
 	return nil
 }
 
-func (a *Agent) start(statements, views transport.Line) error {
+// claim comes before the lines: those of a transport that has ended cannot be opened, which is not why a second Run fails.
+func (a *Agent) claim() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.ran {
 		return fmt.Errorf("gossip/agent: %w", ErrRan)
 	}
-	a.ran, a.running = true, true
+	a.ran = true
+	return nil
+}
+
+func (a *Agent) start(statements, views transport.Line) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running = true
 	a.core.gossipLine, a.core.sprayLine = statements, views
 	a.core.keepElectors()
 	a.core.feed(a.core.keep)
-	return nil
 }
 
 func (a *Agent) stop() {

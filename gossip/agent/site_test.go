@@ -19,7 +19,10 @@ import (
 	"github.com/conchhq/conch/transport/memory"
 )
 
-const round = 100 * time.Millisecond
+const (
+	round   = 100 * time.Millisecond
+	longest = 20 * time.Millisecond // way of a message
+)
 
 // site is a network with agents, in a bubble.
 type site struct {
@@ -54,7 +57,7 @@ func bubble(t *testing.T, test func(t *testing.T, s *site)) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &site{t: t, net: memory.New(24)}
-		s.net.SetFaults(memory.Faults{Least: 2 * time.Millisecond, Most: 20 * time.Millisecond, Notice: 2 * time.Second})
+		s.net.SetFaults(memory.Faults{Least: 2 * time.Millisecond, Most: longest, Notice: 2 * time.Second})
 		defer func() {
 			for _, n := range s.nodes {
 				n.halt()
@@ -167,7 +170,7 @@ func (n *node) run(a *agent.Agent) {
 	go func() { ended <- a.Run(ctx) }()
 }
 
-// halt stops the agent, which says goodbye.
+// halt stops the agent, which says goodbye, and ends its process: nothing answers a call any more.
 func (n *node) halt() {
 	if !n.up {
 		return
@@ -177,6 +180,7 @@ func (n *node) halt() {
 	if err := <-n.ended; err != nil {
 		n.site.t.Errorf("%s: %v", n.name, err)
 	}
+	n.site.net.Kill(n.name)
 }
 
 // kill ends the process: nothing of it is heard any more, and its connections break.
