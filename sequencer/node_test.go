@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
@@ -72,6 +73,14 @@ func newGroup(t testing.TB, count, needed int) *group {
 		mining.Wait()
 	})
 	return g
+}
+
+// bubble runs a test of nodes in virtual time. Their ticks are so short that a busy machine would have them take each other
+// for dead.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
 }
 
 // start starts the organisation's node from what its store has.
@@ -182,55 +191,56 @@ func (f *flaky) Write(ctx context.Context, changes []sequencer.Change) ([]sequen
 // I1, I2, P28, P35, P38 to P42: five nodes over a bad network, with databases that lose answers; one node after the other
 // is stopped in the middle and starts again. Every intent ends, and lands once.
 func TestNodes(t *testing.T) {
-	t.Parallel()
-	g := newGroup(t, 5, 3)
-	g.network.SetFaults(memory.Faults{Loss: 0.02, Double: 0.02, Least: 100 * time.Microsecond, Most: 3 * time.Millisecond})
-	for _, o := range g.members {
-		o.commit.odds = 0.05
-		o.start()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	hand := func(o *organisation, id, request string) ledger.Intent {
-		for {
-			s, err := o.node.Submit(ctx, "k", id, []byte(request), 0)
-			if err == nil {
-				return ledger.Intent{Owner: account(o.name), Sequence: s}
+	bubble(t, func(t *testing.T) {
+		g := newGroup(t, 5, 3)
+		g.network.SetFaults(memory.Faults{Loss: 0.02, Double: 0.02, Least: 100 * time.Microsecond, Most: 3 * time.Millisecond})
+		for _, o := range g.members {
+			o.commit.odds = 0.05
+			o.start()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		hand := func(o *organisation, id, request string) ledger.Intent {
+			for {
+				s, err := o.node.Submit(ctx, "k", id, []byte(request), 0)
+				if err == nil {
+					return ledger.Intent{Owner: account(o.name), Sequence: s}
+				}
+				if ctx.Err() != nil || !errors.Is(err, sequencer.ErrStopped) {
+					t.Fatal(err)
+				}
 			}
-			if ctx.Err() != nil || !errors.Is(err, sequencer.ErrStopped) {
-				t.Fatal(err)
+		}
+		hand(g.members[0], "funds", `{"issue": {"to": "office", "amount": 1000}}`)
+		all := map[string]ledger.Intent{}
+		for i := range 60 {
+			o := g.members[i%5]
+			id := fmt.Sprint("payment ", i)
+			request := fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7)
+			all[id] = hand(o, id, request)
+			if again := hand(o, id, request); again != all[id] {
+				t.Errorf("the key %s names %v and %v", id, all[id], again)
+			}
+			if _, err := o.node.Submit(ctx, "k", id, []byte(`{"issue": {"to": "office", "amount": 1}}`), 0); !errors.Is(err, sequencer.ErrConflict) {
+				t.Errorf("the key %s for another request: got error %v, want ErrConflict", id, err)
+			}
+			if i%12 == 11 {
+				victim := g.members[(i/12)%5]
+				victim.halt()
+				victim.start()
 			}
 		}
-	}
-	hand(g.members[0], "funds", `{"issue": {"to": "office", "amount": 1000}}`)
-	all := map[string]ledger.Intent{}
-	for i := range 60 {
-		o := g.members[i%5]
-		id := fmt.Sprint("payment ", i)
-		request := fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7)
-		all[id] = hand(o, id, request)
-		if again := hand(o, id, request); again != all[id] {
-			t.Errorf("the key %s names %v and %v", id, all[id], again)
+		for i := range 60 {
+			o, id := g.members[i%5], fmt.Sprint("payment ", i)
+			result, err := o.node.Wait(ctx, "k", id)
+			if err != nil || !result.Confirmed {
+				t.Fatalf("%s ends as %+v, %v; want it confirmed", id, result, err)
+			}
+			if assembled, _, is := g.chain.Landed(all[id]); !is || assembled != result.Assembled {
+				t.Errorf("%s: the chain has %v, %v; its user was told %v", id, assembled, is, result.Assembled)
+			}
 		}
-		if _, err := o.node.Submit(ctx, "k", id, []byte(`{"issue": {"to": "office", "amount": 1}}`), 0); !errors.Is(err, sequencer.ErrConflict) {
-			t.Errorf("the key %s for another request: got error %v, want ErrConflict", id, err)
-		}
-		if i%12 == 11 {
-			victim := g.members[(i/12)%5]
-			victim.halt()
-			victim.start()
-		}
-	}
-	for i := range 60 {
-		o, id := g.members[i%5], fmt.Sprint("payment ", i)
-		result, err := o.node.Wait(ctx, "k", id)
-		if err != nil || !result.Confirmed {
-			t.Fatalf("%s ends as %+v, %v; want it confirmed", id, result, err)
-		}
-		if assembled, _, is := g.chain.Landed(all[id]); !is || assembled != result.Assembled {
-			t.Errorf("%s: the chain has %v, %v; its user was told %v", id, assembled, is, result.Assembled)
-		}
-	}
+	})
 }
 
 // garbage signs with a key that is not the node's.
@@ -241,100 +251,103 @@ func (garbage) Sign(h ledger.Hash) ([]byte, error) { return key("nobody").Sign(h
 // Q3: a member whose signatures are wrong is as one that does not endorse, and its own intents get nowhere: nobody builds
 // on them.
 func TestWrongSignatures(t *testing.T) {
-	t.Parallel()
-	g := newGroup(t, 3, 2)
-	g.members[2].keys = garbage{}
-	for _, o := range g.members {
-		o.start()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := g.members[2].node.Submit(ctx, "k", "bad", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		if _, err := g.members[i%2].node.Submit(ctx, "k", fmt.Sprint(i), []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
+	bubble(t, func(t *testing.T) {
+		g := newGroup(t, 3, 2)
+		g.members[2].keys = garbage{}
+		for _, o := range g.members {
+			o.start()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := g.members[2].node.Submit(ctx, "k", "bad", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 21}}`), 0); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		if r, err := g.members[i%2].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
-			t.Fatalf("payment %d ends as %+v, %v; want it confirmed", i, r, err)
+		for i := range 20 {
+			if _, err := g.members[i%2].node.Submit(ctx, "k", fmt.Sprint(i), []byte(`{"pay": {"from": "office", "to": "desk", "amount": 1}}`), 0); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if n := g.chain.Skipped(); n > 0 {
-		t.Errorf("the ledger skipped %d entries", n)
-	}
+		if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 21}}`), 0); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			if r, err := g.members[i%2].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
+				t.Fatalf("payment %d ends as %+v, %v; want it confirmed", i, r, err)
+			}
+		}
+		if n := g.chain.Skipped(); n > 0 {
+			t.Errorf("the ledger skipped %d entries", n)
+		}
+	})
 }
 
 // Q14: a member that was away when an attempt landed gets its contents from another one, though its owner is gone.
 func TestContentsAreKept(t *testing.T) {
-	t.Parallel()
-	g := newGroup(t, 4, 2)
-	for _, o := range g.members[:3] {
-		o.start()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for i, request := range []string{`{"issue": {"to": "office", "amount": 20}}`, `{"issue": {"to": "other", "amount": 1}}`, `{"issue": {"to": "other", "amount": 2}}`} {
-		if _, err := g.members[0].node.Submit(ctx, "k", fmt.Sprint(i), []byte(request), 0); err != nil {
+	bubble(t, func(t *testing.T) {
+		g := newGroup(t, 4, 2)
+		for _, o := range g.members[:3] {
+			o.start()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for i, request := range []string{`{"issue": {"to": "office", "amount": 20}}`, `{"issue": {"to": "other", "amount": 1}}`, `{"issue": {"to": "other", "amount": 2}}`} {
+			if _, err := g.members[0].node.Submit(ctx, "k", fmt.Sprint(i), []byte(request), 0); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := g.members[0].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
+				t.Fatalf("it ends as %+v, %v", r, err)
+			}
+		}
+		for _, o := range g.members[:3] { // what they had in memory is gone
+			o.halt()
+		}
+		for _, o := range g.members[1:] {
+			o.start()
+		}
+		late := g.members[3].node
+		if _, err := late.Submit(ctx, "k", "late", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 7}}`), 0); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := g.members[0].node.Wait(ctx, "k", fmt.Sprint(i)); err != nil || !r.Confirmed {
-			t.Fatalf("it ends as %+v, %v", r, err)
+		if r, err := late.Wait(ctx, "k", "late"); err != nil || !r.Confirmed {
+			t.Errorf("the late member's payment ends as %+v, %v; want it confirmed", r, err)
 		}
-	}
-	for _, o := range g.members[:3] { // what they had in memory is gone
-		o.halt()
-	}
-	for _, o := range g.members[1:] {
-		o.start()
-	}
-	late := g.members[3].node
-	if _, err := late.Submit(ctx, "k", "late", []byte(`{"pay": {"from": "office", "to": "desk", "amount": 7}}`), 0); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := late.Wait(ctx, "k", "late"); err != nil || !r.Confirmed {
-		t.Errorf("the late member's payment ends as %+v, %v; want it confirmed", r, err)
-	}
+	})
 }
 
 // I9: with nothing in flight nothing is sent.
 func TestIdleNodesAreSilent(t *testing.T) {
-	t.Parallel()
-	g := newGroup(t, 3, 3)
-	for _, o := range g.members {
-		o.start()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := g.members[0].node.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed {
-		t.Fatalf("it ends as %+v, %v", r, err)
-	}
-	total := func() (n int64) {
+	bubble(t, func(t *testing.T) {
+		g := newGroup(t, 3, 3)
 		for _, o := range g.members {
-			n += o.sent.Load()
+			o.start()
 		}
-		return n
-	}
-	for quiet, was := 0, total(); quiet < 20; {
-		select {
-		case <-ctx.Done():
-			t.Fatal("the nodes never fall silent")
-		case <-time.After(50 * time.Millisecond):
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, err := g.members[0].node.Submit(ctx, "k", "funds", []byte(`{"issue": {"to": "office", "amount": 5}}`), 0); err != nil {
+			t.Fatal(err)
 		}
-		if now := total(); now == was {
-			quiet++
-		} else {
-			quiet, was = 0, now
+		if r, err := g.members[0].node.Wait(ctx, "k", "funds"); err != nil || !r.Confirmed {
+			t.Fatalf("it ends as %+v, %v", r, err)
 		}
-	}
+		total := func() (n int64) {
+			for _, o := range g.members {
+				n += o.sent.Load()
+			}
+			return n
+		}
+		for quiet, was := 0, total(); quiet < 20; {
+			select {
+			case <-ctx.Done():
+				t.Fatal("the nodes never fall silent")
+			case <-time.After(50 * time.Millisecond):
+			}
+			if now := total(); now == was {
+				quiet++
+			} else {
+				quiet, was = 0, now
+			}
+		}
+	})
 }
 
 // What is no use is refused, and a user is told why.
