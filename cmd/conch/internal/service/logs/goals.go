@@ -44,6 +44,10 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
+	wait, err := choice(req.URL.Query(), "wait", "1")
+	if err != nil {
+		return err
+	}
 	var g Asked
 	if err := web.ReadJSON(req, &g); err != nil {
 		return err
@@ -79,7 +83,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		})
 		return answer, err
 	}
-	if req.URL.Query().Get("wait") == "0" {
+	if wait == "0" {
 		return later(w, r, g, execute)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
