@@ -179,8 +179,11 @@ func TestRefusals(t *testing.T) {
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}))
-	if p.Status != 503 || !strings.Contains(p.Detail, `goal_id "x" and since 7`) {
+	if p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 6)); !strings.Contains(p.Detail, "knows of is 6, so look at that since") {
+		t.Errorf("with a since ahead: got %+v", p)
+	}
+	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 7))
+	if p.Status != 503 || !strings.HasSuffix(p.Detail, `goal_id "x" and since 7, it is executed once, whatever has become of it`) {
 		t.Errorf("got %+v", p)
 	}
 }

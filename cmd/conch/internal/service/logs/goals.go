@@ -92,7 +92,8 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	switch {
 	case err == nil:
 	case nobodyKnows(err):
-		return unknownGoal(g)
+		s := h.Status()
+		return unknownGoal(g, max(s.Position.Index, s.Copy.Head.Index))
 	default:
 		return refusal(err)
 	}
