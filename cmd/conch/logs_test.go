@@ -189,13 +189,22 @@ func TestALogThatIsNotMade(t *testing.T) {
 	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
-	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 1, `"routes" is no log of this node`)
+	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 1, `"routes" is no log of this node: it has flags. A [[logs]] table`)
+	if out := conch(t, "log", "status", "flags", "--node", n1.api()).done(t); !strings.Contains(out, "conch log create makes one") {
+		t.Errorf("the status of a log that nobody has made is\n%s", out)
+	}
+	conch(t, "log", "members", "flags", "--set", "", "--node", n1.api()).refused(t, 2, "--set names nobody")
+	conch(t, "status", "--gossip", "--logs", "--node", n1.api()).refused(t, 2, "--gossip and --logs")
 	s.start(away)
 	s.makes(n1, "n1,n2,n3")
 	conch(t, "log", "create", "flags", "--members", "n1,n2", "--node", n1.api()).refused(t, 1, "there is a log of that name already")
 	conch(t, "log", "goal", "flags", `{"op":"nothing"}`, "--node", n1.api()).refused(t, 1, "the goal has failed, and nothing has changed")
 	conch(t, "log", "goal", "flags", `{`, "--node", n1.api()).refused(t, 2, "is no JSON")
-	conch(t, "log", "query", "flags", `{"what":1}`, "--node", n1.api()).refused(t, 2)
+	conch(t, "log", "query", "flags", `{"what":1}`, "--node", n1.api()).refused(t, 2, `no field "what"`)
+	if out := conch(t, "log", "verify", "flags", "--node", n1.api()).done(t); !strings.Contains(out, "nothing was compared") {
+		t.Errorf("verify of one node printed\n%s", out)
+	}
+	conch(t, "log", "verify", "flags", "--store", n1.dir+"/nowhere").refused(t, 1, "there is no store")
 	n1.goal(`{"op":"put","key":"a","value":1}`)
 	if again := conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":2}`, "--goal-id", "x", "--node", n1.api()); again.code != 0 {
 		t.Errorf("%+v", again)

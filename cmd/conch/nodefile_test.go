@@ -75,8 +75,8 @@ command = 3
 		t.Fatalf("exit code %d, output %s; want 2 and a line for each fault", r.code, r.out)
 	}
 	for i, line := range lines {
-		if !strings.HasPrefix(line, "conch.toml: "+want[i]) {
-			t.Errorf("got %q, want conch.toml: and %q", line, want[i])
+		if !strings.HasPrefix(line, d.file+": "+want[i]) {
+			t.Errorf("got %q, want %s: and %q", line, d.file, want[i])
 		}
 	}
 	if r := conch(t, "config", "check", "--config", d.file, "--listen", "nowhere"); !strings.Contains(r.out, "conch.toml: --listen: ") || strings.Contains(r.out, "node.listen") {
@@ -115,7 +115,7 @@ func TestConfigCheck(t *testing.T) {
 	t.Parallel()
 	conch(t, "config", "check", "--config", "../../examples/conch.toml").done(t)
 	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "[[roles]]\nname = \"a\"\n")
-	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
+	if text := conch(t, "config", "check", "--config", d.file).done(t); text != d.file+": ok\n" {
 		t.Errorf("config check prints %q, want ok", text)
 	}
 	if text := conch(t, "config", "check", "--config", d.file, "--json").done(t); !strings.HasPrefix(text, `{"faults":[],`) {

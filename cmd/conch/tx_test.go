@@ -287,7 +287,7 @@ func TestConfigCheckOfAccounts(t *testing.T) {
 	t.Parallel()
 	d := prepareDaemon(t, "n1", "postgres://conch@127.0.0.1:1/app", "")
 	d.write(fileOf("postgres://conch@127.0.0.1:1/app", accountAt(d, "http://127.0.0.1:1/SECRET", 1337, "")))
-	if text := conch(t, "config", "check", "--config", d.file).done(t); text != "conch.toml: ok\n" {
+	if text := conch(t, "config", "check", "--config", d.file).done(t); text != d.file+": ok\n" {
 		t.Errorf("config check prints %q, want ok", text)
 	}
 	if err := os.Chmod(filepath.Join(d.dir, "password"), 0o644); err != nil {

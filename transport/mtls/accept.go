@@ -3,9 +3,11 @@ package mtls
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -111,7 +113,7 @@ func (d *door) prove(ctx context.Context, raw net.Conn) {
 	c, err := d.endpoint.greetStranger(ctx, raw)
 	if err != nil {
 		r := handshakeRefusal("", err)
-		if ctx.Err() == nil { // otherwise Run ends, and nobody is to blame
+		if ctx.Err() == nil && !d.endpoint.calledOff(r) { // otherwise Run ends, and nobody is to blame
 			d.endpoint.refused(r, raw.RemoteAddr())
 		}
 		if r.Reason == Crowded {
@@ -125,6 +127,12 @@ func (d *door) prove(ctx context.Context, raw net.Conn) {
 	case <-d.done:
 		d.endpoint.drop(c.tls)
 	}
+}
+
+// calledOff reports whether a connection ended before its proof without a word. Nodes that roam call each other at one time,
+// and each calls off what the other's call has made needless: that is no stranger, and was not refused.
+func (e *Endpoint) calledOff(r *RefusalError) bool {
+	return e.cfg.Roam && r.Reason == Silent && !errors.Is(r.Err, os.ErrDeadlineExceeded) && !errors.Is(r.Err, context.DeadlineExceeded)
 }
 
 // greetStranger finds out who has connected.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -248,4 +249,29 @@ func TestACallerThatGivesUp(t *testing.T) {
 	ends(silent)
 	_ = silent.Link.Close()
 	eventually(t, "it is found silent", func() bool { return a.Stats().Gone.Refused[mtls.Silent] == 1 })
+}
+
+// Nodes that roam call each other at one time, and call off what is needless: a connection that ends before it has said who it is
+// was no stranger. One that says nothing until its time is over is.
+func TestACallThatIsCalledOffIsNoStranger(t *testing.T) {
+	t.Parallel()
+	a := listen(t, mtls.Config{Self: "a", Key: identity(t, "a"), Roam: true})
+	a.run(t)
+	dial := func() net.Conn {
+		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", a.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	silent := dial()
+	_ = dial().Close()
+	_ = silent.SetReadDeadline(time.Now().Add(time.Minute))
+	if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the silent one is told %v, want the end", err)
+	}
+	if n := a.Stats().Strangers[mtls.Silent]; n != 1 {
+		t.Errorf("%d strangers are counted, want the silent one alone", n)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -35,6 +36,8 @@ type Count struct {
 	Count int `json:"count"`
 }
 
+const queries = `{"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" and "after"`
+
 // Query answers a question: see the package. The error is of a question that is none.
 func (s *State) Query(query []byte) ([]byte, error) {
 	if !utf8.Valid(query) {
@@ -42,9 +45,12 @@ func (s *State) Query(query []byte) ([]byte, error) {
 	}
 	fields, err := object(query)
 	if err != nil {
-		return nil, malformed(`a query is an object of JSON: {"get":KEY}, {"prefix":TEXT} or {"count":TEXT}`)
+		return nil, malformed("a query is an object of JSON: " + queries)
 	}
 	for _, name := range sortedNames(fields) {
+		if !slices.Contains([]string{"get", "prefix", "count", "limit", "after"}, name) {
+			return nil, malformed("a query has no field " + strconv.Quote(name) + ": it is " + queries)
+		}
 		if isText := strings.HasPrefix(string(fields[name]), `"`); !isText && name != "limit" {
 			return nil, malformed(strconv.Quote(name) + " is a text")
 		}
@@ -60,7 +66,7 @@ func (s *State) Query(query []byte) ([]byte, error) {
 	case lists:
 		return s.list(fields)
 	}
-	return nil, malformed(`a query is {"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" and "after"`)
+	return nil, malformed("a query is " + queries)
 }
 
 // answer writes an answer as it was typed: < is no danger here.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -70,21 +69,20 @@ func (a *app) printFaults(path string, found []config.Fault) error {
 			return err
 		}
 	}
-	name := filepath.Base(path)
 	if len(found) == 0 {
 		if a.JSON {
 			return nil
 		}
-		return a.Line("%s: ok", name)
+		return a.Line("%s: ok", path)
 	}
 	if !a.JSON {
 		for _, f := range found {
-			if err := a.Line("%s: %s", name, f); err != nil {
+			if err := a.Line("%s: %s", path, f); err != nil {
 				return err
 			}
 		}
 	}
-	return usage{fmt.Errorf("%s has %d fault%s", name, len(found), plural(len(found)))}
+	return usage{fmt.Errorf("%s has %d fault%s", path, len(found), plural(len(found)))}
 }
 
 func plural(n int) string {

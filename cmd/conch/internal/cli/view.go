@@ -49,6 +49,9 @@ func (s *Shell) viewed(cmd *cobra.Command) *cobra.Command {
 		if cmd.Flags().Changed("scope") {
 			return Usagef("--scope is for the database, and %s asks a node: leave one out", names[i])
 		}
+		if j := slices.Index(chosen[i+1:], true); j >= 0 {
+			return Usagef("%s and %s are two views: ask for one at a time", names[i], names[i+1+j])
+		}
 		return Does(func(ctx context.Context) error {
 			if err := client.Prepare(s.Getenv); err != nil {
 				return err

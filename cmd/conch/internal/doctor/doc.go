@@ -104,6 +104,14 @@ func About(check string, found ...Finding) []Finding {
 // Well returns a finding that needs no remedy.
 func Well(detail string) Finding { return Finding{Status: OK, Detail: detail} }
 
+// Nothing returns the finding of a check that has nothing to look at: a file was read and has no such table, or none was named.
+func Nothing(read bool, table string) Finding {
+	if read {
+		return Well("none: the file has no " + table)
+	}
+	return Well("none checked: --config names a file that may have " + table)
+}
+
 // Warning returns a finding about something that works at a cost.
 func Warning(detail, remedy string) Finding {
 	return Finding{Status: Warn, Detail: detail, Remedy: remedy}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
@@ -20,15 +21,12 @@ type agreement struct {
 	head, final uint64
 }
 
-const (
-	unnamed     = "none checked: --config names a file that has some"
-	checkShared = "contracts"
-)
+const checkShared = "contracts"
 
 // judge judges the contracts.
-func judge(agreements []agreement) []doctor.Finding {
+func judge(c config.Config, agreements []agreement) []doctor.Finding {
 	if len(agreements) == 0 {
-		return doctor.About(checkShared, doctor.Well(unnamed))
+		return doctor.About(checkShared, doctor.Nothing(c.Read(), "[[contracts]]"))
 	}
 	return doctor.About(checkShared, judgeContracts(agreements)...)
 }

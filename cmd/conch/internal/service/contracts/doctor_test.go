@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -45,7 +46,7 @@ func TestFindings(t *testing.T) {
 		{"another policy", differs(func(c *ledger.Contract) { c.Policy = "ring" }), doctor.Fail, []string{"policy: the file says rendezvous, and the contract ring"}},
 		{"another issuer", differs(func(c *ledger.Contract) { c.Domain = "notes/1 issued by 0x62" }), doctor.Fail, []string{"domain or issuer"}},
 	} {
-		found := judge(c.agreements)
+		found := judge(config.Config{}, c.agreements)
 		at := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == checkShared })
 		if at < 0 || found[at].Status != c.status || (found[at].Remedy == "") != (c.status == doctor.OK) {
 			t.Errorf("%s: got %+v, want %v for %q", c.name, found, c.status, checkShared)

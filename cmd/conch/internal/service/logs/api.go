@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -54,6 +55,9 @@ func (a *api) part(namespace string) (*part, error) {
 	return r, nil
 }
 
+// notMade is what there is to say while nobody has said how the log began.
+const notMade = "no log of that name was made yet, as far as this node knows: conch log create makes one. If it was made just now, ask again in a few seconds"
+
 // begun returns the log that a request is about, once somebody has made it.
 func (a *api) begun(namespace string) (*part, error) {
 	r, err := a.part(namespace)
@@ -65,11 +69,7 @@ func (a *api) begun(namespace string) (*part, error) {
 		if now.State == stateOpening {
 			return nil, refusal(errNotHere)
 		}
-		text := "no log of that name was made yet, as far as this node knows: conch log create makes one. If it was made just now, ask again in a few seconds"
-		if now.Why != "" {
-			text = now.Why
-		}
-		return nil, web.Failf(http.StatusServiceUnavailable, "%s", text).Named("no-log-yet", "No log yet").RetryAfter(1)
+		return nil, web.Failf(http.StatusServiceUnavailable, "%s", cmp.Or(now.Why, notMade)).Named("no-log-yet", "No log yet").RetryAfter(1)
 	}
 	return r, nil
 }

@@ -46,6 +46,7 @@ func answers() []exchange {
 	)
 	return []exchange{
 		{Name: "all", Ask: "GET /v1/logs", Status: 200, Want: `"namespace":"routes","state":"waiting"`},
+		{Name: "what to do about it", Ask: "GET /v1/logs/routes", Status: 200, Want: `conch log create makes one`},
 		{Name: "made before", Ask: create, Body: `{"namespace":"flags","members":["n1"]}`, Status: 201, Want: `"machine":"kv/1"`},
 		{Name: "with others", Ask: create, Body: `{"namespace":"flags","members":["n1","n2"]}`, Status: 409, Want: "log-exists"},
 		{Name: "no JSON", Ask: create, Body: `{`, Status: 400, Want: "not what is documented"},
@@ -61,6 +62,9 @@ func answers() []exchange {
 		{Name: "done once", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"n"}}`, Status: 200, Want: `"result":{"value":1}`},
 		{Name: "failed", Ask: goals, Body: `{"goal":{"op":"check","key":"n","expect":7}}`, Status: 200, Want: `"fault":"conflict: `},
 		{Name: "not waited for", Ask: goals + "?wait=0", Body: `{"goal_id":"b","goal":{"op":"put","key":"b","value":1},"since":1}`, Status: 202, Want: `{"goal_id":"b","since":1}`},
+		{Name: "waited for in other words", Ask: goals + "?wait=false", Body: `{"goal":{"op":"add","key":"n"}}`, Status: 400, Want: `"field":"wait"`},
+		{Name: "with a since that is none", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":-1}`, Status: 400, Want: `since is a JSON number -1`},
+		{Name: "no object", Ask: goals, Body: `[]`, Status: 400, Want: `the document is a JSON array`},
 		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
 		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: "128 bytes"},
 		{Name: "too large", Ask: goals, Body: fmt.Sprintf(`{"goal":{"op":"put","key":"a","value":%q}}`, strings.Repeat("x", txlog.MostGoal)), Status: 413, Want: "65536"},
@@ -77,7 +81,8 @@ func answers() []exchange {
 		{Name: "before there is a log", Ask: "GET /v1/logs/routes/entries", Status: 503, Want: "no-log-yet"},
 		{Name: "read", Ask: state + `query={"get":"n"}`, Status: 200, Want: `"fresh":false,"answer":{"key":"n","value":1,"found":true}`},
 		{Name: "read anew", Ask: state + `query={"get":"n"}&fresh=1`, Status: 200, Want: `"fresh":true,"answer":{"key":"n","value":1,"found":true}`},
-		{Name: "no query", Ask: state + `query={"what":"n"}`, Status: 400},
+		{Name: "read anew in other words", Ask: state + `query={"get":"n"}&fresh=true`, Status: 400, Want: `"field":"fresh"`},
+		{Name: "no query", Ask: state + `query={"what":1}`, Status: 400, Want: `a query has no field \"what\"`},
 		{Name: "without a query", Ask: state, Status: 422, Want: `"field":"query"`},
 		{Name: "elsewhere", Ask: "GET /v1/logs/other/state?query={}", Status: 404, Want: "unknown-log"},
 		{Name: "before there is a log", Ask: "GET /v1/logs/routes/state?query={}", Status: 503, Want: "no-log-yet"},
@@ -174,8 +179,11 @@ func TestRefusals(t *testing.T) {
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}))
-	if p.Status != 503 || !strings.Contains(p.Detail, `goal_id "x" and since 7`) {
+	if p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 6)); !strings.Contains(p.Detail, "knows of is 6, so look at that since") {
+		t.Errorf("with a since ahead: got %+v", p)
+	}
+	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 7))
+	if p.Status != 503 || !strings.HasSuffix(p.Detail, `goal_id "x" and since 7, it is executed once, whatever has become of it`) {
 		t.Errorf("got %+v", p)
 	}
 }

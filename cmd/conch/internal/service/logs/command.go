@@ -165,7 +165,12 @@ copy of it. If nobody can say what became of it, ask again: nothing is done twic
 		Args: exactly(1, "the namespace of the log"),
 	}
 	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")
-	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
+	return a.Asks(cmd, func() error {
+		if cmd.Flags().Changed("set") && len(set) == 0 { // such as by a variable that is empty: nothing was to be shown
+			return cli.Usagef("--set names nobody: name the nodes that are to decide, such as --set a,b,c")
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, args []string) error {
 		if len(set) == 0 {
 			return a.showMembers(ctx, c, args[0])
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"time"
 
@@ -159,6 +160,9 @@ func (a *shell) verdict(v Verdict) error {
 	if a.JSON {
 		return nil
 	}
+	if len(v.Nodes) == 1 {
+		return a.Line("only %s was asked, and nothing was compared: repeat --node for each node", v.Nodes[0].Self)
+	}
 	return a.Line("equal up to entry %d", v.Index)
 }
 
@@ -180,6 +184,9 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	s, err := disk.OpenReadOnly(ctx, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no store %s: [[logs]] has its file in store, or it is logs/NAMESPACE.log in the node's data_dir", file)
+	}
 	if err != nil {
 		return err
 	}

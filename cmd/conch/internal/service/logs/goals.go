@@ -44,6 +44,10 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return err
 	}
+	wait, err := choice(req.URL.Query(), "wait", "1")
+	if err != nil {
+		return err
+	}
 	var g Asked
 	if err := web.ReadJSON(req, &g); err != nil {
 		return err
@@ -79,7 +83,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		})
 		return answer, err
 	}
-	if req.URL.Query().Get("wait") == "0" {
+	if wait == "0" {
 		return later(w, r, g, execute)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
@@ -88,7 +92,8 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	switch {
 	case err == nil:
 	case nobodyKnows(err):
-		return unknownGoal(g)
+		s := h.Status()
+		return unknownGoal(g, max(s.Position.Index, s.Copy.Head.Index))
 	default:
 		return refusal(err)
 	}

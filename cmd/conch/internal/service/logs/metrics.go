@@ -109,7 +109,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	timeoutsDesc = desc("goal_result_timeouts_total", "Times that a goal had no answer within 15 seconds, and was tried again.")
+	timeoutsDesc = desc("goal_result_timeouts_total", "Times that a goal had no answer within goal_timeout (15 seconds), and was tried again.")
 	historyDesc  = desc("history_requests_total", "Times that this node asked another one for entries that it lacked.")
 	pendingDesc  = desc("pending_goals", "Goals of this node's users that wait for their result.")
 	indexDesc    = desc("index", "Index of the newest entry of this node's copy.")

@@ -109,6 +109,18 @@ func number(q url.Values, name string, usual, most uint64) (uint64, error) {
 	return n, nil
 }
 
+// choice reads 0 or 1 of a query. Any other word is refused: fresh=true would be answered by an old state.
+func choice(q url.Values, name, usual string) (string, error) {
+	switch text := q.Get(name); text {
+	case "":
+		return usual, nil
+	case "0", "1":
+		return text, nil
+	default:
+		return "", web.Failf(http.StatusBadRequest, "%s = %q is neither 0 nor 1", name, text).Named("bad-field", "Not acceptable").About(name)
+	}
+}
+
 // Read is the answer to a query, and of which entry it is.
 type Read struct {
 	AsOf   Place `json:"as_of"`
@@ -130,7 +142,11 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	if len(query) == 0 {
 		return (&web.FieldError{Field: "query", Text: `is missing: such as {"get":"flags/dark"} or {"prefix":"flags/"}`}).Problem(http.StatusUnprocessableEntity)
 	}
-	if q.Get("fresh") != "1" {
+	fresh, err := choice(q, "fresh", "0")
+	if err != nil {
+		return err
+	}
+	if fresh != "1" {
 		answer, at, err := h.Query(query)
 		if err != nil {
 			return refusal(err)

@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -52,9 +53,14 @@ func refusal(err error) error {
 	return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("log-down", "The log does not run here").RetryAfter(1)
 }
 
-// unknownGoal says that nobody can say what became of a goal, and how to ask again.
-func unknownGoal(g Asked) error {
-	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it", g.GoalID, g.Since).
+// unknownGoal says that nobody can say what became of a goal, and how to ask again. No leader takes one before it has the entry of
+// since, so a since that is wrong waits for ever.
+func unknownGoal(g Asked, newest uint64) error {
+	ahead := ""
+	if g.Since > newest {
+		ahead = fmt.Sprintf(". The newest entry that this node knows of is %d, so look at that since", newest)
+	}
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", g.GoalID, g.Since, ahead).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 

@@ -182,5 +182,5 @@ func find(all []*part, namespace string) (*part, error) {
 	if len(names) == 0 {
 		return nil, errors.New("this node has no log: its configuration has no [[logs]]")
 	}
-	return nil, fmt.Errorf("%q is no log of this node: it has %q", namespace, names)
+	return nil, fmt.Errorf("%q is no log of this node: it has %s. A [[logs]] table gives it another one", namespace, strings.Join(names, ", "))
 }

@@ -114,7 +114,7 @@ func TestMetrics(t *testing.T) {
 	n := s.nodes["n1"].start()
 	c := &collector{n.svc}
 	if err := testutil.CollectAndCompare(c, strings.NewReader(`
-# HELP conch_log_goal_result_timeouts_total Times that a goal had no answer within 15 seconds, and was tried again.
+# HELP conch_log_goal_result_timeouts_total Times that a goal had no answer within goal_timeout (15 seconds), and was tried again.
 # TYPE conch_log_goal_result_timeouts_total counter
 conch_log_goal_result_timeouts_total{namespace="flags"} 0
 # HELP conch_log_history_requests_total Times that this node asked another one for entries that it lacked.

@@ -103,6 +103,9 @@ func (r *part) status(now time.Time) Status {
 	if genesis != nil {
 		out.ID, out.Machine, out.LeaseMS = genesis.ID().String(), genesis.Machine, genesis.LeaseMS
 	}
+	if state == stateWaiting && why == nil {
+		out.Advice = notMade
+	}
 	if h == nil || s == nil {
 		return out
 	}

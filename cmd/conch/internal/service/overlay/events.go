@@ -101,7 +101,11 @@ func (t *teller) changed(e agent.Leader, now time.Time) {
 		t.log.Warn("the suggested leader has changed so often that not each change is told", slog.String("namespace", e.Namespace), slog.Int("untold", untold))
 	}
 	if due {
-		t.log.Info("another leader is suggested", slog.String("namespace", e.Namespace), slog.String("leader", e.Leader.String()), slog.Uint64("reign", e.Reign),
+		what := "another leader is suggested"
+		if e.Leader == (agent.Node{}) {
+			what = "no leader is suggested any more"
+		}
+		t.log.Info(what, slog.String("namespace", e.Namespace), slog.String("leader", e.Leader.String()), slog.Uint64("reign", e.Reign),
 			slog.Bool("leads", e.Self), slog.String("before", e.Before.String()), slog.Duration("lasted", e.Lasted.Round(time.Millisecond)))
 	}
 }

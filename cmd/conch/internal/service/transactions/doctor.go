@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 )
 
@@ -27,17 +28,21 @@ type paying struct {
 }
 
 // judge makes all checks. A standalone node claims no account, since it has no election.
-func judge(chains []endpoint, accounts []paying, standalone bool) (all []doctor.Finding) {
-	all = append(all, doctor.About("chains", judgeChains(chains)...)...)
-	all = append(all, doctor.About("keys", judgeKeys(accounts)...)...)
-	all = append(all, doctor.About("funds", judgeFunds(accounts)...)...)
-	if !standalone {
-		all = append(all, doctor.About("claims", judgeClaims(accounts)...)...)
+func judge(c config.Config, chains []endpoint, accounts []paying) (all []doctor.Finding) {
+	add := func(check, table string, there int, found []doctor.Finding) {
+		if there == 0 {
+			found = []doctor.Finding{doctor.Nothing(c.Read(), table)}
+		}
+		all = append(all, doctor.About(check, found...)...)
+	}
+	add("chains", "[[chains]]", len(chains), judgeChains(chains))
+	add("keys", "[[accounts]]", len(accounts), judgeKeys(accounts))
+	add("funds", "[[accounts]]", len(accounts), judgeFunds(accounts))
+	if !c.Node.Standalone {
+		add("claims", "[[accounts]]", len(accounts), judgeClaims(accounts))
 	}
 	return all
 }
-
-const unnamed = "none checked: --config names a file that has some"
 
 // judgeChains finds endpoints that a node would not start with, or could send nothing to.
 func judgeChains(chains []endpoint) (found []doctor.Finding) {
@@ -61,10 +66,7 @@ func judgeChains(chains []endpoint) (found []doctor.Finding) {
 			found = append(found, doctor.Failure(fmt.Sprintf("chain %q does not answer: %s", c.Name, c.fault), "check its url, and that its node runs; until then transactions are accepted and none is sent"))
 		}
 	}
-	switch {
-	case len(chains) == 0:
-		return []doctor.Finding{doctor.Well(unnamed)}
-	case len(found) == 0:
+	if len(found) == 0 {
 		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s as configured", doctor.Count(len(works), "chain answers", "chains answer")))}
 	}
 	return found
@@ -77,10 +79,7 @@ func judgeKeys(accounts []paying) (found []doctor.Finding) {
 			found = append(found, doctor.Failure(fmt.Sprintf("account %q: %s", a.Name, a.fault), "correct the keystore, its password_file or the signer: a node does not start without a key, and signs nothing while a signer does not answer"))
 		}
 	}
-	switch {
-	case len(accounts) == 0:
-		return []doctor.Finding{doctor.Well(unnamed)}
-	case len(found) == 0:
+	if len(found) == 0 {
 		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s signed for", doctor.Count(len(accounts), "account can be", "accounts can be")))}
 	}
 	return found
@@ -97,10 +96,7 @@ func judgeFunds(accounts []paying) (found []doctor.Finding) {
 			found = append(found, doctor.Warning(fmt.Sprintf("account %q, %s, has nothing", a.Name, a.Address), "fund it: accepted transactions wait until it can pay"))
 		}
 	}
-	switch {
-	case len(accounts) == 0:
-		return []doctor.Finding{doctor.Well(unnamed)}
-	case len(found) == 0:
+	if len(found) == 0 {
 		return []doctor.Finding{doctor.Well(fmt.Sprintf("%s something", doctor.Count(seen, "account has", "accounts have")))}
 	}
 	return found
@@ -114,10 +110,7 @@ func judgeClaims(accounts []paying) (found []doctor.Finding) {
 				"configure the same scope everywhere; once nothing of the account is pending, the owner of the schema may delete its row of conch.pending_accounts"))
 		}
 	}
-	switch {
-	case len(accounts) == 0:
-		return []doctor.Finding{doctor.Well(unnamed)}
-	case len(found) == 0:
+	if len(found) == 0 {
 		return []doctor.Finding{doctor.Well("no account is sent from under another scope than the configured one")}
 	}
 	return found

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 )
 
@@ -35,13 +37,30 @@ func TestFindings(t *testing.T) {
 		{"another scope", nil, account(paying{Account: Account{Name: "payer", Scope: "mine"}, claimed: "theirs"}), "claims", doctor.Fail, "theirs"},
 		{"no scope yet", nil, account(paying{Account: Account{Name: "payer", Scope: "mine"}}), "claims", doctor.OK, ""},
 	} {
-		found := judge(c.chains, c.accounts, false)
+		found := judge(config.Config{}, c.chains, c.accounts)
 		at := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == c.check })
 		if at < 0 || found[at].Status != c.status || !strings.Contains(found[at].Detail+" "+found[at].Remedy, c.says) || (found[at].Remedy == "") != (c.status == doctor.OK) {
 			t.Errorf("%s: got %+v, want %v for %q, saying %q", c.name, found, c.status, c.check, c.says)
 		}
 	}
-	if found := judge(nil, nil, true); slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == "claims" }) {
+	if found := judge(config.Config{Node: config.Node{Standalone: true}}, nil, nil); slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Check == "claims" }) {
 		t.Errorf("in standalone mode: got %+v, want no finding about claims", found)
+	}
+}
+
+// What has nothing to check says why: the file that was named has none, or no file was named.
+func TestNothingToCheck(t *testing.T) {
+	t.Parallel()
+	file, _ := configtest.Load(t, "", config.Source{}, nil)
+	for _, f := range judge(config.Config{}, nil, nil) {
+		if f.Status != doctor.OK || !strings.Contains(f.Detail, "--config names a file") {
+			t.Errorf("without a file: got %+v", f)
+		}
+	}
+	tables := map[string]string{"chains": "[[chains]]", "keys": "[[accounts]]", "funds": "[[accounts]]", "claims": "[[accounts]]"}
+	for _, f := range judge(file, nil, nil) {
+		if f.Status != doctor.OK || f.Detail != "none: the file has no "+tables[f.Check] {
+			t.Errorf("with a file: got %+v", f)
+		}
 	}
 }

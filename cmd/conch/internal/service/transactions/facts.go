@@ -52,7 +52,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		})
 	}
 	asking.Wait()
-	return judge(chains, accounts, c.Node.Standalone)
+	return judge(c, chains, accounts)
 }
 
 // endpoints returns every endpoint of every chain, to be checked one by one.
