@@ -209,6 +209,49 @@ func TestBadSnapshots(t *testing.T) {
 	}
 }
 
+// One peer offers a snapshot that is there, with sums that are not its pieces', and sends none. Those that send the right pieces have not
+// lied: they are asked on, and the one that offered it is not, for a while.
+func TestAnOfferWithWrongSums(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(10, "goal")
+	l.next(txlog.Entry{Kind: txlog.Executed, GoalID: "big", Goal: []byte("big 600000")})
+	snapshot := l.copyAt(11).Snapshot()
+	good := SumPieces(l.head(11, "anna"), snapshot)
+	wrong := Offer{Head: good.Head, Size: good.Size, Sums: slices.Repeat([]txlog.Hash{{1}}, len(good.Sums))}
+	m := followed(t, l, 5, nil, "evil", "good", "fair")
+	honest := []string{"good", "fair"}
+	out := m.Step(0, Heard{Head: l.head(11, "anna"), Via: "evil"})
+	for m.now < 2*expires {
+		for len(out) > 0 {
+			a := out[0]
+			out = out[1:]
+			switch a := a.(type) {
+			case Ask:
+				offer := &good
+				if a.To == "evil" {
+					offer = &wrong
+				}
+				if a.To == "evil" || m.now > expires { // it is the first to answer
+					out = append(out, m.Step(m.now, Answered{From: a.To, Answer: Answer{Serial: a.Pull.Serial, Offer: offer}})...)
+				}
+			case AskPiece:
+				if slices.Contains(honest, a.To) {
+					out = append(out, m.Step(m.now, Received{From: a.To, Piece: pieceOf(a.Want, snapshot)})...)
+				}
+			case Adopt:
+				return
+			}
+		}
+		for _, name := range honest {
+			if m.known[name].barred > m.now {
+				t.Fatalf("after %v %s is barred, and it has sent what is right", m.now, name)
+			}
+		}
+		out = m.Step(m.now+25*time.Millisecond, Tick{})
+	}
+	t.Error("the snapshot was not taken")
+}
+
 // serialOf is of the last thing that a peer was asked.
 func serialOf(m *Machine, peer string) uint64 {
 	for _, a := range slices.Backward(m.asks) {
