@@ -164,6 +164,37 @@ func TestEntriesWithoutEnd(t *testing.T) {
 	}
 }
 
+// The next entry lacks, and those after it take all the room there is. What finds none is wanted once, and asked for ever less often; when
+// the gap is filled, all of it comes.
+func TestNoRoomBehindAGap(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(10, "goal")
+	for i := range 40 {
+		l.next(txlog.Entry{Kind: txlog.Executed, GoalID: fmt.Sprint("big", i), Goal: []byte("big 300000")})
+	}
+	m := followed(t, l, 10, func(c *Config) { c.MostBytes = 8 << 20 }, "one", "two")
+	for index := uint64(11); index <= 50; index++ {
+		m.Step(0, Heard{Head: l.head(index, "anna"), Via: "one"})
+	}
+	pass := func(least uint64, upto time.Duration) {
+		for at := m.now; at < upto && m.at.Index < 50; at += 25 * time.Millisecond {
+			m.Step(at, Tick{})
+			for _, a := range slices.Clone(m.asks) {
+				if a.from >= least && a.from <= 50 {
+					m.Step(at, Answered{From: a.to, Answer: Answer{Serial: a.serial, Records: l.from(a.from, a.from), Heads: []txlog.Head{l.head(a.from, "anna")}}})
+				}
+			}
+		}
+	}
+	pass(12, 50*time.Second)
+	if len(m.wants) > 40 || m.counts.Dropped == 0 || m.counts.Dropped > 2000 {
+		t.Errorf("of 40 entries %d ranges are wanted, and %d entries came in vain", len(m.wants), m.counts.Dropped)
+	}
+	if pass(11, 2*time.Minute); m.at.Index != 50 {
+		t.Errorf("the gap is filled, and the copy is at %d", m.at.Index)
+	}
+}
+
 // Offers and pieces that are no good: each is refused and named, and a good snapshot is taken afterwards.
 func TestBadSnapshots(t *testing.T) {
 	t.Parallel()

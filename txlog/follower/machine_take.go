@@ -143,7 +143,9 @@ func (m *Machine) makeRoom() {
 		}
 		m.counts.Dropped++
 		m.lose(last)
-		m.again(last, last)
+		if m.wantOf(last, last) == nil { // else it is asked for when its turn comes: there may be no room for long
+			m.again(last, last)
+		}
 		if last == m.run()+1 && (len(m.pool) == 0 || m.pool[0].Index >= last) {
 			m.drop()
 			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(m.cfg.Patience), anew: true}}
@@ -170,8 +172,22 @@ func (m *Machine) lose(index uint64) {
 	delete(m.early, index)
 }
 
+// wantOf returns the want that a range is part of; nil if there is none.
+func (m *Machine) wantOf(first, last uint64) *want {
+	for _, w := range m.wants {
+		if w.from <= first && last <= w.upto {
+			return w
+		}
+	}
+	return nil
+}
+
 // again wants a range of which something was dropped. It is asked for at the next tick.
 func (m *Machine) again(first, last uint64) {
+	if w := m.wantOf(first, last); w != nil {
+		w.due = m.now
+		return
+	}
 	at := 0
 	for at < len(m.wants) && m.wants[at].from <= first {
 		at++
