@@ -101,6 +101,9 @@ func New(c Config) (*Host, error) {
 	if c.Store == nil || c.Line == nil || c.Peers == nil {
 		return nil, errors.New("host: a store, a line and the peers are required")
 	}
+	if err := c.Validate(); err != nil { // before the store is read with them
+		return nil, err
+	}
 	if c.Clock == nil {
 		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
 	}
