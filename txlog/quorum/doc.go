@@ -69,8 +69,8 @@
 //   - A store is put back to an older state: it breaks its promises, and nobody can see it. If the leader counts on entries
 //     that it had, it is refused with ErrLost.
 //   - Something cannot be kept: the process ends.
-//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused and
-//     counted. The library would panic at some of them.
+//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused, and
+//     its sender named (Output.Refused). The library would panic at some of them.
 //   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
 //   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
 //

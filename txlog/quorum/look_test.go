@@ -50,8 +50,8 @@ func TestLookBeforeStoring(t *testing.T) {
 		if has(w, name) {
 			t.Errorf("%s has stored what it refuses", name)
 		}
-		if n := w.node(name).m.Refusals()[txlog.ErrState]; n == 0 {
-			t.Errorf("%s does not count what it refuses", name)
+		if !w.node(name).refuses(txlog.ErrState) {
+			t.Errorf("%s does not say what it refuses", name)
 		}
 		if !slices.ContainsFunc(w.refusals, func(r txlog.Refused) bool { return r.Member == name && r.Index == uint64(len(w.committed)+1) }) {
 			t.Errorf("nobody was told that %s refuses", name)

@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"fmt"
-	"maps"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
@@ -57,9 +56,6 @@ func (m *Machine) Snapshot() Status {
 	s.Advice = m.advice()
 	return s
 }
-
-// Refusals returns how much was refused, by reason: an error of this package or of package txlog.
-func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }
 
 func (m *Machine) heardOf(of txlog.Member) int {
 	if of.Store == m.cfg.Store {
