@@ -8,7 +8,8 @@
 // What may be lost in a power cut without taking back a promise is written without a sync (Persist.Sync says which).
 //
 // So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
-// kept, and nothing of it leaves the machine before it is. The machine reads its [Store] once, when it is made.
+// kept, and nothing of it leaves the machine before it is. [Promises] keep it in a store. They are read once, before a machine is made
+// of them (Config.Stored): it has the library's log in memory.
 //
 // # Who leads
 //
