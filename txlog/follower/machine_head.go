@@ -173,8 +173,7 @@ func (m *Machine) parts(a, b txlog.Head, index uint64) {
 		m.forks = m.forks[1:]
 	}
 	m.forks = append(m.forks, forkOf(b))
-	mark, _ := m.mark(index)
-	m.do(Evidence{A: a, B: b, Index: index, Here: mark.hash})
+	m.do(Evidence{A: a, B: b, Index: index})
 }
 
 // distrust takes a head out of what is to come: its entries do not follow the copy.

@@ -129,17 +129,9 @@ func (m *Machine) dropped(first uint64) {
 	m.offers = slices.DeleteFunc(m.offers, func(o Offer) bool { return o.Head.Index+1 < first })
 }
 
-// wanted gives a piece of a snapshot.
+// wanted has the loop give a piece of a snapshot, which it looks for in the store.
 func (m *Machine) wanted(from string, w Want) {
-	if !m.takes(from) {
-		return
+	if m.takes(from) {
+		m.do(GivePiece{To: from, Want: w})
 	}
-	for _, o := range m.offers {
-		if o.Head.Hash == w.At && w.Piece < uint64(len(o.Sums)) {
-			m.counts.Pieces++
-			m.do(GivePiece{To: from, Want: w, Here: true})
-			return
-		}
-	}
-	m.do(GivePiece{To: from, Want: w})
 }
