@@ -42,7 +42,7 @@ type Machine struct {
 	took  txlog.Hash    // the last record of the snapshot that was fetched last
 	shot  uint64        // the index of the last snapshot that was made
 	fresh time.Duration // the last news
-	hint  uint64        // a member's raft core knows of records up to there
+	hint  uint64        // a member's authority knows of records up to there
 
 	counts Counts
 	out    []Action
