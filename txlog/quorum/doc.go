@@ -30,7 +30,8 @@
 // A record is one of the log of package txlog; its indices have no gaps. An entry is one of the library's log: some have no
 // record. A member looks at what the leader sends before it stores it: the entries follow each other, a record is of its
 // entry's term and follows the record before by index and hash, a change of members is the one that its record says, and
-// Config.Look agrees (look-before-storing). What it refuses is for the library a message that was lost; the leader is told.
+// Config.Look agrees (look-before-storing, a rule of package member). What it refuses is for the library a message that was lost;
+// the leader is told.
 //
 // A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
 // second one waits for that, and what was executed after it waits behind it.

@@ -15,9 +15,8 @@ import (
 // it goes on when the leader is another one. A majority that refuses commits nothing (review, finding 5).
 func TestLookBeforeStoring(t *testing.T) {
 	t.Parallel()
-	spoiled := func(broken Rule, refuse ...string) *world {
+	spoiled := func(refuse ...string) *world {
 		w := newWorld(t, 2, 5)
-		w.broken = broken
 		for _, n := range w.nodes {
 			n.start0()
 		}
@@ -42,7 +41,7 @@ func TestLookBeforeStoring(t *testing.T) {
 	has := func(w *world, name string) bool {
 		return slices.ContainsFunc(w.node(name).toy.log, func(r txlog.Record) bool { return r.GoalID == "wrong" })
 	}
-	w := spoiled("", "b", "c", "d")
+	w := spoiled("b", "c", "d")
 	if w.committed[len(w.committed)-1].GoalID == "wrong" {
 		t.Error("what a majority refuses is committed")
 	}
@@ -69,10 +68,10 @@ func TestLookBeforeStoring(t *testing.T) {
 		t.Error("what a majority refused was committed")
 	}
 
-	if w := spoiled("", "b"); w.committed[len(w.committed)-1].GoalID != "wrong" {
+	if w := spoiled("b"); w.committed[len(w.committed)-1].GoalID != "wrong" {
 		t.Error("what one member refuses stops all")
 	}
-	if w := spoiled(LookBeforeStoring, "b", "c", "d"); w.committed[len(w.committed)-1].GoalID != "wrong" {
+	if w := spoiled(); w.committed[len(w.committed)-1].GoalID != "wrong" {
 		t.Error("the rule is not needed: this test cannot fail")
 	}
 }

@@ -110,7 +110,7 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 			records = append(records, at.record)
 		}
 	}
-	if len(records) == 0 || m.broken(LookBeforeStoring) {
+	if len(records) == 0 {
 		return 0, nil
 	}
 	return first, m.cfg.Look(records)
