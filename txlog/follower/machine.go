@@ -110,7 +110,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.hint = max(m.hint, in.Index)
 		m.plan(in.From)
 	case News:
-		for _, to := range m.choose(others, nil) {
+		for _, to := range m.choose(abreast, nil) {
 			m.poll(to)
 		}
 	case Kept:

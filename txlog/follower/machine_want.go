@@ -159,7 +159,7 @@ func (m *Machine) retry() {
 			m.ask(w, w.via)
 			continue
 		}
-		for _, to := range m.choose(min(w.tries, others), m.busy(w)) {
+		for _, to := range m.choose(min(w.tries, abreast), m.busy(w)) {
 			m.counts.Again++
 			m.ask(w, to)
 		}
