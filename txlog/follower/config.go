@@ -80,7 +80,7 @@ const (
 	firstPatience = time.Second      // until another peer is asked the first time, at most
 	piecePatience = time.Second      // until a piece of a snapshot is asked of another peer the first time
 	barredFor     = 10 * time.Second // a peer that has lied is not asked, the first time
-	leastWary     = time.Second      // nothing is pulled after a fork, the first time
+	leastWary     = time.Second      // nothing is pulled after a fork, or after an entry that never fits, the first time
 	mostWary      = 5 * time.Minute
 	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
 	expires       = 30 * time.Second // after which an answer is no answer any more

@@ -50,7 +50,8 @@
 // # What can go wrong
 //
 //   - Nobody has an entry: the node is Parked, says so, and goes on asking. It serves meanwhile.
-//   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store.
+//   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store: at once, and where the same entry
+//     does not fit again, after growing pauses, from a second to five minutes.
 //   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the one whose entries come first is
 //     taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
 //   - A snapshot says nothing of the entries before it: a node on a branch that gets one of another branch does not notice.

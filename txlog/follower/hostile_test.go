@@ -473,6 +473,44 @@ func TestASnapshotInVain(t *testing.T) {
 	}
 }
 
+// forgetful is a board on which no diff fits, as of a node whose state machine is another one.
+type forgetful struct{ board }
+
+func (*forgetful) Apply([]byte) error { return txlog.ErrDiff }
+
+// A copy that was made anew and does not take the same entry again is made anew ever less often: it costs much, and brings nothing.
+func TestAnEntryThatNeverFits(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(12, "goal")
+	anew := func() *txlog.Copy {
+		c, err := txlog.Restore(l.copyAt(5).Snapshot(), func() txlog.State { return &forgetful{} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	m := followed(t, l, 5, func(c *Config) { c.Base = anew() }, "good")
+	out := m.Step(0, Heard{Head: l.head(12, "anna"), Via: "good"})
+	var spoiled []time.Duration
+	for m.now < time.Minute {
+		for len(out) > 0 && len(spoiled) < 100 {
+			a := out[0]
+			out = out[1:]
+			switch a := a.(type) {
+			case Ask:
+				out = append(out, m.Step(m.now, Answered{From: "good", Answer: Answer{Serial: a.Pull.Serial, Records: l.from(a.Pull.From, 12)}})...)
+			case Spoiled:
+				spoiled = append(spoiled, m.now)
+				out = append(out, m.Step(m.now, Follow{Base: anew()})...)
+			}
+		}
+		out = m.Step(m.now+25*time.Millisecond, Tick{})
+	}
+	if len(spoiled) < 3 || len(spoiled) > 8 || spoiled[1] > time.Second {
+		t.Errorf("in a minute it was made anew %d times, at %v", len(spoiled), spoiled)
+	}
+}
+
 // A member has signed the right entry with another state: that is evidence, not a fault of the peer that gave the entry.
 func TestAHeadOfAnotherState(t *testing.T) {
 	t.Parallel()

@@ -31,8 +31,9 @@ type Machine struct {
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
 	forked  uint64
-	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy
-	warier  time.Duration
+	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy, or spoils it
+	warier  time.Duration // for how long it was the last time
+	unfit   uint64        // the entry that has spoiled the copy last; 0: none, or the copy has come further
 
 	past
 	wanting

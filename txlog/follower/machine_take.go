@@ -268,9 +268,14 @@ func (m *Machine) check(h txlog.Head) verdict {
 	m.parts(m.cover(m.at.Index), h, m.at.Index)
 	m.distrust(h)
 	m.drop()
+	m.beWary()
+	return changed
+}
+
+// beWary has nothing be pulled for a while, each time for longer: what was pulled is of no use here.
+func (m *Machine) beWary() {
 	m.warier = min(max(2*m.warier, leastWary), mostWary)
 	m.wary = m.now + m.warier
-	return changed
 }
 
 // apply applies records up to a head.
@@ -279,7 +284,10 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 	for index := m.at.Index + 1; index <= upto; index++ {
 		r := m.early[index].Record
 		if err := m.base.Apply(r); err != nil {
-			m.spoiled = true
+			if m.unfit == r.Index { // a copy that was made anew does not take it either
+				m.beWary()
+			}
+			m.spoiled, m.unfit = true, r.Index
 			m.do(Spoiled{Why: err})
 			return false
 		}
@@ -291,7 +299,7 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 		m.passes(r)
 	}
 	m.members = slices.Clone(m.base.Members())
-	m.parked, m.warier, m.fresh = 0, 0, m.now
+	m.parked, m.warier, m.unfit, m.fresh = 0, 0, 0, m.now
 	m.release(true) // what others wait for does not wait for this node's disk: it is verified
 	m.do(Apply{Records: done, Head: h})
 	m.passed()
