@@ -22,7 +22,7 @@
 //
 // What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines.
 // Stored means that it is on the disk, but for what promises nothing: that entries which are on the disk are committed, and heads, may wait
-// in memory for the next write, for a second at most (Persist.Sync, store.Step.Lazy). A power cut takes that away, and it comes again.
+// in memory for the next write, for about a second (Persist.Sync, store.Step.Lazy). A power cut takes that away, and it comes again.
 // While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many goals. A
 // follower's copy has records before they are stored: nobody reads it then.
 //
