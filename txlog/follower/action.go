@@ -113,10 +113,6 @@ type Status struct {
 // Counts grow as long as the machine lives.
 type Counts struct {
 	Asked   uint64 // pulls that were sent
-	Again   uint64 // of them to another peer, since the first did not answer in time (B9)
-	Given   uint64 // answers with records
-	Sent    uint64 // peers that were sent on to others, since a record was given often enough
 	Doubled uint64 // records that came a second time
 	Dropped uint64 // records that came when there was no room for them
-	Stale   uint64 // heads of what was applied already
 }

@@ -65,9 +65,7 @@ func (m *Machine) old(h txlog.Head, via string) {
 	mark, is := m.mark(h.Index)
 	switch {
 	case !is: // nobody can say any more
-		m.counts.Stale++
 	case mark.hash == h.Hash && mark.state == h.State:
-		m.counts.Stale++
 		m.spans(h)
 		if h.Position == m.at && m.cover(m.at.Index).Index != m.at.Index && m.verify(h) == nil {
 			m.covered(h)

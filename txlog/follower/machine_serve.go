@@ -29,7 +29,6 @@ func (m *Machine) asked(from string, p Pull) {
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
 		m.give(from, p, 0, false)
 	case m.full(from, p.From):
-		m.counts.Sent++
 		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
 	default:
 		m.held = append(m.held, held{from: from, pull: p, at: m.now})
@@ -78,13 +77,10 @@ func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
 	case p.From < m.first:
 		m.do(Give{To: to, Answer: a})
 	case len(recent) > 0 && m.now-recent[0].at < young && recent[0].given >= m.cfg.MostGiven:
-		m.counts.Sent++
 		m.do(Give{To: to, Answer: a}) // nobody carries the crowd: others have it too
 	case len(recent) == 0:
-		m.counts.Given++
 		m.do(Give{To: to, Answer: a, From: p.From, Upto: min(p.Upto, m.at.Index, p.From+MostRecords-1)})
 	default:
-		m.counts.Given++
 		size := 0
 		for i := range recent {
 			r := &recent[i]

@@ -160,7 +160,6 @@ func (m *Machine) retry() {
 			continue
 		}
 		for _, to := range m.choose(min(w.tries, abreast), m.busy(w)) {
-			m.counts.Again++
 			m.ask(w, to)
 		}
 	}
