@@ -160,8 +160,8 @@ func TestLeaderIsRemoved(t *testing.T) {
 	a.changes(w.genesis.Members[1:]...)
 	w.until(4, "a leads no more", func() bool { return !a.m.Snapshot().Leading && !a.m.Snapshot().Member })
 	w.until(20, "another one leads", func() bool { l := w.leader(); return l != nil && l != a && l.toy.committed >= l.toy.opening })
-	if a.m.Snapshot().Door != (Door{}) {
-		t.Errorf("its act door is %+v", a.m.Snapshot().Door)
+	if a.door != (Door{}) {
+		t.Errorf("its act door is %+v", a.door)
 	}
 }
 
