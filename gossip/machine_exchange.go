@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -60,10 +61,7 @@ func (m *Machine) stock() (all []stocked) {
 		}
 	}
 	slices.SortFunc(all[from:], func(a, b stocked) int {
-		if a.made != b.made {
-			return int(b.made - a.made)
-		}
-		return slices.Compare(a.name[:], b.name[:])
+		return cmp.Or(cmp.Compare(b.made, a.made), slices.Compare(a.name[:], b.name[:]))
 	})
 	return all
 }

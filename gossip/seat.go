@@ -41,8 +41,8 @@ type seat struct {
 	backs   int           // how often it has stepped down lately, mostBacks at most
 	own     candidate     // this node itself
 	top     uint64        // the highest reign that was heard of
-	led     uint64        // the highest in which somebody else was heard to lead,
-	ledAt   time.Duration // and when that was first said
+	led     uint64        // the highest reign in which somebody else was heard to lead
+	ledAt   time.Duration // when that was first said
 	heard   time.Duration // when the newest heartbeat of anybody else was said
 	stood   time.Duration // since when it has sent heartbeats
 	beating bool

@@ -8,7 +8,7 @@ import (
 // Answer is what became of a goal. The entry that says it is committed.
 type Answer struct {
 	Index  uint64
-	Hash   Hash // of the entry; zero if the member has the result only: its store has the entry
+	Hash   Hash // of the entry; zero if only the goal's result is in memory here: then the entry is to be read at its index
 	Result []byte
 	Fault  string // why the goal has failed; empty: it has not
 }

@@ -27,8 +27,8 @@ func (k Kind) String() string {
 	return "unknown"
 }
 
-// Entry is one step of a log. Everything that a node needs to take the step is in it: an entry without its diff does not
-// exist (V1), and nobody executes the goal a second time (B14).
+// Entry is one step of a log. Everything that a node needs to take the step is in it: what a goal has changed is never sent or stored
+// apart from the goal (V1), and nobody executes it a second time (B14).
 type Entry struct {
 	Log    ID
 	Index  uint64 // without gaps, from 1, or from the one after the parent's

@@ -172,6 +172,27 @@ func TestExpiryIsLimited(t *testing.T) {
 	}
 }
 
+// Two goals whose ids and bodies make the same bytes, one after the other, are two: no answer of the one is told of the other.
+func TestTheAnswerOfAnotherGoal(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: "n"})
+	m.Step(0, Leader{Name: "a", Term: 1})
+	for _, a := range m.Step(0, Submit{Ticket: 1, GoalID: "id", Goal: []byte("x\x00y")}) {
+		if s, is := a.(Send); is {
+			m.Step(0, Gone{Ticket: 1})
+			m.Step(0, Answered{Try: s.Try, From: "a", Answer: txlog.Answer{Index: 7}})
+		}
+	}
+	if len(m.late.by) != 1 {
+		t.Fatal("the answer is not kept for those that ask again (V2)")
+	}
+	for _, a := range m.Step(0, Submit{Ticket: 2, GoalID: "id\x00x", Goal: []byte("y")}) {
+		if a, is := a.(Answer); is {
+			t.Errorf("a goal that was never sent is answered: %+v", a)
+		}
+	}
+}
+
 // Without never-skip a goal that is in the log has failed for its user.
 func TestBrokenRules(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package courier
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -46,9 +47,10 @@ type late struct {
 	order [][sha256.Size]byte
 }
 
+// name is no other goal's: an id may hold any byte, so its length comes first.
 func name(id string, body []byte) [sha256.Size]byte {
 	var room [1 << 10]byte // for most goals there is nothing to allocate
-	return sha256.Sum256(append(append(append(room[:0], id...), 0), body...))
+	return sha256.Sum256(append(append(binary.AppendUvarint(room[:0], uint64(len(id))), id...), body...))
 }
 
 func (l *late) keep(id string, body []byte, answer txlog.Answer) {

@@ -28,11 +28,10 @@ type (
 		To   string
 		Want Want
 	}
-	// GivePiece has the loop read a piece of a snapshot from its store and send it; or one without bytes, if it is not here.
+	// GivePiece has the loop read a piece of a snapshot from its store and send it; or one without bytes, if it is not there.
 	GivePiece struct {
 		To   string
 		Want Want
-		Here bool
 	}
 	// Apply says that records were applied to the copy, since a head covers them. The loop stores them, and the head with the last of
 	// them, in one synced transaction; readers may see them then.
@@ -61,8 +60,7 @@ type (
 	// covers what is here, or the one that came first. The copy stays as it is. The loop keeps both for people.
 	Evidence struct {
 		A, B  txlog.Head
-		Index uint64     // where they part, as far as is known
-		Here  txlog.Hash // of this node's record at the index; zero: it has none there
+		Index uint64 // where they part, as far as is known
 	}
 	// Parked says that something up to an index is known of, and has not come for a while. It is told once for each gap,
 	// and again with For growing.
@@ -115,11 +113,6 @@ type Status struct {
 // Counts grow as long as the machine lives.
 type Counts struct {
 	Asked   uint64 // pulls that were sent
-	Again   uint64 // of them to another peer, since the first did not answer in time (B9)
-	Given   uint64 // answers with records
-	Sent    uint64 // peers that were sent on to others, since a record was given often enough
 	Doubled uint64 // records that came a second time
 	Dropped uint64 // records that came when there was no room for them
-	Pieces  uint64 // of snapshots that were given
-	Stale   uint64 // heads of what was applied already
 }

@@ -77,15 +77,15 @@ func (c Config) Validate() error {
 
 const (
 	round         = 100 * time.Millisecond
-	mostPatience  = time.Second      // until another peer is asked the first time
+	firstPatience = time.Second      // until another peer is asked the first time, at most
 	piecePatience = time.Second      // until a piece of a snapshot is asked of another peer the first time
 	barredFor     = 10 * time.Second // a peer that has lied is not asked, the first time
-	leastWary     = time.Second      // nothing is pulled after a fork, the first time
+	leastWary     = time.Second      // nothing is pulled after a fork, or after an entry that never fits, the first time
 	mostWary      = 5 * time.Minute
 	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
 	expires       = 30 * time.Second // after which an answer is no answer any more
 	parkedFor     = 10 * time.Second // after which a gap is told
-	others        = 3                // peers that are asked at one time, after the first ones (B9)
+	abreast       = 3                // peers that are asked at one time, after the first ones (B9)
 	window        = 8                // pieces of a snapshot that are asked for at one time
 	snapshots     = 2                // that are kept
 	young         = 5 * time.Second  // for which a record is given only so often

@@ -50,11 +50,12 @@
 // # What can go wrong
 //
 //   - Nobody has an entry: the node is Parked, says so, and goes on asking. It serves meanwhile.
-//   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store.
+//   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store: at once, and where the same entry
+//     does not fit again, after growing pauses, from a second to five minutes.
 //   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the one whose entries come first is
 //     taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
 //   - A snapshot says nothing of the entries before it: a node on a branch that gets one of another branch does not notice.
-//   - A peer floods, or gives what was not asked for, what is wrong, or what no head covers: it is refused, counted and named
+//   - A peer floods, or gives what was not asked for, what is wrong, or what no head covers: it is refused and named
 //     ([Refused]). It costs a bounded part of memory: 16 heads of strangers, 128 MB of entries, an eighth of the requests that wait.
 //   - No head comes: each 30 seconds a peer is asked for news.
 //

@@ -3,8 +3,6 @@ package follower
 import (
 	"errors"
 	"fmt"
-
-	"github.com/conchhq/conch/txlog"
 )
 
 // Why something is refused. What breaks a word of the log has an error of package txlog: a head that no member has signed
@@ -32,10 +30,4 @@ var (
 // fault says how something breaks a rule.
 func fault(why error, format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{why}, args...)...)
-}
-
-// reasons are the errors by which refusals are counted: the first one that fits.
-var reasons = []error{
-	ErrBridge, ErrUnasked, ErrAnswer, ErrUncovered, ErrFlood, ErrRange, ErrPiece, ErrOffer,
-	txlog.ErrStranger, txlog.ErrSignature, txlog.ErrChain, txlog.ErrState, txlog.ErrSize, txlog.ErrVersion, txlog.ErrMalformed,
 }

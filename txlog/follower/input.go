@@ -47,7 +47,7 @@ type (
 	Follow struct{ Base *txlog.Copy }
 	// Yield has the machine apply nothing any more: a member does. The copy is the member's from now on.
 	Yield struct{}
-	// Behind says that a member's raft core has heard of records up to an index, from a peer. It proves nothing: they are
+	// Behind says that a member's authority has heard of records up to an index, from a peer. It proves nothing: they are
 	// pulled, and a head has to cover them.
 	Behind struct {
 		Index uint64
@@ -55,7 +55,7 @@ type (
 	}
 	// News says that a user waits for a goal whose result should have come: three peers are asked at once (B9).
 	News struct{}
-	// Kept says that a snapshot is in the store. Dropped: which of them is no longer.
+	// Kept says that a snapshot is in the store.
 	Kept struct{ Offer Offer }
 	// Dropped says that the store has dropped the records below an index, and with it the snapshots before.
 	Dropped struct{ First uint64 }

@@ -1,8 +1,6 @@
 package follower
 
 import (
-	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -33,8 +31,9 @@ type Machine struct {
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
 	forked  uint64
-	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy
-	warier  time.Duration
+	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy, or spoils it
+	warier  time.Duration // for how long it was the last time
+	unfit   uint64        // the entry that has spoiled the copy last; 0: none, or the copy has come further
 
 	past
 	wanting
@@ -44,17 +43,16 @@ type Machine struct {
 	took  txlog.Hash    // the last record of the snapshot that was fetched last
 	shot  uint64        // the index of the last snapshot that was made
 	fresh time.Duration // the last news
-	hint  uint64        // a member's raft core knows of records up to there
+	hint  uint64        // a member's authority knows of records up to there
 
-	refused map[error]int
-	counts  Counts
-	out     []Action
+	counts Counts
+	out    []Action
 }
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}, refused: map[error]int{}}
+	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}}
 	m.early = map[uint64]early{}
 	m.start = c.Base.Genesis().Start()
 	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())
@@ -113,7 +111,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.hint = max(m.hint, in.Index)
 		m.plan(in.From)
 	case News:
-		for _, to := range m.choose(others, nil) {
+		for _, to := range m.choose(abreast, nil) {
 			m.poll(to)
 		}
 	case Kept:
@@ -232,16 +230,8 @@ func (m *Machine) takes(from string) bool {
 	return false
 }
 
-// refuse counts what is left out, and names its sender.
-func (m *Machine) refuse(from string, why error) {
-	for _, kind := range reasons {
-		if errors.Is(why, kind) {
-			m.refused[kind]++
-			break
-		}
-	}
-	m.do(Refused{From: from, Why: why})
-}
+// refuse says that something is left out, and who has sent it.
+func (m *Machine) refuse(from string, why error) { m.do(Refused{From: from, Why: why}) }
 
 // lie refuses what only a peer sends that lies, or whose memory is wrong. It is not asked for a while.
 func (m *Machine) lie(from string, why error) {
@@ -250,6 +240,3 @@ func (m *Machine) lie(from string, why error) {
 		p.bar(m.now)
 	}
 }
-
-// Refusals returns how much was refused, by reason: an error of this package or of package txlog.
-func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }

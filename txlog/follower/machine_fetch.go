@@ -105,6 +105,9 @@ func (m *Machine) refetch() {
 		return
 	}
 	if m.now-f.last >= expires {
+		if p := m.known[f.from]; p != nil {
+			p.bar(m.now) // it is gone, or its sums are those of no snapshot: nobody here can say which
+		}
 		m.abandon()
 		return
 	}
@@ -152,7 +155,11 @@ func (m *Machine) received(from string, p Piece) {
 		}
 		return
 	case uint64(len(p.Bytes)) != f.offer.size(p.Piece) || sha256.Sum256(p.Bytes) != f.offer.Sums[p.Piece]:
-		m.lie(from, fault(ErrPiece, "piece %d", p.Piece))
+		if from == f.from {
+			m.lie(from, fault(ErrPiece, "piece %d", p.Piece))
+		} else { // the sums may be what is wrong: another peer has said them
+			m.refuse(from, fault(ErrPiece, "piece %d, by the sums of %s", p.Piece, f.from))
+		}
 		if t.to == from {
 			t.at = m.now - m.cfg.MostPatience
 			f.asked[p.Piece] = t

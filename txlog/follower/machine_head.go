@@ -65,9 +65,7 @@ func (m *Machine) old(h txlog.Head, via string) {
 	mark, is := m.mark(h.Index)
 	switch {
 	case !is: // nobody can say any more
-		m.counts.Stale++
 	case mark.hash == h.Hash && mark.state == h.State:
-		m.counts.Stale++
 		m.spans(h)
 		if h.Position == m.at && m.cover(m.at.Index).Index != m.at.Index && m.verify(h) == nil {
 			m.covered(h)
@@ -173,8 +171,7 @@ func (m *Machine) parts(a, b txlog.Head, index uint64) {
 		m.forks = m.forks[1:]
 	}
 	m.forks = append(m.forks, forkOf(b))
-	mark, _ := m.mark(index)
-	m.do(Evidence{A: a, B: b, Index: index, Here: mark.hash})
+	m.do(Evidence{A: a, B: b, Index: index})
 }
 
 // distrust takes a head out of what is to come: its entries do not follow the copy.

@@ -29,7 +29,6 @@ func (m *Machine) asked(from string, p Pull) {
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
 		m.give(from, p, 0, false)
 	case m.full(from, p.From):
-		m.counts.Sent++
 		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
 	default:
 		m.held = append(m.held, held{from: from, pull: p, at: m.now})
@@ -78,13 +77,10 @@ func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
 	case p.From < m.first:
 		m.do(Give{To: to, Answer: a})
 	case len(recent) > 0 && m.now-recent[0].at < young && recent[0].given >= m.cfg.MostGiven:
-		m.counts.Sent++
 		m.do(Give{To: to, Answer: a}) // nobody carries the crowd: others have it too
 	case len(recent) == 0:
-		m.counts.Given++
 		m.do(Give{To: to, Answer: a, From: p.From, Upto: min(p.Upto, m.at.Index, p.From+MostRecords-1)})
 	default:
-		m.counts.Given++
 		size := 0
 		for i := range recent {
 			r := &recent[i]
@@ -129,17 +125,9 @@ func (m *Machine) dropped(first uint64) {
 	m.offers = slices.DeleteFunc(m.offers, func(o Offer) bool { return o.Head.Index+1 < first })
 }
 
-// wanted gives a piece of a snapshot.
+// wanted has the loop give a piece of a snapshot, which it looks for in the store.
 func (m *Machine) wanted(from string, w Want) {
-	if !m.takes(from) {
-		return
+	if m.takes(from) {
+		m.do(GivePiece{To: from, Want: w})
 	}
-	for _, o := range m.offers {
-		if o.Head.Hash == w.At && w.Piece < uint64(len(o.Sums)) {
-			m.counts.Pieces++
-			m.do(GivePiece{To: from, Want: w, Here: true})
-			return
-		}
-	}
-	m.do(GivePiece{To: from, Want: w})
 }

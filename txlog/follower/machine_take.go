@@ -143,7 +143,9 @@ func (m *Machine) makeRoom() {
 		}
 		m.counts.Dropped++
 		m.lose(last)
-		m.again(last, last)
+		if m.wantOf(last, last) == nil { // else it is asked for when its turn comes: there may be no room for long
+			m.again(last, last)
+		}
 		if last == m.run()+1 && (len(m.pool) == 0 || m.pool[0].Index >= last) {
 			m.drop()
 			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(m.cfg.Patience), anew: true}}
@@ -170,8 +172,22 @@ func (m *Machine) lose(index uint64) {
 	delete(m.early, index)
 }
 
+// wantOf returns the want that a range is part of; nil if there is none.
+func (m *Machine) wantOf(first, last uint64) *want {
+	for _, w := range m.wants {
+		if w.from <= first && last <= w.upto {
+			return w
+		}
+	}
+	return nil
+}
+
 // again wants a range of which something was dropped. It is asked for at the next tick.
 func (m *Machine) again(first, last uint64) {
+	if w := m.wantOf(first, last); w != nil {
+		w.due = m.now
+		return
+	}
 	at := 0
 	for at < len(m.wants) && m.wants[at].from <= first {
 		at++
@@ -252,9 +268,14 @@ func (m *Machine) check(h txlog.Head) verdict {
 	m.parts(m.cover(m.at.Index), h, m.at.Index)
 	m.distrust(h)
 	m.drop()
+	m.beWary()
+	return changed
+}
+
+// beWary has nothing be pulled for a while, each time for longer: what was pulled is of no use here.
+func (m *Machine) beWary() {
 	m.warier = min(max(2*m.warier, leastWary), mostWary)
 	m.wary = m.now + m.warier
-	return changed
 }
 
 // apply applies records up to a head.
@@ -263,7 +284,10 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 	for index := m.at.Index + 1; index <= upto; index++ {
 		r := m.early[index].Record
 		if err := m.base.Apply(r); err != nil {
-			m.spoiled = true
+			if m.unfit == r.Index { // a copy that was made anew does not take it either
+				m.beWary()
+			}
+			m.spoiled, m.unfit = true, r.Index
 			m.do(Spoiled{Why: err})
 			return false
 		}
@@ -275,7 +299,7 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 		m.passes(r)
 	}
 	m.members = slices.Clone(m.base.Members())
-	m.parked, m.warier, m.fresh = 0, 0, m.now
+	m.parked, m.warier, m.unfit, m.fresh = 0, 0, 0, m.now
 	m.release(true) // what others wait for does not wait for this node's disk: it is verified
 	m.do(Apply{Records: done, Head: h})
 	m.passed()

@@ -159,8 +159,7 @@ func (m *Machine) retry() {
 			m.ask(w, w.via)
 			continue
 		}
-		for _, to := range m.choose(min(w.tries, others), m.busy(w)) {
-			m.counts.Again++
+		for _, to := range m.choose(min(w.tries, abreast), m.busy(w)) {
 			m.ask(w, to)
 		}
 	}

@@ -54,5 +54,5 @@ func (p *pace) patience(usual time.Duration) time.Duration {
 	s := p.samples
 	known := s[:min(p.count, len(s))]
 	slices.Sort(known)
-	return min(max(2*known[len(known)/4], usual), max(mostPatience, usual))
+	return min(max(2*known[len(known)/4], usual), max(firstPatience, usual))
 }

@@ -283,7 +283,7 @@ func (s *story) say(a Action) string {
 		s.want[a.To] = append(s.want[a.To], a.Want)
 		return fmt.Sprintf("asks %s for piece %d", a.To, a.Want.Piece)
 	case GivePiece:
-		return fmt.Sprintf("gives %s piece %d, here: %v", a.To, a.Want.Piece, a.Here)
+		return fmt.Sprintf("gives %s piece %d, if it is there", a.To, a.Want.Piece)
 	case Apply:
 		return fmt.Sprintf("applies %s, by the head of %s at %d", indexes(a.Records), a.Head.Member, a.Head.Index)
 	case Adopt:
@@ -295,11 +295,7 @@ func (s *story) say(a Action) string {
 	case Sign:
 		return fmt.Sprintf("signs a head at %d", a.Head.Index)
 	case Evidence:
-		here := "nothing"
-		if !a.Here.IsZero() {
-			here = "an entry"
-		}
-		return fmt.Sprintf("has evidence of a fork at %d, with %s here: %s at %d against %s at %d", a.Index, here, a.A.Member, a.A.Index, a.B.Member, a.B.Index)
+		return fmt.Sprintf("has evidence of a fork at %d: %s at %d against %s at %d", a.Index, a.A.Member, a.A.Index, a.B.Member, a.B.Index)
 	case Parked:
 		return fmt.Sprintf("is parked at %d of %d for %.0f s", a.At, a.Upto, a.For.Seconds())
 	case Spoiled:

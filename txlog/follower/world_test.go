@@ -103,7 +103,7 @@ func (c *crowd) perform(name string, a Action) {
 	case GivePiece:
 		p := Piece{Want: a.Want}
 		for _, o := range n.offers {
-			if a.Here && o.Head.Hash == a.Want.At {
+			if o.Head.Hash == a.Want.At {
 				p.Bytes = c.line.copyAt(o.Head.Index).Snapshot()
 			}
 		}

@@ -18,8 +18,8 @@ type Config struct {
 
 	MostWaiting   int    // goals that are not answered, those in flight too, and as many reads (default 1000)
 	MostInFlight  int    // entries that are executed and not committed (default 256)
+	MostTail      int    // bytes of those (default 32 MB)
 	SnapshotEvery uint64 // entries between two snapshots (default 10,000); each comes with a scrub
-	MostTail      int    // bytes of such entries (default 32 MB)
 
 	Round    time.Duration // of the authority: a tick of its clock (default 100ms)
 	Publish  time.Duration // between two heads of the leader (default 50ms)

@@ -50,15 +50,15 @@ func (c Config) Validate() error {
 }
 
 const (
-	electionTicks = 10      // rounds after which a leader that no majority answers steps down
-	missedBeats   = 3       // rounds without a word of the leader after which it is lost
-	rankTicks     = 2       // rounds between the campaigns of two members
-	mostPause     = 8       // rounds between two campaigns of one member, without the jitter
-	snapshotTicks = 20      // rounds after which a member that is behind is told again where to
-	mostEntries   = 1 << 20 // bytes of entries in one message, unless one is larger
-	mostInflight  = 8 << 20 // bytes of entries on their way to one member
-	mostKept      = 16 << 20
-	mostMessage   = 4 << 20
-	mostWaiting   = 10_000 // reads that wait for a majority's answer
-	mostNumber    = 1 << 62
+	electionTicks = 10       // rounds after which a leader that no majority answers steps down
+	missedBeats   = 3        // rounds without a word of the leader after which it is lost
+	rankTicks     = 2        // rounds between the campaigns of two members
+	mostPause     = 8        // rounds between two campaigns of one member, and up to as many more by chance
+	snapshotTicks = 20       // rounds after which a member that is behind is told again from where to go on
+	mostEntries   = 1 << 20  // bytes of entries in one message, unless one is larger
+	mostInflight  = 8 << 20  // bytes of entries on their way to one member
+	mostKept      = 16 << 20 // bytes of entries that are kept for members that are behind
+	mostMessage   = 4 << 20  // bytes of a message that is read
+	mostWaiting   = 10_000   // reads that wait for a majority's answer
+	mostNumber    = 1 << 62  // a term or an index above it is none: numbers that are added to it overflow nothing
 )

@@ -8,7 +8,8 @@
 // What may be lost in a power cut without taking back a promise is written without a sync (Persist.Sync says which).
 //
 // So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
-// kept, and nothing of it leaves the machine before it is. The machine reads its [Store] once, when it is made.
+// kept, and nothing of it leaves the machine before it is. [Promises] keep it in a store. They are read once, before a machine is made
+// of them (Config.Stored): it has the library's log in memory.
 //
 // # Who leads
 //
@@ -29,7 +30,8 @@
 // A record is one of the log of package txlog; its indices have no gaps. An entry is one of the library's log: some have no
 // record. A member looks at what the leader sends before it stores it: the entries follow each other, a record is of its
 // entry's term and follows the record before by index and hash, a change of members is the one that its record says, and
-// Config.Look agrees (look-before-storing). What it refuses is for the library a message that was lost; the leader is told.
+// Config.Look agrees (look-before-storing, a rule of package member). What it refuses is for the library a message that was lost;
+// the leader is told.
 //
 // A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
 // second one waits for that, and what was executed after it waits behind it.
@@ -69,8 +71,8 @@
 //   - A store is put back to an older state: it breaks its promises, and nobody can see it. If the leader counts on entries
 //     that it had, it is refused with ErrLost.
 //   - Something cannot be kept: the process ends.
-//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused and
-//     counted. The library would panic at some of them.
+//   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused, and
+//     its sender named (Output.Refused). The library would panic at some of them.
 //   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
 //   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
 //

@@ -41,7 +41,7 @@ func saysBytes(n *node, from string, b []byte) (refused error, failed error) {
 	return refused, out.Failed
 }
 
-// What no member sends is refused and counted. Without the guard the library panics at the ones marked so, or believes them.
+// What no member sends is refused. Without the guard the library panics at the ones marked so, or believes them.
 func TestHostileMessages(t *testing.T) {
 	t.Parallel()
 	type hostile struct {
@@ -182,9 +182,6 @@ func TestHostileMessages(t *testing.T) {
 		}
 		if after := to.m.Snapshot(); after.Term != before.Term || after.Stored != before.Stored || after.Committed != before.Committed || after.Leader != before.Leader {
 			t.Errorf("%s: it has changed %+v to %+v", h.name, before, after)
-		}
-		if to.m.Refusals()[h.want] == 0 {
-			t.Errorf("%s: it is not counted: %v", h.name, to.m.Refusals())
 		}
 	}
 }

@@ -42,9 +42,8 @@ type Machine struct {
 	ownFrom   uint64         // the first entry from which on all are this machine's own, and no other leader was told that they are stored; 0: none
 	snapshots map[uint64]int // stores that are sent a snapshot, and for how many rounds
 
-	refused map[error]int
-	posted  []*pb.Message
-	out     Output
+	posted []*pb.Message
+	out    Output
 }
 
 // New returns a machine. The configuration must be valid. The error is ErrDamaged or txlog.ErrVersion.
@@ -55,7 +54,7 @@ func newMachine(c Config, change func(*raft.Config)) (m *Machine, err error) {
 	c = c.withDefaults()
 	m = &Machine{
 		cfg: c, follows: follows{log: c.Log, loose: c.Break == NoForward}, have: c.Have, names: map[uint64]string{},
-		snapshots: map[uint64]int{}, refused: map[error]int{}, committed: c.Stored.Mark.At.Index,
+		snapshots: map[uint64]int{}, committed: c.Stored.Mark.At.Index,
 	}
 	if m.log, err = newView(c.Stored, m.follows); err != nil {
 		return nil, err
@@ -151,9 +150,8 @@ func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
 
 func (m *Machine) tell(f txlog.Fact) { m.out.Facts = append(m.out.Facts, f) }
 
-// refuse counts what is left out, and names its sender.
+// refuse says that a message is left out, and whose it is.
 func (m *Machine) refuse(from string, why error) {
-	m.refused[kindOf(why)]++
 	m.out.Refused = append(m.out.Refused, Refusal{From: from, Why: why})
 }
 

@@ -91,7 +91,7 @@ func (m *Machine) stand() {
 	}
 }
 
-// suggest takes the hint who is to campaign first. It deposes nobody.
+// suggest takes the name of the member that is to campaign first. It is a hint, and deposes nobody.
 func (m *Machine) suggest(name string) {
 	if name == m.pace.suggested {
 		return
@@ -102,8 +102,8 @@ func (m *Machine) suggest(name string) {
 	}
 }
 
-// removed reports whether a verified entry says that this store is no member, although it is by what it has stored. One that leaves
-// with the newest change is still needed: a majority of those who leave has to end it with the others.
+// removed reports whether a verified entry says that this store is no member, although by what it has stored it still is. A store that
+// leaves with the newest change is not removed yet: it is needed to end that change.
 func (m *Machine) removed() bool {
 	return m.known != nil && !(&conf{members: m.known.Members, leaving: m.known.Before}).has(m.cfg.Store)
 }
@@ -116,7 +116,8 @@ func (m *Machine) hears(store uint64) {
 	}
 }
 
-// nudge has the library go on with members that a message to was lost: it waits for ever for an answer to a snapshot.
+// nudge has the library send a snapshot again to a member that has not answered it. The library itself would wait for the answer for
+// ever, and either message may be lost.
 func (m *Machine) nudge() {
 	waits := map[uint64]bool{}
 	var again []uint64

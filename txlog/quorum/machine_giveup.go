@@ -1,7 +1,8 @@
 package quorum
 
-// giveUp ends the machine: its user has said so, or has appended what does not come next. What this member has proposed as a leader, and no majority has stored as far as it knows, it drops
-// from its log, so that its store does not win elections with entries that the others refuse.
+// giveUp ends the machine: its user has said so, or has appended what does not come next. What this member has proposed as a
+// leader, and no majority has stored as far as it knows, it drops from its log, so that its store does not win elections with
+// entries that the others refuse.
 //
 // An entry is committed by the leader of its term, which counts who has stored it, or later by another leader, which counts
 // anew. The first one is this machine, and it has not and never will; to another one it has not said since that it has stored

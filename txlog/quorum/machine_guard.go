@@ -77,8 +77,8 @@ func (m *Machine) guardBeat(msg *pb.Message) error {
 	if err := guardContext(msg); err != nil || len(msg.GetContext()) == 0 {
 		return err
 	}
-	if n := binary.LittleEndian.Uint64(msg.GetContext()); m.leading && msg.GetTerm() == m.term && n > m.reads.mark {
-		return fault(ErrMessage, "it answers question %d, and %d is the last", n, m.reads.mark)
+	if n := binary.LittleEndian.Uint64(msg.GetContext()); m.leading && msg.GetTerm() == m.term && n > m.reads.counted {
+		return fault(ErrMessage, "it answers question %d, and %d is the last", n, m.reads.counted)
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ type reads struct {
 	next    uint64
 	open    uint64 // the question that a read waits for; 0: none
 	due     bool   // a beat
-	mark    uint64 // the newest position that a heartbeat has had
+	counted uint64 // questions of this term that heartbeats have told of, as the library counts them
 }
 
 type question struct {
@@ -29,7 +29,7 @@ type question struct {
 // sent notes what a heartbeat of this term asks.
 func (r *reads) sent(context []byte) {
 	if len(context) == 8 {
-		r.mark = max(r.mark, binary.LittleEndian.Uint64(context))
+		r.counted = max(r.counted, binary.LittleEndian.Uint64(context))
 	}
 }
 
@@ -47,19 +47,20 @@ func (m *Machine) ask() {
 	if !m.leading || m.log.mark.Term != m.term {
 		return
 	}
-	for r.due || len(r.waiting) > 0 && r.open == 0 {
-		if r.asked == nil {
-			r.asked = map[uint64]question{}
-		}
-		r.next++
-		r.asked[r.next] = question{at: m.now, index: m.log.mark.At.Index, reads: r.waiting}
-		if len(r.waiting) > 0 {
-			r.open = r.next
-		}
-		r.waiting, r.due = nil, false
-		m.node.ReadIndex(binary.BigEndian.AppendUint64(nil, r.next))
-		m.drain()
+	if !r.due && (len(r.waiting) == 0 || r.open != 0) {
+		return
 	}
+	if r.asked == nil {
+		r.asked = map[uint64]question{}
+	}
+	r.next++
+	r.asked[r.next] = question{at: m.now, index: m.log.mark.At.Index, reads: r.waiting}
+	if len(r.waiting) > 0 {
+		r.open = r.next
+	}
+	r.waiting, r.due = nil, false
+	m.node.ReadIndex(binary.BigEndian.AppendUint64(nil, r.next))
+	m.drain()
 }
 
 // answered takes the questions that a majority has answered.

@@ -1,7 +1,6 @@
 package quorum
 
 import (
-	"errors"
 	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -111,7 +110,7 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 			records = append(records, at.record)
 		}
 	}
-	if len(records) == 0 || m.broken(LookBeforeStoring) {
+	if len(records) == 0 {
 		return 0, nil
 	}
 	return first, m.cfg.Look(records)
@@ -139,22 +138,5 @@ func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
 	case m.leading && r.term == m.term:
 		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
-	}
-}
-
-// kindOf returns the error by which a refusal is counted.
-func kindOf(why error) error {
-	for _, kind := range kinds() {
-		if errors.Is(why, kind) {
-			return kind
-		}
-	}
-	return ErrMessage
-}
-
-func kinds() []error {
-	return []error{
-		ErrStranger, ErrOtherLog, ErrOtherStore, ErrLost, ErrMessage, txlog.ErrSize, txlog.ErrVersion, txlog.ErrMalformed,
-		txlog.ErrChain, txlog.ErrDiff, txlog.ErrState,
 	}
 }

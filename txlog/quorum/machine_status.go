@@ -2,7 +2,6 @@ package quorum
 
 import (
 	"fmt"
-	"maps"
 
 	"go.etcd.io/raft/v3"
 	"go.etcd.io/raft/v3/tracker"
@@ -18,9 +17,7 @@ type Status struct {
 	Member    bool           // this store is one
 	Committed txlog.Position // the newest record that is
 	Stored    uint64         // the index of the newest record that is stored here
-	Entries   int            // that are kept in memory
 	Behind    bool           // it waits for records that the leader has no entries of
-	Door      Door
 	Members   []MemberStatus
 	Advice    string // what a person is to do; empty: nothing
 }
@@ -38,7 +35,7 @@ type MemberStatus struct {
 func (m *Machine) Snapshot() Status {
 	s := Status{
 		Term: m.term, Leader: m.names[m.leader], Leading: m.leading, Member: m.decides().has(m.cfg.Store),
-		Committed: m.log.mark.At, Stored: m.log.last().at.Index, Entries: len(m.log.slots), Behind: m.behind != nil, Door: m.door,
+		Committed: m.log.mark.At, Stored: m.log.last().at.Index, Behind: m.behind != nil,
 	}
 	stored := map[uint64]uint64{}
 	if m.leading {
@@ -57,9 +54,6 @@ func (m *Machine) Snapshot() Status {
 	s.Advice = m.advice()
 	return s
 }
-
-// Refusals returns how much was refused, by reason: an error of this package or of package txlog.
-func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }
 
 func (m *Machine) heardOf(of txlog.Member) int {
 	if of.Store == m.cfg.Store {

@@ -1,12 +1,18 @@
 package quorum
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
 )
+
+// refuses reports whether it has left a message out for a reason, in any of its lives.
+func (n *node) refuses(why error) bool {
+	return slices.ContainsFunc(n.refused, func(r Refusal) bool { return errors.Is(r.Why, why) })
+}
 
 // step steps the machine and does what it asks for, in its order. A crash may come at each point.
 func (n *node) step(in Input) {
@@ -42,6 +48,7 @@ func (n *node) step(in Input) {
 	for _, m := range out.Messages {
 		w.send(n.name, m)
 	}
+	n.refused = append(n.refused, out.Refused...)
 	if dies == 3 {
 		n.dies()
 		return

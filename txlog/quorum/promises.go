@@ -12,15 +12,14 @@ const (
 	markName = "quorum/mark"
 )
 
-// Promises keeps what a member's authority has promised in a store: its entries are slots, the rest are values.
+// Promises keeps what a [Machine] asks to be kept, in a store: its entries are slots, the rest are values.
 type Promises struct{ store store.Store }
-
-var _ Store = Promises{}
 
 // NewPromises returns what keeps an authority's promises in a store. One goroutine uses it, the one that writes the store.
 func NewPromises(s store.Store) Promises { return Promises{store: s} }
 
-// Load implements Store. A store in which no member has written yet has promised nothing.
+// Load returns what is kept. A store in which no member has written yet has promised nothing. The error is one of the store, or
+// txlog.ErrVersion if a newer program has written it.
 func (m Promises) Load() (stored Stored, err error) {
 	hard := m.store.Value(hardName)
 	if hard == nil {
@@ -62,7 +61,8 @@ func (m Promises) Load() (stored Stored, err error) {
 // atMost is how many bytes are read in one reading.
 const atMost = 4 << 20
 
-// Persist implements Store.
+// Persist keeps a step's changes, all or none of them. They are on the disk when it returns, unless they may wait (Persist.Sync). After an
+// error nobody knows what is kept: the process ends.
 func (m Promises) Persist(p Persist) error {
 	step := store.Step{Values: map[string][]byte{}, Lazy: !p.Sync}
 	view := m.store.View()

@@ -6,17 +6,6 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// Store keeps what a [Machine] asks to be kept. Package disk has one in a file, [Memory] is one for tests. The machine
-// itself reads it once, when it is made: it has the library's log in memory.
-type Store interface {
-	// Load returns what is kept. The error is the store's own: it is damaged, or txlog.ErrVersion if a newer program has
-	// written it.
-	Load() (Stored, error)
-	// Persist keeps a step's changes, all or none of them, and if Persist.Sync says so they are on the disk when it
-	// returns. After an error nobody knows what is kept: the process ends.
-	Persist(p Persist) error
-}
-
 // Stored is what a store has of a log's authority.
 type Stored struct {
 	Hard    Hard
@@ -79,31 +68,6 @@ func Fresh(g txlog.Genesis) Stored {
 	return Stored{
 		Hard: Hard{Term: 1, Commit: 1}, Base: begin,
 		Mark: Mark{Base: begin, At: g.Start(), Members: slices.Clone(g.Members)},
-	}
-}
-
-// Apply makes a step's changes. A copy that was made before keeps what it has, as long as only one of the two is changed
-// further.
-func (s *Stored) Apply(p Persist) {
-	if p.Hard != nil {
-		s.Hard = *p.Hard
-	}
-	if p.Reset != nil {
-		s.Base, s.Mark, s.Entries = p.Reset.Base, *p.Reset, nil
-	}
-	if len(p.Entries) > 0 {
-		keep := min(max(p.Entries[0].Index, s.Base.Index+1)-s.Base.Index-1, uint64(len(s.Entries)))
-		if keep < uint64(len(s.Entries)) {
-			s.Entries = slices.Clone(s.Entries[:keep])
-		}
-		s.Entries = append(s.Entries, p.Entries...)
-	}
-	if p.Mark != nil {
-		s.Mark = *p.Mark
-	}
-	if p.Base != nil && p.Base.Index > s.Base.Index {
-		s.Entries = slices.Clone(s.Entries[min(p.Base.Index-s.Base.Index, uint64(len(s.Entries))):])
-		s.Base = *p.Base
 	}
 }
 

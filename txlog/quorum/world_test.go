@@ -60,20 +60,21 @@ type opened struct {
 }
 
 type node struct {
-	world  *world
-	name   string
-	store  uint64
-	disk   *Memory
-	m      *Machine
-	rate   float64 // of its clock
-	birth  time.Duration
-	life   int
-	door   Door
-	toy    toy
-	told   func(txlog.Fact) // plays the user, instead of the toy
-	paused bool
-	term   uint64 // the newest that it has told
-	leader string
+	world   *world
+	name    string
+	store   uint64
+	disk    *Memory
+	m       *Machine
+	rate    float64 // of its clock
+	birth   time.Duration
+	life    int
+	door    Door
+	toy     toy
+	told    func(txlog.Fact) // plays the user, instead of the toy
+	paused  bool
+	refused []Refusal
+	term    uint64 // the newest that it has told
+	leader  string
 }
 
 // toy is a member that executes nothing and appends records that follow each other.
@@ -169,7 +170,7 @@ func (w *world) describe() (text string) {
 	for _, n := range w.nodes {
 		if n.m != nil {
 			s := n.m.Snapshot()
-			text += fmt.Sprintf("%s/%d: term %d, leader %q, leading %v, committed %d, stored %d, tries %d; %v\n", n.name, n.store, s.Term, s.Leader, s.Leading, s.Committed.Index, s.Stored, n.m.pace.tries, n.m.Refusals())
+			text += fmt.Sprintf("%s/%d: term %d, leader %q, leading %v, committed %d, stored %d, tries %d; %v\n", n.name, n.store, s.Term, s.Leader, s.Leading, s.Committed.Index, s.Stored, n.m.pace.tries, n.refused)
 		}
 	}
 	return text

@@ -37,6 +37,25 @@ func still(t *testing.T) (h *Host, net *memory.Network) {
 	return h, net
 }
 
+// The faults of a configuration are an error, and nothing of the store is read with it.
+func TestFaultsOfAConfiguration(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	for name, change := range map[string]func(c *Config){
+		"no store": func(c *Config) { c.Store = nil }, "no key": func(c *Config) { c.Key = nil }, "no state machine": func(c *Config) { c.New = nil },
+	} {
+		c := h.cfg
+		if change(&c); !fails(c) {
+			t.Errorf("%s is no fault", name)
+		}
+	}
+}
+
+func fails(c Config) bool {
+	_, err := New(c)
+	return err != nil
+}
+
 func aHead(h *Host) []byte {
 	return txlog.Head{Position: txlog.Position{Log: h.log, Index: 1}, Member: "n1"}.Sign(h.cfg.Key).Encode()
 }

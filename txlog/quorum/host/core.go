@@ -23,10 +23,9 @@ type Core struct {
 	now  time.Duration
 	over bool // Restart or Lost was said
 
-	store   uint64
-	key     txlog.Hash // with which this node signs
-	genesis txlog.Genesis
-	last    uint64 // the newest record that is stored, or is about to be
+	store uint64
+	key   txlog.Hash // with which this node signs
+	last  uint64     // the newest record that is stored, or is about to be
 
 	q *quorum.Machine // nil: this node decides nothing
 	m *member.Machine // with q
@@ -86,7 +85,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		return nil, err
 	}
 	c := &Core{
-		set: s, store: h.Store, key: fingerprint(s.Key), genesis: h.Genesis, last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
+		set: s, store: h.Store, key: fingerprint(s.Key), last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
 		salt: splitmix.Mix(s.Seed, 0), try: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
 	c.blank, c.unheard, c.changed = h.Blank, h.left(s.Self), changes(h.Copy)

@@ -13,16 +13,18 @@
 //	└──────────────┬────────────────────────────────┬───────────────┘
 //	          writes, then                     acts and answers
 //	               ▼                                ▼
-//	        store, synced                line of the transport, gossip
+//	            store                    line of the transport, gossip
 //
 // [Core] is pure: the loop and the simulator feed the same one. It has the four machines, and only joins them: whom each tells
-// what, and what has to be on the disk before.
+// what, and what has to be stored before.
 //
 // # Order
 //
-// What a step writes is synced before anything that it says leaves the node, is answered, or is told to the other
-// machines. While the loop syncs, what comes waits, and is taken together afterwards: one sync serves many goals. A follower's copy
-// has records before they are stored: nobody reads it then.
+// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines.
+// Stored means that it is on the disk, but for what promises nothing: that entries which are on the disk are committed, and heads, may wait
+// in memory for the next write, for about a second (Persist.Sync, store.Step.Lazy). A power cut takes that away, and it comes again.
+// While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many goals. A
+// follower's copy has records before they are stored: nobody reads it then.
 //
 // # Effects
 //

@@ -90,7 +90,6 @@ type Host struct {
 	lives   uint64 // cores that were made
 	running bool
 	door    quorum.Door
-	peers   []string
 	keeping bool // a snapshot is being stored
 	beats   []beat
 	busy    time.Duration // since when the core takes an input; 0: it does not
@@ -100,6 +99,9 @@ type Host struct {
 func New(c Config) (*Host, error) {
 	if c.Store == nil || c.Line == nil || c.Peers == nil {
 		return nil, errors.New("host: a store, a line and the peers are required")
+	}
+	if err := c.Validate(); err != nil { // before the store is read with them
+		return nil, err
 	}
 	if c.Clock == nil {
 		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
@@ -243,11 +245,13 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 }
 
 // Goal has a goal executed by the leader, and returns what came of it once that is committed. Since is an index that was
-// committed before the id was made: an id that is older than the results that are kept is refused; 0 is taken for the index
-// of this node's copy. If that is far behind, a new id may so seem to be old: Status has the newest head that a member has signed.
+// committed before the id was made: an id that is older than the results that are kept is refused. 0 means that it is not said, and
+// that the id is new: the index of this node's copy is taken, as it is now. If that copy is far behind, a new id may so seem to be
+// old: Status has the newest head that a member has signed.
 //
 // An answer with a fault is of a goal that has failed. The error is txlog.ErrGoalID, ErrOld, ErrTooMany, ErrMalformed or ErrSize
-// if the goal is refused, else it is or wraps txlog.ErrUnknown: asked again with the same id, it is executed once.
+// if the goal is refused, and ErrStopped if the host had ended before. Any other error wraps txlog.ErrUnknown: asked again with the
+// same id, the goal is executed once.
 func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, expires time.Duration) (txlog.Answer, error) {
 	if err := txlog.CheckGoal(id, goal); err != nil {
 		return txlog.Answer{}, err

@@ -44,7 +44,7 @@ type (
 		Ticket  uint64 // names the asker: each that waits has another one, also those of reads and changes
 		GoalID  string
 		Goal    []byte
-		Since   uint64
+		Since   uint64 // an index that was committed before the id was made
 		Expires time.Duration
 	}
 	// Read asks the state, so that the answer has everything that was acknowledged before.
@@ -59,7 +59,7 @@ type (
 	}
 	// Gone says that an asker waits no longer.
 	Gone struct{ Ticket uint64 }
-	// Written says that the writes of the last output are on the disk.
+	// Written says that the writes of the last output are stored.
 	Written struct{}
 	// Loaded brings what the store has, after Output.Load.
 	Loaded struct{ Has Has }

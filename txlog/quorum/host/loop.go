@@ -20,6 +20,7 @@ type loop struct {
 	ctx     context.Context //nolint:containedctx // the loop ends with it
 	helpers *sync.WaitGroup
 	rounds  int
+	peers   []string // as the core was told
 }
 
 // mostAtOnce is how many messages are taken together: what is to be kept of them is synced once.
@@ -212,9 +213,9 @@ func (l *loop) restart(why error) error {
 	hint := l.core.hint
 	l.core = core
 	<-l.using
+	l.peers = nil // the new core knows of none
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.peers = nil
 	if !slices.ContainsFunc(l.inputs, isSuggestion) { // a newer one
 		l.inputs = append(l.inputs, Suggested{Name: hint})
 	}

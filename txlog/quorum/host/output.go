@@ -11,7 +11,7 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
-// Output is what a core asks for. The order is binding: first the writes are on the disk, in their order, then come the
+// Output is what a core asks for. The order is binding: first the writes are stored, in their order, then come the
 // acts. Then, if there were writes, Written is the next input; and if Load says so, Loaded comes before every other one.
 type Output struct {
 	Writes []Write
@@ -19,13 +19,13 @@ type Output struct {
 	Load   bool
 }
 
-// Unread reports whether what the copy has by this step is not to be read before the writes are on the disk. A member has stored
-// the entries before it knows them to be committed.
+// Unread reports whether what the copy has by this step is not to be read before it is stored: at a follower. A member has the entries
+// on its disk before it knows them to be committed.
 func (o Output) Unread() bool {
 	return slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
 }
 
-// Write is what is to be on the disk before anybody hears of it. One of the fields is there.
+// Write is what is to be stored before anybody hears of what comes of it. One of the fields is there.
 type Write struct {
 	Persist *quorum.Persist // by quorum.Promises
 	Step    *store.Step
@@ -33,7 +33,7 @@ type Write struct {
 	Fork    *follower.Evidence // left out if there are many already
 }
 
-// To stores a write, and returns when it is on the disk. The error is one of the store.
+// To stores a write, and returns when it is on the disk, unless it may wait (package host, Order). The error is one of the store.
 func (w Write) To(s store.Store) error {
 	switch {
 	case w.Persist != nil:
@@ -61,7 +61,7 @@ type (
 	Send struct {
 		To   string
 		Body wire.Body
-		Beat bool // it may be sent again while a step takes long: see Beats
+		Beat bool // it says that this node lives, and may be sent again while a step takes long (pulse)
 	}
 	// Give sends an answer of package follower, with records that the loop adds from the store: see follower.Give.
 	Give follower.Give

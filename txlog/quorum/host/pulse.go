@@ -13,10 +13,11 @@ type beat struct {
 	body wire.Body
 }
 
-// mostBusy is for how long a step may take at most until this node is taken for dead.
+// mostBusy is for how long beats are sent again within one step. After that the others are to take this node for dead.
 const mostBusy = 100 * round
 
-// keepBeats keeps the last beats that the core has sent, until it gives up, or learns that another one leads, or nobody.
+// keepBeats keeps the last beats that the core has sent. They are of no use any more when the core gives its term up, or hears that another
+// node leads, or nobody.
 func (l *loop) keepBeats(acts []Act) {
 	var now []beat
 	over := false

@@ -1,9 +1,12 @@
 package quorum
 
-import "github.com/conchhq/conch/txlog"
+import (
+	"slices"
 
-// Memory is a store for tests and simulations. What it has not synced, a crash takes away. It is used by one goroutine at a
-// time.
+	"github.com/conchhq/conch/txlog"
+)
+
+// Memory is a store whose crash takes away what it has not synced: the model of what Promises keeps.
 type Memory struct {
 	now, synced Kept
 }
@@ -38,6 +41,31 @@ func (m *Memory) Write(p Persist) {
 	m.now.Apply(p)
 	if n := len(p.Records); n > 0 {
 		m.Keep(p.Records)
+	}
+}
+
+// Apply makes a step's changes. A copy that was made before keeps what it has, as long as only one of the two is changed
+// further.
+func (s *Stored) Apply(p Persist) {
+	if p.Hard != nil {
+		s.Hard = *p.Hard
+	}
+	if p.Reset != nil {
+		s.Base, s.Mark, s.Entries = p.Reset.Base, *p.Reset, nil
+	}
+	if len(p.Entries) > 0 {
+		keep := min(max(p.Entries[0].Index, s.Base.Index+1)-s.Base.Index-1, uint64(len(s.Entries)))
+		if keep < uint64(len(s.Entries)) {
+			s.Entries = slices.Clone(s.Entries[:keep])
+		}
+		s.Entries = append(s.Entries, p.Entries...)
+	}
+	if p.Mark != nil {
+		s.Mark = *p.Mark
+	}
+	if p.Base != nil && p.Base.Index > s.Base.Index {
+		s.Entries = slices.Clone(s.Entries[min(p.Base.Index-s.Base.Index, uint64(len(s.Entries))):])
+		s.Base = *p.Base
 	}
 }
 

@@ -1,4 +1,4 @@
-package disk_test
+package quorum
 
 import (
 	"errors"
@@ -8,18 +8,28 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/store/storetest"
 )
 
-// What a member has promised is what the store in memory has, after any steps and a restart.
+// What a member has promised, in a file, is what the model has: after any steps, and after a restart.
 func TestPromises(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	g := storetest.Genesis(create(t, path))
-	s := begin(t, path, g)
-	m, want := quorum.NewPromises(s), quorum.NewMemory(quorum.Fresh(g))
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	id, err := disk.Create(t.Context(), path)
+	must(err)
+	g := storetest.Genesis(id)
+	s, err := disk.Begin(t.Context(), path, g)
+	must(err)
+	defer func() { must(s.Close()) }()
+	m, want := NewPromises(s), NewMemory(Fresh(g))
 	chance := rand.New(rand.NewPCG(4, 4))
 	c := storetest.Copy(g)
 	same := func(step int) {
@@ -39,15 +49,15 @@ func TestPromises(t *testing.T) {
 	for n := range 200 {
 		now, err := want.Load()
 		must(err)
-		p := quorum.Persist{Sync: chance.IntN(2) == 0}
+		p := Persist{Sync: chance.IntN(2) == 0}
 		last := now.Base.Index + uint64(len(now.Entries))
 		switch chance.IntN(5) {
 		case 0:
-			p.Hard = &quorum.Hard{Term: uint64(n), Vote: chance.Uint64N(1 << 53), Commit: now.Hard.Commit}
+			p.Hard = &Hard{Term: uint64(n), Vote: chance.Uint64N(1 << 53), Commit: now.Hard.Commit}
 		case 1, 2: // what is above the mark may be replaced
 			at := now.Mark.Index + 1 + chance.Uint64N(last-now.Mark.Index+1)
 			for range 1 + chance.IntN(3) {
-				p.Entries = append(p.Entries, quorum.Entry{Index: at, Term: uint64(n), Change: chance.IntN(5) == 0, Data: []byte{byte(n)}})
+				p.Entries = append(p.Entries, Entry{Index: at, Term: uint64(n), Change: chance.IntN(5) == 0, Data: []byte{byte(n)}})
 				at++
 			}
 		case 3: // records are committed
@@ -57,17 +67,17 @@ func TestPromises(t *testing.T) {
 			p.Records, err = storetest.Grow(c, 1+chance.IntN(2), 20)
 			must(err)
 			mark := now.Mark
-			mark.Base, mark.At = quorum.Base{Index: now.Mark.Index + 1, Term: uint64(n)}, c.Position()
+			mark.Base, mark.At = Base{Index: now.Mark.Index + 1, Term: uint64(n)}, c.Position()
 			p.Mark = &mark
 		case 4:
-			p.Base = &quorum.Base{Index: now.Base.Index + chance.Uint64N(now.Mark.Index-now.Base.Index+1), Term: 1}
+			p.Base = &Base{Index: now.Base.Index + chance.Uint64N(now.Mark.Index-now.Base.Index+1), Term: 1}
 			if n%10 == 0 { // a snapshot: the records have come another way, and some come again
 				records, err := storetest.Grow(c, 3, 20)
 				must(err)
 				must(s.Write(store.Step{Records: records}))
 				mark := now.Mark
-				mark.Base, mark.At = quorum.Base{Index: last + 10, Term: 2}, c.Position()
-				p = quorum.Persist{Sync: true, Reset: &mark, Records: records[1:]}
+				mark.Base, mark.At = Base{Index: last + 10, Term: 2}, c.Position()
+				p = Persist{Sync: true, Reset: &mark, Records: records[1:]}
 			}
 		}
 		must(m.Persist(p))
@@ -75,8 +85,9 @@ func TestPromises(t *testing.T) {
 		same(n)
 		if n%13 == 0 {
 			must(s.Close())
-			s = open(t, path)
-			m = quorum.NewPromises(s)
+			s, err = disk.Open(t.Context(), path)
+			must(err)
+			m = NewPromises(s)
 			same(n)
 		}
 	}
@@ -85,7 +96,7 @@ func TestPromises(t *testing.T) {
 	}
 	other, err := storetest.Grow(storetest.Copy(storetest.Genesis(99)), 1, 1)
 	must(err)
-	if err := m.Persist(quorum.Persist{Records: []txlog.Record{other[0]}}); !errors.Is(err, store.ErrStep) {
+	if err := m.Persist(Persist{Records: []txlog.Record{other[0]}}); !errors.Is(err, store.ErrStep) {
 		t.Errorf("a committed record is replaced: %v", err)
 	}
 	must(s.Write(store.Step{Values: map[string][]byte{"quorum/mark": {1}}}))
