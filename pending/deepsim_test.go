@@ -16,7 +16,8 @@ import (
 
 // S24: a machine with few slots in memory goes through a chain whose blocks come, are taken back and become final while
 // its actions are answered late and out of order, and its rows are loaded anew. After each step, what it believes of a
-// transaction is what it was told, and each nonce is in one place. In the end all are final.
+// transaction is what it was told, and each nonce is in one place. In the end all are in blocks, which waits for nothing to
+// become final or late, and then all are final.
 func TestSlotsThatLeave(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(60)
@@ -45,8 +46,9 @@ type deepSim struct {
 	now    fence.Instant
 	store  Memory
 	branch []simBlock
-	final  int // the position of the last final block
-	made   int // blocks
+	final  int  // the position of the last final block
+	stands bool // nothing becomes final
+	made   int  // blocks
 	pool   map[uint64]chain.Hash
 	open   []func() input // the answers to actions
 	writes uint64
@@ -54,8 +56,12 @@ type deepSim struct {
 
 func newDeepSim(t *testing.T, seed uint64) *deepSim {
 	s := &deepSim{T: t, rand: rand.New(rand.NewPCG(seed, 5)), now: fence.Instant(time.Hour), pool: map[uint64]chain.Hash{}}
+	late := time.Duration(1+seed%3) * 100 * time.Millisecond
+	if seed%2 == 0 {
+		late = time.Hour
+	}
 	s.m = newMachine(settings{
-		MaxInFlight: 12, MaxBatch: 5, ResendAfter: 2, FillAfter: 6, FinalAfter: time.Duration(1+seed%3) * 100 * time.Millisecond, SearchAfter: 2, Retry: 10 * time.Millisecond, Patience: time.Second,
+		MaxInFlight: 12, MaxBatch: 5, ResendAfter: 2, FillAfter: 6, FinalAfter: late, SearchAfter: 2, Retry: 10 * time.Millisecond, Patience: time.Second,
 		Held: held{Most: 2 + int(seed%4), Guests: 4, Page: 1 + int(seed%4), Depth: 1},
 	})
 	s.branch = []simBlock{{Block: chain.Block{Number: 1, Hash: "genesis"}}}
@@ -64,20 +70,27 @@ func newDeepSim(t *testing.T, seed uint64) *deepSim {
 
 func (s *deepSim) live() {
 	s.step(tick{})
-	for range 250 {
+	for n := range 250 {
+		s.stands = n > 100 && s.m.set.FinalAfter == time.Hour
 		s.happen()
 	}
+	waits := func() bool { w, _ := s.store.Waiting(s.Context(), "a"); return w.Queued > 0 }
+	for range 1500 {
+		if s.m.phase == working && s.count() == s.m.next && !waits() {
+			break
+		}
+		s.goOn()
+	}
+	if s.count() != s.m.next || waits() {
+		s.Errorf("the chain has %d transactions and nothing more comes; next is %d", s.count(), s.m.next)
+	}
+	s.stands = false
 	for range 3000 {
 		if s.m.idle() {
 			break
 		}
-		s.accept(0)
-		if s.apply(9); len(s.branch)-5 > s.final {
+		if s.goOn(); len(s.branch)-5 > s.final {
 			s.finalize(len(s.branch) - 5)
-		}
-		s.now = s.now.Add(50 * time.Millisecond)
-		for n := 0; len(s.open) > 0 && n < 50; n++ {
-			s.answer(0)
 		}
 	}
 	for _, r := range s.store.Records() {
@@ -87,6 +100,16 @@ func (s *deepSim) live() {
 	}
 	if !s.m.idle() {
 		s.Errorf("not idle in the end: %d slots, %d runs", len(s.m.slots.all()), len(s.m.deep.order))
+	}
+}
+
+// goOn makes a block, and answers what was asked.
+func (s *deepSim) goOn() {
+	s.accept(0)
+	s.apply(9)
+	s.now = s.now.Add(50 * time.Millisecond)
+	for n := 0; len(s.open) > 0 && n < 50; n++ {
+		s.answer(0)
 	}
 }
 
@@ -146,6 +169,9 @@ func (s *deepSim) apply(most int) {
 func (s *deepSim) countWith(b simBlock) uint64 { return b.from + uint64(len(b.with)) }
 
 func (s *deepSim) finalize(to int) {
+	if s.stands {
+		return
+	}
 	if s.final = min(to, len(s.branch)-1); s.final > 0 {
 		s.step(turned{Turn: chain.Turn{Kind: chain.Finalized, Block: s.branch[s.final].Block, By: "one"}})
 	}

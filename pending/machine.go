@@ -218,7 +218,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 	}
 	m.phase = working
 	m.slots.clear()
-	m.deep = m.restoredRuns(in.Snapshot.Runs, in.Best, now)
+	m.deep = m.restoredRuns(in.Snapshot.Runs, now)
 	lowest := in.Snapshot.Next // of the nonces that are not stored as final
 	if len(m.deep.order) > 0 {
 		lowest = m.deep.order[0].First
@@ -266,6 +266,7 @@ func (m *machine) noteBest(count uint64) {
 			break
 		}
 	}
+	m.deep.uncounted(m.best)
 	m.bestEver = max(m.bestEver, m.best)
 	if m.best < m.finalBelow || m.best >= m.bestEver {
 		m.alarm(Alarm{Cause: Rewound, Whole: true}, m.best < m.finalBelow)

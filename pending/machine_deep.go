@@ -35,7 +35,7 @@ type run struct {
 	streamed bool          // as in slot
 	inSince  fence.Instant // as in slot, of the first nonce
 	reverted bool          // its block has left the chain, or one of its nonces is used in another one
-	unused   bool          // when it was loaded, the chain did not count its last nonce as used
+	unused   bool          // since it was loaded, the chain has not counted its last nonce as used
 }
 
 // away reports whether the slots may have to be sent again.
@@ -58,10 +58,10 @@ type deep struct {
 	asked   *page // the page under way, if its answer is wanted; else nil
 }
 
-// restoredRuns returns the runs of an earlier term, given the account's next nonce at the head.
-func (m *machine) restoredRuns(stored []Run, best uint64, now fence.Instant) (d deep) {
+// restoredRuns returns the runs of an earlier term.
+func (m *machine) restoredRuns(stored []Run, now fence.Instant) (d deep) {
 	for _, one := range stored {
-		d.order = append(d.order, &run{Run: one, inSince: m.storedSince(one.Age, one.Late, now), unused: one.Last >= best})
+		d.order = append(d.order, &run{Run: one, inSince: m.storedSince(one.Age, one.Late, now)})
 	}
 	d.stir()
 	return d
@@ -160,6 +160,17 @@ func (d *deep) revert(b chain.Block, next uint64) uint64 {
 	}
 	d.stir()
 	return lowest
+}
+
+// uncounted notes that the chain does not count nonces from one on as used. The block of a run that was loaded may have left the
+// chain before; those that were followed from block to block are told so.
+func (d *deep) uncounted(best uint64) {
+	for _, r := range d.from(best) {
+		if !r.streamed && !r.away() {
+			r.unused, d.stirred = true, true
+			d.away++
+		}
+	}
 }
 
 // moved notes that the nonce of a run is used in a block that was applied.

@@ -82,7 +82,7 @@ type Step struct {
 	Values  map[string][]byte // by name; nil removes one
 	Empty   bool              // all slots that are here are dropped first, and the new ones may begin anywhere
 	Below   uint64            // slots below this index are dropped; 0: none
-	Slots   []Slot            // without gaps. Those from the first one's index on are replaced. Records are in order, also after those of slots that were dropped
+	Slots   []Slot            // without gaps. Those from the first one's index on are replaced. Their records are in order
 	Records []txlog.Record    // they follow the last one
 	Heads   []txlog.Head      // one at an index; each is kept until what comes after its record is dropped
 	Lazy    bool              // it may wait in memory for the next step or Flush, and everybody sees it meanwhile. Not with slots

@@ -3,7 +3,6 @@ package disk
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"sync"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -16,7 +15,6 @@ const filled = 0.95
 // change is a transaction that is being made. After an error it does nothing.
 type change struct {
 	tx    *bolt.Tx
-	mu    *sync.RWMutex // the store's
 	state state
 	slots places
 	open  [buckets]*bolt.Bucket
@@ -24,8 +22,8 @@ type change struct {
 	err   error
 }
 
-func begin(tx *bolt.Tx, s *Store) *change {
-	c := &change{tx: tx, mu: &s.mu, state: s.state, slots: s.slots, room: s.room[:0]}
+func newChange(tx *bolt.Tx, s *Store) *change {
+	c := &change{tx: tx, state: s.state, slots: s.slots, room: s.room[:0]}
 	for i := range c.open {
 		c.open[i] = tx.Bucket(names[i])
 		if c.open[i] == nil {
@@ -58,9 +56,7 @@ func (c *change) step(step store.Step) {
 		}
 	}
 	if step.Empty {
-		c.vacate(0)
-		c.empty(slotBucket)
-		c.slots = places{}
+		c.slots.all = nil // drop takes them out of the file
 	}
 	c.replace(step.Slots)
 	c.log(step.Records)
@@ -72,7 +68,7 @@ func (c *change) step(step store.Step) {
 // put stores a value in place of the one that is there.
 func (c *change) put(bucket int, key, body []byte) {
 	if c.err == nil && bucket != stateBucket {
-		c.forget(bucket, key)
+		c.unsum(bucket, key)
 	}
 	c.add(bucket, key, body)
 }
@@ -90,24 +86,24 @@ func (c *change) set(bucket int, key, framed []byte) {
 	if bucket != stateBucket {
 		c.state.Sums[bucket].add(framed[:sha256.Size])
 	}
-	c.keep(c.open[bucket].Put(key, framed))
+	c.fail(c.open[bucket].Put(key, framed))
 }
 
 // remove drops a value, if it is there.
 func (c *change) remove(bucket int, key []byte) {
 	if c.err == nil {
-		c.forget(bucket, key)
-		c.keep(c.open[bucket].Delete(key))
+		c.unsum(bucket, key)
+		c.fail(c.open[bucket].Delete(key))
 	}
 }
 
-// forget takes a value that is there out of the sum of its bucket.
-func (c *change) forget(bucket int, key []byte) {
+// unsum takes a value that is there out of the sum of its bucket.
+func (c *change) unsum(bucket int, key []byte) {
 	old := c.open[bucket].Get(key)
 	switch {
 	case old == nil:
 	case len(old) < sha256.Size:
-		c.keep(damage("a value in %s is cut off", names[bucket]))
+		c.fail(damage("a value in %s is cut off", names[bucket]))
 	default:
 		c.state.Sums[bucket].remove(old[:sha256.Size])
 	}
@@ -118,9 +114,9 @@ func (c *change) empty(bucket int) {
 	if c.err != nil {
 		return
 	}
-	c.keep(c.tx.DeleteBucket(names[bucket]))
+	c.fail(c.tx.DeleteBucket(names[bucket]))
 	made, err := c.tx.CreateBucket(names[bucket])
-	c.keep(err)
+	c.fail(err)
 	c.open[bucket], c.state.Sums[bucket] = made, sum{}
 }
 
@@ -144,7 +140,7 @@ func (c *change) removeBelow(bucket int, index uint64, most int) (more bool) {
 	return more
 }
 
-func (c *change) keep(err error) {
+func (c *change) fail(err error) {
 	if c.err == nil {
 		c.err = err
 	}

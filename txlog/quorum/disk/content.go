@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
+	"slices"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
@@ -31,7 +32,7 @@ type content struct {
 type link struct {
 	prev txlog.Hash
 	at   txlog.Position
-	slot int // where it is
+	in   home // if it is in a slot
 }
 
 // looseBytes are pieces of a snapshot that is none.
@@ -52,7 +53,7 @@ func read(file io.ReaderAt, size int64) (*content, error) {
 
 func (c *content) visit(transaction uint64, bucket int, key, framed []byte) error {
 	if bucket == stateBucket {
-		return c.begin(transaction, key, framed)
+		return c.takeState(transaction, key, framed)
 	}
 	if bucket == slotBucket {
 		return c.slot(key, framed)
@@ -87,8 +88,8 @@ func (c *content) visit(transaction uint64, bucket int, key, framed []byte) erro
 	return err
 }
 
-// begin reads the state, which comes first.
-func (c *content) begin(transaction uint64, key, framed []byte) error {
+// takeState takes the state, which comes first.
+func (c *content) takeState(transaction uint64, key, framed []byte) error {
 	if c.state.Format != 0 || !bytes.Equal(key, only) || len(framed) < sha256.Size {
 		return damage("its state cannot be read")
 	}
@@ -103,7 +104,10 @@ func (c *content) begin(transaction uint64, key, framed []byte) error {
 	if s.Format == 0 || s.Transaction != transaction {
 		return damage("its state is of transaction %d, and the newest is %d", s.Transaction, transaction)
 	}
-	c.state, c.slots.low = s, s.LowSlot
+	if s.FirstSlot > s.NextSlot || s.NextSlot-s.FirstSlot > s.Sums[slotBucket].N {
+		return damage("its slots cannot be from %d to before %d", s.FirstSlot, s.NextSlot)
+	}
+	c.state, c.slots.low, c.slots.next = s, s.LowSlot, s.LowSlot
 	c.view = store.View{ID: s.ID, Floor: s.Floor, Last: s.Last, FirstSlot: s.FirstSlot, NextSlot: s.NextSlot}
 	return nil
 }
@@ -121,50 +125,65 @@ func (c *content) record(key, body []byte) error {
 	return nil
 }
 
-// slot takes a slot.
+// slot takes a slot. The last ones are the authority's.
 func (c *content) slot(key, framed []byte) error {
 	s, err := unframeSlot(c.state.ID, key, framed)
 	if err != nil {
 		return err
 	}
-	if want := c.slots.low + uint64(len(c.slots.all)); s.Index != want {
-		return damage("slot %d is missing", want)
+	n := c.slots.next
+	if !bytes.Equal(key, number(n)) {
+		return damage("slot %d of the file is missing", n)
 	}
 	c.seen[slotBucket].add(framed[:sha256.Size])
-	if s.Record.Raw() != nil {
-		c.more = append(c.more, link{prev: s.Record.Prev, at: s.Record.Position(), slot: len(c.slots.all)})
+	if r := s.Record; r.Raw() != nil {
+		in := home{record: r.Index, number: n, sum: txlog.Hash(framed[:sha256.Size])}
+		c.more = append(c.more, link{prev: r.Prev, at: r.Position(), in: in})
 	}
-	c.slots.push(framed, s)
+	if n-c.state.LowSlot < c.state.Sums[slotBucket].N-(c.state.NextSlot-c.state.FirstSlot) {
+		c.slots.next++
+	} else {
+		c.slots.push(framed, s)
+	}
 	return nil
 }
 
 // chain checks that the records follow each other, from the floor to the last one. One that has no place of its own is in a slot.
+// It looks from the last one backwards: what comes before a record its hash says, and slots of the past have others of its index.
 func (c *content) chain() error {
-	at, more := c.state.Floor, c.more
-	for at.Index < c.state.Last.Index {
-		var next link
-		for len(more) > 0 && more[0].at.Index <= at.Index {
-			more = more[1:]
+	hash := c.state.Last.Hash
+	for index := c.state.Last.Index; index > c.state.Floor.Index; index-- {
+		next, is := c.link(index, hash)
+		if !is {
+			return damage("record %d is missing", index)
 		}
-		switch {
-		case len(c.links) > 0 && c.links[0].at.Index == at.Index+1:
-			next, c.links = c.links[0], c.links[1:]
-		case len(more) > 0 && more[0].at.Index == at.Index+1:
-			next = more[0]
-			c.slots.all[next.slot].holds = true
-		default:
-			return damage("record %d is missing", at.Index+1)
+		if next.at.Hash != hash || index == c.state.Last.Index && next.at != c.state.Last {
+			return damage("record %d is another one", index)
 		}
-		if next.at.Log != at.Log || next.prev != at.Hash {
-			return damage("record %d does not follow record %d", next.at.Index, at.Index)
-		}
-		at = next.at
+		hash = next.prev
 	}
-	if at != c.state.Last || len(c.links) > 0 {
-		return damage("its records end at %d, and they should at %d", at.Index, c.state.Last.Index)
+	if hash != c.state.Floor.Hash || len(c.links) > 0 {
+		return damage("its records do not follow record %d", c.state.Floor.Index)
 	}
+	slices.Reverse(c.slots.homes)
 	c.more = nil
 	return nil
+}
+
+// link finds a record by its index, or in a slot by its hash. Those that are asked for later come before it.
+func (c *content) link(index uint64, hash txlog.Hash) (l link, is bool) {
+	if n := len(c.links); n > 0 && c.links[n-1].at.Index == index {
+		l, c.links = c.links[n-1], c.links[:n-1]
+		return l, true
+	}
+	for n := len(c.more) - 1; n >= 0; n-- {
+		if l = c.more[n]; l.at.Hash == hash && l.at.Index == index {
+			c.more = c.more[:n]
+			c.slots.homes = append(c.slots.homes, l.in)
+			return l, true
+		}
+	}
+	return link{}, false
 }
 
 // complete checks that everything is there that the newest transaction has left, and nothing else.
@@ -174,8 +193,8 @@ func (c *content) complete() error {
 			return damage("%s has %d values and should have %d, or other versions of them", names[i], seen.N, c.state.Sums[i].N)
 		}
 	}
-	if s := c.state; s.Format == 0 || s.LowSlot > s.FirstSlot || uint64(len(c.slots.all)) != s.NextSlot-s.LowSlot {
-		return damage("it has %d slots from %d on, and they should end before %d", len(c.slots.all), s.LowSlot, s.NextSlot)
+	if c.state.Format == 0 {
+		return damage("its state is missing")
 	}
 	if err := c.chain(); err != nil {
 		return err

@@ -68,7 +68,7 @@ func fill(db *bolt.DB) error {
 				return err
 			}
 		}
-		c := begin(tx, &Store{content: content{state: state{Format: format, ID: draw()}}})
+		c := newChange(tx, &Store{content: content{state: state{Format: format, ID: draw()}}})
 		c.finish(store.View{})
 		return c.err
 	})

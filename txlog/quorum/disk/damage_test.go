@@ -287,7 +287,7 @@ func TestEarlierPages(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d are found", refused, tried)
-	if refused < 20 {
+	if tried < 10 || refused < tried/4 { // how many there are depends on where the library has found free pages
 		t.Error("few are found")
 	}
 }

@@ -28,15 +28,19 @@
 //
 // # Who waits for whom
 //
-// Steps, transactions of Keep and of Compact come one after another; each has at most about a megabyte, but for what a step
-// itself brings. Readings wait for nobody's sync: they see the last transaction. A step waits for the readings that have begun
-// only when the file has to grow beyond the memory that it is mapped to, a power of two; a reading copies what it returns, no more
-// than it was asked for, and ends. Slots alone waits for a step that is being written.
+// Steps, transactions of Keep and of Compact come one after another. Each writes what its step brings, with up to 4 MB of lazy
+// steps that have waited, or a megabyte of a snapshot; and it drops at most a thousand slots and a thousand records, whatever
+// the authority gives up. Only a snapshot ahead of all records drops these at once.
+//
+// Readings wait for nobody's sync: they see the last transaction. A step waits for the readings that have begun only when the
+// file has to grow beyond the memory that it is mapped to, a power of two; a reading copies what it returns, no more than it was
+// asked for, and ends. Slots alone waits for a step that is being written.
 //
 // # Size
 //
 // A record that is in a slot is stored once: when it is added to the log, nothing but the place of the last one is written. Its slot
-// stays until the log drops the record, or is replaced: then the record gets a place of its own.
+// stays until the log drops the record, also when the authority drops all of its slots. Where the authority replaces it, the
+// record gets a place of its own.
 //
 // The file never shrinks. What Compact drops is used again: a log that is compacted needs about twice what is kept at most.
 //

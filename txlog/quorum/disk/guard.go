@@ -22,9 +22,9 @@ func guarded(call func() error) (err error) {
 	return call()
 }
 
-// begin begins a transaction of the library. If it meets damage there, it holds a lock for ever: it is not called again, or
+// transaction begins one of the library. If it meets damage there, it holds a lock for ever: it is not called again, or
 // the next caller would hang.
-func (s *Store) begin(write bool) (tx *bolt.Tx, err error) {
+func (s *Store) transaction(write bool) (tx *bolt.Tx, err error) {
 	s.beginning.Lock()
 	defer s.beginning.Unlock()
 	if s.torn.Load() {

@@ -45,9 +45,9 @@ type state struct {
 	Transaction uint64 // of the library, which has it in a page with a checksum: so an older state cannot be taken for the newest
 	ID          uint64
 	Floor, Last txlog.Position // of the log, whose records are in their bucket or in slots
-	LowSlot     uint64         // the first one that is there, which the log may need
-	FirstSlot   uint64
-	NextSlot    uint64
+	LowSlot     uint64         // the number of the first one that is there, which the log may need
+	FirstSlot   uint64         // the index of the authority's first one
+	NextSlot    uint64         // and the one after its last, which is the last of all
 	Sums        [buckets]sum
 }
 

@@ -13,7 +13,7 @@ import (
 // for ever. One that a newer program has written says so (V7).
 func TestAFlippedStateIsNoNewerVersion(t *testing.T) {
 	t.Parallel()
-	begin := func(framed []byte) error { return (&content{}).begin(7, only, framed) }
+	begin := func(framed []byte) error { return (&content{}).takeState(7, only, framed) }
 	whole := state{Format: format, Transaction: 7, ID: 5}
 	framed := frame(whole.ID, stateBucket, only, whole.encode())
 	if err := begin(framed); err != nil {

@@ -75,7 +75,7 @@ func rewrite(t *testing.T, path string, key []byte, framed func(body []byte) []b
 		for i := range c.open {
 			c.open[i] = tx.Bucket(names[i])
 		}
-		c.forget(slotBucket, key)
+		c.unsum(slotBucket, key)
 		c.set(slotBucket, key, framed([]byte("body")))
 		c.state.Transaction = uint64(tx.ID())
 		c.put(stateBucket, only, c.state.encode())

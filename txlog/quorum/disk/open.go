@@ -104,7 +104,7 @@ func (s *Store) take(f *os.File) error {
 			return fmt.Errorf("%w: %w", store.ErrSync, err)
 		}
 	}
-	forget(f)
+	dropCache(f)
 	info, err := f.Stat()
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func (s *Store) reading(look func(tx *bolt.Tx) error) error {
 	if err := s.Failed(); err != nil {
 		return err
 	}
-	tx, err := s.begin(false)
+	tx, err := s.transaction(false)
 	if err == nil {
 		err = guarded(func() error { return look(tx) })
 		err = errors.Join(err, tx.Rollback())
@@ -120,15 +120,12 @@ func (s *Store) record(tx *bolt.Tx, in places, index uint64) (r txlog.Record, er
 
 // slotted reads a record that is in a slot.
 func (s *Store) slotted(tx *bolt.Tx, in places, index uint64) (txlog.Record, error) {
-	s.mu.RLock()
-	i, is := in.find(index)
-	is = is && in.all[i].holds
-	s.mu.RUnlock()
+	home, is := in.home(index)
 	if !is {
 		return txlog.Record{}, s.missing(index, "record")
 	}
-	slot, here, err := s.slot(tx, in, i)
-	if err == nil && !here {
+	slot, here, err := s.slot(tx, home.number, home.sum)
+	if err == nil && !here || err != nil && index <= s.gone.Load() { // another slot may have its number since
 		err = s.missing(index, "record")
 	}
 	return slot.Record, err
@@ -163,7 +160,8 @@ func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
 	}
 	err = s.reading(func(tx *bolt.Tx) error {
 		for index := from; index < view.NextSlot; index++ {
-			slot, here, err := s.slot(tx, s.slots, int(index-s.slots.low))
+			i := s.slots.before(index, view.NextSlot)
+			slot, here, err := s.slot(tx, s.slots.at(i), s.slots.all[i].sum)
 			switch {
 			case err != nil:
 				return err
@@ -173,6 +171,7 @@ func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
 			if most -= slot.Size(); most < 0 && len(out) > 0 {
 				return nil
 			}
+			slot.Index = index
 			out = append(out, slot)
 		}
 		return nil
@@ -183,14 +182,13 @@ func (s *Store) Slots(from uint64, most int) (out []store.Slot, err error) {
 	return out, nil
 }
 
-// slot reads a slot, which has to be the newest that was written at its index. It is not here if it was dropped.
-func (s *Store) slot(tx *bolt.Tx, in places, i int) (slot store.Slot, here bool, err error) {
-	key := number(in.low + uint64(i))
-	value, err := framed(tx, slotBucket, key)
+// slot reads the slot with a number, which has to be the newest that was written there. It is not here if it was dropped.
+func (s *Store) slot(tx *bolt.Tx, n uint64, sum txlog.Hash) (slot store.Slot, here bool, err error) {
+	value, err := framed(tx, slotBucket, number(n))
 	if value == nil || err != nil {
 		return slot, false, err
 	}
-	if slot, err = unframeSlot(s.id, key, value); err == nil && txlog.Hash(value[:sha256.Size]) != in.all[i].sum {
+	if slot, err = unframeSlot(s.id, number(n), value); err == nil && txlog.Hash(value[:sha256.Size]) != sum {
 		err = damage("slot %d is an older one", slot.Index)
 	}
 	return slot, true, err

@@ -4,5 +4,5 @@ package disk
 
 import "os"
 
-// forget does nothing: these systems have no such call.
-func forget(*os.File) {}
+// dropCache does nothing: these systems have no such call.
+func dropCache(*os.File) {}

@@ -51,7 +51,7 @@ func (s *Store) Write(step store.Step) error {
 func (s *Store) checkSlots(step store.Step) error {
 	before := uint64(0)
 	if len(step.Slots) > 0 && !step.Empty {
-		before = s.slots.newest(int(min(step.Slots[0].Index-s.slots.low, uint64(len(s.slots.all)))))
+		before = s.slots.newest(s.slots.before(step.Slots[0].Index, s.view.NextSlot))
 	}
 	return store.CheckRecords(before, step.Slots)
 }
@@ -145,11 +145,11 @@ func (s *Store) small() bool {
 // When it returns, everything is on the disk; after an error nothing works any more.
 func (s *Store) commit(next store.View, step store.Step, add func(c *change)) error {
 	var c *change
-	tx, err := s.begin(true)
+	tx, err := s.transaction(true)
 	if err == nil {
 		whole := false
 		err = guarded(func() error {
-			c = begin(tx, s)
+			c = newChange(tx, s)
 			c.step(s.held)
 			c.step(step)
 			add(c)

@@ -92,7 +92,7 @@ type Host struct {
 	door    quorum.Door
 	keeping bool // a snapshot is being stored
 	beats   []beat
-	busy    time.Duration // since when the core takes an input; 0: it does not
+	busy    time.Duration // see works
 }
 
 // New returns a host that does not run yet. The error lists the faults of the configuration, or is one of the store.

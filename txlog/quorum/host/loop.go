@@ -136,7 +136,7 @@ func (l *loop) feed(in Input) error {
 		case len(out.Writes) > 0:
 			in = Written{}
 		case out.Load:
-			has, err := Load(l.cfg.Store, l.cfg.New)
+			has, err := l.load()
 			if err != nil {
 				return err
 			}
@@ -155,6 +155,13 @@ func (l *loop) step(in Input) Output {
 	l.newest.Store(l.core.copy.Position().Index)
 	l.storing = out.Unread()
 	return out
+}
+
+// load makes a copy of what the store has, which takes as long as it is large.
+func (l *loop) load() (Has, error) {
+	l.works(l.cfg.Clock())
+	defer l.works(0)
+	return Load(l.cfg.Store, l.cfg.New)
 }
 
 func (l *loop) act(a Act) error {

@@ -42,7 +42,7 @@ func (l *loop) keepBeats(acts []Act) {
 	}
 }
 
-// works notes since when the core takes an input; 0: it does not.
+// works notes since when the core takes an input, or a copy is made of the store; 0: neither.
 func (l *loop) works(since time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,6 +3,8 @@ package host_test
 import (
 	"fmt"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +49,42 @@ func TestAScrubDeposesNobody(t *testing.T) {
 		}
 		if len(terms) > 2 {
 			t.Errorf("%d terms have begun", len(terms))
+		}
+	})
+}
+
+// A member that makes its copies anew from a large store takes longer than its leader waits for an answer. The leader that has no
+// majority but with it goes on (B15).
+func TestACopyMadeAnewDeposesNobody(t *testing.T) {
+	bubble(t, 3, 0, func(t *testing.T, s *site) {
+		s.fill(120) // with a snapshot
+		s.equal(5 * time.Second)
+		leader := s.leader()
+		var others []*node
+		for _, n := range s.nodes {
+			if n != leader {
+				others = append(others, n)
+			}
+		}
+		n := others[0]
+		n.kill()
+		var seen sync.Map
+		var armed atomic.Bool
+		n.with = func(c *host.Config) {
+			c.New = func() txlog.State { return large{forgetful{kv.New(), &seen, &armed}, 3 * time.Second} }
+		}
+		n.start()
+		s.fill(5)
+		s.equal(5 * time.Second)
+		term := leader.run.Load().Status().Term
+		others[1].kill()
+		armed.Store(true)
+		s.fill(5)
+		if !n.told(func(e host.Event) bool { _, is := e.(host.Rebuilt); return is }) {
+			t.Fatal("it has made nothing anew")
+		}
+		if now := leader.run.Load().Status(); now.Term != term || !now.Leads {
+			t.Errorf("term %d has begun after %d", now.Term, term)
 		}
 	})
 }

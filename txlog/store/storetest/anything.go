@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -30,19 +31,12 @@ func anything(s *stage) {
 		stage: s, chance: rand.New(rand.NewPCG(seed, seed)), //nolint:gosec // a run must replay
 		kept: map[uint64][]byte{}, values: map[string]string{},
 	}
-	for range 600 {
+	for range 700 {
 		s.must(s.store.Write(m.step()))
 	}
 	for range 2 {
-		s.has(m.records[s.store.View().Floor.Index:])
+		m.compare()
 		s.keeps(m.kept)
-		got, err := s.store.Slots(s.store.View().FirstSlot, 1<<20)
-		s.must(err)
-		s.equal(len(got), len(m.slots))
-		for i, slot := range got {
-			want := m.slots[i]
-			s.equal([3]any{slot.Index, string(slot.Body), string(slot.Record.Raw())}, [3]any{m.first + uint64(i), string(want.Body), string(want.Record.Raw())})
-		}
 		s.equal(len(s.store.Names("")), len(m.values))
 		for name, value := range m.values {
 			s.equal(string(s.store.Value(name)), value)
@@ -51,9 +45,22 @@ func anything(s *stage) {
 	}
 }
 
+// compare checks the records and the slots.
+func (m *model) compare() {
+	m.Helper()
+	m.has(m.records[m.store.View().Floor.Index:])
+	got, err := m.store.Slots(m.store.View().FirstSlot, 1<<20)
+	m.must(err)
+	m.equal(len(got), len(m.slots))
+	for i, slot := range got {
+		want := m.slots[i]
+		m.equal([3]any{slot.Index, string(slot.Body), string(slot.Record.Raw())}, [3]any{m.first + uint64(i), string(want.Body), string(want.Record.Raw())})
+	}
+}
+
 // step returns some step, or does something else that a store offers.
 func (m *model) step() (step store.Step) {
-	switch m.chance.IntN(9) {
+	switch m.chance.IntN(10) {
 	case 0, 1, 2:
 		step.Records = m.next(1+m.chance.IntN(4), 30*m.chance.IntN(2))
 		step.Lazy = m.chance.IntN(2) == 0
@@ -63,13 +70,7 @@ func (m *model) step() (step store.Step) {
 			m.first = 2
 		}
 		m.slots = m.slots[:m.chance.IntN(len(m.slots)+1)]
-		for _, r := range m.tail(1 + m.chance.IntN(3)) {
-			one := store.Slot{Index: m.first + uint64(len(m.slots)), Body: []byte(strconv.Itoa(m.chance.IntN(1000)))}
-			if m.chance.IntN(3) > 0 {
-				one.Record = r
-			}
-			step.Slots, m.slots = append(step.Slots, one), append(m.slots, one)
-		}
+		step.Slots = m.fill(m.tail(1 + m.chance.IntN(3)))
 	case 5:
 		drop := m.chance.IntN(len(m.slots) + 1)
 		step.Below = m.first + uint64(drop)
@@ -91,9 +92,31 @@ func (m *model) step() (step store.Step) {
 			m.compact(upto)
 			maps.DeleteFunc(m.kept, func(index uint64, _ []byte) bool { return index < upto })
 		}
+		m.compare()
 		m.reopen()
+		m.compare()
+	case 9: // the authority begins again anywhere, with records that the log may have
+		step.Empty, m.slots, m.dropped, m.first = true, nil, 0, 1+m.chance.Uint64N(100)
+		from := max(m.store.View().Floor.Index, uint64(len(m.records))-m.chance.Uint64N(uint64(min(len(m.records), 20)+1)))
+		again := m.records[from:]
+		step.Slots = m.fill(append(slices.Clone(again[:m.chance.IntN(len(again)+1)]), m.tail(m.chance.IntN(3))...))
+		if len(m.slots) == 0 {
+			m.first = 0
+		}
 	}
 	return step
+}
+
+// fill returns slots after those that are there. Most have a record.
+func (m *model) fill(records []txlog.Record) (all []store.Slot) {
+	for _, r := range records {
+		one := store.Slot{Index: m.first + uint64(len(m.slots)), Body: []byte(strconv.Itoa(m.chance.IntN(1000)))}
+		if m.chance.IntN(3) > 0 {
+			one.Record = r
+		}
+		all, m.slots = append(all, one), append(m.slots, one)
+	}
+	return all
 }
 
 // tail returns records that come after those of the slots, and may be the next ones of the log.

@@ -23,7 +23,7 @@ func Exercise(t *testing.T, open func(*testing.T, txlog.Genesis) Room) {
 	t.Helper()
 	for name, test := range map[string]func(*stage){
 		"a new store": empty, "what is written is there": written, "a step that does not fit": refused, "lazy steps": lazy,
-		"slots": slots, "slots with records": shared, "snapshots": snapshots, "a snapshot ahead": ahead, "compaction": compaction, "heads": heads, "a copy is made anew": loaded,
+		"slots": slots, "slots with records": shared, "slots of other records": others, "snapshots": snapshots, "a snapshot ahead": ahead, "compaction": compaction, "heads": heads, "a copy is made anew": loaded,
 		"any steps": anything, "readers beside a writer": readers, "closed": closed,
 	} {
 		t.Run(name, func(t *testing.T) {

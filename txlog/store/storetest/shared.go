@@ -64,3 +64,26 @@ func shared(s *stage) {
 	s.compact(9)
 	check(2)
 }
+
+// others: an authority that begins again may have other records in its slots, at indices that the log has: none of them is the log's.
+func others(s *stage) {
+	r := s.next(5, 100)
+	wrong, err := Grow(Copy(s.copy.Genesis()), 6, 10)
+	s.must(err)
+	inSlots := func(first uint64, records []txlog.Record) (all []store.Slot) {
+		for i, one := range records {
+			all = append(all, store.Slot{Index: first + uint64(i), Record: one})
+		}
+		return all
+	}
+	s.must(s.store.Write(store.Step{Slots: inSlots(2, r), Records: r[:4]}))
+	for n := range 3 {
+		s.must(s.store.Write(store.Step{Empty: true, Slots: inSlots(uint64(9-4*n), wrong)}))
+		s.has(r[:4])
+		s.reopen()
+		s.has(r[:4])
+	}
+	s.must(s.store.Write(store.Step{Slots: inSlots(1, r[4:]), Records: r[4:]}))
+	s.reopen()
+	s.has(r)
+}
