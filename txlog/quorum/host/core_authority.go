@@ -216,7 +216,7 @@ func (c *Core) admit(name string, a wire.Admit) {
 		c.tell(Refused{From: name, Why: err})
 		return
 	}
-	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
+	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all, Since: c.told})
 }
 
 // mostAsks is how many stores that ask are remembered.
