@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func placeOf(s store.Store, index uint64) (txlog.Position, bool) {
 }
 
 // loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: the program that made the
-// store has kept the state alone.
+// store has kept the state alone. A snapshot that is dropped meanwhile has none.
 func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error) {
 	for _, kept := range view.Kept {
 		o, err := decodeOffer(s.Value(offerName(kept.At.Index)))
@@ -99,15 +100,14 @@ func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error
 		case err == nil:
 			all = append(all, o)
 		case kept.At == s.Genesis().Start():
-			var snapshot []byte
-			for len(snapshot) < kept.Size {
-				piece, err := s.Piece(kept.At.Index, len(snapshot), kept.Size-len(snapshot))
-				if err != nil {
-					return nil, err
-				}
-				snapshot = append(snapshot, piece...)
+			snapshot, err := store.Whole(s, kept)
+			switch {
+			case errors.Is(err, store.ErrGone):
+			case err != nil:
+				return nil, err
+			default:
+				all = append(all, follower.SumPieces(txlog.Head{Position: kept.At}, snapshot))
 			}
-			all = append(all, follower.SumPieces(txlog.Head{Position: kept.At}, snapshot))
 		}
 	}
 	return all, nil
