@@ -188,6 +188,19 @@ func decodeOffer(b []byte) (o follower.Offer, err error) {
 	return o, err
 }
 
+// spare is how many values of a store are not for bridges: those of the authority, of offers and of forks.
+const spare = 3*mostForks + 64
+
+// keepBridge keeps a bridge, if there is room: a log does not end because its members have changed very often. A node that needs the bridge
+// still believes those whom it knows and who are members now.
+func keepBridge(s store.Store, b *follower.Bridge) error {
+	values := bridgeValues(b)
+	if len(s.Names(""))+len(values) > store.MostValues-spare {
+		return nil
+	}
+	return s.Write(store.Step{Values: values})
+}
+
 // A bridge has several records, and a value has a limit: each record is one, and the head is the last one.
 func bridgeValues(b *follower.Bridge) map[string][]byte {
 	values := map[string][]byte{}
