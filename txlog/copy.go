@@ -18,6 +18,7 @@ type Copy struct {
 	at      Position
 	last    Record // at the position; none at index 0
 	members []Member
+	changed uint64 // see ChangedAt
 	results map[string]*Result
 	order   []*Result // by index
 	sum     Sum       // of results and effects
@@ -47,7 +48,7 @@ type Pending struct {
 // NewCopy returns the copy before the first entry of a log. One of a log with a parent is made by Child, or by Restore.
 func NewCopy(g Genesis, makeState func() State) *Copy {
 	return &Copy{
-		genesis: g, make: makeState, state: makeState(), at: g.Start(), members: slices.Clone(g.Members), results: map[string]*Result{},
+		genesis: g, make: makeState, state: makeState(), at: g.Start(), members: slices.Clone(g.Members), changed: g.Start().Index, results: map[string]*Result{},
 	}
 }
 
@@ -59,6 +60,10 @@ func (c *Copy) Position() Position { return c.at }
 
 // Members returns who decides, as of the last entry. It must not be changed.
 func (c *Copy) Members() []Member { return c.members }
+
+// ChangedAt returns the index of the entry that has made the members; of a copy that was restored, an index up to which they may have
+// changed: the snapshot does not say when they did.
+func (c *Copy) ChangedAt() uint64 { return c.changed }
 
 // Effects returns what is to be performed, in order. It must not be changed.
 func (c *Copy) Effects() []Pending { return c.effects }
@@ -197,7 +202,7 @@ func (c *Copy) change(e *Entry, came *Result) error {
 			c.wait(Pending{Key: Key{Index: e.Index, N: uint64(i)}, Effect: f})
 		}
 	case Changed:
-		c.members = slices.Clone(e.Members)
+		c.members, c.changed = slices.Clone(e.Members), e.Index
 	case Performed:
 		last := slices.IndexFunc(c.effects, func(p Pending) bool { return p.Key == e.Upto })
 		if last < 0 {

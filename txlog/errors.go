@@ -32,6 +32,9 @@ var (
 	ErrAway = errors.New("the members stay as they are")
 	// ErrChanging means that another change of members is under way. It can be asked for again when that one is committed.
 	ErrChanging = errors.New("another change of members is under way: ask again when it is committed")
+	// ErrChanged means that the members are others than those that the asker of a change has seen. Nothing is done: the change might
+	// undo what its asker does not know of.
+	ErrChanged = errors.New("the members have changed meanwhile")
 	// ErrSignature means that a head is not signed by the member that it names.
 	ErrSignature = errors.New("the signature is not the member's")
 	// ErrStranger means that a head names a member that is none, as far as is known here.

@@ -84,7 +84,7 @@ func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 
 // restore reads what comes after genesis and record.
 func (c *Copy) restore(d *decoder) error {
-	c.members = d.members()
+	c.members, c.changed = d.members(), c.at.Index
 	for range d.count(MostPending, "effects") {
 		if p := d.pending(); d.err == nil {
 			c.wait(p)

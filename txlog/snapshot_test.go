@@ -22,6 +22,9 @@ func TestASnapshotIsTheCopy(t *testing.T) {
 			!bytes.Equal(restored.Snapshot(), c.Snapshot()) {
 			t.Fatalf("after %d records another copy is restored", n)
 		}
+		if at := restored.ChangedAt(); at < c.ChangedAt() || at > c.Position().Index {
+			t.Errorf("after %d records the members are those of entry %d, and restored of %d", n, c.ChangedAt(), at)
+		}
 		known, is := c.Lookup("g1")
 		if again, isAgain := restored.Lookup("g1"); is != isAgain || !reflect.DeepEqual(known, again) {
 			t.Errorf("a result is restored as %+v", again)

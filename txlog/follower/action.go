@@ -51,7 +51,7 @@ type (
 		Snapshot []byte
 		Offer    Offer
 	}
-	// KeepBridge asks the loop to store a bridge, for as long as the log lives.
+	// KeepBridge asks the loop to store a bridge, for as long as the log lives, if there is room.
 	KeepBridge struct{ Bridge Bridge }
 	// Sign asks the loop to sign a head with this member's key, to publish it, and to bring it back as Heard. The members
 	// change at its index, and this node is one of those before.

@@ -26,10 +26,12 @@ type (
 		Ticket uint64
 		Query  []byte // nil: only up to where a copy has to come is asked for
 	}
-	// Change asks for another set of members, sorted by name. The leader takes one change at a time.
+	// Change asks for another set of members, sorted by name. The leader takes one change at a time. It is refused with
+	// txlog.ErrChanged if the members have changed since they were looked at, unless they are the ones that it asks for.
 	Change struct {
 		Ticket  uint64
 		Members []txlog.Member
+		Since   uint64 // an entry as of which the asker has seen who the members are
 	}
 	// Gone says that an asker waits no longer. What it asked for may happen all the same.
 	Gone struct{ Ticket uint64 }

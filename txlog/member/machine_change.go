@@ -1,6 +1,7 @@
 package member
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/conchhq/conch/txlog"
@@ -9,6 +10,7 @@ import (
 // change is of the members. There is one at a time.
 type change struct {
 	members  []txlog.Member
+	since    uint64 // an entry as of which an asker has seen who the members are
 	tickets  []uint64
 	proposed bool
 	entry    txlog.Hash
@@ -26,15 +28,18 @@ func (m *Machine) changeMembers(in Change) {
 		err = txlog.ErrTooMany
 	case m.change != nil:
 		m.change.tickets = append(m.change.tickets, in.Ticket)
+		m.change.since = max(m.change.since, in.Since) // the others see it as done then
 		return
 	default:
-		m.change = &change{members: slices.Clone(in.Members), tickets: []uint64{in.Ticket}}
+		m.change = &change{members: slices.Clone(in.Members), since: in.Since, tickets: []uint64{in.Ticket}}
 		return
 	}
 	m.refuse(in.Ticket, err)
 }
 
-// proposeChange makes the entry of a change that waits. One that is made already is answered.
+// proposeChange makes the entry of a change that waits. One that is made already is answered. One whose askers have not seen the members
+// of now is refused: it may be a late copy, and undo what was asked for since. All changes that were stored before this term are
+// applied by now.
 func (m *Machine) proposeChange() {
 	c := m.change
 	if c == nil || c.proposed || !m.opened {
@@ -45,6 +50,10 @@ func (m *Machine) proposeChange() {
 		for _, ticket := range c.tickets {
 			m.answer(ticket, txlog.Answer{Index: at.Index, Hash: at.Hash})
 		}
+		return
+	}
+	if last := m.base.ChangedAt(); last > c.since {
+		m.refuseChange(fmt.Errorf("%w: by entry %d, and the asker has seen those of entry %d", txlog.ErrChanged, last, c.since))
 		return
 	}
 	c.proposed = true

@@ -199,7 +199,8 @@ func (s *story) tell(words []string) (done []string) {
 	return s.asks(words)
 }
 
-// asks reads "goal NAME ID [since=N] TEXT", "read NAME QUERY" and "members NAME A B C" as what NAME asks for.
+// asks reads "goal NAME ID [since=N] TEXT", "read NAME QUERY" and "members NAME [since=N] A B C" as what NAME asks for. Without since
+// it has seen the members that are there.
 func (s *story) asks(words []string) []string {
 	s.ticket++
 	s.tickets[s.ticket] = words[1]
@@ -217,7 +218,13 @@ func (s *story) asks(words []string) []string {
 	case "read":
 		return s.step(Read{Ticket: s.ticket, Query: []byte(strings.Join(words[2:], " "))})
 	case "members":
-		return s.step(Change{Ticket: s.ticket, Members: members(words[2:])})
+		in := Change{Ticket: s.ticket, Since: s.machine().Status().Position.Index}
+		words = words[2:]
+		if n, is := strings.CutPrefix(words[0], "since="); is {
+			in.Since, words = s.number(n), words[1:]
+		}
+		in.Members = members(words)
+		return s.step(in)
 	}
 	s.t.Fatalf("no such line: %s", strings.Join(words, " "))
 	return nil

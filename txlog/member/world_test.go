@@ -151,7 +151,7 @@ func (w *world) upset(n *node) {
 		members[2].Store += w.chance.Uint64N(3)
 		w.ticket++
 		w.changes[w.ticket] = members
-		n.step(Change{Ticket: w.ticket, Members: members})
+		n.step(Change{Ticket: w.ticket, Members: members, Since: uint64(len(w.decided)) - min(w.chance.Uint64N(3), uint64(len(w.decided)))})
 	case 2:
 		n.rebuilding = true
 	case 3:
@@ -328,7 +328,7 @@ func (w *world) answered(n *node, a Answer) {
 // changed checks that a change that is done was in the log, or was so before.
 func (w *world) changed(members []txlog.Member, a Answer) {
 	switch {
-	case errors.Is(a.Err, txlog.ErrNotLeader), errors.Is(a.Err, txlog.ErrChanging):
+	case errors.Is(a.Err, txlog.ErrNotLeader), errors.Is(a.Err, txlog.ErrChanging), errors.Is(a.Err, txlog.ErrChanged):
 	case a.Err != nil:
 		w.fail("a change of members: %v", a.Err)
 	case a.Index == 0 || a.Index > uint64(len(w.decided)) || !slices.Equal(w.copyOf(w.decided[:a.Index]).Members(), members):

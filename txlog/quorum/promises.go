@@ -1,6 +1,8 @@
 package quorum
 
 import (
+	"errors"
+
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -125,15 +127,16 @@ func set(step *store.Step, hard *Hard, base *Base, mark *Mark) {
 }
 
 // news returns the records that are not here yet: a member that was behind has stored some that came another way. The error is
-// store.ErrStep if one of those is another record.
+// store.ErrStep if one of those is another record. One that a snapshot has replaced is not compared, also if that happens meanwhile.
 func (m Promises) news(view store.View, records []txlog.Record) ([]txlog.Record, error) {
 	for len(records) > 0 && records[0].Index <= view.Last.Index {
 		if index := records[0].Index; index > view.Floor.Index {
 			here, err := m.store.Records(index, 1)
-			if err != nil {
+			switch {
+			case errors.Is(err, store.ErrGone):
+			case err != nil:
 				return nil, err
-			}
-			if here[0].Hash() != records[0].Hash() {
+			case here[0].Hash() != records[0].Hash():
 				return nil, fault(store.ErrStep, "record %d is committed with another hash than the one here", index)
 			}
 		}

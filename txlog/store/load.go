@@ -51,7 +51,8 @@ func broken(err error) bool {
 	return errors.Is(err, ErrSync) || errors.Is(err, ErrDamaged) || errors.Is(err, ErrClosed)
 }
 
-func restore(s Store, k Kept, makeState func() txlog.State) (*txlog.Copy, error) {
+// Whole returns the bytes of a snapshot that a view has. The error is ErrGone if it was dropped since.
+func Whole(s Store, k Kept) ([]byte, error) {
 	whole := make([]byte, 0, k.Size)
 	for len(whole) < k.Size {
 		piece, err := s.Piece(k.At.Index, len(whole), k.Size-len(whole))
@@ -59,6 +60,14 @@ func restore(s Store, k Kept, makeState func() txlog.State) (*txlog.Copy, error)
 			return nil, err
 		}
 		whole = append(whole, piece...)
+	}
+	return whole, nil
+}
+
+func restore(s Store, k Kept, makeState func() txlog.State) (*txlog.Copy, error) {
+	whole, err := Whole(s, k)
+	if err != nil {
+		return nil, err
 	}
 	c, err := txlog.Restore(whole, makeState)
 	if err != nil {

@@ -143,7 +143,9 @@ func (r *reader) body(read *wirepb.Message) (body Body) {
 	take(read.Begun != nil, func() Body { return Begun{Serial: read.Begun.Serial, Why: cut(read.Begun.Why)} })
 	take(read.Seek != nil, func() Body { return Seek{Serial: read.Seek.Serial, Namespace: read.Seek.Namespace} })
 	take(read.Known != nil, func() Body { return r.known(read.Known) })
-	take(read.Appoint != nil, func() Body { return Appoint{Serial: read.Appoint.Serial, Names: read.Appoint.Names} })
+	take(read.Appoint != nil, func() Body {
+		return Appoint{Serial: read.Appoint.Serial, Names: read.Appoint.Names, Since: read.Appoint.Since}
+	})
 	take(read.Appointed != nil, func() Body {
 		return Appointed{Serial: read.Appointed.Serial, Index: read.Appointed.Index, Err: failed(read.Appointed.Failure)}
 	})

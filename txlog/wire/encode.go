@@ -91,7 +91,7 @@ func setFounding(out *wirepb.Message, body Body) bool {
 	case Known:
 		out.Known = &wirepb.Known{Serial: b.Serial, Genesis: b.Genesis.Encode()}
 	case Appoint:
-		out.Appoint = &wirepb.Appoint{Serial: b.Serial, Names: b.Names}
+		out.Appoint = &wirepb.Appoint{Serial: b.Serial, Names: b.Names, Since: b.Since}
 	case Appointed:
 		out.Appointed = &wirepb.Appointed{Serial: b.Serial, Failure: failure(b.Err)}
 		if b.Err == nil {

@@ -89,10 +89,12 @@ type (
 		Serial  uint64
 		Genesis txlog.Genesis
 	}
-	// Appoint asks the leader to make these nodes the members. Asked again, it changes nothing more.
+	// Appoint asks the leader to make these nodes the members, instead of those whom its asker has seen. Asked again, it changes nothing
+	// more, and undoes nothing.
 	Appoint struct {
 		Serial uint64
 		Names  []string
+		Since  uint64 // an entry as of which the asker knows who the members are
 	}
 	// Appointed answers Appoint with the index of the entry that says so.
 	Appointed struct {
@@ -116,7 +118,7 @@ func Founding(in []byte) (is bool) {
 const firstFounding, lastFounding = 13, 20
 
 // FailureError is an error that another node has said. What it is by errors.Is is one of those that have a code: ErrNotLeader,
-// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed, ErrSize, ErrMembers, ErrAway and ErrChanging of package txlog. Who says something else
+// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed, ErrSize, ErrMembers, ErrAway, ErrChanging and ErrChanged of package txlog. Who says something else
 // says ErrUnknown. One that names the leader is a txlog.NotLeaderError instead.
 type FailureError struct {
 	Kind error
@@ -132,7 +134,7 @@ func (f FailureError) Unwrap() error { return f.Kind }
 // codes are never used again for another error. A code that is not known is read as ErrUnknown, which is always true.
 var codes = []error{
 	1: txlog.ErrNotLeader, 2: txlog.ErrGoalID, 3: txlog.ErrOld, 4: txlog.ErrTooMany, 5: txlog.ErrUnknown, 6: txlog.ErrMalformed,
-	7: txlog.ErrSize, 8: txlog.ErrMembers, 9: txlog.ErrAway, 10: txlog.ErrChanging,
+	7: txlog.ErrSize, 8: txlog.ErrMembers, 9: txlog.ErrAway, 10: txlog.ErrChanging, 11: txlog.ErrChanged,
 }
 
 const codeUnknown = 5

@@ -84,10 +84,11 @@ func samples() map[string]Message {
 		"prepared-not-possible": {txlog.ID{}, Prepared{Serial: 7, Why: "there is a log of this name"}},
 		"begin":                 {id, Begin{Serial: 7, Genesis: sampleGenesis()}},
 		"begun":                 {id, Begun{Serial: 7}},
-		"appoint":               {id, Appoint{Serial: 7, Names: []string{"ann", "cay"}}},
+		"appoint":               {id, Appoint{Serial: 7, Names: []string{"ann", "cay"}, Since: 1 << 40}},
 		"appointed":             {id, Appointed{Serial: 7, Index: 9}},
 		"appointed-members":     {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrMembers, Text: "a log cannot have these members: cay is no peer"}}},
 		"appointed-away":        {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrAway, Text: "the members stay as they are: cay"}}},
 		"appointed-changing":    {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrChanging, Text: "another change"}}},
+		"appointed-changed":     {id, Appointed{Serial: 7, Err: FailureError{Kind: txlog.ErrChanged, Text: "the members have changed"}}},
 	}
 }

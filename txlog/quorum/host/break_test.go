@@ -33,7 +33,7 @@ func TestMembersThatNobodyTakes(t *testing.T) {
 		s.goes("before")
 		set := slices.Clone(s.genesis.Members)
 		set[2].Store = 1 << 63
-		if _, err := s.leader().run.Load().Change(t.Context(), set); !errors.Is(err, txlog.ErrMalformed) {
+		if _, err := s.leader().run.Load().Change(t.Context(), set, 0); !errors.Is(err, txlog.ErrMalformed) {
 			t.Errorf("a store's id of 64 bits: %v", err)
 		}
 		s.goes("after a change")

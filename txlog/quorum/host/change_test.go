@@ -129,7 +129,7 @@ func (s *site) change(members []txlog.Member) {
 		if l == nil {
 			return false
 		}
-		_, err := l.run.Load().Change(s.t.Context(), members)
+		_, err := l.run.Load().Change(s.t.Context(), members, l.run.Load().Status().MembersAt)
 		return err == nil
 	})
 }

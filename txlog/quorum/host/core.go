@@ -45,6 +45,7 @@ type Core struct {
 	behind  *txlog.Position
 	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
 	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
+	ran     bool              // this store was a member's while this node ran: a leader has spoken to it, or it has led
 	unheard bool              // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
 	outside int               // looks for which a store that runs its authority has been no member
 	quiet   int               // looks for which a member has heard no leader

@@ -72,6 +72,7 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 	led := c.leads
 	c.term, c.leader, c.leads, c.asks = term, leader, self, nil
 	if leader != "" {
+		c.ran = c.ran || c.q != nil
 		c.found()
 	}
 	c.courier(courier.Leader{Name: leader, Term: term})
@@ -216,7 +217,7 @@ func (c *Core) admit(name string, a wire.Admit) {
 		c.tell(Refused{From: name, Why: err})
 		return
 	}
-	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all})
+	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all, Since: c.told})
 }
 
 // mostAsks is how many stores that ask are remembered.
@@ -240,7 +241,7 @@ func (c *Core) twins(from string, t wire.Twin) {
 }
 
 // decide takes over who decides. A store whose place another one has taken while this node ran does not ask for it again: they
-// would take turns.
+// would take turns. One to which no leader has spoken may be an old one that is mounted again, and this is its history.
 func (c *Core) decide(members []txlog.Member, index uint64) {
 	was := c.mine()
 	if !slices.Equal(members, c.members) {
@@ -251,7 +252,7 @@ func (c *Core) decide(members []txlog.Member, index uint64) {
 	switch m, is := txlog.FindMember(members, c.set.Self); {
 	case c.mine():
 		c.twin = 0
-	case is && was:
+	case is && was && c.ran:
 		c.twin = m.Store
 		c.tell(Twin{Store: m.Store, Asks: c.store})
 	}

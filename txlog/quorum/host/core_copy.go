@@ -36,7 +36,7 @@ func (c *Core) follow(a follower.Action) {
 	case follower.Keep:
 		c.do(Snapshot{At: a.Offer.Head.Position, Bytes: a.Snapshot, Offer: a.Offer})
 	case follower.KeepBridge:
-		c.write(Write{Step: &store.Step{Values: bridgeValues(&a.Bridge)}}, func() {})
+		c.write(Write{Bridge: &a.Bridge}, func() {})
 	case follower.Sign:
 		c.say(a.Head)
 	case follower.Evidence:

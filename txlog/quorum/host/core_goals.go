@@ -294,7 +294,11 @@ func (c *Core) serve() {
 			continue
 		}
 		delete(c.remote, serial)
-		result, err := c.copy.Query(q.Query)
+		var result []byte
+		var err error
+		if q.Query != nil {
+			result, err = c.copy.Query(q.Query)
+		}
 		c.do(Answered{Ticket: q.Ticket, Answer: txlog.Answer{Index: at.Index, Hash: at.Hash, Result: result}, Err: err})
 	}
 }
@@ -309,7 +313,7 @@ func (c *Core) change(in Change) {
 		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
 		return
 	}
-	c.member(member.Change{Ticket: c.newTicket(asker{user: in.Ticket}), Members: in.Members})
+	c.member(member.Change{Ticket: c.newTicket(asker{user: in.Ticket}), Members: in.Members, Since: in.Since})
 }
 
 // gone forgets an asker.

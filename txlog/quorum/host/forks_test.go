@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
@@ -53,6 +54,29 @@ func TestForksAreBounded(t *testing.T) {
 	write()
 	if bridges, err := loadBridges(s); err != nil || len(bridges) != 1 {
 		t.Errorf("%d bridges are kept, %v", len(bridges), err)
+	}
+}
+
+// When the members have changed so often that there is no room for one more bridge, a node keeps none: it goes on, with room for what it has
+// promised.
+func TestBridgesHaveABound(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	s := h.cfg.Store
+	full := map[string][]byte{}
+	for i := range store.MostValues - spare - len(s.Names("")) {
+		full[fmt.Sprintf("%s%020d/%04d", bridgeValue, i+2, 0)] = []byte{more}
+	}
+	if err := s.Write(store.Step{Values: full}); err != nil {
+		t.Fatal(err)
+	}
+	record := aRecord(t, h)
+	head := txlog.Head{Position: record.Position(), Member: "n1"}.Sign(h.cfg.Key)
+	if err := (Write{Bridge: &follower.Bridge{Records: []txlog.Record{record}, Head: head}}).To(s); err != nil {
+		t.Fatalf("a node ends: %v", err)
+	}
+	if n := len(s.Names(bridgeValue)); n != len(full) {
+		t.Errorf("%d values of bridges are kept, of %d", n, len(full))
 	}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -265,22 +266,24 @@ func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, e
 	return a.Answer, err
 }
 
-// Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked.
+// Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked. Without a
+// query it says of which entry this is true.
 func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at uint64, err error) {
 	if len(query) > MostQuery {
 		return nil, 0, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
 	}
-	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket, Query: append([]byte{}, query...)} })
+	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket, Query: bytes.Clone(query)} })
 	return a.Result, a.Index, err
 }
 
-// Change makes another set of members, and returns the index of the entry that says so. Only the leader takes it: the error
-// is a txlog.NotLeaderError elsewhere.
-func (h *Host) Change(ctx context.Context, members []txlog.Member) (uint64, error) {
+// Change makes another set of members, and returns the index of the entry that says so. Since is Status.MembersAt as it was when the
+// caller looked who the members are: if they have changed since, the error is txlog.ErrChanged and nothing is done, unless they are those
+// that are asked for. Only the leader takes it: the error is a txlog.NotLeaderError elsewhere.
+func (h *Host) Change(ctx context.Context, members []txlog.Member, since uint64) (uint64, error) {
 	if err := txlog.CheckMembers(members); err != nil {
 		return 0, err
 	}
-	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: slices.Clone(members)} })
+	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: slices.Clone(members), Since: since} })
 	return a.Index, err
 }
 

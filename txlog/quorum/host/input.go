@@ -52,10 +52,11 @@ type (
 		Ticket uint64
 		Query  []byte
 	}
-	// Change asks for another set of members, sorted by name. Only the leader takes it.
+	// Change asks for another set of members, sorted by name, instead of those that an asker has seen. Only the leader takes it.
 	Change struct {
 		Ticket  uint64
 		Members []txlog.Member
+		Since   uint64 // Status.MembersAt, as the asker has seen it
 	}
 	// Gone says that an asker waits no longer.
 	Gone struct{ Ticket uint64 }

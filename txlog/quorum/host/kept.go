@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -91,7 +92,7 @@ func placeOf(s store.Store, index uint64) (txlog.Position, bool) {
 }
 
 // loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: the program that made the
-// store has kept the state alone.
+// store has kept the state alone. A snapshot that is dropped meanwhile has none.
 func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error) {
 	for _, kept := range view.Kept {
 		o, err := decodeOffer(s.Value(offerName(kept.At.Index)))
@@ -99,15 +100,14 @@ func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error
 		case err == nil:
 			all = append(all, o)
 		case kept.At == s.Genesis().Start():
-			var snapshot []byte
-			for len(snapshot) < kept.Size {
-				piece, err := s.Piece(kept.At.Index, len(snapshot), kept.Size-len(snapshot))
-				if err != nil {
-					return nil, err
-				}
-				snapshot = append(snapshot, piece...)
+			snapshot, err := store.Whole(s, kept)
+			switch {
+			case errors.Is(err, store.ErrGone):
+			case err != nil:
+				return nil, err
+			default:
+				all = append(all, follower.SumPieces(txlog.Head{Position: kept.At}, snapshot))
 			}
-			all = append(all, follower.SumPieces(txlog.Head{Position: kept.At}, snapshot))
 		}
 	}
 	return all, nil
@@ -186,6 +186,19 @@ func decodeOffer(b []byte) (o follower.Offer, err error) {
 	}
 	o.Head, err = txlog.DecodeHead(b)
 	return o, err
+}
+
+// spare is how many values of a store are not for bridges: those of the authority, of offers and of forks.
+const spare = 3*mostForks + 64
+
+// keepBridge keeps a bridge, if there is room: a log does not end because its members have changed very often. A node that needs the bridge
+// still believes those whom it knows and who are members now.
+func keepBridge(s store.Store, b *follower.Bridge) error {
+	values := bridgeValues(b)
+	if len(s.Names(""))+len(values) > store.MostValues-spare {
+		return nil
+	}
+	return s.Write(store.Step{Values: values})
 }
 
 // A bridge has several records, and a value has a limit: each record is one, and the head is the last one.

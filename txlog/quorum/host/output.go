@@ -31,6 +31,7 @@ type Write struct {
 	Step    *store.Step
 	Adopt   *Adopted
 	Fork    *follower.Evidence // left out if there are many already
+	Bridge  *follower.Bridge   // so it is
 }
 
 // To stores a write, and returns when it is on the disk, unless it may wait (package host, Order). The error is one of the store.
@@ -42,6 +43,8 @@ func (w Write) To(s store.Store) error {
 		return s.Write(*w.Step)
 	case w.Fork != nil:
 		return keepFork(s, w.Fork)
+	case w.Bridge != nil:
+		return keepBridge(s, w.Bridge)
 	}
 	return s.Keep(w.Adopt.At, w.Adopt.Snapshot, withOffer(s.View(), w.Adopt.Offer))
 }

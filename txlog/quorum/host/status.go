@@ -14,14 +14,16 @@ type Status struct {
 	Position txlog.Position // of the copy that is here
 	Store    uint64
 	Members  []txlog.Member
-	Decides  bool   // this store is a member's
-	Leads    bool   // this node does
-	Leader   string // a hint; empty: nobody is known
-	Term     uint64
-	Copy     follower.Status
-	Goals    courier.Status
-	Member   *member.Status // nil: this node decides nothing
-	Quorum   *quorum.Status // with Member
+	// MembersAt is the entry as of which these are the members. The copy may have come further.
+	MembersAt uint64
+	Decides   bool   // this store is a member's
+	Leads     bool   // this node does
+	Leader    string // a hint; empty: nobody is known
+	Term      uint64
+	Copy      follower.Status
+	Goals     courier.Status
+	Member    *member.Status // nil: this node decides nothing
+	Quorum    *quorum.Status // with Member
 }
 
 // Status returns what the node knows now.
@@ -37,7 +39,7 @@ func (h *Host) Status() Status {
 // Status returns what the machines know.
 func (c *Core) Status() Status {
 	s := Status{
-		Log: c.copy.Position().Log, Position: c.copy.Position(), Store: c.store, Members: c.members, Decides: c.q != nil && c.mine(), Leads: c.leads,
+		Log: c.copy.Position().Log, Position: c.copy.Position(), Store: c.store, Members: c.members, MembersAt: c.told, Decides: c.q != nil && c.mine(), Leads: c.leads,
 		Leader: c.leader, Term: c.term, Copy: c.f.Snapshot(), Goals: c.c.Status(),
 	}
 	if c.q != nil {

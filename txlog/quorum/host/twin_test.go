@@ -128,3 +128,31 @@ func TestAReplacedProcessComesBack(t *testing.T) {
 		}
 	})
 }
+
+// An old store that is mounted again learns from its log that another one has taken its place since. That is history, and no other process:
+// it asks to be admitted, and is once the other one is silent (new-disk-new-member).
+func TestAnOldStoreIsNoTwin(t *testing.T) {
+	bubble(t, 3, 0, func(t *testing.T, s *site) {
+		s.fill(10)
+		n := s.nodes[2]
+		old := n.store
+		n.kill()
+		n.store = store.NewMemory(77, s.genesis)
+		n.start()
+		admitted := func(id uint64) func() bool {
+			return func() bool {
+				m, _ := txlog.FindMember(s.nodes[0].run.Load().Status().Members, n.name)
+				return m.Store == id && n.run.Load().Status().Decides
+			}
+		}
+		s.within(20*time.Second, "the new store is a member's", admitted(77))
+		s.fill(10)
+		n.kill()
+		n.store = old
+		n.start()
+		s.within(30*time.Second, "the old store is a member's", admitted(3))
+		if n.twins() {
+			t.Error("it is said that two processes have one name")
+		}
+	})
+}

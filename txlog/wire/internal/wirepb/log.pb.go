@@ -1433,6 +1433,7 @@ type Appoint struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Serial        uint64                 `protobuf:"varint,1,opt,name=serial,proto3" json:"serial,omitempty"`
 	Names         []string               `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`
+	Since         uint64                 `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1479,6 +1480,13 @@ func (x *Appoint) GetNames() []string {
 		return x.Names
 	}
 	return nil
+}
+
+func (x *Appoint) GetSince() uint64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
 }
 
 type Appointed struct {
@@ -1647,10 +1655,11 @@ const file_log_proto_rawDesc = "" +
 	"\tnamespace\x18\x02 \x01(\tR\tnamespace\"9\n" +
 	"\x05Known\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
-	"\agenesis\x18\x02 \x01(\fR\agenesis\"7\n" +
+	"\agenesis\x18\x02 \x01(\fR\agenesis\"M\n" +
 	"\aAppoint\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x14\n" +
-	"\x05names\x18\x02 \x03(\tR\x05names\"n\n" +
+	"\x05names\x18\x02 \x03(\tR\x05names\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x04R\x05since\"n\n" +
 	"\tAppointed\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x04R\x05index\x123\n" +

@@ -179,7 +179,7 @@ func (r *run) asksChange(l *node, members []txlog.Member) {
 	r.stats["changes_asked"]++
 	r.tell(l, "is asked to make %v the members", memberNames(members))
 	l.ticket++
-	l.put(host.Change{Ticket: l.ticket, Members: members})
+	l.put(host.Change{Ticket: l.ticket, Members: members, Since: l.process.core.Status().MembersAt})
 }
 
 func memberNames(members []txlog.Member) (all []string) {

@@ -160,6 +160,7 @@ func even(n int) string {
 // names is who is to decide.
 type names struct {
 	Members []string `json:"members"`
+	Since   uint64   `json:"since,omitempty"` // an entry as of which the caller has seen the members; 0: those of now count
 }
 
 // Changed is an entry that has changed the members.
@@ -177,13 +178,21 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	if err := web.ReadJSON(req, &n); err != nil {
 		return err
 	}
+	if err := set(n.Members); err != nil {
+		return refusal(err)
+	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	index, err := r.change(ctx, n.Members)
+	if n.Since == 0 { // what is sent to the leader may come late: it must not undo what comes after this request
+		if _, n.Since, err = r.fresh(ctx, nil); err != nil {
+			return unseen(err)
+		}
+	}
+	index, err := r.change(ctx, n.Members, n.Since)
 	switch {
 	case err == nil:
 	case nobodyKnows(err):
-		return unknownChange(err)
+		return unknownChange(err, n.Since)
 	default:
 		return refusal(err)
 	}

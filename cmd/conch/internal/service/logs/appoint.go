@@ -18,58 +18,49 @@ var errNoLeader = errors.New("no member answers that leads")
 // appointPatience is for how long a leader tries what another node has asked of it: that one waits for longer.
 const appointPatience = drawPatience + beginPatience
 
-// change makes other members, by name: the leader does, on this node or another one. The error is one of a set that a log cannot have, txlog.ErrAway
-// or txlog.ErrChanging if nothing was done, else one after which nobody knows: asked again, nothing is done twice.
-func (r *part) change(ctx context.Context, names []string) (index uint64, err error) {
-	if err := set(names); err != nil {
-		return 0, err
-	}
+// change makes other members, by name: the leader does, on this node or another one. Since is an entry as of which the asker knows the
+// members. The error is one of a set that a log cannot have, txlog.ErrChanged, txlog.ErrAway or txlog.ErrChanging if nothing was done,
+// else one after which nobody knows: asked again with the same since, nothing is done twice, and nothing newer is undone.
+func (r *part) change(ctx context.Context, names []string, since uint64) (index uint64, err error) {
 	err = r.insist(ctx, func(h *host.Host) (err error) {
 		if h.Status().Leads {
-			index, err = r.appoint(ctx, names)
+			index, err = r.appoint(ctx, names, since)
 		} else {
-			index, err = r.askLeader(ctx, names)
+			index, err = r.askLeader(ctx, names, since)
 		}
 		return err
 	})
 	return index, err
 }
 
-// appoint makes other members, if this node leads. It asks those that are new for their stores.
-func (r *part) appoint(ctx context.Context, names []string) (uint64, error) {
+// appoint makes other members, if this node leads. It asks those that are new for their stores. Those that stay have the stores of now: if
+// one is admitted with another meanwhile, the members have changed.
+func (r *part) appoint(ctx context.Context, names []string, since uint64) (uint64, error) {
 	h := r.running()
 	g, known := r.began()
 	if h == nil || !known {
 		return 0, errNotHere
 	}
-	if s := h.Status(); !s.Leads {
+	switch s := h.Status(); {
+	case !s.Leads:
 		return 0, txlog.NotLeaderError{Leader: s.Leader, Term: s.Term}
-	}
-	if err := r.able(names); err != nil {
-		return 0, err
-	}
-	members, err := r.gather(ctx, names, g.ID(), h.Status().Members)
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", txlog.ErrAway, err)
-	}
-	return h.Change(ctx, current(members, h.Status().Members))
-}
-
-// current returns members, of whom those that are members now keep the stores that they have: one may have been admitted with another
-// while the new ones were asked.
-func current(members, now []txlog.Member) (all []txlog.Member) {
-	for _, m := range members {
-		if is, found := txlog.FindMember(now, m.Name); found {
-			m = is
+	case s.MembersAt < since: // the asker knows of more than this leader, which may be deposed and not know it
+		return 0, fmt.Errorf("%w: the members are asked for as of entry %d, and the leader is at %d", txlog.ErrUnknown, since, s.MembersAt)
+	default:
+		if err := r.able(names); err != nil {
+			return 0, err
 		}
-		all = append(all, m)
+		members, err := r.gather(ctx, names, g.ID(), s.Members)
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", txlog.ErrAway, err)
+		}
+		return h.Change(ctx, members, since)
 	}
-	return all
 }
 
 // askLeader has the leader make other members, whom this node's copy names, or a member. It may take a while, and is one request
 // until it is answered by a leader.
-func (r *part) askLeader(ctx context.Context, names []string) (uint64, error) {
+func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uint64, error) {
 	g, known := r.began()
 	if !known {
 		return 0, errNotHere
@@ -77,7 +68,7 @@ func (r *part) askLeader(ctx context.Context, names []string) (uint64, error) {
 	hint, turn := "", 0
 	body, err := r.ask(ctx, question{
 		log:  g.ID(),
-		with: func(serial uint64) wire.Body { return wire.Appoint{Serial: serial, Names: names} },
+		with: func(serial uint64) wire.Body { return wire.Appoint{Serial: serial, Names: names, Since: since} },
 		to: func() string {
 			turn++
 			return r.leader(hint, turn)
@@ -115,44 +106,29 @@ func (r *part) leader(hint string, turn int) string {
 	return hint
 }
 
-// appointment is what a node has asked for last, as the leader: each request is sent until it is answered, and may come again after that.
-type appointment struct {
-	serial uint64
-	answer *wire.Appointed // nil: it is under way
-}
-
-// asked appoints members for another node, one request of a node at a time.
+// asked appoints members for another node, one request of a node at a time: it sends the others again. A copy of a request that comes late,
+// at this leader or the next one, is told what is so by then: it is done, or the members have changed since it was made.
 func (r *part) asked(from string, log txlog.ID, a wire.Appoint) {
 	if g, known := r.began(); !known || g.ID() != log {
 		return
 	}
 	r.mu.Lock()
-	last := r.appoints[from]
-	begin := last.serial != a.Serial && (last.serial == 0 || last.answer != nil)
-	if begin {
-		r.appoints[from] = appointment{serial: a.Serial}
-	}
+	busy := r.appoints[from]
+	r.appoints[from] = true
 	r.mu.Unlock()
-	if last.serial == a.Serial && last.answer != nil {
-		r.send(from, log, *last.answer)
-	}
-	if !begin {
+	if busy {
 		return
 	}
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.over, appointPatience)
 		defer cancel()
-		index, err := r.appoint(ctx, a.Names)
+		index, err := r.appoint(ctx, a.Names, a.Since)
 		if err == nil {
 			r.log.Info("another node has had the members changed", slog.String("peer", from), slog.String("members", strings.Join(a.Names, ", ")), slog.Uint64("index", index))
 		}
-		answer := wire.Appointed{Serial: a.Serial, Index: index, Err: err}
 		r.mu.Lock()
-		r.appoints[from] = appointment{a.Serial, &answer}
-		if errors.Is(err, txlog.ErrNotLeader) { // it may lead when it is asked again
-			delete(r.appoints, from)
-		}
+		delete(r.appoints, from)
 		r.mu.Unlock()
-		r.send(from, log, answer)
+		r.send(from, log, wire.Appointed{Serial: a.Serial, Index: index, Err: err})
 	})
 }

@@ -154,20 +154,27 @@ func (a *shell) query() *cobra.Command {
 
 func (a *shell) members() *cobra.Command {
 	var set []string
+	var since uint64
 	cmd := &cobra.Command{
 		Use:   "members NAMESPACE",
 		Short: "who decides in a log; with --set, change it",
 		Long: `Without --set members shows who decides, and what the node has heard of them. With --set it makes these
 nodes the members, whichever node is asked. New members have to have the log in their configuration, and a
-copy of it. If nobody can say what became of it, ask again: nothing is done twice.`,
+copy of it. If nobody can say what became of it, ask again with the since that the answer names: nothing
+is done twice. With --since nothing is done if the members have changed since the entry that members has shown.`,
 		Example: `  conch log members flags
-  conch log members flags --set a,b,d`,
+  conch log members flags --set a,b,d
+  conch log members flags --set a,b,d --since 4711`,
 		Args: exactly(1, "the namespace of the log"),
 	}
 	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")
+	cmd.Flags().Uint64Var(&since, "since", 0, "with --set: the `entry` as of which you have seen the members; 0: those that decide now")
 	return a.Asks(cmd, func() error {
 		if cmd.Flags().Changed("set") && len(set) == 0 { // such as by a variable that is empty: nothing was to be shown
 			return cli.Usagef("--set names nobody: name the nodes that are to decide, such as --set a,b,c")
+		}
+		if since != 0 && len(set) == 0 {
+			return cli.Usagef("--since is of use with --set alone: it says which members the change counts on")
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
@@ -177,7 +184,7 @@ copy of it. If nobody can say what became of it, ask again: nothing is done twic
 		var changed Changed
 		over := a.patient("the leader asks those that are new, and waits for a majority of the members")
 		defer over()
-		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set}, &changed); err != nil {
+		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set, since}, &changed); err != nil {
 			return err
 		}
 		if changed.Warning != "" {
@@ -198,7 +205,10 @@ func (a *shell) showMembers(ctx context.Context, c *cli.Client, namespace string
 	case a.JSON:
 		return a.Document(raw)
 	}
-	return a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s))
+	if err := a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s)); err != nil {
+		return err
+	}
+	return a.Line("as of entry %d", s.MembersAt)
 }
 
 func memberRows(s Status) (rows []string) {

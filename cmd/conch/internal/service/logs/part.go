@@ -58,13 +58,13 @@ type part struct {
 	known    map[string]txlog.Genesis // by who has said so, while nobody is believed
 	begin    chan txlog.Genesis       // what is to be begun with
 	grown    chan struct{}            // closed when the copy has grown
-	appoints map[string]appointment   // by who has asked
+	appoints map[string]bool          // whose request to appoint members is under way
 }
 
 func newPart(l Log, self string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
 		Log: l, self: self, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, appoints: map[string]appointment{}, serial: draw(), known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		asks: map[uint64]chan told{}, appoints: map[string]bool{}, serial: draw(), known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)

@@ -155,12 +155,7 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	var answer []byte
-	var index uint64
-	err = r.insist(ctx, func(h *host.Host) (err error) {
-		answer, index, err = h.Fresh(ctx, query)
-		return err
-	})
+	answer, index, err := r.fresh(ctx, query)
 	if err != nil {
 		return refusal(err)
 	}
@@ -171,4 +166,13 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 		}
 	}
 	return web.Answer(w, http.StatusOK, out)
+}
+
+// fresh answers a query with everything that was acknowledged before, and says as of which entry; without a query it says only that.
+func (r *part) fresh(ctx context.Context, query []byte) (answer []byte, index uint64, err error) {
+	err = r.insist(ctx, func(h *host.Host) (err error) {
+		answer, index, err = h.Fresh(ctx, query)
+		return err
+	})
+	return answer, index, err
 }

@@ -29,6 +29,9 @@ func refusal(err error) error {
 		return web.Failf(http.StatusServiceUnavailable, "nothing was done: %v", err).Named("member-away", "A member cannot take part").RetryAfter(1)
 	case errors.Is(err, txlog.ErrChanging):
 		return web.Failf(http.StatusConflict, "%v", err).Named("members-change", "The members are being changed").RetryAfter(1)
+	case errors.Is(err, txlog.ErrChanged):
+		return web.Failf(http.StatusConflict, "%v: look who they are with conch log members, and if the change is still right, ask again. If it was sent before, it may be the one that has changed them", err).
+			Named("members-changed", "The members have changed")
 	case errors.Is(err, errBehind):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
@@ -64,12 +67,21 @@ func unknownGoal(g Asked, newest uint64) error {
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 
-// unknownChange says that nobody can say what became of a change of members.
-func unknownChange(why error) error {
+// unseen says that no majority confirms who the members are, so that the leader was asked for nothing.
+func unseen(why error) error {
+	if !errors.Is(why, member.ErrUnconfirmed) {
+		return refusal(why)
+	}
+	return web.Failf(http.StatusServiceUnavailable, "nothing was done: no majority of the members answers, so nobody can say who they are now").
+		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
+}
+
+// unknownChange says that nobody can say what became of a change of members, and how to ask again.
+func unknownChange(why error, since uint64) error {
 	because := ""
 	if !errors.Is(why, txlog.ErrUnknown) { // which is about goals
 		because = ": " + why.Error()
 	}
-	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet whether the members have changed%s. Asked again with the same members, nothing is done twice", because).
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet whether the members have changed%s. Asked again with the same members and since %d, nothing is done twice, and nothing newer is undone", because, since).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }

@@ -36,6 +36,7 @@ type Status struct {
 	Decides   bool          `json:"decides"`
 	Term      uint64        `json:"term"`
 	Members   []MemberState `json:"members"`
+	MembersAt uint64        `json:"members_at"` // the entry as of which these are the members
 	Advice    string        `json:"advice,omitempty"`
 	Waiting   int           `json:"waiting"` // goals
 	Copy      Copy          `json:"copy"`
@@ -122,7 +123,7 @@ func (r *part) status(now time.Time) Status {
 		out.Role = roleFollower
 	}
 	out.Copy = copyOf(st.Position.Index, st.Copy)
-	out.Members = membersOf(st)
+	out.Members, out.MembersAt = membersOf(st)
 	out.Advice = adviceOf(st, r.self)
 	return out
 }
@@ -148,13 +149,14 @@ func copyOf(at uint64, f follower.Status) Copy {
 // keyOf is the fingerprint of a member's key, as [[peers]] have it.
 func keyOf(m txlog.Member) string { return "sha256:" + m.Key.String() }
 
-func membersOf(st host.Status) []MemberState {
-	out := []MemberState{}
+// membersOf returns who the members are, and as of which entry.
+func membersOf(st host.Status) (out []MemberState, at uint64) {
+	out = []MemberState{}
 	if st.Quorum == nil || !st.Decides {
 		for _, m := range st.Members {
 			out = append(out, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 		}
-		return out
+		return out, st.MembersAt
 	}
 	for _, m := range st.Quorum.Members {
 		one := MemberState{Name: m.Name, Key: keyOf(m.Member), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
@@ -164,7 +166,7 @@ func membersOf(st host.Status) []MemberState {
 		}
 		out = append(out, one)
 	}
-	return out
+	return out, min(st.MembersAt, st.Quorum.Committed.Index)
 }
 
 // Entry is an entry of a log.
