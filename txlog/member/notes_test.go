@@ -81,6 +81,8 @@ func (n *notes) put(name string, value int) {
 	n.sum.Add(item())
 }
 
+func (n *notes) View() txlog.View { return &notes{values: maps.Clone(n.values)} }
+
 func (n *notes) Query(query []byte) ([]byte, error) {
 	if len(query) == 0 {
 		return nil, errors.New("a query names a number")
