@@ -21,11 +21,8 @@ type (
 		Goal   []byte
 		Since  uint64 // an index that was committed before the id was made
 	}
-	// Read asks the state, so that the answer has everything that was acknowledged before. Any member answers.
-	Read struct {
-		Ticket uint64
-		Query  []byte // nil: only up to where a copy has to come is asked for
-	}
+	// Read asks how far a copy has to come so that it has everything that was acknowledged before. Any member answers, once its own has.
+	Read struct{ Ticket uint64 }
 	// Change asks for another set of members, sorted by name. The leader takes one change at a time.
 	Change struct {
 		Ticket  uint64

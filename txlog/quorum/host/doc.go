@@ -3,9 +3,9 @@
 // New goes on from what the node's store has, [Host.Run] takes part until its context ends. [Host.Goal] has a goal executed,
 // [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has.
 //
-//	 Goal, Fresh, Change          Query
-//	        │                       │
-//	        ▼                       ▼
+//	 Goal, Fresh, Change         Query, Fresh: a view of the copy
+//	        │                       ▲
+//	        ▼                       │
 //	┌──────────────────────────── Core ─────────────────────────────┐
 //	│ courier ──goal──▶ member ──append──▶ quorum     follower      │
 //	│    ▲                │ ▲                │            ▲         │
@@ -23,6 +23,11 @@
 // What a step writes is synced before anything that it says leaves the node, is answered, or is told to the other
 // machines. While the loop syncs, what comes waits, and is taken together afterwards: one sync serves many goals. A follower's copy
 // has records before they are stored: nobody reads it then.
+//
+// # Reads
+//
+// A query is answered from a view, beside the loop, which goes on meanwhile; so many run at a time and no more. For a fresh one the core
+// first says up to where the copy has to come, and the view is taken after it has.
 //
 // # Effects
 //

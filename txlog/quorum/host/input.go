@@ -47,11 +47,8 @@ type (
 		Since   uint64
 		Expires time.Duration
 	}
-	// Read asks the state, so that the answer has everything that was acknowledged before.
-	Read struct {
-		Ticket uint64
-		Query  []byte
-	}
+	// Read asks for everything that was acknowledged before: once it is answered, the copy has it.
+	Read struct{ Ticket uint64 }
 	// Change asks for another set of members, sorted by name. Only the leader takes it.
 	Change struct {
 		Ticket  uint64

@@ -125,6 +125,7 @@ func (l *loop) feed(in Input) error {
 			l.stored()
 			<-l.using
 		}
+		l.publish(l.core)
 		l.keepBeats(out.Acts)
 		for _, a := range out.Acts {
 			if err := l.act(a); err != nil {
@@ -151,8 +152,10 @@ func (l *loop) step(in Input) Output {
 	l.works(l.cfg.Clock())
 	defer l.works(0)
 	out := l.core.Step(l.cfg.Clock(), in)
-	l.newest.Store(l.core.copy.Position().Index)
 	l.storing = out.Unread()
+	if l.shown.view != nil && l.shown.at != l.core.copy.Position() {
+		l.shown = shown{} // it would keep in memory what is there no more
+	}
 	return out
 }
 

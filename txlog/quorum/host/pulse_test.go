@@ -74,7 +74,7 @@ func TestNothingIsReadBeforeItIsStored(t *testing.T) {
 		done := later(func() (any, error) { s.fill(60); return nil, nil })
 		seen := []uint64{}
 		for len(done) == 0 {
-			_, at, err := n.run.Load().Query([]byte(`{"get":"count"}`))
+			_, at, err := n.run.Load().Query(t.Context(), []byte(`{"get":"count"}`))
 			if have := disk.View().Last.Index; err != nil || at.Index > have {
 				t.Fatalf("it answers of %d, and has stored %d: %v", at.Index, have, err)
 			}

@@ -131,7 +131,7 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 		return (&web.FieldError{Field: "query", Text: `is missing: such as {"get":"flags/dark"} or {"prefix":"flags/"}`}).Problem(http.StatusUnprocessableEntity)
 	}
 	if q.Get("fresh") != "1" {
-		answer, at, err := h.Query(query)
+		answer, at, err := h.Query(req.Context(), query)
 		if err != nil {
 			return refusal(err)
 		}
