@@ -124,7 +124,7 @@ func (h *Host) begin() (*Core, error) {
 	h.lives++
 	core, err := NewCore(settings, has)
 	if err == nil {
-		h.publish(core)
+		h.publish(core, false)
 	}
 	return core, err
 }

@@ -19,10 +19,10 @@ type Output struct {
 	Load   bool
 }
 
-// Unread reports whether what the copy has by this step is not to be read before the writes are on the disk. A member has stored
-// the entries before it knows them to be committed.
+// Unread reports whether what the copy has by this step is not to be read before the writes are on the disk, or before it is made anew
+// from there. A member has stored the entries before it knows them to be committed.
 func (o Output) Unread() bool {
-	return slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
+	return o.Load || slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
 }
 
 // Write is what is to be on the disk before anybody hears of it. One of the fields is there.

@@ -31,9 +31,12 @@ func (h *Host) Status() Status { return *h.status.Load() }
 // Position returns the place of the copy that is here. It is on the disk.
 func (h *Host) Position() txlog.Position { return h.Status().Position }
 
-// publish lets others see what the core knows.
-func (h *Host) publish(core *Core) {
+// publish lets others see what the core knows. A copy that is made anew may be ahead of the disk: it is where it was.
+func (h *Host) publish(core *Core, anew bool) {
 	now := core.Status()
+	if anew {
+		now.Position = h.status.Load().Position
+	}
 	h.status.Store(&now)
 }
 
