@@ -38,8 +38,6 @@ type (
 	Door struct{ Open bool }
 	// Suggested says whom gossip suggests as the leader. It is a hint.
 	Suggested struct{ Name string }
-	// Covered says up to where the node has heard a head of somebody, verified: nobody has to say it again.
-	Covered struct{ Index uint64 }
 	// Rebuilt brings what the disk has, after Rebuild, or after records or a snapshot came from others: a copy of what is
 	// committed and the records after it. All that Stored has told until now is in it. The machine owns the copy from now
 	// on.
@@ -59,5 +57,4 @@ func (Done) input()      {}
 func (Ended) input()     {}
 func (Door) input()      {}
 func (Suggested) input() {}
-func (Covered) input()   {}
 func (Rebuilt) input()   {}

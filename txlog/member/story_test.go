@@ -173,8 +173,6 @@ func (s *story) tell(words []string) (done []string) {
 			n.flip(words[1])
 		}
 		return nil
-	case "covered":
-		return s.step(Covered{Index: s.number(words[1])})
 	case "door":
 		return s.step(Door{Open: words[1] == "open"})
 	case "done":
