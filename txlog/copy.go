@@ -68,12 +68,21 @@ func (c *Copy) ChangedAt() uint64 { return c.changed }
 // Effects returns what is to be performed, in order. It must not be changed.
 func (c *Copy) Effects() []Pending { return c.effects }
 
-// Query asks the state. The error is the asker's fault, or ErrSpoiled.
-func (c *Copy) Query(query []byte) ([]byte, error) {
+// View returns the state as it is now, for questions: see Ask. The error is ErrSpoiled.
+func (c *Copy) View() (View, error) {
 	if c.spoiled != nil {
 		return nil, fault(ErrSpoiled, "%w", c.spoiled)
 	}
-	return Ask(c.state, query)
+	return c.state.View(), nil
+}
+
+// Query asks the state as it is now. The error is the asker's fault, or ErrSpoiled.
+func (c *Copy) Query(query []byte) ([]byte, error) {
+	view, err := c.View()
+	if err != nil {
+		return nil, err
+	}
+	return Ask(view, query)
 }
 
 // Execute runs a goal, and changes nothing. A goal whose effects would find no room among those that wait has failed.

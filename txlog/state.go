@@ -17,8 +17,8 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 	// Apply makes the changes of a diff. It checks first that the values before are the ones that are here: the error is
 	// ErrDiff or ErrMalformed, and then nothing has changed. A diff of no bytes changes nothing.
 	Apply(diff []byte) error
-	// Query answers a question about the state, and changes nothing. The error is the asker's fault.
-	Query(query []byte) ([]byte, error)
+	// View returns the state as it is now, for questions. What is applied later does not show in it.
+	View() View
 	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry.
 	Hash() Hash
 	// Snapshot returns the whole state as bytes, MostState at most. A goal that would make it larger has to fail.
@@ -26,6 +26,12 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 	// Restore replaces the state by a snapshot, and computes its hash from what is in it. After an error, ErrMalformed, the
 	// state must not be used.
 	Restore(snapshot []byte) error
+}
+
+// View is what a state was at one time. It never changes, and several goroutines may ask it at a time, whatever the state does meanwhile.
+type View interface {
+	// Query answers a question. The error is the asker's fault.
+	Query(query []byte) ([]byte, error)
 }
 
 // Outcome is what came of a goal. One with a fault has neither diff nor effects.
@@ -97,12 +103,12 @@ func Run(s State, goal []byte) (o Outcome) {
 	return o
 }
 
-// Ask asks a state. What breaks the state machine is the question's fault.
-func Ask(s State, query []byte) (answer []byte, err error) {
+// Ask asks a view. What breaks the state machine is the question's fault.
+func Ask(v View, query []byte) (answer []byte, err error) {
 	defer func() {
 		if broken := recover(); broken != nil {
 			err = fault(ErrMalformed, "the state machine is broken by this query: %v", broken)
 		}
 	}()
-	return s.Query(query)
+	return v.Query(query)
 }

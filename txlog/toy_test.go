@@ -57,6 +57,8 @@ func (s *toy) Apply(diff []byte) error {
 	return nil
 }
 
+func (s *toy) View() View { return &toy{texts: maps.Clone(s.texts)} }
+
 func (s *toy) Query(query []byte) ([]byte, error) {
 	if string(query) == "break" {
 		panic("on purpose")

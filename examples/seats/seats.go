@@ -139,7 +139,10 @@ func (s *state) set(key, before, after string) {
 	}
 }
 
-// Query implements txlog.State.
+// View implements txlog.State.
+func (s *state) View() txlog.View { return &state{texts: maps.Clone(s.texts)} }
+
+// Query implements txlog.View.
 func (s *state) Query(query []byte) ([]byte, error) {
 	var q struct{ Event string }
 	var e event

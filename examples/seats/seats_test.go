@@ -56,11 +56,11 @@ func TestSeats(t *testing.T) {
 			t.Fatalf("%s: %v", c.goal, err)
 		}
 	}
-	if answer, err := s.Query([]byte(`{"event":"talk"}`)); err != nil || string(answer) != `{"seats":2,"taken":["bob","cid"]}` {
+	if answer, err := s.View().Query([]byte(`{"event":"talk"}`)); err != nil || string(answer) != `{"seats":2,"taken":["bob","cid"]}` {
 		t.Errorf("the seats are %s, %v", answer, err)
 	}
 	for _, bad := range []string{`{"event":"walk"}`, `{"event":7}`, ``, `{"event":"talk/bob"}`} {
-		if answer, err := s.Query([]byte(bad)); err == nil {
+		if answer, err := s.View().Query([]byte(bad)); err == nil {
 			t.Errorf("%s answers %s", bad, answer)
 		}
 	}

@@ -32,7 +32,7 @@ func (d *draft) set(key, value string) { d.now[key] = value }
 // diff returns what the draft changes, by key. A key that comes out as it was is not in it.
 func (d *draft) diff() ([]byte, error) {
 	var out []byte
-	size, count := d.of.size, len(d.of.values)
+	size, count := d.of.size, d.of.values.count
 	for _, key := range slices.Sorted(maps.Keys(d.now)) {
 		before, after := d.of.get(key), d.now[key]
 		if before == after {
@@ -53,7 +53,7 @@ func (d *draft) diff() ([]byte, error) {
 		return nil, limit("it changes " + strconv.Itoa(len(out)) + " bytes, with the values before, of " + strconv.Itoa(txlog.MostDiff) + " at most: do less in one goal")
 	case size > MostContent && size > d.of.size:
 		return nil, limit("the store would have " + strconv.Itoa(size) + " bytes, of " + strconv.Itoa(MostContent) + " at most: delete something first")
-	case count > MostKeys && count > len(d.of.values):
+	case count > MostKeys && count > d.of.values.count:
 		return nil, limit("the store would have " + strconv.Itoa(count) + " keys, of " + strconv.Itoa(MostKeys) + " at most: delete some first")
 	}
 	return out, nil

@@ -82,8 +82,13 @@
 //
 // Hash returns m.sum.Hash(). Snapshot writes everything down, sorted, so that equal data are equal bytes (encoding/json sorts the
 // keys of a map). Restore forgets everything, the sum too, reads a snapshot and calls set for each entry: so the hash is
-// that of what is there, and a scrub finds what memory has lost. Query answers from the data; what is no query is an error. All
-// of them take any bytes without a panic.
+// that of what is there, and a scrub finds what memory has lost. All of them take any bytes without a panic.
+//
+// View returns the data as they are now, and its Query answers from them; what is no query is an error. Users ask a view while goals
+// change the machine, so it shares nothing with it that changes: here it has a clone of the map. One is taken for each entry after
+// which somebody asks, so a machine with much data shares the parts that have not changed, as this package does.
+//
+//	func (m *machine) View() txlog.View { return &machine{texts: maps.Clone(m.texts)} }
 //
 // The first bytes of a snapshot say of which version it is, and so does the machine's name in the genesis, such as "kv/1". A new
 // version that executes, applies or hashes otherwise is another machine: nodes of two versions in one log would spoil

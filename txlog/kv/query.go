@@ -38,8 +38,11 @@ type Count struct {
 
 const queries = `{"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" and "after"`
 
+// view is what a store was at one time. It never changes.
+type view struct{ values sorted }
+
 // Query answers a question: see the package. The error is of a question that is none.
-func (s *State) Query(query []byte) ([]byte, error) {
+func (s view) Query(query []byte) ([]byte, error) {
 	if !utf8.Valid(query) {
 		return nil, malformed("a query is a text in UTF-8")
 	}
@@ -62,7 +65,7 @@ func (s *State) Query(query []byte) ([]byte, error) {
 	case gets && len(fields) == 1:
 		return s.ask(text(fields["get"]))
 	case counts && len(fields) == 1:
-		return answer(Count{s.keys.with(text(fields["count"]))})
+		return answer(Count{s.values.with(text(fields["count"]))})
 	case lists:
 		return s.list(fields)
 	}
@@ -80,9 +83,9 @@ func answer(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-func (s *State) ask(key string) ([]byte, error) {
-	v, is := s.values[key]
-	if !is {
+func (s view) ask(key string) ([]byte, error) {
+	v := s.values.get(key)
+	if v == nil {
 		return answer(Got{Entry: Entry{Key: key}})
 	}
 	return answer(Got{Entry: entry(key, v.text), Found: true})
@@ -96,7 +99,7 @@ func entry(key, v string) Entry {
 	return Entry{Key: key, Value: json.RawMessage(v[1:])}
 }
 
-func (s *State) list(fields map[string]json.RawMessage) ([]byte, error) {
+func (s view) list(fields map[string]json.RawMessage) ([]byte, error) {
 	prefix, after, most := text(fields["prefix"]), text(fields["after"]), Listed
 	for _, name := range sortedNames(fields) {
 		switch name {
@@ -112,15 +115,15 @@ func (s *State) list(fields map[string]json.RawMessage) ([]byte, error) {
 	}
 	out := List{Entries: []Entry{}}
 	size := 0
-	for key := range s.keys.from(max(prefix, after)) {
-		if !strings.HasPrefix(key, prefix) {
+	for v := range s.values.from(max(prefix, after)) {
+		if !strings.HasPrefix(v.key, prefix) {
 			break
 		}
-		if key == after {
+		if v.key == after {
 			continue
 		}
-		e := entry(key, s.get(key))
-		size += len(key) + len(s.get(key))*4/3
+		e := entry(v.key, v.text)
+		size += len(v.key) + len(v.text)*4/3
 		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break

@@ -10,22 +10,21 @@ import (
 
 // State is a store of keys and values, a [txlog.State]. It is used by one goroutine at a time.
 type State struct {
-	values map[string]*held // by key
-	keys   sorted
+	values sorted    // by key
 	size   int       // of the snapshot
 	sum    txlog.Sum // of the entries
 }
 
-// held is a value that is there.
+// held is a value that is there. It never changes, since views have it too: another one takes its place.
 type held struct {
-	text string     // see value
-	sum  txlog.Hash // of the entry that it is, with its key
+	key, text string     // see value
+	sum       txlog.Hash // of the entry that both are
 }
 
 // New returns an empty store.
 func New() txlog.State { return empty() }
 
-func empty() *State { return &State{values: map[string]*held{}, size: len(header)} }
+func empty() *State { return &State{size: len(header)} }
 
 // Execute runs a goal. It reads the store, and keeps what it would change for itself.
 func (s *State) Execute(goal []byte) txlog.Outcome {
@@ -60,7 +59,7 @@ func (s *State) Apply(diff []byte) error {
 	}
 	for i := range steps {
 		c := &steps[i]
-		c.at = s.values[string(c.key)]
+		c.at = s.values.get(string(c.key))
 		if c.at == nil && len(c.before) > 0 || c.at != nil && c.at.text != string(c.before) {
 			return mismatch(string(c.key))
 		}
@@ -73,7 +72,7 @@ func (s *State) Apply(diff []byte) error {
 
 // get returns a value; the empty text: the key is not there.
 func (s *State) get(key string) string {
-	if v := s.values[key]; v != nil {
+	if v := s.values.get(key); v != nil {
 		return v.text
 	}
 	return ""
@@ -85,22 +84,24 @@ func (s *State) set(c step) {
 		s.sum.RemoveHash(c.at.sum)
 		s.size -= entrySize(len(c.key), len(c.at.text))
 	}
-	switch {
-	case len(c.after) == 0:
-		delete(s.values, string(c.key))
-		s.keys.remove(string(c.key))
+	if len(c.after) == 0 {
+		s.values.remove(string(c.key))
 		return
-	case c.at == nil:
-		c.at = &held{}
-		key := string(c.key)
-		s.values[key] = c.at
-		s.keys.insert(key)
 	}
 	var room [1 << 10]byte
-	c.at.text, c.at.sum = string(c.after), sha256.Sum256(appendEntry(room[:0], c.key, c.after))
-	s.sum.AddHash(c.at.sum)
+	v := &held{text: string(c.after), sum: sha256.Sum256(appendEntry(room[:0], c.key, c.after))}
+	if c.at != nil {
+		v.key = c.at.key
+	} else {
+		v.key = string(c.key)
+	}
+	s.values.put(v)
+	s.sum.AddHash(v.sum)
 	s.size += entrySize(len(c.key), len(c.after))
 }
+
+// View returns the store as it is, for questions. What is shared with it is copied before it changes.
+func (s *State) View() txlog.View { return view{values: s.values.view()} }
 
 // Hash returns the hash of all keys and values.
 func (s *State) Hash() txlog.Hash { return s.sum.Hash() }
@@ -111,8 +112,8 @@ const header = "kv1"
 // Snapshot returns all keys with their values, sorted.
 func (s *State) Snapshot() []byte {
 	out := append(make([]byte, 0, s.size), header...)
-	for key := range s.keys.from("") {
-		out = appendEntry(out, key, s.get(key))
+	for v := range s.values.from("") {
+		out = appendEntry(out, v.key, v.text)
 	}
 	return out
 }

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/conchhq/conch/internal/storytest"
@@ -37,7 +39,7 @@ func TestADiffIsOfKeys(t *testing.T) {
 		b.set(step{key: fmt.Append(nil, i), after: []byte("j1")})
 	}
 	for i := range 1000 {
-		b.set(step{key: fmt.Append(nil, i), at: b.values[fmt.Sprint(i)]})
+		b.set(step{key: fmt.Append(nil, i), at: b.values.get(fmt.Sprint(i))})
 	}
 	do(t, b, `{"op":"put","key":"x","value":"before"}`)
 	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`))
@@ -161,7 +163,7 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	t.Parallel()
 	s := empty()
 	for i := range MostKeys {
-		s.values[fmt.Sprint(i)] = &held{text: "j1"} // no order and no sum: they are not looked at
+		s.values.put(&held{key: fmt.Sprint(i), text: "j1"}) // no sum: it is not looked at
 	}
 	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`)); !strings.Contains(o.Fault, "keys, of 524288") {
 		t.Errorf("one key more: %q", o.Fault)
@@ -186,7 +188,7 @@ func TestListsGoOn(t *testing.T) {
 	for _, most := range []int{1, 7, 9999} {
 		var got []string
 		for l := (List{More: true}); l.More; {
-			answer, err := s.Query(fmt.Appendf(nil, `{"prefix":"k/","limit":%d,"after":%q}`, most, l.After))
+			answer, err := s.View().Query(fmt.Appendf(nil, `{"prefix":"k/","limit":%d,"after":%q}`, most, l.After))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,6 +206,49 @@ func TestListsGoOn(t *testing.T) {
 	}
 }
 
+func keysOf(all iter.Seq[*held]) (keys []string) {
+	for v := range all {
+		keys = append(keys, v.key)
+	}
+	return keys
+}
+
+// A view answers as the store was, whatever comes and goes: other goroutines ask it meanwhile.
+func TestAViewStaysAsItIs(t *testing.T) {
+	t.Parallel()
+	chance := rand.New(rand.NewPCG(3, 4))
+	s := empty()
+	var asking sync.WaitGroup
+	for round := range 40 {
+		all, was := s.values.view(), s.Snapshot()
+		asking.Go(func() {
+			for range 3 {
+				now := []byte(header)
+				for of := range all.from("") {
+					now = appendEntry(now, of.key, of.text)
+				}
+				if !bytes.Equal(now, was) {
+					t.Errorf("a view that was taken in round %d has changed", round)
+				}
+			}
+		})
+		for range 300 { // more than a piece has
+			key := fmt.Append(nil, chance.IntN(3000))
+			c := step{key: key, at: s.values.get(string(key)), after: fmt.Appendf(nil, "j%d", chance.IntN(100))}
+			if chance.IntN(3) == 0 {
+				c.after = nil
+			}
+			if c.at != nil || c.after != nil {
+				s.set(c)
+			}
+		}
+	}
+	asking.Wait()
+	if len(s.values.pieces) < 3 {
+		t.Errorf("%d pieces: this test cannot fail", len(s.values.pieces))
+	}
+}
+
 // Keys stay sorted, whatever comes and goes.
 func TestSorted(t *testing.T) {
 	t.Parallel()
@@ -216,7 +261,7 @@ func TestSorted(t *testing.T) {
 			x.remove(key)
 			delete(have, key)
 		} else {
-			x.insert(key)
+			x.put(&held{key: key})
 			have[key] = true
 		}
 	}
@@ -225,12 +270,12 @@ func TestSorted(t *testing.T) {
 		want = append(want, key)
 	}
 	slices.Sort(want)
-	if got := slices.Collect(x.from("")); !slices.Equal(got, want) || len(x.pieces) < 5 {
+	if got := keysOf(x.from("")); x.count != len(want) || !slices.Equal(got, want) || len(x.pieces) < 5 {
 		t.Fatalf("%d keys in %d pieces, want %d keys", len(got), len(x.pieces), len(want))
 	}
 	for _, from := range []string{"b", "b2", "c3999", "z", want[700]} {
 		at, _ := slices.BinarySearch(want, from)
-		if got := slices.Collect(x.from(from)); !slices.Equal(got, want[at:]) {
+		if got := keysOf(x.from(from)); !slices.Equal(got, want[at:]) {
 			t.Errorf("from %s there are %d keys, want %d", from, len(got), len(want)-at)
 		}
 	}
@@ -257,11 +302,10 @@ func TestSorted(t *testing.T) {
 func TestAScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *State){
-		"nothing":       func(*State) {},
-		"a value":       func(s *State) { s.values["b"] = &held{text: "j2", sum: s.values["b"].sum} },
-		"a key":         func(s *State) { delete(s.values, "b") },
-		"a key's place": func(s *State) { s.keys.remove("b") },
-		"a bit of one":  func(s *State) { s.keys.pieces[0][1] = "c" },
+		"nothing":      func(*State) {},
+		"a value":      func(s *State) { s.values.put(&held{key: "b", text: "j2", sum: s.values.get("b").sum}) },
+		"a key":        func(s *State) { s.values.remove("b") },
+		"a bit of one": func(s *State) { s.values.get("b").key = "c" },
 	} {
 		s := empty()
 		g := txlog.Genesis{Namespace: "n", Machine: Machine, Members: []txlog.Member{{Name: "a", Store: 1}}}.With()

@@ -14,7 +14,7 @@ type (
 	Confirm struct{ Read uint64 }
 	// Applied says what became committed, and is in the base copy now. An answer that depends on it comes after it.
 	Applied struct{ Records []txlog.Record }
-	// Answer ends a ticket. Of a goal it has what became of it, of a read the result and the position that it is of, of a
+	// Answer ends a ticket. Of a goal it has what became of it, of a read the position of base, of a
 	// change of members the index of its entry.
 	Answer struct {
 		Ticket uint64

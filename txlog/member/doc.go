@@ -29,7 +29,8 @@
 //
 // A member that refuses has its copies made anew from its disk, once for an entry: its own memory may be the wrong one. A
 // leader gives its term up when so many refuse that it cannot commit, or when an entry that somebody refuses is not
-// committed within Config.Patience. A value that is only read, by a goal or by a query, is not found by this: every Genesis.Scrub
+// committed within Config.Patience. A goal that its own branch cannot take is executed once more, on one that is made anew: it does not
+// fail by a memory. A value that is only read, by a goal or by a query, is not found by this: every Genesis.Scrub
 // entries the leader puts in an entry with which everybody computes the state's hash anew from its content.
 //
 // What such a leader has proposed is on its own disk. The authority drops it there when the term is given up, if nobody can

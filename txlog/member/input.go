@@ -21,11 +21,8 @@ type (
 		Goal   []byte
 		Since  uint64 // an index that was committed before the id was made
 	}
-	// Read asks the state, so that the answer has everything that was acknowledged before. Any member answers.
-	Read struct {
-		Ticket uint64
-		Query  []byte // nil: only up to where a copy has to come is asked for
-	}
+	// Read asks how far a copy has to come so that it has everything that was acknowledged before. Any member answers, once its own has.
+	Read struct{ Ticket uint64 }
 	// Change asks for another set of members, sorted by name. The leader takes one change at a time. It is refused with
 	// txlog.ErrChanged if the members have changed since they were looked at, unless they are the ones that it asks for.
 	Change struct {
@@ -43,8 +40,6 @@ type (
 	Door struct{ Open bool }
 	// Suggested says whom gossip suggests as the leader. It is a hint.
 	Suggested struct{ Name string }
-	// Covered says up to where the node has heard a head of somebody, verified: nobody has to say it again.
-	Covered struct{ Index uint64 }
 	// Rebuilt brings what the disk has, after Rebuild, or after records or a snapshot came from others: a copy of what is
 	// committed and the records after it. All that Stored has told until now is in it. The machine owns the copy from now
 	// on.
@@ -64,5 +59,4 @@ func (Done) input()      {}
 func (Ended) input()     {}
 func (Door) input()      {}
 func (Suggested) input() {}
-func (Covered) input()   {}
 func (Rebuilt) input()   {}

@@ -79,8 +79,6 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.turn(in.Open)
 	case Suggested:
 		m.suggest(in.Name)
-	case Covered:
-		m.heads.covered = max(m.heads.covered, in.Index)
 	case Rebuilt:
 		m.rebuilt(in)
 	}

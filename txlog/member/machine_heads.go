@@ -8,15 +8,15 @@ import (
 
 // heads is what was said of how far the log is committed.
 type heads struct {
-	covered uint64        // by a head that was heard, or said here
+	covered uint64        // by a head that was said here
 	said    time.Duration // when the last one was said here
 	spoken  bool          // one was
-	mark    uint64        // an index that no head covers, as far as is known here
+	mark    uint64        // an index that none covers
 	since   time.Duration // when it was committed
 }
 
-// sayHead says how far the log is committed: the leader at most each Publish, with the newest index; another member if for
-// Silence it knows of a commit that nobody has told of.
+// sayHead says how far the log is committed, with the newest index: the leader at most each Publish, another member at most each Silence.
+// It says so whatever others say: its own heads alone are in its store, and cover what it gives to those that are far behind.
 func (m *Machine) sayHead() {
 	h := &m.heads
 	last, is := m.base.Last()

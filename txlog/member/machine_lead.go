@@ -174,20 +174,40 @@ func (m *Machine) execute(g *goal) {
 	}
 }
 
-// run makes the entry of a goal. One that fails is an entry too, with nothing but its fault (V3, V4).
+// run makes the entry of a goal. One that fails is an entry too, with nothing but its fault (V3, V4). What this member's memory has
+// spoiled is no fault of the goal: it is executed once more, on a branch that is made anew, or by the next leader. If the state
+// machine contradicts itself there too, no leader could do it.
 func (m *Machine) run(g *goal) error {
 	outcome, speculated := m.speculated[g.id]
 	if !speculated {
 		outcome = m.ahead.copied.Execute(g.body)
 	}
-	for {
-		err := m.propose(txlog.Entry{
-			Kind: txlog.Executed, GoalID: g.id, Goal: g.body, Result: outcome.Result, Fault: outcome.Fault, Diff: outcome.Diff, Effects: outcome.Effects,
-		})
-		if err == nil || errors.Is(err, txlog.ErrChain) || outcome.Fault != "" {
-			return err
+	err := m.enter(g, outcome)
+	if errors.Is(err, txlog.ErrDiff) {
+		m.renew()
+	}
+	if m.opening && (errors.Is(err, txlog.ErrSpoiled) || errors.Is(err, txlog.ErrDiff)) {
+		if err = m.enter(g, m.ahead.copied.Execute(g.body)); errors.Is(err, txlog.ErrSpoiled) {
+			m.quarantine(err)
 		}
-		outcome = txlog.Failed(err.Error())
+	}
+	if err == nil || !m.opening || errors.Is(err, txlog.ErrChain) {
+		return err
+	}
+	return m.enter(g, txlog.Failed(err.Error()))
+}
+
+// enter proposes what came of a goal.
+func (m *Machine) enter(g *goal, o txlog.Outcome) error {
+	return m.propose(txlog.Entry{Kind: txlog.Executed, GoalID: g.id, Goal: g.body, Result: o.Result, Fault: o.Fault, Diff: o.Diff, Effects: o.Effects})
+}
+
+// renew makes the branch anew, as it is, from base. If that does not fit either, this member's term ends.
+func (m *Machine) renew() {
+	line := m.ahead.line
+	m.ahead = branch{}
+	if err := m.ahead.align(m.base, m.cfg.New, line); err != nil {
+		m.quarantine(err)
 	}
 }
 
@@ -203,11 +223,7 @@ func (m *Machine) propose(e txlog.Entry) error {
 	e.Term, e.Leader, e.At = m.term, m.cfg.Self, m.at
 	r, err := m.ahead.copied.Next(e)
 	if errors.Is(err, txlog.ErrSpoiled) {
-		line := m.ahead.line
-		m.ahead = branch{}
-		if again := m.ahead.align(m.base, m.cfg.New, line); again != nil {
-			m.quarantine(again)
-		}
+		m.renew()
 	}
 	if err != nil {
 		return err

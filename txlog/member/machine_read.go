@@ -10,7 +10,6 @@ import (
 // read is a question whose answer must have everything that was acknowledged before it came.
 type read struct {
 	ticket uint64
-	query  []byte
 	came   time.Duration
 }
 
@@ -47,7 +46,7 @@ func (m *Machine) read(in Read) {
 		return
 	}
 	m.reads.count++
-	m.reads.next = append(m.reads.next, &read{ticket: in.Ticket, query: in.Query, came: m.now})
+	m.reads.next = append(m.reads.next, &read{ticket: in.Ticket, came: m.now})
 }
 
 // confirm asks for those that came since the last confirmation, and again for those that have none.
@@ -88,16 +87,7 @@ func (m *Machine) serve() {
 		}
 		for _, r := range d.reads {
 			m.reads.count--
-			if r.query == nil {
-				m.answer(r.ticket, txlog.Answer{Index: at.Index, Hash: at.Hash})
-				continue
-			}
-			result, err := m.base.Query(r.query)
-			if err != nil {
-				m.refuse(r.ticket, err)
-			} else {
-				m.answer(r.ticket, txlog.Answer{Index: at.Index, Hash: at.Hash, Result: result})
-			}
+			m.answer(r.ticket, txlog.Answer{Index: at.Index, Hash: at.Hash})
 		}
 		return true
 	})

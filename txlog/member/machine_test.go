@@ -53,6 +53,56 @@ func (s *story) copyOfFirst(t *testing.T) txlog.Record {
 	return fresh.make(txlog.Entry{Kind: txlog.Opening, Term: 1}, 1, "")
 }
 
+// A leader whose own memory is wrong does not commit that a goal has failed: it executes it on a copy made anew, or gives its term up,
+// and the next leader does. A goal by which the state machine contradicts itself there too has failed: no leader could do it (V3).
+func TestAWrongMemoryFailsNoGoal(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(s *story)
+		goal  string
+		want  string
+	}{
+		"a value that goals read":       {misread, "add x 1", "appends 4 (term 1) goal g2: add x 1 ⇒ 2"},
+		"a branch that is spoiled":      {spoilAhead, "add x 1", "appends 4 (term 1) goal g2: add x 1 ⇒ 2"},
+		"no memory, but the machine":    {func(*story) {}, "lie", "appends 4 (term 1) goal g2: lie ⇒ failed"},
+		"the copy that others are made": {func(s *story) { misread(s); s.states[0].flip("x") }, "add x 1", "gives term 1 up"},
+		"both":                          {func(s *story) { spoilAhead(s); s.states[0].flip("x") }, "add x 1", "gives term 1 up"},
+	} {
+		s := newStory(t)
+		for _, line := range []string{"leads 1", "stored", "commit", "goal ann g1 add x 1", "stored", "commit 2"} {
+			s.tell(strings.Fields(line))
+		}
+		s.tell(strings.Fields("goal bob g0 add y 1")) // in flight
+		c.spoil(s)
+		done := s.tell(strings.Fields("goal cid g2 " + c.goal))
+		if len(done) == 0 || !strings.HasPrefix(done[0], c.want) {
+			t.Errorf("%s: %q, want %q", name, done, c.want)
+		}
+		if st := s.m.Status(); st.Waiting+len(s.m.goals.flight) != 2 {
+			t.Errorf("%s: %d goals wait, and %d are in flight", name, st.Waiting, len(s.m.goals.flight))
+		}
+	}
+}
+
+// misread has goals read what is not there, of the states that there are now.
+func misread(s *story) {
+	for _, n := range s.states {
+		n.wrong = 7
+	}
+}
+
+// spoilAhead has the branch find that a record comes out otherwise.
+func spoilAhead(s *story) {
+	at := s.m.ahead.copied.Position()
+	record, err := txlog.Seal(txlog.Entry{Log: at.Log, Index: at.Index + 1, Term: at.Term, Prev: at.Hash, Kind: txlog.Opening, Leader: "b"})
+	if err == nil {
+		err = s.m.ahead.copied.Apply(record)
+	}
+	if !errors.Is(err, txlog.ErrSpoiled) {
+		s.t.Fatal(err)
+	}
+}
+
 // Every fault of a configuration is listed.
 func TestFaults(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,7 @@ import (
 type notes struct {
 	values map[string]int
 	sum    txlog.Sum
+	wrong  int // is added to what goals read of this state: its memory is wrong
 }
 
 func newNotes() txlog.State { return &notes{values: map[string]int{}} }
@@ -32,7 +33,7 @@ func (n *notes) Execute(goal []byte) txlog.Outcome {
 		return txlog.Failed("no words")
 	}
 	write := func(name string, value int) txlog.Outcome {
-		return txlog.Outcome{Result: []byte(strconv.Itoa(value)), Diff: fmt.Appendf(nil, "%s %d %d", name, n.values[name], value)}
+		return txlog.Outcome{Result: []byte(strconv.Itoa(value)), Diff: fmt.Appendf(nil, "%s %d %d", name, n.values[name]+n.wrong, value)}
 	}
 	switch {
 	case words[0] == "add" && len(words) == 3:
@@ -80,6 +81,8 @@ func (n *notes) put(name string, value int) {
 	}
 	n.sum.Add(item())
 }
+
+func (n *notes) View() txlog.View { return &notes{values: maps.Clone(n.values)} }
 
 func (n *notes) Query(query []byte) ([]byte, error) {
 	if len(query) == 0 {

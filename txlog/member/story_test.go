@@ -45,10 +45,11 @@ type story struct {
 	ticket    uint64
 	states    []*notes // that the machine has made
 	tickets   map[uint64]string
+	queries   map[uint64]string
 }
 
 func newStory(t testing.TB) *story {
-	return &story{t: t, now: 5 * time.Hour, genesis: genesis(), tickets: map[uint64]string{}}
+	return &story{t: t, now: 5 * time.Hour, genesis: genesis(), tickets: map[uint64]string{}, queries: map[uint64]string{}}
 }
 
 func (s *story) machine() *Machine {
@@ -172,8 +173,6 @@ func (s *story) tell(words []string) (done []string) {
 			n.flip(words[1])
 		}
 		return nil
-	case "covered":
-		return s.step(Covered{Index: s.number(words[1])})
 	case "door":
 		return s.step(Door{Open: words[1] == "open"})
 	case "done":
@@ -216,7 +215,8 @@ func (s *story) asks(words []string) []string {
 		in.Goal = []byte(strings.Join(words, " "))
 		return s.step(in)
 	case "read":
-		return s.step(Read{Ticket: s.ticket, Query: []byte(strings.Join(words[2:], " "))})
+		s.queries[s.ticket] = strings.Join(words[2:], " ")
+		return s.step(Read{Ticket: s.ticket})
 	case "members":
 		in := Change{Ticket: s.ticket, Since: s.machine().Status().Position.Index}
 		words = words[2:]

@@ -25,6 +25,13 @@ func (s *story) say(a Action) string {
 		if a.Err != nil {
 			return fmt.Sprintf("to %s: %v", s.tickets[a.Ticket], a.Err)
 		}
+		if query, is := s.queries[a.Ticket]; is && query != "" {
+			result, err := s.m.base.Query([]byte(query))
+			if err != nil {
+				return fmt.Sprintf("to %s: %v", s.tickets[a.Ticket], err)
+			}
+			a.Result = result
+		}
 		text := fmt.Sprintf("to %s: entry %d", s.tickets[a.Ticket], a.Index)
 		if len(a.Result) > 0 {
 			text += fmt.Sprintf(", %s", a.Result)

@@ -206,7 +206,7 @@ func (w *world) asksAgain(n *node, faults bool) {
 	w.ticket++
 	w.tickets[w.ticket] = &asked{ask: of, at: n, acked: w.acked}
 	if of.id == "" {
-		n.step(Read{Ticket: w.ticket, Query: []byte(of.body)})
+		n.step(Read{Ticket: w.ticket})
 	} else {
 		n.step(Submit{Ticket: w.ticket, GoalID: of.id, Goal: []byte(of.body), Since: of.since})
 	}
@@ -313,7 +313,7 @@ func (w *world) answered(n *node, a Answer) {
 	case a.Err != nil:
 		w.refusedAsk(of, a.Err)
 	case of.id == "":
-		w.checkRead(of, a.Answer)
+		w.checkRead(n, of, a.Answer)
 	case of.answer != nil && (of.answer.Index != a.Index || string(of.answer.Result) != string(a.Result) || of.answer.Fault != a.Fault):
 		w.fail("goal %s is answered twice: %+v, then %+v", of.id, *of.answer, a.Answer)
 	case a.Index <= of.ask.acked:
@@ -351,12 +351,16 @@ func (w *world) refusedAsk(of *asked, err error) {
 }
 
 // checkRead checks that a read has everything that somebody was told before it.
-func (w *world) checkRead(of *asked, a txlog.Answer) {
+func (w *world) checkRead(n *node, of *asked, a txlog.Answer) {
 	if a.Index < of.acked {
 		w.fail("a read is of %d, and was asked for after %d was told", a.Index, of.acked)
 	}
 	w.acked = max(w.acked, a.Index)
-	if value, err := w.copyOf(w.decided[:a.Index]).Query([]byte(of.body)); !w.flipped && (err != nil || string(value) != string(a.Result)) {
-		w.fail("a read at %d says %s, and it is %s, %v", a.Index, a.Result, value, err)
+	said, at, err := n.m.Query([]byte(of.body))
+	if err != nil || w.flipped {
+		return
+	}
+	if value, err := w.copyOf(w.decided[:at.Index]).Query([]byte(of.body)); err != nil || at.Index < a.Index || string(value) != string(said) {
+		w.fail("a read at %d, from %d on, says %s, and it is %s, %v", at.Index, a.Index, said, value, err)
 	}
 }

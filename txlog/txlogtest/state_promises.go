@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -33,7 +34,7 @@ func executeChangesNothing(t *trial) error {
 		if !bytes.Equal(goal, step.goal) {
 			return fmt.Errorf("goal %d was changed", i)
 		}
-		_, _ = s.Query(clone(step.goal))
+		_, _ = s.View().Query(clone(step.goal))
 		if err := same(s, step.before, hash, "after Query of goal %d", i); err != nil {
 			return err
 		}
@@ -179,6 +180,29 @@ func snapshots(t *trial) error {
 			if s.Hash() != step.hash {
 				return fmt.Errorf("on a restored state the hash after goal %d is another one", at+i)
 			}
+		}
+	}
+	return nil
+}
+
+// viewsStay: users ask a view while the state goes on. The goals are the questions, since no others are known here.
+func viewsStay(t *trial) error {
+	s := t.make()
+	ask := func(v txlog.View) (all []string) {
+		for _, step := range t.steps {
+			answer, err := v.Query(clone(step.goal))
+			all = append(all, fmt.Sprintf("%s, %v", answer, err))
+		}
+		return all
+	}
+	for at, step := range t.steps {
+		view := s.View()
+		before := ask(view)
+		if err := s.Apply(clone(step.outcome.Diff)); err != nil {
+			return fmt.Errorf("goal %d: %w", at, err)
+		}
+		if now := ask(view); !slices.Equal(now, before) {
+			return fmt.Errorf("a view answers %.200q, and %.200q once goal %d is applied", before, now, at)
 		}
 	}
 	return nil

@@ -27,7 +27,10 @@ func (s *tally) Apply(diff []byte) error {
 	return nil
 }
 
-// Query implements txlog.State.
+// View implements txlog.State.
+func (s *tally) View() txlog.View { v := *s; return &v }
+
+// Query implements txlog.View.
 func (s *tally) Query([]byte) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(nil, s.count), nil
 }

@@ -181,3 +181,25 @@ func TestAShareIsFreeAgain(t *testing.T) {
 		t.Error("n3 alone has more than its share")
 	}
 }
+
+// A read that must have more than the copy has, since it was made anew, is answered by nobody; it never has less than what was
+// acknowledged (B20). And nobody waits for the core to learn what it knows.
+func TestAReadOfTooLittle(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	if _, _, err := h.query(t.Context(), []byte(`{"count":""}`), 1); !errors.Is(err, txlog.ErrUnknown) {
+		t.Errorf("a copy at 0 that must be at 1: %v", err)
+	}
+	if got, at, err := h.Query(t.Context(), []byte(`{"count":""}`)); err != nil || string(got) != `{"count":0}` || at.Index != 0 {
+		t.Errorf("%s at %d, %v", got, at.Index, err)
+	}
+	h.using <- struct{}{} // the core takes a step that does not end
+	if s := h.Status(); s.Log != h.log || len(s.Members) != 1 {
+		t.Errorf("its status is %+v", s)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, _, err := h.Query(gone, []byte(`{"count":""}`)); !errors.Is(err, txlog.ErrUnknown) {
+		t.Errorf("a query that waits no longer: %v", err)
+	}
+}

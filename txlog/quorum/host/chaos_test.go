@@ -138,7 +138,7 @@ func chaos(t *testing.T, s *site, chance *rand.Rand) {
 	s.goes("after it")
 	s.equal(20 * time.Second)
 	for _, n := range s.nodes {
-		answer, _, err := n.run.Load().Query([]byte(`{"get":"count"}`))
+		answer, _, err := n.run.Load().Query(t.Context(), []byte(`{"get":"count"}`))
 		if want := fmt.Sprintf(`{"key":"count","value":%d,"found":true}`, acknowledged.Load()); err != nil || string(answer) != want {
 			t.Errorf("%s has %s, %v; want %s", n.name, answer, err, want)
 		}

@@ -43,7 +43,7 @@ func TestALogWithAParent(t *testing.T) {
 		liar := s.raw("n1")
 		for _, n := range s.nodes[2:] { // what has nothing says nothing
 			n.start()
-			if answer, _, err := n.run.Load().Query([]byte(`{"get":"count"}`)); !errors.Is(err, txlog.ErrUnknown) {
+			if answer, _, err := n.run.Load().Query(t.Context(), []byte(`{"get":"count"}`)); !errors.Is(err, txlog.ErrUnknown) {
 				t.Errorf("%s has no state, and says %s, %v", n.name, answer, err)
 			}
 			if n.run.Load().Status().Decides {
@@ -80,7 +80,7 @@ func TestALogWithAParent(t *testing.T) {
 		s.nodes[1].kill() // now nothing is committed without the third member
 		s.goes("after it")
 		s.equal(20 * time.Second)
-		answer, _, err := s.nodes[3].run.Load().Query([]byte(`{"get":"count"}`))
+		answer, _, err := s.nodes[3].run.Load().Query(t.Context(), []byte(`{"get":"count"}`))
 		if want := `{"key":"count","value":50,"found":true}`; err != nil || string(answer) != want {
 			t.Errorf("%s, %v", answer, err)
 		}

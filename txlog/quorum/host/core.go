@@ -314,13 +314,23 @@ func (c *Core) meets(in Peers) {
 	}
 }
 
-// Query answers from the copy that is here, and says of which position the answer is.
-func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
+// View returns the state of the copy that is here, for questions, and its position.
+func (c *Core) View() (txlog.View, txlog.Position, error) {
 	if c.blank {
 		return nil, txlog.Position{}, errBlank
 	}
-	answer, err := c.copy.Query(query)
-	return answer, c.copy.Position(), err
+	view, err := c.copy.View()
+	return view, c.copy.Position(), err
+}
+
+// Query answers from the copy that is here, and says of which position the answer is.
+func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
+	view, at, err := c.View()
+	if err != nil {
+		return nil, at, err
+	}
+	answer, err := txlog.Ask(view, query)
+	return answer, at, err
 }
 
 // Members returns who decides, as far as the copy says. It must not be changed.

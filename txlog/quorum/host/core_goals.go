@@ -191,7 +191,7 @@ func (c *Core) read(in Read) {
 
 func (c *Core) pose(q *question) {
 	if c.leads {
-		c.member(member.Read{Ticket: c.newTicket(asker{user: q.Ticket, read: q}), Query: q.Query})
+		c.member(member.Read{Ticket: c.newTicket(asker{user: q.Ticket, read: q})})
 		return
 	}
 	c.ticket++
@@ -294,12 +294,7 @@ func (c *Core) serve() {
 			continue
 		}
 		delete(c.remote, serial)
-		var result []byte
-		var err error
-		if q.Query != nil {
-			result, err = c.copy.Query(q.Query)
-		}
-		c.do(Answered{Ticket: q.Ticket, Answer: txlog.Answer{Index: at.Index, Hash: at.Hash, Result: result}, Err: err})
+		c.do(Answered{Ticket: q.Ticket, Answer: txlog.Answer{Index: at.Index, Hash: at.Hash}})
 	}
 }
 

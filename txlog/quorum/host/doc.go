@@ -3,9 +3,9 @@
 // New goes on from what the node's store has, [Host.Run] takes part until its context ends. [Host.Goal] has a goal executed,
 // [Host.Query] answers from the copy that is here, [Host.Fresh] from what a majority has.
 //
-//	 Goal, Fresh, Change          Query
-//	        │                       │
-//	        ▼                       ▼
+//	 Goal, Fresh, Change         Query, Fresh: a view of the copy
+//	        │                       ▲
+//	        ▼                       │
 //	┌──────────────────────────── Core ─────────────────────────────┐
 //	│ courier ──goal──▶ member ──append──▶ quorum     follower      │
 //	│    ▲                │ ▲                │            ▲         │
@@ -25,6 +25,11 @@
 // in memory for the next write, for about a second (Persist.Sync, store.Step.Lazy). A power cut takes that away, and it comes again.
 // While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many goals. A
 // follower's copy has records before they are stored: nobody reads it then.
+//
+// # Reads
+//
+// A query is answered from a view, beside the loop, which goes on meanwhile; so many run at a time and no more. For a fresh one the core
+// first says up to where the copy has to come, and the view is taken after it has.
 //
 // # Effects
 //

@@ -79,7 +79,7 @@ func TestAnEffectEnds(t *testing.T) {
 	if due := l.step(Ended{Key: first[0].Key, Try: first[0].Try}); len(due) > 0 {
 		t.Fatalf("the door is shut, and to be performed is %+v", due)
 	}
-	again := l.step(Read{Ticket: 2, Query: []byte(`{"get":"a"}`)})
+	again := l.step(Read{Ticket: 2})
 	if len(again) != 1 || again[0].Key != first[0].Key {
 		t.Fatalf("the door is open, and to be performed is %+v", again)
 	}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +79,10 @@ type Host struct {
 	core    *Core         // nil: it has ended
 	storing bool          // what the copy has is not on the disk yet
 	readers []func()      // that wait for it
-	newest  atomic.Uint64 // the index of the copy, so that Goal does not wait for the core
+	shown   shown         // what users read, until the copy comes further
+
+	reading chan struct{} // a place for each query that runs
+	status  atomic.Pointer[Status]
 
 	mu      sync.Mutex // held for moments: nobody waits for the core with it
 	ended   bool
@@ -107,7 +109,7 @@ func New(c Config) (*Host, error) {
 	if c.Clock == nil {
 		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
 	}
-	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), using: make(chan struct{}, 1), waiting: map[uint64]chan Answered{}}
+	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), using: make(chan struct{}, 1), reading: make(chan struct{}, mostReading), waiting: map[uint64]chan Answered{}}
 	var err error
 	h.core, err = h.begin()
 	return h, err
@@ -122,8 +124,11 @@ func (h *Host) begin() (*Core, error) {
 	settings := h.cfg.Settings
 	settings.Seed = splitmix.Mix(settings.Seed, h.lives)
 	h.lives++
-	h.newest.Store(has.Copy.Position().Index)
-	return NewCore(settings, has)
+	core, err := NewCore(settings, has)
+	if err == nil {
+		h.publish(core, false)
+	}
+	return core, err
 }
 
 // Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, after which the process
@@ -154,9 +159,10 @@ func (h *Host) Run(ctx context.Context) error {
 // stop tells those that wait that nothing comes any more.
 func (h *Host) stop() {
 	h.using <- struct{}{}
-	h.core = nil
+	h.core, h.shown = nil, shown{}
 	h.stored()
 	<-h.using
+	h.status.Store(&Status{Log: h.log})
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ended, h.door, h.inputs, h.heads = true, quorum.Door{}, nil, nil
@@ -241,7 +247,7 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 		if !waits {
 			h.put(Gone{Ticket: ticket})
 		}
-		return Answered{}, fmt.Errorf("%w: %w", context.Cause(ctx), txlog.ErrUnknown)
+		return Answered{}, unanswered(ctx)
 	}
 }
 
@@ -258,22 +264,12 @@ func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, e
 		return txlog.Answer{}, err
 	}
 	if since == 0 {
-		since = h.newest.Load()
+		since = h.Status().Position.Index
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input {
 		return Submit{Ticket: ticket, GoalID: id, Goal: append([]byte{}, goal...), Since: since, Expires: expires}
 	})
 	return a.Answer, err
-}
-
-// Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked. Without a
-// query it says of which entry this is true.
-func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at uint64, err error) {
-	if len(query) > MostQuery {
-		return nil, 0, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
-	}
-	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket, Query: bytes.Clone(query)} })
-	return a.Result, a.Index, err
 }
 
 // Change makes another set of members, and returns the index of the entry that says so. Since is Status.MembersAt as it was when the
@@ -285,52 +281,6 @@ func (h *Host) Change(ctx context.Context, members []txlog.Member, since uint64)
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input { return Change{Ticket: ticket, Members: slices.Clone(members), Since: since} })
 	return a.Index, err
-}
-
-// Query answers a query from the copy that is here, and says of which position the answer is. What it answers is on the disk.
-func (h *Host) Query(query []byte) (result []byte, at txlog.Position, err error) {
-	done := make(chan struct{})
-	h.read(func() {
-		defer close(done)
-		if err = ErrStopped; h.core != nil {
-			result, at, err = h.core.Query(query)
-		}
-	})
-	<-done
-	return result, at, err
-}
-
-// Position returns the place of the copy that is here. It is on the disk.
-func (h *Host) Position() (at txlog.Position) {
-	done := make(chan struct{})
-	h.read(func() {
-		defer close(done)
-		if h.core != nil {
-			at = h.core.copy.Position()
-		}
-	})
-	<-done
-	return at
-}
-
-// read reads the core, once what its copy has is stored.
-func (h *Host) read(what func()) {
-	h.using <- struct{}{}
-	defer func() { <-h.using }()
-	if h.storing {
-		h.readers = append(h.readers, what)
-		return
-	}
-	what()
-}
-
-// stored lets those read that have waited.
-func (h *Host) stored() {
-	h.storing = false
-	for _, what := range h.readers {
-		what()
-	}
-	h.readers = nil
 }
 
 // Heard takes a head that gossip has brought, and the neighbour that brought it first. The error is of bytes that are no head.

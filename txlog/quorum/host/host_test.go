@@ -59,7 +59,7 @@ func TestLeadersAreKilled(t *testing.T) {
 		acknowledged := <-done
 		s.equal(5 * time.Second)
 		for _, n := range s.nodes {
-			answer, _, err := n.run.Load().Query([]byte(`{"get":"count"}`))
+			answer, _, err := n.run.Load().Query(t.Context(), []byte(`{"get":"count"}`))
 			if want := fmt.Sprintf(`{"key":"count","value":%d,"found":true}`, acknowledged); err != nil || string(answer) != want {
 				t.Errorf("%s has %s, %v; want %s", n.name, answer, err, want)
 			}

@@ -47,11 +47,8 @@ type (
 		Since   uint64 // an index that was committed before the id was made
 		Expires time.Duration
 	}
-	// Read asks the state, so that the answer has everything that was acknowledged before.
-	Read struct {
-		Ticket uint64
-		Query  []byte
-	}
+	// Read asks for everything that was acknowledged before: once it is answered, the copy has it.
+	Read struct{ Ticket uint64 }
 	// Change asks for another set of members, sorted by name, instead of those that an asker has seen. Only the leader takes it.
 	Change struct {
 		Ticket  uint64

@@ -121,11 +121,7 @@ func (l *loop) feed(in Input) error {
 				return err
 			}
 		}
-		if out.Unread() {
-			l.using <- struct{}{}
-			l.stored()
-			<-l.using
-		}
+		l.reveal(out.Load)
 		l.keepBeats(out.Acts)
 		for _, a := range out.Acts {
 			if err := l.act(a); err != nil {
@@ -146,14 +142,26 @@ func (l *loop) feed(in Input) error {
 	return nil
 }
 
+// reveal lets others see what the core has, now that it is on the disk: the copy only when it is not about to be made anew.
+func (l *loop) reveal(anew bool) {
+	l.publish(l.core, anew)
+	if l.storing && !anew {
+		l.using <- struct{}{}
+		l.stored()
+		<-l.using
+	}
+}
+
 func (l *loop) step(in Input) Output {
 	l.using <- struct{}{}
 	defer func() { <-l.using }()
 	l.works(l.cfg.Clock())
 	defer l.works(0)
 	out := l.core.Step(l.cfg.Clock(), in)
-	l.newest.Store(l.core.copy.Position().Index)
-	l.storing = out.Unread()
+	l.storing = l.storing || out.Unread()
+	if l.shown.view != nil && l.shown.at != l.core.copy.Position() {
+		l.shown = shown{} // it would keep in memory what is there no more
+	}
 	return out
 }
 

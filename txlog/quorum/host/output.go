@@ -19,10 +19,10 @@ type Output struct {
 	Load   bool
 }
 
-// Unread reports whether what the copy has by this step is not to be read before it is stored: at a follower. A member has the entries
-// on its disk before it knows them to be committed.
+// Unread reports whether what the copy has by this step is not to be read before it is stored, or before the copy is made anew from the
+// disk. A member has the entries on its disk before it knows them to be committed.
 func (o Output) Unread() bool {
-	return slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
+	return o.Load || slices.ContainsFunc(o.Writes, func(w Write) bool { return w.Adopt != nil || w.Step != nil && len(w.Step.Records) > 0 })
 }
 
 // Write is what is to be stored before anybody hears of what comes of it. One of the fields is there.

@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -112,7 +114,7 @@ func TestNothingIsReadBeforeItIsStored(t *testing.T) {
 		done := later(func() (any, error) { s.fill(60); return nil, nil })
 		seen := []uint64{}
 		for len(done) == 0 {
-			_, at, err := n.run.Load().Query([]byte(`{"get":"count"}`))
+			_, at, err := n.run.Load().Query(t.Context(), []byte(`{"get":"count"}`))
 			if have := disk.View().Last.Index; err != nil || at.Index > have {
 				t.Fatalf("it answers of %d, and has stored %d: %v", at.Index, have, err)
 			}
@@ -127,5 +129,69 @@ func TestNothingIsReadBeforeItIsStored(t *testing.T) {
 		if len(seen) < 5 {
 			t.Errorf("it was read at %s only: this test cannot fail", fmt.Sprint(seen))
 		}
+	})
+}
+
+// shaky is a state whose memory is wrong once, at one of the diffs.
+type shaky struct {
+	txlog.State
+
+	left *int
+}
+
+func (s shaky) Apply(diff []byte) error {
+	if len(diff) > 0 {
+		if *s.left--; *s.left == 0 {
+			return txlog.ErrDiff
+		}
+	}
+	return s.State.Apply(diff)
+}
+
+// slowReads takes a while until it has been read.
+type slowReads struct {
+	store.Store
+
+	takes time.Duration
+}
+
+func (s slowReads) Head(from, upto uint64) (txlog.Head, bool, error) {
+	pass(s.takes)
+	return s.Store.Head(from, upto)
+}
+
+// A follower whose memory is wrong at one of several records has taken over the ones before it, and stored none. Nobody reads them
+// before its copy is made anew from its disk.
+func TestAPartIsNotRead(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		n := s.nodes[3]
+		s.fill(5)
+		s.equal(5 * time.Second)
+		n.kill()
+		s.nodes = s.nodes[:3]
+		s.fill(20)
+		s.nodes = append(s.nodes, n)
+		disk, left := n.store, 15
+		n.with = func(c *host.Config) {
+			c.New = func() txlog.State { return shaky{kv.New(), &left} }
+			c.Store = slowReads{c.Store, round}
+		}
+		n.start()
+		anew := func(e host.Event) bool { _, is := e.(host.Rebuilt); return is }
+		for seen := 0; seen < 200; pass(3 * time.Millisecond) {
+			short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+			_, at, err := n.run.Load().Query(short, []byte(`{"get":"count"}`))
+			if cancel(); errors.Is(err, txlog.ErrUnknown) {
+				err = nil // it waits for the copy that is made anew
+			}
+			now := n.run.Load().Status().Position
+			if have := disk.View().Last.Index; err != nil || at.Index > have || now.Index > have {
+				t.Fatalf("it answers of %d and says that it is at %d, and has stored %d: %v", at.Index, now.Index, have, err)
+			}
+			if seen++; seen == 200 && !n.told(anew) {
+				t.Error("its memory was right: this test cannot fail")
+			}
+		}
+		s.equal(5 * time.Second)
 	})
 }

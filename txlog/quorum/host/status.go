@@ -26,14 +26,20 @@ type Status struct {
 	Quorum    *quorum.Status // with Member
 }
 
-// Status returns what the node knows now.
-func (h *Host) Status() Status {
-	h.using <- struct{}{}
-	defer func() { <-h.using }()
-	if h.core == nil {
-		return Status{Log: h.log}
+// Status returns what the node knew after the last step of its core, once what the copy had then was on the disk. It must not be
+// changed. It waits for nothing.
+func (h *Host) Status() Status { return *h.status.Load() }
+
+// Position returns the place of the copy that is here. It is on the disk.
+func (h *Host) Position() txlog.Position { return h.Status().Position }
+
+// publish lets others see what the core knows. A copy that is made anew may be ahead of the disk: it is where it was.
+func (h *Host) publish(core *Core, anew bool) {
+	now := core.Status()
+	if anew {
+		now.Position = h.status.Load().Position
 	}
-	return h.core.Status()
+	h.status.Store(&now)
 }
 
 // Status returns what the machines know.

@@ -82,7 +82,7 @@ func (d *Clerk) Query(query []byte, result *[]byte) (err error) {
 	if d.host == nil {
 		return errBare
 	}
-	*result, _, err = d.host.Query(query)
+	*result, _, err = d.host.Query(d.ctx, query)
 	return err
 }
 

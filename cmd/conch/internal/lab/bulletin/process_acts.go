@@ -239,7 +239,15 @@ func (n *node) asked(a *ask, reply func(answer)) host.Input {
 	n.ticket++
 	n.waiting[n.ticket] = func(got txlog.Answer, err error) { reply(n.verdict(got, err)) }
 	if a.goal == nil {
-		return host.Read{Ticket: n.ticket, Query: getQuery(a.key)}
+		n.waiting[n.ticket] = func(got txlog.Answer, err error) {
+			if err == nil {
+				var at txlog.Position
+				got.Result, at, err = n.core.Query(getQuery(a.key))
+				got.Index, got.Hash = at.Index, at.Hash
+			}
+			reply(n.verdict(got, err))
+		}
+		return host.Read{Ticket: n.ticket}
 	}
 	return host.Submit{Ticket: n.ticket, GoalID: a.id, Goal: a.goal, Since: a.since, Expires: expires}
 }

@@ -147,7 +147,7 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 		return err
 	}
 	if fresh != "1" {
-		answer, at, err := h.Query(query)
+		answer, at, err := h.Query(req.Context(), query)
 		if err != nil {
 			return refusal(err)
 		}

@@ -1,0 +1,4 @@
+package host
+
+// MostReading is how many queries run at a time.
+const MostReading = mostReading
