@@ -17,8 +17,9 @@
 //
 // Whatever is told is a statement of its subject: under a topic, with an incarnation, a sequence and a signature. A node
 // relays it when it first hears it, once, on every connection but those of its subject and of the peer that has brought
-// it. Each second it compares what it knows with one peer, which repairs what was lost; a new peer is asked at once.
-// Under a topic the newest word counts. News is told once, kept for a minute, and known for another one.
+// it. What it reads together goes back to none of those that have brought it. Each second it compares what it knows with
+// one peer, which repairs what was lost; a new peer is asked at once. Under a topic the newest word counts. News is told
+// once, kept for a minute, and known for another one.
 //
 // # Policy reign
 //
@@ -62,7 +63,7 @@
 // # Duties of the caller
 //
 //   - One goroutine feeds a machine, with a clock that counts suspended time and never goes back. Tick comes about four
-//     times a round, after the messages that wait to be read; once is enough for a node that is nowhere a candidate.
+//     times a round, after the messages that wait to be read; for a node that is nowhere a candidate it comes at Due.
 //   - All nodes of an overlay have the same Round, Namespaces and Electors.
 //   - The incarnation is above those of all starts before: a stored counter, or the time of the start, with random low
 //     bits. If it is not, the machine raises it when it hears what its last life has said.

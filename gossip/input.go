@@ -20,6 +20,9 @@ type (
 		From   string
 		Parcel wire.Parcel
 	}
+	// Together is parcels that waited to be read at one time. What is new in them is relayed when all are read, and not to the peers
+	// that have brought it meanwhile: the busier a node is, the fewer copies it sends.
+	Together []Received
 	// Faulty says that a peer has sent what wire.Decode refuses.
 	Faulty struct {
 		From string
@@ -46,6 +49,7 @@ type (
 func (Tick) input()      {}
 func (Arcs) input()      {}
 func (Received) input()  {}
+func (Together) input()  {}
 func (Faulty) input()    {}
 func (Publish) input()   {}
 func (Seniority) input() {}

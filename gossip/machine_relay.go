@@ -40,6 +40,7 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
+	m.spare(by, s)
 	seat := m.seats[s.Namespace]
 	switch {
 	case seat == nil:
@@ -96,19 +97,6 @@ func (m *Machine) noted(by *peer, s *wire.Said, known direct) direct {
 		return known
 	}
 	return direct{s.Incarnation, s.Sequence, m.now}
-}
-
-// relay sends a statement on: once, on every connection but those of the peer that has brought it and of its subject.
-func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
-	names := make([]string, 0, len(to))
-	for _, p := range to {
-		if p != by && p.Subject != s.Subject {
-			names = append(names, p.Name)
-		}
-	}
-	if len(names) > 0 {
-		m.do(Send{To: names, Parcel: wire.Parcel{Said: []wire.Said{m.aged(s, made)}}})
-	}
 }
 
 // publish has this node say something.

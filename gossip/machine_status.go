@@ -4,7 +4,23 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
+
+// Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides whom it names
+// counts no more, or a peer is to be asked. What comes before that may bring it forward.
+func (m *Machine) Due() time.Duration {
+	due := m.asked + time.Duration(m.cfg.Exchange)*m.cfg.Round
+	for _, s := range m.order {
+		for _, c := range s.ranked {
+			due = min(due, c.made+s.valid+1)
+		}
+	}
+	return due
+}
+
+// Pass says how late it is, for the ages in what is asked. It is no Tick: what waits to be read may come before that.
+func (m *Machine) Pass(now time.Duration) { m.now = max(m.now, now) }
 
 // Snapshot returns what the machine knows, in the order of its namespaces.
 func (m *Machine) Snapshot() (all []Status) {

@@ -91,19 +91,25 @@ func (c *core) awake() {
 	c.began, c.active = true, now
 }
 
-// heard takes bytes of the line "gossip".
-func (c *core) heard(e transport.Envelope) {
-	c.counts.received(e)
-	if c.now() < c.deaf {
-		c.counts.Undated++
-		return
+// heard takes bytes of the line "gossip", which waited at one time.
+func (c *core) heard(all ...transport.Envelope) {
+	var read gossip.Together
+	for _, e := range all {
+		c.counts.received(e)
+		if c.now() < c.deaf {
+			c.counts.Undated++
+			continue
+		}
+		p, err := wire.Decode(e.Body)
+		if err != nil {
+			c.suggest(gossip.Faulty{From: e.From, Why: err})
+			continue
+		}
+		read = append(read, gossip.Received{From: e.From, Parcel: p})
 	}
-	p, err := wire.Decode(e.Body)
-	if err != nil {
-		c.suggest(gossip.Faulty{From: e.From, Why: err})
-		return
+	if len(read) > 0 {
+		c.suggest(read)
 	}
-	c.suggest(gossip.Received{From: e.From, Parcel: p})
 }
 
 // met takes bytes of the line "spray".
@@ -131,8 +137,18 @@ func (c *core) changed() {
 	c.tellArcs()
 }
 
-// tick lets a quarter of a round pass.
+// tick lets time pass: a quarter of a round, or all until there is something to do.
 func (c *core) tick() { c.suggest(gossip.Tick{}) }
+
+// due returns when time is to pass next. A node of the crowd need not look before there is something to do: to wake up is most of what
+// it costs at rest. It looks no more often than each round.
+func (c *core) due() time.Duration {
+	pace := c.cfg.pace()
+	if pace < c.cfg.Round {
+		return c.now() + jittered(pace)
+	}
+	return max(c.gossip.Due(), c.now()+c.cfg.Round)
+}
 
 // turn lets a second pass for the overlay.
 func (c *core) turn() {

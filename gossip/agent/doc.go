@@ -23,7 +23,9 @@
 //     do not know.
 //   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
 //     the time for a round at most.
-//   - Both timers are jittered by a fifth, so that nodes do not fall into step.
+//   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
+//     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked.
+//   - What several neighbours have brought at one time is read together, so that less of it is sent back to them.
 //   - A user's call takes its place between two inputs. None of them waits for the network.
 //   - A process that stood still for longer than a heartbeat counts, say 40 seconds, cannot date what waited for it
 //     meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -90,7 +91,7 @@ func (a *Agent) do(f func(c *core)) {
 // what a machine would miss.
 func (a *Agent) loop(ctx context.Context) {
 	statements, views := a.core.gossipLine.Inbox(), a.core.sprayLine.Inbox()
-	tick, turn := time.NewTimer(0), time.NewTimer(0)
+	tick, turn := newAlarm(), time.NewTimer(0)
 	defer tick.Stop()
 	defer turn.Stop()
 	for {
@@ -100,13 +101,13 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-a.cfg.Transport.Changed():
 			a.do(func(*core) {})
 		case e := <-statements:
-			a.do(func(c *core) { c.heard(e) })
+			a.hear(e, statements)
+			a.do(tick.sooner)
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		case <-tick.C:
 			a.catchUp(statements, views)
-			a.do((*core).tick)
-			tick.Reset(jittered(a.cfg.pace()))
+			a.do(func(c *core) { c.tick(); tick.again(c) })
 		case <-turn.C:
 			a.catchUp(statements, views)
 			a.do((*core).turn)
@@ -120,13 +121,33 @@ func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	for began := time.Now(); time.Since(began) < a.cfg.Round; {
 		select {
 		case e := <-statements:
-			a.do(func(c *core) { c.heard(e) })
+			a.hear(e, statements)
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		default:
 			return
 		}
 	}
+}
+
+// mostTogether is how many messages are read at one time at most.
+const mostTogether = 64
+
+// hear reads a message, and those that wait with it. Connections on which something has come have their turn before that: several
+// neighbours bring the same, and what is known of all need not be sent back to any of them.
+func (a *Agent) hear(e transport.Envelope, more <-chan transport.Envelope) {
+	runtime.Gosched()
+	all := []transport.Envelope{e}
+	for len(all) < mostTogether {
+		select {
+		case e := <-more:
+			all = append(all, e)
+			continue
+		default:
+		}
+		break
+	}
+	a.do(func(c *core) { c.heard(all...) })
 }
 
 // farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends

@@ -69,6 +69,7 @@ type Item struct {
 // status returns a copy of what is known.
 func (c *core) status() Status {
 	now, wall := c.now(), time.Now()
+	c.gossip.Pass(now)
 	at := func(t time.Duration) time.Time { return wall.Add(t - now).Round(time.Millisecond) }
 	hosts := c.hosts()
 	s := Status{Self: c.node(c.cfg.Self), Overlay: c.overlay.Snapshot(), Counts: c.counted()}

@@ -114,7 +114,7 @@ func dialogue(ctx context.Context, conn *tls.Conn, keepalive time.Duration, roam
 			}
 		},
 	}
-	client := connect.NewClient[outgoing, incoming](&http.Client{Transport: way}, "https://peer"+path,
+	client := connect.NewClient[outgoing, incoming](&http.Client{Transport: joining{way}}, "https://peer"+path,
 		append([]connect.ClientOption{connect.WithCodec(codec{}), connect.WithReadMaxBytes(most), connect.WithAcceptCompression("gzip", nil, nil)}, others...)...)
 	stream, err = client.CallBidiStream(ctx).Conn()
 	return stream, way.CloseIdleConnections, err

@@ -52,6 +52,8 @@ func (c Config) Validate() error {
 const (
 	electionTicks = 10       // rounds after which a leader that no majority answers steps down
 	missedBeats   = 3        // rounds without a word of the leader after which it is lost
+	mostMissed    = 8        // the same at most, where leaders were lost that lived
+	calmTicks     = 600      // rounds for which that counts
 	rankTicks     = 2        // rounds between the campaigns of two members
 	mostPause     = 8        // rounds between two campaigns of one member, and up to as many more by chance
 	snapshotTicks = 20       // rounds after which a member that is behind is told again from where to go on

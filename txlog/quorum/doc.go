@@ -17,7 +17,8 @@
 // the others in the order of their names, two rounds apart, again after growing pauses. A vote before the vote finds out
 // whether a majority has lost the leader too: if not, nothing happens and the term does not grow. So a suggestion deposes
 // nobody, and a member that was cut off disturbs nobody when it comes back. A leader that no majority answers for ten rounds steps
-// down. The library's timer, which is random, is never used: a run follows from its inputs and seeds.
+// down. Where a leader was lost and goes on in its term, it was slow, as on a machine that has too much to do: then its
+// members wait for twice that silence, eight rounds at most, for a minute. The library's timer, which is random, is never used: a run follows from its inputs and seeds.
 //
 // # The library's switches
 //

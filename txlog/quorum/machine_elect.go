@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.etcd.io/raft/v3"
+	pb "go.etcd.io/raft/v3/raftpb"
 	"go.etcd.io/raft/v3/tracker"
 
 	"github.com/conchhq/conch/internal/splitmix"
@@ -17,10 +18,19 @@ type pace struct {
 	heard     uint64 // when the leader was last heard
 	next      uint64 // when to campaign, if there is no leader
 	tries     uint64 // campaigns since there was one
-	lost      uint64 // the store of the leader that was lost
+	lost      loss
+	patience  uint64 // rounds without a word after which a leader is lost, until calm
+	calm      uint64
 	suggested string
 	chance    splitmix.Source
 	spoke     map[uint64]uint64 // when each member's store was last heard
+}
+
+// loss is that of a leader.
+type loss struct {
+	store uint64
+	term  uint64 // in which it led; 0: it is known whether it lived
+	heard uint64 // when, before that
 }
 
 func newPace(seed uint64) pace {
@@ -37,8 +47,8 @@ func (m *Machine) tick() {
 		m.reads.due = true
 		m.nudge()
 	case m.leader != 0:
-		if m.pace.ticks-m.pace.heard >= missedBeats {
-			m.pace.lost, m.pace.tries = m.leader, 0
+		if m.pace.ticks-m.pace.heard >= m.pace.waits() {
+			m.pace.lost, m.pace.tries = loss{m.leader, m.term, m.pace.heard}, 0
 			_ = m.node.ForgetLeader() // it has no error for a follower
 			m.plan(0)
 			m.campaign()
@@ -57,7 +67,7 @@ func (m *Machine) plan(rounds uint64) {
 func (m *Machine) rank() uint64 {
 	place := func(of txlog.Member) int {
 		switch {
-		case of.Store == m.pace.lost:
+		case of.Store == m.pace.lost.store:
 			return 2
 		case of.Name == m.pace.suggested:
 			return 0
@@ -106,6 +116,28 @@ func (m *Machine) suggest(name string) {
 // leaves with the newest change is not removed yet: it is needed to end that change.
 func (m *Machine) removed() bool {
 	return m.known != nil && !(&conf{members: m.known.Members, leaving: m.known.Before}).has(m.cfg.Store)
+}
+
+// waits returns for how many rounds a member waits for a word of the leader.
+func (p *pace) waits() uint64 {
+	if p.ticks < p.calm {
+		return p.patience
+	}
+	return missedBeats
+}
+
+// lived looks whether a message shows that a leader lived which was lost: it goes on in its term. Its process, or the way to it, is slow,
+// and the next one's will be: to elect another one again and again would leave no time for work. So this member waits for longer, for a
+// while. A silence for which a leader steps down by itself was a cut, and no waiting helps against that.
+func (p *pace) lived(msg *pb.Message) {
+	kind := msg.GetType()
+	if msg.GetFrom() != p.lost.store || msg.GetTerm() != p.lost.term || kind != pb.MsgHeartbeat && kind != pb.MsgApp {
+		return
+	}
+	p.lost.term = 0
+	if silence := p.ticks - p.lost.heard; silence <= electionTicks {
+		p.patience, p.calm = min(2*silence, mostMissed), p.ticks+calmTicks
+	}
 }
 
 // hears notes that a member has spoken.

@@ -49,7 +49,7 @@ func (m *Machine) deposed(term, leader uint64) {
 		return
 	}
 	if leader == 0 && (m.leading || term != m.term) {
-		m.plan(missedBeats) // somebody campaigns, and the new leader has not spoken yet
+		m.plan(m.pace.waits()) // somebody campaigns, and the new leader has not spoken yet
 	}
 	if leader != 0 {
 		m.pace.heard, m.pace.tries, m.ownFrom = m.pace.ticks, 0, 0

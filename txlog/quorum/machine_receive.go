@@ -33,6 +33,7 @@ func (m *Machine) receive(in Received) {
 		m.refuse(in.From, err)
 		return
 	}
+	m.pace.lived(msg)
 	if msg.GetType() == pb.MsgSnap && m.lags(in.From, msg) {
 		return
 	}

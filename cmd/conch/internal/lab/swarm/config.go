@@ -56,6 +56,14 @@ const (
 	crowd     = 10 // rounds between two words of the leader for those that are no electors
 )
 
+// full is how many nodes a small machine serves at the full pace. Each piece of news, and each commit of the log, is told to all.
+const full = 80
+
+// paced returns a pause that gives a larger site as much to hear in a while as one of full nodes.
+func (c Config) paced(pause time.Duration) time.Duration {
+	return pause * time.Duration(max(c.Nodes, full)) / full
+}
+
 const (
 	step         = 20 * time.Millisecond
 	refresh      = 200 * time.Millisecond
@@ -67,7 +75,7 @@ const (
 	atOnce       = 8                // processes that start and do not answer yet
 	patience     = 45 * time.Second // for all to agree after a strike: lost peers are tried one by one, each ten seconds
 	teardown     = 10 * time.Second
-	census       = 5 * time.Second // in which each node is asked once who its neighbours are
+	census       = 5 * time.Second // in which the view asks each node once who its neighbours are
 )
 
 func timingOf() Timing {

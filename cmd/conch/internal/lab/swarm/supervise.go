@@ -164,10 +164,10 @@ func (s *supervisor) tick(now time.Time) {
 		}
 	}
 	if s.tells && !now.Before(s.newsAt) {
-		s.newsAt = now.Add(newsEvery)
+		s.newsAt = now.Add(s.cfg.paced(newsEvery))
 		s.publish()
 	}
-	if !now.Before(s.askAt) {
+	if s.cfg.Terminal && !now.Before(s.askAt) {
 		s.askAt = now.Add(census / time.Duration(len(s.nodes)))
 		s.asked++
 		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.load != nil {

@@ -161,3 +161,25 @@ func TestBusyIsNoticed(t *testing.T) {
 		t.Errorf("it was late by %v, want a second, and that the machine is said to be slow", s.record.Late)
 	}
 }
+
+// Where nobody looks, no node is asked for its neighbours: that is work for all of them.
+func TestTheCensusIsForTheView(t *testing.T) {
+	s := supervised(t, 10, "exec sleep 60")
+	if s.tick(time.Now()); s.asked != 0 {
+		t.Error("a node is asked, and nobody looks")
+	}
+	s.cfg.Terminal = true
+	if s.tick(time.Now()); s.asked != 1 {
+		t.Errorf("%d nodes are asked for the view, want one", s.asked)
+	}
+}
+
+// A site that is larger hears no more in a while than a full one.
+func TestALargeSiteIsToldLessOften(t *testing.T) {
+	t.Parallel()
+	for nodes, want := range map[int]time.Duration{10: time.Second, full: time.Second, 200: 2500 * time.Millisecond} {
+		if got := (Config{Nodes: nodes}).paced(time.Second); got != want {
+			t.Errorf("%d nodes: a second becomes %v, want %v", nodes, got, want)
+		}
+	}
+}
