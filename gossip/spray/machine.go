@@ -189,7 +189,8 @@ func (m *Machine) leave() {
 // take the end of a connection without a goodbye for a fault, and look for this node.
 func (m *Machine) late(in Input) []Action {
 	if in, is := in.(Up); is {
-		return []Action{Send{To: in.Peer, Message: Goodbye{}}, Disconnect{Peer: in.Peer}}
+		name := in.Peer
+		return []Action{Send{To: name, Message: Goodbye{}}, Disconnect{Peer: name}}
 	}
 	return nil
 }
