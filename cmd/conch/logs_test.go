@@ -186,6 +186,7 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("its health is %s", text)
 	}
 	create := []string{"log", "create", "flags", "--members", "n1,n2,n3", "--node", n1.api()}
+	conch(t, append(create, "--lease", "500us")...).refused(t, 2, "--lease 500µs is not from 100ms to 10m0s")
 	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
