@@ -36,17 +36,18 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			partners[i] = s.meet(ctx, p)
 		})
 	}
-	_, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
+	own, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
 	asking.Wait()
-	return judge(err, partners)
+	return judge(own, err, partners)
 }
 
-// judge makes both checks.
-func judge(identity error, partners []partner) (all []doctor.Finding) {
+// judge makes both checks. Whether the peers know this node's key it cannot say, since it does not show it: so it is named, to
+// be compared with what they have.
+func judge(own mtls.Identity, identity error, partners []partner) (all []doctor.Finding) {
 	if identity != nil {
 		all = doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))
 	} else {
-		all = doctor.About(checkSelf, doctor.Well("this node can prove who it is"))
+		all = doctor.About(checkSelf, doctor.Well(fmt.Sprintf("this node can prove who it is, with the key %v", own.Fingerprint())))
 	}
 	return append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
 }
