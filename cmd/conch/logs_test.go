@@ -206,6 +206,10 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("verify of one node printed\n%s", out)
 	}
 	conch(t, "log", "verify", "flags", "--store", n1.dir+"/nowhere").refused(t, 1, "there is no store")
+	conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":"`+"\u009b31m"+`"}`, "--goal-id", "x\x1b[31m\n99 goal", "--node", n1.api()).done(t)
+	if out := conch(t, "log", "tail", "flags", "--node", n1.api()).done(t); strings.ContainsAny(out, "\x1b\u009b") || !strings.Contains(out, `x\u001b[31m 99 goal: {"op":"put","key":"a","value":"\u009b31m"}`) {
+		t.Errorf("what moves a cursor is printed: %q", out)
+	}
 	n1.goal(`{"op":"put","key":"a","value":1}`)
 	if again := conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":2}`, "--goal-id", "x", "--node", n1.api()); again.code != 0 {
 		t.Errorf("%+v", again)

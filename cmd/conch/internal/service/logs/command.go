@@ -149,7 +149,7 @@ func (a *shell) query() *cobra.Command {
 		case a.JSON:
 			return a.Document(raw)
 		}
-		return a.Line("%s", read.Answer)
+		return a.Line("%s", cli.Inert(read.Answer))
 	})
 }
 
