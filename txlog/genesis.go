@@ -100,8 +100,8 @@ func (g Genesis) Check() error {
 		return fault(ErrMalformed, "a namespace is a text of 1 to %d bytes", MostName)
 	case g.Machine == "" || len(g.Machine) > MostName || !utf8.ValidString(g.Machine):
 		return fault(ErrMalformed, "a machine's name is a text of 1 to %d bytes", MostName)
-	case g.LeaseMS < 100 || g.LeaseMS > 600_000:
-		return fault(ErrSize, "a lease of %d ms; it is from 100 ms to ten minutes", g.LeaseMS)
+	case g.LeaseMS < LeastLease || g.LeaseMS > MostLease:
+		return fault(ErrSize, "a lease of %d ms; it is from %d to %d", g.LeaseMS, LeastLease, MostLease)
 	case g.Retention == 0 || g.Retention > MostRetention:
 		return fault(ErrSize, "results are kept for 1 to %d entries, not %d", MostRetention, g.Retention)
 	case g.Scrub == 0:

@@ -23,4 +23,6 @@ const (
 	DefaultRetention = 10_000 // entries for which results are kept
 	DefaultScrub     = 5_000  // entries from one scrub to the next
 	DefaultLease     = 3_000  // milliseconds
+	LeastLease       = 100
+	MostLease        = 600_000
 )

@@ -186,6 +186,7 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("its health is %s", text)
 	}
 	create := []string{"log", "create", "flags", "--members", "n1,n2,n3", "--node", n1.api()}
+	conch(t, append(create, "--lease", "500us")...).refused(t, 2, "--lease 500µs is not from 100ms to 10m0s")
 	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
@@ -205,6 +206,10 @@ func TestALogThatIsNotMade(t *testing.T) {
 		t.Errorf("verify of one node printed\n%s", out)
 	}
 	conch(t, "log", "verify", "flags", "--store", n1.dir+"/nowhere").refused(t, 1, "there is no store")
+	conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":"`+"\u009b31m"+`"}`, "--goal-id", "x\x1b[31m\n99 goal", "--node", n1.api()).done(t)
+	if out := conch(t, "log", "tail", "flags", "--node", n1.api()).done(t); strings.ContainsAny(out, "\x1b\u009b") || !strings.Contains(out, `x\u001b[31m 99 goal: {"op":"put","key":"a","value":"\u009b31m"}`) {
+		t.Errorf("what moves a cursor is printed: %q", out)
+	}
 	n1.goal(`{"op":"put","key":"a","value":1}`)
 	if again := conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":2}`, "--goal-id", "x", "--node", n1.api()); again.code != 0 {
 		t.Errorf("%+v", again)

@@ -92,6 +92,8 @@ func TestNoDatabase(t *testing.T) {
 	for _, args := range []string{"status", "history", "watch", "migrate up", "migrate status", "migrate down"} {
 		conch(t, strings.Fields(args)...).refused(t, 2, "no database: give --db URL or set CONCH_DB_URL")
 	}
+	conch(t, "status").refused(t, 2, "asked of a node, with --gossip or --logs")
+	conch(t, "doctor").refused(t, 2, "looked at with --config")
 }
 
 func TestHelp(t *testing.T) {

@@ -35,6 +35,16 @@ type Identity struct {
 	fingerprint Fingerprint
 }
 
+// Certificates returns the certificate that it shows, and then those that lead to a CA.
+func (i Identity) Certificates() (all []*x509.Certificate) {
+	for _, der := range i.certificate.Certificate {
+		if c, err := x509.ParseCertificate(der); err == nil {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // Fingerprint returns the name of the key, for the peers that pin it.
 func (i Identity) Fingerprint() Fingerprint { return i.fingerprint }
 

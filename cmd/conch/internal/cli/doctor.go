@@ -64,7 +64,7 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 		}
 		facts, err := pgfacts.Gather(ctx, base)
 		if err != nil && pg.SafeToRetry(err) && !a.names() {
-			return facts, config.Config{}, errNoDatabase
+			return facts, config.Config{}, usage{fmt.Errorf("%w; a node that needs none is looked at with --config and its file", errNoDatabase)}
 		}
 		return facts, config.Config{}, nil
 	}

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -44,7 +46,11 @@ func (s *Shell) viewed(cmd *cobra.Command) *cobra.Command {
 					return Usagef("--%s is for a node, and without %s %q asks the database: leave it out, or add that", flag, strings.Join(names, " or "), cmd.CommandPath())
 				}
 			}
-			return observe(cmd, args)
+			err := observe(cmd, args)
+			if errors.Is(err, errNoDatabase) {
+				return usage{fmt.Errorf("%w; what needs no database is asked of a node, with %s", err, strings.Join(names, " or "))}
+			}
+			return err
 		}
 		if cmd.Flags().Changed("scope") {
 			return Usagef("--scope is for the database, and %s asks a node: leave one out", names[i])

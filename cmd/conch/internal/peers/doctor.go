@@ -36,17 +36,31 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			partners[i] = s.meet(ctx, p)
 		})
 	}
-	_, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
+	own, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
 	asking.Wait()
-	return judge(err, partners)
+	return judge(own, err, s.unproven(own), partners)
 }
 
-// judge makes both checks.
-func judge(identity error, partners []partner) (all []doctor.Finding) {
-	if identity != nil {
+// unproven returns why this node's own certificate does not prove its name to those who know it by the CA alone; nil if there
+// is no CA.
+func (d Directory) unproven(own mtls.Identity) error {
+	if d.Identity.CA == "" || d.Identity.Certificate == "" || len(own.Certificates()) == 0 {
+		return nil
+	}
+	return d.proves(Peer{Name: d.Identity.Name}, own.Certificates())
+}
+
+// judge makes both checks. Whether the peers know this node's key it cannot say, since it does not show it: so it is named, to
+// be compared with what they have.
+func judge(own mtls.Identity, identity, unproven error, partners []partner) (all []doctor.Finding) {
+	switch {
+	case identity != nil:
 		all = doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))
-	} else {
-		all = doctor.About(checkSelf, doctor.Well("this node can prove who it is"))
+	case unproven != nil:
+		all = doctor.About(checkSelf, doctor.Warning(fmt.Sprintf("those that know this node by its CA alone refuse it: %v", unproven),
+			"have the CA of identity.ca sign a certificate whose one DNS name is identity.name, and name it in identity.certificate"))
+	default:
+		all = doctor.About(checkSelf, doctor.Well(fmt.Sprintf("this node can prove who it is, with the key %v", own.Fingerprint())))
 	}
 	return append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
 }

@@ -104,6 +104,29 @@ func TestACAProvesNames(t *testing.T) {
 			t.Errorf("%+v, with the CA %q: %v", c.peer, c.ca, err)
 		}
 	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair := filepath.Join(dir, "pair.pem")
+	for kind, raw := range map[string][]byte{"PRIVATE KEY": private, "CERTIFICATE": raw} {
+		if err := os.WriteFile(pair+kind, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	own, err := mtls.LoadIdentity(pair+"PRIVATE KEY", pair+"CERTIFICATE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, ca string // of this node
+		good     bool
+	}{{"north", file, true}, {"east", file, false}, {"north", other, false}, {"east", "", true}} {
+		d := Directory{Identity: Identity{Name: c.name, CA: c.ca, Certificate: pair + "CERTIFICATE"}}
+		if err := d.unproven(own); (err == nil) != c.good {
+			t.Errorf("the doctor of %q with the CA %q says %v", c.name, c.ca, err)
+		}
+	}
 	if (Directory{}).proves(Peer{Name: "north", CA: file}, nil) == nil {
 		t.Error("nothing was shown, and it was taken for a proof")
 	}

@@ -3,6 +3,7 @@ package logs
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -135,6 +136,10 @@ func (a *api) postLog(w http.ResponseWriter, req *http.Request) error {
 	}
 	if c.Machine != "" && c.Machine != machine && c.Machine != machineName {
 		return (&web.FieldError{Field: "machine", Text: "is no state machine of this version: kv is one"}).Problem(http.StatusUnprocessableEntity)
+	}
+	if c.LeaseMS != 0 && (c.LeaseMS < txlog.LeastLease || c.LeaseMS > txlog.MostLease) {
+		text := fmt.Sprintf("%d ms is not from %d to %d", c.LeaseMS, txlog.LeastLease, txlog.MostLease)
+		return (&web.FieldError{Field: "lease_ms", Text: text}).Problem(http.StatusUnprocessableEntity)
 	}
 	r, err := a.part(c.Namespace)
 	if err != nil {

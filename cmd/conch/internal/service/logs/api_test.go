@@ -54,6 +54,8 @@ func answers() []exchange {
 		{Name: "not here", Ask: create, Body: `{"namespace":"other","members":["n1"]}`, Status: 404, Want: "unknown-log"},
 		{Name: "without members", Ask: create, Body: `{"namespace":"routes"}`, Status: 422, Want: `"field":"members"`},
 		{Name: "of strangers", Ask: create, Body: `{"namespace":"routes","members":["n7"]}`, Status: 422, Want: `\"n7\" is neither this node`},
+		{Name: "with a lease that is too short", Ask: create, Body: `{"namespace":"routes","members":["n1"],"lease_ms":1}`, Status: 422, Want: `"detail":"lease_ms: 1 ms is not from 100 to 600000","field":"lease_ms"`},
+		{Name: "with one that is too long", Ask: create, Body: `{"namespace":"routes","members":["n1"],"lease_ms":600001}`, Status: 422, Want: `"field":"lease_ms"`},
 		{Name: "of prolog", Ask: create, Body: `{"namespace":"routes","members":["n1"],"machine":"prolog"}`, Status: 422, Want: `"field":"machine"`},
 		{Name: "with one who is away", Ask: create, Body: `{"namespace":"routes","members":["n1","n2"]}`, Status: 503, Want: "n2: it does not answer"},
 		{Name: "one", Ask: "GET /v1/logs/flags", Status: 200, Want: `"leader":"n1","role":"leader","leads":true`},

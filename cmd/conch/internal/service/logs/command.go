@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/txlog"
 )
 
 // Commands returns conch log, and adds conch status --logs.
@@ -97,8 +98,8 @@ nobody else how the log began.`,
 		if len(members) == 0 {
 			return cli.Usagef("--members is missing: name the nodes that decide, such as --members a,b,c")
 		}
-		if lease < 0 {
-			return cli.Usagef("--lease %v is not above 0", lease)
+		if least, most := txlog.LeastLease*time.Millisecond, txlog.MostLease*time.Millisecond; flags.Changed("lease") && (lease < least || lease > most) {
+			return cli.Usagef("--lease %v is not from %v to %v", lease, least, most)
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
@@ -148,7 +149,7 @@ func (a *shell) query() *cobra.Command {
 		case a.JSON:
 			return a.Document(raw)
 		}
-		return a.Line("%s", read.Answer)
+		return a.Line("%s", cli.Inert(read.Answer))
 	})
 }
 

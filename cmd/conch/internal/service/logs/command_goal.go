@@ -83,13 +83,13 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	}
 	switch {
 	case o.Fault != "":
-		return fmt.Errorf("the goal has failed, and nothing has changed: %s", o.Fault)
+		return fmt.Errorf("the goal has failed, and nothing has changed: %s", cli.Inert(o.Fault))
 	case a.JSON:
 		return nil
 	case later:
-		return a.Line("%s", o.GoalID)
+		return a.Line("%s", cli.Inert(o.GoalID))
 	}
-	return a.Line("%s", o.Result)
+	return a.Line("%s", cli.Inert(o.Result))
 }
 
 // quoted is a word of a shell.
@@ -184,9 +184,9 @@ func (a *shell) entry(e *Entry) error {
 	what := ""
 	switch {
 	case e.GoalID != "" && e.Fault != "":
-		what = fmt.Sprintf(" %s: %s failed: %s", e.GoalID, e.Goal, e.Fault)
+		what = fmt.Sprintf(" %s: %s failed: %s", cli.Inert(e.GoalID), cli.Inert(e.Goal), cli.Inert(e.Fault))
 	case e.GoalID != "":
-		what = fmt.Sprintf(" %s: %s → %s", e.GoalID, e.Goal, e.Result)
+		what = fmt.Sprintf(" %s: %s → %s", cli.Inert(e.GoalID), cli.Inert(e.Goal), cli.Inert(e.Result))
 	case e.Members != nil:
 		what = fmt.Sprint(" ", e.Members)
 	}

@@ -1,0 +1,34 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+)
+
+// Bad input: what others have written is no command to a terminal, and JSON stays the same.
+func TestInert(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"plain é 雪 → 🎉":                    "plain é 雪 → 🎉",
+		"id\x1b[31m\u202ex\nfake 99 goal":  `id\u001b[31m\u202ex fake 99 goal`,
+		"\u009b31m\x7f\r\ta\U000e0001\xff": `\u009b31m\u007f  a\udb40\udc01` + "\ufffd",
+	} {
+		got := cli.Inert(text)
+		if got != want {
+			t.Errorf("%q is printed as %q, want %q", text, got, want)
+		}
+		if i := strings.IndexFunc(got, func(r rune) bool { return !unicode.IsPrint(r) }); i >= 0 {
+			t.Errorf("%q has %q", got, got[i:])
+		}
+	}
+	raw := []byte("{\n\t\"a\": \"\u009b31m\u202eX\U000e0001\"\n}")
+	var before, after any
+	if json.Unmarshal(raw, &before) != nil || json.Unmarshal([]byte(cli.Inert(raw)), &after) != nil || !reflect.DeepEqual(before, after) {
+		t.Errorf("JSON became %s", cli.Inert(raw))
+	}
+}
