@@ -509,6 +509,15 @@ func TestAnEntryThatNeverFits(t *testing.T) {
 	if len(spoiled) < 3 || len(spoiled) > 8 || spoiled[1] > time.Second {
 		t.Errorf("in a minute it was made anew %d times, at %v", len(spoiled), spoiled)
 	}
+	m.Step(m.now, News{})
+	o := SumPieces(l.head(12, "anna"), l.copyAt(12).Snapshot())
+	for _, want := range of[AskPiece](m.Step(m.now, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Offer: &o}})) {
+		m.Step(m.now, Received{From: "good", Piece: pieceOf(want.Want, l.copyAt(12).Snapshot())})
+	}
+	l.goals(13, "goal")
+	if asks := of[Ask](m.Step(m.now, Heard{Head: l.head(13, "anna"), Via: "good"})); m.at.Index != 12 || len(asks) == 0 {
+		t.Errorf("with a snapshot over the entry it is at %d, and asks %v for what comes next", m.at.Index, asks)
+	}
 }
 
 // A member has signed the right entry with another state: that is evidence, not a fault of the peer that gave the entry.

@@ -199,6 +199,7 @@ func (m *Machine) adopt() {
 	m.base, m.blank, m.members = base, false, slices.Clone(base.Members())
 	m.first, m.offers = m.at.Index+1, []Offer{f.offer}
 	m.lacking, m.shot, m.parked, m.fresh = nil, m.at.Index, 0, m.now
+	m.wary, m.unfit = 0, 0 // what could not be pulled is behind it
 	m.drop()
 	m.do(Adopt{Base: base, Snapshot: snapshot, Offer: f.offer})
 	if m.at != m.start {

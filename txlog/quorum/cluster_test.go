@@ -45,7 +45,7 @@ func TestClusterUnderFaults(t *testing.T) {
 		dropped += w.dropped
 	}
 	t.Log(total, committed, dropped)
-	if dropped < seeds(9) {
+	if dropped < seeds(9)/2 {
 		t.Errorf("leaders have dropped what they had proposed %d times: too rarely", dropped)
 	}
 	if committed < 200*seeds(9) {
