@@ -85,6 +85,11 @@
 // that of what is there, and a scrub finds what memory has lost. Query answers from the data; what is no query is an error. All
 // of them take any bytes without a panic.
 //
+// A scrub and a snapshot keep all goals waiting while they read everything: a second or more of some 10 MB. A machine whose data
+// may become so large is a [txlog.Gradual] too, which reads itself in parts while goals go on. Each reading is of the moment
+// when it began: keep where it is in the order of the names, and before set changes something behind that place, have each
+// reading take it. The file reading.go has one of a hundred lines. No other method changes, and no copy becomes another one by it.
+//
 // The first bytes of a snapshot say of which version it is, and so does the machine's name in the genesis, such as "kv/1". A new
 // version that executes, applies or hashes otherwise is another machine: nodes of two versions in one log would spoil
 // each other's copies. New goals that old ones refuse are such a difference too.

@@ -8,13 +8,17 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// State is a store of keys and values, a [txlog.State]. It is used by one goroutine at a time.
+// State is a store of keys and values, a [txlog.State] that reads itself in parts. It is used by one goroutine at a time.
 type State struct {
 	values map[string]*held // by key
 	keys   sorted
 	size   int       // of the snapshot
 	sum    txlog.Sum // of the entries
+
+	readings []*reading
 }
+
+var _ txlog.Gradual = (*State)(nil)
 
 // held is a value that is there.
 type held struct {
@@ -81,6 +85,9 @@ func (s *State) get(key string) string {
 
 // set replaces a value, and keeps the sum, the order and the size. It keeps nothing of the step's bytes.
 func (s *State) set(c step) {
+	for _, r := range s.readings {
+		r.before(c.key, c.at)
+	}
 	if c.at != nil {
 		s.sum.RemoveHash(c.at.sum)
 		s.size -= entrySize(len(c.key), len(c.at.text))

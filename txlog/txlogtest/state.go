@@ -38,6 +38,7 @@ var promises = []promise{
 	{"what is refused changes nothing", refusedAsAWhole},
 	{"a snapshot is the state", snapshots},
 	{"the hash is of the content", hashOfContent},
+	{"a reading is of then", readings},
 	{"bytes are not shared", ownBytes},
 	{"any bytes are taken", anyBytes},
 	{"a log of it", inALog},
