@@ -38,7 +38,7 @@ type Gradual interface {
 
 // Reading reads a state as it was when the reading began: for that, what a diff changes is read before. It is used by the
 // goroutine that uses the state.
-type Reading interface {
+type Reading interface { //nolint:interfacebloat // a reading that could not be ended would be read for nothing
 	// Next reads at least one of so many parts, of about the same size; it may join parts of a small state. It reports whether
 	// all is read. The error says that memory does not have what it had.
 	Next(parts uint64) (done bool, err error)
