@@ -25,6 +25,9 @@ type Copy struct {
 	effects []Pending // by key
 	spoiled error
 
+	readings []*underway // by when they began
+	photo    *Photo      // one that is whole
+
 	room []byte // for what is hashed
 }
 
@@ -143,6 +146,9 @@ func (c *Copy) Next(e Entry) (Record, error) {
 	if err := c.scrubbed(&e); err != nil {
 		return Record{}, err
 	}
+	if err := c.readOn(); err != nil {
+		return Record{}, err
+	}
 	e.State = c.Hash()
 	record, err := Seal(e)
 	if err != nil {
@@ -154,7 +160,7 @@ func (c *Copy) Next(e Entry) (Record, error) {
 }
 
 // Apply takes an entry over. The error is ErrChain, ErrDiff or ErrMalformed, after which nothing has changed, or ErrSpoiled,
-// with ErrState if the entry says another state than the one that came of it.
+// with ErrState if the entry says another state than the one that came of it, or a scrub has found that memory is wrong.
 func (c *Copy) Apply(record Record) error {
 	if record.sealed == nil {
 		return fault(ErrMalformed, "an entry that is not sealed")
@@ -169,6 +175,9 @@ func (c *Copy) Apply(record Record) error {
 		return c.spoil(fault(ErrState, "entry %d says %s, and it is %s", record.Index, record.State.Short(), now.Short()))
 	}
 	if err := c.scrubbed(&record.Entry); err != nil {
+		return err
+	}
+	if err := c.readOn(); err != nil {
 		return err
 	}
 	c.move(record)
@@ -229,49 +238,6 @@ func (c *Copy) change(e *Entry, came *Result) error {
 
 // move says where the copy is now.
 func (c *Copy) move(record Record) { c.at, c.last = record.Position(), record }
-
-func (c *Copy) spoil(why error) error {
-	c.spoiled = why
-	return fault(ErrSpoiled, "%w", why)
-}
-
-// scrubbed scrubs the copy if the entry is one that every node scrubs at.
-func (c *Copy) scrubbed(e *Entry) error {
-	if e.Kind != Scrubbed {
-		return nil
-	}
-	return c.scrub()
-}
-
-// scrub computes the copy's hash anew, from the whole of it: a value that memory has lost shows here, if no diff touched it.
-func (c *Copy) scrub() error {
-	fresh := c.make()
-	if err := fresh.Restore(c.state.Snapshot()); err != nil {
-		return c.spoil(err)
-	}
-	if fresh.Hash() != c.state.Hash() {
-		return c.spoil(fault(ErrState, "its content has the hash %s, and the diffs made %s", fresh.Hash().Short(), c.state.Hash().Short()))
-	}
-	var sum Sum
-	for _, of := range c.order {
-		sum.Add(c.item(of))
-	}
-	for i := range c.effects {
-		sum.Add(c.effects[i].encode())
-	}
-	if sum != c.sum || len(c.results) != len(c.order) {
-		return c.spoil(fault(ErrState, "its results and effects are not those of the entries"))
-	}
-	return nil
-}
-
-// Scrub computes the hash of state, results and effects anew. If it is not the one that the entries made, the copy is spoiled.
-func (c *Copy) Scrub() error {
-	if c.spoiled != nil {
-		return fault(ErrSpoiled, "%w", c.spoiled)
-	}
-	return c.scrub()
-}
 
 // remember keeps a result.
 func (c *Copy) remember(of *Result) {

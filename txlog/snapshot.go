@@ -8,7 +8,10 @@ import (
 
 // Snapshot returns the copy as bytes, from which a node begins that has not read the entries before. Its last record is in
 // it, which says the hash of all that it restores to.
-func (c *Copy) Snapshot() []byte {
+func (c *Copy) Snapshot() []byte { return withState(c.head(), c.state.Snapshot()) }
+
+// head returns what comes before the state.
+func (c *Copy) head() []byte {
 	e := encoder{b: []byte{version}}
 	e.bytes(c.genesis.Encode())
 	e.bytes(c.last.Raw())
@@ -21,7 +24,12 @@ func (c *Copy) Snapshot() []byte {
 	for _, of := range c.order {
 		e.result(of)
 	}
-	e.bytes(c.state.Snapshot())
+	return e.b
+}
+
+func withState(head, state []byte) []byte {
+	e := encoder{b: append(make([]byte, 0, len(head)+len(state)+10), head...)}
+	e.bytes(state)
 	return e.b
 }
 

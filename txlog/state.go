@@ -34,6 +34,26 @@ type View interface {
 	Query(query []byte) ([]byte, error)
 }
 
+// Gradual is a state that reads itself in parts. One that is not is read at once for a scrub or a snapshot, and goals wait.
+type Gradual interface {
+	State
+	// Read begins to read the whole state as it is now. Diffs are applied meanwhile, and another reading may go on. With bytes it
+	// also makes the snapshot of now.
+	Read(bytes bool) Reading
+}
+
+// Reading reads a state as it was when the reading began: a View shows how. It is used by one goroutine at a time, and one that is
+// not wanted any more is just dropped.
+type Reading interface {
+	// Next reads at least one of so many parts, of about the same size; it may join parts of a small state. It reports whether
+	// all is read.
+	Next(parts uint64) (done bool)
+	// Hash returns what State.Hash would have returned when the reading began, computed from all that was read.
+	Hash() Hash
+	// Snapshot returns what State.Snapshot would have returned, if it was asked for. Any goroutine may ask once all is read.
+	Snapshot() []byte
+}
+
 // Outcome is what came of a goal. One with a fault has neither diff nor effects.
 type Outcome struct {
 	Result  []byte

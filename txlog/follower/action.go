@@ -46,10 +46,10 @@ type (
 		Snapshot []byte
 		Offer    Offer
 	}
-	// Keep asks the loop to store a snapshot of the copy, which is at the head's index, and to answer with Kept.
+	// Keep asks the loop to store a snapshot of the copy at the head's index, and to answer with Kept.
 	Keep struct {
-		Snapshot []byte
-		Offer    Offer
+		Head  txlog.Head
+		Photo txlog.Photo
 	}
 	// KeepBridge asks the loop to store a bridge, for as long as the log lives, if there is room.
 	KeepBridge struct{ Bridge Bridge }

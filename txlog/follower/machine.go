@@ -41,7 +41,8 @@ type Machine struct {
 	crossing
 	fetch *fetch
 	took  txlog.Hash    // the last record of the snapshot that was fetched last
-	shot  uint64        // the index of the last snapshot that was made
+	shot  uint64        // the index of the last snapshot that was begun
+	posed txlog.Head    // its head
 	fresh time.Duration // the last news
 	hint  uint64        // a member's authority knows of records up to there
 

@@ -210,15 +210,13 @@ func (m *Machine) adopt() {
 	m.plan(f.from)
 }
 
-// snapshot makes one, each so many records. The copy is at the head.
+// snapshot begins one, each so many records, and has it kept when it is whole. The copy is at the head.
 func (m *Machine) snapshot(h txlog.Head) {
-	if m.at.Index-m.shot < m.cfg.SnapshotEvery || m.broken(CommittedOnly) {
-		return
+	if m.at.Index-m.shot >= m.cfg.SnapshotEvery && !m.broken(CommittedOnly) {
+		m.shot, m.posed = m.at.Index, h
+		m.base.Take()
 	}
-	m.shot = m.at.Index
-	snapshot := m.base.Snapshot()
-	if len(snapshot) > txlog.MostSnapshot {
-		return
+	if photo, is := m.base.Taken(); is {
+		m.do(Keep{Head: m.posed, Photo: photo})
 	}
-	m.do(Keep{Snapshot: snapshot, Offer: SumPieces(h, snapshot)})
 }

@@ -289,7 +289,7 @@ func (s *story) say(a Action) string {
 	case Adopt:
 		return fmt.Sprintf("adopts the snapshot at %d", a.Offer.Head.Index)
 	case Keep:
-		return fmt.Sprintf("keeps a snapshot at %d, in %d piece", a.Offer.Head.Index, len(a.Offer.Sums))
+		return fmt.Sprintf("keeps a snapshot at %d, in %d piece", a.Head.Index, len(SumPieces(a.Head, a.Photo.Bytes()).Sums))
 	case KeepBridge:
 		return fmt.Sprintf("keeps a bridge over the change at %d, by %s at %d", a.Bridge.Index(), a.Bridge.Head.Member, a.Bridge.Head.Index)
 	case Sign:

@@ -124,8 +124,9 @@ func (c *crowd) perform(name string, a Action) {
 		}
 		n.stored, n.head, n.offers = a.Offer.Head.Index, a.Offer.Head, []Offer{a.Offer}
 	case Keep:
-		n.offers = []Offer{a.Offer}
-		c.send(name, Kept{Offer: a.Offer})
+		offer := SumPieces(a.Head, a.Photo.Bytes())
+		n.offers = []Offer{offer}
+		c.send(name, Kept{Offer: offer})
 	case KeepBridge:
 		n.bridges = append(n.bridges, a.Bridge)
 	case Evidence:

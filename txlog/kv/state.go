@@ -8,12 +8,14 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// State is a store of keys and values, a [txlog.State]. It is used by one goroutine at a time.
+// State is a store of keys and values, a [txlog.State] that reads itself in parts. It is used by one goroutine at a time.
 type State struct {
 	values sorted    // by key
 	size   int       // of the snapshot
 	sum    txlog.Sum // of the entries
 }
+
+var _ txlog.Gradual = (*State)(nil)
 
 // held is a value that is there. It never changes, since views have it too: another one takes its place.
 type held struct {

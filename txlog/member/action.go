@@ -31,11 +31,7 @@ type (
 	// Say has this member sign a head and publish it. The newest one counts.
 	Say struct{ Head txlog.Head }
 	// Keep has a snapshot stored. The scrub of its state has passed.
-	Keep struct {
-		Position txlog.Position
-		State    txlog.Hash // of the copy there
-		Snapshot []byte
-	}
+	Keep struct{ Photo txlog.Photo }
 	// Rebuild has the copies made anew from what the disk has. Rebuilt answers.
 	Rebuild struct {
 		Why   error

@@ -31,7 +31,8 @@
 // leader gives its term up when so many refuse that it cannot commit, or when an entry that somebody refuses is not
 // committed within Config.Patience. A goal that its own branch cannot take is executed once more, on one that is made anew: it does not
 // fail by a memory. A value that is only read, by a goal or by a query, is not found by this: every Genesis.Scrub
-// entries the leader puts in an entry with which everybody computes the state's hash anew from its content.
+// entries the leader puts in an entry with which everybody computes the state's hash anew from its content, a large state part by
+// part with the entries after it.
 //
 // What such a leader has proposed is on its own disk. The authority drops it there when the term is given up, if nobody can
 // count on it. A process that dies before that leaves it there: then this member may be elected again, since it has stored more

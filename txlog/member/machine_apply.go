@@ -65,9 +65,12 @@ func (m *Machine) advance() {
 		m.follow(r)
 		applied = append(applied, r)
 		if r.Kind == txlog.Scrubbed && r.Index >= m.kept+m.cfg.SnapshotEvery {
+			m.base.Take()
+		}
+		if photo, is := m.base.Taken(); is {
 			flush()
-			m.kept = r.Index
-			m.do(Keep{Position: r.Position(), State: r.State, Snapshot: m.base.Snapshot()})
+			m.kept = photo.Of.Index
+			m.do(Keep{Photo: photo})
 		}
 	}
 	flush()

@@ -48,7 +48,7 @@ func (s *story) say(a Action) string {
 	case Say:
 		return fmt.Sprintf("says that %d is committed", a.Head.Index)
 	case Keep:
-		return fmt.Sprintf("keeps a snapshot at %d of %q", a.Position.Index, a.Snapshot[len(a.Snapshot)-4:])
+		return fmt.Sprintf("keeps a snapshot at %d of %q", a.Photo.Of.Index, a.Photo.Bytes()[len(a.Photo.Bytes())-4:])
 	case Rebuild:
 		text := "rebuild"
 		if a.Again {

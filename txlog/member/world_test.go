@@ -275,8 +275,8 @@ func (w *world) perform(n *node, actions []Action) {
 			}
 			w.told[n.name]++
 		case Keep:
-			if _, err := txlog.Restore(a.Snapshot, newNotes); err != nil {
-				w.fail("the snapshot of %s at %d: %v", n.name, a.Position.Index, err)
+			if _, err := txlog.Restore(a.Photo.Bytes(), newNotes); err != nil {
+				w.fail("the snapshot of %s at %d: %v", n.name, a.Photo.Of.Index, err)
 			}
 		}
 	}

@@ -39,6 +39,7 @@ var promises = []promise{
 	{"a snapshot is the state", snapshots},
 	{"the hash is of the content", hashOfContent},
 	{"a view stays as it is", viewsStay},
+	{"a reading is of then", readings},
 	{"bytes are not shared", ownBytes},
 	{"any bytes are taken", anyBytes},
 	{"a log of it", inALog},

@@ -208,6 +208,38 @@ func viewsStay(t *trial) error {
 	return nil
 }
 
+// readings: a state that is read in parts is read as it was, while diffs are applied, and another reading goes on.
+func readings(t *trial) error {
+	for at, first := range t.steps {
+		s, err := t.restored(first.before)
+		if err != nil {
+			return err
+		}
+		of, is := s.(txlog.Gradual)
+		if !is {
+			return nil
+		}
+		hash := s.Hash()
+		all := []txlog.Reading{of.Read(true), of.Read(false)}
+		for _, step := range t.steps[at:] {
+			if err := s.Apply(clone(step.outcome.Diff)); err != nil {
+				return fmt.Errorf("while it is read: %w", err)
+			}
+		}
+		for _, r := range all {
+			for !r.Next(3) {
+			}
+			if r.Hash() != hash {
+				return fmt.Errorf("after goal %d a reading has another hash than the state had when it began", at)
+			}
+		}
+		if !bytes.Equal(all[0].Snapshot(), first.before) {
+			return fmt.Errorf("after goal %d a reading has another snapshot than the state had when it began", at)
+		}
+	}
+	return nil
+}
+
 // hashOfContent: the hash that is kept is that of the content, and of all of it (V7).
 func hashOfContent(t *trial) error {
 	seen := map[txlog.Hash][]byte{t.make().Hash(): t.make().Snapshot()}

@@ -229,6 +229,25 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 	}
 }
 
+// ofNow reads its state as it is when it is asked, and not as it was.
+type ofNow struct{ *kv.State }
+
+func (s ofNow) Read(bool) txlog.Reading { return s }
+func (s ofNow) Next(uint64) bool        { return true }
+
+// A reading of another time is caught.
+func TestAReadingOfNowIsCaught(t *testing.T) {
+	t.Parallel()
+	at := slices.IndexFunc(promises, func(p promise) bool { return p.name == "a reading is of then" })
+	err := judgeState(promises[at], func() txlog.State {
+		s, _ := kv.New().(*kv.State)
+		return ofNow{s}
+	}, kvGoals)
+	if err == nil || !strings.Contains(err.Error(), "another hash than") {
+		t.Errorf("the suite says %v", err)
+	}
+}
+
 // Goals that prove nothing are refused: all of them fail, or none does.
 func TestGoalsThatProveNothing(t *testing.T) {
 	t.Parallel()

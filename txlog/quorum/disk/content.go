@@ -176,11 +176,11 @@ func (c *content) link(index uint64, hash txlog.Hash) (l link, is bool) {
 		l, c.links = c.links[n-1], c.links[:n-1]
 		return l, true
 	}
-	for n := len(c.more) - 1; n >= 0; n-- {
-		if l = c.more[n]; l.at.Hash == hash && l.at.Index == index {
+	for n, one := range slices.Backward(c.more) {
+		if one.at.Hash == hash && one.at.Index == index {
 			c.more = c.more[:n]
-			c.slots.homes = append(c.slots.homes, l.in)
-			return l, true
+			c.slots.homes = append(c.slots.homes, one.in)
+			return one, true
 		}
 	}
 	return link{}, false

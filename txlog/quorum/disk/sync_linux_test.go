@@ -19,7 +19,10 @@ import (
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	for device, want := range map[string]error{"/dev/full": syscall.ENOSPC, os.DevNull: syscall.EINVAL} {
-		t.Run(filepath.Base(device), func(t *testing.T) { diskFails(t, device, want) })
+		t.Run(filepath.Base(device), func(t *testing.T) {
+			t.Parallel()
+			diskFails(t, device, want)
+		})
 	}
 }
 

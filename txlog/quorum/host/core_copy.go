@@ -34,7 +34,7 @@ func (c *Core) follow(a follower.Action) {
 	case follower.Adopt:
 		c.adopt(a)
 	case follower.Keep:
-		c.do(Snapshot{At: a.Offer.Head.Position, Bytes: a.Snapshot, Offer: a.Offer})
+		c.do(Snapshot(a))
 	case follower.KeepBridge:
 		c.write(Write{Bridge: &a.Bridge}, func() {})
 	case follower.Sign:

@@ -98,6 +98,6 @@ func (c *Core) say(h txlog.Head) {
 
 // keep has a snapshot of the member's copy stored.
 func (c *Core) keep(a member.Keep) {
-	h := txlog.Head{Position: a.Position, State: a.State, Member: c.set.Self}
-	c.do(Snapshot{At: a.Position, Bytes: a.Snapshot, Offer: follower.SumPieces(h.Sign(c.set.Key), a.Snapshot)})
+	h := txlog.Head{Position: a.Photo.Of.Position(), State: a.Photo.Of.State, Member: c.set.Self}
+	c.do(Snapshot{Head: h.Sign(c.set.Key), Photo: a.Photo})
 }

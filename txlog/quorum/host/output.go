@@ -90,9 +90,8 @@ type (
 	// Snapshot has a snapshot stored with its offer, while the loop goes on, and what comes before the last but one dropped.
 	// Kept answers.
 	Snapshot struct {
-		At    txlog.Position
-		Bytes []byte
-		Offer follower.Offer
+		Head  txlog.Head // signed
+		Photo txlog.Photo
 	}
 	// Restart has a new core made from what the store has. This one takes no inputs any more.
 	Restart struct{ Why error }
@@ -105,7 +104,9 @@ type (
 // To stores a snapshot, drops what comes before the last but one, and returns what the core has to know of it. The error is one
 // of the store.
 func (a Snapshot) To(s store.Store) (Kept, error) {
-	if err := s.Keep(a.At, a.Bytes, withOffer(s.View(), a.Offer)); err != nil {
+	bytes := a.Photo.Bytes()
+	offer := follower.SumPieces(a.Head, bytes)
+	if err := s.Keep(a.Head.Position, bytes, withOffer(s.View(), offer)); err != nil {
 		return Kept{}, err
 	}
 	if kept := s.View().Kept; len(kept) >= 2 {
@@ -116,7 +117,7 @@ func (a Snapshot) To(s store.Store) (Kept, error) {
 			}
 		}
 	}
-	return Kept{Offer: a.Offer, First: s.View().Floor.Index + 1}, nil
+	return Kept{Offer: offer, First: s.View().Floor.Index + 1}, nil
 }
 
 func (Send) act()      {}
