@@ -124,7 +124,11 @@ func (c *Core) caughtUp() {
 	c.behind = nil
 	c.follower(follower.Yield{})
 	c.rebuild(func(h Has) {
-		at, is := h.At(said.Index)
+		at, is, err := h.At(said.Index)
+		if err != nil {
+			c.lose(err)
+			return
+		}
 		if !is { // a snapshot has passed over it: the leader may need this member to come further, and is believed
 			at = said
 		}
