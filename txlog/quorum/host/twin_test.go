@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/wire"
 )
 
 // shared is one of two processes' line, which have one node's name and key: each hears all that is sent to the node.
@@ -126,5 +127,26 @@ func TestAReplacedProcessComesBack(t *testing.T) {
 		if !first.twins() {
 			t.Error("the first one was not told of the other")
 		}
+	})
+}
+
+// A member that asks for many stores to be admitted shuts out no other member whose disk is lost.
+func TestOneDoesNotShutOthersOut(t *testing.T) {
+	bubble(t, 5, 0, func(t *testing.T, s *site) {
+		s.fill(10)
+		many, lost := s.raw("n2"), s.nodes[2]
+		lost.kill()
+		lost.store = store.NewMemory(77, s.genesis)
+		lost.start()
+		next := uint64(1000)
+		s.within(20*time.Second, "the new store is admitted", func() bool {
+			for range 20 {
+				next++
+				for _, to := range []string{"n1", "n4", "n5"} {
+					many.say(to, wire.Admit{Store: next, Key: fingerprint(keyOf("n2"))})
+				}
+			}
+			return lost.run.Load().Status().Decides
+		})
 	})
 }
