@@ -273,6 +273,44 @@ func TestBehindForked(t *testing.T) {
 	}
 }
 
+// A leader whose place to go on from is refused says it again and again. The member, which reads all of its store for that, looks at it
+// after growing pauses; what another leader says, at once.
+func TestBehindForkedAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 1, 3)
+	w.keep = 5
+	w.until(30, "somebody leads", func() bool { return w.leader() != nil })
+	for _, n := range w.nodes {
+		n.start0()
+	}
+	late := w.nodes[2]
+	late.crash()
+	w.run(100 * round)
+	late.start()
+	w.cut = func(_, to string) bool { return to == "c" && late.m.Snapshot().Behind }
+	w.until(60, "it is behind", func() bool { return late.m.Snapshot().Behind })
+	from, msg, wrong := late.m.behind.from, late.m.behind.msg, late.m.behind.mark.At
+	wrong.Hash = txlog.Hash{1}
+	late.m.Step(late.clock(), Reached{At: wrong})
+	says := func() bool {
+		return late.m.Step(late.clock(), Received{From: from, Bytes: seal(w.genesis.ID(), ofLibrary, mustMarshal(t, msg))}).Behind != nil
+	}
+	var looks []int
+	for i := range 1000 {
+		if late.m.Step(late.clock(), Tick{}); i%20 == 0 && says() {
+			looks = append(looks, i)
+			late.m.Step(late.clock(), Reached{At: wrong})
+		}
+	}
+	if !slices.Equal(looks, []int{100, 300, 700}) {
+		t.Errorf("it looks after %d rounds", looks)
+	}
+	msg.Term = new(msg.GetTerm() + 1)
+	if !says() {
+		t.Error("it does not look at what another leader says")
+	}
+}
+
 // The place to go on from does not move while records are fetched, although the leader says newer ones: else a member that
 // fetches slowly would never come after.
 func TestBehindAndSlow(t *testing.T) {

@@ -30,6 +30,7 @@ type Machine struct {
 	known  *Known            // by a record that is not committed here yet
 	names  map[uint64]string // of stores
 	behind *behind
+	astray astray
 
 	pace  pace
 	reads reads

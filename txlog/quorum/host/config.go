@@ -65,7 +65,7 @@ type Has struct {
 	Offers  []follower.Offer // of the snapshots, the older first
 
 	// At returns the place of a record, which it reads from the store. It is false if there is no such record any more.
-	At func(index uint64) (txlog.Position, bool)
+	At func(index uint64) (txlog.Position, bool, error)
 }
 
 // broken returns the rule of one machine that is to be left out, if it is one of its.

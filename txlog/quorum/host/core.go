@@ -43,12 +43,12 @@ type Core struct {
 	door    quorum.Door
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
-	asks    map[uint64]uint64 // stores that ask this leader to be admitted, and in which round they did so first
-	twin    uint64            // a store that has taken this one's place while this node ran; 0: none
-	ran     bool              // this store was a member's while this node ran: a leader has spoken to it, or it has led
-	unheard bool              // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
-	outside int               // looks for which a store that runs its authority has been no member
-	quiet   int               // looks for which a member has heard no leader
+	asks    map[string]map[uint64]uint64 // by member, stores that ask this leader to be admitted, and in which round they did so first
+	twin    uint64                       // a store that has taken this one's place while this node ran; 0: none
+	ran     bool                         // this store was a member's while this node ran: a leader has spoken to it, or it has led
+	unheard bool                         // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
+	outside int                          // looks for which a store that runs its authority has been no member
+	quiet   int                          // looks for which a member has heard no leader
 	seeking bool
 	blank   bool   // the state with which the log begins is not here
 	told    uint64 // up to where what is applied was passed on

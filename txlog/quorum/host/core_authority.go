@@ -125,7 +125,11 @@ func (c *Core) caughtUp() {
 	c.behind = nil
 	c.follower(follower.Yield{})
 	c.rebuild(func(h Has) {
-		at, is := h.At(said.Index)
+		at, is, err := h.At(said.Index)
+		if err != nil {
+			c.lose(err)
+			return
+		}
 		if !is { // a snapshot has passed over it: the leader may need this member to come further, and is believed
 			at = said
 		}
@@ -196,16 +200,21 @@ func (c *Core) admit(name string, a wire.Admit) {
 	if i < 0 {
 		return
 	}
-	first, asked := c.asks[a.Store]
+	asks := c.asks[name]
+	first, asked := asks[a.Store]
 	switch heard := c.heardOf(all[i].Store); {
 	case !asked:
-		if c.asks == nil || len(c.asks) == mostAsks {
-			c.asks = map[uint64]uint64{}
+		if c.asks == nil {
+			c.asks = map[string]map[uint64]uint64{}
 		}
-		c.asks[a.Store] = c.rounds
+		if asks == nil || len(asks) == mostAsks {
+			asks = map[uint64]uint64{}
+			c.asks[name] = asks
+		}
+		asks[a.Store] = c.rounds
 		return
 	case heard >= 0 && uint64(heard) < c.rounds-first:
-		c.asks[a.Store] = c.rounds
+		asks[a.Store] = c.rounds
 		c.tell(Refused{From: name, Why: fault(ErrTwin, "store %d asks to be admitted, and store %d was heard %v ago", a.Store, all[i].Store, time.Duration(heard)*round)})
 		c.send(name, wire.Twin{Store: all[i].Store, Asks: a.Store})
 		return
@@ -220,7 +229,7 @@ func (c *Core) admit(name string, a wire.Admit) {
 	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all, Since: c.told})
 }
 
-// mostAsks is how many stores that ask are remembered.
+// mostAsks is how many stores that ask are remembered of one member.
 const mostAsks = 16
 
 // heardOf returns how many rounds ago a member's store was heard; -1: never.

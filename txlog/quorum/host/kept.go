@@ -23,7 +23,7 @@ const (
 // Load reads what a store has of a log. The error is one of the store, or quorum.ErrDamaged.
 func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 	view := s.View()
-	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1, At: func(index uint64) (txlog.Position, bool) { return placeOf(s, index) }}
+	h := Has{Store: view.ID, Genesis: s.Genesis(), First: view.Floor.Index + 1, At: func(index uint64) (txlog.Position, bool, error) { return placeOf(s, index) }}
 	var err error
 	if h.Blank = len(view.Kept) == 0 && view.Last == h.Genesis.Start() && !h.Genesis.State.IsZero(); h.Blank {
 		h.Copy = txlog.NewCopy(h.Genesis, makeState)
@@ -78,17 +78,21 @@ func before(h Has) []txlog.Member {
 	return is // there is no bridge over the last change yet
 }
 
-// placeOf returns the place of a record, or the one below the first record.
-func placeOf(s store.Store, index uint64) (txlog.Position, bool) {
+// placeOf returns the place of a record, or the one below the first record. It is false if the store has no such record, and the error is
+// one of the store, which says nothing of what it has.
+func placeOf(s store.Store, index uint64) (txlog.Position, bool, error) {
 	floor := s.View().Floor
 	if index <= floor.Index {
-		return floor, index == floor.Index
+		return floor, index == floor.Index, nil
 	}
 	records, err := s.Records(index, 1)
-	if err != nil || len(records) == 0 {
-		return txlog.Position{}, false
+	switch {
+	case errors.Is(err, store.ErrGone):
+		return txlog.Position{}, false, nil
+	case err != nil || len(records) == 0:
+		return txlog.Position{}, false, err
 	}
-	return records[0].Position(), true
+	return records[0].Position(), true, nil
 }
 
 // loadOffers reads the offers of the snapshots. That of a log's first state is made, if nobody has stored it: the program that made the

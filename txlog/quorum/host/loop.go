@@ -21,6 +21,9 @@ type loop struct {
 	helpers *sync.WaitGroup
 	rounds  int
 	peers   []string // as the core was told
+
+	end   context.CancelFunc // of what is performed; nil: nothing was
+	ended <-chan struct{}    // closed when it is performed no more
 }
 
 // mostAtOnce is how many messages are taken together: what is to be kept of them is synced once.
@@ -270,15 +273,24 @@ func (l *loop) lend(what func()) {
 	}
 }
 
-// perform performs an effect, and tries it again while this node may act. Then it says so: the core may not have seen the door shut.
+// perform performs an effect, and tries it again while this node may act. Then it says so: the core may not have seen the door shut. The
+// one before ends first: its door has shut, and may have opened again between two looks of its guard.
 func (l *loop) perform(a Perform) {
 	if l.cfg.Perform == nil {
 		return
 	}
-	term := l.Door().Term
+	if l.end != nil {
+		l.end()
+	}
+	term, before, ended := l.Door().Term, l.ended, make(chan struct{})
+	ctx, cancel := context.WithCancel(l.ctx)
+	l.end, l.ended = cancel, ended
 	l.helpers.Go(func() {
-		ctx, cancel := context.WithCancel(l.ctx)
+		defer close(ended)
 		defer cancel()
+		if before != nil {
+			<-before
+		}
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
 		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
 			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
+	"github.com/conchhq/conch/txlog/wire"
 )
 
 // shared is one of two processes' line, which have one node's name and key: each hears all that is sent to the node.
@@ -154,5 +155,26 @@ func TestAnOldStoreIsNoTwin(t *testing.T) {
 		if n.twins() {
 			t.Error("it is said that two processes have one name")
 		}
+	})
+}
+
+// A member that asks for many stores to be admitted shuts out no other member whose disk is lost.
+func TestOneDoesNotShutOthersOut(t *testing.T) {
+	bubble(t, 5, 0, func(t *testing.T, s *site) {
+		s.fill(10)
+		many, lost := s.raw("n2"), s.nodes[2]
+		lost.kill()
+		lost.store = store.NewMemory(77, s.genesis)
+		lost.start()
+		next := uint64(1000)
+		s.within(20*time.Second, "the new store is admitted", func() bool {
+			for range 20 {
+				next++
+				for _, to := range []string{"n1", "n4", "n5"} {
+					many.say(to, wire.Admit{Store: next, Key: fingerprint(keyOf("n2"))})
+				}
+			}
+			return lost.run.Load().Status().Decides
+		})
 	})
 }
