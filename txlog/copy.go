@@ -19,6 +19,7 @@ type Copy struct {
 	last    Record // at the position; none at index 0
 	members []Member
 	changed uint64 // see ChangedAt
+	changes bool   // see Changing
 	results map[string]*Result
 	order   []*Result // by index
 	sum     Sum       // of results and effects
@@ -67,6 +68,10 @@ func (c *Copy) Members() []Member { return c.members }
 // ChangedAt returns the index of the entry that has made the members; of a copy that was restored, an index up to which they may have
 // changed: the snapshot does not say when they did.
 func (c *Copy) ChangedAt() uint64 { return c.changed }
+
+// Changing reports whether the last change of members may go on, as far as the entries say; of a copy that was restored at an opening it
+// does.
+func (c *Copy) Changing() bool { return c.changes }
 
 // Effects returns what is to be performed, in order. It must not be changed.
 func (c *Copy) Effects() []Pending { return c.effects }
@@ -232,6 +237,7 @@ func (c *Copy) change(e *Entry, came *Result) error {
 		c.effects = slices.Clone(c.effects[last+1:])
 	case Opening, Scrubbed:
 	}
+	c.changes = e.Kind.Changing(c.changes)
 	c.forget(e.Index)
 	return nil
 }

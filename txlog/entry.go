@@ -17,6 +17,10 @@ const (
 	Performed                 // effects up to a key have been performed
 )
 
+// Changing reports whether a change of members may go on after an entry of this kind, if it may before. A leader has it ended before it
+// executes anything: only openings come in between.
+func (k Kind) Changing(before bool) bool { return k == Changed || k == Opening && before }
+
 var kinds = [...]string{"", "opening", "goal", "members", "scrub", "performed"}
 
 // String returns the kind's name.

@@ -80,6 +80,7 @@ func Restore(snapshot []byte, makeState func() State) (*Copy, error) {
 			return nil, fault(ErrMalformed, "its entry is %d of log %s, and its genesis is of %s", record.Index, record.Log.Short(), c.at.Log.Short())
 		}
 		c.move(record)
+		c.changes = record.Kind.Changing(true)
 	}
 	if err := c.restore(&d); err != nil {
 		return nil, err

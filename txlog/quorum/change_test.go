@@ -1,9 +1,11 @@
 package quorum
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -219,4 +221,52 @@ func TestKnownMembers(t *testing.T) {
 func (n *node) start0() {
 	n.crash()
 	n.start()
+}
+
+// When a leader dies that has made a change and not ended it, the next one opens its term while the change goes on, and ends it before it
+// executes anything (see endsChanges).
+func TestAnOpeningWithinAChange(t *testing.T) {
+	t.Parallel()
+	within := 0
+	for seed := range uint64(5) {
+		w := newWorld(t, seed, 3)
+		w.until(60, "somebody leads", func() bool { return w.leader() != nil })
+		w.run(10 * round)
+		first := w.leader()
+		var members []txlog.Member
+		for i, name := range []string{"d", "e", "f"} {
+			members = append(members, w.member(name, uint64(700+i)))
+			w.add(name, uint64(700+i))
+		}
+		goesOn := func(n *node) bool { return n.m != nil && len(n.m.decides().leaving) > 0 }
+		var made time.Duration
+		w.cut = func(from, to string) bool { // the end of the change is lost, and a beat says that the change is made
+			if from != first.name || !goesOn(first) {
+				return false
+			}
+			made = cmp.Or(made, w.now)
+			return w.now == made || goesOn(w.node(to))
+		}
+		first.changes(members...)
+		w.until(100, "another one knows that it is made", func() bool {
+			return slices.ContainsFunc(w.nodes, func(n *node) bool { return n != first && goesOn(n) })
+		})
+		first.crash()
+		w.until(100, "it has ended", func() bool {
+			l := w.leader()
+			return l != nil && l != first && !goesOn(l) && decides(l, members)
+		})
+		w.run(20 * round)
+		after := slices.IndexFunc(w.committed, func(r txlog.Record) bool { return r.Kind == txlog.Changed }) + 1
+		if w.committed[after].Kind == txlog.Opening {
+			within++
+		}
+	}
+	if within == 0 {
+		t.Error("no term has begun within a change: this test cannot fail")
+	}
+}
+
+func decides(n *node, members []txlog.Member) bool {
+	return slices.Equal(n.m.decides().members, members)
 }

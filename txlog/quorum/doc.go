@@ -36,6 +36,7 @@
 //
 // A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
 // second one waits for that, and what was executed after it waits behind it.
+// Nobody speaks to a store that has left: if it has missed that end, it asks for votes, and the leader sends it what it lacks.
 //
 // # A leader whose memory is wrong
 //

@@ -2,7 +2,10 @@ package quorum
 
 import (
 	"errors"
+	"slices"
 	"testing"
+
+	"go.etcd.io/raft/v3"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -100,4 +103,47 @@ func TestGiveUp(t *testing.T) {
 			t.Error("what another leader may have counted on was dropped")
 		}
 	})
+}
+
+// What the library drops of what a leader has executed is never silent: its askers would wait for it until they give up. The term is given
+// up, and the node begins anew, with all that wait told that nobody can say.
+func TestWhatTheLibraryDrops(t *testing.T) {
+	t.Parallel()
+	for name, last := range map[string]txlog.Entry{
+		"goal":    {Kind: txlog.Executed, GoalID: "h", Goal: []byte("x"), Diff: []byte("y")},
+		"members": {Kind: txlog.Changed}, // to two of them
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 3, 3)
+			w.most = 0
+			w.change = func(c *raft.Config) { c.MaxUncommittedEntriesSize = 1 }
+			for _, n := range w.nodes {
+				n.crash()
+				n.start()
+			}
+			w.until(20, "somebody leads", func() bool { return w.leader() != nil })
+			w.run(10 * round)
+			if last.Kind == txlog.Changed {
+				last.Members = slices.Clone(w.genesis.Members[:2])
+			}
+			l := w.leader()
+			before := l.toy.log[len(l.toy.log)-1]
+			var out Output
+			for _, e := range []txlog.Entry{{Kind: txlog.Executed, GoalID: "g" + name, Goal: []byte("x"), Diff: []byte("y")}, last} {
+				if out.Failed != nil {
+					t.Fatal(out.Failed)
+				}
+				e.Log, e.Term, e.Leader, e.Index, e.Prev = before.Log, l.toy.leads, l.name, before.Index+1, before.Hash()
+				r, err := txlog.Seal(e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out, before = l.m.Step(l.clock(), Append{Record: r}), r
+			}
+			if !errors.Is(out.Failed, ErrGivenUp) {
+				t.Errorf("the library has dropped it, and the machine says %v", out.Failed)
+			}
+		})
+	}
 }

@@ -23,19 +23,28 @@ func (m *Machine) append(r txlog.Record) {
 // waits behind it: the library would put an empty entry in its place, and the record after it would follow nothing. It waits until
 // both sets of members decide, too: those of before would commit it alone, and of an entry after the change they can sign no head
 // that anybody believes. Nor does it come behind the end of a change in the log of a leader that leaves with it, which would then not
-// vote for those who stay.
+// vote for those who stay. What the library drops all the same, or puts an empty entry in the place of, ends the term: those that wait for
+// it would never hear of it.
 func (m *Machine) pump() {
-	for m.leading && len(m.queue) > 0 && m.propose() {
-		m.drain()
+	for m.leading && len(m.queue) > 0 {
+		upto, proposed := m.propose()
+		if !proposed {
+			return
+		}
+		if m.drain(); m.leading && m.log.last().at != upto {
+			m.giveUp()
+			m.out.Failed = fault(ErrGivenUp, "the library does not store what it has executed, up to record %d", upto.Index)
+			return
+		}
 	}
 }
 
-// propose has the library take the next records. It reports whether it has taken one.
-func (m *Machine) propose() bool {
+// propose has the library take the next records, and returns the last one's place. It reports whether there was one.
+func (m *Machine) propose() (upto txlog.Position, proposed bool) {
 	last := m.log.last()
 	at, decides := last.at, last.conf
 	if !slices.Equal(decides.members, m.log.mark.Members) || !slices.Equal(decides.leaving, m.log.mark.Leaving) {
-		return false
+		return at, false
 	}
 	var plain []*pb.Entry
 	var records []txlog.Record
@@ -45,7 +54,7 @@ func (m *Machine) propose() bool {
 			m.refuse(m.cfg.Self, err)
 			m.giveUp() // what this member executes from now on comes after it, and would be refused too
 			m.out.Failed = fault(ErrGivenUp, "what it has executed itself does not come next: %w", err)
-			return false
+			return at, false
 		}
 		if r.Kind == txlog.Changed {
 			if change, is := decides.change(r); is {
@@ -53,10 +62,11 @@ func (m *Machine) propose() bool {
 					break
 				}
 				if !m.settled() {
-					return false
+					return at, false
 				}
 				m.queue = m.queue[1:]
-				return m.node.ProposeConfChange(change) == nil
+				_ = m.node.ProposeConfChange(change) // pump looks
+				return r.Position(), true
 			}
 		}
 		plain, records = append(plain, &pb.Entry{Data: r.Raw()}), append(records, r)
@@ -64,10 +74,11 @@ func (m *Machine) propose() bool {
 		m.queue = m.queue[1:]
 	}
 	if len(plain) == 0 {
-		return false
+		return at, false
 	}
 	m.proposed = records
-	return m.node.Step(&pb.Message{Type: pb.MsgProp.Enum(), From: new(m.cfg.Store), Entries: plain}) == nil
+	_ = m.node.Step(&pb.Message{Type: pb.MsgProp.Enum(), From: new(m.cfg.Store), Entries: plain}) // so it does here
+	return at, true
 }
 
 // fits checks what the others would refuse.

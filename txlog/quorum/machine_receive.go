@@ -12,7 +12,9 @@ import (
 func (m *Machine) receive(in Received) {
 	stores := m.storesOf(in.From)
 	if len(stores) == 0 || in.From == m.cfg.Self {
-		m.refuse(in.From, ErrStranger)
+		if !m.parts(in) {
+			m.refuse(in.From, ErrStranger)
+		}
 		return
 	}
 	e, err := open(m.cfg.Log, in.Bytes)

@@ -25,6 +25,7 @@ func (n *node) step(in Input) {
 		w.failed++
 		w.t.Fatalf("%s: %v, at %T", n.name, out.Failed, in)
 	}
+	n.endsChanges(out.Persist.Entries)
 	dies := -1
 	if w.crashes > 0 && w.rand.Float64() < w.crashes {
 		dies = w.rand.IntN(4)
@@ -64,6 +65,17 @@ func (n *node) step(in Input) {
 	}
 	if out.Behind != nil {
 		n.fetch(*out.Behind)
+	}
+}
+
+// endsChanges checks that only openings are stored while a change of members goes on: what else has come after a change says that it has
+// ended (txlog.Kind.Changing), and a store that leaves counts on it.
+func (n *node) endsChanges(stored []Entry) {
+	for _, e := range stored {
+		s := n.m.log.slot(e.Index)
+		if s != nil && s.conf != nil && len(s.conf.leaving) > 0 && s.news(0) && !s.record.Kind.Changing(true) {
+			n.world.t.Fatalf("%s has stored record %d, of kind %s, while a change of members goes on", n.name, s.record.Index, s.record.Kind)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ type Core struct {
 	copy    *txlog.Copy // what users read: the machine that applies owns it
 	members []txlog.Member
 	before  []txlog.Member // who they were before the last change, which may go on
-	changed bool           // the newest record that is known here changes the members: nothing says that the change has ended
+	changed bool           // the last change of members may go on: no record that is known here says that it has ended
 	term    uint64
 	leads   bool
 	leader  string // as far as is known; a hint
@@ -89,7 +89,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		set: s, store: h.Store, key: fingerprint(s.Key), last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
 		salt: splitmix.Mix(s.Seed, 0), try: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
 	}
-	c.blank, c.unheard, c.changed = h.Blank, h.left(s.Self), changes(h.Copy)
+	c.blank, c.unheard, c.changed = h.Blank, h.left(s.Self), h.Copy.Changing()
 	decides := (c.mine() || leaves(h)) && !c.blank // else a leader that counts on this store will say so
 	c.f = follower.New(s.follower(h, decides))
 	c.c = courier.New(s.courier(c.known))
@@ -108,21 +108,15 @@ func (c *Core) mine() bool {
 	return is && m.Store == c.store
 }
 
-// leaves reports whether a change by which this store leaves may go on: as far as is known here nothing has come after it, maybe since
-// it needs this store. A majority of those who leave has to end it with the others. If it has come another way than from a leader, the
+// leaves reports whether a change by which this store leaves may go on: as far as is known here nothing that ends it has come after it, maybe
+// since it needs this store. A majority of those who leave has to end it with the others. If it has come another way than from a leader, the
 // authority may be the only one left that has stored it, or that can vote for one that has.
 func leaves(h Has) bool {
 	m := h.Stored.Mark
 	if h.Copy.Position().Index == m.At.Index {
 		return hasStore(m.Leaving, h.Store)
 	}
-	return changes(h.Copy) && hasStore(m.Members, h.Store) && hasStore(h.Before, h.Store)
-}
-
-// changes reports whether the newest record of a copy changes the members.
-func changes(of *txlog.Copy) bool {
-	last, is := of.Last()
-	return is && last.Kind == txlog.Changed
+	return h.Copy.Changing() && hasStore(m.Members, h.Store) && hasStore(h.Before, h.Store)
 }
 
 func hasStore(set []txlog.Member, store uint64) bool {

@@ -256,6 +256,9 @@ func (c *Core) decide(members []txlog.Member, index uint64) {
 	if !slices.Equal(members, c.members) {
 		c.before, c.members = c.members, members
 	}
+	if c.mine() != was {
+		c.tell(Member{Is: !was})
+	}
 	c.courier(courier.Members{Names: names(members)})
 	c.request(quorum.Known{Index: index, Members: members, Before: c.before})
 	switch m, is := txlog.FindMember(members, c.set.Self); {

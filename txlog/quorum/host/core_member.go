@@ -71,9 +71,10 @@ func (c *Core) applied(records []txlog.Record) {
 		return
 	}
 	last := records[len(records)-1]
-	c.told, c.changed = last.Index, last.Kind == txlog.Changed
+	c.told = last.Index
 	c.tell(Applied{Records: records})
 	for _, r := range records {
+		c.changed = r.Kind.Changing(c.changed)
 		c.courier(courier.Applied{Record: r})
 		if r.Kind == txlog.Changed {
 			c.decide(r.Members, r.Index)

@@ -85,6 +85,6 @@ func (c *Core) pass(records []txlog.Record) {
 
 // decided takes over who decides from a copy that has come by something else than its records.
 func (c *Core) decided(of *txlog.Copy) {
-	c.changed = changes(of)
+	c.changed = of.Changing()
 	c.decide(of.Members(), of.Position().Index)
 }

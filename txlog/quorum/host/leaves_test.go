@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/txlog/quorum"
 )
 
-// A store that has learned of its own leaving as a follower does decides on until something has come after it: the change may need
-// it (B14). Nobody else does.
+// A store that has learned of its own leaving as a follower does decides on until something has come after it that ends the change: the
+// change may need it (B14). Nobody else does.
 func TestAStoreThatLeavesDecidesUntilTheChangeHasEnded(t *testing.T) {
 	t.Parallel()
 	set := func(stores ...uint64) (all []txlog.Member) {
@@ -20,7 +20,8 @@ func TestAStoreThatLeavesDecidesUntilTheChangeHasEnded(t *testing.T) {
 	}
 	old, next := set(1, 2, 3), set(4, 5, 6)
 	for name, c := range map[string]struct {
-		after           int // records after the change
+		after           int  // goals after the change
+		opened          bool // first of all, another leader has begun after it
 		marked          []txlog.Member
 		before, leaving []txlog.Member
 		told            bool // the authority has told the change itself
@@ -28,6 +29,8 @@ func TestAStoreThatLeavesDecidesUntilTheChangeHasEnded(t *testing.T) {
 	}{
 		"it has followed":                       {marked: old, before: old, leaves: true},
 		"something has come after the change":   {after: 1, marked: old, before: old},
+		"another leader has begun since":        {opened: true, marked: old, before: old, leaves: true},
+		"another leader has executed since":     {opened: true, after: 1, marked: old, before: old},
 		"another change has come since":         {marked: old, before: set(7, 8, 9)},
 		"by its own log it is no member":        {marked: set(2, 3), before: old},
 		"its own log has the change":            {told: true, marked: next, leaving: old, before: old, leaves: true},
@@ -41,9 +44,14 @@ func TestAStoreThatLeavesDecidesUntilTheChangeHasEnded(t *testing.T) {
 		if c.told {
 			h.Stored.Mark.At = here.Position()
 		}
+		if c.opened {
+			if _, err := here.Next(txlog.Entry{Kind: txlog.Opening, Term: 3, Leader: "c"}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		for range c.after {
 			o := here.Execute([]byte("no goal"))
-			if _, err := here.Next(txlog.Entry{Kind: txlog.Executed, Term: 2, Leader: "b", GoalID: "g", Goal: []byte("no goal"), Fault: o.Fault}); err != nil {
+			if _, err := here.Next(txlog.Entry{Kind: txlog.Executed, Term: 3, Leader: "b", GoalID: "g", Goal: []byte("no goal"), Fault: o.Fault}); err != nil {
 				t.Fatal(err)
 			}
 		}
