@@ -31,7 +31,7 @@ func TestMessagesAreJoined(t *testing.T) {
 				n, _ := out.Write(all[from:min(from+5, len(all))])
 				from += n
 			}
-			out.Close()
+			_ = out.Close()
 		}()
 		j := &joined{ReadCloser: in}
 		var got []byte
@@ -118,7 +118,7 @@ func TestAMessageIsOnePacket(t *testing.T) {
 	}
 	counts := &counting{Conn: raw}
 	link := tls.Client(counts, &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, InsecureSkipVerify: true})
-	defer link.Close()
+	defer func() { _ = link.Close() }()
 	stream, free, err := dialogue(t.Context(), link, time.Minute, true)
 	if err != nil {
 		t.Fatal(err)

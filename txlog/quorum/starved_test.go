@@ -9,14 +9,14 @@ import (
 
 // starves stops the leader for some rounds, as a machine does that has too much to do, and returns by how much the term has grown after
 // it has gone on.
-func (w *world) starves(rounds time.Duration) (terms uint64) {
+func (w *world) starves(rounds int) (terms uint64) {
 	w.t.Helper()
 	w.until(30, "somebody leads", func() bool { return w.leader() != nil })
 	w.run(5 * round)
 	l := w.leader()
 	before := l.m.Snapshot().Term
 	l.paused = true
-	w.run(rounds * round)
+	w.run(time.Duration(rounds) * round)
 	l.paused = false
 	l.step(Tick{}) // it does not know yet that it was missed
 	w.run(20 * round)

@@ -48,20 +48,33 @@ func (c Config) Validate() error {
 
 // What the nodes are told.
 const (
-	namespace = "default"
-	electors  = 7
-	contacts  = 3 // by which all join
-	diameter  = 4
-	round     = 100 * time.Millisecond
-	crowd     = 10 // rounds between two words of the leader for those that are no electors
+	namespace  = "default"
+	quickRound = 100 * time.Millisecond // the default of [gossip]
+	slowRound  = 200 * time.Millisecond
+
+	electors = 7
+	contacts = 3 // by which all join
+	diameter = 4
+	crowd    = 10 // quick rounds between two words of the leader for those that are no electors, whatever a round is
 )
 
-// full is how many nodes a small machine serves at the full pace. Each piece of news, and each commit of the log, is told to all.
-const full = 80
+// crowding is how many times more nodes there are than the processors serve at the full pace, 1 at least. Each heartbeat of a leader,
+// each piece of news and each commit of the log is told to all, so a machine with more nodes would have more to tell them, too.
+func (c Config) crowding(processors int) float64 {
+	return max(1, float64(c.Nodes)/float64(perProcessor*processors))
+}
 
-// paced returns a pause that gives a larger site as much to hear in a while as one of full nodes.
+// paced returns a pause that gives a crowded machine no more to tell in a while.
 func (c Config) paced(pause time.Duration) time.Duration {
-	return pause * time.Duration(max(c.Nodes, full)) / full
+	return time.Duration(float64(pause) * c.crowding(runtime.NumCPU()))
+}
+
+// round returns the electors' round. On a crowded machine it is longer, so that their leader may be silent for longer.
+func (c Config) round(processors int) time.Duration {
+	if c.crowding(processors) > 1 {
+		return slowRound
+	}
+	return quickRound
 }
 
 const (
@@ -78,7 +91,7 @@ const (
 	census       = 5 * time.Second // in which the view asks each node once who its neighbours are
 )
 
-func timingOf() Timing {
-	validity := 2 * diameter * round
-	return Timing{Round: round, Validity: validity, Believed: crowd * validity, Settle: settle}
+func (c Config) timing() Timing {
+	round := c.round(runtime.NumCPU())
+	return Timing{Round: round, Validity: 2 * diameter * round, Believed: 2 * diameter * crowd * quickRound, Settle: settle}
 }

@@ -57,7 +57,7 @@ func (n *node) socket() string { return filepath.Join(n.dir, socketFile) }
 func (n *node) store() string { return filepath.Join(n.dir, storeFile) }
 
 // write writes the node's configuration, as a user would: it knows its contacts and the electors, and joins by the CA.
-func (n *node) write(all []*node, contacts []*node, ca string) error {
+func (n *node) write(all []*node, contacts []*node, ca string, round time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\nlisten = %s\n\n[identity]\nname = %s\nlisten = %s\nkey = %s\ncertificate = %s\nca = %s\n",
 		quoted("unix:"+n.socket()), quoted(n.name), quoted(n.listen), quoted(keyFile), quoted(certificateFile), quoted(ca))

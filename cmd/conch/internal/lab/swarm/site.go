@@ -61,7 +61,7 @@ func (s *site) prepare(say func(string, ...any)) (err error) {
 	}
 	// The contacts are no electors: those start last, and somebody has to be there before them.
 	for _, n := range s.nodes {
-		if err := n.write(s.nodes, s.nodes[electors:electors+contacts], ca.file); err != nil {
+		if err := n.write(s.nodes, s.nodes[electors:electors+contacts], ca.file, s.cfg.timing().Round); err != nil {
 			return err
 		}
 	}

@@ -66,7 +66,7 @@ func (s *supervisor) cold(asked context.Context) error {
 	}
 	by, _ := s.board.agreed(nil)
 	took := s.since(time.Now()) - s.record.Began
-	s.screen.Note("all name %s, %s after the last start: %.1f rounds", by.leader, short(took), float64(took)/float64(round))
+	s.screen.Note("all name %s, %s after the last start: %.1f rounds", by.leader, short(took), float64(took)/float64(s.record.Timing.Round))
 	return nil
 }
 

@@ -25,7 +25,7 @@ func supervised(t *testing.T, nodes int, script string) *supervisor {
 	gone, leave := context.WithTimeout(t.Context(), time.Minute)
 	s := &supervisor{
 		site: ground, screen: screen.New(screen.Config{Out: io.Discard}), plan: NewPlan(1, names, names[:electors]), start: time.Now(), gone: gone,
-		told: make(chan told, 100), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, board: newBoard(), record: Record{Nodes: nodes, Timing: timingOf()},
+		told: make(chan told, 100), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, board: newBoard(), record: Record{Nodes: nodes, Timing: Config{Nodes: nodes}.timing()},
 	}
 	t.Cleanup(func() { leave(); s.busy.Wait() })
 	return s
@@ -174,12 +174,20 @@ func TestTheCensusIsForTheView(t *testing.T) {
 	}
 }
 
-// A site that is larger hears no more in a while than a full one.
-func TestALargeSiteIsToldLessOften(t *testing.T) {
+// A crowded machine tells its nodes no more in a while, and their electors speak more rarely.
+func TestACrowdedMachine(t *testing.T) {
 	t.Parallel()
-	for nodes, want := range map[int]time.Duration{10: time.Second, full: time.Second, 200: 2500 * time.Millisecond} {
-		if got := (Config{Nodes: nodes}).paced(time.Second); got != want {
-			t.Errorf("%d nodes: a second becomes %v, want %v", nodes, got, want)
+	for _, c := range []struct {
+		nodes, processors int
+		crowding          float64
+		round             time.Duration
+	}{{10, 2, 1, quickRound}, {80, 2, 1, quickRound}, {120, 2, 1.5, slowRound}, {200, 2, 2.5, slowRound}, {200, 5, 1, quickRound}} {
+		cfg := Config{Nodes: c.nodes}
+		if got := cfg.crowding(c.processors); got != c.crowding {
+			t.Errorf("%d nodes on %d processors: %v times as many, want %v", c.nodes, c.processors, got, c.crowding)
+		}
+		if got := cfg.round(c.processors); got != c.round {
+			t.Errorf("%d nodes on %d processors: a round is %v, want %v", c.nodes, c.processors, got, c.round)
 		}
 	}
 }

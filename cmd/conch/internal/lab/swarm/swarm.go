@@ -44,7 +44,7 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	sup := &supervisor{
 		site: s, screen: show, plan: NewPlan(cfg.Seed, names, names[:electors]), start: time.Now(), gone: gone,
 		told: make(chan told, 16*cfg.Nodes), ears: map[int]*ear{}, answered: map[int]bool{}, heardBy: map[string]int{}, board: newBoard(),
-		record: Record{Nodes: cfg.Nodes, Electors: electors, Timing: timingOf()},
+		record: Record{Nodes: cfg.Nodes, Electors: electors, Timing: cfg.timing()},
 	}
 	show.Open()
 	err = sup.supervise(ctx)

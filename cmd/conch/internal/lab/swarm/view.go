@@ -16,7 +16,7 @@ const mapWidth = 50
 func (s *supervisor) render(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s   %d processes of conch node, %d electors   a round is %s   %s\n\n",
-		s.since(now).Round(100*time.Millisecond), len(s.nodes), electors, round, s.doing)
+		s.since(now).Round(100*time.Millisecond), len(s.nodes), electors, s.record.Timing.Round, s.doing)
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	row := func(name, text string, args ...any) { _, _ = fmt.Fprintf(w, name+"\t"+text+"\n", args...) }
 	counts := s.board.counts()
