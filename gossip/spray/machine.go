@@ -45,7 +45,7 @@ type Machine struct {
 
 // How long things are waited for, in ticks.
 const (
-	joinAgain   = 1  // before a Subscribe is repeated
+	joinAgain   = 3  // before a Subscribe is repeated
 	joinGiveUp  = 10 // before another contact is asked
 	joinPause   = 30 // between two tries, at most
 	askAgain    = 3  // before an Exchange is repeated
