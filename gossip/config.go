@@ -155,6 +155,7 @@ const (
 	standbys     = 4  // heartbeats that a node relays
 	listens      = 3  // beats for which a newcomer raises no reign
 	remembers    = 8  // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
+	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostTopics   = 32 // of one subject
 	mostNews     = 1024

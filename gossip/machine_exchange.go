@@ -16,12 +16,21 @@ const askCost = 8
 
 // exchange tells one peer what is known here, and so finds out what was lost on the way.
 func (m *Machine) exchange() {
-	if len(m.listed) == 0 || m.now-m.asked < time.Duration(m.cfg.Exchange)*m.cfg.Round {
+	if len(m.listed) == 0 || m.now-m.asked < m.pause() {
 		return
 	}
 	m.asked = m.now
 	m.partner = (m.partner + 1) % len(m.listed)
 	m.open(m.listed[m.partner])
+}
+
+// pause is the time between two exchanges. A node of the crowd that has begun a moment ago and names nobody asks in each round:
+// if what its first peer had to say is lost, the leader's next word for the crowd is long to come.
+func (m *Machine) pause() time.Duration {
+	if m.now-m.began < time.Duration(soon*m.cfg.Exchange)*m.cfg.Round && slices.ContainsFunc(m.order, (*seat).lacks) {
+		return m.cfg.Round
+	}
+	return time.Duration(m.cfg.Exchange) * m.cfg.Round
 }
 
 // open begins an exchange.

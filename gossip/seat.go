@@ -87,6 +87,9 @@ func newSeat(c *Config, n Namespace) *seat {
 // open reports whether everybody may lead.
 func (s *seat) open() bool { return len(s.elector) == 0 }
 
+// lacks reports whether this node waits for the word of a leader which it can only be told.
+func (s *seat) lacks() bool { return s.state == Bystander && s.said.Leader == (wire.Subject{}) }
+
 // sorted returns the candidates in an order that does not depend on chance.
 func (s *seat) sorted() []*candidate {
 	all := make([]*candidate, 0, len(s.all))

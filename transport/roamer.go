@@ -1,5 +1,7 @@
 package transport
 
+import "time"
+
 // Roamer is an endpoint in a network whose nodes do not all know each other: its user makes and ends connections by name.
 // One connection carries both directions. Peers returns those that are connected; Send to anybody else is ErrPeer.
 //
@@ -20,6 +22,14 @@ type Roamer interface { //nolint:interfacebloat // what the loop of an overlay n
 	// that connection is in an inbox.
 	Links() []Link
 }
+
+// How a node that listens bears a crowd, so that simulations have the same limits. Connections above MostStrangers that are about to prove who they are wait until one of
+// those is done; if none is for as long as StrangerWaits, one of them goes, at random. So those that only hold a place lose it, and
+// where thousands come at one time nearly all get through.
+const (
+	MostStrangers = 256
+	StrangerWaits = 2 * time.Millisecond
+)
 
 // Link says that a connection is there, or is there no more.
 type Link struct {

@@ -27,6 +27,7 @@ type core struct {
 	arcs       []gossip.Peer   // as the other machine has them
 	stale      bool            // these may differ
 	pending    []spray.Input   // what an action of the overlay has brought about
+	soon       int             // parts of the first second that are left; one more before it
 	keep       spray.Keep      // which connections the caller needs
 	leaving    bool            // connections end later, so that the last messages are sent
 
@@ -42,7 +43,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
 		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
 		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{},
-		counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
+		soon: Soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
 	}
 	for _, p := range cfg.Peers {
 		c.known[p.Name] = p
@@ -155,6 +156,31 @@ func (c *core) turn() {
 	c.feed(spray.Tick{})
 	c.keepElectors()
 	c.tellArcs()
+}
+
+// turns lets a second pass for the overlay; or, in the first one, a part of it if this node finds nobody.
+func (c *core) turns() {
+	if c.soon--; c.soon == Soon || c.soon <= 0 || !c.busy() {
+		c.turn()
+	}
+}
+
+// untilTurn is the time until then.
+func (c *core) untilTurn() time.Duration {
+	if c.soon > 0 {
+		return second / Soon
+	}
+	return second
+}
+
+// busy reports whether this node has a connection, or asks for one.
+func (c *core) busy() bool {
+	for _, l := range c.links {
+		if l.up || l.dialling {
+			return true
+		}
+	}
+	return false
 }
 
 // publish says something, and returns why it was not said.

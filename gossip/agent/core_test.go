@@ -64,6 +64,31 @@ func TestThePace(t *testing.T) {
 	}
 }
 
+// In its first second a node that finds nobody tries again soon (B23).
+func TestTheFirstSecond(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.core = newCore(Config{
+		Transport: fakeRoamer{desk: d}, Address: "at-a", Self: key("a").Subject(), Scheme: key("a"), Contacts: []string{"b"},
+		Peers: []Peer{{Name: "b", Address: "at-b", Subject: key("b").Subject()}}, Namespaces: []gossip.Namespace{{Name: "site"}},
+		Clock: func() time.Duration { return d.now },
+	}.withDefaults(), 1, func(Event) {})
+	took, tries := time.Duration(0), []time.Duration{}
+	for took < 4*second {
+		d.core.turns()
+		if len(d.done) > 0 {
+			tries, d.done = append(tries, took), nil
+			d.link("b", false)
+		}
+		took += d.core.untilTurn()
+	}
+	for _, want := range []time.Duration{0, second / 5, 3 * second / 5, 3 * second} {
+		if !slices.Contains(tries, want) {
+			t.Errorf("it tries after %v, want also after %v", tries, want)
+		}
+	}
+}
+
 // fakeLine notes the overlay's messages.
 type fakeLine struct {
 	transport.Line

@@ -21,6 +21,10 @@ const (
 // second is the time between two ticks of the overlay, but for the jitter.
 const second = time.Second
 
+// Soon is in how many parts the first second is divided: a node that finds nobody tries again after each. Where a site starts,
+// its contacts may be there a moment later.
+const Soon = 5
+
 // Run joins the overlay and takes part until ctx ends. Then it says that it does not lead any more, says goodbye, and ends
 // its connections, which takes two rounds; it returns nil. It may be called once. Another error says that it could not
 // begin. The transport is the caller's to close.
@@ -110,8 +114,8 @@ func (a *Agent) loop(ctx context.Context) {
 			a.do(func(c *core) { c.tick(); tick.again(c) })
 		case <-turn.C:
 			a.catchUp(statements, views)
-			a.do((*core).turn)
-			turn.Reset(jittered(second))
+			a.do((*core).turns)
+			turn.Reset(jittered(a.core.untilTurn()))
 		}
 	}
 }

@@ -58,9 +58,10 @@ const (
 	AskTheLost  Rule = "ask-the-lost" // a peer that went away is never tried again
 	Incarnation Rule = "incarnation"  // a peer that has restarted keeps the arcs of its past
 	Refill      Rule = "refill"       // arcs that restarts have taken along are not replaced
+	TurnAway    Rule = "turn-away"    // a peer for which there is no room hears of no others
 )
 
 // Rules returns the rules that can be left out.
 func Rules() []Rule {
-	return []Rule{PeerCache, SameAnswer, ArcsReturn, AskTheLost, Incarnation, Refill}
+	return []Rule{PeerCache, SameAnswer, ArcsReturn, AskTheLost, Incarnation, Refill, TurnAway}
 }

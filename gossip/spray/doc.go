@@ -21,7 +21,8 @@
 //
 //   - Join: the first arc leads to one of the peers that the contact names in its Welcome. The contact asks the other end
 //     of each of its arcs to take one to the newcomer; a contact without arcs takes one itself, and has then joined too.
-//     Of two that join by each other one is the newcomer. A contact that cannot be reached is followed by the next one at once.
+//     Of two that join by each other one is the newcomer. A contact that cannot be reached, or has no room, is followed by the
+//     next one at once.
 //   - Exchange, each ten ticks: with the oldest arc's peer. Its arc is spent, half of the view is given, this node itself
 //     among it, and half of the other's view comes back. An arc that would lead from a node to itself leads to the giver.
 //     What is given is in neither view until the answer comes. A request is repeated until it is answered and carried out
@@ -44,14 +45,18 @@
 //   - Many newcomers: the arcs that a contact has say little while a site starts. It takes those that it had after its last
 //     exchange, and what a network that has grown by the newcomers since would have more; and it asks any neighbours, so
 //     that no few have arcs to all. A node that starts again and again is made known once in a round.
+//   - turn-away: a contact has 256 connections at most. Where it needs room it gives up that of the newcomer which it has welcomed
+//     first, since that has all it came for. If there is none it says so (a Welcome without a number) and names others, of which
+//     most have joined by it a moment ago; so newcomers become a tree. What it names is a hint: the transport proves who they
+//     are, a newcomer asks eight peers before it pauses, and 64 connections wait for their end at a time.
 //   - The first arc of a newcomer goes to any peer that its contact names: one contact in the configuration of thousands
 //     would otherwise have an arc of each.
 //
 // # Duties of the caller
 //
 //   - One goroutine feeds the machine. Tick comes at once, and then about once a second, jittered by a fifth, so that nodes do
-//     not fall into step; ten of them are a round. The machine reads no clock and draws its choices from Config.Seed, which is
-//     random.
+//     not fall into step; ten of them are a round. In the first second a node that has nobody and asks nobody may have some
+//     more. The machine reads no clock and draws its choices from Config.Seed, which is random.
 //   - Connect is answered by Up or Down. When a connection ends in any way but by the machine's own Disconnect, Down says
 //     so, within seconds: a silent peer has to be asked by the transport. After Disconnect comes neither, until the next
 //     Connect of either side. Up comes on both sides, before any message of that connection.

@@ -49,6 +49,7 @@ func TestBadMessages(t *testing.T) {
 		{"us as a newcomer", "b", Forward{Number: 2, Newcomer: us}, NamesUs},
 		{"an answer to nothing", "b", Exchanged{Number: 2, Arcs: many(2)}, Unasked},
 		{"a welcome to nothing", "b", Welcome{Number: 2, Met: many(2)}, Unasked},
+		{"others, and nobody has asked", "b", Welcome{Met: many(2)}, Unasked},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -153,6 +154,95 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 	if n := s.count(Crowded, Up{Peer: "another"}); n != 1 || len(s.m.Neighbours()) != MostPeers {
 		t.Errorf("%d connections are refused, and there are %d neighbours: want 1 and %d", n, len(s.m.Neighbours()), MostPeers)
+	}
+}
+
+// A newcomer that was welcomed has all that it came for, and gives way to the next one; the first one first.
+func TestTheWelcomedGiveWay(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	for i := range 2 * MostPeers {
+		s.m.Step(Up{Peer: fmt.Sprint("x", i)})
+	}
+	for _, name := range []string{"x9", "x7"} {
+		s.m.Step(Received{From: name, Message: Subscribe{Number: 5}})
+	}
+	for _, first := range []string{"x9", "x7"} {
+		if got := s.m.Step(Up{Peer: "new to " + first}); len(got) < 2 || got[0] != (Disconnect{Peer: first}) {
+			t.Errorf("a newcomer causes %v, want that %s goes", got, first)
+		}
+	}
+	if n := s.count(Crowded, Up{Peer: "another"}); n != 1 {
+		t.Error("one that was not welcomed has gone")
+	}
+}
+
+// A peer for which there is no room is told of others. It is no neighbour; it has a moment to read that, and few have it at a
+// time.
+func TestTurnedAway(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	turned, told, ended := map[string]bool{}, 0, 0
+	for i := range 3 * MostPeers {
+		for _, a := range s.m.Step(Up{Peer: fmt.Sprint("x", i)}) {
+			switch a := a.(type) {
+			case Refused:
+				turned[a.From] = true
+			case Send:
+				if w, is := a.Message.(Welcome); is && turned[a.To] && w.Number == 0 && len(w.Met) > 0 {
+					told++
+				}
+			case Disconnect:
+				ended++
+			}
+		}
+	}
+	if told != len(turned) || told == 0 || ended != told-mostTurned {
+		t.Errorf("of %d that found no room %d were told of others, and %d are gone: want all, and all but %d", len(turned), told, ended, mostTurned)
+	}
+	if got := s.m.Step(Received{From: fmt.Sprint("x", 3*MostPeers-1), Message: Subscribe{Number: 1}}); len(got) > 0 {
+		t.Errorf("what one asks that does not know it yet causes %v", got)
+	}
+	for range 2 {
+		for _, a := range s.m.Step(Tick{}) {
+			if d, is := a.(Disconnect); is && turned[d.Peer] {
+				ended++
+			}
+		}
+	}
+	if ended != told || len(s.m.turned) > 0 {
+		t.Errorf("after two ticks %d of %d are gone", ended, told)
+	}
+}
+
+// Contacts that name others without end have a newcomer ask few of them before it pauses, and it joins by none.
+func TestHintsHaveALimit(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: Peer{Name: "a"}, Incarnation: 1, Contacts: []Peer{{Name: "b"}}})
+	asked, dialled := 0, 0
+	todo := m.Step(Tick{})
+	for n := 0; len(todo) > 0; todo = todo[1:] {
+		switch a := todo[0].(type) {
+		case Connect:
+			dialled++
+			todo = append(todo, m.Step(Up{Peer: a.Peer.Name})...)
+		case Send:
+			if _, is := a.Message.(Subscribe); is {
+				asked++
+				var met []Peer
+				for range MostMet {
+					n++
+					met = append(met, Peer{Name: fmt.Sprint("x", n)})
+				}
+				todo = append(todo, m.Step(Received{From: a.To, Message: Welcome{Met: met}})...)
+			}
+		}
+	}
+	if asked != mostTries || dialled > mostTries+5 {
+		t.Errorf("it asks %d peers and dials %d, want %d, and five to have as neighbours", asked, dialled, mostTries)
+	}
+	if !m.Snapshot().Joining {
+		t.Error("it takes it that it has joined")
 	}
 }
 

@@ -31,11 +31,14 @@ type Machine struct {
 	joined    bool        // a contact has answered
 	founder   bool        // somebody has joined by this node when it had no arcs
 	join      *joining    // the contact that is asked
-	tried     []string    // contacts that could not be reached since the last pause
+	tried     []string    // those that were asked in vain since the last pause
+	hints     []Peer      // that one of them has named
 	joinAt    int         // the tick of the next try
 	pause     int         // ticks before the try after that
 
-	kept []Peer // by the caller's wish
+	welcome []string // newcomers that were welcomed, the first one first
+	turned  []turned // peers for which there is no room, the oldest first
+	kept    []Peer   // by the caller's wish
 
 	out []Action
 }
@@ -106,6 +109,7 @@ func (m *Machine) pass() {
 		p.idle++
 	}
 	m.hold()
+	m.passTurned()
 	m.passJoin()
 	m.passFlight()
 	if m.tick >= m.roundAt {
@@ -134,7 +138,9 @@ func (m *Machine) round() {
 func (m *Machine) receive(from string, msg Message) {
 	p := m.find(from)
 	if p == nil || p.state != up {
-		m.refuse(from, Unconnected)
+		if !slices.ContainsFunc(m.turned, func(t turned) bool { return t.name == from }) { // it does not know yet
+			m.refuse(from, Unconnected)
+		}
 		return
 	}
 	if p.budget--; p.budget < 0 {
@@ -182,6 +188,7 @@ func (m *Machine) leave() {
 			m.do(Disconnect{Peer: p.Name})
 		}
 	}
+	m.endTurned(len(m.turned))
 	*m = Machine{cfg: m.cfg, left: true, out: m.out}
 }
 

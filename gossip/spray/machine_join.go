@@ -36,7 +36,7 @@ func (m *Machine) passJoin() {
 	if len(all) == 0 {
 		return
 	}
-	m.tried = nil
+	m.tried, m.hints = nil, nil
 	m.joinBy(all[m.chance.Below(len(all))])
 	m.pause = min(max(2*m.pause, 1), joinPause)
 	m.joinAt = m.tick + m.pause
@@ -48,14 +48,37 @@ func (m *Machine) joinBy(contact Peer) {
 	m.join = &joining{by: p.Name, number: m.next()}
 }
 
-// joinElsewhere asks another contact in place of one that could not be reached, each one once before the next pause. Where a
-// site starts, some are there before their contacts, and another second would be all that it takes them to agree.
+// mostTries is how many peers a newcomer asks before it pauses.
+const mostTries = 8
+
+// joinElsewhere asks another peer in place of one that has not let this node join: one that was named by it, or a contact,
+// each once before the next pause. Where a site starts, some are there before their contacts, or find them full, and another
+// second would be all that it takes them to agree.
 func (m *Machine) joinElsewhere(instead string) {
 	m.tried = append(m.tried, instead)
-	left := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return slices.Contains(m.tried, p.Name) })
-	if len(left) > 0 {
-		m.joinBy(left[m.chance.Below(len(left))])
+	if m.joined || m.founder || len(m.tried) >= mostTries {
+		return
 	}
+	for _, all := range [][]Peer{m.hints, m.cfg.Contacts} {
+		left := slices.DeleteFunc(slices.Clone(all), func(p Peer) bool { return slices.Contains(m.tried, p.Name) })
+		if len(left) > 0 {
+			m.joinBy(left[m.chance.Below(len(left))])
+			return
+		}
+	}
+}
+
+// turnedAway follows a contact that has no room. What it names is a hint: those are asked as contacts are, and who they are
+// is for the transport to prove.
+func (m *Machine) turnedAway(p *peer, met []Peer) {
+	m.endJoin()
+	if !m.needs(p) {
+		m.do(Disconnect{Peer: p.Name})
+		m.remove(p)
+	}
+	m.meet(met...)
+	m.hints = met
+	m.joinElsewhere(p.Name)
 }
 
 // found has a node join no more by which others have joined before it had: contacts that know each other are such. It is
@@ -97,6 +120,7 @@ func (m *Machine) subscribed(p *peer, s Subscribe) {
 		m.endJoin()
 	}
 	m.send(p.Name, Welcome{Number: s.Number, Met: m.acquaintances(p.Name)})
+	m.letsGo(p)
 	if p.subscribe == s.Number {
 		return
 	}
@@ -213,7 +237,11 @@ func (m *Machine) forwarded(p *peer, f Forward) {
 // welcomed ends the search. The first arc goes to one of those that the contact names, so that no contact has arcs of
 // everybody.
 func (m *Machine) welcomed(p *peer, w Welcome) {
-	if m.join == nil || m.join.by != p.Name || m.join.number != w.Number {
+	switch asked := m.join != nil && m.join.by == p.Name; {
+	case asked && w.Number == 0:
+		m.turnedAway(p, w.Met)
+		return
+	case !asked || m.join.number != w.Number:
 		m.refuse(p.Name, Unasked)
 		return
 	}

@@ -108,32 +108,19 @@ func (m *Machine) add(p Peer) {
 func (m *Machine) up(name string) {
 	p := m.find(name)
 	if p == nil {
-		if !(Peer{Name: name}).sound() || name == m.cfg.Self.Name || len(m.peers) >= MostPeers && !m.makeRoom() {
+		switch {
+		case !(Peer{Name: name}).sound() || name == m.cfg.Self.Name:
 			m.refuse(name, Crowded)
 			m.do(Disconnect{Peer: name})
+			return
+		case len(m.peers) >= MostPeers && !m.makeRoom():
+			m.turnAway(name)
 			return
 		}
 		p = m.ensure(Peer{Name: name})
 	}
 	p.state, p.greeted, p.idle = up, false, 0
 	p.holds = m.patience() // a peer that connects needs it, until its Hello says otherwise
-}
-
-// makeRoom gives up the connection that neither side needs for longest, and reports whether there was one. The contacts of
-// thousands would be full of those that have just joined, or have looked whether they are one.
-func (m *Machine) makeRoom() bool {
-	var idle *peer
-	for _, p := range m.peers {
-		if p.state == up && p.holds == 0 && !m.needs(p) && (idle == nil || p.idle > idle.idle) {
-			idle = p
-		}
-	}
-	if idle == nil {
-		return false
-	}
-	m.do(Disconnect{Peer: idle.Name})
-	m.remove(idle)
-	return true
 }
 
 // greeted notes what a peer says of itself.
@@ -171,6 +158,7 @@ func (m *Machine) down(name string) {
 	p := m.find(name)
 	switch {
 	case p == nil:
+		m.unturn(name)
 	case p.state == up && p.breaks < mostBreaks && m.leads(p):
 		p.state, p.was, p.holds = away, true, 0
 		p.breaks++
@@ -199,7 +187,7 @@ func (m *Machine) gone(p *peer, wasUp bool) {
 	n := m.view.drop(p.Name, all)
 	m.remove(p)
 	m.replace(n, wasUp)
-	if asked && !wasUp && !m.joined && !m.founder {
+	if asked {
 		m.joinElsewhere(p.Name)
 	}
 }

@@ -17,6 +17,9 @@ func (m *Machine) settle() {
 		switch {
 		case p.state == away && needed:
 			p.state = dialling
+			if m.unturn(p.Name) {
+				m.do(Disconnect{Peer: p.Name})
+			}
 			m.do(Connect{Peer: p.Peer})
 		case p.state == away, p.state == dialling && !needed, p.idle >= grace:
 			if p.state != away {

@@ -41,9 +41,10 @@ type (
 	}
 	// Subscribe asks a contact to make the sender known to others. It is answered by Welcome.
 	Subscribe struct{ Number uint64 }
-	// Welcome answers Subscribe with some peers for the newcomer's cache.
+	// Welcome answers Subscribe with some peers for the newcomer's cache. One without a number says that there is no room,
+	// and that those peers may have some.
 	Welcome struct {
-		Number uint64 // of the Subscribe
+		Number uint64 // of the Subscribe; 0: there is no room
 		Met    []Peer
 	}
 	// Forward asks the receiver to take an arc to a newcomer.

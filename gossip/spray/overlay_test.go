@@ -112,6 +112,7 @@ func TestRules(t *testing.T) {
 		AskTheLost:  healed,
 		Incarnation: rolled,
 		Refill:      drained,
+		TurnAway:    crowded,
 	}
 	for _, rule := range Rules() {
 		t.Run(string(rule), func(t *testing.T) {
@@ -130,6 +131,37 @@ func TestRules(t *testing.T) {
 			t.Errorf("nothing falls without %v", rule)
 		})
 	}
+}
+
+// crowded fills the only contact of a hundred newcomers with connections that say nothing. All of them are connected with others
+// before their next second (B23).
+func crowded(t *testing.T, seed uint64, broken Rule) string {
+	w := newWorld(t, seed)
+	w.broken = broken
+	w.build(20, 100*time.Millisecond)
+	w.run(10 * time.Second)
+	a := w.nodes[0]
+	for i := range 2 * MostPeers {
+		n := &node{name: fmt.Sprint("silent", i), dead: true}
+		w.by[n.name], a.up[n] = n, true
+		w.feed(a, Up{Peer: n.name})
+	}
+	var all []*node
+	for i := range 100 {
+		all = append(all, w.start(fmt.Sprint("new", i), a))
+		w.feed(all[i], Tick{})
+	}
+	w.run(700 * time.Millisecond)
+	alone := 0
+	for _, n := range all {
+		if len(n.live) == 0 {
+			alone++
+		}
+	}
+	if alone > 0 {
+		return fmt.Sprintf("%d of %d newcomers have nobody", alone, len(all))
+	}
+	return ""
 }
 
 // drained starts one node of twenty again every twelve seconds, for forty minutes (B23).

@@ -5,18 +5,18 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"connectrpc.com/connect"
-)
 
-// mostStrangers is how many connections may be about to prove who they are. The oldest of too many goes: a peer needs
-// milliseconds, and who only holds a place loses it.
-const mostStrangers = 64
+	"github.com/conchhq/conch/transport"
+)
 
 // door accepts connections and hands on those whose other side has proven who it is. It is the net.Listener of an HTTP
 // server, which therefore never sees a stranger.
@@ -25,9 +25,10 @@ type door struct {
 	endpoint *Endpoint
 	proven   chan *tls.Conn
 	done     <-chan struct{}
+	places   chan struct{} // of those that are not proven
 
 	mu      sync.Mutex
-	waiting []net.Conn // before their proof, the oldest first
+	waiting []net.Conn // before their proof
 }
 
 // Accept implements net.Listener.
@@ -44,7 +45,7 @@ func (d *door) Accept() (net.Conn, error) {
 func (e *Endpoint) accept(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	d := &door{Listener: e.listener, endpoint: e, proven: make(chan *tls.Conn), done: ctx.Done()}
+	d := &door{Listener: e.listener, endpoint: e, proven: make(chan *tls.Conn), done: ctx.Done(), places: make(chan struct{}, transport.MostStrangers)}
 	server := e.server(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -53,7 +54,7 @@ func (e *Endpoint) accept(ctx context.Context) error {
 	defer func() {
 		cancel()
 		_ = server.Close()
-		d.evict(0)
+		d.evictAll()
 	}()
 	for failures := 0; ; failures++ {
 		raw, err := e.listener.Accept()
@@ -62,8 +63,9 @@ func (e *Endpoint) accept(ctx context.Context) error {
 		}
 		if err == nil {
 			failures = 0
-			d.enter(raw)
-			running.Go(func() { d.prove(ctx, raw) })
+			if d.enter(raw) {
+				running.Go(func() { d.prove(ctx, raw) })
+			}
 			continue
 		}
 		if failures > 20 { // a minute and more
@@ -78,33 +80,54 @@ func (e *Endpoint) accept(ctx context.Context) error {
 	}
 }
 
-// enter adds a connection that is not proven yet.
-func (d *door) enter(raw net.Conn) {
-	d.mu.Lock()
-	d.waiting = append(d.waiting, raw)
-	d.mu.Unlock()
-	d.evict(mostStrangers)
+// enter takes a connection that is not proven yet. Until there is a place for it nothing else is accepted: the others wait in
+// the host's backlog, where they cost next to nothing. It is false if the door has closed meanwhile.
+func (d *door) enter(raw net.Conn) bool {
+	late := time.NewTimer(transport.StrangerWaits)
+	defer late.Stop()
+	for {
+		select {
+		case d.places <- struct{}{}:
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.waiting = append(d.waiting, raw)
+			return true
+		case <-d.done:
+			_ = raw.Close()
+			return false
+		case <-late.C:
+			d.evict()
+			late.Reset(transport.StrangerWaits)
+		}
+	}
 }
 
-// evict closes the oldest connections that are not proven, until no more than these are left.
-func (d *door) evict(left int) {
+// evict closes a connection that is not proven: any, since the oldest may be about to be. If that went whenever there are too
+// many, of thousands that come at one time none would get through.
+func (d *door) evict() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for len(d.waiting) > left {
-		_ = d.waiting[0].Close()
-		d.waiting = d.waiting[1:]
+	if len(d.waiting) > 0 {
+		at := rand.IntN(len(d.waiting))
+		_ = d.waiting[at].Close()
+		d.waiting = slices.Delete(d.waiting, at, at+1)
 	}
+}
+
+func (d *door) evictAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, raw := range d.waiting {
+		_ = raw.Close()
+	}
+	d.waiting = nil
 }
 
 func (d *door) leave(raw net.Conn) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i, other := range d.waiting {
-		if other == raw {
-			d.waiting = append(d.waiting[:i:i], d.waiting[i+1:]...)
-			return
-		}
-	}
+	d.waiting = slices.DeleteFunc(d.waiting, func(other net.Conn) bool { return other == raw })
+	d.mu.Unlock()
+	<-d.places
 }
 
 // prove runs the handshake, and hands the connection on.

@@ -72,7 +72,9 @@
 //     half a second, which holds up this peer alone; then it is dropped and counted, as is all that follows until the
 //     reader takes something. With Config.Roam 256 MiB of all peers wait at most, of those that are gone too.
 //   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. A connection that has
-//     not proven who is behind it in five seconds, or is the oldest of over 64 such, is cut off.
+//     not proven who is behind it in five seconds is cut off. There are 256 such at most; more wait in the host's backlog, and
+//     if none of those is done within two milliseconds one of them goes, at random. A crowd that comes at one time gets in as fast
+//     as the processor proves it, and one that only holds places loses them.
 //   - Silence is questioned after Config.Keepalive and ends the connection after as much again: a line that swallows
 //     everything is noticed after twice that.
 //   - In the fixed mode a broken connection is made again after 0.1 s, then twice as late each time, up to a minute, less up to a half at

@@ -3,6 +3,7 @@ package mtls
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"time"
 
 	"connectrpc.com/connect"
@@ -24,6 +25,27 @@ func (e *Endpoint) Connections(peer string) map[string]bool {
 		}
 	}
 	return all
+}
+
+// Door is where connections wait until they are proven.
+type Door struct{ d *door }
+
+// NewDoor returns one that nobody has come to.
+func NewDoor() Door {
+	return Door{&door{done: make(chan struct{}), places: make(chan struct{}, transport.MostStrangers)}}
+}
+
+// Enter takes a connection.
+func (d Door) Enter(c net.Conn) bool { return d.d.enter(c) }
+
+// Leave says that its proof is over.
+func (d Door) Leave(c net.Conn) { d.d.leave(c) }
+
+// Waiting counts those that are to be proven.
+func (d Door) Waiting() int {
+	d.d.mu.Lock()
+	defer d.d.mu.Unlock()
+	return len(d.d.waiting)
 }
 
 // Raw is a stream of a peer that sends whatever it likes.

@@ -19,6 +19,7 @@ const round = 100 * time.Millisecond
 type Config struct {
 	Nodes    int       // 1 to 5,000; default 50
 	Electors int       // how many of them may lead; 0: all
+	Contacts int       // nodes that all others have in their configuration, to join by; default 3
 	Seed     uint64    // equal configurations give equal runs; default 1, or one with which the broken rule has shown
 	Policy   string    // gossip.Reign, gossip.Epoch or gossip.Paper; the first
 	Loss     int       // of the messages, in percent
@@ -43,7 +44,7 @@ func (c Config) WithDefaults() Config {
 	}
 	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
 	c.Policy = cmp.Or(c.Policy, gossip.Reign)
-	c.Diameter = cmp.Or(c.Diameter, 4)
+	c.Diameter, c.Contacts = cmp.Or(c.Diameter, 4), cmp.Or(c.Contacts, 3)
 	if s := findScene(c.Scene); s != nil {
 		c.Nodes, c.Rounds, c.Electors = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Rounds, s.rounds), cmp.Or(c.Electors, s.electors)
 		if s.paper {
@@ -66,6 +67,7 @@ func (c Config) Validate() error {
 	fault(c.Nodes < 1 || c.Nodes > 5000, "a crowd has 1 to 5,000 nodes, not %d", c.Nodes)
 	fault(c.Electors < 0 || c.Electors > min(c.Nodes, 64), "%d electors of %d nodes: 64 at most", c.Electors, c.Nodes)
 	fault(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
+	fault(c.Contacts < 1, "%d contacts: nobody could join", c.Contacts)
 	fault(c.Diameter < 2, "a diameter of %d: 2 at least", c.Diameter)
 	fault(c.Rounds < 20, "%d rounds show nothing: 20 at least", c.Rounds)
 	fault(c.Policy != gossip.Reign && c.Policy != gossip.Epoch && c.Policy != gossip.Paper, "there is no policy %q: it is %q or %q", c.Policy, gossip.Reign, gossip.Paper)
@@ -94,6 +96,7 @@ func (r *run) line() string {
 		flag string
 	}{
 		{r.cfg.Electors > 0, fmt.Sprint(" --electors ", r.cfg.Electors)},
+		{r.cfg.Contacts != 3, fmt.Sprint(" --contacts ", r.cfg.Contacts)},
 		{r.cfg.Loss > 0, fmt.Sprint(" --loss ", r.cfg.Loss)},
 		{r.cfg.Stalls, " --stalls"},
 		{r.cfg.Diameter != 4, fmt.Sprint(" --diameter ", r.cfg.Diameter)},

@@ -15,15 +15,16 @@
 //
 // # Connections
 //
-// The overlay says who is connected with whom, and electors keep a connection to each other besides. A connection takes
-// four messages to make. A process that dies says so at once, unless its host dies with it: its peers then notice the
-// silence after four or five seconds, as they do when the network is cut or a process is frozen. A dial that nobody
+// The overlay says who is connected with whom, and electors keep a connection to each other besides. A connection takes six
+// messages to make. A process accepts as package mtls does: so many that are not proven yet at a time, and others wait; each
+// takes it 0.3 ms, as with four processors. A process that dies says so at once, unless its host dies with it: its peers then
+// notice the silence after four or five seconds, as they do when the network is cut or a process is frozen. A dial that nobody
 // answers is repeated after one second and after three, and fails after five. What reaches a frozen process waits for it.
 //
 // A second is ten rounds with electors and in policy paper. Where everybody may lead it is one round, since a round is a
 // second there.
 //
-// All nodes have the same three contacts. The overlay grows before the crowd begins, and no figure counts that; in scene
+// All nodes have the same contacts, three if nothing else is said. The overlay grows before the crowd begins, and no figure counts that; in scene
 // boot both begin at once.
 //
 // [Scenes] are worlds with one trouble each; the others have every fault, and then a calm in which all must agree.

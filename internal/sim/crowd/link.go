@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/spray"
+	"github.com/conchhq/conch/transport"
 )
 
 // link is one connection. Its two ends may see it end at different instants.
@@ -14,6 +15,15 @@ type link struct {
 	by   *node // who has dialled
 	born time.Duration
 	held [2]time.Duration // until when it stalls: what the dialler says, and what the other one says
+	last [2]time.Duration // when the last word of each arrives
+}
+
+// says is which of its two directions a node sends in.
+func (l *link) says(n *node) int {
+	if n == l.by {
+		return 0
+	}
+	return 1
 }
 
 // end is a node's end of a connection.
@@ -57,9 +67,9 @@ func (r *run) dial(n, to *node) {
 // pauses are the seconds after which a dial that nobody answers is repeated; after the last one it has failed.
 var pauses = [...]int{1, 2, 2}
 
-// attempt is four messages: two of TCP, two of TLS.
+// attempt is a connection of TCP: the process at the other end accepts it with the third message.
 func (r *run) attempt(n, to *node, dial uint64, try int) {
-	r.w.After(r.delay()+r.delay()+r.delay()+r.delay(), func() {
+	r.w.After(r.delay()+r.delay()+r.delay(), func() {
 		switch {
 		case !n.up || n.dials[to] != dial:
 		case n.paused || to.paused || n.side != to.side || !to.up && to.dark:
@@ -71,9 +81,87 @@ func (r *run) attempt(n, to *node, dial uint64, try int) {
 		case !to.up: // its host says so
 			r.failed(n, to, dial)
 		default:
-			delete(n.dials, to)
-			r.connect(n, to)
+			r.knock(n, to, dial)
 		}
+	})
+}
+
+// guest is a connection whose dialler has not proven yet who it is.
+type guest struct {
+	by   *node
+	dial uint64
+}
+
+// door is where a process takes those that connect to it, as package mtls does.
+type door struct {
+	backlog []guest       // of the host: nobody has looked at them yet
+	proving []guest       // are about to prove who they are
+	busy    time.Duration // until when the process works for those
+	waits   uint64        // for a place: how often one was taken until then
+	taken   uint64
+}
+
+// proof is how long a process works for each connection that it accepts: a millisecond and a bit of one processor
+// (mtls.BenchmarkConnect has both sides), and it has four of them.
+const proof = 300 * time.Microsecond
+
+// knock has a connection wait until the process accepts it.
+func (r *run) knock(n, to *node, dial uint64) {
+	to.door.backlog = append(to.door.backlog, guest{n, dial})
+	r.admit(to, to.lives)
+}
+
+// admit accepts connections while there are places. If none becomes free for a while one of those that have one goes.
+func (r *run) admit(n *node, life int) {
+	d := &n.door
+	for len(d.backlog) > 0 && len(d.proving) < transport.MostStrangers {
+		g := d.backlog[0]
+		d.backlog, d.proving = d.backlog[1:], append(d.proving, g)
+		d.taken++
+		r.prove(g, n, life)
+	}
+	if len(d.backlog) == 0 || d.waits == d.taken {
+		return
+	}
+	d.waits = d.taken
+	waits := d.waits
+	r.w.After(transport.StrangerWaits, func() {
+		if n.lives == life && d.taken == waits {
+			g := d.leave(r.w.Pick(len(d.proving)))
+			r.stats["evicted"]++
+			r.w.After(r.delay(), func() { g.by.does(func() { r.failed(g.by, n, g.dial) }) })
+			r.admit(n, life)
+		}
+	})
+}
+
+func (d *door) leave(at int) guest {
+	g := d.proving[at]
+	d.proving = slices.Delete(d.proving, at, at+1)
+	return g
+}
+
+// prove is TLS: three messages, the second of which waits for the processor.
+func (r *run) prove(g guest, to *node, life int) {
+	d := &to.door
+	d.busy = max(d.busy, r.w.Now()) + proof
+	r.w.After(d.busy-r.w.Now()+r.delay()+r.delay(), func() {
+		at := slices.Index(d.proving, g)
+		if at < 0 || to.lives != life {
+			return // it had to go, or the process has
+		}
+		d.leave(at)
+		r.admit(to, life)
+		r.w.After(r.delay(), func() {
+			switch n := g.by; {
+			case !n.up || n.dials[to] != g.dial:
+			case n.paused || to.paused || n.side != to.side || !to.up:
+				n.does(func() { r.failed(n, to, g.dial) })
+			default:
+				delete(n.dials, to)
+				r.connect(n, to)
+			}
+		})
 	})
 }
 
@@ -152,7 +240,7 @@ func (n *node) detach(to *node) {
 // hangUp ends a connection. The other end hears of it, or notices the silence.
 func (r *run) hangUp(n *node, e *end) {
 	n.detach(e.to)
-	wait := r.delay()
+	wait := max(r.delay(), e.link.last[e.link.says(n)]-r.w.Now()+1)
 	if n.side != e.to.side {
 		wait = r.keepalive()
 	}

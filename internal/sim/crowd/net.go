@@ -51,6 +51,8 @@ func (r *run) carry(n, to *node, arrive func()) {
 	case r.w.Chance(float64(r.cfg.Loss) / 100):
 		return
 	}
+	last := &l.last[l.says(n)]
+	*last = max(*last, r.w.Now()+wait)
 	r.w.After(wait, func() {
 		if to.up && !r.cut(n, to) {
 			if e := to.end(n); e != nil && e.link == l {
@@ -63,10 +65,7 @@ func (r *run) carry(n, to *node, arrive func()) {
 // stall returns when a message arrives on a connection that repeats what is lost: after two rounds, then four, and so
 // on. What is sent meanwhile waits for it, and comes with it.
 func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
-	held := &l.held[0]
-	if n != l.by {
-		held = &l.held[1]
-	}
+	held := &l.held[l.says(n)]
 	if *held <= r.w.Now() {
 		for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
 			*held = max(*held, r.w.Now()) + again

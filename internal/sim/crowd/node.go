@@ -30,7 +30,9 @@ type node struct {
 	dials   map[*node]uint64 // that are under way
 	asked   map[*node]bool   // for which connections its overlay waits
 	tries   map[*node]try    // of an elector, to connect to others
-	waits   []func()         // what has happened while it was frozen
+	door    door
+	soon    int      // ticks of its overlay that come sooner, if it finds nobody
+	waits   []func() // what has happened while it was frozen
 
 	up, paused, deaf, mute, serves bool
 	dark                           bool          // it died with its host, so that nobody says so

@@ -5,12 +5,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/spray"
 	spraywire "github.com/conchhq/conch/gossip/spray/wire"
 )
-
-// contacts is how many nodes all others have in their configuration, to join by.
-const contacts = 3
 
 // peer is a node as the overlay knows it.
 func (n *node) peer() spray.Peer {
@@ -22,7 +20,7 @@ func (n *node) joins() {
 	r := n.r
 	n.lives++
 	n.up, n.paused, n.dark, n.undated = true, false, false, 0
-	n.m, n.ends, n.waits = nil, nil, nil
+	n.m, n.ends, n.waits, n.door, n.soon = nil, nil, nil, door{}, agent.Soon
 	n.dials, n.tries, n.asked = map[*node]uint64{}, map[*node]try{}, map[*node]bool{}
 	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw(), Broken: spray.Rule(r.cfg.Break)}
 	for _, o := range r.contacts {
@@ -51,14 +49,18 @@ func (n *node) second() {
 	n.overlay(spray.Tick{})
 }
 
-// seconds has a process do that again and again.
+// seconds has a process do that again and again, and sooner while it has just started and finds nobody, as an agent does.
 func (n *node) seconds(life int) {
 	s := n.r.second
+	if n.soon > 0 {
+		s /= agent.Soon
+	}
 	n.r.w.After(n.clock.For(n.r.w.Between(s*8/10, s*12/10)), func() {
 		if n.lives != life || !n.up {
 			return
 		}
-		if !n.paused {
+		n.soon--
+		if !n.paused && (n.soon <= 0 || len(n.ends)+len(n.dials) == 0) {
 			n.second()
 		}
 		n.seconds(life)

@@ -115,8 +115,8 @@ func newRun(cfg Config) *run {
 	for _, name := range figures {
 		r.stats[name] = 0
 	}
-	r.contacts = r.nodes[min(cfg.Electors, max(cfg.Nodes-contacts, 0)):]
-	r.contacts = r.contacts[:min(contacts, len(r.contacts))]
+	r.contacts = r.nodes[min(cfg.Electors, max(cfg.Nodes-cfg.Contacts, 0)):]
+	r.contacts = r.contacts[:min(cfg.Contacts, len(r.contacts))]
 	r.second = round
 	if cfg.Electors > 0 || cfg.Policy == gossip.Paper {
 		r.second = 10 * round

@@ -63,6 +63,7 @@ which it shows:
 func crowdFlags(flags *pflag.FlagSet, c *crowd.Config) {
 	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 5000; default 50, or what --scene needs")
 	flags.IntVar(&c.Electors, "electors", 0, "how many of them may lead; default all, or what --scene needs")
+	flags.IntVar(&c.Contacts, "contacts", 0, "how many nodes all others have in their configuration, to join by (default 3)")
 	flags.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	flags.StringVar(&c.Policy, "policy", "", "by which `name` a leader is named: "+strings.Join(crowd.Policies(), " or ")+"; default the first")
 	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
