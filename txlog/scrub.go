@@ -108,7 +108,8 @@ func (c *Copy) scrub() error {
 func (c *Copy) content() (Hash, error) {
 	if of, is := c.state.(Gradual); is {
 		r := of.Read(false)
-		for !r.Next(1) {
+		for done := false; !done; {
+			done = r.Next(1)
 		}
 		return r.Hash(), nil
 	}

@@ -82,8 +82,8 @@ type watched struct {
 	read *reading
 }
 
-func (w *watched) Read(bytes bool) txlog.Reading {
-	w.read, _ = w.State.Read(bytes).(*reading)
+func (w *watched) Read(photo bool) txlog.Reading {
+	w.read, _ = w.State.Read(photo).(*reading)
 	return w.read
 }
 

@@ -227,7 +227,8 @@ func readings(t *trial) error {
 			}
 		}
 		for _, r := range all {
-			for !r.Next(3) {
+			for done := false; !done; {
+				done = r.Next(3)
 			}
 			if r.Hash() != hash {
 				return fmt.Errorf("after goal %d a reading has another hash than the state had when it began", at)
