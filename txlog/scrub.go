@@ -56,8 +56,8 @@ func (c *Copy) readOn() error {
 func (c *Copy) read(parts uint64) error {
 	var rest []*underway
 	for _, r := range c.readings {
-		switch done := r.Next(parts); {
-		case !done:
+		switch {
+		case !r.Next(parts):
 			rest = append(rest, r)
 		case r.Hash() != r.want:
 			return c.spoil(fault(ErrState, "at entry %d its content had the hash %s, and the diffs made %s", r.index, r.Hash().Short(), r.want.Short()))
