@@ -11,6 +11,10 @@ var (
 	ErrSync = errors.New("the store could not write, and what is on the disk is unknown")
 	// ErrDamaged means that what is on the disk is not what was written. The store never votes again under its id.
 	ErrDamaged = errors.New("the store is damaged")
+	// ErrUnfit means that what is on the disk is what was written, and this program does not come to the state that the log says.
+	// Either another version has another state machine, or memory is wrong, now or when it was written. The store must stay as it
+	// is: if all members run such a version, these are all copies that there are.
+	ErrUnfit = errors.New("the store is whole, and what it has does not lead to the state that the log says")
 	// ErrHeld means that another process uses the store.
 	ErrHeld = errors.New("another process uses the store")
 	// ErrGone means that records, slots or a snapshot are not here: dropped, or not there yet.

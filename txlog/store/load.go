@@ -11,7 +11,7 @@ import (
 const reading = 1 << 20
 
 // Load makes the copy that a store has: the newest snapshot that restores, and the records after it. The error is one of the
-// store, or ErrDamaged if no snapshot with its records comes out as the log says, or txlog.ErrVersion if one is of a newer program.
+// store, or ErrUnfit if no snapshot with its records comes out as the log says, or txlog.ErrVersion if one is of a newer program.
 func Load(s Store, makeState func() txlog.State) (*txlog.Copy, error) {
 	view := s.View()
 	var faults []error
@@ -40,10 +40,10 @@ func Load(s Store, makeState func() txlog.State) (*txlog.Copy, error) {
 		faults = append(faults, err)
 	}
 	why := errors.Join(faults...)
-	if errors.Is(why, txlog.ErrVersion) { // a caller that sets a damaged store aside would forget its promises
+	if errors.Is(why, txlog.ErrVersion) {
 		return nil, why
 	}
-	return nil, fault(ErrDamaged, "no snapshot of it leads to its last record: %w", why)
+	return nil, fault(ErrUnfit, "%w", why)
 }
 
 // broken tells the errors of the store itself from those of what is in it.

@@ -179,5 +179,5 @@ func loaded(s *stage) {
 	check()
 	s.compact(40)
 	_, err := store.Load(s.store, NewState)
-	s.wants(err, store.ErrDamaged)
+	s.wants(err, store.ErrUnfit)
 }

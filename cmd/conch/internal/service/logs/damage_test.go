@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/quorum/disk"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -72,6 +73,65 @@ func TestAStoreOfANewerProgram(t *testing.T) {
 		return now.State == stateRunning && now.Store == before
 	})
 	n.put("k", 2)
+}
+
+// other is a state machine that comes to other states, as that of another version may.
+type other struct {
+	txlog.State
+	armed *bool
+}
+
+func (o other) Hash() txlog.Hash {
+	h := o.State.Hash()
+	if *o.armed {
+		h[0] ^= 1
+	}
+	return h
+}
+
+// A store has an entry that this program's state machine does not come to. The node takes no part, says why, and keeps the store where
+// it is: where all members are renewed with such a program, these are all copies.
+func TestAStoreOfAnotherProgram(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1")
+	s.start("n1")
+	n := s.nodes["n1"]
+	n.create("n1")
+	n.put("k", 1)
+	n.stop()
+	file := filepath.Join(n.dir, "logs", "flags.log")
+	goesOnOtherwise(t, file)
+	n.start()
+	pgtest.Eventually(t, nodetest.Patience, "the node says why it takes no part", func() bool {
+		now := n.status()
+		return now.State == stateFailed && strings.Contains(now.Why, store.ErrUnfit.Error())
+	})
+	n.stop()
+	if kept, err := filepath.Glob(file + ".*"); err != nil || len(kept) > 0 {
+		t.Errorf("beside the store are %q, %v", kept, err)
+	}
+}
+
+// goesOnOtherwise stores an entry of another program's machine.
+func goesOnOtherwise(t *testing.T, file string) {
+	t.Helper()
+	s, err := disk.Open(t.Context(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var armed bool
+	c, err := store.Load(s, func() txlog.State { return other{kv.New(), &armed} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	armed = true
+	record, err := c.Next(txlog.Entry{Term: c.Position().Term, Kind: txlog.Opening, Leader: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Write(store.Step{Records: []txlog.Record{record}}), s.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // rewritesMark stores another mark in a store, and returns the one that was there.
