@@ -53,7 +53,7 @@ spend what the account has, and without them nobody can.`,
 		}
 		key := make([]byte, 32)
 		_, _ = rand.Read(key) // it never fails
-		account, err := evm.WriteKeystore(*file, hex.EncodeToString(key), word, evm.StandardCost)
+		account, err := evm.WriteKeystore(*file, hex.EncodeToString(key), word, a.cost)
 		if err != nil {
 			return err
 		}

@@ -12,11 +12,16 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
-// makes runs conch account new, and returns what it prints.
+// makes runs conch account new, at a cost that a test with the race detector can pay, and returns what it prints.
 func makes(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := (&shell{&cli.Shell{World: cli.World{Stdout: &out, Stderr: &out}, JSON: true}}).account()
+	a := newShell(&cli.Shell{World: cli.World{Stdout: &out, Stderr: &out}, JSON: true})
+	if a.cost != evm.StandardCost {
+		t.Errorf("a key costs %v to guess", a.cost)
+	}
+	a.cost = evm.LightCost
+	cmd := a.account()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetArgs(append([]string{"new"}, args...))
 	err := cmd.ExecuteContext(t.Context())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
@@ -35,12 +36,17 @@ type shown struct {
 
 // Commands returns conch tx and conch account.
 func Commands(s *cli.Shell) []*cobra.Command {
-	a := &shell{s}
+	a := newShell(s)
 	return []*cobra.Command{a.tx(), a.account()}
 }
 
 // shell runs the commands.
-type shell struct{ *cli.Shell }
+type shell struct {
+	*cli.Shell
+	cost evm.Cost // of guessing the password of a key that it makes
+}
+
+func newShell(s *cli.Shell) *shell { return &shell{s, evm.StandardCost} }
 
 func (a *shell) tx() *cobra.Command {
 	return cli.Group(&cobra.Command{
