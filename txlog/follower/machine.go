@@ -132,6 +132,10 @@ func (m *Machine) tick() {
 	m.retry()
 	m.refetch()
 	m.park()
+	if m.base != nil {
+		m.base.ReadOn()
+		m.taken()
+	}
 	if m.base != nil && m.now-m.fresh >= m.cfg.Poll {
 		for _, to := range m.choose(1, nil) {
 			m.poll(to)

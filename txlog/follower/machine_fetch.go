@@ -216,6 +216,11 @@ func (m *Machine) snapshot(h txlog.Head) {
 		m.shot, m.posed = m.at.Index, h
 		m.base.Take()
 	}
+	m.taken()
+}
+
+// taken has a snapshot stored that is whole now.
+func (m *Machine) taken() {
 	if photo, is := m.base.Taken(); is {
 		m.do(Keep{Head: m.posed, Photo: photo})
 	}

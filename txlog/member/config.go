@@ -15,6 +15,7 @@ type Config struct {
 	Base *txlog.Copy        // of what is committed, as far as the disk knows; the machine owns it from now on
 	Tail []txlog.Record     // the records after it that are on the disk
 	New  func() txlog.State // makes an empty state
+	Kept uint64             // the index of the newest snapshot on the disk; 0: there is none
 
 	MostWaiting   int    // goals that are not answered, those in flight too, and as many reads (default 1000)
 	MostInFlight  int    // entries that are executed and not committed (default 256)
