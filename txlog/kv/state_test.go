@@ -42,7 +42,7 @@ func TestADiffIsOfKeys(t *testing.T) {
 		b.set(step{key: fmt.Append(nil, i), at: b.values.get(fmt.Sprint(i))})
 	}
 	do(t, b, `{"op":"put","key":"x","value":"before"}`)
-	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`))
+	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`), nil)
 	if !bytes.Contains(o.Diff, []byte("before")) || !bytes.Contains(o.Diff, []byte("after")) {
 		t.Errorf("the diff is %q", o.Diff)
 	}
@@ -165,10 +165,10 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	for i := range MostKeys {
 		s.values.put(&held{key: fmt.Sprint(i), text: "j1"}) // no sum: it is not looked at
 	}
-	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`)); !strings.Contains(o.Fault, "keys, of 524288") {
+	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`), nil); !strings.Contains(o.Fault, "keys, of 524288") {
 		t.Errorf("one key more: %q", o.Fault)
 	}
-	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`)); o.Fault != "" {
+	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`), nil); o.Fault != "" {
 		t.Errorf("one for another: %q", o.Fault)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // bell is a kv with an effect for each goal.
 type bell struct{ txlog.State }
 
-func (b bell) Execute([]byte) txlog.Outcome {
+func (b bell) Execute([]byte, *txlog.Budget) txlog.Outcome {
 	return txlog.Outcome{Effects: []txlog.Effect{{Kind: "bell"}}}
 }
 

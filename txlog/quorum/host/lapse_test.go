@@ -18,11 +18,11 @@ type slow struct {
 	wait func()
 }
 
-func (s slow) Execute(goal []byte) txlog.Outcome {
+func (s slow) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	if string(goal) == "slow" {
 		s.wait()
 	}
-	return s.State.Execute(goal)
+	return s.State.Execute(goal, budget)
 }
 
 // The act door lapses while a step takes long, and the end of the step opens it anew: nobody has seen it shut but who performed an

@@ -1,0 +1,24 @@
+package txlog
+
+// Budget is how many steps a goal may take. A step is one turn of a loop, or about a microsecond of other work; what counts is that the
+// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal.
+type Budget struct {
+	left int
+	over bool
+}
+
+// NewBudget returns a budget of so many steps.
+func NewBudget(steps int) *Budget { return &Budget{left: steps} }
+
+// Spend takes steps from the budget. Once there are none left it does not return: it panics with ErrBudget, of which Run makes an
+// outcome with a fault. Without a budget (nil) nothing is counted.
+func (b *Budget) Spend(steps int) {
+	switch {
+	case b == nil:
+	case b.over || steps > b.left:
+		b.over = true
+		panic(ErrBudget)
+	default:
+		b.left -= max(steps, 0)
+	}
+}
