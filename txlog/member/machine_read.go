@@ -108,6 +108,7 @@ func (r *reads) take(is func(*read) bool) (all []*read) {
 	for i := range r.due {
 		r.due[i].reads = filter(r.due[i].reads)
 	}
+	r.due = slices.DeleteFunc(r.due, func(d due) bool { return len(d.reads) == 0 })
 	r.count -= len(all)
 	return all
 }

@@ -120,3 +120,20 @@ func TestFaults(t *testing.T) {
 		}
 	}
 }
+
+// A read that is confirmed, and given up before this member has come so far, leaves nothing behind: a member that stands may be asked
+// for ever.
+func TestAReadThatExpiresLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	for i, line := range []string{"read ann x", "confirmed 1 9", "wait 6000", "read bob x", "confirmed 2 9", "gone bob"} {
+		s.tell(strings.Fields(line))
+		if line == "wait 6000" || line == "gone bob" {
+			if r := s.m.reads; len(r.due)+len(r.asked)+len(r.next)+r.count != 0 {
+				t.Errorf("after %d lines: %+v", i+1, r)
+			}
+		} else if strings.HasPrefix(line, "confirmed") && len(s.m.reads.due) != 1 {
+			t.Errorf("after %d lines %d confirmations wait", i+1, len(s.m.reads.due))
+		}
+	}
+}
