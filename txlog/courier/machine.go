@@ -133,10 +133,10 @@ func (m *Machine) submit(in Submit) {
 	}
 	expires := in.Expires
 	if expires <= 0 {
-		expires = m.cfg.Expires
+		expires = usualExpiry
 	}
 	g.since = min(g.since, in.Since) // both users wait for one execution: the older id decides whether it is too old
-	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, m.cfg.MostExpires)})
+	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, mostExpiry)})
 	m.tickets++
 }
 

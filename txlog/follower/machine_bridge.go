@@ -38,7 +38,7 @@ func (b *Bridge) check(log txlog.ID) error {
 			return fault(ErrBridge, "entry %d does not follow", r.Index)
 		}
 	}
-	if size := bridgeSize(b.Records); n > 1 && size > BridgeBytes {
+	if size := bridgeSize(b.Records); n > 1 && size > bridgeBytes {
 		return fault(ErrBridge, "its records have %d bytes", size)
 	}
 	if last := b.Records[n-1]; b.Head.Position != last.Position() || b.Head.State != last.State {
@@ -99,7 +99,7 @@ func (m *Machine) spans(h txlog.Head) {
 		for _, r := range rest[:n-1] {
 			b.Records = append(b.Records, r.Record)
 		}
-		if n > 1 && bridgeSize(b.Records) > BridgeBytes {
+		if n > 1 && bridgeSize(b.Records) > bridgeBytes {
 			return false // a head nearer to the change, or another node's bridge, may come yet
 		}
 		m.bridge(b)

@@ -113,7 +113,7 @@ func (m *Machine) refetch() {
 	}
 	for n := range uint64(len(f.pieces)) {
 		t, is := f.asked[n]
-		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), m.cfg.MostPatience) {
+		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), mostPatience) {
 			continue
 		}
 		to := f.from
@@ -150,7 +150,7 @@ func (m *Machine) received(from string, p Piece) {
 		return
 	case len(p.Bytes) == 0:
 		if t.to == from { // it is asked of another one at the next tick
-			t.at = m.now - m.cfg.MostPatience
+			t.at = m.now - mostPatience
 			f.asked[p.Piece] = t
 		}
 		return
@@ -161,7 +161,7 @@ func (m *Machine) received(from string, p Piece) {
 			m.refuse(from, fault(ErrPiece, "piece %d, by the sums of %s", p.Piece, f.from))
 		}
 		if t.to == from {
-			t.at = m.now - m.cfg.MostPatience
+			t.at = m.now - mostPatience
 			f.asked[p.Piece] = t
 		}
 		return

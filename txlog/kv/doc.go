@@ -20,7 +20,7 @@
 //
 // The result is an object, for a list of operations a list of them: {"created":true} of put and cas, {"deleted":true},
 // {"value":7} of add, {} of check. A goal that fails changes nothing, and its fault begins with its kind: "bad goal: " is
-// the sender's mistake, "conflict: " says what is there instead ([IsConflict]), "limit: " says which one and what to do.
+// the sender's mistake, "conflict: " says what is there instead: read it, and try again, "limit: " says which one and what to do.
 //
 // # Queries
 //

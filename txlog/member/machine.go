@@ -6,7 +6,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// Machine is one member of a log. It is pure, and not safe for concurrent use; Look and Query count as use.
+// Machine is one member of a log. It is pure, and not safe for concurrent use; Look counts as use.
 type Machine struct {
 	cfg Config
 	now time.Duration

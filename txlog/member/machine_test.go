@@ -112,7 +112,7 @@ func TestFaults(t *testing.T) {
 	}
 	for name, change := range map[string]func(c *Config){
 		"no name": func(c *Config) { c.Self = "" }, "no copy": func(c *Config) { c.Base = nil }, "no maker of states": func(c *Config) { c.New = nil },
-		"a limit below 0": func(c *Config) { c.MostInFlight = -1 }, "a duration below 0": func(c *Config) { c.Round = -1 },
+		"a limit below 0": func(c *Config) { c.MostWaiting = -1 },
 	} {
 		c := good
 		if change(&c); c.Validate() == nil {

@@ -86,7 +86,7 @@ func (m *Machine) guardBeat(msg *pb.Message) error {
 // guardSnapshot refuses a snapshot that does not say the same twice.
 func (m *Machine) guardSnapshot(msg *pb.Message) error {
 	meta := msg.GetSnapshot().GetMetadata()
-	mark, err := DecodeMark(msg.GetSnapshot().GetData())
+	mark, err := decodeMark(msg.GetSnapshot().GetData())
 	if err != nil || meta == nil || meta.GetConfState() == nil {
 		return fault(ErrMessage, "its snapshot cannot be read")
 	}
