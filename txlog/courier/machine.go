@@ -38,8 +38,8 @@ type goal struct {
 	waits   []wait
 	sends   int
 	try     uint64        // the last one
-	to      string        // who was asked last
-	avoid   string        // who is not asked next, if there is somebody else
+	to      string        // the node that was asked last
+	avoid   string        // the node that is not asked next, if there is another one
 	turn    int           // of the members, when nobody is known to lead
 	open    bool          // an answer of that one may come
 	timeout time.Duration // when it has waited too long for an answer

@@ -1,6 +1,6 @@
 package courier
 
-// choose returns whom to ask: who leads, or one member after the other. Each knows who leads, or waits until somebody does.
+// choose returns the node to ask: the leader, or one member after the other. Each knows who leads, or waits until somebody does.
 func (m *Machine) choose(g *goal) string {
 	if m.leader != "" && m.leader != g.avoid {
 		return m.leader

@@ -14,7 +14,7 @@ type crossing struct {
 	lacking []lack   // changes that are applied and have no bridge yet
 }
 
-// set is who is a member from an index on.
+// set is the members from an index on.
 type set struct {
 	index   uint64
 	members []txlog.Member

@@ -12,7 +12,7 @@ import (
 // fetch is a snapshot that is being fetched.
 type fetch struct {
 	offer  Offer
-	from   string // who has offered it
+	from   string // the peer that has offered it
 	pieces [][]byte
 	count  int            // of pieces that are here
 	asked  map[uint64]try // pieces that were asked for

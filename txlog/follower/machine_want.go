@@ -166,7 +166,7 @@ func (m *Machine) retry() {
 	m.plan("")
 }
 
-// busy returns who has been asked for the first thing that a want lacks and has still time to answer.
+// busy returns the peers that were asked for the first thing that a want lacks, and still have time to answer.
 func (m *Machine) busy(w *want) (names []string) {
 	from, _ := m.lacks(w)
 	for _, a := range m.asks {

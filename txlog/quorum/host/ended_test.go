@@ -62,7 +62,7 @@ func (l *lone) step(in Input) (due []Perform) {
 	return due
 }
 
-// Who performed an effect says that it has ended. While the door is shut nothing begins, although the core has not looked at the
+// What has performed an effect says that it has ended. While the door is shut nothing begins, although the core has not looked at the
 // door since; then it begins again. An older word ends nothing: two would perform at once.
 func TestAnEffectEnds(t *testing.T) {
 	t.Parallel()
