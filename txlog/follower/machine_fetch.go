@@ -3,6 +3,7 @@ package follower
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"time"
 
@@ -180,13 +181,16 @@ func (m *Machine) received(from string, p Piece) {
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.
 func (m *Machine) adopt() {
 	f := m.fetch
-	snapshot := bytes.Join(f.pieces, nil)
-	base, err := txlog.Restore(snapshot, m.cfg.New)
-	if err == nil && (base.Position() != f.offer.Head.Position || f.offer.Head.Position != m.start && base.Hash() != f.offer.Head.State) {
-		err = fault(txlog.ErrState, "the snapshot is not the one of its head")
+	snapshot, base, err := m.restore(f)
+	if err != nil { // this node's memory may have failed: once more, from the same pieces
+		snapshot, base, err = m.restore(f)
 	}
 	if err != nil {
-		m.lie(f.from, err)
+		if errors.Is(err, errOwnMemory) {
+			m.refuse("", err)
+		} else {
+			m.lie(f.from, err)
+		}
 		m.abandon()
 		return
 	}
@@ -208,6 +212,24 @@ func (m *Machine) adopt() {
 	m.passed()
 	m.release(false)
 	m.plan(f.from)
+}
+
+// errOwnMemory means that pieces are others than those that have come.
+var errOwnMemory = fault(ErrPiece, "this node's memory has lost it")
+
+// restore returns the copy that the pieces are of, if it is what their head says.
+func (m *Machine) restore(f *fetch) (snapshot []byte, base *txlog.Copy, err error) {
+	for n, piece := range f.pieces {
+		if sha256.Sum256(piece) != f.offer.Sums[n] {
+			return nil, nil, errOwnMemory
+		}
+	}
+	snapshot = bytes.Join(f.pieces, nil)
+	base, err = txlog.Restore(snapshot, m.cfg.New)
+	if err == nil && (base.Position() != f.offer.Head.Position || f.offer.Head.Position != m.start && base.Hash() != f.offer.Head.State) {
+		err = fault(txlog.ErrState, "the snapshot is not the one of its head")
+	}
+	return snapshot, base, err
 }
 
 // snapshot begins one, each so many records, and has it kept when it is whole. The copy is at the head.
