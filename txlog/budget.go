@@ -17,7 +17,7 @@ func (b *Budget) Spend(steps int) {
 	case b == nil:
 	case b.over || steps > b.left:
 		b.over = true
-		panic(ErrBudget)
+		panic(ErrBudget) //nolint:forbidigo // Run takes it: an error would have to be passed on in every loop, and one that is not would loop on
 	default:
 		b.left -= max(steps, 0)
 	}

@@ -116,7 +116,7 @@ func TestAGoalHasABudget(t *testing.T) {
 			t.Errorf("%d: after %d more steps it is over: %v", i, c.steps, got)
 		}
 	}
-	if over(NewBudget(10), 11) != true || over(nil, MostSteps+1) {
+	if !over(NewBudget(10), 11) || over(nil, MostSteps+1) {
 		t.Error("more at once than there are, or a limit where there is none")
 	}
 }

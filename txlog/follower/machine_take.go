@@ -94,7 +94,7 @@ func (m *Machine) goOn(k *ask, from string, count int) {
 	for _, w := range m.wants {
 		next, lacks := m.lacks(w)
 		if count > 0 && lacks && next == k.from+uint64(count) && len(m.busy(w)) == 0 {
-			w.via, w.tries, w.pause = from, 0, m.pace.patience(usualPatience)
+			w.via, w.tries, w.pause = from, 0, m.pace.patience()
 			m.begin(w)
 			return
 		}
@@ -148,7 +148,7 @@ func (m *Machine) makeRoom() {
 		}
 		if last == m.run()+1 && (len(m.pool) == 0 || m.pool[0].Index >= last) {
 			m.drop()
-			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(usualPatience), anew: true}}
+			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(), anew: true}}
 			m.planned = m.at.Index + 1
 		}
 	}
@@ -192,7 +192,7 @@ func (m *Machine) again(first, last uint64) {
 	for at < len(m.wants) && m.wants[at].from <= first {
 		at++
 	}
-	m.wants = slices.Insert(m.wants, at, &want{from: first, upto: last, due: m.now, pause: m.pace.patience(usualPatience)})
+	m.wants = slices.Insert(m.wants, at, &want{from: first, upto: last, due: m.now, pause: m.pace.patience()})
 }
 
 // run returns the last index up to which all records are here.

@@ -57,7 +57,7 @@ func (m *Machine) plan(via string) {
 	if m.planned = max(m.planned, m.at.Index); upto <= m.planned {
 		return
 	}
-	w := &want{from: m.planned + 1, upto: upto, via: via, pause: m.pace.patience(usualPatience), anew: m.blank}
+	w := &want{from: m.planned + 1, upto: upto, via: via, pause: m.pace.patience(), anew: m.blank}
 	m.planned = upto
 	if n := len(m.wants); n >= mostWants {
 		m.wants[n-1].upto = upto

@@ -37,7 +37,7 @@ func sealing(log txlog.ID, kind byte, room int) []byte {
 func (r *refusal) encode() []byte { return numbers(nil, r.from, r.to, r.term, r.index) }
 
 // open decodes a message of which the outline is read. The error is ErrMessage.
-func (o outline) open() (envelope, error) {
+func (o *outline) open() (envelope, error) {
 	if o.kind == ofLibrary {
 		m := &pb.Message{}
 		if err := proto.Unmarshal(o.body, m); err != nil {

@@ -19,7 +19,7 @@ func heavy(log txlog.ID, from, to uint64) map[string][]byte {
 	message := func(kind pb.MessageType, field protowire.Number, item []byte, n int) []byte {
 		return repeated(log, &pb.Message{Type: kind.Enum(), From: new(from), To: new(to), Term: new(uint64(1))}, field, item, n)
 	}
-	voters := bytes.Repeat([]byte{1<<3 | 0, 1}, 1_000_000)
+	voters := bytes.Repeat([]byte{1 << 3, 1}, 1_000_000)
 	state := protowire.AppendBytes([]byte{1<<3 | 2}, voters)
 	return map[string][]byte{
 		"entries":               message(pb.MsgApp, entriesField, nil, 2_000_000),
@@ -97,7 +97,7 @@ func FuzzOutline(f *testing.F) {
 	} {
 		f.Add(mustMarshal(f, m))
 	}
-	f.Add([]byte{3<<3 | 0, 1, 3<<3 | 0, 2, 3<<3 | 5, 1, 2, 3, 4})
+	f.Add([]byte{3 << 3, 1, 3 << 3, 2, 3<<3 | 5, 1, 2, 3, 4})
 	f.Fuzz(func(t *testing.T, body []byte) {
 		o, err := skim(log, seal(log, ofLibrary, body))
 		m := &pb.Message{}

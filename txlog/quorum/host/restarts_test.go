@@ -10,6 +10,7 @@ import (
 // A node that restarts after a few entries each time keeps snapshots all the same, counted from the newest one of its store, and drops what
 // comes before them: else its file and its start would grow for ever. So it does if its state is large, and is read in many parts.
 func TestANodeThatRestartsOften(t *testing.T) {
+	t.Parallel()
 	for name, keys := range map[string]int{"a small state": 1, "a large one": 80} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, 1, func(t *testing.T, s *site) {
