@@ -1,7 +1,8 @@
 package txlog
 
 // Budget is how many steps a goal may take. A step is one turn of a loop, or about a microsecond of other work; what counts is that the
-// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal.
+// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal. MostSteps are about
+// a second then, for which the leader's other goals wait, and a third of the usual lease.
 type Budget struct {
 	left int
 	over bool

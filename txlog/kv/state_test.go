@@ -339,3 +339,23 @@ func TestAConflictSaysSo(t *testing.T) {
 		}
 	}
 }
+
+// No goal uses its budget up: what it may take is limited by its length, also where its values grow in their one form.
+func TestNoGoalTakesTooManySteps(t *testing.T) {
+	t.Parallel()
+	value := "[" + strings.Repeat("1e20,", 1450) + "1]" // of 7 KB, which become 32
+	var ops []string
+	for i := range 8 {
+		ops = append(ops, fmt.Sprintf(`{"op":"put","key":"k%d","value":%s}`, i, value))
+	}
+	goal := []byte(`{"ops":[` + strings.Join(ops, ",") + `]}`)
+	if o := txlog.Run(New(), goal); o.Fault != "" || len(goal) > txlog.MostGoal || len(o.Diff) < 8*MostValue*9/10 {
+		t.Errorf("a goal of %d bytes, with a diff of %d: %q", len(goal), len(o.Diff), o.Fault)
+	}
+	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/3); o.Fault != "" {
+		t.Errorf("with a third of the steps: %q", o.Fault)
+	}
+	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/4); o.Fault == "" {
+		t.Error("the values cost nothing")
+	}
+}
