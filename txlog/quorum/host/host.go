@@ -51,6 +51,9 @@ func (d Due) Name() string { return fmt.Sprintf("%s/%d/%d", d.Log, d.Index, d.N)
 // round is a tick of the machines.
 const round = 100 * time.Millisecond
 
+// MostQuery is how many bytes a query has at most.
+const MostQuery = txlog.MostGoal
+
 // What waits for the loop at most, which may wait for a disk.
 const (
 	mostAsking = 4096 // users; a courier and a member have room for fewer

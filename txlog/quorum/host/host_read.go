@@ -7,9 +7,6 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// mostQuery is how many bytes a query has at most.
-const mostQuery = txlog.MostGoal
-
 // mostReading is how many queries run at a time. They run beside the loop, and must leave it a processor.
 const mostReading = 4
 
@@ -24,24 +21,17 @@ type shown struct {
 // Query answers a query from the copy that is here, and says of which position the answer is. What it answers is on the disk. It holds
 // nothing up, however long the state machine takes. The error is ErrStopped, the query's fault, or it wraps txlog.ErrUnknown.
 func (h *Host) Query(ctx context.Context, query []byte) (result []byte, at txlog.Position, err error) {
-	if err := checkQuery(query); err != nil {
-		return nil, at, err
+	if len(query) > MostQuery {
+		return nil, at, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
 	}
 	return h.query(ctx, query, 0)
-}
-
-func checkQuery(query []byte) error {
-	if len(query) > mostQuery {
-		return fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), mostQuery)
-	}
-	return nil
 }
 
 // Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked up to where
 // the copy has to come, and the view is taken after that. Without a query it says of which entry this is true.
 func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at uint64, err error) {
-	if err := checkQuery(query); err != nil {
-		return nil, 0, err
+	if len(query) > MostQuery {
+		return nil, 0, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket} })
 	if err != nil || query == nil {
