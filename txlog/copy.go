@@ -62,7 +62,7 @@ func (c *Copy) Genesis() Genesis { return c.genesis }
 // Position returns the place of the last entry that was applied.
 func (c *Copy) Position() Position { return c.at }
 
-// Members returns who decides, as of the last entry. It must not be changed.
+// Members returns the members as of the last entry. It must not be changed.
 func (c *Copy) Members() []Member { return c.members }
 
 // ChangedAt returns the index of the entry that has made the members; of a copy that was restored, an index up to which they may have

@@ -59,9 +59,9 @@ type counted struct {
 	times *int
 }
 
-func (c counted) Execute(goal []byte) Outcome {
+func (c counted) Execute(goal []byte, budget *Budget) Outcome {
 	*c.times++
-	return c.State.Execute(goal)
+	return c.State.Execute(goal, budget)
 }
 
 // A goal that fails, that is no goal, that breaks a limit or the state machine itself, is an entry like any other, and
@@ -71,7 +71,7 @@ func TestAFailedGoalChangesNothing(t *testing.T) {
 	c := NewCopy(sampleGenesis(), newToy)
 	other := NewCopy(sampleGenesis(), newToy)
 	state := c.state.Hash()
-	for i, body := range []string{"fail " + strings.Repeat("x", 3*MostFault), "what", "break", "huge", "fail \xff\xfe", "fail"} {
+	for i, body := range []string{"fail " + strings.Repeat("x", 3*MostFault), "what", "break", "huge", "fail \xff\xfe", "fail", "loop", "deaf"} {
 		r := next(t, c, goal(fmt.Sprint(i), body))
 		if r.Fault == "" || r.Diff != nil || r.Effects != nil || c.state.Hash() != state {
 			t.Errorf("goal %.20q has made %+v", body, r.Entry)
@@ -90,6 +90,34 @@ func TestAFailedGoalChangesNothing(t *testing.T) {
 	}
 	if _, err := c.Query([]byte("break")); !errors.Is(err, ErrMalformed) {
 		t.Errorf("a query that breaks the state machine: %v", err)
+	}
+}
+
+// A goal that never ends uses its steps up and fails, in the same way each time; so does one whose state machine does not hear of it. One
+// that needs just as many as it may has not failed.
+func TestAGoalHasABudget(t *testing.T) {
+	t.Parallel()
+	for _, goal := range []string{"loop", "deaf"} {
+		if o := Run(newToy(), []byte(goal)); o.Fault != "the goal takes too many steps: more than 1048576" || o.Diff != nil || o.Result != nil {
+			t.Errorf("%s: %+v", goal, o)
+		}
+	}
+	over := func(b *Budget, steps int) (is bool) {
+		defer func() { is = recover() != nil }()
+		b.Spend(steps)
+		return false
+	}
+	b := NewBudget(10)
+	for i, c := range []struct {
+		steps int
+		over  bool
+	}{{4, false}, {0, false}, {-3, false}, {6, false}, {0, false}, {1, true}, {0, true}} {
+		if got := over(b, c.steps); got != c.over {
+			t.Errorf("%d: after %d more steps it is over: %v", i, c.steps, got)
+		}
+	}
+	if !over(NewBudget(10), 11) || over(nil, MostSteps+1) {
+		t.Error("more at once than there are, or a limit where there is none")
 	}
 }
 

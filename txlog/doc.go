@@ -10,7 +10,7 @@
 //	Head       a member's signed word that the log is committed up to an index
 //	State      a state machine, which goals change; package kv has one
 //	Copy       the content of a log at one index, which takes nothing over that does not fit
-//	Authority  who says which entry comes next
+//	Authority  says which entry comes next
 //
 // # The chain
 //

@@ -57,7 +57,7 @@ type Entry struct {
 
 // Effect is something that a goal wants done outside of the log. It is performed after the commit, at least once.
 type Effect struct {
-	Kind string // chooses who performs it
+	Kind string // chooses what performs it
 	Body []byte
 }
 

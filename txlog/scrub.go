@@ -69,8 +69,12 @@ func (c *Copy) read(parts uint64) error {
 	return nil
 }
 
+// ReadOn reads a part of what is being read, as an entry does: a photo becomes whole although few entries come. What it finds to be
+// wrong spoils the copy.
+func (c *Copy) ReadOn() { _ = c.readOn() }
+
 // Take begins to take a photo of the copy as it is now, which the scrub of this entry is then. Taken has it when it is whole:
-// after some more entries, and at once if the state is small, or not Gradual.
+// after some more entries or calls of ReadOn, and at once if the state is small, or not Gradual.
 func (c *Copy) Take() {
 	of, is := c.state.(Gradual)
 	if !is {

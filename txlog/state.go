@@ -12,8 +12,9 @@ import (
 // for the order of a map.
 type State interface { //nolint:interfacebloat // what the log asks of a state is one thing, and half of it is worth nothing
 	// Execute runs a goal, and changes nothing: what it would change is in the outcome's diff. Only the leader executes. What
-	// fails, and what needs more than the state machine allows a goal, is an outcome with a fault.
-	Execute(goal []byte) Outcome
+	// fails is an outcome with a fault. Each loop whose turns depend on the goal or the state spends of the budget, also one that
+	// surely ends: all other goals wait meanwhile. A goal that uses it up fails (see Budget.Spend).
+	Execute(goal []byte, budget *Budget) Outcome
 	// Apply makes the changes of a diff. It checks first that the values before are the ones that are here: the error is
 	// ErrDiff or ErrMalformed, and then nothing has changed. A diff of no bytes changes nothing.
 	Apply(diff []byte) error
@@ -108,15 +109,23 @@ func (o Outcome) Check() error {
 	return nil
 }
 
-// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit has failed, and so has what breaks
-// the state machine, which would otherwise end one leader after another (V3).
-func Run(s State, goal []byte) (o Outcome) {
+// Run executes a goal on a state, and makes an outcome of everything: what breaks a limit or takes more than MostSteps has failed, and so
+// has what breaks the state machine, which would otherwise end one leader after another (V3). The limit is a constant, and no word of
+// the genesis: only the leader executes, and everybody else has what came of it in the entry.
+func Run(s State, goal []byte) Outcome { return RunWithin(s, goal, MostSteps) }
+
+// RunWithin is Run with another number of steps.
+func RunWithin(s State, goal []byte, steps int) (o Outcome) {
+	budget := NewBudget(steps)
 	defer func() {
-		if broken := recover(); broken != nil {
+		switch broken := recover(); {
+		case budget.over: // whatever the state machine has made of it
+			o = Failed(fmt.Sprintf("%v: more than %d", ErrBudget, steps))
+		case broken != nil:
 			o = Failed(fmt.Sprint("the state machine is broken: ", broken))
 		}
 	}()
-	o = s.Execute(goal)
+	o = s.Execute(goal, budget)
 	if err := o.Check(); err != nil {
 		return Failed(err.Error())
 	}

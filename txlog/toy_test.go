@@ -8,7 +8,8 @@ import (
 )
 
 // toy is a state machine for tests: names with texts. The goal "name=text" sets one, and has the text before as its result;
-// "mail text" has an effect, "fail why" fails, "huge" changes too much and "break" panics.
+// "mail text" has an effect, "fail why" fails, "huge" changes too much, "break" panics, "loop" never ends, and "deaf" does
+// not hear that it has to.
 type toy struct {
 	texts map[string]string
 	sum   Sum
@@ -18,7 +19,7 @@ func newToy() State { return &toy{texts: map[string]string{}} }
 
 func item(name, text string) []byte { return []byte(name + "\x00" + text) }
 
-func (s *toy) Execute(goal []byte) Outcome {
+func (s *toy) Execute(goal []byte, budget *Budget) Outcome {
 	word, rest, _ := strings.Cut(string(goal), " ")
 	name, text, sets := strings.Cut(string(goal), "=")
 	switch {
@@ -26,6 +27,16 @@ func (s *toy) Execute(goal []byte) Outcome {
 		return Failed(rest)
 	case word == "break":
 		panic("on purpose")
+	case word == "loop":
+		for {
+			budget.Spend(1)
+		}
+	case word == "deaf":
+		func() {
+			defer func() { _ = recover() }()
+			budget.Spend(MostSteps + 1)
+		}()
+		return Outcome{Result: []byte("done"), Diff: []byte("x\x00\x00done")}
 	case word == "huge":
 		return Outcome{Diff: make([]byte, MostDiff+1), Effects: []Effect{{Kind: "mail"}}}
 	case word == "mail":

@@ -58,7 +58,8 @@ func parse(text []byte, into any) bool {
 }
 
 // Execute implements txlog.State.
-func (s *state) Execute(text []byte) txlog.Outcome {
+func (s *state) Execute(text []byte, budget *txlog.Budget) txlog.Outcome {
+	budget.Spend(len(text)) // it is read once, and everything else takes a few steps
 	var g goal
 	if !parse(text, &g) || !isName(g.Event) || g.Do != "open" && !isName(g.Name) {
 		return txlog.Failed(`a goal is {"do":"open","event":…,"seats":…}, or "reserve" or "release" with "event" and "name"`)

@@ -13,9 +13,6 @@ import (
 type Config struct {
 	Self        string        // this node's name, as members name a leader
 	Timeout     time.Duration // for which an answer is waited for before three neighbours are asked and the goal is sent again (B8; default 15s)
-	Expires     time.Duration // for which a goal is tried if it does not say it itself (default 60s)
-	MostExpires time.Duration // which a goal may say at most (default 10m)
-	Pause       time.Duration // before a second try; it doubles up to 20 times itself (default 100ms)
 	MostWaiting int           // goals that wait (default 1000)
 
 	// Known looks a goal up in the node's own copy: txlog.Copy.Admit. It changes nothing. nil: there is no copy.
@@ -34,11 +31,14 @@ const NeverSkip Rule = "never-skip"
 // Rules returns the rules that can be left out.
 func Rules() []Rule { return []Rule{NeverSkip} }
 
+const (
+	usualExpiry = time.Minute            // for which a goal is tried if it does not say it itself
+	mostExpiry  = 10 * time.Minute       // which a goal may say at most
+	firstPause  = 100 * time.Millisecond // before a second try; it doubles up to 20 times itself
+)
+
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
-	c.Expires = cmp.Or(c.Expires, time.Minute)
-	c.MostExpires = cmp.Or(c.MostExpires, 10*time.Minute)
-	c.Pause = cmp.Or(c.Pause, 100*time.Millisecond)
 	c.MostWaiting = cmp.Or(c.MostWaiting, 1000)
 	return c
 }
@@ -53,8 +53,7 @@ func (c Config) Validate() error {
 		}
 	}
 	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a node's name has 1 to %d bytes", txlog.MostName)
-	fault(c.Timeout < 0 || c.Pause < 0, "a duration is below 0")
-	fault(c.Expires < 0 || c.Expires > c.MostExpires, "a goal expires after %v, and may say %v at most", c.Expires, c.MostExpires)
+	fault(c.Timeout < 0, "a timeout is below 0")
 	fault(c.MostWaiting < 0, "a limit is below 0")
 	return errors.Join(faults...)
 }

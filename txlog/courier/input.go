@@ -18,7 +18,7 @@ type (
 		GoalID  string
 		Goal    []byte
 		Since   uint64        // an index that was committed before the id was made
-		Expires time.Duration // for how long from now it is tried (default Config.Expires, and at most Config.MostExpires)
+		Expires time.Duration // for how long from now it is tried (default a minute, and at most ten)
 	}
 	// Gone says that an asker waits no longer. Its goal may be executed all the same.
 	Gone struct{ Ticket uint64 }

@@ -38,8 +38,8 @@ type goal struct {
 	waits   []wait
 	sends   int
 	try     uint64        // the last one
-	to      string        // who was asked last
-	avoid   string        // who is not asked next, if there is somebody else
+	to      string        // the node that was asked last
+	avoid   string        // the node that is not asked next, if there is another one
 	turn    int           // of the members, when nobody is known to lead
 	open    bool          // an answer of that one may come
 	timeout time.Duration // when it has waited too long for an answer
@@ -133,10 +133,10 @@ func (m *Machine) submit(in Submit) {
 	}
 	expires := in.Expires
 	if expires <= 0 {
-		expires = m.cfg.Expires
+		expires = usualExpiry
 	}
 	g.since = min(g.since, in.Since) // both users wait for one execution: the older id decides whether it is too old
-	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, m.cfg.MostExpires)})
+	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, mostExpiry)})
 	m.tickets++
 }
 

@@ -1,6 +1,6 @@
 package courier
 
-// choose returns whom to ask: who leads, or one member after the other. Each knows who leads, or waits until somebody does.
+// choose returns the node to ask: the leader, or one member after the other. Each knows who leads, or waits until somebody does.
 func (m *Machine) choose(g *goal) string {
 	if m.leader != "" && m.leader != g.avoid {
 		return m.leader
@@ -30,7 +30,7 @@ func (m *Machine) send(g *goal) {
 // later sends a goal again after a growing pause.
 func (m *Machine) later(g *goal, avoid string) {
 	g.open, g.avoid = false, avoid
-	g.pause = min(max(2*g.pause, m.cfg.Pause), 20*m.cfg.Pause)
+	g.pause = min(max(2*g.pause, firstPause), 20*firstPause)
 	g.retry = m.now + g.pause
 }
 
@@ -58,14 +58,14 @@ func (m *Machine) follow(leader string) {
 // redirect takes a member's word that another one leads. Two that name each other change this node's mind once in a pause.
 func (m *Machine) redirect(g *goal, leader string, term uint64) {
 	newer := term > m.term
-	if newer || m.leader == "" || term == m.term && m.leader == g.to && m.now >= m.turned+m.cfg.Pause {
+	if newer || m.leader == "" || term == m.term && m.leader == g.to && m.now >= m.turned+firstPause {
 		m.term, m.turned = max(m.term, term), m.now
 		m.later(g, "")
 		m.follow(leader)
 		return
 	}
 	// That one is believed to lead, and may have been asked without an answer.
-	if m.later(g, ""); leader == m.leader && g.pause <= m.cfg.Pause {
+	if m.later(g, ""); leader == m.leader && g.pause <= firstPause {
 		m.send(g)
 	}
 }

@@ -16,7 +16,7 @@ type board struct{ text string }
 
 func newBoard() txlog.State { return &board{} }
 
-func (b *board) Execute(goal []byte) txlog.Outcome {
+func (b *board) Execute(goal []byte, _ *txlog.Budget) txlog.Outcome {
 	text := string(goal)
 	if size, is := strings.CutPrefix(text, "big "); is {
 		n, _ := strconv.Atoi(size)

@@ -20,8 +20,8 @@
 // # What is applied
 //
 // Only records whose chain ends at a head that a member has signed. Going back from the head, the hash in each record says which
-// one comes before, so the first wrong one names who gave it: that peer is not asked for a while, each time for longer. Who
-// is a member the copy says, or a [Bridge]: the record of a change, and a head at or after it by one of the members before. Each
+// one comes before, so the first wrong one names the peer that gave it, which is not asked for a while, each time for longer. The
+// copy says which nodes are members, or a [Bridge] does: the record of a change, and a head at or after it by one of the members before. Each
 // node keeps a bridge over each change, so that a node from long ago walks from the genesis to the members of now. Members
 // sign a head of exactly the change ([Sign]); without it nobody would believe those that are new.
 //

@@ -77,7 +77,7 @@ func TestHugeNumbers(t *testing.T) {
 	h.Index = ^uint64(0)
 	h = h.Sign(key("anna"))
 	for _, a := range of[Ask](m.Step(0, Heard{Head: h, Via: "evil"})) {
-		if a.Pull.Upto > 10+uint64(m.cfg.MostEarly) {
+		if a.Pull.Upto > 10+uint64(mostEarly) {
 			t.Errorf("it asks for entries up to %d", a.Pull.Upto)
 		}
 	}
@@ -89,7 +89,7 @@ func TestHugeNumbers(t *testing.T) {
 		}
 	}
 	m.Step(2*time.Second, Behind{Index: ^uint64(0), From: "evil"})
-	if m.planned > 10+uint64(m.cfg.MostEarly) {
+	if m.planned > 10+uint64(mostEarly) {
 		t.Errorf("it plans up to %d", m.planned)
 	}
 }
@@ -104,7 +104,7 @@ func TestAFloodOfPulls(t *testing.T) {
 		at += time.Millisecond / 4
 		refused += len(of[Refused](m.Step(at, Asked{From: "evil", Pull: Pull{Serial: uint64(i), From: uint64(12 + 40*i), Upto: uint64(13 + 40*i)}})))
 	}
-	if len(m.held) > m.cfg.MostHeld/8 || refused == 0 {
+	if len(m.held) > mostHeld/8 || refused == 0 {
 		t.Errorf("%d requests of one peer wait, and %d are refused", len(m.held), refused)
 	}
 	if out := of[Give](m.Step(at, Asked{From: "good", Pull: Pull{From: 10, Upto: 10}})); len(out) != 1 || len(out[0].Answer.Records) != 1 {
@@ -116,7 +116,7 @@ func TestAFloodOfPulls(t *testing.T) {
 	if !slices.ContainsFunc(of[Give](out), func(g Give) bool { return g.To == "good" && g.Answer.Serial == 9 }) {
 		t.Error("another peer's request does not wait")
 	}
-	m.Step(at+m.cfg.Hold, Tick{})
+	m.Step(at+holdFor, Tick{})
 	if len(m.held) > 0 {
 		t.Errorf("%d requests wait for ever", len(m.held))
 	}
@@ -126,7 +126,7 @@ func TestAFloodOfPulls(t *testing.T) {
 func TestNobodyCarriesTheCrowd(t *testing.T) {
 	t.Parallel()
 	l := newLine(t, "anna").goals(40, "goal")
-	m := followed(t, l, 10, func(c *Config) { c.MostGiven = 5 }, "good")
+	m := followed(t, l, 10, func(c *Config) { c.mostGiven = 5 }, "good")
 	m.Step(0, Heard{Head: l.head(11, "anna"), Via: "good"})
 	serial := m.serial
 	var sent []Give
@@ -148,7 +148,7 @@ func TestEntriesWithoutEnd(t *testing.T) {
 	for i := range 40 {
 		l.next(txlog.Entry{Kind: txlog.Executed, GoalID: fmt.Sprint("big", i), Goal: []byte("big 300000")})
 	}
-	m := followed(t, l, 10, func(c *Config) { c.MostBytes = 8 << 20 }, "evil", "good")
+	m := followed(t, l, 10, func(c *Config) { c.mostBytes = 8 << 20 }, "evil", "good")
 	m.Step(0, Heard{Head: l.head(50, "anna"), Via: "evil"})
 	asked := map[uint64]bool{}
 	for i := range 2000 {
@@ -178,7 +178,7 @@ func TestNoRoomBehindAGap(t *testing.T) {
 	for i := range 40 {
 		l.next(txlog.Entry{Kind: txlog.Executed, GoalID: fmt.Sprint("big", i), Goal: []byte("big 300000")})
 	}
-	m := followed(t, l, 10, func(c *Config) { c.MostBytes = 8 << 20 }, "one", "two")
+	m := followed(t, l, 10, func(c *Config) { c.mostBytes = 8 << 20 }, "one", "two")
 	for index := uint64(11); index <= 50; index++ {
 		m.Step(0, Heard{Head: l.head(index, "anna"), Via: "one"})
 	}
@@ -554,7 +554,7 @@ func TestAFloodOfAnswers(t *testing.T) {
 				}
 			}
 		}
-		if n != 1000-8*m.cfg.Flood {
+		if n != 1000-8*flood {
 			t.Errorf("%T: %d are refused", in, n)
 		}
 	}

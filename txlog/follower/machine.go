@@ -53,7 +53,7 @@ type Machine struct {
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, crowd: peer{left: 8 * c.Flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}}
+	m := &Machine{cfg: c, crowd: peer{left: 8 * flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}}
 	m.early = map[uint64]early{}
 	m.start = c.Base.Genesis().Start()
 	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())
@@ -132,7 +132,11 @@ func (m *Machine) tick() {
 	m.retry()
 	m.refetch()
 	m.park()
-	if m.base != nil && m.now-m.fresh >= m.cfg.Poll {
+	if m.base != nil {
+		m.base.ReadOn()
+		m.taken()
+	}
+	if m.base != nil && m.now-m.fresh >= m.cfg.poll {
 		for _, to := range m.choose(1, nil) {
 			m.poll(to)
 		}
@@ -148,7 +152,7 @@ func (m *Machine) meet(names []string) {
 	for _, name := range m.peers {
 		p := m.known[name]
 		if p == nil {
-			p = &peer{left: 8 * m.cfg.Flood, since: m.now, probed: -expires}
+			p = &peer{left: 8 * flood, since: m.now, probed: -expires}
 		}
 		now[name] = p
 	}
@@ -224,7 +228,7 @@ func (m *Machine) peer(name string) *peer {
 
 // takes spends one of a peer's allowance, or refuses what it has sent.
 func (m *Machine) takes(from string) bool {
-	if from == m.cfg.Self || m.peer(from).takes(m.now, m.cfg.Flood) {
+	if from == m.cfg.Self || m.peer(from).takes(m.now, flood) {
 		return true
 	}
 	m.refuse(from, ErrFlood)

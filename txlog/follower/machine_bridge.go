@@ -14,7 +14,7 @@ type crossing struct {
 	lacking []lack   // changes that are applied and have no bridge yet
 }
 
-// set is who is a member from an index on.
+// set is the members from an index on.
 type set struct {
 	index   uint64
 	members []txlog.Member
@@ -38,7 +38,7 @@ func (b *Bridge) check(log txlog.ID) error {
 			return fault(ErrBridge, "entry %d does not follow", r.Index)
 		}
 	}
-	if size := bridgeSize(b.Records); n > 1 && size > BridgeBytes {
+	if size := bridgeSize(b.Records); n > 1 && size > bridgeBytes {
 		return fault(ErrBridge, "its records have %d bytes", size)
 	}
 	if last := b.Records[n-1]; b.Head.Position != last.Position() || b.Head.State != last.State {
@@ -99,7 +99,7 @@ func (m *Machine) spans(h txlog.Head) {
 		for _, r := range rest[:n-1] {
 			b.Records = append(b.Records, r.Record)
 		}
-		if n > 1 && bridgeSize(b.Records) > BridgeBytes {
+		if n > 1 && bridgeSize(b.Records) > bridgeBytes {
 			return false // a head nearer to the change, or another node's bridge, may come yet
 		}
 		m.bridge(b)

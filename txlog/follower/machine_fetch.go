@@ -3,6 +3,7 @@ package follower
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"slices"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // fetch is a snapshot that is being fetched.
 type fetch struct {
 	offer  Offer
-	from   string // who has offered it
+	from   string // the peer that has offered it
 	pieces [][]byte
 	count  int            // of pieces that are here
 	asked  map[uint64]try // pieces that were asked for
@@ -113,7 +114,7 @@ func (m *Machine) refetch() {
 	}
 	for n := range uint64(len(f.pieces)) {
 		t, is := f.asked[n]
-		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), m.cfg.MostPatience) {
+		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), mostPatience) {
 			continue
 		}
 		to := f.from
@@ -150,7 +151,7 @@ func (m *Machine) received(from string, p Piece) {
 		return
 	case len(p.Bytes) == 0:
 		if t.to == from { // it is asked of another one at the next tick
-			t.at = m.now - m.cfg.MostPatience
+			t.at = m.now - mostPatience
 			f.asked[p.Piece] = t
 		}
 		return
@@ -161,7 +162,7 @@ func (m *Machine) received(from string, p Piece) {
 			m.refuse(from, fault(ErrPiece, "piece %d, by the sums of %s", p.Piece, f.from))
 		}
 		if t.to == from {
-			t.at = m.now - m.cfg.MostPatience
+			t.at = m.now - mostPatience
 			f.asked[p.Piece] = t
 		}
 		return
@@ -180,13 +181,16 @@ func (m *Machine) received(from string, p Piece) {
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.
 func (m *Machine) adopt() {
 	f := m.fetch
-	snapshot := bytes.Join(f.pieces, nil)
-	base, err := txlog.Restore(snapshot, m.cfg.New)
-	if err == nil && (base.Position() != f.offer.Head.Position || f.offer.Head.Position != m.start && base.Hash() != f.offer.Head.State) {
-		err = fault(txlog.ErrState, "the snapshot is not the one of its head")
+	snapshot, base, err := m.restore(f)
+	if err != nil { // this node's memory may have failed: once more, from the same pieces
+		snapshot, base, err = m.restore(f)
 	}
 	if err != nil {
-		m.lie(f.from, err)
+		if errors.Is(err, errOwnMemory) {
+			m.refuse("", err)
+		} else {
+			m.lie(f.from, err)
+		}
 		m.abandon()
 		return
 	}
@@ -210,12 +214,35 @@ func (m *Machine) adopt() {
 	m.plan(f.from)
 }
 
+// errOwnMemory means that pieces are others than those that have come.
+var errOwnMemory = fault(ErrPiece, "this node's memory has lost it")
+
+// restore returns the copy that the pieces are of, if it is what their head says.
+func (m *Machine) restore(f *fetch) (snapshot []byte, base *txlog.Copy, err error) {
+	for n, piece := range f.pieces {
+		if sha256.Sum256(piece) != f.offer.Sums[n] {
+			return nil, nil, errOwnMemory
+		}
+	}
+	snapshot = bytes.Join(f.pieces, nil)
+	base, err = txlog.Restore(snapshot, m.cfg.New)
+	if err == nil && (base.Position() != f.offer.Head.Position || f.offer.Head.Position != m.start && base.Hash() != f.offer.Head.State) {
+		err = fault(txlog.ErrState, "the snapshot is not the one of its head")
+	}
+	return snapshot, base, err
+}
+
 // snapshot begins one, each so many records, and has it kept when it is whole. The copy is at the head.
 func (m *Machine) snapshot(h txlog.Head) {
 	if m.at.Index-m.shot >= m.cfg.SnapshotEvery && !m.broken(CommittedOnly) {
 		m.shot, m.posed = m.at.Index, h
 		m.base.Take()
 	}
+	m.taken()
+}
+
+// taken has a snapshot stored that is whole now.
+func (m *Machine) taken() {
 	if photo, is := m.base.Taken(); is {
 		m.do(Keep{Head: m.posed, Photo: photo})
 	}

@@ -47,7 +47,7 @@ func (m *Machine) full(from string, index uint64) bool {
 			same++
 		}
 	}
-	return len(m.held) >= m.cfg.MostHeld || peer >= m.cfg.MostHeld/8 || same >= m.cfg.MostGiven
+	return len(m.held) >= mostHeld || peer >= mostHeld/8 || same >= m.cfg.mostGiven
 }
 
 // release answers the requests for what has come; fast ones only those that need no store.
@@ -76,7 +76,7 @@ func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
 		m.do(Give{To: to, Answer: a})
 	case p.From < m.first:
 		m.do(Give{To: to, Answer: a})
-	case len(recent) > 0 && m.now-recent[0].at < young && recent[0].given >= m.cfg.MostGiven:
+	case len(recent) > 0 && m.now-recent[0].at < young && recent[0].given >= m.cfg.mostGiven:
 		m.do(Give{To: to, Answer: a}) // nobody carries the crowd: others have it too
 	case len(recent) == 0:
 		m.do(Give{To: to, Answer: a, From: p.From, Upto: min(p.Upto, m.at.Index, p.From+MostRecords-1)})

@@ -6,7 +6,7 @@ import "time"
 func (m *Machine) Snapshot() Status {
 	s := Status{
 		At: m.at, Head: m.head, Known: m.target(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
-		Spoiled: m.spoiled, Pace: m.pace.patience(m.cfg.Patience), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
+		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
 	}
 	if m.parked > 0 {
 		s.Gap = max(m.now-m.parked, time.Nanosecond)

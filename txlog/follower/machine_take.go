@@ -94,7 +94,7 @@ func (m *Machine) goOn(k *ask, from string, count int) {
 	for _, w := range m.wants {
 		next, lacks := m.lacks(w)
 		if count > 0 && lacks && next == k.from+uint64(count) && len(m.busy(w)) == 0 {
-			w.via, w.tries, w.pause = from, 0, m.pace.patience(m.cfg.Patience)
+			w.via, w.tries, w.pause = from, 0, m.pace.patience()
 			m.begin(w)
 			return
 		}
@@ -124,7 +124,7 @@ func (m *Machine) keep(r txlog.Record, from string) {
 				w.from++
 			}
 		}
-	case r.Index > m.at.Index+uint64(m.cfg.MostEarly):
+	case r.Index > m.at.Index+uint64(mostEarly):
 		m.counts.Dropped++
 	default:
 		m.early[r.Index] = early{Record: r, from: from}
@@ -136,7 +136,7 @@ func (m *Machine) keep(r txlog.Record, from string) {
 // makeRoom drops the records whose turn comes last. If all of them follow each other and no head covers them, they are
 // of no use: a snapshot is asked for.
 func (m *Machine) makeRoom() {
-	for m.earlyBytes > m.cfg.MostBytes {
+	for m.earlyBytes > m.cfg.mostBytes {
 		last := m.at.Index
 		for index := range m.early {
 			last = max(last, index)
@@ -148,7 +148,7 @@ func (m *Machine) makeRoom() {
 		}
 		if last == m.run()+1 && (len(m.pool) == 0 || m.pool[0].Index >= last) {
 			m.drop()
-			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(m.cfg.Patience), anew: true}}
+			m.wants = []*want{{from: m.at.Index + 1, upto: m.at.Index + 1, due: m.now, pause: m.pace.patience(), anew: true}}
 			m.planned = m.at.Index + 1
 		}
 	}
@@ -192,7 +192,7 @@ func (m *Machine) again(first, last uint64) {
 	for at < len(m.wants) && m.wants[at].from <= first {
 		at++
 	}
-	m.wants = slices.Insert(m.wants, at, &want{from: first, upto: last, due: m.now, pause: m.pace.patience(m.cfg.Patience)})
+	m.wants = slices.Insert(m.wants, at, &want{from: first, upto: last, due: m.now, pause: m.pace.patience()})
 }
 
 // run returns the last index up to which all records are here.

@@ -53,11 +53,11 @@ func (m *Machine) plan(via string) {
 	if m.base == nil || m.spoiled || m.fetch != nil || m.now < m.wary {
 		return
 	}
-	upto := min(m.target(), m.at.Index+uint64(m.cfg.MostEarly))
+	upto := min(m.target(), m.at.Index+uint64(mostEarly))
 	if m.planned = max(m.planned, m.at.Index); upto <= m.planned {
 		return
 	}
-	w := &want{from: m.planned + 1, upto: upto, via: via, pause: m.pace.patience(m.cfg.Patience), anew: m.blank}
+	w := &want{from: m.planned + 1, upto: upto, via: via, pause: m.pace.patience(), anew: m.blank}
 	m.planned = upto
 	if n := len(m.wants); n >= mostWants {
 		m.wants[n-1].upto = upto
@@ -83,7 +83,7 @@ func (m *Machine) begin(w *want) {
 	if m.recentBytes > small*len(m.recent) || m.broken(AskOthers) {
 		return
 	}
-	for _, to := range m.choose(m.cfg.Breadth-1, []string{w.via}) {
+	for _, to := range m.choose(m.cfg.breadth-1, []string{w.via}) {
 		m.ask(w, to)
 	}
 }
@@ -152,7 +152,7 @@ func (m *Machine) retry() {
 		}
 		w.tries++
 		if w.tries > 2 {
-			w.pause = min(2*w.pause, m.cfg.MostPatience)
+			w.pause = min(2*w.pause, mostPatience)
 		}
 		w.due = m.now + w.pause
 		if m.broken(AskOthers) && w.via != "" {
@@ -166,11 +166,11 @@ func (m *Machine) retry() {
 	m.plan("")
 }
 
-// busy returns who has been asked for the first thing that a want lacks and has still time to answer.
+// busy returns the peers that were asked for the first thing that a want lacks, and still have time to answer.
 func (m *Machine) busy(w *want) (names []string) {
 	from, _ := m.lacks(w)
 	for _, a := range m.asks {
-		if a.wanted && a.from <= from && from <= a.upto && m.now-a.at < m.cfg.Hold {
+		if a.wanted && a.from <= from && from <= a.upto && m.now-a.at < holdFor {
 			names = append(names, a.to)
 		}
 	}
@@ -197,7 +197,7 @@ func (m *Machine) expire() {
 	for len(m.asks) > 0 && m.now-m.asks[0].at >= expires {
 		m.asks = slices.Delete(m.asks, 0, 1)
 	}
-	for len(m.held) > 0 && m.now-m.held[0].at >= m.cfg.Hold {
+	for len(m.held) > 0 && m.now-m.held[0].at >= holdFor {
 		m.held = slices.Delete(m.held, 0, 1)
 	}
 }

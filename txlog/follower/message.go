@@ -13,7 +13,7 @@ const (
 	MostHeads   = 8         // heads of one answer
 	MostBridges = 4         // bridges of one answer
 	MostBridge  = 256       // records of one bridge
-	BridgeBytes = 2 << 20   // of a bridge's records, unless it is one: beside the records of an answer there is room for so many
+	bridgeBytes = 2 << 20   // of a bridge's records, unless it is one: beside the records of an answer there is room for so many
 	PieceSize   = 256 << 10 // bytes of each piece of a snapshot but the last
 	MostPieces  = txlog.MostSnapshot / PieceSize
 )

@@ -47,12 +47,12 @@ func (p *pace) add(took, waited time.Duration) {
 
 // patience is twice what three answers in four take at least, and the usual one at least. Answers that stall say nothing of how long
 // others take: even when there are few samples they do not change it.
-func (p *pace) patience(usual time.Duration) time.Duration {
+func (p *pace) patience() time.Duration {
 	if p.count < 5 {
-		return usual
+		return usualPatience
 	}
 	s := p.samples
 	known := s[:min(p.count, len(s))]
 	slices.Sort(known)
-	return min(max(2*known[len(known)/4], usual), max(firstPatience, usual))
+	return min(max(2*known[len(known)/4], usualPatience), firstPatience)
 }

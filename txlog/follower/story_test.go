@@ -52,7 +52,7 @@ func (s *story) machine() *Machine {
 		c := s.cfg
 		s.board = &board{}
 		c.New, c.First = newBoard, max(c.First, 1)
-		c.Self, c.Breadth = cmp.Or(s.cfg.Self, "node"), cmp.Or(s.cfg.Breadth, 1)
+		c.Self, c.breadth = cmp.Or(s.cfg.Self, "node"), cmp.Or(s.cfg.breadth, 1)
 		if c.Head = s.line.head(s.at, "anna"); s.at > 31 {
 			c.Head = s.line.head(s.at, "dora")
 		}
@@ -163,7 +163,7 @@ func (s *story) with(words []string) {
 		case "self":
 			s.cfg.Self = value
 		case "breadth":
-			s.cfg.Breadth = int(n)
+			s.cfg.breadth = int(n)
 		case "member":
 			s.cfg.Member = true
 		case "first":

@@ -64,7 +64,7 @@ func (c *crowd) start(name string) {
 		Offers: n.offers, Seed: c.rng.Uint64(), SnapshotAfter: 60, SnapshotEvery: 50, Break: c.brk,
 	}
 	if c.plain {
-		cfg.SnapshotAfter, cfg.SnapshotEvery, cfg.Poll = 1000, 1000, 1000*time.Hour
+		cfg.SnapshotAfter, cfg.SnapshotEvery, cfg.poll = 1000, 1000, 1000*time.Hour
 	}
 	n.m = New(cfg)
 	var peers []string

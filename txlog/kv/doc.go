@@ -20,7 +20,7 @@
 //
 // The result is an object, for a list of operations a list of them: {"created":true} of put and cas, {"deleted":true},
 // {"value":7} of add, {} of check. A goal that fails changes nothing, and its fault begins with its kind: "bad goal: " is
-// the sender's mistake, "conflict: " says what is there instead ([IsConflict]), "limit: " says which one and what to do.
+// the sender's mistake, "conflict: " says what is there instead: read it, and try again, "limit: " says which one and what to do.
 //
 // # Queries
 //
@@ -51,12 +51,16 @@
 // memory or a number that this node alone has (V5). Whatever is wrong is [txlog.Failed] with a sentence for its sender:
 // a goal that is no goal, one that is not allowed, one that is too large. Do not look at a clock, do not draw a number, do not
 // iterate over a map without sorting: write into the goal what the sender has to choose. Limit what a goal may take, the
-// whole of the data too (its snapshot has at most txlog.MostState bytes). A mail, a call or a payment is never made
+// whole of the data too (its snapshot has at most txlog.MostState bytes). All other goals wait while one is executed, so it has a
+// budget of steps: call Spend in each loop, with what a turn costs, also in one that surely ends, and with the length of what is read
+// or written as a whole. When the budget is used up, Spend does not return, and the goal has failed: nothing has to be tidied
+// up, since Execute changes nothing. Spend in the goroutine of Execute alone. A mail, a call or a payment is never made
 // here: it is a [txlog.Effect] of the outcome, performed after the commit, at least once, by the Perform of the host.
 //
 //	type change struct{ Key, Before, After string }
 //
-//	func (m *machine) Execute(goal []byte) txlog.Outcome {
+//	func (m *machine) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
+//		budget.Spend(len(goal))
 //		var g struct{ Key, Text string }
 //		if err := json.Unmarshal(goal, &g); err != nil || g.Key == "" {
 //			return txlog.Failed(`a goal is {"Key":…,"Text":…}`)
@@ -99,7 +103,8 @@
 // version that executes, applies or hashes otherwise is another machine: nodes of two versions in one log would spoil
 // each other's copies. New goals that old ones refuse are such a difference too.
 //
-// The suite txlogtest.ExerciseState judges all of this, given some goals. The directory examples/seats has a machine that was
+// The suite txlogtest.ExerciseState judges all of this, given some goals, and txlogtest.ExerciseLoop a machine whose goals may take any
+// number of steps, given one that never ends. The directory examples/seats has a machine that was
 // written from this text.
 //
 // Sources: document 003; requirements B13 to B15, V3 to V5, V7.

@@ -3,7 +3,6 @@ package kv
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -19,9 +18,6 @@ const (
 	conflict = "conflict"
 	tooMuch  = "limit"
 )
-
-// IsConflict reports whether a goal's fault is that a value was not the expected one. Read it and try again.
-func IsConflict(why string) bool { return strings.HasPrefix(why, conflict+": ") }
 
 func bad(text string) error   { return fault{badGoal, text} }
 func limit(text string) error { return fault{tooMuch, text} }

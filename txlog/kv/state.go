@@ -29,7 +29,8 @@ func New() txlog.State { return empty() }
 func empty() *State { return &State{size: len(header)} }
 
 // Execute runs a goal. It reads the store, and keeps what it would change for itself.
-func (s *State) Execute(goal []byte) txlog.Outcome {
+func (s *State) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
+	budget.Spend(len(goal))
 	ops, alone, err := parseGoal(goal)
 	if err != nil {
 		return txlog.Failed(err.Error())
@@ -37,6 +38,7 @@ func (s *State) Execute(goal []byte) txlog.Outcome {
 	d := draft{of: s, now: map[string]string{}}
 	results := make([]string, len(ops))
 	for i, o := range ops {
+		budget.Spend(1 + len(o.value))
 		if results[i], err = o.run(&d); err != nil {
 			return txlog.Failed(at(err, i, alone).Error())
 		}

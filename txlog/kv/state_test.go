@@ -42,7 +42,7 @@ func TestADiffIsOfKeys(t *testing.T) {
 		b.set(step{key: fmt.Append(nil, i), at: b.values.get(fmt.Sprint(i))})
 	}
 	do(t, b, `{"op":"put","key":"x","value":"before"}`)
-	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`))
+	o := a.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":"after"},{"op":"put","key":"w","value":1}]}`), nil)
 	if !bytes.Contains(o.Diff, []byte("before")) || !bytes.Contains(o.Diff, []byte("after")) {
 		t.Errorf("the diff is %q", o.Diff)
 	}
@@ -165,10 +165,10 @@ func TestTheNumberOfKeysIsLimited(t *testing.T) {
 	for i := range MostKeys {
 		s.values.put(&held{key: fmt.Sprint(i), text: "j1"}) // no sum: it is not looked at
 	}
-	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`)); !strings.Contains(o.Fault, "keys, of 524288") {
+	if o := s.Execute([]byte(`{"op":"put","key":"x","value":1}`), nil); !strings.Contains(o.Fault, "keys, of 524288") {
 		t.Errorf("one key more: %q", o.Fault)
 	}
-	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`)); o.Fault != "" {
+	if o := s.Execute([]byte(`{"ops":[{"op":"put","key":"x","value":1},{"op":"delete","key":"7"}]}`), nil); o.Fault != "" {
 		t.Errorf("one for another: %q", o.Fault)
 	}
 }
@@ -329,14 +329,33 @@ func TestAScrubFindsWhatMemoryLost(t *testing.T) {
 	}
 }
 
-// A conflict is told from the faults that trying again does not mend.
-func TestIsConflict(t *testing.T) {
+// A conflict is told from the faults that trying again does not mend, by how its text begins.
+func TestAConflictSaysSo(t *testing.T) {
 	t.Parallel()
 	s := New()
-	if o := do(t, s, `{"op":"check","key":"a","expect":1}`); !IsConflict(o.Fault) {
-		t.Errorf("%q is no conflict", o.Fault)
+	for goal, is := range map[string]bool{`{"op":"check","key":"a","expect":1}`: true, `{"op":"check","key":"conflict: "}`: false} {
+		if o := do(t, s, goal); strings.HasPrefix(o.Fault, "conflict: ") != is {
+			t.Errorf("%s: %q", goal, o.Fault)
+		}
 	}
-	if o := do(t, s, `{"op":"check","key":"conflict: "}`); IsConflict(o.Fault) {
-		t.Errorf("%q is a conflict", o.Fault)
+}
+
+// No goal uses its budget up: what it may take is limited by its length, also where its values grow in their one form.
+func TestNoGoalTakesTooManySteps(t *testing.T) {
+	t.Parallel()
+	value := "[" + strings.Repeat("1e20,", 1450) + "1]" // of 7 KB, which become 32
+	var ops []string
+	for i := range 8 {
+		ops = append(ops, fmt.Sprintf(`{"op":"put","key":"k%d","value":%s}`, i, value))
+	}
+	goal := []byte(`{"ops":[` + strings.Join(ops, ",") + `]}`)
+	if o := txlog.Run(New(), goal); o.Fault != "" || len(goal) > txlog.MostGoal || len(o.Diff) < 8*MostValue*9/10 {
+		t.Errorf("a goal of %d bytes, with a diff of %d: %q", len(goal), len(o.Diff), o.Fault)
+	}
+	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/3); o.Fault != "" {
+		t.Errorf("with a third of the steps: %q", o.Fault)
+	}
+	if o := txlog.RunWithin(New(), goal, txlog.MostSteps/4); o.Fault == "" {
+		t.Error("the values cost nothing")
 	}
 }

@@ -15,30 +15,31 @@ type Config struct {
 	Base *txlog.Copy        // of what is committed, as far as the disk knows; the machine owns it from now on
 	Tail []txlog.Record     // the records after it that are on the disk
 	New  func() txlog.State // makes an empty state
+	Kept uint64             // the index of the newest snapshot on the disk; 0: there is none
 
 	MostWaiting   int    // goals that are not answered, those in flight too, and as many reads (default 1000)
-	MostInFlight  int    // entries that are executed and not committed (default 256)
-	MostTail      int    // bytes of those (default 32 MB)
 	SnapshotEvery uint64 // entries between two snapshots (default 10,000); each comes with a scrub
-
-	Round    time.Duration // of the authority: a tick of its clock (default 100ms)
-	Publish  time.Duration // between two heads of the leader (default 50ms)
-	Silence  time.Duration // after which another member says a head itself (default 1s)
-	Patience time.Duration // for an entry that some member refuses, and for a read that nobody confirms (default 5s)
 
 	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Break Rule
+
+	// Tests have others.
+	mostInFlight int // entries that are executed and not committed
+	mostTail     int // bytes of those
 }
+
+const (
+	round    = 100 * time.Millisecond // of the authority: a tick of its clock
+	publish  = 50 * time.Millisecond  // between two heads of the leader
+	silence  = time.Second            // after which another member says a head itself
+	patience = 5 * time.Second        // for an entry that some member refuses, and for a read that nobody confirms
+)
 
 func (c Config) withDefaults() Config {
 	c.MostWaiting = cmp.Or(c.MostWaiting, 1000)
-	c.MostInFlight = cmp.Or(c.MostInFlight, 256)
 	c.SnapshotEvery = cmp.Or(c.SnapshotEvery, 10_000)
-	c.MostTail = cmp.Or(c.MostTail, 32<<20)
-	c.Round = cmp.Or(c.Round, 100*time.Millisecond)
-	c.Publish = cmp.Or(c.Publish, 50*time.Millisecond)
-	c.Silence = cmp.Or(c.Silence, time.Second)
-	c.Patience = cmp.Or(c.Patience, 5*time.Second)
+	c.mostInFlight = cmp.Or(c.mostInFlight, 256)
+	c.mostTail = cmp.Or(c.mostTail, 32<<20)
 	return c
 }
 
@@ -54,7 +55,6 @@ func (c Config) Validate() error {
 	fault(c.Self == "" || len(c.Self) > txlog.MostName, "a member's name has 1 to %d bytes", txlog.MostName)
 	fault(c.Base == nil, "the copy of what is committed is missing")
 	fault(c.New == nil, "a maker of states is required")
-	fault(c.MostWaiting < 0 || c.MostInFlight < 0 || c.MostTail < 0, "a limit is below 0")
-	fault(c.Round < 0 || c.Publish < 0 || c.Silence < 0 || c.Patience < 0, "a duration is below 0")
+	fault(c.MostWaiting < 0, "a limit is below 0")
 	return errors.Join(faults...)
 }

@@ -29,7 +29,7 @@
 //
 // A member that refuses has its copies made anew from its disk, once for an entry: its own memory may be the wrong one. A
 // leader gives its term up when so many refuse that it cannot commit, or when an entry that somebody refuses is not
-// committed within Config.Patience. A goal that its own branch cannot take is executed once more, on one that is made anew: it does not
+// committed within five seconds. A goal that its own branch cannot take is executed once more, on one that is made anew: it does not
 // fail by a memory. A value that is only read, by a goal or by a query, is not found by this: every Genesis.Scrub
 // entries the leader puts in an entry with which everybody computes the state's hash anew from its content, a large state part by
 // part with the entries after it.
@@ -47,8 +47,8 @@
 //
 // # Duties of the caller
 //
-//   - One goroutine feeds a machine, with a clock that never goes back, and a Tick each round or oftener. Look and Query are called
-//     by the same one.
+//   - One goroutine feeds a machine, with a clock that never goes back, and a Tick each round or oftener. Look is called by the
+//     same one.
 //   - Facts come in the order in which the authority tells them, Refused with this member's own name after Look has refused.
 //   - Actions are done in their order. What Applied brings is stored already; an answer after it may leave when it is synced.
 //   - After Quarantine the authority gives the term up, and the machine is made anew from the disk. If it goes on instead, it may

@@ -6,7 +6,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// Machine is one member of a log. It is pure, and not safe for concurrent use; Look and Query count as use.
+// Machine is one member of a log. It is pure, and not safe for concurrent use; Look counts as use.
 type Machine struct {
 	cfg Config
 	now time.Duration
@@ -47,9 +47,8 @@ type Machine struct {
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, speculated: map[string]txlog.Outcome{}, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
+	m := &Machine{cfg: c, kept: c.Kept, speculated: map[string]txlog.Outcome{}, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
 	m.take(c.Base, c.Tail)
-	m.kept = m.base.Position().Index
 	m.cfg.Base, m.cfg.Tail = nil, nil
 	return m
 }
@@ -114,6 +113,10 @@ func (m *Machine) hear(fact txlog.Fact) {
 func (m *Machine) tick() {
 	m.patience()
 	m.expireReads()
+	m.base.ReadOn()
+	if photo, is := m.base.Taken(); is {
+		m.keep(photo)
+	}
 	if m.suggested == m.cfg.Self && m.leader == "" && m.now >= m.campaignAt {
 		m.campaign()
 	}

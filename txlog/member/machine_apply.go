@@ -69,12 +69,17 @@ func (m *Machine) advance() {
 		}
 		if photo, is := m.base.Taken(); is {
 			flush()
-			m.kept = photo.Of.Index
-			m.do(Keep{Photo: photo})
+			m.keep(photo)
 		}
 	}
 	flush()
 	m.forgetRefusals()
+}
+
+// keep has a snapshot stored.
+func (m *Machine) keep(photo txlog.Photo) {
+	m.kept = photo.Of.Index
+	m.do(Keep{Photo: photo})
 }
 
 // follow keeps the branches in step with base, to which a record was applied.

@@ -62,8 +62,8 @@ func (m *Machine) forgetRefusals() {
 
 // patience ends a term in which an entry is refused by some and not committed: of the others too few are there.
 func (m *Machine) patience() {
-	if m.leading && len(m.doubt.refusers) > 0 && m.now-m.doubt.refusedAt >= m.cfg.Patience {
-		m.quarantine(fmt.Errorf("%w: by %d for %v, and the others are too few", ErrRefused, len(m.doubt.refusers), m.cfg.Patience))
+	if m.leading && len(m.doubt.refusers) > 0 && m.now-m.doubt.refusedAt >= patience {
+		m.quarantine(fmt.Errorf("%w: by %d for %v, and the others are too few", ErrRefused, len(m.doubt.refusers), patience))
 	}
 }
 

@@ -27,7 +27,7 @@ func (m *Machine) sayHead() {
 	if h.mark <= h.covered {
 		h.mark, h.since = last.Index, m.now
 	}
-	if m.leading && h.spoken && m.now-h.said < m.cfg.Publish || !m.leading && m.now-h.since < m.cfg.Silence {
+	if m.leading && h.spoken && m.now-h.said < publish || !m.leading && m.now-h.since < silence {
 		return
 	}
 	h.covered, h.said, h.spoken, h.mark = last.Index, m.now, true, 0

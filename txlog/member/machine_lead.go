@@ -21,7 +21,7 @@ func (m *Machine) campaign() {
 	if m.leading || m.doubt.rebuilding || !m.isMember() {
 		return
 	}
-	m.campaigning = min(max(2*m.campaigning, 10*m.cfg.Round), 160*m.cfg.Round)
+	m.campaigning = min(max(2*m.campaigning, 10*round), 160*round)
 	m.campaignAt = m.now + m.campaigning
 	m.do(Campaign{})
 }
@@ -132,7 +132,7 @@ func (m *Machine) said(of txlog.Result) txlog.Answer {
 
 // pump executes what waits, while there is room for what is not committed.
 func (m *Machine) pump() {
-	for m.opened && len(m.goals.waiting) > 0 && len(m.ahead.line) < m.cfg.MostInFlight && m.ahead.size < m.cfg.MostTail {
+	for m.opened && len(m.goals.waiting) > 0 && len(m.ahead.line) < m.cfg.mostInFlight && m.ahead.size < m.cfg.mostTail {
 		m.execute(m.goals.next())
 	}
 }

@@ -30,16 +30,6 @@ type due struct {
 	reads []*read
 }
 
-// Query asks the state as it is here, of the position that it returns: everything in it is committed, and something newer
-// may be. It changes nothing.
-func (m *Machine) Query(query []byte) ([]byte, txlog.Position, error) {
-	if m.doubt.spoiled {
-		return nil, txlog.Position{}, txlog.ErrSpoiled
-	}
-	result, err := m.base.Query(query)
-	return result, m.base.Position(), err
-}
-
 func (m *Machine) read(in Read) {
 	if m.reads.count >= m.cfg.MostWaiting {
 		m.refuse(in.Ticket, txlog.ErrTooMany)
@@ -53,7 +43,7 @@ func (m *Machine) read(in Read) {
 func (m *Machine) confirm() {
 	r := &m.reads
 	switch {
-	case len(r.asked) > 0 && m.now-r.at < 5*m.cfg.Round:
+	case len(r.asked) > 0 && m.now-r.at < 5*round:
 		return
 	case len(r.asked) > 0:
 	case len(r.next) == 0:
@@ -67,7 +57,7 @@ func (m *Machine) confirm() {
 }
 
 // reconfirm asks at once again: what was asked of the last leader may be lost.
-func (m *Machine) reconfirm() { m.reads.at = m.now - 5*m.cfg.Round }
+func (m *Machine) reconfirm() { m.reads.at = m.now - 5*round }
 
 func (m *Machine) confirmed(f txlog.Confirmed) {
 	r := &m.reads
@@ -108,13 +98,14 @@ func (r *reads) take(is func(*read) bool) (all []*read) {
 	for i := range r.due {
 		r.due[i].reads = filter(r.due[i].reads)
 	}
+	r.due = slices.DeleteFunc(r.due, func(d due) bool { return len(d.reads) == 0 })
 	r.count -= len(all)
 	return all
 }
 
 // expireReads gives up those that nobody confirms.
 func (m *Machine) expireReads() {
-	for _, of := range m.reads.take(func(of *read) bool { return m.now-of.came >= m.cfg.Patience }) {
+	for _, of := range m.reads.take(func(of *read) bool { return m.now-of.came >= patience }) {
 		m.refuse(of.ticket, ErrUnconfirmed)
 	}
 }

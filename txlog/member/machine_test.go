@@ -112,11 +112,28 @@ func TestFaults(t *testing.T) {
 	}
 	for name, change := range map[string]func(c *Config){
 		"no name": func(c *Config) { c.Self = "" }, "no copy": func(c *Config) { c.Base = nil }, "no maker of states": func(c *Config) { c.New = nil },
-		"a limit below 0": func(c *Config) { c.MostInFlight = -1 }, "a duration below 0": func(c *Config) { c.Round = -1 },
+		"a limit below 0": func(c *Config) { c.MostWaiting = -1 },
 	} {
 		c := good
 		if change(&c); c.Validate() == nil {
 			t.Errorf("%s is no fault", name)
+		}
+	}
+}
+
+// A read that is confirmed, and given up before this member has come so far, leaves nothing behind: a member that stands may be asked
+// for ever.
+func TestAReadThatExpiresLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newStory(t)
+	for i, line := range []string{"read ann x", "confirmed 1 9", "wait 6000", "read bob x", "confirmed 2 9", "gone bob"} {
+		s.tell(strings.Fields(line))
+		if line == "wait 6000" || line == "gone bob" {
+			if r := s.m.reads; len(r.due)+len(r.asked)+len(r.next)+r.count != 0 {
+				t.Errorf("after %d lines: %+v", i+1, r)
+			}
+		} else if strings.HasPrefix(line, "confirmed") && len(s.m.reads.due) != 1 {
+			t.Errorf("after %d lines %d confirmations wait", i+1, len(s.m.reads.due))
 		}
 	}
 }

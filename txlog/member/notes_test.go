@@ -19,6 +19,7 @@ import (
 //	ring TEXT     has an effect
 //	fail          fails
 //	lie           makes a diff that does not fit
+//	loop          never ends
 type notes struct {
 	values map[string]int
 	sum    txlog.Sum
@@ -27,7 +28,7 @@ type notes struct {
 
 func newNotes() txlog.State { return &notes{values: map[string]int{}} }
 
-func (n *notes) Execute(goal []byte) txlog.Outcome {
+func (n *notes) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	words := strings.Fields(string(goal))
 	if len(words) == 0 {
 		return txlog.Failed("no words")
@@ -48,6 +49,10 @@ func (n *notes) Execute(goal []byte) txlog.Outcome {
 		return txlog.Outcome{Result: []byte(strconv.Itoa(n.values[words[1]]))}
 	case words[0] == "ring":
 		return txlog.Outcome{Effects: []txlog.Effect{{Kind: "bell", Body: []byte(strings.Join(words[1:], " "))}}}
+	case words[0] == "loop":
+		for {
+			budget.Spend(1)
+		}
 	case words[0] == "lie":
 		return txlog.Outcome{Diff: []byte("x 77 78")}
 	}

@@ -190,7 +190,7 @@ func (s *story) tell(words []string) (done []string) {
 		s.disk = s.disk[:s.number(words[1])-1]
 		return s.hear(txlog.Dropped{From: s.number(words[1])})
 	case "query":
-		result, at, err := s.machine().Query([]byte(words[1]))
+		result, at, err := s.machine().query([]byte(words[1]))
 		return []string{fmt.Sprintf("%s, as of %d (error %v)", result, at.Index, err)}
 	case "status":
 		return s.status()
@@ -247,9 +247,9 @@ func (s *story) with(words []string) []string {
 		case "waiting":
 			s.cfg.MostWaiting = int(n)
 		case "flight":
-			s.cfg.MostInFlight = int(n)
+			s.cfg.mostInFlight = int(n)
 		case "bytes":
-			s.cfg.MostTail = int(n)
+			s.cfg.mostTail = int(n)
 		case "scrub":
 			s.genesis.Scrub = n
 		case "retention":

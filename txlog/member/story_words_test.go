@@ -105,3 +105,12 @@ func (s *story) status() []string {
 	}
 	return []string{text}
 }
+
+// query asks the state as it is at this member, of the position that it returns.
+func (m *Machine) query(query []byte) ([]byte, txlog.Position, error) {
+	if m.doubt.spoiled {
+		return nil, txlog.Position{}, txlog.ErrSpoiled
+	}
+	result, err := m.base.Query(query)
+	return result, m.base.Position(), err
+}

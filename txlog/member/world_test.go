@@ -356,7 +356,7 @@ func (w *world) checkRead(n *node, of *asked, a txlog.Answer) {
 		w.fail("a read is of %d, and was asked for after %d was told", a.Index, of.acked)
 	}
 	w.acked = max(w.acked, a.Index)
-	said, at, err := n.m.Query([]byte(of.body))
+	said, at, err := n.m.query([]byte(of.body))
 	if err != nil || w.flipped {
 		return
 	}

@@ -27,7 +27,7 @@ type room struct {
 	facts     map[string][]txlog.Fact
 	parted    []string
 	suggested string
-	wanted    string // who is to lead, and does not yet
+	wanted    string // the node that is to lead, and does not yet
 	quiet     string // a leader that is cut off until it gives up, so that the wanted one can lead
 }
 

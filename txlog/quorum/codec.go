@@ -15,8 +15,8 @@ func (h Hard) Encode() []byte {
 	return numbers([]byte{version}, h.Term, h.Vote, h.Commit)
 }
 
-// DecodeHard reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
-func DecodeHard(b []byte) (h Hard, err error) {
+// decodeHard reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
+func decodeHard(b []byte) (h Hard, err error) {
 	r := reader{b: b}
 	r.version()
 	h.Term, h.Vote, h.Commit = r.number(), r.number(), r.number()
@@ -26,8 +26,8 @@ func DecodeHard(b []byte) (h Hard, err error) {
 // Encode returns the bytes of the place.
 func (b Base) Encode() []byte { return numbers([]byte{version}, b.Index, b.Term) }
 
-// DecodeBase reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
-func DecodeBase(b []byte) (base Base, err error) {
+// decodeBase reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
+func decodeBase(b []byte) (base Base, err error) {
 	r := reader{b: b}
 	r.version()
 	base.Index, base.Term = r.number(), r.number()
@@ -56,7 +56,7 @@ func (e Entry) slot() store.Slot {
 
 // decodeSlot reads what slot returns. The error is ErrDamaged or txlog.ErrVersion.
 func decodeSlot(s store.Slot) (Entry, error) {
-	e, err := DecodeEntry(s.Body)
+	e, err := decodeEntry(s.Body)
 	switch {
 	case err != nil:
 		return Entry{}, err
@@ -68,8 +68,8 @@ func decodeSlot(s store.Slot) (Entry, error) {
 	return e, nil
 }
 
-// DecodeEntry reads what Encode returns, and copies it. The error is ErrDamaged or txlog.ErrVersion.
-func DecodeEntry(b []byte) (e Entry, err error) {
+// decodeEntry reads what Encode returns, and copies it. The error is ErrDamaged or txlog.ErrVersion.
+func decodeEntry(b []byte) (e Entry, err error) {
 	r := reader{b: b}
 	r.version()
 	kind := r.take(1)
@@ -101,8 +101,8 @@ func (m Mark) Encode() []byte {
 	return b
 }
 
-// DecodeMark reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
-func DecodeMark(b []byte) (m Mark, err error) {
+// decodeMark reads what Encode returns. The error is ErrDamaged or txlog.ErrVersion.
+func decodeMark(b []byte) (m Mark, err error) {
 	r := reader{b: b}
 	r.version()
 	m.Index, m.Term, m.At.Index, m.At.Term = r.number(), r.number(), r.number(), r.number()

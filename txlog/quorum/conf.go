@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// conf is who decides at a place of the log.
+// conf is the members that decide at a place of the log.
 type conf struct {
 	members []txlog.Member
 	leaving []txlog.Member // the set before, while a change goes on
@@ -139,7 +139,7 @@ func (f follows) takes(s *slot, r txlog.Record) error {
 	return nil
 }
 
-// after returns who decides after an entry that changes or has changed the members.
+// after returns the members that decide after an entry that changes or has changed the members.
 func (c *conf) after(e *pb.Entry, r txlog.Record, has bool) (*conf, error) {
 	if !has { // the end of a change
 		if len(c.leaving) == 0 {

@@ -74,7 +74,8 @@
 //     that it had, it is refused with ErrLost.
 //   - Something cannot be kept: the process ends.
 //   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused, and
-//     its sender named (Output.Refused). The library would panic at some of them.
+//     its sender named (Output.Refused). The library would panic at some of them. Before a message is decoded it is known to be from a
+//     member's store to this one, and its parts are counted: it costs about twice the memory of the largest message at most.
 //   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
 //   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
 //

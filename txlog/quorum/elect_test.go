@@ -47,7 +47,7 @@ func TestSuggestedFirst(t *testing.T) {
 		for _, n := range w.nodes {
 			n.step(Suggested{Name: "d"})
 		}
-		w.most = 0 // who has stored less than the others cannot lead
+		w.most = 0 // one that has stored less than the others cannot lead
 		w.run(20 * round)
 		if l := w.leader(); l.name != "a" {
 			t.Errorf("seed %d: a suggestion has deposed a leader that is heard", seed)

@@ -16,7 +16,7 @@ func (e Entry) Record() (record txlog.Record, has bool, err error) {
 	raw := e.Data
 	if e.Change {
 		var change pb.ConfChangeV2
-		if err := proto.Unmarshal(e.Data, &change); err != nil {
+		if len(e.Data) > mostChange || proto.Unmarshal(e.Data, &change) != nil {
 			return txlog.Record{}, false, fault(ErrMessage, "entry %d changes the members in no known way", e.Index)
 		}
 		raw = change.GetContext()

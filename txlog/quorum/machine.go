@@ -171,7 +171,7 @@ func (m *Machine) knows(in Known) {
 	}
 }
 
-// decides returns who decides, by the entries that are committed.
+// decides returns the members that decide, by the entries that are committed.
 func (m *Machine) decides() *conf {
 	return &conf{members: m.log.mark.Members, leaving: m.log.mark.Leaving}
 }

@@ -28,7 +28,7 @@ const mostAstray = 64 * stale
 
 // lags reports whether a snapshot has to wait until this node has what it is of.
 func (m *Machine) lags(from string, msg *pb.Message) bool {
-	mark, err := DecodeMark(msg.GetSnapshot().GetData())
+	mark, err := decodeMark(msg.GetSnapshot().GetData())
 	if err != nil || msg.GetTerm() < m.term || mark.Index <= m.log.hard.Commit || m.log.matches(mark.Index, mark.Term) {
 		return false // the library answers it, and takes nothing
 	}

@@ -15,7 +15,7 @@ func (m *Machine) guard(msg *pb.Message) error {
 	switch {
 	case msg.GetTerm() == 0 || msg.GetTerm() > mostNumber || msg.GetIndex() > mostNumber || msg.GetCommit() > mostNumber:
 		return fault(ErrMessage, "a term or an index is out of range") // term 0 is that of local messages, in any term
-	case len(msg.GetResponses()) > 0 || msg.GetSnapshot() != nil && msg.GetType() != pb.MsgSnap:
+	case msg.GetSnapshot() != nil && msg.GetType() != pb.MsgSnap:
 		return fault(ErrMessage, "it has what another kind has")
 	case len(msg.GetEntries()) > 0 && msg.GetType() != pb.MsgApp:
 		return fault(ErrMessage, "it has entries")
@@ -86,7 +86,7 @@ func (m *Machine) guardBeat(msg *pb.Message) error {
 // guardSnapshot refuses a snapshot that does not say the same twice.
 func (m *Machine) guardSnapshot(msg *pb.Message) error {
 	meta := msg.GetSnapshot().GetMetadata()
-	mark, err := DecodeMark(msg.GetSnapshot().GetData())
+	mark, err := decodeMark(msg.GetSnapshot().GetData())
 	if err != nil || meta == nil || meta.GetConfState() == nil {
 		return fault(ErrMessage, "its snapshot cannot be read")
 	}

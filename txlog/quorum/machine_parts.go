@@ -9,8 +9,15 @@ import (
 // parts tells a store that has left what it lacks up to here, if it asks for a vote: that the change has ended by which it left. Nobody speaks to
 // it any more, and if it has missed that end it asks on, until something else comes. It reports whether this leader knows more than the store.
 func (m *Machine) parts(in Received) bool {
-	e, err := open(m.cfg.Log, in.Bytes)
-	if !m.leading || in.From == m.cfg.Self || err != nil || e.library.GetType() != pb.MsgPreVote || e.library.GetTo() != m.cfg.Store {
+	if !m.leading || in.From == m.cfg.Self || len(in.Bytes) > mostAsking {
+		return false
+	}
+	o, err := skim(m.cfg.Log, in.Bytes)
+	if err != nil || o.to != m.cfg.Store || o.kind != ofLibrary {
+		return false
+	}
+	e, err := o.open()
+	if err != nil || e.library.GetType() != pb.MsgPreVote {
 		return false
 	}
 	index, upto := e.library.GetIndex(), m.log.mark.Index

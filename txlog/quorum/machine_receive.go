@@ -17,20 +17,23 @@ func (m *Machine) receive(in Received) {
 		}
 		return
 	}
-	e, err := open(m.cfg.Log, in.Bytes)
+	o, err := skim(m.cfg.Log, in.Bytes)
+	if err == nil && (!slices.Contains(stores, o.from) || o.to != m.cfg.Store) {
+		err = ErrOtherStore
+	}
+	var e envelope
+	if err == nil {
+		e, err = o.open()
+	}
 	if err != nil {
 		m.refuse(in.From, err)
 		return
 	}
 	if r := e.refusal; r != nil {
-		m.refusedBy(in.From, stores, r)
+		m.refusedBy(in.From, r)
 		return
 	}
 	msg := e.library
-	if !slices.Contains(stores, msg.GetFrom()) || msg.GetTo() != m.cfg.Store {
-		m.refuse(in.From, ErrOtherStore)
-		return
-	}
 	if err := m.guard(msg); err != nil {
 		m.refuse(in.From, err)
 		return
@@ -134,11 +137,8 @@ func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
 }
 
 // refusedBy takes the word of a member that it does not store what this leader sends.
-func (m *Machine) refusedBy(from string, stores []uint64, r *refusal) {
-	switch {
-	case !slices.Contains(stores, r.from) || r.to != m.cfg.Store:
-		m.refuse(from, ErrOtherStore)
-	case m.leading && r.term == m.term:
+func (m *Machine) refusedBy(from string, r *refusal) {
+	if m.leading && r.term == m.term {
 		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
 	}

@@ -27,13 +27,13 @@ func (m Promises) Load() (stored Stored, err error) {
 	if hard == nil {
 		return Fresh(m.store.Genesis()), nil
 	}
-	if stored.Hard, err = DecodeHard(hard); err != nil {
+	if stored.Hard, err = decodeHard(hard); err != nil {
 		return Stored{}, unread(store.ErrDamaged, err, "%s", hardName)
 	}
-	if stored.Base, err = DecodeBase(m.store.Value(baseName)); err != nil {
+	if stored.Base, err = decodeBase(m.store.Value(baseName)); err != nil {
 		return Stored{}, unread(store.ErrDamaged, err, "%s", baseName)
 	}
-	if stored.Mark, err = DecodeMark(m.store.Value(markName)); err != nil {
+	if stored.Mark, err = decodeMark(m.store.Value(markName)); err != nil {
 		return Stored{}, unread(store.ErrDamaged, err, "%s", markName)
 	}
 	view := m.store.View()
@@ -107,7 +107,7 @@ func (m Promises) base(p Persist) (Base, error) {
 	if b == nil {
 		return Fresh(m.store.Genesis()).Base, nil
 	}
-	base, err := DecodeBase(b)
+	base, err := decodeBase(b)
 	if err != nil {
 		return Base{}, unread(store.ErrDamaged, err, "%s", baseName)
 	}

@@ -23,7 +23,7 @@ type slot struct {
 	entry  *pb.Entry
 	record txlog.Record   // without bytes: it has none, or is committed since an earlier step
 	at     txlog.Position // of the last record up to here
-	conf   *conf          // who decides from here on; nil below the mark
+	conf   *conf          // the members that decide from here on; nil below the mark
 }
 
 // news reports whether the slot has a record after an index.

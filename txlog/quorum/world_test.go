@@ -181,7 +181,7 @@ func (w *world) node(name string) *node {
 	return w.nodes[i]
 }
 
-// leader returns who leads in the highest term.
+// leader returns the node that leads in the highest term.
 func (w *world) leader() (leader *node) {
 	for _, n := range w.nodes {
 		if n.m != nil && !n.paused && n.toy.leads > 0 && (leader == nil || n.toy.leads > leader.toy.leads) {

@@ -167,7 +167,7 @@ func goesRound(s *stage) {
 	s.until("all have the same", s.everybody(s.judge.Committed()))
 }
 
-// nobodyAsks: who does not lead appends nothing.
+// nobodyAsks: a member that does not lead appends nothing.
 func nobodyAsks(s *stage) {
 	s.append("a", txlog.Entry{Kind: txlog.Opening, Term: 1})
 	term := s.lead("b")

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// walk is what happens to three members at random: who is down, and who is cut off.
+// walk is what happens to three members at random: which are down, and which are cut off.
 type walk struct {
 	*stage
 	dice  *rand.Rand

@@ -4,4 +4,5 @@
 //	Judge              watches what authorities tell, and says which promise is broken
 //	ExerciseAuthority  the suite that every authority must pass
 //	ExerciseState      the suite that every state machine must pass
+//	ExerciseLoop       the same for a goal that never ends
 package txlogtest

@@ -181,7 +181,7 @@ func (n *Node) spread() {
 			return
 		}
 	}
-	same := map[*Node]bool{n: true} // who has all that the leader has
+	same := map[*Node]bool{n: true} // those that have all that the leader has
 	for _, other := range n.reached() {
 		if other != n {
 			other.follow(n.term, n.name)

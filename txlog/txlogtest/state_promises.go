@@ -27,7 +27,7 @@ func executeChangesNothing(t *trial) error {
 	s := t.make()
 	for i, step := range t.steps {
 		hash, goal := s.Hash(), clone(step.goal)
-		s.Execute(goal)
+		execute(s, goal)
 		if err := same(s, step.before, hash, "after Execute of goal %d", i); err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func snapshots(t *trial) error {
 			if err := same(s, step.before, s.Hash(), "restored, after %d goals", i); err != nil {
 				return err
 			}
-			if o := s.Execute(clone(step.goal)); !reflect.DeepEqual(o, step.outcome) {
+			if o := execute(s, clone(step.goal)); !reflect.DeepEqual(o, step.outcome) {
 				return fmt.Errorf("on a restored state goal %d comes out as %s, not as %s", at+i, shown(o), shown(step.outcome))
 			}
 			if err := s.Apply(clone(step.outcome.Diff)); err != nil {

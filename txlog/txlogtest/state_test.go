@@ -21,7 +21,7 @@ var kvGoals = []string{
 type broken struct {
 	txlog.State
 
-	execute  func(s txlog.State, goal []byte) txlog.Outcome
+	execute  func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome
 	apply    func(s txlog.State, diff []byte) error
 	query    func(s txlog.State, query []byte) ([]byte, error)
 	hash     func(s txlog.State) txlog.Hash
@@ -29,11 +29,11 @@ type broken struct {
 	restore  func(s txlog.State, snapshot []byte) error
 }
 
-func (b *broken) Execute(goal []byte) txlog.Outcome {
+func (b *broken) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	if b.execute != nil {
-		return b.execute(b.State, goal)
+		return b.execute(b.State, goal, budget)
 	}
-	return b.State.Execute(goal)
+	return b.State.Execute(goal, budget)
 }
 
 func (b *broken) Apply(diff []byte) error {
@@ -89,26 +89,26 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 		state         func() *broken
 	}{
 		{"execute changes nothing", "after Execute", func() *broken {
-			return &broken{execute: func(s txlog.State, goal []byte) txlog.Outcome {
-				o := s.Execute(goal)
-				_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"executed"}`)).Diff)
+			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
+				o := s.Execute(goal, budget)
+				_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"executed"}`), nil).Diff)
 				return o
 			}}
 		}},
 		{"execute changes nothing", "was changed", func() *broken {
-			return &broken{execute: func(s txlog.State, goal []byte) txlog.Outcome {
+			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
 				defer clear(goal)
-				return s.Execute(goal)
+				return s.Execute(goal, budget)
 			}}
 		}},
 		{"execute changes nothing", "after Query", func() *broken {
 			return &broken{query: func(s txlog.State, query []byte) ([]byte, error) {
-				return nil, s.Apply(s.Execute(query).Diff)
+				return nil, s.Apply(s.Execute(query, nil).Diff)
 			}}
 		}},
 		{"equal runs are equal", "comes out once as", func() *broken {
-			return &broken{execute: func(s txlog.State, goal []byte) txlog.Outcome {
-				o := s.Execute(goal)
+			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
+				o := s.Execute(goal, budget)
 				if calls++; calls%50 == 0 {
 					o.Result = fmt.Append(nil, calls)
 				}
@@ -121,9 +121,19 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 		{"a goal that fails changes nothing", "a diff of no bytes", func() *broken {
 			return &broken{apply: func(s txlog.State, diff []byte) error {
 				if len(diff) == 0 {
-					return s.Apply(s.Execute([]byte(`{"op":"add","key":"calls"}`)).Diff)
+					return s.Apply(s.Execute([]byte(`{"op":"add","key":"calls"}`), nil).Diff)
 				}
 				return s.Apply(diff)
+			}}
+		}},
+		{"a goal has a budget", "spends nothing", func() *broken {
+			return &broken{execute: func(s txlog.State, goal []byte, _ *txlog.Budget) txlog.Outcome { return s.Execute(goal, nil) }}
+		}},
+		{"a goal has a budget", "with 1 steps", func() *broken {
+			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
+				budget.Spend(1)
+				_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"half"}`), nil).Diff)
+				return s.Execute(goal, budget)
 			}}
 		}},
 		{"a diff is applied once", "a second time", func() *broken {
@@ -144,7 +154,7 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 			return &broken{apply: func(s txlog.State, diff []byte) error {
 				err := s.Apply(diff)
 				if err != nil {
-					_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"refused"}`)).Diff)
+					_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"refused"}`), nil).Diff)
 				}
 				return err
 			}}
@@ -210,8 +220,8 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 			return &broken{restore: func(txlog.State, []byte) error { return nil }}
 		}},
 		{"a log of it", "comes out as what no entry takes", func() *broken {
-			return &broken{execute: func(s txlog.State, goal []byte) txlog.Outcome {
-				o := s.Execute(goal)
+			return &broken{execute: func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome {
+				o := s.Execute(goal, budget)
 				o.Result = make([]byte, txlog.MostResult+1)
 				return o
 			}}
@@ -265,5 +275,35 @@ func TestMutations(t *testing.T) {
 	all := mutated(from, 7, 200)
 	if len(all) < 150 || slices.ContainsFunc(all, func(b []byte) bool { return bytes.Equal(b, from) }) || string(from) != "some bytes" {
 		t.Errorf("%d mutations of %q", len(all), from)
+	}
+}
+
+// A machine that does not hear that its budget is used up, or forgets to spend, is caught.
+func TestALoop(t *testing.T) {
+	t.Parallel()
+	loops := func(is func(n int) bool, first func(s txlog.State)) func() txlog.State {
+		n := 0
+		return func() txlog.State {
+			return &broken{State: kv.New(), execute: func(s txlog.State, _ []byte, budget *txlog.Budget) txlog.Outcome {
+				first(s)
+				for n++; is(n); {
+					budget.Spend(1)
+				}
+				return s.Execute([]byte(`{"op":"add","key":"n"}`), budget)
+			}}
+		}
+	}
+	always, nothing := func(int) bool { return true }, func(txlog.State) {}
+	ExerciseLoop(t, loops(always, nothing), "loop")
+	for says, state := range map[string]func() txlog.State{
+		"not by its budget": loops(func(int) bool { return false }, nothing),
+		"once as":           loops(func(n int) bool { return n == 1 }, nothing),
+		"has changed the state": loops(always, func(s txlog.State) {
+			_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"half"}`), nil).Diff)
+		}),
+	} {
+		if err := judgeLoop(state, []byte("loop")); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the suite says %v, want %q", err, says)
+		}
 	}
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // Decode returns the message that the bytes are. It takes whatever the network brings, and never allocates more than a
-// small multiple of its length. The error is ErrMalformed, ErrVersion or ErrSize; with one there is no message.
+// small multiple of its length: what is in a Quorum stays bytes, which package quorum weighs before it decodes them. The error is
+// ErrMalformed, ErrVersion or ErrSize; with one there is no message.
 //
 // Lists without items are nil. Fields that are not known are ignored. The message does not keep the bytes.
 func Decode(in []byte) (Message, error) {
@@ -164,7 +165,7 @@ func (r *reader) answered(a *wirepb.Answered) Answered {
 }
 
 func (r *reader) answer(a *wirepb.Answer) follower.Answer {
-	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, MostWaited)}
+	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, mostWaited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, r.head(h))
 	}

@@ -103,7 +103,7 @@ func setFounding(out *wirepb.Message, body Body) bool {
 	return true
 }
 
-func waited(d time.Duration) uint32 { return uint32(min(max(d, 0), MostWaited).Milliseconds()) }
+func waited(d time.Duration) uint32 { return uint32(min(max(d, 0), mostWaited).Milliseconds()) }
 
 func answer(a follower.Answer) *wirepb.Answer {
 	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records), Waited: waited(a.Waited)}
@@ -148,7 +148,7 @@ func failure(err error) *wirepb.Failure {
 // cut makes a text one that a message takes.
 func cut(why string) string {
 	why = strings.ToValidUTF8(why, "?")
-	for len(why) > MostWhy {
+	for len(why) > mostWhy {
 		_, size := utf8.DecodeLastRuneInString(why)
 		why = why[:len(why)-size]
 	}

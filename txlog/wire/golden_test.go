@@ -40,7 +40,7 @@ func TestTheFormatNeverChanges(t *testing.T) {
 func TestErrorsAreThemselves(t *testing.T) {
 	t.Parallel()
 	log := sampleGenesis().ID()
-	other := errors.New("something else, of \xff and " + strings.Repeat("ä", MostWhy))
+	other := errors.New("something else, of \xff and " + strings.Repeat("ä", mostWhy))
 	for _, kind := range append(slices.Clone(codes[1:]), other) {
 		b, err := Encode(Message{log, Confirmed{Serial: 1, Index: 9, Err: kind}})
 		if err != nil {
@@ -53,7 +53,7 @@ func TestErrorsAreThemselves(t *testing.T) {
 		got := m.Body.(Confirmed)
 		if errors.Is(kind, other) {
 			kind = txlog.ErrUnknown
-			if !strings.HasPrefix(got.Err.Error(), "something else, of ? and ää") || len(got.Err.Error()) > MostWhy {
+			if !strings.HasPrefix(got.Err.Error(), "something else, of ? and ää") || len(got.Err.Error()) > mostWhy {
 				t.Errorf("it says %q", got.Err)
 			}
 		}

@@ -13,6 +13,6 @@ const Version = 1
 const (
 	MostMessage = transport.MostBody  // of a message
 	MostQuorum  = MostMessage - 1<<10 // of the body of a Quorum
-	MostWaited  = time.Hour           // that an answer says its request was held; longer ones are said to be that
-	MostWhy     = 1 << 10             // of a text that says why something failed; longer ones are cut
+	mostWaited  = time.Hour           // that an answer says its request was held; longer ones are said to be that
+	mostWhy     = 1 << 10             // of a text that says why something failed; longer ones are cut
 )

@@ -16,7 +16,7 @@ type tally struct {
 func newTally() txlog.State { return &tally{} }
 
 // Execute implements txlog.State.
-func (s *tally) Execute(goal []byte) txlog.Outcome { return txlog.Outcome{Diff: goal} }
+func (s *tally) Execute(goal []byte, _ *txlog.Budget) txlog.Outcome { return txlog.Outcome{Diff: goal} }
 
 // Apply implements txlog.State.
 func (s *tally) Apply(diff []byte) error {

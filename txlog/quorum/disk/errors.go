@@ -31,7 +31,7 @@ func (e *DamageError) Error() string {
 // Is reports whether the target is store.ErrDamaged.
 func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
 
-// damage says what is wrong; who knows the path adds it.
+// damage says what is wrong. Its caller knows the path, and adds it.
 func damage(format string, args ...any) error {
 	return &DamageError{What: fmt.Sprintf(format, args...)}
 }

@@ -52,9 +52,6 @@ func (s *Store) View() store.View {
 // Genesis implements store.Store.
 func (s *Store) Genesis() txlog.Genesis { return s.genesis }
 
-// Path returns the path of the file.
-func (s *Store) Path() string { return s.path }
-
 // Value implements store.Store.
 func (s *Store) Value(name string) []byte {
 	s.mu.RLock()

@@ -20,13 +20,14 @@ func TestStore(t *testing.T) {
 	storetest.Exercise(t, func(t *testing.T, g txlog.Genesis) storetest.Room {
 		path := filepath.Join(t.TempDir(), "log")
 		create(t, path)
-		return &room{T: t, store: begin(t, path, g)}
+		return &room{T: t, path: path, store: begin(t, path, g)}
 	})
 }
 
 // room reopens a store in a file.
 type room struct {
 	*testing.T
+	path  string
 	store *disk.Store
 }
 
@@ -36,7 +37,7 @@ func (r *room) Reopen() store.Store {
 	if err := r.store.Close(); err != nil {
 		r.Fatal(err)
 	}
-	r.store = open(r.T, r.store.Path())
+	r.store = open(r.T, r.path)
 	return r.store
 }
 

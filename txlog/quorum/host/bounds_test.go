@@ -60,7 +60,7 @@ func aHead(h *Host) []byte {
 	return txlog.Head{Position: txlog.Position{Log: h.log, Index: 1}, Member: "n1"}.Sign(h.cfg.Key).Encode()
 }
 
-// While the loop waits for the disk, what it is told is bounded: the newest heads count, and who asks no longer leaves nothing.
+// While the loop waits for the disk, what it is told is bounded: the newest heads count, and an asker that has gone leaves nothing.
 func TestInputsAreBounded(t *testing.T) {
 	t.Parallel()
 	h, _ := still(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/conchhq/conch/txlog"
 )
 
-// Who asks may use the memory of what it asked for again as soon as it is told: the loop may take it later, and another goal would
+// An asker may use the memory of what it asked for again as soon as it is told: the loop may take it later, and another goal would
 // be executed under the id (V2).
 func TestWhatIsAskedForIsCopied(t *testing.T) {
 	t.Parallel()
@@ -18,7 +18,7 @@ func TestWhatIsAskedForIsCopied(t *testing.T) {
 	ended := make(chan error, 2)
 	go func() { _, err := h.Goal(ctx, "a", goal, 0, 0); ended <- err }()
 	go func() { _, err := h.Change(ctx, members, h.Status().MembersAt); ended <- err }()
-	var taken Batch // the loop has taken it before who asks gives up
+	var taken Batch // the loop has taken it before the asker gives up
 	for len(taken) < 2 {
 		select {
 		case <-h.bell:

@@ -68,6 +68,14 @@ type Has struct {
 	At func(index uint64) (txlog.Position, bool, error)
 }
 
+// kept returns the index of the newest snapshot; 0: there is none.
+func (h Has) kept() uint64 {
+	if n := len(h.Offers); n > 0 {
+		return h.Offers[n-1].Head.Index
+	}
+	return 0
+}
+
 // broken returns the rule of one machine that is to be left out, if it is one of its.
 func broken[R ~string](name string, rules []R) R {
 	for _, r := range rules {
@@ -80,7 +88,7 @@ func broken[R ~string](name string, rules []R) R {
 
 func (s Settings) member(h Has) member.Config {
 	return member.Config{
-		Self: s.Self, Base: h.Copy, Tail: h.Tail, New: s.New, SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, member.Rules()),
+		Self: s.Self, Base: h.Copy, Tail: h.Tail, New: s.New, Kept: h.kept(), SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, member.Rules()),
 	}
 }
 

@@ -71,7 +71,7 @@ type Core struct {
 	out Output
 }
 
-// asker is who waits for an answer of the member machine: a user of this node, its courier, or another node.
+// asker waits for an answer of the member machine: a user of this node, its courier, or another node.
 type asker struct {
 	user   uint64    // a ticket
 	read   *question // of a user's ticket, if it is one
@@ -327,7 +327,7 @@ func (c *Core) Query(query []byte) ([]byte, txlog.Position, error) {
 	return answer, at, err
 }
 
-// Members returns who decides, as far as the copy says. It must not be changed.
+// Members returns the members, as far as the copy says. It must not be changed.
 func (c *Core) Members() []txlog.Member { return c.members }
 
 func fingerprint(key crypto.Signer) txlog.Hash {

@@ -249,7 +249,7 @@ func (c *Core) twins(from string, t wire.Twin) {
 	}
 }
 
-// decide takes over who decides. A store whose place another one has taken while this node ran does not ask for it again: they
+// decide takes over the members. A store whose place another one has taken while this node ran does not ask for it again: they
 // would take turns. One to which no leader has spoken may be an old one that is mounted again, and this is its history.
 func (c *Core) decide(members []txlog.Member, index uint64) {
 	was := c.mine()

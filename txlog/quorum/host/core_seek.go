@@ -83,7 +83,7 @@ func (c *Core) pass(records []txlog.Record) {
 	c.applied(records)
 }
 
-// decided takes over who decides from a copy that has come by something else than its records.
+// decided takes over the members from a copy that has come by something else than its records.
 func (c *Core) decided(of *txlog.Copy) {
 	c.changed = of.Changing()
 	c.decide(of.Members(), of.Position().Index)

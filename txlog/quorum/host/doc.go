@@ -21,8 +21,9 @@
 // # Order
 //
 // What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines.
-// Stored means that it is on the disk, but for what promises nothing: that entries which are on the disk are committed, and heads, may wait
-// in memory for the next write, for about a second (Persist.Sync, store.Step.Lazy). A power cut takes that away, and it comes again.
+// Stored means that it is on the disk. Two things promise nothing, and may wait in memory for the next write, for about a second
+// (Persist.Sync, store.Step.Lazy): heads, and the word that entries on the disk are committed. A power cut takes them away, and they come
+// again.
 // While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many goals. A
 // follower's copy has records before they are stored: nobody reads it then.
 //

@@ -13,7 +13,7 @@ import (
 // bell is a kv with an effect for each goal.
 type bell struct{ txlog.State }
 
-func (b bell) Execute([]byte) txlog.Outcome {
+func (b bell) Execute([]byte, *txlog.Budget) txlog.Outcome {
 	return txlog.Outcome{Effects: []txlog.Effect{{Kind: "bell"}}}
 }
 
@@ -62,7 +62,7 @@ func (l *lone) step(in Input) (due []Perform) {
 	return due
 }
 
-// Who performed an effect says that it has ended. While the door is shut nothing begins, although the core has not looked at the
+// What has performed an effect says that it has ended. While the door is shut nothing begins, although the core has not looked at the
 // door since; then it begins again. An older word ends nothing: two would perform at once.
 func TestAnEffectEnds(t *testing.T) {
 	t.Parallel()

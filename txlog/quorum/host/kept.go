@@ -117,15 +117,17 @@ func loadOffers(s store.Store, view store.View) (all []follower.Offer, err error
 	return all, nil
 }
 
-// Pack returns an answer of a follower's machine with the records that it asks for.
+// Pack returns an answer of a follower's machine with the records that it asks for; with none, if the first one is dropped since.
 func Pack(s store.Store, g follower.Give) (follower.Answer, error) {
 	out := g.Answer
 	if g.From == 0 {
 		return out, nil
 	}
-	most := follower.MostAnswer
-	records, err := s.Records(max(g.From, s.View().Floor.Index+1), most)
-	if err != nil {
+	records, err := s.Records(g.From, follower.MostAnswer)
+	switch {
+	case errors.Is(err, store.ErrGone):
+		return out, nil
+	case err != nil:
 		return out, err
 	}
 	for i, r := range records {

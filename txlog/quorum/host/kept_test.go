@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/kv"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -53,4 +54,29 @@ func TestAnUnreadablePlace(t *testing.T) {
 		}
 	}
 	t.Error("the member goes on with a store that cannot be read")
+}
+
+// A node whose store has dropped records, and that has not heard of it yet, answers nothing for them. An answer that began after them
+// would be taken for a lie, and the node would not be asked any more for a while.
+func TestWhatIsDroppedIsNotGiven(t *testing.T) {
+	t.Parallel()
+	_, c, records, s := fortyRecords(t)
+	if err := s.Write(store.Step{Records: records}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Keep(c.Position(), c.Snapshot(), store.Step{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Compact(20); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[uint64]int{1: 0, 20: 0, 21: 5, 40: 1} {
+		a, err := Pack(s, follower.Give{From: from, Upto: min(from+4, 40), Answer: follower.Answer{Serial: 7}})
+		if err != nil || len(a.Records) != want || a.Serial != 7 || want > 0 && a.Records[0].Index != from {
+			t.Errorf("from %d on: %d records, %v, want %d", from, len(a.Records), err, want)
+		}
+	}
+	if _, err := Pack(unreadable{s, store.ErrDamaged}, follower.Give{From: 21, Upto: 22}); !errors.Is(err, store.ErrDamaged) {
+		t.Errorf("a store that is damaged: %v", err)
+	}
 }

@@ -18,14 +18,14 @@ type slow struct {
 	wait func()
 }
 
-func (s slow) Execute(goal []byte) txlog.Outcome {
+func (s slow) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	if string(goal) == "slow" {
 		s.wait()
 	}
-	return s.State.Execute(goal)
+	return s.State.Execute(goal, budget)
 }
 
-// The act door lapses while a step takes long, and the end of the step opens it anew: nobody has seen it shut but who performed an
+// The act door lapses while a step takes long, and the end of the step opens it anew: nobody has seen it shut but what performed an
 // effect, and has stopped. The effect is performed again, and the next one after it.
 func TestADoorLapsesUnseen(t *testing.T) {
 	bubble(t, 1, 0, func(t *testing.T, s *site) {

@@ -1,10 +1,29 @@
 package host_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/txlog"
 )
+
+// A query has the length of a goal at most, whether it is of now or of the copy that is here.
+func TestALongQuery(t *testing.T) {
+	bubble(t, 1, 0, func(t *testing.T, s *site) {
+		h := s.nodes[0].run.Load()
+		for size, want := range map[int]error{txlog.MostGoal: txlog.ErrMalformed, txlog.MostGoal + 1: txlog.ErrSize} {
+			query := make([]byte, size)
+			if _, _, err := h.Query(t.Context(), query); !errors.Is(err, want) {
+				t.Errorf("a query of %d bytes: %v", size, err)
+			}
+			if _, _, err := h.Fresh(t.Context(), query); !errors.Is(err, want) {
+				t.Errorf("a fresh one of %d bytes: %v", size, err)
+			}
+		}
+	})
+}
 
 // A read of a leader that is deposed goes to the next one at once, for each node that has asked (B12).
 func TestAReadOfADeposedLeader(t *testing.T) {

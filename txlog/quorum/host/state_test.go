@@ -20,11 +20,11 @@ type mailing struct{ txlog.State }
 
 func newMailing() txlog.State { return mailing{kv.New()} }
 
-func (m mailing) Execute(goal []byte) txlog.Outcome {
+func (m mailing) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	if body, is := bytes.CutPrefix(goal, []byte("mail ")); is {
 		return txlog.Outcome{Effects: []txlog.Effect{{Kind: "mail", Body: body}}}
 	}
-	return m.State.Execute(goal)
+	return m.State.Execute(goal, budget)
 }
 
 // office performs effects, as a test lets it.

@@ -39,7 +39,7 @@ type total struct{ n byte }
 // NewState returns the state machine of Copy.
 func NewState() txlog.State { return &total{} }
 
-func (s *total) Execute(goal []byte) txlog.Outcome {
+func (s *total) Execute(goal []byte, _ *txlog.Budget) txlog.Outcome {
 	return txlog.Outcome{Diff: []byte{s.n, s.n + append(goal, 0)[0]}}
 }
 

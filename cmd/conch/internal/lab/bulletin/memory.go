@@ -18,9 +18,9 @@ type memory struct {
 }
 
 // Execute executes a goal, and counts it.
-func (s *memory) Execute(goal []byte) txlog.Outcome {
+func (s *memory) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
 	s.node.executions++
-	return s.State.Execute(goal)
+	return s.State.Execute(goal, budget)
 }
 
 // newState makes a state that nothing spoils.
@@ -49,7 +49,7 @@ func (s *memory) Restore(snapshot []byte) error {
 // flip changes the value of a key behind the back of the state.
 func (s *memory) flip(key string) {
 	right := s.Hash()
-	o := s.State.Execute(putGoal(key, 1_000_000))
+	o := s.State.Execute(putGoal(key, 1_000_000), nil)
 	if o.Fault != "" || s.State.Apply(o.Diff) != nil {
 		return
 	}
@@ -80,8 +80,8 @@ type withMail struct{ txlog.State }
 const mailKey = "mail/"
 
 // Execute adds the effect.
-func (s withMail) Execute(goal []byte) txlog.Outcome {
-	o := s.State.Execute(goal)
+func (s withMail) Execute(goal []byte, budget *txlog.Budget) txlog.Outcome {
+	o := s.State.Execute(goal, budget)
 	if o.Fault == "" && len(o.Diff) > 0 && isMail(goal) {
 		o.Effects = append(o.Effects, txlog.Effect{Kind: "mail", Body: goal})
 	}

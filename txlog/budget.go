@@ -1,0 +1,25 @@
+package txlog
+
+// Budget is how many steps a goal may take. A step is one turn of a loop, or about a microsecond of other work; what counts is that the
+// same goal on the same state takes the same number everywhere. No clock is asked, so a busy machine fails no goal. MostSteps are about
+// a second then, for which the leader's other goals wait, and a third of the usual lease.
+type Budget struct {
+	left int
+	over bool
+}
+
+// NewBudget returns a budget of so many steps.
+func NewBudget(steps int) *Budget { return &Budget{left: steps} }
+
+// Spend takes steps from the budget. Once there are none left it does not return: it panics with ErrBudget, of which Run makes an
+// outcome with a fault. Without a budget (nil) nothing is counted.
+func (b *Budget) Spend(steps int) {
+	switch {
+	case b == nil:
+	case b.over || steps > b.left:
+		b.over = true
+		panic(ErrBudget) //nolint:forbidigo // Run takes it: an error would have to be passed on in every loop, and one that is not would loop on
+	default:
+		b.left -= max(steps, 0)
+	}
+}

@@ -1,0 +1,90 @@
+package txlogtest
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// ExerciseLoop is the suite's part for a state machine whose goals may take many steps, or never end: name one that does not end. It has
+// to fail, change nothing, and come out in the same way everywhere, and the log goes on.
+func ExerciseLoop(t *testing.T, makeState func() txlog.State, goal string) {
+	t.Helper()
+	if err := judgeLoop(makeState, []byte(goal)); err != nil {
+		t.Error(err)
+	}
+}
+
+func judgeLoop(makeState func() txlog.State, goal []byte) error {
+	g := Genesis("exercise")
+	leader, follower := txlog.NewCopy(g, makeState), txlog.NewCopy(g, makeState)
+	before := leader.Hash()
+	o := leader.Execute(clone(goal))
+	switch again := leader.Execute(clone(goal)); {
+	case !isOver(o):
+		return fmt.Errorf("the goal that never ends comes out as %s, and not by its budget", shown(o))
+	case !reflect.DeepEqual(o, again):
+		return fmt.Errorf("it comes out once as %s, once as %s", shown(o), shown(again))
+	case leader.Hash() != before:
+		return errors.New("it has changed the state")
+	}
+	r, err := leader.Next(txlog.Entry{Kind: txlog.Executed, Term: 1, Leader: Names[0], GoalID: "loop", Goal: goal, Fault: o.Fault})
+	if err != nil {
+		return fmt.Errorf("what came of it is no entry: %w", err)
+	}
+	if err := follower.Apply(r); err != nil {
+		return fmt.Errorf("what came of it, at a follower: %w", err)
+	}
+	return leader.Scrub()
+}
+
+// withinBudget: every goal spends steps; with too few it fails and changes nothing, and with enough it comes out as ever.
+func withinBudget(t *trial) error {
+	for i, step := range t.steps {
+		s, err := t.restored(step.before)
+		if err != nil {
+			return err
+		}
+		hash := s.Hash()
+		for steps := 0; ; steps = 2*steps + 1 {
+			o := txlog.RunWithin(s, clone(step.goal), steps)
+			if err := same(s, step.before, hash, "after goal %d with %d steps", i, steps); err != nil {
+				return err
+			}
+			if isOver(o) && steps < txlog.MostSteps {
+				continue
+			}
+			if !reflect.DeepEqual(o, step.outcome) {
+				return fmt.Errorf("with %d steps goal %d comes out as %s, not as %s", steps, i, shown(o), shown(step.outcome))
+			}
+			if steps == 0 && len(step.goal) > 0 {
+				return fmt.Errorf("goal %d spends nothing of its budget: its length at least", i)
+			}
+			break
+		}
+	}
+	return nil
+}
+
+// isOver reports whether a goal has used its budget up.
+func isOver(o txlog.Outcome) bool {
+	return strings.HasPrefix(o.Fault, txlog.ErrBudget.Error()) && len(o.Result)+len(o.Diff)+len(o.Effects) == 0
+}
+
+// execute executes a goal within its budget. Everything else that breaks the state machine goes on to break it.
+func execute(s txlog.State, goal []byte) (o txlog.Outcome) {
+	defer func() {
+		switch why := recover(); why {
+		case nil:
+		case txlog.ErrBudget:
+			o = txlog.Failed(txlog.ErrBudget.Error())
+		default:
+			panic(why)
+		}
+	}()
+	return s.Execute(goal, txlog.NewBudget(txlog.MostSteps))
+}
