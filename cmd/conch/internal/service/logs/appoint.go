@@ -112,23 +112,13 @@ func (r *part) asked(from string, log txlog.ID, a wire.Appoint) {
 	if g, known := r.began(); !known || g.ID() != log {
 		return
 	}
-	r.mu.Lock()
-	busy := r.appoints[from]
-	r.appoints[from] = true
-	r.mu.Unlock()
-	if busy {
-		return
-	}
-	r.spawn(func() {
-		ctx, cancel := context.WithTimeout(r.over, appointPatience)
+	r.alone("appoint", from, log, func(ctx context.Context) wire.Body {
+		ctx, cancel := context.WithTimeout(ctx, appointPatience)
 		defer cancel()
 		index, err := r.appoint(ctx, a.Names, a.Since)
 		if err == nil {
 			r.log.Info("another node has had the members changed", slog.String("peer", from), slog.String("members", strings.Join(a.Names, ", ")), slog.Uint64("index", index))
 		}
-		r.mu.Lock()
-		delete(r.appoints, from)
-		r.mu.Unlock()
-		r.send(from, log, wire.Appointed{Serial: a.Serial, Index: index, Err: err})
+		return wire.Appointed{Serial: a.Serial, Index: index, Err: err}
 	})
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -64,7 +65,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.prepared {
-		return func() {}, nil
+		return func() { s.reload(section.peers.Peers) }, nil
 	}
 	s.prepared = true
 	if len(section.all) == 0 {
@@ -75,14 +76,24 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		return nil, err
 	}
 	for _, l := range section.all {
-		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame, s.tells.tell)
-		for _, p := range section.peers.Peers {
-			r.neighbours = append(r.neighbours, p.Name)
-		}
-		s.parts = append(s.parts, r)
+		s.parts = append(s.parts, newPart(l, section.peers.Identity.Name, namesOf(section.peers.Peers), id.Signer(), s.frame, s.tells.tell))
 	}
 	slices.SortFunc(s.parts, func(a, b *part) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return s.keep, nil
+}
+
+// reload takes other [[peers]]: a node that is none any more decides nothing from now on.
+func (s *service) reload(all []peers.Peer) {
+	for _, r := range s.Parts() {
+		r.reload(namesOf(all))
+	}
+}
+
+func namesOf(all []peers.Peer) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // keep begins with all logs.

@@ -61,6 +61,7 @@ type site struct {
 	net   *memory.Network
 	names []string
 	nodes map[string]*testNode
+	guest string // one of them that the others do not have in their [[peers]]
 }
 
 // testNode is one of them, with its folder, over several starts.
@@ -118,7 +119,7 @@ func newSite(t testing.TB, names ...string) *site {
 func (n *testNode) text() string {
 	text := fmt.Sprintf("[node]\ndata_dir = %q\n[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = %q\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n%s", n.dir, n.name, filepath.Join(n.dir, "key"), n.more)
 	for _, other := range n.names {
-		if other != n.name {
+		if other != n.name && other != n.guest {
 			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://127.0.0.1:1\"\nca = \"ca.pem\"\n", other)
 		}
 	}
