@@ -162,10 +162,10 @@ func even(n int) string {
 	return "an even number of members is no safer than one less, and more of them have to be there: take one away, or add one"
 }
 
-// names is who is to decide.
+// names are the nodes that are to decide.
 type names struct {
 	Members []string `json:"members"`
-	Since   uint64   `json:"since,omitempty"` // an entry as of which the caller has seen the members; 0: those of now count
+	Since   *uint64  `json:"since,omitempty"` // an entry as of which the caller has seen the members; nil: those of now count
 }
 
 // Changed is an entry that has changed the members.
@@ -188,16 +188,17 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	if n.Since == 0 { // what is sent to the leader may come late: it must not undo what comes after this request
-		if _, n.Since, err = r.fresh(ctx, nil); err != nil {
-			return unseen(err)
-		}
+	var since uint64
+	if n.Since != nil {
+		since = *n.Since
+	} else if _, since, err = r.fresh(ctx, nil); err != nil { // what is sent to the leader may come late: it must not undo what comes after this request
+		return unseen(err)
 	}
-	index, err := r.change(ctx, n.Members, n.Since)
+	index, err := r.change(ctx, n.Members, since)
 	switch {
 	case err == nil:
 	case nobodyKnows(err):
-		return unknownChange(err, n.Since)
+		return unknownChange(err, since)
 	default:
 		return refusal(err)
 	}

@@ -60,12 +60,12 @@ func refusal(err error) error {
 
 // unknownGoal says that nobody can say what became of a goal, and how to ask again. No leader takes one before it has the entry of
 // since, so a since that is wrong waits for ever.
-func unknownGoal(g Asked, newest uint64) error {
+func unknownGoal(id string, since, newest uint64) error {
 	ahead := ""
-	if g.Since > newest {
+	if since > newest {
 		ahead = fmt.Sprintf(". The newest entry that this node knows of is %d, so look at that since", newest)
 	}
-	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", g.GoalID, g.Since, ahead).
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", id, since, ahead).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 
