@@ -28,8 +28,9 @@ type shelf interface{ Parts() []*part }
 
 // api serves logs over HTTP.
 type api struct {
-	shelf shelf
-	log   *slog.Logger
+	shelf  shelf
+	denied *denials
+	log    *slog.Logger
 }
 
 func (a *api) routes() []web.Route {
@@ -41,10 +42,14 @@ func (a *api) routes() []web.Route {
 	}
 	goals := post(pathGoals, a.postGoal)
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
-	return []web.Route{
+	all := []web.Route{
 		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, get(pathEntries, a.getEntries), get(pathState, a.getState),
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
+	for i := range all {
+		all[i].Serve = a.denied.counts(all[i].Serve)
+	}
+	return all
 }
 
 // part returns the log that a request is about.

@@ -18,7 +18,7 @@ import (
 func (n *testNode) metric(name string) (sum float64) {
 	n.t.Helper()
 	r := prometheus.NewPedanticRegistry()
-	if err := r.Register(&collector{n.svc}); err != nil {
+	if err := r.Register(&collector{n.svc, n.svc.denied}); err != nil {
 		n.t.Fatal(err)
 	}
 	all, err := r.Gather()

@@ -33,12 +33,12 @@ func Kind() node.Kind {
 }
 
 func open(f node.Frame) node.Service {
-	s := &service{}
+	s := &service{denied: newDenials()}
 	s.tells = &teller{board: f.Board, log: f.Log}
 	s.ctx, s.stop = context.WithCancel(f.Over)
 	f.Over = s.ctx
 	s.frame = f
-	a := &api{shelf: s, log: f.Log}
+	a := &api{shelf: s, denied: s.denied, log: f.Log}
 	s.routes = a.routes()
 	f.Board.Offer(kindEntry, a.selects)
 	return s
@@ -50,6 +50,7 @@ type service struct {
 	frame  node.Frame
 	tells  *teller
 	routes []web.Route
+	denied *denials
 	ctx    context.Context
 	stop   context.CancelFunc
 	busy   sync.WaitGroup // parts that run
@@ -160,7 +161,9 @@ func (s *service) Suggested(name string) {
 func (s *service) Routes() []web.Route { return s.routes }
 
 // Collectors implements node.Service.
-func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+func (s *service) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{&collector{s, s.denied}}
+}
 
 // Health implements node.Service.
 func (s *service) Health() any {

@@ -115,7 +115,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "n1")
 	n := s.nodes["n1"].start()
-	c := &collector{n.svc}
+	c := &collector{n.svc, n.svc.denied}
 	if err := testutil.CollectAndCompare(c, strings.NewReader(`
 # HELP conch_log_goal_result_timeouts_total Times that a goal had no answer within goal_timeout (15 seconds), and was tried again.
 # TYPE conch_log_goal_result_timeouts_total counter
