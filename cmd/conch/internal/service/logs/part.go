@@ -49,6 +49,7 @@ type part struct {
 	state      string
 	why        error          // with stateFailed, or why nothing is believed
 	genesis    *txlog.Genesis // nil: it is not known
+	follows    bool           // it was no member when the log ran here last
 	host       *host.Host     // nil: it does not run
 	store      *disk.Store    // nil: it is not open
 	promise    promise
@@ -128,7 +129,6 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	g := s.Genesis()
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
-	r.suggest(r.ground.Suggested())
 	within, over := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() { defer close(watched); r.watch(within, h) }()
@@ -205,6 +205,7 @@ func (r *part) keep(members []txlog.Member) {
 		}
 	}
 	r.ground.Keep(topicOf(r.Namespace), names)
+	r.suggest(r.ground.Suggested()) // it may have become a member, and gossip says it once
 }
 
 // may reports whether a node may be a member of the log, and have one made or its members changed: the nodes of the configuration

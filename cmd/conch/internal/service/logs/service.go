@@ -102,6 +102,7 @@ func (s *service) keep() {
 	s.frame.Ground.Enter(s)
 	for _, r := range s.Parts() {
 		s.busy.Add(1)
+		s.frame.Go(func() { r.vouch(s.ctx) })
 		s.frame.Go(func() {
 			defer s.busy.Done()
 			if err := r.run(s.ctx); err != nil {

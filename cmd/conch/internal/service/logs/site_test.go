@@ -84,6 +84,21 @@ type testNode struct {
 type place struct {
 	*memory.Endpoint
 	node *testNode
+
+	mu        sync.Mutex
+	withdrawn error
+}
+
+func (p *place) Withdraw(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.withdrawn = why
+}
+
+func (n *testNode) withdrawn() string {
+	n.place.mu.Lock()
+	defer n.place.mu.Unlock()
+	return fmt.Sprint(n.place.withdrawn)
 }
 
 func (p *place) Open(subject string) (transport.Line, error) { return p.Endpoint.Open(subject) }
@@ -144,7 +159,7 @@ func (n *testNode) start() *testNode {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.place = &place{n.net.Join(n.name), n}
+	n.place = &place{Endpoint: n.net.Join(n.name), node: n}
 	n.ground.Join(n.place)
 	apply()
 	n.api = webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {
