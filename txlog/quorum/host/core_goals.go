@@ -60,7 +60,11 @@ func (c *Core) counsel(from string, message []byte) {
 		if c.q != nil {
 			return
 		}
-		if err := c.decides(h); err != nil {
+		switch err := c.decides(h); {
+		case errors.Is(err, quorum.ErrDamaged): // it would be so at the next message, too
+			c.lose(err)
+			return
+		case err != nil:
 			c.restart(err)
 			return
 		}
