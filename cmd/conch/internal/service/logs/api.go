@@ -193,12 +193,14 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	var since uint64
-	if n.Since != nil {
-		since = *n.Since
-	} else if _, since, err = r.fresh(ctx, nil); err != nil { // what is sent to the leader may come late: it must not undo what comes after this request
-		return unseen(err)
+	if n.Since == nil { // what is sent to the leader may come late: it must not undo what comes after this request
+		_, now, err := r.fresh(ctx, nil)
+		if err != nil {
+			return unseen(err)
+		}
+		n.Since = &now.Index
 	}
+	since := *n.Since
 	index, err := r.change(ctx, n.Members, since)
 	switch {
 	case err == nil:
