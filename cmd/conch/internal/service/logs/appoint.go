@@ -58,7 +58,7 @@ func (r *part) appoint(ctx context.Context, names []string, since uint64) (uint6
 	}
 }
 
-// askLeader has the leader make other members, whom this node's copy names, or a member. It may take a while, and is one request
+// askLeader has the leader make other members: the one that this node's copy names, or another member. It may take a while, and is one request
 // until it is answered by a leader.
 func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uint64, error) {
 	g, known := r.began()
@@ -89,7 +89,7 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 	return 0, txlog.ErrUnknown
 }
 
-// leader returns whom to ask as the leader: the hint, or whom this node's copy names; each third time another member, since that one may
+// leader returns the node to ask as the leader: the hint, or the one that this node's copy names; each third time another member, since that one may
 // be gone.
 func (r *part) leader(hint string, turn int) string {
 	h := r.running()

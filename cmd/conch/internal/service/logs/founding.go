@@ -18,7 +18,7 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
-// promise says for whom this node has drawn a store: for a while nobody else makes a log of that name.
+// promise names the node for which this one has drawn a store: for a while no other one makes a log of that name.
 type promise struct {
 	to    string
 	until time.Time
@@ -212,7 +212,7 @@ func (r *part) begins(from string, g txlog.Genesis) (why string) {
 }
 
 // hear notes what a node says about how the log began, while nobody is believed. The log that the configuration names proves itself,
-// by its id: then it is of no matter who says so.
+// by its id: then it does not matter which node says so.
 func (r *part) hear(from string, g txlog.Genesis, now time.Time) {
 	switch named := !r.ID.IsZero() && g.ID() == r.ID; {
 	case named:
@@ -234,7 +234,8 @@ const (
 	settle    = 2 * time.Second
 )
 
-// learn waits until it is known how the log began: from who has made it, from the configuration, or from what all say.
+// learn waits until it is known how the log began: its maker has told, or somebody has the one that the configuration names, or all say the
+// same.
 // Meanwhile the node says why it has no copy, if there is a reason.
 func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) {
 	r.set(stateWaiting, because)
@@ -271,8 +272,10 @@ func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) 
 			said = err.Error()
 			r.log.Error("this node believes nobody how the log began", slog.Any("error", err))
 		}
-		for _, to := range r.peersNow() { // guests too, if the log is named
-			r.send(to, txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
+		for _, to := range r.peersNow() {
+			if !r.ID.IsZero() || r.may(to) { // a guest is believed only if the log is named
+				r.send(to, txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
+			}
 		}
 	}
 }
@@ -300,8 +303,8 @@ func (r *part) judge(now time.Time) (g txlog.Genesis, some bool, err error) {
 		return g, len(by) == 1, unfit
 	}
 	var all []string
-	for id, who := range by {
-		all = append(all, id.String()+" says "+strings.Join(sorted(who), ", "))
+	for id, names := range by {
+		all = append(all, id.String()+" by "+strings.Join(sorted(names), ", "))
 	}
 	return g, true, fmt.Errorf("the others have several logs of that name (%s): put the id of the right one into [[logs]], as id", strings.Join(sorted(all), "; "))
 }
