@@ -105,3 +105,36 @@ func TestHowLongItStandsBack(t *testing.T) {
 		t.Errorf("after a long time as leader it stands back for %d validities, want 2", got)
 	}
 }
+
+// A withdrawal that is taken back has not been: the node stands as soon as it has listened, and stands back for no longer the next time. One
+// that stands back for another reason goes on to.
+func TestAWithdrawalIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	seat := s.m.order[0]
+	for range 5 { // its cause lasts
+		s.m.Step(s.now, Withdraw{Namespace: "site"})
+	}
+	s.m.Step(s.now, Return{Namespace: "site"})
+	if seat.state != Listening {
+		t.Fatalf("it is %v", seat.state)
+	}
+	for range 40 {
+		if s.rounds(1); s.m.Suggestion("site").Self {
+			break
+		}
+	}
+	if !s.m.Suggestion("site").Self {
+		t.Fatal("it does not lead again before it would have stood back for long")
+	}
+	for _, a := range s.m.Step(s.now, Withdraw{Namespace: "site"}) {
+		if a, is := a.(SteppedDown); is && a.For != 2*seat.valid {
+			t.Errorf("then it stands back for %v, want %v", a.For, 2*seat.valid)
+		}
+	}
+	s.m.stepDown(seat, ErrDeaf)
+	if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Back {
+		t.Errorf("it was deaf, and is %v", seat.state)
+	}
+}

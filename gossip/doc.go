@@ -70,7 +70,7 @@
 //   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
 //     peer that is gone has to end within a validity, or the last of two nodes waits for it.
 //   - Received.From is who the transport says it is. What wire.Decode refuses comes as Faulty.
-//   - Withdraw is repeated as long as its cause lasts.
+//   - Withdraw is repeated as long as its cause lasts. Return ends it before its time.
 //
 // # What can fail
 //

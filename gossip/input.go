@@ -44,6 +44,10 @@ type (
 		Namespace string
 		Why       string // for SteppedDown
 	}
+	// Return takes Withdraw back: the node stands again, after it has listened. It counts as if it had never been withdrawn.
+	Return struct {
+		Namespace string
+	}
 )
 
 func (Tick) input()      {}
@@ -54,3 +58,4 @@ func (Faulty) input()    {}
 func (Publish) input()   {}
 func (Seniority) input() {}
 func (Withdraw) input()  {}
+func (Return) input()    {}

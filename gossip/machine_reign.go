@@ -128,6 +128,7 @@ func (m *Machine) stepDown(s *seat, why error) {
 		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
 	}
 	s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
+	s.withdrawn = errors.Is(why, ErrWithdrawn)
 	s.own.beat.Reign = 0 // it is nobody's next because it led once
 	m.become(s, Back)
 }

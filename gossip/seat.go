@@ -36,27 +36,29 @@ type seat struct {
 	elector map[wire.Subject]bool
 	mesh    []*peer // connections to electors
 
-	state   State
-	until   time.Duration // it listens, or stands back
-	backs   int           // how often it has stepped down lately, mostBacks at most
-	own     candidate     // this node itself
-	top     uint64        // the highest reign that was heard of
-	led     uint64        // the highest reign in which somebody else was heard to lead
-	ledAt   time.Duration // when that was first said
-	heard   time.Duration // when the newest heartbeat of anybody else was said
-	stood   time.Duration // since when it has sent heartbeats
-	beating bool
-	beatAt  time.Duration
-	wideAt  time.Duration
-	rival   time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
-	rumour  time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
-	hearing time.Duration // since when it hears enough others; 0: it does not
-	alone   time.Duration // the last instant at which there was nobody to hear
-	unled   time.Duration // the last instant at which somebody led, or this node did not follow
-	vacant  time.Duration // since when nobody leads and nobody else stands; 0: somebody does
-	mayEnd  bool          // its standing back ends early if nobody else stands
-	others  allowance     // for passing on heartbeats of candidates that were none of the first ones until then
-	ended   bool          // no reign is left, and that was told
+	state     State
+	until     time.Duration // it listens, or stands back
+	backs     int           // how often it has stepped down lately, mostBacks at most
+	before    int           // what that was before its user withdrew it
+	own       candidate     // this node itself
+	top       uint64        // the highest reign that was heard of
+	led       uint64        // the highest reign in which somebody else was heard to lead
+	ledAt     time.Duration // when that was first said
+	heard     time.Duration // when the newest heartbeat of anybody else was said
+	stood     time.Duration // since when it has sent heartbeats
+	beating   bool
+	beatAt    time.Duration
+	wideAt    time.Duration
+	rival     time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
+	rumour    time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
+	hearing   time.Duration // since when it hears enough others; 0: it does not
+	alone     time.Duration // the last instant at which there was nobody to hear
+	unled     time.Duration // the last instant at which somebody led, or this node did not follow
+	vacant    time.Duration // since when nobody leads and nobody else stands; 0: somebody does
+	withdrawn bool          // it stands back, or did so last, since its user has said so
+	mayEnd    bool          // its standing back ends early if nobody else stands
+	others    allowance     // for passing on heartbeats of candidates that were none of the first ones until then
+	ended     bool          // no reign is left, and that was told
 
 	all    map[wire.Subject]*candidate
 	ranked []*candidate // those that stand and are valid, the first ones of the order

@@ -190,7 +190,7 @@ func TestALogThatIsNotMade(t *testing.T) {
 	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
 	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
-	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 1, `"routes" is no log of this node: it has flags. A [[logs]] table`)
+	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 2, `"routes" is no log of this node: it has flags. A [[logs]] table`)
 	if out := conch(t, "log", "status", "flags", "--node", n1.api()).done(t); !strings.Contains(out, "conch log create makes one") {
 		t.Errorf("the status of a log that nobody has made is\n%s", out)
 	}
@@ -205,7 +205,9 @@ func TestALogThatIsNotMade(t *testing.T) {
 	if out := conch(t, "log", "verify", "flags", "--node", n1.api()).done(t); !strings.Contains(out, "nothing was compared") {
 		t.Errorf("verify of one node printed\n%s", out)
 	}
-	conch(t, "log", "verify", "flags", "--store", n1.dir+"/nowhere").refused(t, 1, "there is no store")
+	conch(t, "log", "verify", "flags", "--store", n1.dir+"/nowhere").refused(t, 2, "there is no store")
+	conch(t, "log", "recover", "routes", "--config", n1.file, "--out", n1.dir+"/r").refused(t, 2, "no [[logs]] with the namespace")
+	conch(t, "log", "recover", "flags", "--config", n1.file, "--from", n1.dir+"/nowhere").refused(t, 2, "there is no recovery file")
 	conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":"`+"\u009b31m"+`"}`, "--goal-id", "x\x1b[31m\n99 goal", "--node", n1.api()).done(t)
 	if out := conch(t, "log", "tail", "flags", "--node", n1.api()).done(t); strings.ContainsAny(out, "\x1b\u009b") || !strings.Contains(out, `x\u001b[31m 99 goal: {"op":"put","key":"a","value":"\u009b31m"}`) {
 		t.Errorf("what moves a cursor is printed: %q", out)

@@ -76,6 +76,13 @@ func (a *Agent) Withdraw(namespace string, why error) {
 	a.core.withdraw(namespace, why)
 }
 
+// Return takes Withdraw back: this node can do a leader's work again.
+func (a *Agent) Return(namespace string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.suggest(gossip.Return{Namespace: namespace})
+}
+
 // Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and
 // decides only who is next: nobody pre-empts a leader that works.
 func (a *Agent) Seniority(namespace string, value uint64) {

@@ -29,7 +29,7 @@ func (m *Machine) answered(in Answered) {
 		m.end(g, txlog.Answer{}, in.Err)
 	case g.try != in.Try || !g.open:
 		// It was asked before. The one that was asked after it will answer.
-	case errors.Is(in.Err, txlog.ErrTooMany) && g.sends == 1:
+	case (errors.Is(in.Err, txlog.ErrTooMany) || errors.Is(in.Err, txlog.ErrBarred)) && g.sends == 1:
 		m.end(g, txlog.Answer{}, in.Err) // nobody has taken it
 	case errors.As(in.Err, &elsewhere) && elsewhere.Leader != "" && elsewhere.Leader != in.From:
 		m.redirect(g, elsewhere.Leader, elsewhere.Term)

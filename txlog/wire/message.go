@@ -118,8 +118,8 @@ func Founding(in []byte) (is bool) {
 const firstFounding, lastFounding = 13, 20
 
 // FailureError is an error that another node has said. What it is by errors.Is is one of those that have a code: ErrNotLeader,
-// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed, ErrSize, ErrMembers, ErrAway, ErrChanging and ErrChanged of package txlog. Who says something else
-// says ErrUnknown. One that names the leader is a txlog.NotLeaderError instead.
+// ErrGoalID, ErrOld, ErrTooMany, ErrUnknown, ErrMalformed, ErrSize, ErrMembers, ErrAway, ErrChanging,
+// ErrChanged and ErrBarred of package txlog. Any other one is said as ErrUnknown. One that names the leader is a txlog.NotLeaderError instead.
 type FailureError struct {
 	Kind error
 	Text string
@@ -134,7 +134,7 @@ func (f FailureError) Unwrap() error { return f.Kind }
 // codes are never used again for another error. A code that is not known is read as ErrUnknown, which is always true.
 var codes = []error{
 	1: txlog.ErrNotLeader, 2: txlog.ErrGoalID, 3: txlog.ErrOld, 4: txlog.ErrTooMany, 5: txlog.ErrUnknown, 6: txlog.ErrMalformed,
-	7: txlog.ErrSize, 8: txlog.ErrMembers, 9: txlog.ErrAway, 10: txlog.ErrChanging, 11: txlog.ErrChanged,
+	7: txlog.ErrSize, 8: txlog.ErrMembers, 9: txlog.ErrAway, 10: txlog.ErrChanging, 11: txlog.ErrChanged, 12: txlog.ErrBarred,
 }
 
 const codeUnknown = 5

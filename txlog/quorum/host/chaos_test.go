@@ -92,7 +92,7 @@ func chaos(t *testing.T, s *site, chance *rand.Rand) {
 						t.Error(err)
 					}
 					if reads.Add(1); is.Value < least || is.Value > most {
-						t.Errorf("node %d reads %d at %d; %d were acknowledged before, and %d had begun", i, is.Value, at, least, most)
+						t.Errorf("node %d reads %d at %d; %d were acknowledged before, and %d had begun", i, is.Value, at.Index, least, most)
 						return
 					}
 				}

@@ -21,6 +21,9 @@ type Settings struct {
 	New  func() txlog.State
 	Seed uint64 // of all choices by chance; random, for each start
 
+	// Submits reports whether another node's goals are taken here while this node leads; those of members are. nil: everybody's.
+	Submits func(node string) bool
+
 	GoalTimeout   time.Duration // for which a goal's answer is waited for before others are asked (B8; default 15s)
 	SnapshotEvery uint64        // records from one snapshot to the next (default 10,000)
 	SnapshotAfter uint64        // records behind which a peer is offered a snapshot (default 5,000)

@@ -60,7 +60,11 @@ func (c *Core) counsel(from string, message []byte) {
 		if c.q != nil {
 			return
 		}
-		if err := c.decides(h); err != nil {
+		switch err := c.decides(h); {
+		case errors.Is(err, quorum.ErrDamaged): // it would be so at the next message, too
+			c.lose(err)
+			return
+		case err != nil:
 			c.restart(err)
 			return
 		}
@@ -107,6 +111,11 @@ func (c *Core) goal(from string, g wire.Submit) {
 		c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
 		return
 	}
+	if c.bars(from) {
+		c.tell(Refused{From: from, Why: txlog.ErrBarred})
+		c.reply(who, txlog.Answer{}, txlog.ErrBarred)
+		return
+	}
 	if c.crowds(from) {
 		c.reply(who, txlog.Answer{}, txlog.ErrTooMany)
 		return
@@ -144,6 +153,15 @@ const (
 // crowds reports whether another node has its share of what waits here already: the room is there for all.
 func (c *Core) crowds(node string) bool {
 	return node != c.set.Self && len(c.tickets) >= roomy && c.crowd[node] >= share
+}
+
+// bars reports whether this node leads, and does not take the goals of another one. Another leader may take them.
+func (c *Core) bars(node string) bool {
+	if !c.leads || c.set.Submits == nil || node == c.set.Self || c.set.Submits(node) {
+		return false
+	}
+	_, is := txlog.FindMember(c.members, node)
+	return !is
 }
 
 // answer ends a ticket of the member machine.

@@ -28,17 +28,17 @@ func (h *Host) Query(ctx context.Context, query []byte) (result []byte, at txlog
 }
 
 // Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked up to where
-// the copy has to come, and the view is taken after that. Without a query it says of which entry this is true.
-func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at uint64, err error) {
+// the copy has to come, and the view is taken after that. It says of which position the answer is; without a query only of which index this
+// is true.
+func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at txlog.Position, err error) {
 	if len(query) > MostQuery {
-		return nil, 0, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
+		return nil, at, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket} })
 	if err != nil || query == nil {
-		return nil, a.Index, err
+		return nil, txlog.Position{Log: h.log, Index: a.Index, Hash: a.Hash}, err
 	}
-	result, place, err := h.query(ctx, query, a.Index)
-	return result, place.Index, err
+	return h.query(ctx, query, a.Index)
 }
 
 // query asks a view that has come to an index, or says that nobody knows: the copy may have been made anew since it was there.

@@ -21,8 +21,8 @@ func TestGoalsFromEveryNode(t *testing.T) {
 				s.equal(3 * time.Second)
 				for _, n := range s.nodes {
 					answer, at, err := n.run.Load().Fresh(t.Context(), []byte(`{"get":"who"}`))
-					if want := fmt.Sprintf(`{"key":"who","value":%d,"found":true}`, len(s.nodes)-1); err != nil || string(answer) != want {
-						t.Errorf("%s reads %s at %d, %v; want %s", n.name, answer, at, err, want)
+					if want := fmt.Sprintf(`{"key":"who","value":%d,"found":true}`, len(s.nodes)-1); err != nil || string(answer) != want || at.Hash.IsZero() {
+						t.Errorf("%s reads %s at %+v, %v; want %s", n.name, answer, at, err, want)
 					}
 				}
 			})

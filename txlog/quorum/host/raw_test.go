@@ -137,7 +137,7 @@ func earlier(t *testing.T, begins func(*site, *raw, *node)) {
 func (n *node) fresh(ctx context.Context) <-chan result[uint64] {
 	return later(func() (uint64, error) {
 		_, at, err := n.run.Load().Fresh(ctx, []byte(`{"get":"a"}`))
-		return at, err
+		return at.Index, err
 	})
 }
 

@@ -44,6 +44,9 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 // notDone are the problems by which a node says that it has done nothing, and that another attempt may succeed.
 var notDone = []string{"urn:conch:problem:not-leading", "urn:conch:problem:contract-unread", "urn:conch:problem:busy"}
 
+// absent are the problems by which a node says that it has nothing of what it was asked for to work with.
+var absent = []string{"urn:conch:problem:unknown-log"}
+
 // refusalOf returns the error that a problem document describes. A status of 5xx is no refusal
 // unless the node says so: it or a proxy may have missed a commit that went through.
 func refusalOf(status int, text []byte) error {
@@ -56,6 +59,8 @@ func refusalOf(status int, text []byte) error {
 	switch {
 	case known && slices.Contains(notDone, problem.Type):
 		return awayError{errors.New(said)}
+	case known && slices.Contains(absent, problem.Type):
+		return usage{errors.New(said)}
 	case status >= http.StatusInternalServerError:
 		return unansweredError{errors.New(said)}
 	case status == http.StatusTooManyRequests:

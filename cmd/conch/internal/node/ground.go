@@ -1,7 +1,9 @@
 package node
 
 import (
+	"errors"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/conchhq/conch/transport"
@@ -19,6 +21,9 @@ type Network interface { //nolint:interfacebloat // what a service needs to talk
 	Keep(addresses map[string]string)
 	// Publish has all nodes told something, under a topic of this node. What it said before under it is replaced.
 	Publish(topic string, body []byte) error
+	// Withdraw says that this node cannot do the work of the leader whom the others suggest, and why: they suggest another one. nil: it
+	// can again.
+	Withdraw(why error)
 }
 
 // News is what another node has published.
@@ -52,6 +57,7 @@ type Ground struct {
 	guests    []Guest
 	kept      map[string]map[string]string // by owner
 	suggested string
+	unfit     map[string]error // by owner
 }
 
 // Join is called by the service that has the network, once it is there.
@@ -60,6 +66,9 @@ func (g *Ground) Join(n Network) {
 	defer g.mu.Unlock()
 	g.network = n
 	n.Keep(g.all())
+	if why := g.why(); why != nil {
+		n.Withdraw(why)
+	}
 	for _, guest := range g.guests {
 		guest.Joined(n)
 	}
@@ -130,6 +139,32 @@ func (g *Ground) Keep(owner string, addresses map[string]string) {
 	if g.network != nil {
 		g.network.Keep(g.all())
 	}
+}
+
+// Withdraw says that an owner cannot do a leader's work on this node, and why; nil: it can. It is repeated as long as its cause lasts. One
+// owner that cannot is enough: one leader is suggested for all.
+func (g *Ground) Withdraw(owner string, why error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	before := g.why()
+	if g.unfit == nil {
+		g.unfit = map[string]error{}
+	}
+	if g.unfit[owner] = why; why == nil {
+		delete(g.unfit, owner)
+	}
+	if now := g.why(); g.network != nil && (before != nil || now != nil) {
+		g.network.Withdraw(now)
+	}
+}
+
+// why merges what the owners say that cannot work; nil: all can. It needs the lock.
+func (g *Ground) why() error {
+	var all []error
+	for _, owner := range slices.Sorted(maps.Keys(g.unfit)) {
+		all = append(all, g.unfit[owner])
+	}
+	return errors.Join(all...)
 }
 
 // all merges what the owners keep. It needs the lock.

@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,12 +12,16 @@ import (
 )
 
 // network is a network that notes which connections are needed.
-type network struct{ kept map[string]string }
+type network struct {
+	kept      map[string]string
+	withdrawn []string
+}
 
 func (*network) Open(string) (transport.Line, error) { return nil, transport.ErrClosed }
 func (*network) Peers() []string                     { return nil }
 func (n *network) Keep(addresses map[string]string)  { n.kept = addresses }
 func (*network) Publish(string, []byte) error        { return nil }
+func (n *network) Withdraw(why error)                { n.withdrawn = append(n.withdrawn, fmt.Sprint(why)) }
 
 // guest notes what it is told.
 type guest struct {
@@ -80,5 +85,28 @@ func TestConnectionsOfTwoOwners(t *testing.T) {
 	g.Join(second)
 	if want := map[string]string{"n2": "10.0.0.2:1", "n3": ""}; !maps.Equal(second.kept, want) {
 		t.Errorf("kept %v, want %v", second.kept, want)
+	}
+}
+
+// A node is withdrawn as long as one owner cannot work, also in a network that comes later, and taken back once all can.
+func TestOneThatCannotWorkIsEnough(t *testing.T) {
+	t.Parallel()
+	g, first, second := new(node.Ground), new(network), new(network)
+	g.Withdraw("x", nil)
+	g.Withdraw("x", errors.New("no disk"))
+	g.Join(first)
+	g.Withdraw("y", errors.New("no vote"))
+	g.Withdraw("x", nil)
+	g.Leave()
+	g.Withdraw("x", nil)
+	g.Join(second)
+	g.Withdraw("y", errors.New("no vote")) // its cause lasts
+	g.Withdraw("y", nil)
+	g.Withdraw("y", nil)
+	if want := []string{"no disk", "no disk\nno vote", "no vote"}; !slices.Equal(first.withdrawn, want) {
+		t.Errorf("the first network was told %q, want %q", first.withdrawn, want)
+	}
+	if want := []string{"no vote", "no vote", "<nil>"}; !slices.Equal(second.withdrawn, want) {
+		t.Errorf("the second network was told %q, want %q", second.withdrawn, want)
 	}
 }

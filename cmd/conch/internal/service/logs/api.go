@@ -28,8 +28,9 @@ type shelf interface{ Parts() []*part }
 
 // api serves logs over HTTP.
 type api struct {
-	shelf shelf
-	log   *slog.Logger
+	shelf  shelf
+	denied *denials
+	log    *slog.Logger
 }
 
 func (a *api) routes() []web.Route {
@@ -41,10 +42,14 @@ func (a *api) routes() []web.Route {
 	}
 	goals := post(pathGoals, a.postGoal)
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
-	return []web.Route{
+	all := []web.Route{
 		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, get(pathEntries, a.getEntries), get(pathState, a.getState),
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
+	for i := range all {
+		all[i].Serve = a.denied.counts(all[i].Serve)
+	}
+	return all
 }
 
 // part returns the log that a request is about.
@@ -162,10 +167,10 @@ func even(n int) string {
 	return "an even number of members is no safer than one less, and more of them have to be there: take one away, or add one"
 }
 
-// names is who is to decide.
+// names are the nodes that are to decide.
 type names struct {
 	Members []string `json:"members"`
-	Since   uint64   `json:"since,omitempty"` // an entry as of which the caller has seen the members; 0: those of now count
+	Since   *uint64  `json:"since,omitempty"` // an entry as of which the caller has seen the members; nil: those of now count
 }
 
 // Changed is an entry that has changed the members.
@@ -188,16 +193,19 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	if n.Since == 0 { // what is sent to the leader may come late: it must not undo what comes after this request
-		if _, n.Since, err = r.fresh(ctx, nil); err != nil {
+	if n.Since == nil { // what is sent to the leader may come late: it must not undo what comes after this request
+		_, now, err := r.fresh(ctx, nil)
+		if err != nil {
 			return unseen(err)
 		}
+		n.Since = &now.Index
 	}
-	index, err := r.change(ctx, n.Members, n.Since)
+	since := *n.Since
+	index, err := r.change(ctx, n.Members, since)
 	switch {
 	case err == nil:
 	case nobodyKnows(err):
-		return unknownChange(err, n.Since)
+		return unknownChange(err, since)
 	default:
 		return refusal(err)
 	}

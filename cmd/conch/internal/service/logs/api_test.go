@@ -32,6 +32,7 @@ func TestAnswers(t *testing.T) {
 	spec := webtest.Read(t, openAPI)
 	for _, seen := range []string{ // by TestRefusals
 		"POST /v1/logs/{namespace}/goals 410", "POST /v1/logs/{namespace}/goals 429", "GET /v1/logs/{namespace}/entries 410", "POST /v1/logs/{namespace}/members 409",
+		"POST /v1/logs/{namespace}/goals 403", "POST /v1/logs/{namespace}/members 403",
 	} {
 		spec.Seen(seen)
 	}
@@ -111,9 +112,9 @@ func TestANewGoalAtANodeFarBehind(t *testing.T) {
 		known uint64
 		want  uint64 // the index that it was made at
 	}{{old, 20_000, 20_000}, {old, 7, 7}, {old, 3, 7}, {old, 0, 7}, {txlog.ErrUnknown, 20_000, 7}, {nil, 20_000, 7}} {
-		g := Asked{Since: 7}
-		if is := g.renew(c.err, c.known); g.Since != c.want || is != (c.want != 7) {
-			t.Errorf("%v, and %d is known: it is asked again: %v, since %d", c.err, c.known, is, g.Since)
+		g := tried{since: 7, ours: true, known: c.known}
+		if is := g.renew(c.err); g.since != c.want || is != (c.want != 7) {
+			t.Errorf("%v, and %d is known: it is asked again: %v, since %d", c.err, c.known, is, g.since)
 		}
 	}
 }
@@ -127,6 +128,7 @@ func TestAnUnknownTryStaysUnknown(t *testing.T) {
 		{txlog.NotLeaderError{}, txlog.ErrAway, txlog.ErrUnknown},
 		{txlog.ErrUnknown, txlog.ErrChanging, txlog.ErrUnknown},
 		{txlog.ErrUnknown, errBehind, txlog.ErrUnknown},
+		{txlog.ErrUnknown, txlog.ErrBarred, txlog.ErrUnknown},
 		{errNotHere, txlog.ErrTooMany, txlog.ErrTooMany},
 		{txlog.ErrUnknown, txlog.ErrGoalID, txlog.ErrGoalID},
 		{txlog.ErrUnknown, nil, nil},
@@ -158,6 +160,7 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrOld, 410, "goal-old"},
 		{txlog.ErrTooMany, 429, "too-many-goals"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
+		{txlog.ErrBarred, 403, "not-a-peer"},
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
 		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrChanged, 409, "members-changed"},
@@ -182,10 +185,10 @@ func TestRefusals(t *testing.T) {
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	if p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 6)); !strings.Contains(p.Detail, "knows of is 6, so look at that since") {
+	if p := web.ProblemOf(unknownGoal("x", 7, 6)); !strings.Contains(p.Detail, "knows of is 6, so look at that since") {
 		t.Errorf("with a since ahead: got %+v", p)
 	}
-	p := web.ProblemOf(unknownGoal(Asked{GoalID: "x", Since: 7}, 7))
+	p := web.ProblemOf(unknownGoal("x", 7, 7))
 	if p.Status != 503 || !strings.HasSuffix(p.Detail, `goal_id "x" and since 7, it is executed once, whatever has become of it`) {
 		t.Errorf("got %+v", p)
 	}

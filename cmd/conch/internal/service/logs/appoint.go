@@ -58,7 +58,7 @@ func (r *part) appoint(ctx context.Context, names []string, since uint64) (uint6
 	}
 }
 
-// askLeader has the leader make other members, whom this node's copy names, or a member. It may take a while, and is one request
+// askLeader has the leader make other members: the one that this node's copy names, or another member. It may take a while, and is one request
 // until it is answered by a leader.
 func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uint64, error) {
 	g, known := r.began()
@@ -89,7 +89,7 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 	return 0, txlog.ErrUnknown
 }
 
-// leader returns whom to ask as the leader: the hint, or whom this node's copy names; each third time another member, since that one may
+// leader returns the node to ask as the leader: the hint, or the one that this node's copy names; each third time another member, since that one may
 // be gone.
 func (r *part) leader(hint string, turn int) string {
 	h := r.running()
@@ -112,23 +112,13 @@ func (r *part) asked(from string, log txlog.ID, a wire.Appoint) {
 	if g, known := r.began(); !known || g.ID() != log {
 		return
 	}
-	r.mu.Lock()
-	busy := r.appoints[from]
-	r.appoints[from] = true
-	r.mu.Unlock()
-	if busy {
-		return
-	}
-	r.spawn(func() {
-		ctx, cancel := context.WithTimeout(r.over, appointPatience)
+	r.alone("appoint", from, log, func(ctx context.Context) wire.Body {
+		ctx, cancel := context.WithTimeout(ctx, appointPatience)
 		defer cancel()
 		index, err := r.appoint(ctx, a.Names, a.Since)
 		if err == nil {
 			r.log.Info("another node has had the members changed", slog.String("peer", from), slog.String("members", strings.Join(a.Names, ", ")), slog.Uint64("index", index))
 		}
-		r.mu.Lock()
-		delete(r.appoints, from)
-		r.mu.Unlock()
-		r.send(from, log, wire.Appointed{Serial: a.Serial, Index: index, Err: err})
+		return wire.Appointed{Serial: a.Serial, Index: index, Err: err}
 	})
 }

@@ -155,6 +155,9 @@ func TestTwoThatHaveSeenTheSameMembers(t *testing.T) {
 		t.Errorf("%s has had the members changed, and they are %q", won[0], now)
 	}
 	stale := fmt.Sprintf(`{"members":["n1","n3"],"since":%d}`, seen)
+	if code, text := s.nodes["n2"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n3"],"since":0}`); code != http.StatusConflict || !strings.Contains(text, "members-changed") {
+		t.Errorf("what counts on the members of the genesis: %d %s", code, text)
+	}
 	if code, text := s.nodes["n2"].asks(http.MethodPost, "/v1/logs/flags/members", stale); code != http.StatusConflict || !strings.Contains(text, "members-changed") || !strings.Contains(text, "conch log members") {
 		t.Errorf("what counts on members of before: %d %s", code, text)
 	}

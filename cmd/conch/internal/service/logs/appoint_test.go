@@ -131,7 +131,7 @@ func TestWhoMayAppoint(t *testing.T) {
 	send("n3", g.ID())
 	send("n2", txlog.ID{7})
 	r.mu.Lock()
-	r.appoints["n2"] = true // another one is under way
+	r.busy["appoint n2"] = true // another one is under way
 	r.mu.Unlock()
 	send("n2", g.ID())
 	n.put("a", 1)
@@ -145,7 +145,7 @@ func TestWhoMayAppoint(t *testing.T) {
 		t.Errorf("%d strangers were refused, want 1", strangers)
 	}
 	r.mu.Lock()
-	delete(r.appoints, "n2")
+	delete(r.busy, "appoint n2")
 	r.mu.Unlock()
 	send("n2", g.ID())
 	pgtest.Eventually(t, nodetest.Patience, "n2 is a member", func() bool { return slices.Equal(n.memberNames(), []string{"n1", "n2"}) })

@@ -169,12 +169,12 @@ is done twice. With --since nothing is done if the members have changed since th
 		Args: exactly(1, "the namespace of the log"),
 	}
 	cmd.Flags().StringSliceVar(&set, "set", nil, "`names` of the nodes that are to decide from now on")
-	cmd.Flags().Uint64Var(&since, "since", 0, "with --set: the `entry` as of which you have seen the members; 0: those that decide now")
+	cmd.Flags().Uint64Var(&since, "since", 0, "with --set: the `entry` as of which you have seen the members (default: those that decide now)")
 	return a.Asks(cmd, func() error {
 		if cmd.Flags().Changed("set") && len(set) == 0 { // such as by a variable that is empty: nothing was to be shown
 			return cli.Usagef("--set names nobody: name the nodes that are to decide, such as --set a,b,c")
 		}
-		if since != 0 && len(set) == 0 {
+		if said(cmd, since) != nil && len(set) == 0 {
 			return cli.Usagef("--since is of use with --set alone: it says which members the change counts on")
 		}
 		return nil
@@ -185,7 +185,7 @@ is done twice. With --since nothing is done if the members have changed since th
 		var changed Changed
 		over := a.patient("the leader asks those that are new, and waits for a majority of the members")
 		defer over()
-		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set, since}, &changed); err != nil {
+		if err := c.Ask(ctx, http.MethodPost, about(args[0], "members"), names{set, said(cmd, since)}, &changed); err != nil {
 			return err
 		}
 		if changed.Warning != "" {
@@ -196,6 +196,14 @@ is done twice. With --since nothing is done if the members have changed since th
 		}
 		return a.Line("changed by entry %d", changed.Index)
 	})
+}
+
+// said returns a command's since, nil if the user has said none.
+func said(cmd *cobra.Command, since uint64) *uint64 {
+	if !cmd.Flags().Changed("since") {
+		return nil
+	}
+	return &since
 }
 
 func (a *shell) showMembers(ctx context.Context, c *cli.Client, namespace string) error {

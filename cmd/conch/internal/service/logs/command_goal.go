@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,37 +22,47 @@ func (a *shell) goal() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "goal NAMESPACE GOAL",
 		Short: "submit a goal, and print what came of it once it is committed",
-		Long: `goal submits a goal at any node of the log, and waits until it is committed. It draws an id, so that the goal is
-executed once, however often it is asked for. If nobody can say what became of it, the command that asks
-again is printed; it never does twice what was done once. A goal that fails has changed nothing: then the exit code is 1.`,
+		Long: `goal submits a goal at any node of the log, and waits until it is committed. It draws an id, and asks the node
+for its newest entry first. If nobody can say what became of the goal, the command that asks again is printed,
+with both; it never does twice what was done once. Without the --since of the first time that is so for 10,000
+entries: then the id is forgotten, and counts as new. A goal that fails has changed nothing: then the exit code is 1.`,
 		Example: `  conch log goal flags '{"op":"put","key":"dark","value":true}'
   conch log goal flags '{"op":"add","key":"visits"}' --goal-id 2026-11-26-visits --json
   conch log goal flags '{"ops":[{"op":"check","key":"owner","expect":"ann"},{"op":"put","key":"owner","value":"bob"}]}'`,
 		Args: exactly(2, "the namespace of the log and a goal"),
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&id, "goal-id", "", "your own `name` for the goal: it is executed once, however often you repeat the command")
-	flags.Uint64Var(&since, "since", 0, "`index` of an entry that was there before the id was made; 0: the node's newest")
+	flags.StringVar(&id, "goal-id", "", "your own `name` for the goal: repeated within 10,000 entries, or with the --since of the first time, it is executed once")
+	flags.Uint64Var(&since, "since", 0, "`index` of an entry that was there before the id was made (default: the node's newest)")
 	flags.BoolVar(&later, "no-wait", false, "return when the node has the goal, before it is committed")
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
 		if !json.Valid([]byte(args[1])) {
 			return cli.Usagef("the goal is no JSON: see %q", cmd.CommandPath()+" --help")
 		}
-		g := Asked{GoalID: cli.NewKey(id), Goal: json.RawMessage(args[1]), Since: since}
-		if since == 0 && id == "" { // else it was made before, and nobody knows when
-			_, s, err := statusFrom(ctx, c, args[0])
+		g := Asked{GoalID: cli.NewKey(id), Goal: json.RawMessage(args[1]), Since: said(cmd, since)}
+		if g.Since == nil {
+			newest, err := newestAt(ctx, c, args[0])
 			if err != nil {
 				return err
 			}
-			if s.Position != nil {
-				g.Since = s.Position.Index
-			}
-			if s.Copy.Behind >= farBehind {
-				g.Since = s.Copy.Known
-			}
+			g.Since = &newest
 		}
 		return a.submit(ctx, c, args, g, later)
 	})
+}
+
+// newestAt returns the newest entry of a node, or the newest of which it knows if its own may be too old for a new goal.
+func newestAt(ctx context.Context, c *cli.Client, namespace string) (uint64, error) {
+	_, s, err := statusFrom(ctx, c, namespace)
+	switch {
+	case err != nil:
+		return 0, err
+	case s.Position == nil:
+		return 0, fmt.Errorf("nothing was submitted: %s", cmp.Or(s.Why, s.Advice, errNotHere.Error()))
+	case s.Copy.Behind >= farBehind:
+		return s.Copy.Known, nil
+	}
+	return s.Position.Index, nil
 }
 
 // farBehind is how many entries a node lacks whose newest one may be too old for a new goal.
@@ -67,7 +78,7 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	defer over()
 	err := c.Ask(ctx, http.MethodPost, path, g, &raw)
 	if cli.Passing(err) {
-		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), g.Since)
+		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), *g.Since)
 	}
 	if err != nil {
 		return err

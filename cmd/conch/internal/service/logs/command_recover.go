@@ -74,7 +74,7 @@ func (s *Section) find(namespace string) (*Log, error) {
 			return &s.all[i], nil
 		}
 	}
-	return nil, fmt.Errorf("the configuration has no [[logs]] with the namespace %q", namespace)
+	return nil, cli.Usagef("the configuration has no [[logs]] with the namespace %q", namespace)
 }
 
 // Recovered is a log that goes on with another one.
@@ -93,6 +93,9 @@ func (a *shell) branch(ctx context.Context, section *Section, l *Log, out string
 	if _, err := os.Lstat(out); !errors.Is(err, fs.ErrNotExist) {
 		return cli.Usagef("%s is there already: name another file with --out", out)
 	}
+	if _, err := os.Lstat(l.Store); errors.Is(err, fs.ErrNotExist) {
+		return cli.Usagef("there is no store %s: recover --out goes on from one, on the node with the newest copy", l.Store)
+	}
 	snapshot, r, err := branch(ctx, l, txlog.Member{Name: identity.Name, Key: fingerprintOf(id.Signer())})
 	if err != nil {
 		return err
@@ -105,6 +108,9 @@ func (a *shell) branch(ctx context.Context, section *Section, l *Log, out string
 
 func (a *shell) adopt(ctx context.Context, l *Log, from string) error {
 	snapshot, err := os.ReadFile(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return cli.Usagef("there is no recovery file %s: --out makes one", from)
+	}
 	if err != nil {
 		return err
 	}

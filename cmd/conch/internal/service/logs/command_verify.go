@@ -185,14 +185,14 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 	defer cancel()
 	s, err := disk.OpenReadOnly(ctx, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no store %s: [[logs]] has its file in store, or it is logs/NAMESPACE.log in the node's data_dir", file)
+		return cli.Usagef("there is no store %s: [[logs]] has its file in store, or it is logs/NAMESPACE.log in the node's data_dir", file)
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close() }()
 	if g := s.Genesis(); g.Namespace != namespace {
-		return fmt.Errorf("the store %s has the log %q, and not %q", file, g.Namespace, namespace)
+		return cli.Usagef("the store %s has the log %q, and not %q", file, g.Namespace, namespace)
 	}
 	v, err := checked(s)
 	if err != nil {

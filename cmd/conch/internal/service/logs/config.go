@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -23,7 +22,7 @@ type Log struct {
 	Namespace string
 	Machine   string        // of the table; see machines
 	Store     string        // the file; a folder has it as NAMESPACE.log
-	Peers     []string      // names of [[peers]] that may be members or be asked; nil: all
+	Peers     []string      // names of [[peers]] that may be members or be asked; nil: all, and guests are asked too
 	ID        txlog.ID      // zero: it is what the others say
 	Timeout   time.Duration // for which a goal's answer is waited for before others are asked (B8)
 	id        *string       // as it is written
@@ -105,6 +104,3 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 const suffix = ".log"
 
 func (l *Log) file() string { return l.Namespace + suffix }
-
-// may reports whether a node may be a member of the log, or be asked about it. This node may always.
-func (l *Log) may(name string) bool { return l.Peers == nil || slices.Contains(l.Peers, name) }

@@ -4,6 +4,7 @@
 //	config.go    the table: keys; validate.go: faults; restart.go: what is read once
 //	service.go   the service: a part for each log, from the start of the node to its end
 //	part.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
+//	vouch.go     tells gossip whether this node can lead
 //	founding.go  how a log begins, between nodes: who draws a store, who tells whom the genesis
 //	create.go    makes a log, or asks those that are to be its members for their stores
 //	appoint.go   has the leader change the members, for any node that is asked

@@ -21,7 +21,13 @@ import (
 type Asked struct {
 	GoalID string          `json:"goal_id"`
 	Goal   json.RawMessage `json:"goal,omitempty"`
-	Since  uint64          `json:"since"` // an index that was there before the id was made; 0: the one of the node's copy
+	Since  *uint64         `json:"since,omitempty"` // an index that was there before the id was made; nil: the one of the node's copy
+}
+
+// Taken is the answer to a goal for which its user does not wait.
+type Taken struct {
+	GoalID string `json:"goal_id"`
+	Since  uint64 `json:"since"` // to be sent again with it
 }
 
 // Outcome is what became of a goal.
@@ -33,7 +39,7 @@ type Outcome struct {
 	Fault  string `json:"fault,omitempty"` // why it has failed; nothing has changed then
 }
 
-// goalPatience is how long a request waits for a goal. The goal is of use for longer: who asks again finds it.
+// goalPatience is how long a request waits for a goal. The goal is of use for longer: a user that asks again finds it.
 const goalPatience = 17 * time.Second
 
 // laterPatience is for how long a goal is tried for which nobody waits.
@@ -59,11 +65,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if g.GoalID == "" {
 		g.GoalID = cli.NewKey("")
 	}
-	ours, known := g.Since == 0, uint64(0)
-	if ours {
-		s := h.Status()
-		g.Since, known = s.Position.Index, s.Copy.Head.Index
-	}
+	t := tryOf(g, h.Status())
 	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
 		return refusal(err)
 	}
@@ -72,19 +74,19 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	}
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
-			answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
-			if ours && g.renew(err, known) {
-				answer, err = h.Goal(ctx, g.GoalID, g.Goal, g.Since, 0)
+			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
+			if t.renew(err) {
+				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
 			}
-			if ours && errors.Is(err, txlog.ErrOld) {
-				return fmt.Errorf("%w: it is at %d", errBehind, g.Since)
+			if t.ours && errors.Is(err, txlog.ErrOld) {
+				return fmt.Errorf("%w: it is at %d", errBehind, t.since)
 			}
 			return err
 		})
 		return answer, err
 	}
 	if wait == "0" {
-		return later(w, r, g, execute)
+		return later(w, r, Taken{g.GoalID, t.since}, execute)
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
@@ -93,7 +95,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	case err == nil:
 	case nobodyKnows(err):
 		s := h.Status()
-		return unknownGoal(g, max(s.Position.Index, s.Copy.Head.Index))
+		return unknownGoal(g.GoalID, t.since, max(s.Position.Index, s.Copy.Head.Index))
 	default:
 		return refusal(err)
 	}
@@ -103,14 +105,29 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 // errBehind means that this node cannot say of a new goal since when its id is one.
 var errBehind = errors.New("this node's copy is so far behind that it cannot tell a new goal from an old one, and has not submitted it: ask again in a moment, or another node; if the id was sent before, with the since of then")
 
+// tried is the index with which a goal is submitted.
+type tried struct {
+	since uint64
+	ours  bool   // the user has said none: it is that of this node's copy
+	known uint64 // then the newest entry that a member had signed
+}
+
+// tryOf returns the index with which a goal is submitted at a node. Entry 1 comes before every goal, so it stands for 0 too.
+func tryOf(g Asked, s host.Status) tried {
+	if g.Since != nil {
+		return tried{since: max(1, *g.Since)}
+	}
+	return tried{since: max(1, s.Position.Index), ours: true, known: s.Copy.Head.Index}
+}
+
 // renew has a goal asked for again whose id is new, when this node's copy is so far behind that it seems to be old: with the
 // newest entry that a member had signed before. The word of one member alone is not taken at once: if it lies, no leader has
 // that entry.
-func (g *Asked) renew(err error, known uint64) bool {
-	if !errors.Is(err, txlog.ErrOld) || known <= g.Since {
+func (t *tried) renew(err error) bool {
+	if !t.ours || !errors.Is(err, txlog.ErrOld) || t.known <= t.since {
 		return false
 	}
-	g.Since = known
+	t.since = t.known
 	return true
 }
 
@@ -144,23 +161,23 @@ type tries struct{ open bool } // one of them may have been taken
 
 // judge returns the error that a try's is for all of them: that this one was not taken says nothing of an earlier one.
 func (t *tries) judge(err error) error {
-	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
+	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, txlog.ErrBarred, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
 		return fmt.Errorf("%w: an earlier try may have been taken; of the last one: %v", txlog.ErrUnknown, err) //nolint:errorlint // it is not of all
 	}
 	t.open = t.open || nobodyKnows(err) && !errors.Is(err, errNotHere)
 	return err
 }
 
-// later has a goal executed after the answer to who has submitted it.
-func later(w http.ResponseWriter, r *part, g Asked, execute func(context.Context) (txlog.Answer, error)) error {
+// later has a goal executed after its user has the answer.
+func later(w http.ResponseWriter, r *part, taken Taken, execute func(context.Context) (txlog.Answer, error)) error {
 	r.spawn(func() {
 		ctx, cancel := context.WithTimeout(r.over, laterPatience)
 		defer cancel()
 		if _, err := execute(ctx); err != nil && r.over.Err() == nil {
-			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", g.GoalID), slog.Any("error", err))
+			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", taken.GoalID), slog.Any("error", err))
 		}
 	})
-	return web.Answer(w, http.StatusAccepted, Asked{GoalID: g.GoalID, Since: g.Since})
+	return web.Answer(w, http.StatusAccepted, taken)
 }
 
 func outcomeOf(id string, a txlog.Answer) Outcome {

@@ -30,7 +30,7 @@ var reasons = []struct {
 	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
 	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"},
 	{host.ErrTwin, "twin"},
-	{txlog.ErrStranger, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
+	{txlog.ErrStranger, reasonStranger}, {txlog.ErrBarred, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
 	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
 	{wire.ErrSize, "size"}, {wire.ErrVersion, "version"}, {wire.ErrMalformed, reasonMalformed},
 }
@@ -100,7 +100,10 @@ func (c *counts) history(now uint64) uint64 {
 }
 
 // collector measures the logs whenever the page is read.
-type collector struct{ shelf shelf }
+type collector struct {
+	shelf  shelf
+	denied *denials
+}
 
 var _ prometheus.Collector = (*collector)(nil)
 
@@ -118,6 +121,7 @@ var (
 	membersDesc  = desc("members", "Number of the members that decide what the next entry is.")
 	behindDesc   = desc("behind", "Entries that are known to be committed, and that this node's copy does not have yet.")
 	refusedDesc  = desc("refused_total", "What other nodes have sent and this node has left out, by why.", "reason")
+	deniedDesc   = prometheus.NewDesc(metric.Prefix+"log_requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", []string{"reason"}, nil)
 	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
 	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and this node began with a new one.")
 )
@@ -125,7 +129,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, forksDesc, asideDesc,
+		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, deniedDesc, forksDesc, asideDesc,
 	} {
 		to <- d
 	}
@@ -133,6 +137,9 @@ func (*collector) Describe(to chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. A log that does not run has zeros.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
+	for reason, n := range c.denied.now() {
+		to <- prometheus.MustNewConstMetric(deniedDesc, prometheus.CounterValue, float64(n), reason)
+	}
 	for _, r := range c.shelf.Parts() {
 		var s host.Status
 		if h := r.running(); h != nil {

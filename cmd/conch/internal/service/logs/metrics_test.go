@@ -18,7 +18,7 @@ import (
 func (n *testNode) metric(name string) (sum float64) {
 	n.t.Helper()
 	r := prometheus.NewPedanticRegistry()
-	if err := r.Register(&collector{n.svc}); err != nil {
+	if err := r.Register(&collector{n.svc, n.svc.denied}); err != nil {
 		n.t.Fatal(err)
 	}
 	all, err := r.Gather()
@@ -63,12 +63,19 @@ func TestMetricsMove(t *testing.T) {
 	n1.put("a", 1)
 	s.equal(s.names...)
 	at := n1.metric("index")
-	if leaders := n1.metric("is_leader") + n2.metric("is_leader") + n3.metric("is_leader"); leaders != 1 || at < 2 || n1.metric("term") < 1 {
-		t.Errorf("%v lead, index %v, term %v", leaders, at, n1.metric("term"))
+	pgtest.Eventually(t, nodetest.Patience, "one leads", func() bool { // it may change on a machine that stands still for a moment
+		return n1.metric("is_leader")+n2.metric("is_leader")+n3.metric("is_leader") == 1
+	})
+	if at < 2 || n1.metric("term") < 1 {
+		t.Errorf("index %v, term %v", at, n1.metric("term"))
 	}
-	if v := n1.metric("pending_goals") + n1.metric("goal_result_timeouts_total") + n1.metric("forks_total"); v != 0 {
+	if v := n1.metric("pending_goals") + n1.metric("forks_total"); v != 0 {
 		t.Errorf("while all is well there is a figure above 0")
 	}
+	if n2.metric("goal_result_timeouts_total") != 0 {
+		t.Error("a goal of another node is counted here")
+	}
+	late := n1.metric("goal_result_timeouts_total") // the first goal may have waited for the first leader
 
 	n2.stop() // nothing is committed any more
 	n3.stop()
@@ -78,7 +85,7 @@ func TestMetricsMove(t *testing.T) {
 		done <- text
 	}()
 	n1.reaches("pending_goals", 1, 1)
-	n1.reaches("goal_result_timeouts_total", 1, 9)
+	n1.reaches("goal_result_timeouts_total", late+1, late+9)
 	n2.start()
 	pgtest.Within(t, nodetest.Patience, "the goal has an answer", func() { <-done })
 	if o := gets[Outcome](n1, http.MethodPost, "/v1/logs/flags/goals", `{"goal_id":"late","goal":{"op":"put","key":"late","value":1}}`); o.Fault != "" {
@@ -93,10 +100,11 @@ func TestMetricsMove(t *testing.T) {
 	s.net.Part([]string{"n3"}, []string{"n1", "n2"}) // it hears of an entry that does not come
 	o := n1.put("a", 2)
 	pgtest.Eventually(t, nodetest.Patience, "n3 hears a head", func() bool {
-		if head, found, err := n1.svc.Parts()[0].reading().Head(o.Index, o.Index); err == nil && found {
+		store := n1.svc.Parts()[0].reading()
+		if head, found, err := store.Head(o.Index, store.View().Last.Index); err == nil && found { // another leader has made more entries
 			n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: head.Encode(), Via: "n1"})
 		}
-		return n3.metric("behind") == 1
+		return n3.metric("behind") >= 1
 	})
 	s.net.Heal()
 	n3.reaches("behind", 0, 0)
@@ -106,16 +114,20 @@ func TestMetricsMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	refused, position := n3.metric("refused_total"), n3.svc.Parts()[0].running().Position()
-	position.Hash = txlog.Hash{7}
-	forged := txlog.Head{Position: position, Member: "n1"}
+	refused := n3.metric("refused_total")
+	forge := func() txlog.Head {
+		at := n3.svc.Parts()[0].running().Position()
+		at.Hash = txlog.Hash{7}
+		return txlog.Head{Position: at, Member: "n1"}
+	}
+	forged := forge()
 	n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: forged.Encode(), Via: "n2"})
 	n3.reaches("refused_total", refused+1, refused+9)
 	if n3.metric("forks_total") != 0 {
 		t.Error("what nobody has signed is taken for a fork")
 	}
-	other := forged.Sign(id.Signer())
 	pgtest.Eventually(t, nodetest.Patience, "the fork is seen", func() bool {
+		other := forge().Sign(id.Signer())
 		n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: other.Encode(), Via: "n2"})
 		return n3.metric("forks_total") >= 1
 	})

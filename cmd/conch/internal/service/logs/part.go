@@ -34,37 +34,38 @@ const (
 type part struct {
 	Log
 
-	self       string
-	neighbours []string // names of [[peers]]
-	signer     crypto.Signer
-	key        txlog.Hash // its fingerprint
-	ground     *node.Ground
-	over       context.Context //nolint:containedctx // it ends with the node
-	spawn      func(func())    // runs what must end with it
-	log        *slog.Logger
-	tell       func(*part, host.Event)
-	line       *line
-	counts     *counts
+	self   string
+	signer crypto.Signer
+	key    txlog.Hash // its fingerprint
+	ground *node.Ground
+	over   context.Context //nolint:containedctx // it ends with the node
+	spawn  func(func())    // runs what must end with it
+	log    *slog.Logger
+	tell   func(*part, host.Event)
+	line   *line
+	counts *counts
 
-	mu       sync.Mutex
-	state    string
-	why      error          // with stateFailed, or why nothing is believed
-	genesis  *txlog.Genesis // nil: it is not known
-	host     *host.Host     // nil: it does not run
-	store    *disk.Store    // nil: it is not open
-	promise  promise
-	asks     map[uint64]chan told
-	serial   uint64                   // begins by chance, so that an answer to the process before is none to this one
-	known    map[string]txlog.Genesis // by who has said so, while nobody is believed
-	begin    chan txlog.Genesis       // what is to be begun with
-	grown    chan struct{}            // closed when the copy has grown
-	appoints map[string]bool          // whose request to appoint members is under way
+	mu         sync.Mutex
+	state      string
+	why        error          // with stateFailed, or why nothing is believed
+	genesis    *txlog.Genesis // nil: it is not known
+	follows    bool           // it was no member when the log ran here last
+	host       *host.Host     // nil: it does not run
+	store      *disk.Store    // nil: it is not open
+	promise    promise
+	asks       map[uint64]chan told
+	serial     uint64             // begins by chance, so that an answer to the process before is none to this one
+	known      map[string]word    // by the node that has said it, while nobody is believed
+	begin      chan txlog.Genesis // what is to be begun with
+	grown      chan struct{}      // closed when the copy has grown
+	busy       map[string]bool    // what is under way for other nodes; see alone
+	neighbours []string           // names of [[peers]], of the last reload
 }
 
-func newPart(l Log, self string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
+func newPart(l Log, self string, neighbours []string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
-		Log: l, self: self, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, appoints: map[string]bool{}, serial: draw(), known: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		Log: l, self: self, neighbours: neighbours, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
+		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)
@@ -114,7 +115,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	giveBack := r.line.lend()
 	defer giveBack()
 	h, err := host.New(host.Config{
-		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout},
+		Settings: host.Settings{Self: r.self, Key: r.signer, New: kv.New, Seed: draw(), GoalTimeout: r.Timeout, Submits: r.submits},
 		Store:    s, Line: r.line, Peers: r.peersNow, Publish: r.publish,
 		Tell: func(e host.Event) { r.heard(e) },
 	})
@@ -128,7 +129,6 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	g := s.Genesis()
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
-	r.suggest(r.ground.Suggested())
 	within, over := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() { defer close(watched); r.watch(within, h) }()
@@ -205,15 +205,39 @@ func (r *part) keep(members []txlog.Member) {
 		}
 	}
 	r.ground.Keep(topicOf(r.Namespace), names)
+	r.suggest(r.ground.Suggested()) // it may have become a member, and gossip says it once
 }
 
-// peersNow returns the nodes that are connected and may be asked about the log.
+// may reports whether a node may be a member of the log, and have one made or its members changed: the nodes of the configuration
+// alone. A guest, which is connected because the CA has signed its certificate, follows at most.
+func (r *part) may(name string) bool {
+	return slices.Contains(r.near(), name) && (r.Peers == nil || slices.Contains(r.Peers, name))
+}
+
+// submits reports whether this node takes goals of another one while it leads.
+func (r *part) submits(name string) bool { return slices.Contains(r.near(), name) }
+
+// near returns the names of [[peers]].
+func (r *part) near() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.neighbours
+}
+
+// reload takes other [[peers]].
+func (r *part) reload(neighbours []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.neighbours = neighbours
+}
+
+// peersNow returns the nodes that are connected and may be asked about the log. What they answer is proven, so guests may be asked too.
 func (r *part) peersNow() []string {
 	n := r.line.now()
 	if n == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(n.Peers()), func(name string) bool { return !r.may(name) })
+	return slices.DeleteFunc(slices.Clone(n.Peers()), func(name string) bool { return r.Peers != nil && !slices.Contains(r.Peers, name) })
 }
 
 // suggest passes on whom gossip names, if it is a member: nobody else can lead.

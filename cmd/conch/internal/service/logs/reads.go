@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/store"
 )
@@ -155,24 +156,18 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
-	answer, index, err := r.fresh(ctx, query)
+	answer, at, err := r.fresh(ctx, query)
 	if err != nil {
 		return refusal(err)
 	}
-	out := Read{AsOf: Place{Index: index}, Fresh: true, Answer: answer}
-	if s := r.reading(); s != nil {
-		if records, err := s.Records(index, 1); err == nil && len(records) > 0 {
-			out.AsOf.Hash = records[0].Hash().String()
-		}
-	}
-	return web.Answer(w, http.StatusOK, out)
+	return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Fresh: true, Answer: answer})
 }
 
 // fresh answers a query with everything that was acknowledged before, and says as of which entry; without a query it says only that.
-func (r *part) fresh(ctx context.Context, query []byte) (answer []byte, index uint64, err error) {
+func (r *part) fresh(ctx context.Context, query []byte) (answer []byte, at txlog.Position, err error) {
 	err = r.insist(ctx, func(h *host.Host) (err error) {
-		answer, index, err = h.Fresh(ctx, query)
+		answer, at, err = h.Fresh(ctx, query)
 		return err
 	})
-	return answer, index, err
+	return answer, at, err
 }

@@ -32,6 +32,8 @@ func refusal(err error) error {
 	case errors.Is(err, txlog.ErrChanged):
 		return web.Failf(http.StatusConflict, "%v: look who they are with conch log members, and if the change is still right, ask again. If it was sent before, it may be the one that has changed them", err).
 			Named("members-changed", "The members have changed")
+	case errors.Is(err, txlog.ErrBarred):
+		return web.Failf(http.StatusForbidden, "nothing was done: %v. Have this node added to [[peers]] of the members, or ask one of them", err).Named("not-a-peer", "Not a peer of the leader")
 	case errors.Is(err, errBehind):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
@@ -58,12 +60,12 @@ func refusal(err error) error {
 
 // unknownGoal says that nobody can say what became of a goal, and how to ask again. No leader takes one before it has the entry of
 // since, so a since that is wrong waits for ever.
-func unknownGoal(g Asked, newest uint64) error {
+func unknownGoal(id string, since, newest uint64) error {
 	ahead := ""
-	if g.Since > newest {
+	if since > newest {
 		ahead = fmt.Sprintf(". The newest entry that this node knows of is %d, so look at that since", newest)
 	}
-	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", g.GoalID, g.Since, ahead).
+	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", id, since, ahead).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 

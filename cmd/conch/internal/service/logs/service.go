@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -32,12 +33,12 @@ func Kind() node.Kind {
 }
 
 func open(f node.Frame) node.Service {
-	s := &service{}
+	s := &service{denied: newDenials()}
 	s.tells = &teller{board: f.Board, log: f.Log}
 	s.ctx, s.stop = context.WithCancel(f.Over)
 	f.Over = s.ctx
 	s.frame = f
-	a := &api{shelf: s, log: f.Log}
+	a := &api{shelf: s, denied: s.denied, log: f.Log}
 	s.routes = a.routes()
 	f.Board.Offer(kindEntry, a.selects)
 	return s
@@ -49,6 +50,7 @@ type service struct {
 	frame  node.Frame
 	tells  *teller
 	routes []web.Route
+	denied *denials
 	ctx    context.Context
 	stop   context.CancelFunc
 	busy   sync.WaitGroup // parts that run
@@ -64,7 +66,7 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.prepared {
-		return func() {}, nil
+		return func() { s.reload(section.peers.Peers) }, nil
 	}
 	s.prepared = true
 	if len(section.all) == 0 {
@@ -75,14 +77,24 @@ func (s *service) Prepare(_ context.Context, c config.Config) (apply func(), err
 		return nil, err
 	}
 	for _, l := range section.all {
-		r := newPart(l, section.peers.Identity.Name, id.Signer(), s.frame, s.tells.tell)
-		for _, p := range section.peers.Peers {
-			r.neighbours = append(r.neighbours, p.Name)
-		}
-		s.parts = append(s.parts, r)
+		s.parts = append(s.parts, newPart(l, section.peers.Identity.Name, namesOf(section.peers.Peers), id.Signer(), s.frame, s.tells.tell))
 	}
 	slices.SortFunc(s.parts, func(a, b *part) int { return strings.Compare(a.Namespace, b.Namespace) })
 	return s.keep, nil
+}
+
+// reload takes other [[peers]]: a node that is none any more decides nothing from now on.
+func (s *service) reload(all []peers.Peer) {
+	for _, r := range s.Parts() {
+		r.reload(namesOf(all))
+	}
+}
+
+func namesOf(all []peers.Peer) (names []string) {
+	for _, p := range all {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // keep begins with all logs.
@@ -90,6 +102,7 @@ func (s *service) keep() {
 	s.frame.Ground.Enter(s)
 	for _, r := range s.Parts() {
 		s.busy.Add(1)
+		s.frame.Go(func() { r.vouch(s.ctx) })
 		s.frame.Go(func() {
 			defer s.busy.Done()
 			if err := r.run(s.ctx); err != nil {
@@ -149,7 +162,9 @@ func (s *service) Suggested(name string) {
 func (s *service) Routes() []web.Route { return s.routes }
 
 // Collectors implements node.Service.
-func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+func (s *service) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{&collector{s, s.denied}}
+}
 
 // Health implements node.Service.
 func (s *service) Health() any {

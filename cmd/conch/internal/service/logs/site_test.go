@@ -61,6 +61,7 @@ type site struct {
 	net   *memory.Network
 	names []string
 	nodes map[string]*testNode
+	guest string // one of them that the others do not have in their [[peers]]
 }
 
 // testNode is one of them, with its folder, over several starts.
@@ -83,6 +84,21 @@ type testNode struct {
 type place struct {
 	*memory.Endpoint
 	node *testNode
+
+	mu        sync.Mutex
+	withdrawn error
+}
+
+func (p *place) Withdraw(why error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.withdrawn = why
+}
+
+func (n *testNode) withdrawn() string {
+	n.place.mu.Lock()
+	defer n.place.mu.Unlock()
+	return fmt.Sprint(n.place.withdrawn)
 }
 
 func (p *place) Open(subject string) (transport.Line, error) { return p.Endpoint.Open(subject) }
@@ -118,7 +134,7 @@ func newSite(t testing.TB, names ...string) *site {
 func (n *testNode) text() string {
 	text := fmt.Sprintf("[node]\ndata_dir = %q\n[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = %q\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n%s", n.dir, n.name, filepath.Join(n.dir, "key"), n.more)
 	for _, other := range n.names {
-		if other != n.name {
+		if other != n.name && other != n.guest {
 			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://127.0.0.1:1\"\nca = \"ca.pem\"\n", other)
 		}
 	}
@@ -143,7 +159,7 @@ func (n *testNode) start() *testNode {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.place = &place{n.net.Join(n.name), n}
+	n.place = &place{Endpoint: n.net.Join(n.name), node: n}
 	n.ground.Join(n.place)
 	apply()
 	n.api = webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
@@ -22,24 +23,26 @@ func TestWhomANodeBelieves(t *testing.T) {
 		g := txlog.Genesis{Namespace: namespace, Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}, Nonce: txlog.Hash{nonce}}
 		return g.With()
 	}
+	now := time.Now()
 	one, two, other := genesis("flags", 1), genesis("flags", 2), genesis("routes", 1)
 	for _, c := range []struct {
 		name string
 		id   txlog.ID
-		said map[string]txlog.Genesis
+		said map[string]word
 		want txlog.ID
 		why  string
 	}{
 		{"nobody says anything", txlog.ID{}, nil, txlog.ID{}, ""},
-		{"all say the same", txlog.ID{}, map[string]txlog.Genesis{"n1": one, "n2": one}, one.ID(), ""},
-		{"two things are said", txlog.ID{}, map[string]txlog.Genesis{"n1": one, "n2": two}, txlog.ID{}, "put the id of the right one into [[logs]]"},
-		{"one is named", two.ID(), map[string]txlog.Genesis{"n1": one, "n2": two}, two.ID(), ""},
-		{"none of them is named", txlog.ID{9}, map[string]txlog.Genesis{"n1": one}, txlog.ID{}, "the configuration says"},
-		{"of another name", txlog.ID{}, map[string]txlog.Genesis{"n1": other}, txlog.ID{}, `"routes" there`},
-		{"beside one of another name", txlog.ID{}, map[string]txlog.Genesis{"n1": other, "n2": one}, one.ID(), ""},
+		{"all say the same", txlog.ID{}, map[string]word{"n1": {one, now}, "n2": {one, now}}, one.ID(), ""},
+		{"two things are said", txlog.ID{}, map[string]word{"n1": {one, now}, "n2": {two, now}}, txlog.ID{}, "put the id of the right one into [[logs]]"},
+		{"one is named", two.ID(), map[string]word{"n1": {one, now}, "n2": {two, now}}, two.ID(), ""},
+		{"none of them is named", txlog.ID{9}, map[string]word{"n1": {one, now}}, txlog.ID{}, "the configuration says"},
+		{"of another name", txlog.ID{}, map[string]word{"n1": {other, now}}, txlog.ID{}, `"routes" there`},
+		{"another one said something else, and is gone", txlog.ID{}, map[string]word{"n1": {two, now.Add(-wordLasts - 1)}, "n2": {one, now}}, one.ID(), ""},
+		{"beside one of another name", txlog.ID{}, map[string]word{"n1": {other, now}, "n2": {one, now}}, one.ID(), ""},
 	} {
 		r := &part{Log: Log{Namespace: "flags", ID: c.id}, known: c.said}
-		g, some, err := r.judge()
+		g, some, err := r.judge(now)
 		got := txlog.ID{}
 		if some && err == nil {
 			got = g.ID()
@@ -112,7 +115,7 @@ func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "n1")
 	n := s.nodes["n1"].start()
-	c := &collector{n.svc}
+	c := &collector{n.svc, n.svc.denied}
 	if err := testutil.CollectAndCompare(c, strings.NewReader(`
 # HELP conch_log_goal_result_timeouts_total Times that a goal had no answer within goal_timeout (15 seconds), and was tried again.
 # TYPE conch_log_goal_result_timeouts_total counter

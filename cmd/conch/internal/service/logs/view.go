@@ -149,7 +149,7 @@ func copyOf(at uint64, f follower.Status) Copy {
 // keyOf is the fingerprint of a member's key, as [[peers]] have it.
 func keyOf(m txlog.Member) string { return "sha256:" + m.Key.String() }
 
-// membersOf returns who the members are, and as of which entry.
+// membersOf returns the members, and as of which entry they are that.
 func membersOf(st host.Status) (out []MemberState, at uint64) {
 	out = []MemberState{}
 	if st.Quorum == nil || !st.Decides {

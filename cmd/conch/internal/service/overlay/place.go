@@ -31,6 +31,15 @@ func (p place) Publish(topic string, body []byte) error {
 	return p.m.Publish(p.namespace, topic, body)
 }
 
+// Withdraw implements node.Network.
+func (p place) Withdraw(why error) {
+	if why == nil {
+		p.m.Return(p.namespace)
+		return
+	}
+	p.m.Withdraw(p.namespace, why)
+}
+
 // first returns the namespace that the services of this node share; its suggested leader is the one that they hear of.
 func (s *service) first() string {
 	s.mu.Lock()

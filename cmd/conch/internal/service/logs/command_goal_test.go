@@ -1,0 +1,54 @@
+package logs
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// The command that asks again has the index at which the goal was submitted first, also for an id of the user's own: with it the goal is
+// executed once, whenever it is asked again. It is learnt before the goal is sent. A since that the user says is passed on, 0 too.
+func TestTheRetryIsTrue(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		status string
+		args   []string
+		sent   string // as since; empty: nothing is sent
+		says   string
+	}{
+		{"an id that is drawn", `{"namespace":"flags","position":{"index":41,"hash":"x"}}`, nil, "41", "--since 41"},
+		{"an id of the user's", `{"namespace":"flags","position":{"index":41,"hash":"x"}}`, []string{"--goal-id", "mine"}, "41", "--goal-id 'mine' --since 41"},
+		{"at a node far behind", `{"namespace":"flags","position":{"index":41,"hash":"x"},"copy":{"known":9000,"behind":8959}}`, []string{"--goal-id", "mine"}, "9000", "--since 9000"},
+		{"the user's since", `{}`, []string{"--goal-id", "mine", "--since", "7"}, "7", "--since 7"},
+		{"the user's since, of an empty log", `{}`, []string{"--goal-id", "mine", "--since", "0"}, "0", "--since 0"},
+		{"where the log does not run", `{"namespace":"flags","state":"failed","why":"the disk is gone"}`, []string{"--goal-id", "mine"}, "", "the disk is gone"},
+	} {
+		var sent map[string]json.RawMessage
+		node := &testNode{site: &site{t: t}}
+		node.api = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+			if req.Method == http.MethodGet {
+				_, _ = io.WriteString(w, c.status)
+				return
+			}
+			_ = json.NewDecoder(req.Body).Decode(&sent)
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, `{"type":"urn:conch:problem:unknown-outcome","title":"Nobody can say yet"}`)
+		})
+		run := node.door().run(append([]string{"goal", "flags", `{"op":"add","key":"a"}`}, c.args...)...)
+		var err error
+		pgtest.Within(t, nodetest.Patience, "the command ends", func() { err = <-run.ended })
+		if got := string(sent["since"]); got != c.sent {
+			t.Errorf("%s: it is sent with the since %q, want %q", c.name, got, c.sent)
+		}
+		if text := fmt.Sprint(err); !strings.Contains(text, c.says) || (c.sent == "") == strings.Contains(text, "To ask again") {
+			t.Errorf("%s: it says %q, want %q in it", c.name, text, c.says)
+		}
+	}
+}
