@@ -16,7 +16,7 @@ import (
 )
 
 // A guest is connected, since the CA has signed its certificate, and is none of the [[peers]]. It may follow a log, and decides nothing: it
-// makes none, its attempt is in nobody's way, it changes no members, and its goals are refused.
+// makes none, its attempt is in nobody's way, and it changes no members. Its goals are taken, as those of any node.
 func TestAGuestDecidesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, "n1", "n2", "n3", "g1")
@@ -33,19 +33,38 @@ func TestAGuestDecidesNothing(t *testing.T) {
 	if read := gets[Read](guest, http.MethodGet, `/v1/logs/flags/state?fresh=1&query={"get":"a"}`, ""); read.AsOf.Index < before.Index {
 		t.Errorf("the guest reads as of %+v", read.AsOf)
 	}
-	for path, body := range map[string]string{
-		"members": `{"members":["n1"]}`, "goals": `{"goal":{"op":"put","key":"a","value":2}}`,
-	} {
-		if code, text := guest.asks(http.MethodPost, "/v1/logs/flags/"+path, body); code != http.StatusForbidden || !strings.Contains(text, "not-a-peer") {
-			t.Errorf("a guest asks for %s: %d %s", path, code, text)
-		}
+	if code, text := guest.asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1"]}`); code != http.StatusForbidden || !strings.Contains(text, "not-a-peer") {
+		t.Errorf("a guest changes the members: %d %s", code, text)
 	}
+	guest.put("a", 2)
 	leader := s.leader()
 	if now := leader.deciders(); !slices.Equal(now, []string{"n1", "n2", "n3"}) {
 		t.Errorf("the members are %q", now)
 	}
-	if read := gets[Read](leader, http.MethodGet, `/v1/logs/flags/state?fresh=1&query={"get":"a"}`, ""); !strings.Contains(string(read.Answer), `"value":1`) {
+	if read := gets[Read](leader, http.MethodGet, `/v1/logs/flags/state?fresh=1&query={"get":"a"}`, ""); !strings.Contains(string(read.Answer), `"value":2`) {
 		t.Errorf("after the goal of a guest there is %s", read.Answer)
+	}
+}
+
+// Where the peers of a log are named, no other node submits goals.
+func TestNamedPeersSubmit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		peers []string
+		name  string
+		want  bool
+	}{
+		{nil, "n2", true},
+		{nil, "g1", true},
+		{[]string{"n2"}, "n2", true},
+		{[]string{"n2"}, "n3", false},
+		{[]string{"n2", "g1"}, "g1", false}, // it is none of the [[peers]] any more
+		{[]string{}, "n2", false},
+	} {
+		r := &part{Log: Log{Peers: c.peers}, neighbours: []string{"n2", "n3"}}
+		if is := r.submits(c.name); is != c.want {
+			t.Errorf("with peers %q %s submits goals: %v", c.peers, c.name, is)
+		}
 	}
 }
 

@@ -214,8 +214,9 @@ func (r *part) may(name string) bool {
 	return slices.Contains(r.near(), name) && (r.Peers == nil || slices.Contains(r.Peers, name))
 }
 
-// submits reports whether this node takes goals of another one while it leads.
-func (r *part) submits(name string) bool { return slices.Contains(r.near(), name) }
+// submits reports whether this node takes goals of another one while it leads: of each that is connected, guests too, unless the log's
+// peers are named.
+func (r *part) submits(name string) bool { return r.Peers == nil || r.may(name) }
 
 // near returns the names of [[peers]].
 func (r *part) near() []string {
