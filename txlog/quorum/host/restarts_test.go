@@ -21,7 +21,7 @@ func TestANodeThatRestartsOften(t *testing.T) {
 					}
 				}
 				often := s.nodes[2:] // a member, and a follower
-				for range 60 {
+				for range 35 {
 					for _, n := range often {
 						n.kill()
 						n.start()
