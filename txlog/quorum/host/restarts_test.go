@@ -21,7 +21,7 @@ func TestANodeThatRestartsOften(t *testing.T) {
 					}
 				}
 				often := s.nodes[2:] // a member, and a follower
-				for range 60 {
+				for range 35 {
 					for _, n := range often {
 						n.kill()
 						n.start()
@@ -34,6 +34,8 @@ func TestANodeThatRestartsOften(t *testing.T) {
 				for _, n := range often {
 					if v := n.store.View(); len(v.Kept) < 2 || v.Floor.Index+250 < v.Last.Index {
 						t.Errorf("%s has %d snapshots of %d records, and the first record is %d", n.name, len(v.Kept), v.Last.Index, v.Floor.Index+1)
+					} else if apart := v.Kept[1].At.Index - v.Kept[0].At.Index; apart < 100 {
+						t.Errorf("%s has snapshots %d entries apart, and one comes every 100", n.name, apart)
 					}
 				}
 			})
