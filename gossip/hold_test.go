@@ -71,35 +71,3 @@ func TestAnotherWordUnderTheSameNumber(t *testing.T) {
 		t.Errorf("it is sent to %v", got)
 	}
 }
-
-// A node of the crowd has nothing to do until a heartbeat ends that decides whom it names, or a peer is to be asked.
-func TestWhenThereIsSomethingToDo(t *testing.T) {
-	t.Parallel()
-	s := elected("")
-	m := New(Config{Self: named("y"), Incarnation: 1, Scheme: honest{named("y")}, Namespaces: s.m.cfg.Namespaces})
-	m.Step(0, Arcs{Peers: []Peer{{Name: "a", Subject: named("a")}}})
-	if got := m.Due(); got != time.Second {
-		t.Errorf("a peer is to be asked at %v", got)
-	}
-	const age = 75
-	old := claim(1)
-	old.Age = age
-	m.Step(100*time.Millisecond, from("a", old))
-	valid := 8 * time.Second
-	ends := 100*time.Millisecond - age*m.cfg.Round + valid
-	if got := m.Due(); got != ends+1 {
-		t.Fatalf("a heartbeat ends at %v, and it is due at %v", ends, got)
-	}
-	m.Step(ends, Tick{})
-	if m.Suggestion("site").Leader != named("a") {
-		t.Error("it was forgotten too early")
-	}
-	m.Step(m.Due(), Tick{})
-	if now := m.Suggestion("site"); now.Leader != (wire.Subject{}) || m.Due() <= ends+1 {
-		t.Errorf("it names %v, and is due at %v", now, m.Due())
-	}
-	m.Pass(3 * time.Second)
-	if got := m.Snapshot()[0].Heard; got != -1 {
-		t.Errorf("it was heard %v ago", got)
-	}
-}

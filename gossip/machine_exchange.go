@@ -53,6 +53,7 @@ type stocked struct {
 
 // stock returns what this node can tell: valid heartbeats, and news that is not too old. The younger comes first.
 func (m *Machine) stock() (all []stocked) {
+	m.forget()
 	for _, s := range m.order {
 		for _, c := range s.sorted() {
 			if m.fresh(s, c) && s.paper == nil && (s.open() || c.beat.Leads || c.beat.Wide) {
@@ -119,7 +120,8 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 }
 
 // forget drops news that is too old to be told. That it was heard is known for as long again: ages at two nodes differ by
-// the way, so a peer may still tell what this node does not, and would be heard twice.
+// the way, so a peer may still tell what this node does not, and would be heard twice. It comes before each use of what is kept: a
+// node of the crowd has few Ticks.
 func (m *Machine) forget() {
 	keep := time.Duration(m.cfg.Keep) * m.cfg.Round
 	for key, n := range m.news {
@@ -148,6 +150,10 @@ func (m *Machine) lessTopics(of wire.Subject) {
 
 // full reports whether a subject has too many topics for one more.
 func (m *Machine) full(key wire.Key) bool {
+	if m.topics[key.Subject] < mostTopics {
+		return false
+	}
+	m.forget()
 	n := m.news[key]
 	return (n == nil || n.past) && m.topics[key.Subject] >= mostTopics
 }

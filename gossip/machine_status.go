@@ -8,9 +8,13 @@ import (
 )
 
 // Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides whom it names
-// counts no more, or a peer is to be asked. What comes before that may bring it forward.
+// counts no more, or a peer is to be asked. Until then a Tick does nothing, and nobody can tell whether it came. What comes before
+// that may bring it forward.
 func (m *Machine) Due() time.Duration {
-	due := m.asked + time.Duration(m.cfg.Exchange)*m.cfg.Round
+	due := m.asked + m.pause()
+	if len(m.listed) == 0 {
+		due = m.now + m.pause() // there is nobody to ask
+	}
 	for _, s := range m.order {
 		for _, c := range s.ranked {
 			due = min(due, c.made+s.valid+1)
@@ -55,6 +59,7 @@ func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }
 
 // News returns the news that is kept, the youngest first, and this node's own with it.
 func (m *Machine) News() []Item {
+	m.forget()
 	all := make([]Item, 0, len(m.news))
 	for _, n := range m.news {
 		if !n.past {
