@@ -113,7 +113,7 @@ func (m *Machine) start() {
 // message that waited, and says little.
 func (m *Machine) wakes() {
 	for _, s := range m.order {
-		if m.now-m.ticked > s.valid/2 && s.state != Back && s.state != Bystander && s.paper == nil {
+		if s.paper == nil && m.stoodStill(s) {
 			m.listen(s)
 			s.hearing = m.now
 		}
@@ -121,6 +121,17 @@ func (m *Machine) wakes() {
 	if m.now-m.ticked > m.cfg.Round {
 		m.ticked = m.now
 	}
+}
+
+// stoodStill reports whether time has passed, and this node with it, until it can no longer speak of what it hears.
+func (m *Machine) stoodStill(s *seat) bool {
+	switch {
+	case s.paper != nil:
+		return m.now-s.paper.begins > s.cfg.Paper.validFor()
+	case s.state == Back || s.state == Bystander:
+		return false
+	}
+	return m.now-m.ticked > s.valid/2
 }
 
 // tick does what time alone does.

@@ -101,7 +101,8 @@ func (a *Agent) Keep(addresses map[string]string) {
 	}
 }
 
-// Status returns what the agent knows now; after Run, what it knew at its end.
+// Status returns what the agent knows now; after Run, what it knew at its end. Whom it names is judged by the clock of now: after a
+// suspension that is nobody until the agent has listened.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
