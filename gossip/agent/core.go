@@ -130,14 +130,6 @@ func (c *core) met(e transport.Envelope) {
 	c.tellArcs()
 }
 
-// changed takes what has become of connections.
-func (c *core) changed() {
-	for _, l := range c.cfg.Transport.Links() {
-		c.linked(l)
-	}
-	c.tellArcs()
-}
-
 // tick lets time pass: a quarter of a round, or all until there is something to do.
 func (c *core) tick() { c.suggest(gossip.Tick{}) }
 

@@ -20,7 +20,7 @@
 // # What the loop does
 //
 //   - What has become of connections comes before every message, so that no message is of a connection that the machines
-//     do not know.
+//     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault.
 //   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
 //     the time for a round at most.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
