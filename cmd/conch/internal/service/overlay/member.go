@@ -119,12 +119,14 @@ func (m *member) rank(s *Section, began time.Time) {
 // Strangers implements running.
 func (m *member) Strangers() map[mtls.Reason]uint64 { return m.endpoint.Stats().Strangers }
 
-// run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand.
+// run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand, and to all: nobody is let in
+// any more from then on, so nobody comes after the goodbyes and takes the end of its connection for a fault.
 func (m *member) run(ctx context.Context) error {
 	listens, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	takesPart, leave := context.WithCancel(ctx)
 	defer leave()
+	defer context.AfterFunc(takesPart, m.endpoint.CloseDoor)()
 	failed := make(chan error, 1)
 	go func() {
 		defer leave()
