@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -38,6 +39,8 @@ type Endpoint struct {
 	running   context.Context     // of Run; nil before it
 	shut      chan struct{}       // closed with the door
 	over      bool
+
+	twins atomic.Uint64 // see Stats
 }
 
 var (
