@@ -17,9 +17,8 @@
 //
 // Whatever is told is a statement of its subject: under a topic, with an incarnation, a sequence and a signature. A node
 // relays it when it first hears it, once, on every connection but those of its subject and of the peer that has brought
-// it. What it reads together goes back to none of those that have brought it. Each second it compares what it knows with
-// one peer, which repairs what was lost; a new peer is asked at once. Under a topic the newest word counts. News is told
-// once, kept for a minute, and known for another one.
+// it. Each second it compares what it knows with one peer, which repairs what was lost; a new peer is asked at once. Under a
+// topic the newest word counts. News is told once, kept for a minute, and known for another one.
 //
 // # Policy reign
 //

@@ -10,6 +10,11 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
+// from is a parcel of a peer.
+func from(peer string, said ...wire.Said) Received {
+	return Received{From: peer, Parcel: wire.Parcel{Said: said}}
+}
+
 // bystander is y, which is nowhere a candidate, in two namespaces.
 func bystander() *Machine {
 	electors := []wire.Subject{named("a"), named("b"), named("c")}

@@ -20,9 +20,6 @@ type (
 		From   string
 		Parcel wire.Parcel
 	}
-	// Together is parcels that waited to be read at one time. What is new in them is relayed when all are read, and not to the peers
-	// that have brought it meanwhile: the busier a node is, the fewer copies it sends.
-	Together []Received
 	// Faulty says that a peer has sent what wire.Decode refuses.
 	Faulty struct {
 		From string
@@ -49,7 +46,6 @@ type (
 func (Tick) input()      {}
 func (Arcs) input()      {}
 func (Received) input()  {}
-func (Together) input()  {}
 func (Faulty) input()    {}
 func (Publish) input()   {}
 func (Seniority) input() {}

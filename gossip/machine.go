@@ -35,9 +35,6 @@ type Machine struct {
 	partner int           // of listed: the next one
 	refused map[error]int
 
-	gathers bool   // what is to be relayed is held until the end of the step
-	held    []held // what is to be relayed
-
 	out []Action
 }
 
@@ -71,8 +68,6 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.arcs(in.Peers)
 	case Received:
 		m.receive(in.From, &in.Parcel)
-	case Together:
-		m.together(in)
 	case Faulty:
 		m.refuse(in.From, wire.Subject{}, in.Why)
 	case Publish:

@@ -26,6 +26,19 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 	m.answer(by, p)
 }
 
+// relay sends a statement on: once, on every connection but those of the peer that has brought it and of its subject.
+func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
+	names := make([]string, 0, len(to))
+	for _, p := range to {
+		if p != by && p.Subject != s.Subject {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) > 0 {
+		m.do(Send{To: names, Parcel: wire.Parcel{Said: []wire.Said{m.aged(s, made)}}})
+	}
+}
+
 // tooMuch counts what an allowance has no room for. That is told once in a round.
 func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
 	m.refused[why]++
@@ -40,7 +53,6 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	m.spare(by, s)
 	seat := m.seats[s.Namespace]
 	switch {
 	case seat == nil:

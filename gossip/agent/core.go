@@ -92,25 +92,19 @@ func (c *core) awake() {
 	c.began, c.active = true, now
 }
 
-// heard takes bytes of the line "gossip", which waited at one time.
-func (c *core) heard(all ...transport.Envelope) {
-	var read gossip.Together
-	for _, e := range all {
-		c.counts.received(e)
-		if c.now() < c.deaf {
-			c.counts.Undated++
-			continue
-		}
-		p, err := wire.Decode(e.Body)
-		if err != nil {
-			c.suggest(gossip.Faulty{From: e.From, Why: err})
-			continue
-		}
-		read = append(read, gossip.Received{From: e.From, Parcel: p})
+// heard takes bytes of the line "gossip".
+func (c *core) heard(e transport.Envelope) {
+	c.counts.received(e)
+	if c.now() < c.deaf {
+		c.counts.Undated++
+		return
 	}
-	if len(read) > 0 {
-		c.suggest(read)
+	p, err := wire.Decode(e.Body)
+	if err != nil {
+		c.suggest(gossip.Faulty{From: e.From, Why: err})
+		return
 	}
+	c.suggest(gossip.Received{From: e.From, Parcel: p})
 }
 
 // met takes bytes of the line "spray".

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -105,8 +104,7 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-a.cfg.Transport.Changed():
 			a.do(func(*core) {})
 		case e := <-statements:
-			a.hear(e, statements)
-			a.do(tick.sooner)
+			a.do(func(c *core) { c.heard(e); tick.sooner(c) })
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		case <-tick.C:
@@ -125,33 +123,13 @@ func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	for began := time.Now(); time.Since(began) < a.cfg.Round; {
 		select {
 		case e := <-statements:
-			a.hear(e, statements)
+			a.do(func(c *core) { c.heard(e) })
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		default:
 			return
 		}
 	}
-}
-
-// mostTogether is how many messages are read at one time at most.
-const mostTogether = 64
-
-// hear reads a message, and those that wait with it. Connections on which something has come have their turn before that: several
-// neighbours bring the same, and what is known of all need not be sent back to any of them.
-func (a *Agent) hear(e transport.Envelope, more <-chan transport.Envelope) {
-	runtime.Gosched()
-	all := []transport.Envelope{e}
-	for len(all) < mostTogether {
-		select {
-		case e := <-more:
-			all = append(all, e)
-			continue
-		default:
-		}
-		break
-	}
-	a.do(func(c *core) { c.heard(all...) })
 }
 
 // farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends

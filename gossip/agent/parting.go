@@ -45,7 +45,7 @@ func (c *core) hears(statements, views []transport.Envelope, is func(transport.E
 		}
 		return others
 	}
-	statements = later(statements, func(e transport.Envelope) { c.heard(e) })
+	statements = later(statements, c.heard)
 	return statements, later(views, c.met)
 }
 
