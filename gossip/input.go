@@ -15,7 +15,7 @@ type (
 		Name    string       // for Send
 		Subject wire.Subject // the key that it has proven; zero if it is not known
 	}
-	// Received is a parcel. The transport has proven from whom it is.
+	// Received is a parcel. The transport has proven whose it is.
 	Received struct {
 		From   string
 		Parcel wire.Parcel

@@ -153,7 +153,7 @@ func (m *Machine) arcs(all []Peer) {
 	for _, a := range all {
 		p := m.peers[a.Name]
 		if p == nil {
-			p = &peer{allowance: allowance{left: 8 * m.cfg.Flood, since: m.now}}
+			p = &peer{allowance: allowance{left: 8 * m.cfg.flood, since: m.now}}
 			fresh = append(fresh, p)
 		}
 		p.Peer = a

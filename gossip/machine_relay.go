@@ -15,7 +15,7 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 		return
 	}
 	for i := range p.Said {
-		if !by.takes(1, m.now, m.cfg.Round, m.cfg.Flood) {
+		if !by.takes(1, m.now, m.cfg.Round, m.cfg.flood) {
 			m.tooMuch(by, &by.allowance, ErrFlood)
 			return
 		}
@@ -74,7 +74,7 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
 		return m.goesBack(by, said, &old.direct)
 	}
-	if int(said.Age) > m.cfg.Keep || old == nil && m.madeAt(said) <= m.past {
+	if int(said.Age) > keeps || old == nil && m.madeAt(said) <= m.past {
 		return nil // each node that has it will forget it too
 	}
 	if m.full(key) {
@@ -164,7 +164,7 @@ func (m *Machine) twin(c *candidate, one, other string) {
 	if m.now < c.named {
 		return
 	}
-	c.named = m.now + time.Duration(m.cfg.Keep)*m.cfg.Round
+	c.named = m.now + keeps*m.cfg.Round
 	m.do(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
 }
 

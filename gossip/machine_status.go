@@ -9,7 +9,7 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides whom it names
+// Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides which leader it names
 // counts no more, or a peer is to be asked. Until then a Tick does nothing, and nobody can tell whether it came. What comes before
 // that may bring it forward.
 func (m *Machine) Due() time.Duration {
@@ -28,7 +28,7 @@ func (m *Machine) Due() time.Duration {
 // Pass says how late it is, for the ages in what is asked. It is no Tick: what waits to be read may come before that.
 func (m *Machine) Pass(now time.Duration) { m.now = max(m.now, now) }
 
-// Snapshot returns what the machine knows, in the order of its namespaces. Whom it names is judged by the clock of now: what it has
+// Snapshot returns what the machine knows, in the order of its namespaces. The leader is judged by the clock of now: what it has
 // said may be over since then, and no Tick have come that says so.
 func (m *Machine) Snapshot() (all []Status) {
 	for _, s := range m.order {
@@ -65,14 +65,6 @@ func (m *Machine) heardOf(s *seat, leader wire.Subject) (made time.Duration, hea
 		return s.paper.evidence[leader].made, true
 	}
 	return 0, false
-}
-
-// Suggestion returns the suggested leader of a namespace.
-func (m *Machine) Suggestion(namespace string) Suggestion {
-	if s := m.seats[namespace]; s != nil {
-		return s.said
-	}
-	return Suggestion{}
 }
 
 // Refusals returns how much was refused, by reason: an error of this package or of package wire.

@@ -18,8 +18,8 @@ type core struct {
 	gossip  *gossip.Machine
 	overlay *spray.Machine
 	valid   time.Duration // the longest of a heartbeat
-	began   bool          // the loop has run,
-	active  time.Duration // and did last then
+	began   bool          // the loop has run
+	active  time.Duration // when the loop has run last
 	deaf    time.Duration // until when parcels are left out
 
 	links      map[string]*link

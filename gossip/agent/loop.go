@@ -13,8 +13,8 @@ import (
 
 // The lines of a transport that an agent opens.
 const (
-	LineGossip = "gossip" // statements
-	LineSpray  = "spray"  // who is connected with whom
+	lineGossip = "gossip" // statements
+	lineSpray  = "spray"  // who is connected with whom
 )
 
 // second is the time between two ticks of the overlay, but for the jitter.
@@ -31,14 +31,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.claim(); err != nil {
 		return err
 	}
-	statements, err := a.cfg.Transport.Open(LineGossip)
+	statements, err := a.cfg.Transport.Open(lineGossip)
 	if err != nil {
-		return fmt.Errorf("gossip/agent: the line %q: %w", LineGossip, err)
+		return fmt.Errorf("gossip/agent: the line %q: %w", lineGossip, err)
 	}
 	defer statements.Close()
-	views, err := a.cfg.Transport.Open(LineSpray)
+	views, err := a.cfg.Transport.Open(lineSpray)
 	if err != nil {
-		return fmt.Errorf("gossip/agent: the line %q: %w", LineSpray, err)
+		return fmt.Errorf("gossip/agent: the line %q: %w", lineSpray, err)
 	}
 	defer views.Close()
 	a.start(statements, views)

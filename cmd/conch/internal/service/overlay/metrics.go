@@ -34,7 +34,7 @@ var (
 	lostDesc       = desc("messages_lost_total", "Messages of the overlay that were not sent or not read. Exchanges repair it.", "why")
 )
 
-// strangerReasons are why connections of those who may not join are refused.
+// strangerReasons say why a connection was refused of somebody that may not join.
 var strangerReasons = []mtls.Reason{
 	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
 	mtls.OtherName, mtls.Crowded,
