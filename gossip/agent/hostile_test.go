@@ -198,6 +198,7 @@ func TestAFlood(t *testing.T) {
 // heard by all, and hears nothing of the first: its own words are what everybody has. That it is the second it learns where it calls
 // somebody who is connected with the first (mtls.TestTwins).
 func TestTwins(t *testing.T) {
+	t.Parallel()
 	for _, electors := range []int{0, 3} {
 		t.Run(fmt.Sprint(electors, " electors"), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *site) {
