@@ -126,7 +126,7 @@ func (m *member) run(ctx context.Context) error {
 	defer stop()
 	takesPart, leave := context.WithCancel(ctx)
 	defer leave()
-	defer context.AfterFunc(takesPart, m.endpoint.CloseDoor)()
+	context.AfterFunc(takesPart, m.endpoint.CloseDoor)
 	failed := make(chan error, 1)
 	go func() {
 		defer leave()
