@@ -21,9 +21,9 @@ type (
 		Namespace string
 		Suggestion
 	}
-	// Heard is news of another subject. Each statement comes once at most while it is known, which is twice Config.Keep or
+	// Heard is news of another subject. Each statement comes once at most while it is known, which is two minutes (of rounds of 100 ms) or
 	// until there is too much news; one that another replaced on the way does not come. A peer that has kept it, and says
-	// later that it is new, has it come again: who acts on news twice should look at its incarnation and sequence.
+	// later that it is new, has it come again: a caller for which it matters should look at its incarnation and sequence.
 	Heard struct {
 		wire.Statement
 
@@ -37,14 +37,14 @@ type (
 		Why       error
 		For       time.Duration
 	}
-	// Refused says that something was left out, and who has sent it. Nobody else is told.
+	// Refused says that something was left out, and which peer has sent it. Nobody else is told.
 	Refused struct {
 		From    string       // the peer that has sent it; empty: this node's own user
 		Subject wire.Subject // whose statement it was; zero: no single one's
 		Why     error
 	}
 	// Twin says that two hosts have one key. Both run, and one of them is not heard. It comes again as long as that is so, each
-	// Config.Keep rounds at most.
+	// minute or so.
 	Twin struct {
 		Subject wire.Subject
 		Hosts   [2]string // as they call themselves, sorted
@@ -58,7 +58,7 @@ func (SteppedDown) action() {}
 func (Refused) action()     {}
 func (Twin) action()        {}
 
-// Suggestion is who should lead. It opens no gate.
+// Suggestion says which node should lead. It opens no gate.
 type Suggestion struct {
 	Leader wire.Subject  // zero: nobody is known
 	Reign  uint64        // 0: the leader took it where there was nobody to hear

@@ -19,13 +19,12 @@ type Config struct {
 	Scheme      Scheme
 	Namespaces  []Namespace   // the same at every node of the overlay
 	Round       time.Duration // the unit of ages, the same at every node of the overlay (default 100ms)
-	Keep        int           // rounds for which news is kept to repair what was lost (default 600)
-	Exchange    int           // rounds between two exchanges with a peer (default 10)
 	Alone       time.Duration // since its start for which a node without connections does not name itself: it may find others yet (default 0)
-	Flood       int           // statements that a peer may bring in a round (default 256), and eight times as many at once
 
 	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Broken Rule
+
+	flood int // statements that a peer may bring in a round, and eight times as many at once; tests have fewer, or more
 }
 
 // Namespace is a group of subjects that share one leader.
@@ -35,7 +34,6 @@ type Namespace struct {
 	Electors []wire.Subject // who may lead; empty: everybody
 	Diameter int            // of the overlay; a heartbeat is valid for 2 × Diameter beats (default 4)
 	Every    int            // rounds between two beats of a candidate (default 1 with electors, else 10)
-	Crowd    int            // rounds between two beats of the electors' leader for everybody (default 10)
 	Paper    PaperConfig    // of policy Paper
 }
 
@@ -66,9 +64,7 @@ type Scheme interface {
 
 func (c Config) withDefaults() Config {
 	c.Round = cmp.Or(c.Round, 100*time.Millisecond)
-	c.Keep = cmp.Or(c.Keep, 600)
-	c.Exchange = cmp.Or(c.Exchange, 10)
-	c.Flood = cmp.Or(c.Flood, 256)
+	c.flood = cmp.Or(c.flood, mostBrought)
 	c.Namespaces = slices.Clone(c.Namespaces)
 	for i, n := range c.Namespaces {
 		c.Namespaces[i] = n.WithDefaults()
@@ -85,10 +81,12 @@ func (n Namespace) WithDefaults() Namespace {
 		every = 1
 	}
 	n.Every = cmp.Or(n.Every, every)
-	n.Crowd = cmp.Or(n.Crowd, max(10, n.Every))
 	n.Paper = n.Paper.withDefaults()
 	return n
 }
+
+// crowd is how many rounds are between two beats of the electors' leader for everybody.
+func (n Namespace) crowd() int { return max(10, n.Every) }
 
 func (p PaperConfig) withDefaults() PaperConfig {
 	p.Diameter = cmp.Or(p.Diameter, 8)
@@ -118,8 +116,7 @@ func (c Config) Validate() error {
 	fault(c.Incarnation == 0, "the incarnation is zero: draw one at each start, above all before")
 	fault(c.Scheme == nil, "a scheme is required")
 	fault(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
-	fault(c.Round < 0 || c.Keep < 0 || c.Exchange < 0 || c.Flood < 0 || c.Alone < 0, "a number is below 0")
-	fault(c.Keep > wire.MostAge/2, "news is kept for %d rounds: %d at most", c.Keep, wire.MostAge/2)
+	fault(c.Round < 0 || c.Alone < 0, "a number is below 0")
 	fault(len(c.Namespaces) == 0, "there is no namespace")
 	seen := map[string]bool{}
 	for _, n := range c.Namespaces {
@@ -140,7 +137,7 @@ func (n Namespace) validate() error {
 	}
 	fault(n.Policy != Reign && n.Policy != Epoch && n.Policy != Paper, "has the policy %q: it is %q or %q", n.Policy, Reign, Paper)
 	fault(n.Diameter < 2, "has a diameter of %d: 2 at least, or a lost beat deposes its leader", n.Diameter)
-	fault(n.Every < 1 || n.Crowd < n.Every, "has beats each %d rounds, and each %d for the crowd", n.Every, n.Crowd)
+	fault(n.Every < 1, "has beats each %d rounds", n.Every)
 	fault(len(n.Electors) > mostElectors, "has %d electors: %d at most", len(n.Electors), mostElectors)
 	sorted := slices.SortedFunc(slices.Values(n.Electors), func(a, b wire.Subject) int { return slices.Compare(a[:], b[:]) })
 	fault(len(slices.Compact(sorted)) != len(n.Electors), "names an elector twice")
@@ -152,6 +149,9 @@ func (n Namespace) validate() error {
 
 const (
 	mostElectors = 64
+	keeps        = 600 // rounds for which news is kept to repair what was lost
+	exchanges    = 10  // rounds between two exchanges with a peer
+	mostBrought  = 256
 	standbys     = 4  // heartbeats that a node relays
 	listens      = 3  // beats for which a newcomer raises no reign
 	remembers    = 8  // validities for which an old heartbeat of no elector is known as one: a connection may stall that long

@@ -17,9 +17,8 @@
 //
 // Whatever is told is a statement of its subject: under a topic, with an incarnation, a sequence and a signature. A node
 // relays it when it first hears it, once, on every connection but those of its subject and of the peer that has brought
-// it. What it reads together goes back to none of those that have brought it. Each second it compares what it knows with
-// one peer, which repairs what was lost; a new peer is asked at once. Under a topic the newest word counts. News is told
-// once, kept for a minute, and known for another one.
+// it. Each second it compares what it knows with one peer, which repairs what was lost; a new peer is asked at once. Under a
+// topic the newest word counts. News is told once, kept for a minute, and known for another one.
 //
 // # Policy reign
 //
@@ -69,7 +68,7 @@
 //     bits. If it is not, the machine raises it when it hears what its last life has said.
 //   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
 //     peer that is gone has to end within a validity, or the last of two nodes waits for it.
-//   - Received.From is who the transport says it is. What wire.Decode refuses comes as Faulty.
+//   - Received.From is the name that the transport has proven. What wire.Decode refuses comes as Faulty.
 //   - Withdraw is repeated as long as its cause lasts. Return ends it before its time.
 //
 // # What can fail
@@ -81,7 +80,7 @@
 //   - Somebody claims the last reign: without electors nobody can lead in that namespace any more ([ErrLastReign]).
 //   - A forged, changed or re-signed statement, a sequence that goes back, an age below zero, a body that is too large, a
 //     flood: it is refused and counted, and the peer is named ([Refused]). Two hosts with one key are both named ([Twin]).
-//   - A member invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round and
+//   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round and
 //     keeps the youngest 1,024, and without electors it remembers 256 candidates. So a relay of a flood brings less than its
 //     peers take of one peer, and heartbeats come through; other news may be late, or lost.
 //   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy

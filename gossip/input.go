@@ -15,14 +15,11 @@ type (
 		Name    string       // for Send
 		Subject wire.Subject // the key that it has proven; zero if it is not known
 	}
-	// Received is a parcel. The transport has proven from whom it is.
+	// Received is a parcel. The transport has proven whose it is.
 	Received struct {
 		From   string
 		Parcel wire.Parcel
 	}
-	// Together is parcels that waited to be read at one time. What is new in them is relayed when all are read, and not to the peers
-	// that have brought it meanwhile: the busier a node is, the fewer copies it sends.
-	Together []Received
 	// Faulty says that a peer has sent what wire.Decode refuses.
 	Faulty struct {
 		From string
@@ -53,7 +50,6 @@ type (
 func (Tick) input()      {}
 func (Arcs) input()      {}
 func (Received) input()  {}
-func (Together) input()  {}
 func (Faulty) input()    {}
 func (Publish) input()   {}
 func (Seniority) input() {}

@@ -35,9 +35,6 @@ type Machine struct {
 	partner int           // of listed: the next one
 	refused map[error]int
 
-	gathers bool   // what is to be relayed is held until the end of the step
-	held    []held // what is to be relayed
-
 	out []Action
 }
 
@@ -71,8 +68,6 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.arcs(in.Peers)
 	case Received:
 		m.receive(in.From, &in.Parcel)
-	case Together:
-		m.together(in)
 	case Faulty:
 		m.refuse(in.From, wire.Subject{}, in.Why)
 	case Publish:
@@ -122,7 +117,7 @@ func (m *Machine) start() {
 // message that waited, and says little.
 func (m *Machine) wakes() {
 	for _, s := range m.order {
-		if m.now-m.ticked > s.valid/2 && s.state != Back && s.state != Bystander && s.paper == nil {
+		if s.paper == nil && m.stoodStill(s) {
 			m.listen(s)
 			s.hearing = m.now
 		}
@@ -130,6 +125,17 @@ func (m *Machine) wakes() {
 	if m.now-m.ticked > m.cfg.Round {
 		m.ticked = m.now
 	}
+}
+
+// stoodStill reports whether time has passed, and this node with it, until it can no longer speak of what it hears.
+func (m *Machine) stoodStill(s *seat) bool {
+	switch {
+	case s.paper != nil:
+		return m.now-s.paper.begins > s.cfg.Paper.validFor()
+	case s.state == Back || s.state == Bystander:
+		return false
+	}
+	return m.now-m.ticked > s.valid/2
 }
 
 // tick does what time alone does.
@@ -156,7 +162,7 @@ func (m *Machine) arcs(all []Peer) {
 	for _, a := range all {
 		p := m.peers[a.Name]
 		if p == nil {
-			p = &peer{allowance: allowance{left: 8 * m.cfg.Flood, since: m.now}}
+			p = &peer{allowance: allowance{left: 8 * m.cfg.flood, since: m.now}}
 			fresh = append(fresh, p)
 		}
 		p.Peer = a

@@ -27,10 +27,10 @@ func (m *Machine) exchange() {
 // pause is the time between two exchanges. A node of the crowd that has begun a moment ago and names nobody asks in each round:
 // if what its first peer had to say is lost, the leader's next word for the crowd is long to come.
 func (m *Machine) pause() time.Duration {
-	if m.now-m.began < time.Duration(soon*m.cfg.Exchange)*m.cfg.Round && slices.ContainsFunc(m.order, (*seat).lacks) {
+	if m.now-m.began < soon*exchanges*m.cfg.Round && slices.ContainsFunc(m.order, (*seat).lacks) {
 		return m.cfg.Round
 	}
-	return time.Duration(m.cfg.Exchange) * m.cfg.Round
+	return exchanges * m.cfg.Round
 }
 
 // open begins an exchange.
@@ -53,6 +53,7 @@ type stocked struct {
 
 // stock returns what this node can tell: valid heartbeats, and news that is not too old. The younger comes first.
 func (m *Machine) stock() (all []stocked) {
+	m.forget()
 	for _, s := range m.order {
 		for _, c := range s.sorted() {
 			if m.fresh(s, c) && s.paper == nil && (s.open() || c.beat.Leads || c.beat.Wide) {
@@ -80,7 +81,7 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 	if !p.Opening && len(p.Wants) == 0 {
 		return
 	}
-	if !by.takes(m.cfg.Flood/askCost, m.now, m.cfg.Round, m.cfg.Flood) {
+	if !by.takes(m.cfg.flood/askCost, m.now, m.cfg.Round, m.cfg.flood) {
 		m.tooMuch(by, &by.allowance, ErrFlood)
 		return
 	}
@@ -119,9 +120,10 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 }
 
 // forget drops news that is too old to be told. That it was heard is known for as long again: ages at two nodes differ by
-// the way, so a peer may still tell what this node does not, and would be heard twice.
+// the way, so a peer may still tell what this node does not, and would be heard twice. It comes before each use of what is kept: a
+// node of the crowd has few Ticks.
 func (m *Machine) forget() {
-	keep := time.Duration(m.cfg.Keep) * m.cfg.Round
+	keep := keeps * m.cfg.Round
 	for key, n := range m.news {
 		switch age := m.now - n.made; {
 		case age > 2*keep:
@@ -148,6 +150,10 @@ func (m *Machine) lessTopics(of wire.Subject) {
 
 // full reports whether a subject has too many topics for one more.
 func (m *Machine) full(key wire.Key) bool {
+	if m.topics[key.Subject] < mostTopics {
+		return false
+	}
+	m.forget()
 	n := m.news[key]
 	return (n == nil || n.past) && m.topics[key.Subject] >= mostTopics
 }

@@ -95,7 +95,7 @@ func (m *Machine) choose(s *seat) {
 	p.choice, p.since, p.wins = winner, m.now, 0
 }
 
-// winner returns whom most of a sample have chosen. The document picks one at random if all differ; the order of the
+// winner returns the leader that most of a sample have chosen. The document picks one at random if all differ; the order of the
 // namespace is the same at every node.
 func (m *Machine) winner(s *seat, sample []wire.Subject) wire.Subject {
 	for i, a := range sample {

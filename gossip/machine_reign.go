@@ -8,7 +8,7 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// review decides what this node does in a namespace now, and whom it suggests.
+// review decides what this node does in a namespace now, and which leader it suggests.
 func (m *Machine) review(s *seat) {
 	if s.paper != nil {
 		return
@@ -113,7 +113,7 @@ func (m *Machine) listen(s *seat) {
 	m.become(s, Listening)
 }
 
-// stepDown has a leader, or one who could be, stand back. The votes of policy paper have no word for that.
+// stepDown has a leader, or a node that could be one, stand back. The votes of policy paper have no word for that.
 func (m *Machine) stepDown(s *seat, why error) {
 	if s.state == Bystander || s.paper != nil || m.broken(StepDown) {
 		return
@@ -227,7 +227,7 @@ func (m *Machine) send(s *seat, wide bool) {
 	to := s.mesh
 	if wide {
 		to = m.listed
-		s.wideAt = m.now + time.Duration(s.cfg.Crowd)*m.cfg.Round
+		s.wideAt = m.now + time.Duration(s.cfg.crowd())*m.cfg.Round
 	}
 	s.own.beat.Wide, s.own.beat.Host, s.own.beat.Top = wide, m.cfg.Host, s.top
 	s.own.said, s.own.made = m.say(s.cfg.Name, "", s.own.beat.Body()), m.now
@@ -237,7 +237,7 @@ func (m *Machine) send(s *seat, wide bool) {
 	m.relay(to, nil, s.own.said, m.now)
 }
 
-// suggest tells who should lead, if it is another one than before.
+// suggest tells which node should lead, if it is another one than before.
 func (m *Machine) suggest(s *seat) {
 	now := Suggestion{Since: m.now}
 	c := m.claims(s)

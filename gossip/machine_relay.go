@@ -15,7 +15,7 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 		return
 	}
 	for i := range p.Said {
-		if !by.takes(1, m.now, m.cfg.Round, m.cfg.Flood) {
+		if !by.takes(1, m.now, m.cfg.Round, m.cfg.flood) {
 			m.tooMuch(by, &by.allowance, ErrFlood)
 			return
 		}
@@ -24,6 +24,19 @@ func (m *Machine) receive(from string, p *wire.Parcel) {
 		}
 	}
 	m.answer(by, p)
+}
+
+// relay sends a statement on: once, on every connection but those of the peer that has brought it and of its subject.
+func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
+	names := make([]string, 0, len(to))
+	for _, p := range to {
+		if p != by && p.Subject != s.Subject {
+			names = append(names, p.Name)
+		}
+	}
+	if len(names) > 0 {
+		m.do(Send{To: names, Parcel: wire.Parcel{Said: []wire.Said{m.aged(s, made)}}})
+	}
 }
 
 // tooMuch counts what an allowance has no room for. That is told once in a round.
@@ -40,7 +53,6 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	m.spare(by, s)
 	seat := m.seats[s.Namespace]
 	switch {
 	case seat == nil:
@@ -62,7 +74,7 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
 		return m.goesBack(by, said, &old.direct)
 	}
-	if int(said.Age) > m.cfg.Keep || old == nil && m.madeAt(said) <= m.past {
+	if int(said.Age) > keeps || old == nil && m.madeAt(said) <= m.past {
 		return nil // each node that has it will forget it too
 	}
 	if m.full(key) {
@@ -152,7 +164,7 @@ func (m *Machine) twin(c *candidate, one, other string) {
 	if m.now < c.named {
 		return
 	}
-	c.named = m.now + time.Duration(m.cfg.Keep)*m.cfg.Round
+	c.named = m.now + keeps*m.cfg.Round
 	m.do(Twin{Subject: c.said.Subject, Hosts: [2]string{min(one, other), max(one, other)}})
 }
 

@@ -5,12 +5,18 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
 )
 
-// Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides whom it names
-// counts no more, or a peer is to be asked. What comes before that may bring it forward.
+// Due returns when a Tick has something to do next, at a node that is nowhere a candidate: a heartbeat that decides which leader it names
+// counts no more, or a peer is to be asked. Until then a Tick does nothing, and nobody can tell whether it came. What comes before
+// that may bring it forward.
 func (m *Machine) Due() time.Duration {
-	due := m.asked + time.Duration(m.cfg.Exchange)*m.cfg.Round
+	due := m.asked + m.pause()
+	if len(m.listed) == 0 {
+		due = m.now + m.pause() // there is nobody to ask
+	}
 	for _, s := range m.order {
 		for _, c := range s.ranked {
 			due = min(due, c.made+s.valid+1)
@@ -22,32 +28,43 @@ func (m *Machine) Due() time.Duration {
 // Pass says how late it is, for the ages in what is asked. It is no Tick: what waits to be read may come before that.
 func (m *Machine) Pass(now time.Duration) { m.now = max(m.now, now) }
 
-// Snapshot returns what the machine knows, in the order of its namespaces.
+// Snapshot returns what the machine knows, in the order of its namespaces. The leader is judged by the clock of now: what it has
+// said may be over since then, and no Tick have come that says so.
 func (m *Machine) Snapshot() (all []Status) {
 	for _, s := range m.order {
 		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
 		for _, c := range s.ranked {
 			st.Known = append(st.Known, Known{Subject: c.said.Subject, Heartbeat: c.beat, Age: m.now - c.made})
 		}
-		switch c := s.all[s.said.Leader]; {
-		case s.said.Self:
+		valid := s.valid
+		if s.paper != nil {
+			valid = s.cfg.Paper.validFor()
+		}
+		if m.stoodStill(s) {
+			st.State = Listening
+		}
+		switch made, heard := m.heardOf(s, s.said.Leader); {
+		case s.said.Self && st.State == Leading:
 			st.Heard = 0
-		case c != nil:
-			st.Heard = m.now - c.made
-		case s.paper != nil && s.paper.evidence[s.said.Leader] != nil:
-			st.Heard = m.now - s.paper.evidence[s.said.Leader].made
+		case !s.said.Self && heard && m.now-made <= valid:
+			st.Heard = m.now - made
+		case s.said.Leader != wire.Subject{}:
+			st.Suggestion = Suggestion{}
 		}
 		all = append(all, st)
 	}
 	return all
 }
 
-// Suggestion returns the suggested leader of a namespace.
-func (m *Machine) Suggestion(namespace string) Suggestion {
-	if s := m.seats[namespace]; s != nil {
-		return s.said
+// heardOf returns when the last word of a leader was said, if there was one.
+func (m *Machine) heardOf(s *seat, leader wire.Subject) (made time.Duration, heard bool) {
+	if c := s.all[leader]; c != nil {
+		return c.made, true
 	}
-	return Suggestion{}
+	if s.paper != nil && s.paper.evidence[leader] != nil {
+		return s.paper.evidence[leader].made, true
+	}
+	return 0, false
 }
 
 // Refusals returns how much was refused, by reason: an error of this package or of package wire.
@@ -55,6 +72,7 @@ func (m *Machine) Refusals() map[error]int { return maps.Clone(m.refused) }
 
 // News returns the news that is kept, the youngest first, and this node's own with it.
 func (m *Machine) News() []Item {
+	m.forget()
 	all := make([]Item, 0, len(m.news))
 	for _, n := range m.news {
 		if !n.past {

@@ -19,17 +19,22 @@ func TestParameters(t *testing.T) {
 	if p != want || p.validFor() != 50*time.Millisecond+16*300*time.Millisecond {
 		t.Errorf("got %+v, valid for %v", p, p.validFor())
 	}
+	for every, want := range map[int]int{1: 10, 10: 10, 20: 20} { // the crowd is told no more often than electors
+		if got := (Namespace{Every: every}).crowd(); got != want {
+			t.Errorf("with beats each %d rounds the crowd has one each %d, want %d", every, got, want)
+		}
+	}
 	c := Config{
-		Host: strings.Repeat("h", wire.MostName+1), Round: -1, Keep: wire.MostAge,
+		Host: strings.Repeat("h", wire.MostName+1), Round: -1,
 		Namespaces: []Namespace{
-			{}, {Name: "a", Policy: "vote", Diameter: 1, Every: 20, Crowd: 10, Electors: []wire.Subject{{1}, {1}}},
+			{}, {Name: "a", Policy: "vote", Diameter: 1, Every: -1, Electors: []wire.Subject{{1}, {1}}},
 			{Name: "a", Paper: PaperConfig{DeltaE: 300 * time.Millisecond, Hysteresis: -1}},
 		},
 	}
 	err := c.Validate()
 	for _, fault := range []string{
-		"the own key is missing", "incarnation is zero", "a scheme is required", "a host of 65 bytes", "a number is below 0", "news is kept for",
-		"a name of 0 bytes", `policy "vote"`, "diameter of 1", "beats each 20 rounds", "an elector twice", `"a" is named twice`, "the phases", "below its least",
+		"the own key is missing", "incarnation is zero", "a scheme is required", "a host of 65 bytes", "a number is below 0",
+		"a name of 0 bytes", `policy "vote"`, "diameter of 1", "beats each -1 rounds", "an elector twice", `"a" is named twice`, "the phases", "below its least",
 	} {
 		if err == nil || !strings.Contains(err.Error(), fault) {
 			t.Errorf("want %q among the faults: %v", fault, err)
@@ -78,7 +83,10 @@ func TestATie(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	machine := func(seed byte) (*Machine, wire.Subject) {
-		e := Ed25519{ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune('a'+seed)), ed25519.SeedSize)))}
+		e, err := NewPinned(ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune('a'+seed)), ed25519.SeedSize))))
+		if err != nil {
+			t.Fatal(err)
+		}
 		return New(Config{Self: e.Subject(), Incarnation: 1, Scheme: e, Namespaces: []Namespace{{Name: "site"}}}), e.Subject()
 	}
 	from, subject := machine(1)
@@ -113,7 +121,7 @@ func TestKeys(t *testing.T) {
 // News and topics are bounded, whatever peers send: the oldest news makes room, and a subject has so many topics.
 func TestBounds(t *testing.T) {
 	t.Parallel()
-	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Flood: 1 << 20, Namespaces: []Namespace{{Name: "site"}}})
+	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, flood: 1 << 20, Namespaces: []Namespace{{Name: "site"}}})
 	m.Step(0, Arcs{Peers: []Peer{{Name: "a"}}})
 	heard, refused := 0, 0
 	for i := range 64 {

@@ -39,7 +39,7 @@ func newPaperSeat() *paperSeat {
 
 func (p *paperSeat) begin(now time.Duration) { p.begins = now }
 
-// note remembers how long ago a leader has said something, of so many at most: a neighbour may name whom it likes.
+// note remembers how long ago a leader has said something, of so many at most: a neighbour may name anybody.
 func (p *paperSeat) note(leader wire.Subject, sequence uint64, made time.Duration) {
 	if len(p.evidence) >= mostRested && p.evidence[leader] == nil {
 		return
@@ -55,7 +55,7 @@ func (p *paperSeat) alive(leader wire.Subject, since time.Duration) bool {
 	return e != nil && e.made >= since
 }
 
-// valid returns whom the valid neighbours have chosen: those that were heard since an instant, and whose leader was.
+// valid returns the leaders that the valid neighbours have chosen: those that were heard since an instant, and whose leader was.
 func (p *paperSeat) valid(since time.Duration) (chosen []wire.Subject) {
 	subjects := make([]wire.Subject, 0, len(p.votes))
 	for s := range p.votes {

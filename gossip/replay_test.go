@@ -152,7 +152,7 @@ func TestALastLifeIsNoTwin(t *testing.T) {
 	if n := twins(m.brings(late, "p1", said("a", 1, 6, "host-a"))); n != 1 {
 		t.Errorf("a life goes on after its successor began, on the same host: %d twins", n)
 	}
-	again := late + time.Duration(m.cfg.Keep)*m.cfg.Round
+	again := late + keeps*m.cfg.Round
 	m.brings(again, "p0", said("a", 2, 1<<20, "host-a"))
 	if n := twins(m.brings(again, "p1", said("a", 1, 6, "host-a"))); n > 0 {
 		t.Error("the same word shows the twin again")

@@ -78,7 +78,7 @@ func newSeat(c *Config, n Namespace) *seat {
 	s.valid = time.Duration(2*n.Diameter) * s.beats
 	if !s.open() && !s.elector[c.Self] {
 		s.state = Bystander
-		s.valid = time.Duration(2*n.Diameter*n.Crowd) * c.Round
+		s.valid = time.Duration(2*n.Diameter*n.crowd()) * c.Round
 	}
 	if n.Policy == Paper {
 		s.paper = newPaperSeat()

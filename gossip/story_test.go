@@ -58,7 +58,7 @@ func (s *story) machine() *Machine {
 		s.ns.Name = "site"
 		c := Config{
 			Self: named("z"), Host: "host-z", Incarnation: 10, Scheme: honest{named("z")}, Namespaces: []Namespace{s.ns}, Broken: s.broken,
-			Flood: 2,
+			flood: 2,
 		}
 		if err := c.Validate(); err != nil {
 			s.t.Fatal(err)
@@ -287,6 +287,14 @@ func describe(p wire.Parcel) string {
 		parts = append(parts, fmt.Sprintf("I lack %d", len(p.Wants)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// Suggestion returns the suggested leader of a namespace.
+func (m *Machine) Suggestion(namespace string) Suggestion {
+	if s := m.seats[namespace]; s != nil {
+		return s.said
+	}
+	return Suggestion{}
 }
 
 func (s *story) status() (done []string) {

@@ -84,7 +84,7 @@ func (a *Agent) Return(namespace string) {
 }
 
 // Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and
-// decides only who is next: nobody pre-empts a leader that works.
+// decides only which one is next: nobody pre-empts a leader that works.
 func (a *Agent) Seniority(namespace string, value uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -108,7 +108,8 @@ func (a *Agent) Keep(addresses map[string]string) {
 	}
 }
 
-// Status returns what the agent knows now; after Run, what it knew at its end.
+// Status returns what the agent knows now; after Run, what it knew at its end. The leader is judged by the clock of now: after a
+// suspension there is none until the agent has listened.
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,7 +17,8 @@ func (a *alarm) again(c *core) {
 	a.Reset(a.at - c.now())
 }
 
-// sooner brings the alarm of a node of the crowd forward, if what it has heard ends before it rings.
+// sooner brings the alarm of a node of the crowd forward, if what it has heard has it do something before it rings. A connection
+// alone does not: a new peer is asked at once, and the alarm of a node that has none rings each ten rounds.
 func (a *alarm) sooner(c *core) {
 	if c.cfg.pace() >= c.cfg.Round && c.due() < a.at {
 		a.again(c)

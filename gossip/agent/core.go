@@ -18,8 +18,8 @@ type core struct {
 	gossip  *gossip.Machine
 	overlay *spray.Machine
 	valid   time.Duration // the longest of a heartbeat
-	began   bool          // the loop has run,
-	active  time.Duration // and did last then
+	began   bool          // the loop has run
+	active  time.Duration // when the loop has run last
 	deaf    time.Duration // until when parcels are left out
 
 	links      map[string]*link
@@ -92,25 +92,19 @@ func (c *core) awake() {
 	c.began, c.active = true, now
 }
 
-// heard takes bytes of the line "gossip", which waited at one time.
-func (c *core) heard(all ...transport.Envelope) {
-	var read gossip.Together
-	for _, e := range all {
-		c.counts.received(e)
-		if c.now() < c.deaf {
-			c.counts.Undated++
-			continue
-		}
-		p, err := wire.Decode(e.Body)
-		if err != nil {
-			c.suggest(gossip.Faulty{From: e.From, Why: err})
-			continue
-		}
-		read = append(read, gossip.Received{From: e.From, Parcel: p})
+// heard takes bytes of the line "gossip".
+func (c *core) heard(e transport.Envelope) {
+	c.counts.received(e)
+	if c.now() < c.deaf {
+		c.counts.Undated++
+		return
 	}
-	if len(read) > 0 {
-		c.suggest(read)
+	p, err := wire.Decode(e.Body)
+	if err != nil {
+		c.suggest(gossip.Faulty{From: e.From, Why: err})
+		return
 	}
+	c.suggest(gossip.Received{From: e.From, Parcel: p})
 }
 
 // met takes bytes of the line "spray".
@@ -127,14 +121,6 @@ func (c *core) met(e transport.Envelope) {
 		c.feed(spray.Up{Peer: e.From})
 	}
 	c.feed(spray.Received{From: e.From, Message: m})
-	c.tellArcs()
-}
-
-// changed takes what has become of connections.
-func (c *core) changed() {
-	for _, l := range c.cfg.Transport.Links() {
-		c.linked(l)
-	}
 	c.tellArcs()
 }
 

@@ -24,6 +24,9 @@ type desk struct {
 	now  time.Duration
 	done []string // what the transport was asked, and was sent
 	said []Event
+
+	links             []transport.Link // that were not read yet
+	statements, views chan transport.Envelope
 }
 
 type fakeRoamer struct {
@@ -34,7 +37,10 @@ type fakeRoamer struct {
 
 func (f fakeRoamer) Self() string { return "a" }
 
-func (f fakeRoamer) Links() []transport.Link { return nil }
+func (f fakeRoamer) Links() []transport.Link {
+	defer func() { f.desk.links = nil }()
+	return f.desk.links
+}
 
 func (f fakeRoamer) Connect(name, address string) {
 	f.desk.done = append(f.desk.done, "connect "+name+" at "+address)
@@ -103,9 +109,15 @@ func (f fakeLine) Send(to string, body []byte) error {
 	return nil
 }
 
+func (f fakeLine) Inbox() <-chan transport.Envelope { return f.desk.views }
+
+func (fakeLine) Dropped() uint64 { return 0 }
+
 type silent struct{ fakeLine }
 
 func (silent) Send(string, []byte) error { return nil }
+
+func (s silent) Inbox() <-chan transport.Envelope { return s.desk.statements }
 
 func key(name string) gossip.Pinned {
 	seed := sha256.Sum256([]byte(name))

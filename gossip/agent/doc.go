@@ -20,12 +20,12 @@
 // # What the loop does
 //
 //   - What has become of connections comes before every message, so that no message is of a connection that the machines
-//     do not know.
+//     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault.
 //   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
 //     the time for a round at most.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
-//     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked.
-//   - What several neighbours have brought at one time is read together, so that less of it is sent back to them.
+//     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked, and not a moment earlier or
+//     later. It is led into no step by that, since none of its waits depends on another node's.
 //   - A user's call takes its place between two inputs. None of them waits for the network.
 //   - A process that stood still for longer than a heartbeat counts, say 40 seconds, cannot date what waited for it
 //     meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the

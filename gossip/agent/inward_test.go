@@ -26,7 +26,7 @@ func TestWhatOthersNameIsNotThisHost(t *testing.T) {
 	for own, dials := range map[string]bool{"10.0.0.7:7443": false, "n7.example:7443": false, "127.0.0.1:7443": true} {
 		to := &called{at: map[string]string{}}
 		c := newCore(Config{
-			Transport: to, Address: own, Self: wire.Subject{1}, Scheme: gossip.Ed25519{}, Namespaces: []gossip.Namespace{{Name: "site"}},
+			Transport: to, Address: own, Self: wire.Subject{1}, Scheme: key("a"), Namespaces: []gossip.Namespace{{Name: "site"}},
 			Peers: []Peer{{Name: "known", Address: "127.0.0.1:1"}}, Clock: systemClock(),
 		}.withDefaults(), 1, func(Event) {})
 		for _, address := range []string{"127.0.0.1:22", "127.9.9.9:22", "[::1]:22", "[::ffff:127.0.0.1]:22", "0.0.0.0:22", "169.254.169.254:80", "[fe80::1]:80", "224.0.0.1:80", "localhost:22", "LocalHost.:22", "x.localhost:22", ":22"} {

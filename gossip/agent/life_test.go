@@ -31,6 +31,9 @@ func TestAFrozenLeader(t *testing.T) {
 		for _, n := range others {
 			before[n] = len(told[agent.Leader](n))
 		}
+		if st := first.status(); st.Leads || st.Leader != (agent.Node{}) {
+			t.Errorf("while it stands still it is said to lead: %+v", st)
+		}
 		first.thaw()
 		pass(time.Millisecond)
 		if st := first.status(); st.Leads || st.State != gossip.Listening {

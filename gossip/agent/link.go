@@ -104,7 +104,7 @@ func (c *core) dial(name, address string) {
 	if p, is := c.known[name]; is && p.Address != "" {
 		address = p.Address
 	} else if transport.Inward(address) && !transport.Inward(c.cfg.Address) {
-		address = "" // a member may name any address: this one would be of this host, or of its link
+		address = "" // a node may name any address: this one would be of this host, or of its link
 	}
 	c.cfg.Transport.Connect(name, address)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -14,8 +13,8 @@ import (
 
 // The lines of a transport that an agent opens.
 const (
-	LineGossip = "gossip" // statements
-	LineSpray  = "spray"  // who is connected with whom
+	lineGossip = "gossip" // statements
+	lineSpray  = "spray"  // who is connected with whom
 )
 
 // second is the time between two ticks of the overlay, but for the jitter.
@@ -32,14 +31,14 @@ func (a *Agent) Run(ctx context.Context) error {
 	if err := a.claim(); err != nil {
 		return err
 	}
-	statements, err := a.cfg.Transport.Open(LineGossip)
+	statements, err := a.cfg.Transport.Open(lineGossip)
 	if err != nil {
-		return fmt.Errorf("gossip/agent: the line %q: %w", LineGossip, err)
+		return fmt.Errorf("gossip/agent: the line %q: %w", lineGossip, err)
 	}
 	defer statements.Close()
-	views, err := a.cfg.Transport.Open(LineSpray)
+	views, err := a.cfg.Transport.Open(lineSpray)
 	if err != nil {
-		return fmt.Errorf("gossip/agent: the line %q: %w", LineSpray, err)
+		return fmt.Errorf("gossip/agent: the line %q: %w", lineSpray, err)
 	}
 	defer views.Close()
 	a.start(statements, views)
@@ -105,8 +104,7 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-a.cfg.Transport.Changed():
 			a.do(func(*core) {})
 		case e := <-statements:
-			a.hear(e, statements)
-			a.do(tick.sooner)
+			a.do(func(c *core) { c.heard(e); tick.sooner(c) })
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		case <-tick.C:
@@ -125,33 +123,13 @@ func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	for began := time.Now(); time.Since(began) < a.cfg.Round; {
 		select {
 		case e := <-statements:
-			a.hear(e, statements)
+			a.do(func(c *core) { c.heard(e) })
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		default:
 			return
 		}
 	}
-}
-
-// mostTogether is how many messages are read at one time at most.
-const mostTogether = 64
-
-// hear reads a message, and those that wait with it. Connections on which something has come have their turn before that: several
-// neighbours bring the same, and what is known of all need not be sent back to any of them.
-func (a *Agent) hear(e transport.Envelope, more <-chan transport.Envelope) {
-	runtime.Gosched()
-	all := []transport.Envelope{e}
-	for len(all) < mostTogether {
-		select {
-		case e := <-more:
-			all = append(all, e)
-			continue
-		default:
-		}
-		break
-	}
-	a.do(func(c *core) { c.heard(all...) })
 }
 
 // farewell leaves in order. Each step has a round to be heard of before the next one: a peer that hears the goodbye first ends

@@ -13,18 +13,19 @@ type Config struct {
 	Seed        uint64 // of the machine's choices; random, for each start
 	Contacts    []Peer // to join by; without any the node waits for others
 
-	Every int // ticks between two exchanges (default 10)
-	Floor int // neighbours, at least; fewer are filled from the cache (default 5)
-	Cache int // peers that are remembered (default 16)
-
 	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Broken Rule
+
+	every int // ticks between two exchanges; tests have others
+	floor int // neighbours, at least; fewer are filled from the cache
 }
 
+// mostCache is how many peers are remembered.
+const mostCache = 16
+
 func (c Config) withDefaults() Config {
-	c.Every = cmp.Or(c.Every, 10)
-	c.Floor = cmp.Or(c.Floor, 5)
-	c.Cache = cmp.Or(c.Cache, 16)
+	c.every = cmp.Or(c.every, 10)
+	c.floor = cmp.Or(c.floor, 5)
 	return c
 }
 
@@ -42,8 +43,6 @@ func (c Config) Validate() error {
 		fault(!p.sound(), "contact %d, %.80q, has no sound name and address", i+1, p.Name)
 		fault(p.Name == c.Self.Name, "contact %d is the node itself", i+1)
 	}
-	fault(c.Every < 0 || c.Floor < 0 || c.Cache < 0, "a number is below 0")
-	fault(c.Floor > MostPeers/2, "a floor of %d neighbours leaves others no room: %d at most", c.Floor, MostPeers/2)
 	return errors.Join(faults...)
 }
 

@@ -60,7 +60,7 @@
 //   - Connect is answered by Up or Down. When a connection ends in any way but by the machine's own Disconnect, Down says
 //     so, within seconds: a silent peer has to be asked by the transport. After Disconnect comes neither, until the next
 //     Connect of either side. Up comes on both sides, before any message of that connection.
-//   - From is who the transport has proven. Strangers are the transport's to refuse. What [Sound] refuses, a decoder may
+//   - From is the name that the transport has proven. Strangers are the transport's to refuse. What [Sound] refuses, a decoder may
 //     hand on or not: the machine looks again.
 //   - Names are enough where the transport knows the addresses; else a Peer has an address, which the machine hands on as
 //     somebody said it. A wrong one is found out by the transport, since it proves the name.
@@ -88,12 +88,12 @@
 //     than 64 messages a tick, exchanges more often than each half round, more than 256 connections that others opened and
 //     that one side needs.
 //     The message is Refused with the reason, which is for counting, and changes nothing.
-//   - A member lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
+//   - A node lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
 //     cannot be reached, and are replaced by copies of other arcs. It may also name only its friends; nothing here stops a
-//     conspiracy of proven members from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it
+//     conspiracy of proven nodes from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it
 //     may give more arcs than it gets, up to 64 in each view; nothing lowers their number again. It may name addresses that
 //     are none of the overlay's: each node that gets such an arc dials it once or twice, up to 64 times a second for each
-//     member that lies (a Forward is a message, and a peer may send 64 of them in a tick).
+//     node that lies (a Forward is a message, and a peer may send 64 of them in a tick).
 //
 // # Cost
 //

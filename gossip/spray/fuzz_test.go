@@ -17,7 +17,7 @@ func FuzzMachine(f *testing.F) {
 		f.Add(in)
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		m := New(Config{Self: Peer{Name: "a"}, Incarnation: 1, Seed: 1, Every: 3, Contacts: []Peer{{Name: "b"}}})
+		m := New(Config{Self: Peer{Name: "a"}, Incarnation: 1, Seed: 1, every: 3, Contacts: []Peer{{Name: "b"}}})
 		live := map[string]bool{}
 		for len(in) > 0 {
 			before := len(m.view) + m.flight.size()
@@ -57,10 +57,10 @@ func whole(t *testing.T, m *Machine, live map[string]bool) {
 	if got := m.Neighbours(); fmt.Sprint(len(got)) != fmt.Sprint(len(live)) {
 		t.Fatalf("neighbours %v, told %v", got, live)
 	}
-	if len(m.cache) > m.cfg.Cache || len(m.lost) > mostLost || len(m.answers) > MostPeers {
+	if len(m.cache) > mostCache || len(m.lost) > mostLost || len(m.answers) > MostPeers {
 		t.Fatalf("%d are remembered, %d lost, %d answers", len(m.cache), len(m.lost), len(m.answers))
 	}
-	if len(m.view) > MostArcs+MostSample || len(m.peers) > MostPeers+MostArcs+2*MostSample+m.cfg.Floor+2 {
+	if len(m.view) > MostArcs+MostSample || len(m.peers) > MostPeers+MostArcs+2*MostSample+m.cfg.floor+2 {
 		t.Fatalf("%d arcs and %d peers", len(m.view), len(m.peers))
 	}
 	for _, a := range m.view {

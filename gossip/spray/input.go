@@ -10,7 +10,7 @@ type (
 	Up struct{ Peer string }
 	// Down says that there is none (any more): a peer was dialled in vain, or a connection has ended, at either end.
 	Down struct{ Peer string }
-	// Received is a message of a peer. The transport has proven who it is.
+	// Received is a message of a peer. The transport has proven its name.
 	Received struct {
 		From    string
 		Message Message

@@ -59,7 +59,7 @@ const (
 func New(c Config) *Machine {
 	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed)}
 	m.number = m.chance.Next() >> 1 // no number of an earlier start
-	m.roundAt = 1 + m.chance.Below(m.cfg.Every)
+	m.roundAt = 1 + m.chance.Below(m.cfg.every)
 	return m
 }
 
@@ -113,7 +113,7 @@ func (m *Machine) pass() {
 	m.passJoin()
 	m.passFlight()
 	if m.tick >= m.roundAt {
-		m.roundAt += m.cfg.Every
+		m.roundAt += m.cfg.every
 		m.round()
 	}
 	m.thin()

@@ -111,7 +111,7 @@ func (m *Machine) asked(p *peer, e Exchange) {
 		case last.number == e.Number:
 			m.send(p.Name, Exchanged{Number: e.Number, Arcs: last.arcs})
 			return
-		case m.tick-last.tick < m.cfg.Every/2:
+		case m.tick-last.tick < m.cfg.every/2:
 			m.refuse(p.Name, Hasty)
 			return
 		}

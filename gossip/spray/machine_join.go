@@ -125,7 +125,7 @@ func (m *Machine) subscribed(p *peer, s Subscribe) {
 		return
 	}
 	p.subscribe = s.Number
-	m.presented = slices.DeleteFunc(m.presented, func(l presented) bool { return m.tick-l.tick > m.cfg.Every })
+	m.presented = slices.DeleteFunc(m.presented, func(l presented) bool { return m.tick-l.tick > m.cfg.every })
 	if !slices.ContainsFunc(m.presented, func(l presented) bool { return l.name == p.Name }) {
 		m.presented = append(m.presented, presented{p.Name, m.tick})
 		m.introduce(p.Peer)
@@ -142,11 +142,11 @@ type presented struct {
 func (m *Machine) acquaintances(newcomer string) (out []Peer) {
 	var all memory
 	for _, p := range m.cache {
-		all.note(p, m.cfg.Cache)
+		all.note(p, mostCache)
 	}
 	for _, p := range m.peers {
 		if p.live && p.incarnation != 0 { // it has said its address
-			all.note(p.Peer, m.cfg.Cache+MostPeers+MostArcs)
+			all.note(p.Peer, mostCache+MostPeers+MostArcs)
 		}
 	}
 	all.forget(newcomer)

@@ -27,7 +27,7 @@ type peer struct {
 	told    bool // what it said: that this node needs the connection
 	live    bool // it is up, and the caller was told so
 	holds   int  // ticks for which it needs the connection, as it said
-	idle    int  // ticks without anybody who needs it
+	idle    int  // ticks in which neither side needs it
 
 	incarnation uint64 // it said; 0: not yet
 	budget      int    // messages that it may send before the next tick
@@ -95,7 +95,7 @@ func (m *Machine) hold() {
 	}
 }
 
-// leads reports whether an arc leads to a peer, or may come back.
+// leads reports whether an arc of the view leads to a peer, or one that an exchange has given away may come back.
 func (m *Machine) leads(p *peer) bool { return m.view.count(p.Name) > 0 || m.flight.needs(p.Name) }
 
 // add puts an arc into the view. The connection follows from that.
@@ -139,13 +139,13 @@ func (m *Machine) greeted(p *peer, h Hello) {
 }
 
 // patience is how many ticks a Hello counts: for three rounds, so that two of them may be lost.
-func (m *Machine) patience() int { return 3*m.cfg.Every + grace }
+func (m *Machine) patience() int { return 3*m.cfg.every + grace }
 
 // restarted takes a peer that has forgotten everything for another one of the same name. The arcs that a contact has asked
 // for meanwhile are the new one's.
 func (m *Machine) restarted(p *peer) {
 	m.abandon(p.Name)
-	m.replace(m.view.drop(p.Name, max(m.tick-m.cfg.Every, 1)), true)
+	m.replace(m.view.drop(p.Name, max(m.tick-m.cfg.every, 1)), true)
 	p.subscribe, p.recent, p.spare, p.greeted = 0, nil, false, false
 }
 
@@ -237,7 +237,7 @@ func (m *Machine) anyNeighbour(but ...string) *peer {
 func (m *Machine) meet(all ...Peer) {
 	for _, p := range all {
 		if p.Name != m.cfg.Self.Name && m.cfg.Broken != PeerCache {
-			m.cache.note(p, m.cfg.Cache)
+			m.cache.note(p, mostCache)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (m *Machine) fill() {
 	var idle, fit []Peer
 	for _, p := range m.peers {
 		if p.holds > 0 || m.needs(p) {
-			if have++; have >= m.cfg.Floor {
+			if have++; have >= m.cfg.floor {
 				return
 			}
 		} else if p.state == up {
@@ -64,7 +64,7 @@ func (m *Machine) fill() {
 			fit = append(fit, p)
 		}
 	}
-	for ; have < m.cfg.Floor && len(fit)+len(idle) > 0; have++ {
+	for ; have < m.cfg.floor && len(fit)+len(idle) > 0; have++ {
 		if len(fit) == 0 {
 			fit, idle = idle, nil
 		}
@@ -87,7 +87,7 @@ func (m *Machine) thin() {
 			spare = p
 		}
 	}
-	if spare != nil && live > m.cfg.Floor+2 {
+	if spare != nil && live > m.cfg.floor+2 {
 		spare.spare = false
 	}
 }

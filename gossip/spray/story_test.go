@@ -47,9 +47,9 @@ func (s *story) start(words []string) {
 		case is && key == "seed":
 			c.Seed = uint64(n)
 		case is && key == "floor":
-			c.Floor = n
+			c.floor = n
 		case is && key == "every":
-			c.Every = n
+			c.every = n
 		case word != "contacts":
 			c.Contacts = append(c.Contacts, Peer{Name: word})
 		}
@@ -58,7 +58,7 @@ func (s *story) start(words []string) {
 		s.t.Fatal(err)
 	}
 	s.m = New(c)
-	s.base, s.m.roundAt = s.m.number, s.m.cfg.Every
+	s.base, s.m.roundAt = s.m.number, s.m.cfg.every
 }
 
 func (s *story) tell(words []string) (done []string) {

@@ -98,7 +98,7 @@ func (w *world) start(name string, contacts ...*node) *node {
 	}
 	n.dead, n.up, n.live = false, map[*node]bool{}, map[string]bool{}
 	n.birth++
-	c := Config{Self: Peer{Name: name}, Incarnation: w.rng.Uint64() | 1, Seed: w.rng.Uint64(), Every: w.every, Broken: w.broken}
+	c := Config{Self: Peer{Name: name}, Incarnation: w.rng.Uint64() | 1, Seed: w.rng.Uint64(), every: w.every, Broken: w.broken}
 	for _, by := range contacts {
 		c.Contacts = append(c.Contacts, Peer{Name: by.name})
 	}

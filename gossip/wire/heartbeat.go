@@ -60,7 +60,7 @@ func ReadHeartbeat(b []byte) (h Heartbeat, err error) {
 	return h, nil
 }
 
-// Vote is the body of a statement of policy paper: whom a node has chosen, and how old the news of that one is.
+// Vote is the body of a statement of policy paper: the leader that a node has chosen, and how old the news of that one is.
 type Vote struct {
 	Leader   Subject // zero: nobody
 	Sequence uint64  // the newest vote of the leader itself that the voter knows of

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// Subject is who says something: a public key of ed25519, or what a Scheme takes for one.
+// Subject names the node that says something: a public key of ed25519, or what a Scheme takes for one.
 type Subject [32]byte
 
 // String returns the first four bytes.

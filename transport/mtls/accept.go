@@ -61,6 +61,11 @@ func (e *Endpoint) accept(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
+		if e.closed() {
+			d.evictAll()
+			<-ctx.Done()
+			return nil
+		}
 		if err == nil {
 			failures = 0
 			if d.enter(raw) {
@@ -123,10 +128,15 @@ func (d *door) evictAll() {
 	d.waiting = nil
 }
 
-func (d *door) leave(raw net.Conn) {
+// spare takes a connection off the list of those that may have to go.
+func (d *door) spare(raw net.Conn) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.waiting = slices.DeleteFunc(d.waiting, func(other net.Conn) bool { return other == raw })
-	d.mu.Unlock()
+}
+
+func (d *door) leave(raw net.Conn) {
+	d.spare(raw)
 	<-d.places
 }
 
@@ -145,6 +155,7 @@ func (d *door) prove(ctx context.Context, raw net.Conn) {
 		_ = raw.Close()
 		return
 	}
+	d.spare(raw) // it is proven, and its session may begin in the next instant
 	select {
 	case d.proven <- c.tls:
 	case <-d.done:
@@ -184,14 +195,15 @@ func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, erro
 	return c, e.admit(c, name)
 }
 
-// enter counts a stream that is served, unless Run is about to return.
+// enter counts a stream that is served, unless the door is closed.
 func (e *Endpoint) enter() bool {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if !e.over {
+	open := !e.over && !e.closed()
+	if open {
 		e.handlers.Add(1)
 	}
-	return !e.over
+	return open
 }
 
 // connKey finds the connection of a request, and controlKey what sets its deadlines.

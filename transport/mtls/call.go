@@ -3,6 +3,7 @@ package mtls
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -77,6 +78,9 @@ func (e *Endpoint) ring(c *call) {
 		blame := ctx.Err() == nil // and not the one who has called it off
 		failed := e.unanswered(c)
 		r := refusalOf(err, c.peer.name, Ended)
+		if errors.Is(err, errTwin) {
+			e.twins.Add(1)
+		}
 		switch {
 		case blame && failed:
 			c.peer.lost(r)

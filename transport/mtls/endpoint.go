@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -36,7 +37,10 @@ type Endpoint struct {
 	guests    guests              // with Roam
 	away      map[*tls.Conn]*away // with Roam
 	running   context.Context     // of Run; nil before it
+	shut      chan struct{}       // closed with the door
 	over      bool
+
+	twins atomic.Uint64 // see Stats
 }
 
 var (
@@ -69,6 +73,7 @@ func New(c Config) (*Endpoint, error) {
 		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
 		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, seldom: newSeldom()},
 		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
+		shut: make(chan struct{}),
 	}
 	for _, p := range c.Peers {
 		address, _ := p.address() // Validate has read it
@@ -83,7 +88,7 @@ func New(c Config) (*Endpoint, error) {
 func (e *Endpoint) Run(over context.Context) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(over))
 	defer cancel()
-	stop := context.AfterFunc(over, func() { e.lastWords(); cancel() })
+	stop := context.AfterFunc(over, func() { e.CloseDoor(); e.lastWords(); cancel() })
 	defer stop()
 	e.mu.Lock()
 	if e.running != nil {
@@ -106,6 +111,28 @@ func (e *Endpoint) Run(over context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("mtls: %w", err)
+}
+
+// CloseDoor takes no more connections of others: their calls fail, as where nobody listens. Those that stand stay. So a node that is
+// about to end closes its door first: a peer that came in after its goodbyes would take the end for a fault. It may be called before
+// the context of Run ends, and again.
+func (e *Endpoint) CloseDoor() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed() {
+		close(e.shut)
+		_ = e.listener.Close()
+	}
+}
+
+// closed reports whether the door is closed.
+func (e *Endpoint) closed() bool {
+	select {
+	case <-e.shut:
+		return true
+	default:
+		return false
+	}
 }
 
 // end closes the lines and waits for the senders.

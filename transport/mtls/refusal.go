@@ -50,6 +50,9 @@ func (e *RefusalError) Error() string {
 // Unwrap returns the details.
 func (e *RefusalError) Unwrap() error { return e.Err }
 
+// errTwin means that a call was refused since another process with this node's name or key is connected there.
+var errTwin = errors.New("this node is the second of two")
+
 func refuse(peer string, reason Reason, format string, args ...any) *RefusalError {
 	return &RefusalError{Peer: peer, Reason: reason, Err: fmt.Errorf(format, args...)}
 }

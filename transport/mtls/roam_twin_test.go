@@ -36,6 +36,9 @@ func TestTwins(t *testing.T) {
 	if got := twin.Stats(); got.Gone.Refused[mtls.RefusedUs]+got.Peers["a"].Refused[mtls.RefusedUs] != 1 {
 		t.Errorf("the twin counts %+v", got)
 	}
+	if a, b, twin := a.Stats().Twins, b.Stats().Twins, twin.Stats().Twins; a+b != 0 || twin != 1 {
+		t.Errorf("the twin counts %d calls of a second process, and the others %d", twin, a+b)
+	}
 	endA()
 	endTwin()
 	for _, part := range []string{"reason=twin", "two hosts have its key", "127.0.0.1:"} {

@@ -128,6 +128,8 @@ func refusedUs(peer string, err error) *RefusalError {
 			return refuse(peer, OtherVersion, "it says %.200q", refused.Message())
 		case connect.CodePermissionDenied, connect.CodeInvalidArgument, connect.CodeResourceExhausted:
 			return refuse(peer, RefusedUs, "it says %.200q", refused.Message())
+		case connect.CodeAlreadyExists:
+			return refuse(peer, RefusedUs, "it says %.200q: %w", refused.Message(), errTwin)
 		case connect.CodeUnavailable:
 			return refuse(peer, Crowded, "it says %.200q", refused.Message())
 		}

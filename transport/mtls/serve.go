@@ -34,6 +34,8 @@ func (e *Endpoint) serve(ctx context.Context, stream *connect.BidiStream[incomin
 		return nil
 	case OtherVersion:
 		code = connect.CodeFailedPrecondition
+	case Twin:
+		code = connect.CodeAlreadyExists
 	case OtherName:
 		code = connect.CodePermissionDenied
 	}

@@ -7,6 +7,7 @@ type Stats struct {
 	Peers     map[string]PeerStats
 	Strangers map[Reason]uint64 // connections of nobody who is known
 	Gone      PeerStats         // of all guests that are gone, in sum
+	Twins     uint64            // calls that were refused since another process with this node's name is connected there
 }
 
 // PeerStats are counts since the peer was added. A guest is added when it comes.
@@ -29,7 +30,7 @@ type PeerStats struct {
 func (e *Endpoint) Stats() Stats {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts), Gone: e.guests.gone}
+	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts), Gone: e.guests.gone, Twins: e.twins.Load()}
 	s.Gone.Refused = maps.Clone(s.Gone.Refused)
 	for name, p := range e.peers {
 		counts := p.snapshot()

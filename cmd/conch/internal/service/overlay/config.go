@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/transport/mtls"
 )
 
-// Section is the configuration of the service: [gossip], and who this node and the others are.
+// Section is the configuration of the service: [gossip], with the identities of this node and the others.
 type Section struct {
 	there bool
 	Gossip
@@ -87,7 +87,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	}
 }
 
-// contacts returns by whom this node joins.
+// contacts returns the names of those by which this node joins.
 func (s *Section) contacts() []string {
 	names := []string{}
 	for _, p := range s.peers.Peers {

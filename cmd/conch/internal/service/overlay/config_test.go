@@ -66,7 +66,7 @@ seniority = 7
 	switch {
 	case s.Source != "10.0.0.1" || s.Advertise != "n1.example:443" || !slices.Equal(s.contacts(), []string{"n3"}):
 		t.Errorf("%+v", s)
-	case len(all) != 2 || all[0].Name != "uploads" || all[1].Name != "alerts" || all[1].Policy != "reign" || all[1].Diameter != 5 || all[1].Every != 3 || all[1].Crowd != 0:
+	case len(all) != 2 || all[0].Name != "uploads" || all[1].Name != "alerts" || all[1].Policy != "reign" || all[1].Diameter != 5 || all[1].Every != 3:
 		t.Errorf("%+v", all)
 	case !slices.Equal(all[0].Electors, []wire.Subject{second, self}):
 		t.Errorf("the electors are %v", all[0].Electors)
@@ -125,14 +125,13 @@ func TestDefaults(t *testing.T) {
 	for round, want := range map[string]struct {
 		unit  time.Duration
 		every int
-		crowd int
-	}{"50ms": {50 * time.Millisecond, 1, 10}, "100ms": {100 * time.Millisecond, 1, 10}, "1s": {100 * time.Millisecond, 10, 10}, "2s": {100 * time.Millisecond, 20, 20}} {
+	}{"50ms": {50 * time.Millisecond, 1}, "100ms": {100 * time.Millisecond, 1}, "1s": {100 * time.Millisecond, 10}, "2s": {100 * time.Millisecond, 20}} {
 		s, _, err := load(t, whole+"round = \""+round+"\"\n")
 		if err != nil {
 			t.Fatal(err)
 		}
 		unit, every := s.pace()
-		if n := s.namespaces(nil)[0].WithDefaults(); unit != want.unit || every != want.every || n.Every != want.every || n.Crowd != want.crowd {
+		if n := s.namespaces(nil)[0].WithDefaults(); unit != want.unit || every != want.every || n.Every != want.every {
 			t.Errorf("a round of %s is %d units of %v: %+v", round, every, unit, n)
 		}
 	}

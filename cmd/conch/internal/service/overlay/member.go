@@ -119,12 +119,14 @@ func (m *member) rank(s *Section, began time.Time) {
 // Strangers implements running.
 func (m *member) Strangers() map[mtls.Reason]uint64 { return m.endpoint.Stats().Strangers }
 
-// run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand.
+// run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand, and to all: nobody is let in
+// any more from then on, so nobody comes after the goodbyes and takes the end of its connection for a fault.
 func (m *member) run(ctx context.Context) error {
 	listens, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	takesPart, leave := context.WithCancel(ctx)
 	defer leave()
+	context.AfterFunc(takesPart, m.endpoint.CloseDoor)
 	failed := make(chan error, 1)
 	go func() {
 		defer leave()
@@ -151,16 +153,21 @@ func (m *member) look(ctx context.Context) {
 	}
 }
 
-// seeTwins notes peers whose second host was refused since the last look. The log has named both.
+// seeTwins notes peers whose second host was refused since the last look, and this node if it is such a second host. The log has named
+// both.
 func (m *member) seeTwins(before map[string]uint64) {
-	all := m.endpoint.Stats().Peers
-	for name, p := range all {
-		if n := p.Refused[mtls.Twin]; n > before[name] {
+	stats := m.endpoint.Stats()
+	now := map[string]uint64{m.endpoint.Self(): stats.Twins}
+	for name, p := range stats.Peers {
+		now[name] = p.Refused[mtls.Twin]
+	}
+	for name, n := range now {
+		if n > before[name] {
 			m.twins.see(name, time.Now())
 		}
-		before[name] = p.Refused[mtls.Twin]
 	}
-	maps.DeleteFunc(before, func(name string, _ uint64) bool { _, there := all[name]; return !there })
+	clear(before)
+	maps.Copy(before, now)
 }
 
 // close ends the listening of a member that never took part.

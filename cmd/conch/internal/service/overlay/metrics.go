@@ -10,7 +10,8 @@ import (
 	"github.com/conchhq/conch/transport/mtls"
 )
 
-// collector measures the overlay whenever the page is read. Without [gossip] there is nothing to measure.
+// collector measures the overlay whenever the page is read. While the listener is away all is 0: a series that ends looks like a node
+// that is gone, and an alert on what it counts would be silent. Without [gossip] there is nothing to measure.
 type collector struct{ office office }
 
 var _ prometheus.Collector = (*collector)(nil)
@@ -33,7 +34,7 @@ var (
 	lostDesc       = desc("messages_lost_total", "Messages of the overlay that were not sent or not read. Exchanges repair it.", "why")
 )
 
-// strangerReasons are why connections of those who may not join are refused.
+// strangerReasons say why a connection was refused of somebody that may not join.
 var strangerReasons = []mtls.Reason{
 	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
 	mtls.OtherName, mtls.Crowded,
@@ -49,8 +50,13 @@ func (*collector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	now, there := c.office.Member()
-	if !there || now == nil {
+	if !there {
 		return
+	}
+	var s agent.Status
+	var strangers map[mtls.Reason]uint64
+	if now != nil {
+		s, strangers = now.Status(), now.Strangers()
 	}
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -58,15 +64,18 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	count := func(d *prometheus.Desc, v uint64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
 	}
-	s := now.Status()
-	for _, n := range s.Namespaces {
-		count(changesDesc, uint64(max(0, n.Changes)), n.Namespace)
-		gauge(tenureDesc, n.Tenure.Seconds(), n.Namespace)
+	for _, name := range c.office.Namespaces() {
+		var n agent.Namespace
+		if at := slices.IndexFunc(s.Namespaces, func(n agent.Namespace) bool { return n.Namespace == name }); at >= 0 {
+			n = s.Namespaces[at]
+		}
+		count(changesDesc, uint64(max(0, n.Changes)), name)
+		gauge(tenureDesc, n.Tenure.Seconds(), name)
 		leads := 0.0
 		if n.Leads {
 			leads = 1
 		}
-		gauge(leadsDesc, leads, n.Namespace)
+		gauge(leadsDesc, leads, name)
 	}
 	differing := 0
 	for _, n := range s.Neighbours {
@@ -80,7 +89,6 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, reason := range slices.Sorted(slices.Values(agent.Reasons())) {
 		count(refusedDesc, s.Counts.Refused[reason], reason)
 	}
-	strangers := now.Strangers()
 	for _, reason := range strangerReasons {
 		count(strangersDesc, strangers[reason], string(reason))
 	}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What others cause is told in the log now and then; metrics count the rest. Otherwise a member that lies could fill a disk.
+// What others cause is told in the log now and then; metrics count the rest. Otherwise a node that lies could fill a disk.
 const (
 	quietFor  = 10 * time.Minute // between two lines of one peer and reason, and of one pair of twins
 	mostQuiet = 256              // such lines in that time

@@ -176,3 +176,29 @@ func TestAStartThatIsGivenUp(t *testing.T) {
 		t.Error("a reload has begun an overlay")
 	}
 }
+
+// A node that ends lets nobody in any more while it says goodbye: one that came after that would get none.
+func TestTheDoorClosesBeforeTheGoodbye(t *testing.T) {
+	t.Parallel()
+	for range 5 { // it takes part for two rounds more, and a machine that is busy may be too slow to see it
+		all, fronts := site(t, 2)
+		for _, f := range fronts {
+			_ = f.Close()
+		}
+		h := host(t)
+		h.start(t, all[0])
+		now, _ := h.Member()
+		h.end()
+		pgtest.Eventually(t, nodetest.Patience, "nobody listens", func() bool {
+			link, err := new(net.Dialer).DialContext(t.Context(), "tcp", fronts[0].Addr().String())
+			if err == nil {
+				_ = link.Close()
+			}
+			return err != nil
+		})
+		if now.Publish(defaultNamespace, "still", nil) == nil {
+			return
+		}
+	}
+	t.Error("the door is open until the node takes part no more")
+}

@@ -19,7 +19,7 @@ type twins struct {
 	seen map[string]time.Time
 }
 
-// see notes a node. Of too many the later ones are left out: a member may invent keys.
+// see notes a node. Of too many the later ones are left out: a node may invent keys.
 func (t *twins) see(name string, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Of two processes with one identity the second is not let in, and the node that refuses it names it to its operator.
+// Of two processes with one identity the second is not let in. The node that refuses it names it to its operator, and so does the second
+// process itself; the first one hears nothing of that.
 func TestASecondHostWithOneIdentity(t *testing.T) {
 	t.Parallel()
 	all, fronts := site(t, 2)
@@ -27,6 +28,7 @@ func TestASecondHostWithOneIdentity(t *testing.T) {
 	disk.peers.Identity.Listen, disk.Advertise = "127.0.0.1:0", "127.0.0.1:0"
 	copied.start(t, config.Config{Sections: []config.Section{&disk}})
 	pgtest.Eventually(t, nodetest.Patience, "it is named", func() bool { return slices.Equal(a.Twins(), []string{"n1"}) })
+	pgtest.Eventually(t, nodetest.Patience, "it names itself", func() bool { return slices.Equal(copied.Twins(), []string{"n1"}) })
 	a.log.Says(t, "two hosts have its key")
 	copied.log.Says(t, "two hosts have its key")
 }

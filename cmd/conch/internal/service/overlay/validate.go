@@ -152,7 +152,7 @@ func (s *Section) validatePaper(d *config.Decoder) {
 	g := Gossip{Namespaces: []string{defaultNamespace}, Policy: gossip.Paper}
 	g.Diameter, g.DeltaC, g.DeltaE, g.DeltaD, g.DeltaR = s.Diameter, s.DeltaC, s.DeltaE, s.DeltaD, s.DeltaR
 	g.Tenure, g.Hysteresis = s.Tenure, s.Hysteresis
-	c := gossip.Config{Self: wire.Subject{1}, Incarnation: 1, Scheme: gossip.Ed25519{}, Namespaces: g.namespaces(nil)}
+	c := gossip.Config{Self: wire.Subject{1}, Incarnation: 1, Scheme: gossip.Pinned{}, Namespaces: g.namespaces(nil)}
 	if err := c.Validate(); err != nil {
 		for text := range strings.SplitSeq(err.Error(), "\n") {
 			d.Fault("gossip", "%s", strings.TrimPrefix(text, "gossip: the namespace "+defaultNamespace+" "))

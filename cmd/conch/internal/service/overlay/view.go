@@ -24,7 +24,7 @@ type Nodes struct {
 	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
 }
 
-// Namespace is whom this node suggests in a namespace. Leader, its fingerprint and Since are null where nobody is known.
+// Namespace says which node this one suggests in a namespace. Leader, its fingerprint and Since are null where nobody is known.
 type Namespace struct {
 	Namespace         string     `json:"namespace"`
 	Policy            string     `json:"policy"`

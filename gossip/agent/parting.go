@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"runtime"
+	"slices"
+
+	"github.com/conchhq/conch/transport"
+)
+
+// mostUnread is how many messages of a line are read before the ends of connections at most.
+const mostUnread = 1024
+
+// changed takes what has become of connections. An end comes after the last words on that connection: the transport has said both, and
+// a goodbye that is read after the end would make a node that has left look like one that is lost, and is to be looked for.
+func (c *core) changed() {
+	links := c.cfg.Transport.Links()
+	var statements, views []transport.Envelope
+	if slices.ContainsFunc(links, func(l transport.Link) bool { return !l.Up }) {
+		statements, views = unread(c.gossipLine), unread(c.sprayLine)
+	}
+	for _, l := range links {
+		if !l.Up {
+			last := func(e transport.Envelope) bool { return e.From == l.Peer }
+			statements, views = c.hears(statements, views, last)
+		}
+		c.linked(l)
+	}
+	c.hears(statements, views, func(transport.Envelope) bool { return true })
+	c.tellArcs()
+}
+
+// hears reads those messages that are chosen, and returns the others.
+func (c *core) hears(statements, views []transport.Envelope, is func(transport.Envelope) bool) (_, _ []transport.Envelope) {
+	if len(statements)+len(views) == 0 {
+		return nil, nil
+	}
+	c.tellArcs() // of a connection that has come up before the one that ended
+	later := func(all []transport.Envelope, read func(transport.Envelope)) (others []transport.Envelope) {
+		for _, e := range all {
+			if is(e) {
+				read(e)
+			} else {
+				others = append(others, e)
+			}
+		}
+		return others
+	}
+	statements = later(statements, c.heard)
+	return statements, later(views, c.met)
+}
+
+// unread returns what waits on a line.
+func unread(line transport.Line) (all []transport.Envelope) {
+	if line == nil {
+		return nil
+	}
+	for empty := 0; empty < 2 && len(all) < mostUnread; {
+		select {
+		case e := <-line.Inbox():
+			all = append(all, e)
+		default:
+			empty++
+			runtime.Gosched() // the transport may be about to hand over the rest
+		}
+	}
+	return all
+}

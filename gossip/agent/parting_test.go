@@ -1,0 +1,61 @@
+package agent
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/conchhq/conch/gossip/spray"
+	spraywire "github.com/conchhq/conch/gossip/spray/wire"
+	"github.com/conchhq/conch/transport"
+)
+
+// wait has a message of the overlay wait to be read.
+func (d *desk) wait(from string, m spray.Message) {
+	body, err := spraywire.Encode(m)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.views <- transport.Envelope{From: from, Body: body}
+}
+
+// A loop that was busy finds the last words of a peer and the end of its connection at one time. The words count: it has said that it
+// does not lead any more, and goodbye, so nobody looks for it. What others have said is read as well, after their connections.
+func TestLastWordsBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, elector := range []bool{false, true} {
+		d := newDesk(t, elector)
+		d.statements, d.views = make(chan transport.Envelope, 9), make(chan transport.Envelope, 9)
+		d.company()
+		d.link("b", true)
+		d.hears("b", spray.Hello{Address: "at-b", Incarnation: 5, Holds: true})
+		d.hears("p0", spray.Forward{Number: 5, Newcomer: spray.Peer{Name: "b", Address: "at-b"}})
+		if d.core.overlay.Arcs("b") == 0 {
+			t.Fatal("no arc leads to b, and the test shows nothing")
+		}
+		d.done = nil
+		d.statements <- said(t, 1, 0)
+		d.wait("n", spray.Hello{Address: "at-n", Incarnation: 7, Holds: true})
+		d.wait("p1", spray.Goodbye{})
+		d.wait("b", spray.Goodbye{})
+		d.statements <- transport.Envelope{From: "q", Body: said(t, 2, 0).Body} // which comes and goes meanwhile
+		d.links = []transport.Link{{Peer: "q", Up: true}, {Peer: "q"}, {Peer: "b"}, {Peer: "n", Up: true, Key: key("n").Subject()}}
+		d.core.changed()
+		if lost := d.core.overlay.Snapshot().Lost; len(lost) > 0 {
+			t.Errorf("electors: %v: it looks for %v", elector, lost)
+		}
+		if slices.Contains(d.done, "connect b at at-b") {
+			t.Errorf("electors: %v: it calls b again: %q", elector, d.done)
+		}
+		if n := d.core.overlay.Neighbours(); !slices.Contains(n, "n") || slices.Contains(n, "b") || slices.Contains(n, "p1") {
+			t.Errorf("electors: %v: its neighbours are %v", elector, n)
+		}
+		for why, n := range d.core.counted().Refused {
+			if n > 0 {
+				t.Errorf("electors: %v: %d messages are refused: %s", elector, n, why)
+			}
+		}
+		if leader := d.core.status().Namespaces[0].Leader.Name; leader != "b" {
+			t.Errorf("electors: %v: its last statement was not heard: %q leads", elector, leader)
+		}
+	}
+}
