@@ -9,6 +9,7 @@ import (
 	"github.com/conchhq/conch/sequencer/sequencertest"
 )
 
+// P28: the store in memory keeps what every store promises.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	sequencertest.Exercise(t, func(*testing.T) sequencer.Store { return sequencer.NewMemory() })

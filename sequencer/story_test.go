@@ -137,7 +137,7 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// Nodes that were given different declarations of a contract say so, each of the other, until they agree.
+// P1: nodes that were given different declarations of a contract say so, each of the other, until they agree.
 func TestAnotherDeclarationIsNamed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGroup(t, 3, 2)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -31,6 +32,8 @@ type Chain struct {
 	followed  links // of the blocks that Heads follows
 	witness   links // of the blocks that Confirm asks for anew
 
+	linkPatience time.Duration // the constant, but in tests
+
 	mu      sync.Mutex
 	facts   *facts     // nil until the endpoint has answered, and again after it was silent
 	genesis chain.Hash // of the first answer about block 0; empty until there is one
@@ -54,7 +57,7 @@ func New(cfg Config) (*Chain, error) {
 	cfg = cfg.withDefaults()
 	ep := newEndpoint(cfg)
 	cfg.URL, cfg.Header = ep.shown, nil // only the endpoint keeps the secrets
-	c := &Chain{cfg: cfg, endpoint: ep, keys: cfg.Keys, memory: chain.NewMemory(remembered)}
+	c := &Chain{cfg: cfg, endpoint: ep, keys: cfg.Keys, memory: chain.NewMemory(remembered), linkPatience: linkPatience}
 	c.followed.memory = c.memory
 	for _, s := range cfg.Signers {
 		c.keys.Add(s)

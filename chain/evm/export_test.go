@@ -15,6 +15,9 @@ var NewKeystore = newKeystore
 // Judge returns the verdict for an error.
 var Judge = judge
 
+// SetLinkPatience sets how long one look waits for the final block to be linked.
+func SetLinkPatience(c *Chain, wait time.Duration) { c.linkPatience = wait }
+
 // Status reads a binary receipt.
 var Status = status
 

@@ -170,7 +170,7 @@ func (c *Chain) toFinal(ctx context.Context, f facts, p *path, head, final *head
 const linkPatience = 2 * time.Second
 
 func (c *Chain) linkFinal(ctx context.Context, f facts, oldest, b chain.Block) (bool, error) {
-	brief, cancel := context.WithTimeout(urgently(ctx, urgentLooks), linkPatience)
+	brief, cancel := context.WithTimeout(urgently(ctx, urgentLooks), c.linkPatience)
 	defer cancel()
 	linked, err := c.link(brief, f, &c.followed, oldest, []chain.Block{b})
 	if err != nil && brief.Err() != nil && ctx.Err() == nil {
@@ -237,7 +237,11 @@ func (c *Chain) blockByHash(ctx context.Context, h chain.Hash) (chain.Block, err
 	if b, known := c.memory.Get(h); known {
 		return b, nil
 	}
-	return c.askBlock(ctx, h)
+	b, err := c.askBlock(ctx, h)
+	if err == nil {
+		c.memory.Add(b) // a walk that is broken off goes on from here
+	}
+	return b, err
 }
 
 // askBlock asks the endpoint for a block.

@@ -26,6 +26,7 @@ type links struct {
 	found     map[chain.Hash]chain.Block
 	droppedAt time.Time // when all of it was last dropped because it denied a block
 	drops     uint64    // how often that was: what was copied before is not kept
+	halved    int       // how often fewer headers were asked for at once, since a request was not answered in time
 	wanted    uint64    // the lowest height of a walk that was broken off, plus one; 0: none was
 }
 
@@ -143,8 +144,11 @@ func (l *links) end(thread chain.Thread, drops, to uint64, err error, child chai
 		if l.wanted == 0 || to+1 < l.wanted {
 			l.wanted = to + 1
 		}
-	} else if to+1 <= l.wanted {
-		l.wanted = 0
+	} else {
+		l.halved = max(l.halved-1, 0)
+		if to+1 <= l.wanted {
+			l.wanted = 0
+		}
 	}
 	if l.walks == 0 && l.wanted == 0 {
 		l.found = nil
@@ -210,7 +214,10 @@ func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain
 		return b, nil
 	}
 	if d.at > d.floor+1 && d.vain < mostVain {
-		shown, answered := c.fetch(ctx, f, max(d.floor+1, d.at-min(d.at, fetchAt-1)), d.at+1)
+		shown, answered := c.fetch(ctx, f, max(d.floor+1, d.at-min(d.at, l.atOnce()-1)), d.at+1)
+		if len(shown) == 0 && ctx.Err() != nil {
+			l.hungUp()
+		}
 		if l.keep(shown...); !answered {
 			d.vain = mostVain // what refuses a hundred calls may take one
 		}
@@ -231,8 +238,27 @@ func (c *Chain) seek(ctx context.Context, f facts, l *links, d *descent, h chain
 	}
 }
 
-// fetchAt is how many headers one request asks for.
+// fetchAt is how many headers one request asks for, if the endpoint answers it in time.
 const fetchAt = 100
+
+// atOnce returns how many headers the next request asks for.
+func (l *links) atOnce() uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.atMost()
+}
+
+func (l *links) atMost() uint64 { return fetchAt >> l.halved }
+
+// hungUp notes that the caller of a request for headers hung up before anything came. The next walk would ask for the same again, and
+// hang up again, for ever: so it asks for fewer. A walk that comes to its end has the next one ask for more.
+func (l *links) hungUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.atMost() > 1 {
+		l.halved++
+	}
+}
 
 // fetch reads the blocks from one height up to another, which is left out, and reports whether the endpoint has
 // answered. One that is missing is looked up by its hash.

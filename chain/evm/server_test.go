@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,12 +27,22 @@ var errNoAnswer = errors.New("no answer")
 
 func serve(t testing.TB, answer server) string {
 	t.Helper()
+	return serveSmall(t, math.MaxInt, answer)
+}
+
+// serveSmall is serve, without an answer to requests of more calls than so many: their callers hang up.
+func serveSmall(t testing.TB, most int, answer server) string {
+	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		if strings.HasPrefix(string(body), "[") {
 			var calls []rpcCall
 			_ = json.Unmarshal(body, &calls)
+			if len(calls) > most {
+				<-r.Context().Done()
+				return
+			}
 			var all []string
 			for _, c := range calls {
 				if said := c.say(answer); said != "" {

@@ -177,7 +177,7 @@ func (p *parties) ends(o *organisation, path, fate string) (t map[string]any) {
 	return t
 }
 
-// P28, P33, P38 to P43: three organisations, each with its own process, database, account and identity, share a contract
+// P28, P32, P33, P38 to P43: three organisations, each with its own process, database, account and identity, share a contract
 // on a real chain. One is killed in the middle and comes back; every payment lands once.
 func TestOrganisationsShareAContract(t *testing.T) {
 	t.Parallel()

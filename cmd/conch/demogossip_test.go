@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,9 +64,13 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 		l.Lost+l.Doubled+l.Unanswered > 0 || l.Copies != 13 || l.Index != l.Entries || !l.Equal {
 		t.Errorf("of the log the verdict is %+v, want each strike, and thirteen copies that are equal", *l)
 	}
-	// A machine that holds everybody up for longer than a heartbeat counts deposes leaders. It loses and doubles nothing.
-	busy := v.Late > 300
-	if v.Lost+v.Doubled > 0 || v.Leader == "" || (len(v.Violations) > 0 || r.code != 0) && !busy {
+	violations := v.Violations
+	if v.Late > 300 { // a machine that holds everybody up for longer than a heartbeat counts deposes leaders; what is not about time has no such excuse
+		violations = slices.DeleteFunc(slices.Clone(violations), func(said string) bool {
+			return strings.Contains(said, " led and worked, and at ") || strings.Contains(said, ", longer than a ")
+		})
+	}
+	if v.Lost+v.Doubled > 0 || v.Leader == "" || len(violations) > 0 || (r.code != 0) != (len(v.Violations) > 0) {
 		t.Errorf("exit code %d, the verdict is %s, and the progress %s; want no violations", r.code, r.out, r.err)
 	}
 	for _, part := range []string{"12 nodes start, the 7 electors last", "kill -9 n0", "which led", "a tenth of the nodes at once", "are back, and name", "no more strikes", "conch log tail flags", "export CONCH_NODE_URL=unix:" + scratch, "led the log", "is a member again", "n013 has all", "a fresh read at each of the 13 nodes counts ", "for each of them: equal up to entry"} {

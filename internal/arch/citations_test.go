@@ -14,7 +14,7 @@ var numberPages = []string{"docs/requirements.md", "docs/guarantees.md"}
 
 var (
 	defined = regexp.MustCompile(`(?m)^\| ([A-Z]\d{1,2}) \|`)
-	cited   = regexp.MustCompile(`(?:^|[^\w.])([A-Z])(\d{1,2})(?:–([A-Z])(\d{1,2}))?\b`)
+	cited   = regexp.MustCompile(`(?:^|[^\w.])([A-Z])(\d{1,2})(?:(?:–| to )([A-Z])(\d{1,2}))?\b`)
 	// quoted matches code in a page, where a name may look like a number, and links, which checkLinks checks.
 	quoted = regexp.MustCompile("`[^`]*`|\\]\\([^)]*\\)")
 	// paper matches the name of a page, a design document or an issue.

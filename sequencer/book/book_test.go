@@ -102,7 +102,7 @@ func TestWhatIsInFlight(t *testing.T) {
 	}
 }
 
-// Heard in any order, two attempts of which one spends what the other creates leave the same.
+// Q14: heard in any order, two attempts of which one spends what the other creates leave the same.
 func TestHeardLate(t *testing.T) {
 	t.Parallel()
 	first := whole(1, "a")

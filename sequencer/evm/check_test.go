@@ -41,7 +41,7 @@ func (l liar) BatchCallContext(ctx context.Context, batch []rpc.BatchElem) error
 	return nil
 }
 
-// Q18: a contract that differs from the declaration, in a field or in a byte of its code, is refused by name.
+// P1, Q18: a contract that differs from the declaration, in a field or in a byte of its code, is refused by name.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)

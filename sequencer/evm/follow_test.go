@@ -300,7 +300,7 @@ func (nobody) Lost(context.Context, string) (is bool, why string, err error) {
 }
 func (nobody) Withdraw(context.Context, string) error { return errNobody }
 
-// Q18: what is sent goes out from the account that its grants name, and has one key however often it is handed over.
+// Q6, Q18: what is sent goes out from the account that its grants name, and has one key however often it is handed over.
 func TestSubmit(t *testing.T) {
 	t.Parallel()
 	s := newStreet(t)

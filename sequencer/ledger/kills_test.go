@@ -6,7 +6,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// C2 of the review: only the ledger ends a grant, and what it says stays true. Each case is one final block.
+// Q2: C2 of the review: only the ledger ends a grant, and what it says stays true. Each case is one final block.
 func TestOnlyTheLedgerEndsAGrant(t *testing.T) {
 	t.Parallel()
 	mine, maker := ledger.Intent{Owner: "o", Sequence: ledger.Sequence{Counter: 1}}, ledger.Intent{Owner: "p"}

@@ -36,7 +36,7 @@ func open(_ *testing.T, members, needed int) ledgertest.Fixture {
 	return f
 }
 
-// P43, Q1, Q3, Q4, Q18: the contract in memory decides every case as a real one has to.
+// I1, I3, P43, Q1, Q3, Q4, Q18: the contract in memory decides every case as a real one has to.
 func TestModel(t *testing.T) {
 	t.Parallel()
 	ledgertest.Exercise(t, open)
@@ -91,7 +91,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// Every fault of a declaration is named, and what is dangerous is said.
+// P1: every fault of a declaration is named, and what is dangerous is said.
 func TestDeclarations(t *testing.T) {
 	t.Parallel()
 	good := open(t, 4, 3).Contract
@@ -114,7 +114,7 @@ func TestDeclarations(t *testing.T) {
 	}
 }
 
-// Nodes compare one hash: each field of a declaration is in it.
+// P1: nodes compare one hash: each field of a declaration is in it.
 func TestADeclarationHasOneHash(t *testing.T) {
 	t.Parallel()
 	base := open(t, 3, 2).Contract

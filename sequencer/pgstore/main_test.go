@@ -86,6 +86,7 @@ func run(t testing.TB, conn *pgx.Conn, sql string, args ...any) {
 	}
 }
 
+// P28, P41: the store over Postgres keeps what every store promises.
 func TestStore(t *testing.T) {
 	t.Parallel()
 	sequencertest.Exercise(t, func(t *testing.T) sequencer.Store { return begin(t, opened(t, pgtest.New(t).Config()), 1) })

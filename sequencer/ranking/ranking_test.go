@@ -137,7 +137,7 @@ func TestFaultsOfACommittee(t *testing.T) {
 	}
 }
 
-// D17: a delegation may come from a sender that is a range behind or two ahead; an endorser refuses only what is more
+// D17, Q10: a delegation may come from a sender that is a range behind or two ahead; an endorser refuses only what is more
 // than two ranges old. In strict mode both take their own range alone (P21, P25).
 func TestWindows(t *testing.T) {
 	t.Parallel()

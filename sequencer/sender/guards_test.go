@@ -154,7 +154,7 @@ func TestAListIsOfWhenItWasAsked(t *testing.T) {
 	}
 }
 
-// Answers count from whom was asked alone, and once.
+// Q19: answers count from whom was asked alone, and once.
 func TestAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, Unbroken)

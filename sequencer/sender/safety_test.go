@@ -12,7 +12,7 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// C5 of the review: after a restore the store knows of no grant, and one was given. Without the rule the user hears
+// Q5: C5 of the review: after a restore the store knows of no grant, and one was given. Without the rule the user hears
 // Reverted of what may land.
 func TestARestoredIntentIsHeld(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// I8, I9: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
+// I8, I9, P7: without faults only the node dispatches that the ranking names, and what has nothing in flight is silent.
 func TestCalm(t *testing.T) {
 	t.Parallel()
 	seeds := uint64(20)
@@ -156,7 +156,7 @@ func TestALargeCommittee(t *testing.T) {
 	report(t, committee.Run(committee.Config{Seed: 1, Nodes: nodes, Intents: 30, Faults: 20 * time.Second}))
 }
 
-// Each world with one trouble: nobody starves.
+// Q9: each world with one trouble: nobody starves.
 func TestScenes(t *testing.T) {
 	whole(t)
 	t.Parallel()

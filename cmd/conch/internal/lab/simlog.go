@@ -43,7 +43,7 @@ which it shows:
 		rules: bulletin.Rules(),
 		check: func() error { return cfg.WithDefaults().Validate() },
 		about: func() (sim.Report, string) {
-			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+			return sim.Report{Seed: cfg.WithDefaults().Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
 		},
 		tells: func(trace, story io.Writer) { cfg.Trace, cfg.Story = trace, story },
 		run: func(seed uint64) sim.Report {
@@ -58,7 +58,7 @@ which it shows:
 func logFlags(flags *pflag.FlagSet, c *bulletin.Config) {
 	flags.IntVar(&c.Nodes, "nodes", 0, "how many nodes, 1 to 60; default 7, or what --scene needs")
 	flags.IntVar(&c.Members, "members", 0, "how many of them decide, 1 to 9; default 5, or what --scene needs")
-	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	flags.IntVar(&c.Clients, "clients", 0, "how many clients ask for goals (default 4)")
 	flags.IntVar(&c.Loss, "loss", 0, "how many of a hundred messages are lost")
 	flags.BoolVar(&c.Stalls, "stalls", false, "what is lost comes later, as on a connection, and holds up all after it")

@@ -42,7 +42,7 @@ which it shows:
 		rules: committee.Rules(),
 		check: func() error { return cfg.WithDefaults().Validate() },
 		about: func() (sim.Report, string) {
-			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+			return sim.Report{Seed: cfg.WithDefaults().Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
 		},
 		tells: func(trace, story io.Writer) { cfg.Trace, cfg.Story = trace, story },
 		run: func(seed uint64) sim.Report {
@@ -56,7 +56,7 @@ which it shows:
 // worldFlags adds the flags that say what world it is.
 func worldFlags(flags *pflag.FlagSet, c *committee.Config) {
 	flags.IntVar(&c.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
-	flags.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	flags.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
 	flags.IntVar(&c.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
 	flags.IntVar(&c.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
 	flags.Uint64Var(&c.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")

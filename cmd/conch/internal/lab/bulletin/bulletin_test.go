@@ -78,23 +78,26 @@ func TestScenes(t *testing.T) {
 	}
 }
 
-// For each rule: without it the invariant that it is for falls, and with it the same world holds.
+// For each rule: without it the invariant that it is for falls, with two seeds at least, and with it the same worlds hold.
 func TestEveryRuleIsNeeded(t *testing.T) {
 	whole(t)
 	t.Parallel()
 	for _, rule := range bulletin.Rules() {
 		t.Run(rule.Name, func(t *testing.T) {
 			t.Parallel()
+			falls := 0
 			for seed := range uint64(12) {
 				c := bulletin.Config{Seed: bulletin.Shows(rule.Name) + seed, Break: rule.Name}
 				if r := bulletin.Run(c); r.Has(rule.Invariant) {
 					t.Logf("falls with seed %d: %s", r.Seed, r.Violations[0].Detail)
 					c.Scene, c.Break = c.WithDefaults().Scene, ""
 					report(t, bulletin.Run(c))
-					return
+					if falls++; falls == 2 { // of one seed alone it could be chance, which the next change of the machines takes away
+						return
+					}
 				}
 			}
-			t.Errorf("without %s nothing broke %q, and %s", rule.Name, rule.Invariant, rule.Why)
+			t.Errorf("without %s %q fell in %d of 12 worlds, and %s", rule.Name, rule.Invariant, falls, rule.Why)
 		})
 	}
 }

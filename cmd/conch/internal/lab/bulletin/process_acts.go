@@ -1,6 +1,7 @@
 package bulletin
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -94,6 +95,9 @@ func (n *node) told(e host.Event) {
 	case host.Waits:
 		r.stats["changes_noticed"]++
 		r.w.Note(n.name, "waits for another leader with "+e.GoalID, 0)
+		if r.scene != nil && r.scene.story {
+			r.tell(n, "waits with %s, and now for %s", e.GoalID, cmp.Or(e.To, "the next leader"))
+		}
 	case host.TimedOut:
 		r.stats["goal_timeouts"]++
 	case host.Parked:

@@ -11,7 +11,7 @@ import (
 var stories = []scene{
 	{Name: "same-answer", What: "story: a leader dies when a goal is committed and not answered; asked again, it is the same entry", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: sameAnswer},
 	{Name: "v1-history", What: "story: a follower was away, and history brings it each entry with its diff", nodes: 4, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: away},
-	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", nodes: 4, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: early},
+	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", nodes: 4, members: 3, clients: 4, lasts: 14 * time.Second, story: true, set: early},
 	{Name: "v3-faulty-goal", What: "story: a goal that fails is an entry at all nodes", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: faultyGoal},
 	{Name: "v4-nothing-stays", What: "story: of a goal that fails half-way nothing stays", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: nothingStays},
 	{Name: "v5-from-snapshot", What: "story: a node that began with a snapshot applies the same diffs", nodes: 4, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: fromSnapshot},
@@ -137,11 +137,33 @@ func away(r *run) {
 
 func early(r *run) {
 	awayAt(r, 6, func(n *node) {
-		r.net.slow = 5 * round
-		r.clients[0].goals(r.leader(), 4, func() {
-			r.net.slow = 0
+		kept := 0
+		var looks func()
+		looks = func() {
+			if n.process != nil {
+				kept = max(kept, n.core.Status().Copy.Held)
+			}
+			if r.net.tardy == n {
+				r.w.After(round/20, looks)
+			}
+		}
+		r.net.tardy = n
+		looks()
+		left := len(r.clients)
+		ends := func() {
+			if left--; left > 0 {
+				return
+			}
+			r.net.tardy = nil
 			r.reports(n, r.top())
-		})
+			r.w.After(5*round, func() {
+				r.check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
+				r.tell(n, "keeps up to %d of what comes early", kept)
+			})
+		}
+		for _, c := range r.clients {
+			c.goals(r.leader(), 40, ends)
+		}
 	})
 }
 
@@ -297,6 +319,9 @@ func leaderChange(r *run) {
 		next := r.other(l)
 		r.suggests(next)
 		r.traps = append(r.traps, &trap{point: received, on: l, wait: 50 * round})
-		c.asks(next, putGoal(keys[0], 1), "")
+		a := c.asks(next, putGoal(keys[0], 1), "")
+		c.after(a, func() {
+			r.check(r.stats["changes_noticed"] > 0, AllAnswered, "%s has not said that the leader changed while %s waited", next.name, a.id)
+		})
 	})
 }

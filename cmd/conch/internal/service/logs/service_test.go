@@ -56,6 +56,18 @@ func TestALogIsMadeOnce(t *testing.T) {
 		}
 	}
 	s.equal(s.names...)
+	executed := 0
+	for _, e := range gets[Page](s.nodes["n5"], http.MethodGet, "/v1/logs/flags/entries?limit=1000", "").Entries {
+		if e.GoalID == "" {
+			continue
+		}
+		if executed++; !strings.Contains(string(e.Diff), "of n") {
+			t.Errorf("entry %d of goal %s is served with the diff %q", e.Index, e.GoalID, e.Diff)
+		}
+	}
+	if executed != len(s.names) {
+		t.Errorf("%d goals were executed, want %d", executed, len(s.names))
+	}
 }
 
 // A member that is away when a log is made: nothing was made, and the answer says who is missing.
