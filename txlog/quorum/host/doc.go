@@ -40,7 +40,7 @@
 // # What can go wrong
 //
 //	a write or a sync fails           Run returns the store's error: the process ends (sync-first)
-//	the store has lost a promise      Run returns ErrLost: the node goes on with another store, and asks to be admitted
+//	the store has lost a promise, or has one that cannot be   Run returns ErrLost: the node goes on with another store, and asks to be admitted
 //	the copy's memory is wrong        the copies are made anew from the store
 //	a leader's memory is wrong        its members refuse what it sends; it gives the term up, drops what nobody can count
 //	                                  on, and makes everything anew
@@ -49,6 +49,7 @@
 //	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
 //	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
 //	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
+//	a node asks that the caller does not admit   its goals are refused (Settings.Submits, txlog.ErrBarred); it may follow and read
 //	a leader dies after an effect and before its entry   the next one performs it again, by the same name
 //	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
 //

@@ -5,7 +5,8 @@
 //	service.go   the service: a part for each log, from the start of the node to its end
 //	part.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
 //	vouch.go     tells gossip whether this node can lead
-//	founding.go  how a log begins, between nodes: who draws a store, who tells whom the genesis
+//	founding.go  how a log begins, between nodes: one draws a store for another, and is told the genesis; learn.go: from what the others
+//	             say; ask.go: what this node asks others
 //	create.go    makes a log, or asks those that are to be its members for their stores
 //	appoint.go   has the leader change the members, for any node that is asked
 //	line.go      the line to the other nodes, which comes and goes with the network

@@ -1,16 +1,11 @@
 package logs
 
 import (
-	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/conchhq/conch/transport"
@@ -26,21 +21,6 @@ type promise struct {
 
 // promised is for how long a store is promised.
 const promised = time.Minute
-
-// word is what a node has said about how the log began, and when.
-type word struct {
-	genesis txlog.Genesis
-	at      time.Time
-}
-
-// wordLasts is for how long it counts: the others are asked again and again, and one of them may be gone for good.
-const wordLasts = 10 * seekEvery
-
-// told is an answer of another node.
-type told struct {
-	from string
-	body wire.Body
-}
 
 func fingerprintOf(s crypto.Signer) txlog.Hash {
 	public, _ := s.Public().(ed25519.PublicKey)
@@ -210,167 +190,3 @@ func (r *part) begins(from string, g txlog.Genesis) (why string) {
 	}
 	return "it has not begun yet"
 }
-
-// hear notes what a node says about how the log began, while nobody is believed. The log that the configuration names proves itself,
-// by its id: then it does not matter which node says so.
-func (r *part) hear(from string, g txlog.Genesis, now time.Time) {
-	switch named := !r.ID.IsZero() && g.ID() == r.ID; {
-	case named:
-		from = r.self
-	case !r.may(from):
-		r.counts.refuse(reasonStranger)
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.genesis == nil {
-		r.known[from] = word{g, now}
-	}
-}
-
-// How often the others are asked how the log began, and for how long their answers are waited for once the first is there.
-const (
-	seekEvery = time.Second / 2
-	settle    = 2 * time.Second
-)
-
-// learn waits until it is known how the log began: its maker has told, or somebody has the one that the configuration names, or all say the
-// same.
-// Meanwhile the node says why it has no copy, if there is a reason.
-func (r *part) learn(ctx context.Context, because error) (txlog.Genesis, error) {
-	r.set(stateWaiting, because)
-	if because != nil {
-		r.log.Warn("this node asks the others how the log began", slog.Any("why", because))
-	} else {
-		r.log.Info("this node has no copy of the log yet, and asks the others")
-	}
-	tick := time.NewTicker(seekEvery)
-	defer tick.Stop()
-	var since time.Time
-	said := ""
-	for {
-		select {
-		case <-ctx.Done():
-			return txlog.Genesis{}, ctx.Err()
-		case g := <-r.begin:
-			return g, nil
-		case <-tick.C:
-		}
-		g, some, err := r.judge(time.Now())
-		switch {
-		case !some:
-			since = time.Time{}
-		case since.IsZero():
-			since = time.Now()
-		}
-		if some && err == nil && (!r.ID.IsZero() || time.Since(since) >= settle) {
-			r.log.Warn("this node takes over the log of its peers", slog.String("id", g.ID().String()), slog.Bool("named", !r.ID.IsZero()))
-			return g, nil
-		}
-		r.set(stateWaiting, cmp.Or(err, because))
-		if err != nil && err.Error() != said {
-			said = err.Error()
-			r.log.Error("this node believes nobody how the log began", slog.Any("error", err))
-		}
-		for _, to := range r.peersNow() {
-			if !r.ID.IsZero() || r.may(to) { // a guest is believed only if the log is named
-				r.send(to, txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
-			}
-		}
-	}
-}
-
-// judge returns how the log began, as the others say: the one that the configuration names, or else the one of which all speak that have
-// said something lately.
-func (r *part) judge(now time.Time) (g txlog.Genesis, some bool, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(_ string, said word) bool { return now.Sub(said.at) > wordLasts })
-	by := map[txlog.ID][]string{}
-	var unfit error
-	for from, said := range r.known {
-		if why := r.fits(said.genesis); why != nil {
-			unfit = fmt.Errorf("%s has another log: %w", from, why)
-			continue
-		}
-		g = said.genesis
-		by[g.ID()] = append(by[g.ID()], from)
-	}
-	if len(by) < 2 {
-		if len(by) == 1 {
-			unfit = nil // somebody else has the right one
-		}
-		return g, len(by) == 1, unfit
-	}
-	var all []string
-	for id, names := range by {
-		all = append(all, id.String()+" by "+strings.Join(sorted(names), ", "))
-	}
-	return g, true, fmt.Errorf("the others have several logs of that name (%s): put the id of the right one into [[logs]], as id", strings.Join(sorted(all), "; "))
-}
-
-func sorted(all []string) []string {
-	slices.Sort(all)
-	return all
-}
-
-// answered hands an answer to the one that waits for it.
-func (r *part) answered(serial uint64, t told) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if asker := r.asks[serial]; asker != nil {
-		select {
-		case asker <- t:
-		default:
-		}
-	}
-}
-
-// question is what a node asks others.
-type question struct {
-	log    txlog.ID
-	to     func() string                 // whom, each time
-	with   func(serial uint64) wire.Body // the message, with a number of its own
-	goesOn func(answer wire.Body) bool   // that one was not enough; nil: each is
-}
-
-// just is always the same node.
-func just(name string) func() string { return func() string { return name } }
-
-// ask sends a message until one of those to which it went has answered, or ctx ends.
-func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
-	answer := make(chan told, 1)
-	r.mu.Lock()
-	r.serial++
-	serial := r.serial
-	r.asks[serial] = answer
-	r.mu.Unlock()
-	defer func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.asks, serial)
-	}()
-	tick := time.NewTicker(seekEvery)
-	defer tick.Stop()
-	asked := map[string]bool{}
-	for {
-		name := q.to()
-		asked[name] = true
-		r.send(name, q.log, q.with(serial))
-		for again := false; !again; {
-			select {
-			case <-ctx.Done():
-				return nil, errSilent
-			case t := <-answer:
-				if asked[t.from] && (q.goesOn == nil || !q.goesOn(t.body)) {
-					return t.body, nil
-				}
-			case <-tick.C:
-				again = true
-			}
-		}
-	}
-}
-
-// errSilent means that a node has not answered.
-var errSilent = errors.New("it does not answer. It has to run, with a [[logs]] table of this log, and both nodes have to be [[peers]] of each other")
