@@ -54,6 +54,7 @@
 //   - A connection that stands is never replaced by a call. If the peer has lost it unseen, this side notices too, by the
 //     end of the connection or by its silence; it says Down, and then takes the call, which waits meanwhile.
 //   - Disconnect lets what waits leave, up to a second, and then ends the stream; so does a Run that ends a moment later.
+//     CloseDoor takes no more calls, so that a node which is about to end can say goodbye to all that it is connected with.
 //   - Down does not say why. The log does, and Stats counts it: for a peer, for a guest that is gone in the sum of all, and
 //     for who could not prove to be anybody among the strangers.
 //
