@@ -30,8 +30,8 @@
 // itself in reign 0.
 //
 // With electors only they stand. They hear each other directly, each round; the leader's heartbeat goes to everybody each
-// tenth round, and a change at once. A node of the crowd keeps a leader for ten times as long as an elector, since it
-// hears it ten times as rarely.
+// tenth round, and a change at once and with the next beat again. A node of the crowd keeps a leader for ten times as long as an
+// elector, since it hears it ten times as rarely.
 //
 // # Rules
 //
@@ -42,8 +42,8 @@
 //   - first-copy: the first copy of a heartbeat fixes its age. A further one changes nothing.
 //   - age-travels: a node that passes a statement on says how old it is.
 //   - claim-is-said: a heartbeat says whether its subject leads, and nobody else is believed to.
-//   - listen-first: a newcomer, and a node that was cut off, listens for three rounds; a node that hears nobody raises no
-//     reign.
+//   - listen-first: a newcomer, and a node that was cut off, listens for three rounds, and an elector after half a validity for two;
+//     a node that hears nobody raises no reign.
 //   - elector-majority: an elector raises a reign only if it has heard a majority of them within two beats.
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
 //     user withdraws it, says so and stands back, each time for twice as long.

@@ -17,6 +17,9 @@ func (m *Machine) review(s *seat) {
 		s.alone = m.now
 	}
 	connected := m.alone(s) || m.hears(s, s.valid)
+	if !m.hears(s, s.valid/2) {
+		s.unheard = m.now
+	}
 	switch {
 	case m.claims(s) != nil || m.another(s):
 		s.vacant = 0
@@ -155,8 +158,9 @@ func (m *Machine) mayRaise(s *seat) bool {
 		return true
 	}
 	if !s.open() {
-		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then.
-		return m.hears(s, 2*s.beats)
+		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then. And a node that
+		// was cut off for so short a time that it still counts as connected hears some of them again before the leader.
+		return m.hears(s, 2*s.beats) && (m.now-s.unheard > 2*s.beats || m.broken(ListenFirst))
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }
@@ -195,6 +199,7 @@ func (m *Machine) raise(s *seat) {
 	s.rival, s.rumour = 0, 0
 	m.become(s, Leading)
 	m.send(s, true)
+	s.wideAt = m.now // and with the next beat again: to a node of the crowd that has missed it the next word comes after ten
 }
 
 // beat sends this node's heartbeat if it is time. Without electors only the first four of the order send theirs.

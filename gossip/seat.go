@@ -52,6 +52,7 @@ type seat struct {
 	rival     time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
 	rumour    time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
 	hearing   time.Duration // since when it hears enough others; 0: it does not
+	unheard   time.Duration // the last instant at which it had not heard enough others for half a validity
 	alone     time.Duration // the last instant at which there was nobody to hear
 	unled     time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant    time.Duration // since when nobody leads and nobody else stands; 0: somebody does

@@ -43,6 +43,21 @@ func TestSimGossip(t *testing.T) {
 	if len(old.Violations) != 0 || old.Steps != r.Steps {
 		t.Errorf("under its old name policy reign has %d steps and %d violations, want %d and none", old.Steps, len(old.Violations), r.Steps)
 	}
+	// Without a seed it says which one it has taken, and several runs begin with it.
+	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1, "--break listen-first": 4} {
+		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)
+		if r := decode[simReport](t, said.out); r.Seed != want {
+			t.Errorf("%s says that its seed is %d, want %d", flags, r.Seed, want)
+		}
+	}
+	one, two, both := int64(0), int64(0), int64(0)
+	for flags, messages := range map[string]*int64{"--seed 1": &one, "--seed 2": &two, "--runs 2": &both} {
+		args := append(strings.Fields("sim gossip --json --rounds 100 --nodes 3 --scene cold"), strings.Fields(flags)...)
+		*messages = decode[simReport](t, conch(t, args...).done(t)).Stats["messages"]
+	}
+	if one+two != both {
+		t.Errorf("two runs have %d messages, and those with the seeds 1 and 2 have %d and %d", both, one, two)
+	}
 	conch(t, "sim", "gossip", "--policy", "vote").refused(t, 2, `no policy "vote"`, "reign", "paper")
 	for flags, want := range map[string]string{
 		"--nodes 5001": "1 to 5,000", "--electors 9 --nodes 5": "9 electors of 5", "--scene heaven": "there is no scene", "--break nothing": "there is no rule",

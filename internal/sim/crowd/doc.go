@@ -21,22 +21,29 @@
 // notice the silence after four or five seconds, as they do when the network is cut or a process is frozen. A dial that nobody
 // answers is repeated after one second and after three, and fails after five. What reaches a frozen process waits for it.
 //
-// A second is ten rounds with electors and in policy paper. Where everybody may lead it is one round, since a round is a
-// second there.
+// # Time
 //
-// All nodes have the same contacts, three if nothing else is said. The overlay grows before the crowd begins, and no figure counts that; in scene
-// boot both begin at once.
+// A process wakes when an agent does: each quarter of a round if it is somewhere a candidate; else when its machine is due,
+// and no more often than each round. A second is ten rounds with electors and in policy paper. Where everybody may lead it is
+// one round, since a round is a second there.
+//
+// All nodes have the same contacts, three if nothing else is said. The overlay grows before the crowd begins, and no figure
+// counts that; in scene boot both begin at once.
 //
 // [Scenes] are worlds with one trouble each; the others have every fault, and then a calm in which all must agree.
 //
 // # Invariants
 //
-//	agreement     after the faults all believe in one leader, which leads, and in no dead one
+//	agreement     after the faults all believe in one leader, which leads, and in no dead one. Where connections stall a node names
+//	              nobody now and then: there, all agree once, and again within 30 rounds
 //	no-needless   no reign is raised while a leader works that can be heard. Without electors this does not hold where the
-//	              crowd was parted: each side names its own leader. It is not judged where all connections of a node
-//	              may stall at one time: with five electors or nodes at most, and more than 5 % of the messages stalled
-//	one-leader    with electors never two lead for longer than a heartbeat is valid, by the slowest clock; unless two of them
-//	              are heard by nobody, since nobody can tell those
+//	              crowd was parted: each side names its own leader. Where connections stall for so long that nothing of the
+//	              leader has come to a node for half a validity, nobody could tell whether it lives: such reigns are
+//	              counted among the needless ones, and as stalled_reigns besides, and break nothing
+//	one-leader    with electors never two are believed in for longer than a heartbeat is valid, by the slowest clock there is: by the
+//	              electors' views for a validity, by those of all nodes for ten, since the crowd hears a tenth of the
+//	              heartbeats. Dead leaders count too, and so does a leader by its own view alone; unless two electors are
+//	              heard by nobody, since nobody can tell those
 //	one-piece     a minute after the faults the living nodes are in one piece
 //	once-heard    a piece of news is told once; all-hear: to everybody
 //	well-formed   what is sent can be read

@@ -24,6 +24,7 @@ func (r *run) crash(n *node) {
 	r.serves(n, false)
 	r.pass()
 	n.believes = gossip.Suggestion{}
+	r.look()
 	if !n.dark {
 		for _, e := range n.ends {
 			r.w.After(r.delay(), func() { r.ends(e.to, n, e.link) })
@@ -49,6 +50,7 @@ func (r *run) trouble(n *node) { n.troubled = max(n.troubled, r.w.Now()) }
 func (r *run) review(n *node) {
 	r.trouble(n)
 	r.serves(n, n.up && !n.paused && !n.deaf && !n.mute && n.side == 0)
+	r.look()
 }
 
 func (r *run) deafen(n *node, is bool) {

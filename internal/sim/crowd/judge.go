@@ -1,7 +1,6 @@
 package crowd
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -14,7 +13,7 @@ import (
 const (
 	Agreement  = "agreement"   // after the faults all believe in one leader, which leads
 	NoNeedless = "no-needless" // no reign is raised, and no leader deposed, while one works that can be heard
-	OneOfMany  = "one-leader"  // with electors never two lead for longer than a validity
+	OneOfMany  = "one-leader"  // with electors never two are believed in for longer than a validity
 	OnceHeard  = "once-heard"  // news comes once at most
 	WellFormed = "well-formed" // what is sent can be read
 	BadRefused = "bad-refused" // what is wrong is refused and named, and nobody believes it
@@ -31,7 +30,7 @@ type judge struct {
 	agreed  bool
 	since   time.Duration // agreed, or not
 	asked   time.Duration // the instant from which the next agreement is measured; below 0: none is
-	two     time.Duration // since when two lead; below 0: they do not
+	named   [2]named      // in whom electors believe, and in whom anybody does
 	top     uint64
 	seen    map[string]bool
 
@@ -39,7 +38,7 @@ type judge struct {
 }
 
 func newJudge() judge {
-	return judge{counts: map[wire.Subject]int{}, two: -1, asked: 0, seen: map[string]bool{}}
+	return judge{counts: map[wire.Subject]int{}, named: newNamed(), seen: map[string]bool{}}
 }
 
 // serves says whether a node is in service: up, and within reach of the others. Only then its view counts.
@@ -83,16 +82,6 @@ func (r *run) suggested(n *node, s gossip.Suggestion) {
 func (r *run) leads() (n int) {
 	for _, l := range r.leaders {
 		if l.up && !l.paused && l.believes.Self {
-			n++
-		}
-	}
-	return n
-}
-
-// muted counts the electors that nobody hears. Two of them may both lead, by their own view: nobody can tell them.
-func (r *run) muted() (n int) {
-	for _, o := range r.nodes[:r.cfg.Electors] {
-		if o.up && o.mute {
 			n++
 		}
 	}
@@ -146,18 +135,7 @@ func (r *run) look() {
 		r.stats["agreement_tenths_max"] = max(r.stats["agreement_tenths_max"], int64(10*rounds(took)))
 		r.stats["agreement_tenths"] += int64(10 * rounds(took))
 	}
-	switch leading := r.leads(); {
-	case leading < 2:
-		r.two = -1
-	case r.two < 0:
-		at := r.w.Now()
-		r.two = at
-		if r.cfg.Electors > 0 && r.cfg.Policy != gossip.Paper && r.muted() < 2 {
-			r.w.After(r.valid(), func() {
-				r.check(r.two != at, OneOfMany, "%d nodes lead at one time, for longer than a validity", leading)
-			})
-		}
-	}
+	r.lookAtNames()
 }
 
 // raised judges a node that begins to lead. It has a cause unless another one leads that can be heard. That the node
@@ -171,33 +149,23 @@ func (r *run) raised(n *node, s gossip.Suggestion) {
 		r.top = s.Reign
 		r.stats["reigns"]++
 	}
-	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 || r.missed(n) {
+	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 {
 		return
 	}
 	for _, l := range r.leaders {
-		if l != n && l.believes.Self && l.believes.Reign <= s.Reign && r.works(l) && r.reaches(l, n) {
-			r.stats["needless_reigns"]++
-			if r.scene == nil || !r.scene.deposes {
-				r.check(false, NoNeedless, "%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
-			}
-			return
+		if l == n || !l.believes.Self || l.believes.Reign > s.Reign || !r.works(l) || !r.reaches(l, n) {
+			continue
 		}
-	}
-}
-
-// missed reports whether a node had a reason to take a leader for dead: it was out of reach for a moment, too short to be
-// noticed, and the leader's next heartbeat is still to come; or most of its connections are cut, and the few others stall.
-func (r *run) missed(n *node) bool {
-	if r.w.Now()-n.back < 3*round && n.back-n.out < r.valid() {
-		return true
-	}
-	live := 0
-	for _, e := range n.ends {
-		if e.to.up && !e.to.paused && !r.cut(e.to, n) && (r.cfg.Electors == 0 || e.to.elector) {
-			live++
+		r.stats["needless_reigns"]++
+		switch {
+		case r.scene != nil && r.scene.deposes:
+		case r.comes(l, n):
+			r.check(false, NoNeedless, "%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
+		default:
+			r.stats["stalled_reigns"]++
 		}
+		return
 	}
-	return r.cfg.Stalls && r.cfg.Loss > 5 && live < fewNeighbours
 }
 
 // works reports whether a leader is in service, and was for as long as it takes that all know it.
@@ -209,6 +177,8 @@ func (r *run) works(l *node) bool {
 func (r *run) conclude() {
 	r.pass()
 	r.measure()
+	r.named[0].ends(r)
+	r.named[1].ends(r)
 	r.stats["virtual_rounds"] = int64(rounds(r.now()))
 	r.stats["without_leader_tenths"], r.stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
 	r.stats["agreed_tenths"] = int64(10 * rounds(r.together))
@@ -219,14 +189,19 @@ func (r *run) conclude() {
 	if r.scene != nil && r.scene.unsettled {
 		return
 	}
-	if r.cfg.Stalls && r.cfg.Loss > 5 && cmp.Or(r.cfg.Electors, r.cfg.Nodes) <= fewNeighbours {
-		return // now and then all connections of a node stall at one time, and it takes a reign
+	if r.cfg.Stalls && r.cfg.Loss > 0 && r.calmed > 0 { // a node whose connections all stall names nobody for that time
+		late := r.w.Now() - r.since
+		r.check(r.asked < 0 && (r.agreed || late < stalled), Agreement, "all have not agreed for %.1f rounds: at the end %s", rounds(late), r.split())
+		return
 	}
 	r.check(r.agreed, Agreement, "at the end %s", r.split())
 	if r.agreed && r.calmed > 0 {
 		r.check(r.since < r.calmed+r.settles(), Agreement, "all agree only %.1f rounds after the last fault", rounds(r.since-r.calmed))
 	}
 }
+
+// stalled is for how long all may not agree where connections stall. A connection stalls for two rounds, and six, and fourteen, and thirty.
+const stalled = 30 * round
 
 // split says in how many ways the nodes do not agree.
 func (r *run) split() string {

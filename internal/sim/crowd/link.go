@@ -16,6 +16,7 @@ type link struct {
 	born time.Duration
 	held [2]time.Duration // until when it stalls: what the dialler says, and what the other one says
 	last [2]time.Duration // when the last word of each arrives
+	slow [2]time.Duration // since when it stalls
 }
 
 // says is which of its two directions a node sends in.

@@ -12,19 +12,24 @@ const fewNeighbours = 5
 
 // send sends a parcel to each receiver.
 func (r *run) send(n *node, a gossip.Send) {
-	size := int64(a.Parcel.Size())
-	var packed []byte
+	p, size := a.Parcel, int64(a.Parcel.Size())
+	var bad error
 	if r.packs {
 		b, err := wire.Encode(a.Parcel)
 		if !r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
 			return
 		}
-		packed, size = b, int64(len(b))
+		size = int64(len(b))
+		p, bad = wire.Decode(b)
 	}
+	words := n.tells()
 	for _, name := range a.To {
 		to := r.byName[name]
 		r.sent(n, size)
-		r.carry(n, to, func() { r.deliver(n, to, a.Parcel, packed) })
+		r.carry(n, to, func() {
+			to.learns(words)
+			r.deliver(n, to, &p, bad)
+		})
 	}
 }
 
@@ -68,6 +73,9 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 	held := &l.held[l.says(n)]
 	if *held <= r.w.Now() {
 		for again := 2 * round; r.w.Chance(float64(r.cfg.Loss)/100) && again < 64*round; again *= 2 {
+			if *held <= r.w.Now() {
+				l.slow[l.says(n)] = r.w.Now()
+			}
 			*held = max(*held, r.w.Now()) + again
 		}
 	}
@@ -76,19 +84,16 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 	return at - r.w.Now()
 }
 
-func (r *run) deliver(from, to *node, p wire.Parcel, packed []byte) {
-	if r.w.Now() < to.undated {
+func (r *run) deliver(from, to *node, p *wire.Parcel, bad error) {
+	switch {
+	case r.w.Now() < to.undated:
 		return
+	case bad != nil:
+		to.step(gossip.Faulty{From: from.name, Why: bad})
+	default:
+		to.step(gossip.Received{From: from.name, Parcel: *p})
 	}
-	if packed != nil {
-		read, err := wire.Decode(packed)
-		if err != nil {
-			to.step(gossip.Faulty{From: from.name, Why: err})
-			return
-		}
-		p = read
-	}
-	to.step(gossip.Received{From: from.name, Parcel: p})
+	to.sooner()
 }
 
 // cut reports whether nothing gets from one node to another.

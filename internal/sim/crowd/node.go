@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
@@ -33,6 +34,7 @@ type node struct {
 	door    door
 	soon    int      // ticks of its overlay that come sooner, if it finds nobody
 	waits   []func() // what has happened while it was frozen
+	alarm   alarm
 
 	up, paused, deaf, mute, serves bool
 	dark                           bool          // it died with its host, so that nobody says so
@@ -47,6 +49,7 @@ type node struct {
 	senior                         uint64
 	bytes                          int64
 	says                           func(wire.Said) // sees what it sends; it may be nil
+	words                          []time.Duration // of an elector: see tells
 }
 
 // scheme is a signature that only its subject can make, as long as nobody else calls sign.
@@ -84,7 +87,7 @@ func (n *node) begin() {
 	r.serves(n, true)
 	n.step(gossip.Seniority{Namespace: namespace, Value: n.senior})
 	n.linked()
-	n.tick(n.lives)
+	n.ticks(n.lives)
 }
 
 func (r *run) machineOf(n *node) gossip.Config {
@@ -94,24 +97,18 @@ func (r *run) machineOf(n *node) gossip.Config {
 			ns.Electors = append(ns.Electors, e.subject)
 		}
 	}
-	return gossip.Config{
+	c := gossip.Config{
 		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject},
 		Namespaces: []gossip.Namespace{ns}, Round: round,
 		Broken: gossip.Rule(r.cfg.Break), // or one of the overlay
 	}
-}
-
-// tick lets time pass, a quarter of a round by the node's own clock.
-func (n *node) tick(life int) {
-	n.r.w.After(n.clock.For(n.r.w.Between(round/4-5*time.Millisecond, round/4+5*time.Millisecond)), func() {
-		if n.lives != life || !n.up {
-			return
-		}
-		if !n.paused {
-			n.step(gossip.Tick{})
-		}
-		n.tick(life)
-	})
+	if r.second == round { // a round of the simulation is one that an agent's has ten of
+		c.Round, c.Namespaces[0].Every = round/10, 10
+	}
+	if slices.ContainsFunc(r.contacts, func(o *node) bool { return o != n }) {
+		c.Alone = 10 * r.second
+	}
+	return c
 }
 
 func (n *node) step(in gossip.Input) {

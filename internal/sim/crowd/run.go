@@ -94,8 +94,8 @@ func (r *run) begin() {
 
 // figures are in each report, also where they are 0.
 var figures = [...]string{
-	"agreements", "agreement_tenths", "agreement_tenths_max", "reigns", "needless_reigns", "changes",
-	"without_leader_tenths", "two_leaders_tenths", "agreed_tenths", "messages", "bytes", "overlay_bytes", "dials",
+	"agreements", "agreement_tenths", "agreement_tenths_max", "reigns", "needless_reigns", "stalled_reigns", "changes",
+	"without_leader_tenths", "two_leaders_tenths", "two_named_tenths_max", "two_named_crowd_tenths_max", "agreed_tenths", "messages", "bytes", "overlay_bytes", "dials",
 }
 
 func newRun(cfg Config) *run {

@@ -43,7 +43,8 @@ which it shows:
 		rules: crowd.Rules(),
 		check: func() error { return cfg.WithDefaults().Validate() },
 		about: func() (sim.Report, string) {
-			return sim.Report{Seed: cfg.Seed, Nodes: cfg.WithDefaults().Nodes}, cfg.Break
+			whole := cfg.WithDefaults()
+			return sim.Report{Seed: whole.Seed, Nodes: whole.Nodes}, cfg.Break
 		},
 		tells: func(trace, story io.Writer) {
 			const told = 20 // in a larger crowd nobody reads every line
