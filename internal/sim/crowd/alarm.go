@@ -26,6 +26,7 @@ func (n *node) ticks(life int) {
 		n.step(gossip.Tick{})
 	}
 	if n.crowds() {
+		n.r.stats["crowd_ticks"]++
 		n.again()
 		return
 	}

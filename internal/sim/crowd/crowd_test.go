@@ -142,7 +142,7 @@ type loss struct {
 // Seven rounds for a start and twelve for a new leader hold with 0 to 20 % of the messages lost, and with 5 % stalled, but for a start in
 // which the connections are still to be made. The others are what was measured.
 var losses = []loss{
-	{0, false, 7, 12}, {5, false, 7, 12}, {20, false, 8, 12}, {5, true, 7, 12}, {20, true, 10, 17},
+	{0, false, 7, 12}, {5, false, 7, 12}, {20, false, 9, 12}, {5, true, 7, 12}, {20, true, 10, 17},
 }
 
 func (l loss) String() string {
@@ -234,6 +234,16 @@ func TestTwoLeadersAreSeen(t *testing.T) {
 	r := crowd.Run(crowd.Config{Scene: "partition-electors", Break: "elector-majority", Nodes: 5, Electors: 5, Seed: 1})
 	if !r.Has(crowd.OneOfMany) || r.Stats["two_named_tenths_max"] < 100 {
 		t.Errorf("for %d tenths of a round two are named, and the violations are %v", r.Stats["two_named_tenths_max"], r.Violations)
+	}
+}
+
+// A node of the crowd wakes as an agent does: some ten rounds apart, since that is when a peer is to be asked, and no four times a round.
+func TestTheCrowdRests(t *testing.T) {
+	t.Parallel()
+	const nodes, electors, rounds = 10, 3, 200
+	r := crowd.Run(crowd.Config{Nodes: nodes, Electors: electors, Scene: "calm", Rounds: rounds, Seed: 1})
+	if each := float64(r.Stats["crowd_ticks"]) / (nodes - electors) / rounds; each < 0.05 || each > 0.25 {
+		t.Errorf("in each round a node of the crowd wakes %.2f times", each)
 	}
 }
 

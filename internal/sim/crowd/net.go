@@ -7,9 +7,6 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// fewNeighbours is how many neighbours the overlay keeps at least.
-const fewNeighbours = 5
-
 // send sends a parcel to each receiver.
 func (r *run) send(n *node, a gossip.Send) {
 	p, size := a.Parcel, int64(a.Parcel.Size())

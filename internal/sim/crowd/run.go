@@ -95,7 +95,7 @@ func (r *run) begin() {
 // figures are in each report, also where they are 0.
 var figures = [...]string{
 	"agreements", "agreement_tenths", "agreement_tenths_max", "reigns", "needless_reigns", "stalled_reigns", "changes",
-	"without_leader_tenths", "two_leaders_tenths", "two_named_tenths_max", "two_named_crowd_tenths_max", "agreed_tenths", "messages", "bytes", "overlay_bytes", "dials",
+	"without_leader_tenths", "two_leaders_tenths", "two_named_tenths_max", "two_named_crowd_tenths_max", "agreed_tenths", "messages", "bytes", "overlay_bytes", "dials", "crowd_ticks",
 }
 
 func newRun(cfg Config) *run {
