@@ -31,7 +31,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 
 # Simulated worlds have one goroutine and nothing to race with: by day they run without the race detector, which makes them
 # six times slower; make nightly has them with it too.
-WORLDS  := ./internal/sim/... ./gossip/spray ./txlog/follower ./cmd/conch/internal/lab/bulletin
+WORLDS  := ./internal/sim/... ./gossip/spray ./txlog/follower ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does
@@ -114,7 +114,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
-	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab/bulletin
+	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
