@@ -29,9 +29,11 @@ FUZZ_RUNS ?= 300000
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
-# Simulated worlds have one goroutine and nothing to race with: by day they run without the race detector, which makes them
-# six times slower; make nightly has them with it too.
-WORLDS  := ./internal/sim/... ./gossip/spray ./txlog/follower ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
+# Simulated worlds and pure machines have one goroutine and nothing to race with: by day they run without the race detector,
+# which makes them six to seventeen times slower; make nightly has them with it too.
+MACHINES := ./gossip ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier ./txlog/follower \
+	./txlog/member ./txlog/quorum
+WORLDS   := ./internal/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does

@@ -180,6 +180,12 @@ func TestFigures(t *testing.T) {
 	}
 }
 
+// A node of the crowd whose first question is lost asks again in the next round, not after ten.
+func TestAFirstAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	within(t, crowd.Config{Nodes: 12, Seed: 2, Electors: 3, Loss: 20, Rounds: 30}, "boot", 9)
+}
+
 // With the diameter of the document, 8, a new leader takes 20 rounds.
 func TestTheDocumentsDiameter(t *testing.T) {
 	t.Parallel()

@@ -28,7 +28,7 @@ var rules = []rule{
 	info(committedOnly, NeverAhead, "followers apply only what a head covers; what a leader sends may never commit", "eager-leader"),
 	info(newDiskNewMember, AckedKept, "a store has an id, and an empty or damaged one never votes under the old one; otherwise a majority forgets what it has promised", "lost-disk-behind"),
 	info(syncFirst, AckedKept, "nothing is sent or acknowledged before it is synced; otherwise a power cut takes away what was acknowledged", "power"),
-	info("keep-early", AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early"),
+	info("keep-early", AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early").shown(2),
 	info("never-skip", NeverFailed, "no timeout ends a goal or an entry; otherwise a goal that is told to have failed is in the log all the same", "long-cut"),
 	info("hold", OneDoor, "a new leader's act door opens a lease after its term began; otherwise two doors are open after a partition", "cut-leader"),
 }
