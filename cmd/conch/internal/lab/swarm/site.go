@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -154,6 +155,11 @@ func (s *site) start(n *node) error {
 	})
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", n.name, err)
+	}
+	if !n.logs && s.cfg.crowding(runtime.NumCPU()) > 1 {
+		// Each node would be alone on its machine. Here hundreds get what each of them needs only if those with most to do, the
+		// electors and members of the log, need not wait for all others.
+		p.Yield()
 	}
 	n.process, n.killed, n.back = p, false, time.Time{}
 	return nil
