@@ -66,6 +66,7 @@ type amounts struct {
 	crashes, news           int           // leaders killed and pieces of news, per run
 	settle, ease            time.Duration // until a crowd is at rest, and of its rest
 	simulated               int           // agents in the simulator
+	sizes                   []int         // and smaller crowds there
 	callers                 []int         // clients of a log at once
 	logSlice, logRest       time.Duration // of each half of a pair, and of a log at rest
 	logPairs, logKills      int           // pairs of runs, and leaders killed
@@ -84,7 +85,7 @@ func (c Config) amounts() amounts {
 			files: 20, filings: 1, smallFiles: 60,
 			users: 50, payRounds: 1, paying: 200 * time.Millisecond, living: 2 * time.Second, strikes: 1, contracts: 500, busy: 5,
 			parties: 2, payers: 10, payments: 100, landings: 1, restful: 3, deaths: 1, committees: []int{2, 3},
-			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200,
+			crowd: 12, electors: 3, crowds: 1, crashes: 1, news: 3, settle: time.Second, ease: 2 * time.Second, simulated: 200, sizes: []int{5},
 			callers: []int{1, 16}, logSlice: 200 * time.Millisecond, logRest: time.Second, logPairs: 1, logKills: 1, logReads: 20, logRecords: 1000, logFollowers: 60,
 			logFollowed: 20, logWatched: 2, logEtcdKills: 1,
 		}
@@ -96,7 +97,7 @@ func (c Config) amounts() amounts {
 		files: 50, filings: 6, smallFiles: 3000,
 		users: 1000, payRounds: 2, paying: 4 * time.Second, living: 10 * time.Second, strikes: 10, contracts: 10_000, busy: 100,
 		parties: 5, payers: 100, payments: 10_000, landings: 3, restful: 100, deaths: 10, committees: []int{2, 5, 10},
-		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000,
+		crowd: 100, electors: 7, crowds: 2, crashes: 5, news: 20, settle: 20 * time.Second, ease: 30 * time.Second, simulated: 5000, sizes: []int{5, 50, 500},
 		callers: []int{1, 16, 64, 256}, logSlice: 4 * time.Second, logRest: 10 * time.Second, logPairs: 2, logKills: 40, logReads: 2000, logRecords: 100_000, logFollowers: 5000,
 		logFollowed: 500, logWatched: 50, logEtcdKills: 10,
 	}

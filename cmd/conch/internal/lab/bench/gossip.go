@@ -41,6 +41,9 @@ func gossiped(ctx context.Context, cfg Config) (r Report, err error) {
 		}
 	}
 	reportCrowd(&r, a, ours, listed, served, flooded)
+	if err := simulatedRounds(ctx, cfg, &r); err != nil {
+		return r, err
+	}
 	return r, thousands(ctx, cfg, &r)
 }
 

@@ -61,14 +61,11 @@ func thousands(ctx context.Context, cfg Config, r *Report) error {
 	const short, long, perSecond = 60, 160, 10 // rounds
 	var bytes [2]int64
 	for i, rounds := range []int{short, long} {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		stats, err := simulated(ctx, crowd.Config{Nodes: a.simulated, Electors: a.electors, Scene: "calm", Rounds: rounds, Seed: 1})
+		if err != nil {
+			return err
 		}
-		report := crowd.Run(crowd.Config{Nodes: a.simulated, Electors: a.electors, Scene: "calm", Rounds: rounds, Seed: 1})
-		if len(report.Violations) > 0 {
-			return fmt.Errorf("the simulated crowd breaks a promise: %s: %s", report.Violations[0].Invariant, report.Violations[0].Detail)
-		}
-		bytes[i] = report.Stats["bytes"]
+		bytes[i] = stats["bytes"]
 	}
 	each := float64(bytes[1]-bytes[0]) / float64(a.simulated) / (long - short) * perSecond
 	r.beside(fmt.Sprintf("rest_%d_bytes", a.simulated), each, askedAtRest, "bytes/s")
