@@ -99,6 +99,9 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		}
 	}
 	c.courier(courier.Members{Names: names(c.members)})
+	if last, is := c.copy.Last(); is && c.q == nil { // a follower goes on naming the leader of its newest entry
+		c.leadership(last.Term, last.Leader, false)
+	}
 	return c, nil
 }
 

@@ -58,12 +58,21 @@ func (a *api) getEntries(w http.ResponseWriter, req *http.Request) error {
 		if len(page.Entries) > 0 || wait == 0 {
 			return web.Answer(w, http.StatusOK, page)
 		}
-		select {
-		case <-grown:
-		case <-ctx.Done():
+		if !r.grows(ctx, grown) {
 			return web.Answer(w, http.StatusOK, page)
 		}
 	}
+}
+
+// grows waits until the copy has grown. It is false if the context ends first, or the node: its end must not wait for its readers.
+func (r *part) grows(ctx context.Context, grown <-chan struct{}) bool {
+	select {
+	case <-grown:
+		return true
+	case <-ctx.Done():
+	case <-r.over.Done():
+	}
+	return false
 }
 
 // page reads entries from the store. Those before the first one that is here are gone.

@@ -1,0 +1,26 @@
+package host_test
+
+import (
+	"testing"
+	"time"
+)
+
+// A follower that starts again while nobody submits anything names the leader of its newest entry.
+func TestAFollowerThatStartsAgainNamesALeader(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.within(time.Minute, "a leader", func() bool { return s.leader() != nil })
+		if _, err := s.nodes[0].put("a", "k", 1); err != nil {
+			t.Fatal(err)
+		}
+		s.equal(time.Minute)
+		last := s.leader().name
+		for _, n := range s.nodes {
+			n.kill()
+		}
+		follower := s.nodes[3]
+		follower.start()
+		if is := follower.run.Load().Status(); is.Leader != last {
+			t.Errorf("the follower names %q, and the newest entry is of %q", is.Leader, last)
+		}
+	})
+}
