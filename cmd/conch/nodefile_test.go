@@ -31,7 +31,7 @@ func TestNodesThatDoNotStart(t *testing.T) {
 	}
 	// Not in a subtest: those run later, perhaps after n1's time limit.
 	taken := startDaemon(t, "n1", db, role)
-	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"data_dir = ", "another node uses it: name another folder"}})
+	try(t, start{text: strings.Replace(fileOf(db, role), `"data"`, `"`+taken.dir+`/data"`, 1), code: 1, says: []string{"data_dir = ", "another node uses it: wait if that is ending, or name another folder"}})
 	for _, c := range []start{
 		{"no database", role, 2, []string{"no database", "standalone = true"}},
 		{"a fault", "[node]\nlisen = 1\n" + role, 2, []string{"conch.toml: line 2, node.lisen", `"listen"`}},

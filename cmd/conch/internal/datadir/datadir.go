@@ -23,7 +23,7 @@ const (
 )
 
 // ErrTaken means that another node uses the folder.
-var ErrTaken = errors.New("another node uses it: name another folder")
+var ErrTaken = errors.New("another node uses it: wait if that is ending, or name another folder")
 
 // ErrNoNode means that no node uses the folder.
 var ErrNoNode = errors.New("no node runs there")
