@@ -102,7 +102,7 @@ func TestMetricsMove(t *testing.T) {
 	pgtest.Eventually(t, nodetest.Patience, "n3 hears a head", func() bool {
 		store := n1.svc.Parts()[0].reading()
 		if head, found, err := store.Head(o.Index, store.View().Last.Index); err == nil && found { // another leader has made more entries
-			n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: head.Encode(), Via: "n1"})
+			n3.ground.Load().Tell(node.News{Topic: topicOf("flags"), Body: head.Encode(), Via: "n1"})
 		}
 		return n3.metric("behind") >= 1
 	})
@@ -121,14 +121,14 @@ func TestMetricsMove(t *testing.T) {
 		return txlog.Head{Position: at, Member: "n1"}
 	}
 	forged := forge()
-	n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: forged.Encode(), Via: "n2"})
+	n3.ground.Load().Tell(node.News{Topic: topicOf("flags"), Body: forged.Encode(), Via: "n2"})
 	n3.reaches("refused_total", refused+1, refused+9)
 	if n3.metric("forks_total") != 0 {
 		t.Error("what nobody has signed is taken for a fork")
 	}
 	pgtest.Eventually(t, nodetest.Patience, "the fork is seen", func() bool {
 		other := forge().Sign(id.Signer())
-		n3.ground.Tell(node.News{Topic: topicOf("flags"), Body: other.Encode(), Via: "n2"})
+		n3.ground.Load().Tell(node.News{Topic: topicOf("flags"), Body: other.Encode(), Via: "n2"})
 		return n3.metric("forks_total") >= 1
 	})
 }

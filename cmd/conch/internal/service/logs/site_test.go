@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,7 +72,7 @@ type testNode struct {
 	more      string // of [[logs]]
 	logged    *nodetest.Log
 	svc       *service
-	ground    *node.Ground
+	ground    atomic.Pointer[node.Ground] // others tell it something while it starts
 	place     *place
 	end       context.CancelFunc
 	busy      *sync.WaitGroup
@@ -107,7 +108,7 @@ func (*place) Keep(map[string]string)                        {}
 func (p *place) Publish(topic string, body []byte) error {
 	for _, name := range p.Peers() {
 		if to := p.node.nodes[name]; to != nil {
-			go to.ground.Tell(node.News{Topic: topic, Body: slices.Clone(body), Via: p.node.name})
+			go to.ground.Load().Tell(node.News{Topic: topic, Body: slices.Clone(body), Via: p.node.name})
 		}
 	}
 	return nil
@@ -116,7 +117,8 @@ func (p *place) Publish(topic string, body []byte) error {
 func newSite(t testing.TB, names ...string) *site {
 	s := &site{t: t, net: memory.New(25), names: names, nodes: map[string]*testNode{}}
 	for _, name := range names {
-		n := &testNode{site: s, name: name, dir: t.TempDir(), ground: new(node.Ground)}
+		n := &testNode{site: s, name: name, dir: t.TempDir()}
+		n.ground.Store(new(node.Ground))
 		if _, err := mtls.CreateIdentity(filepath.Join(n.dir, "key")); err != nil {
 			t.Fatal(err)
 		}
@@ -150,9 +152,10 @@ func (n *testNode) start() *testNode {
 	ctx, cancel := context.WithCancel(context.Background())
 	n.end, n.busy, n.logged, n.failed = cancel, new(sync.WaitGroup), &nodetest.Log{}, make(chan error, 1)
 	board := web.NewBoard()
-	n.ground = new(node.Ground)
+	ground := new(node.Ground)
+	n.ground.Store(ground)
 	n.svc = open(node.Frame{
-		Log: slog.New(slog.NewTextHandler(n.logged, nil)), Board: board, Over: ctx, Go: n.busy.Go, Ground: n.ground,
+		Log: slog.New(slog.NewTextHandler(n.logged, nil)), Board: board, Over: ctx, Go: n.busy.Go, Ground: ground,
 		Fail: func(err error) { n.failed <- err },
 	}).(*service)
 	apply, err := n.svc.Prepare(n.t.Context(), c)
@@ -160,7 +163,7 @@ func (n *testNode) start() *testNode {
 		n.t.Fatal(err)
 	}
 	n.place = &place{Endpoint: n.net.Join(n.name), node: n}
-	n.ground.Join(n.place)
+	ground.Join(n.place)
 	apply()
 	n.api = webtest.Site(n.t, &webtest.Log{}, n.svc.Routes(), func(c *web.Config) {
 		c.Board, c.KeepAlive = board, 100*time.Millisecond
