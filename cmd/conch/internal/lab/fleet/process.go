@@ -129,8 +129,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 // Signal sends a signal. It does nothing if the process has ended.
 func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
-// Yield has processes with the usual priority go first. A process that its threads start later goes second as well. The error is
-// ignored: it comes only if the process has ended.
+// Yield has processes with the usual priority go first, also before what this one starts later. It does nothing if the process has ended.
 func (p *Process) Yield() { _ = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 5) }
 
 // LastWords returns the last line on stderr, which says why the process ended.
