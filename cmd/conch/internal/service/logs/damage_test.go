@@ -57,15 +57,7 @@ func TestAStoreOfANewerProgram(t *testing.T) {
 	n.stop()
 	file := filepath.Join(n.dir, "logs", "flags.log")
 	mark := rewritesMark(t, file, []byte{99})
-	n.start()
-	pgtest.Eventually(t, nodetest.Patience, "the node says why it takes no part", func() bool {
-		now := n.status()
-		return now.State == stateFailed && strings.Contains(now.Why, txlog.ErrVersion.Error())
-	})
-	n.stop()
-	if kept, err := filepath.Glob(file + ".*"); err != nil || len(kept) > 0 {
-		t.Errorf("beside the store are %q, %v", kept, err)
-	}
+	n.refuses(file, txlog.ErrVersion)
 	rewritesMark(t, file, mark)
 	n.start()
 	pgtest.Eventually(t, nodetest.Patience, "the node goes on with its store", func() bool {
@@ -101,14 +93,20 @@ func TestAStoreOfAnotherProgram(t *testing.T) {
 	n.stop()
 	file := filepath.Join(n.dir, "logs", "flags.log")
 	goesOnOtherwise(t, file)
+	n.refuses(file, store.ErrUnfit)
+}
+
+// refuses starts a node that cannot go on with its store. It says why, and leaves the store where it is.
+func (n *testNode) refuses(file string, why error) {
+	n.t.Helper()
 	n.start()
-	pgtest.Eventually(t, nodetest.Patience, "the node says why it takes no part", func() bool {
+	pgtest.Eventually(n.t, nodetest.Patience, "the node says why it takes no part", func() bool {
 		now := n.status()
-		return now.State == stateFailed && strings.Contains(now.Why, store.ErrUnfit.Error())
+		return now.State == stateFailed && strings.Contains(now.Why, why.Error())
 	})
 	n.stop()
 	if kept, err := filepath.Glob(file + ".*"); err != nil || len(kept) > 0 {
-		t.Errorf("beside the store are %q, %v", kept, err)
+		n.t.Errorf("beside the store are %q, %v", kept, err)
 	}
 }
 
