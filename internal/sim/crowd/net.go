@@ -24,8 +24,7 @@ func (r *run) send(n *node, a gossip.Send) {
 		to := r.byName[name]
 		r.sent(n, size)
 		r.carry(n, to, func() {
-			to.learns(words)
-			r.deliver(n, to, &p, bad)
+			r.deliver(n, to, &p, bad, words)
 		})
 	}
 }
@@ -81,10 +80,12 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 	return at - r.w.Now()
 }
 
-func (r *run) deliver(from, to *node, p *wire.Parcel, bad error) {
+func (r *run) deliver(from, to *node, p *wire.Parcel, bad error, words []time.Duration) {
+	if r.w.Now() < to.undated {
+		return // it is thrown away, and has told nothing
+	}
+	to.learns(words)
 	switch {
-	case r.w.Now() < to.undated:
-		return
 	case bad != nil:
 		to.step(gossip.Faulty{From: from.name, Why: bad})
 	default:
