@@ -45,7 +45,10 @@ func (c *Client) unanswered(ctx context.Context, err error) error {
 var notDone = []string{"urn:conch:problem:not-leading", "urn:conch:problem:contract-unread", "urn:conch:problem:busy"}
 
 // absent are the problems by which a node says that it has nothing of what it was asked for to work with.
-var absent = []string{"urn:conch:problem:unknown-log"}
+var absent = []string{
+	"urn:conch:problem:unknown-log", "urn:conch:problem:no-gossip", "urn:conch:problem:unknown-namespace",
+	"urn:conch:problem:unknown-scope", "urn:conch:problem:no-files", "urn:conch:problem:unknown-contract",
+}
 
 // refusalOf returns the error that a problem document describes. A status of 5xx is no refusal
 // unless the node says so: it or a proxy may have missed a commit that went through.
