@@ -29,8 +29,8 @@
 // # What is sent
 //
 // In the fixed mode each node connects to each peer and sends over its own connection: one stream, in batches of up to
-// 256 KiB. So two nodes have two connections, and a message arrives after those that its sender sent to the same peer
-// before. With Config.Roam two nodes have one connection, whichever has called, and its one stream has batches in both
+// 256 KiB. So two nodes have two connections, and a message arrives after those of its subject that its sender sent to the same
+// peer before. With Config.Roam two nodes have one connection, whichever has called, and its one stream has batches in both
 // directions. A batch that was under way when a connection broke may be lost, or have arrived. Nothing is sent twice, and
 // nothing is stored: who needs an answer asks again (package transport says so for all transports).
 //
@@ -66,12 +66,13 @@
 //   - Of guests, Config.Guests may have called at the same time; the next one is refused, and both sides say Crowded. This
 //     node may call more.
 //   - To a peer wait up to Config.Queue bytes; then Send returns transport.ErrFull for this peer. What has waited for five
-//     seconds is dropped: a machine that needs an answer has sent it again.
+//     seconds is dropped: a machine that needs an answer has sent it again. Subjects are sent one message of each in turn, and each has a
+//     sixteenth of the room although others have filled it all: what one log sends makes no other one's beats wait.
 //   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and
 //     its own queue fills. A guest that comes again still owes what it had sent over its rate.
 //   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room waits
-//     half a second, which holds up this peer alone; then it is dropped and counted, as is all that follows until the
-//     reader takes something. With Config.Roam 256 MiB of all peers wait at most, of those that are gone too.
+//     a tenth of a second, which holds up this peer alone, and over a longer time a quarter of that time; then it is dropped and counted, as
+//     is all that follows until the reader takes something. With Config.Roam 256 MiB of all peers wait at most, of those that are gone too.
 //   - Body, hello, claims, header, the streams of a connection and the connections of a peer are limited. A connection that has
 //     not proven who is behind it in five seconds is cut off. There are 256 such at most; more wait in the host's backlog, and
 //     if none of those is done within two milliseconds one of them goes, at random. A crowd that comes at one time gets in as fast

@@ -2,6 +2,7 @@ package mtls
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -29,6 +30,16 @@ type box struct {
 	bytes  int
 	room   chan struct{} // has a token when something was taken
 	asleep bool          // a wait for room was in vain, and nothing was taken since
+
+	patience time.Duration // for which its peer's stream may still be held up
+	counted  time.Time     // when that was said
+}
+
+// holds returns for how long the stream of its peer may be held up now.
+func (b *box) holds(now time.Time) time.Duration {
+	b.patience = min(yawn, b.patience+now.Sub(b.counted)/4)
+	b.counted = now
+	return b.patience
 }
 
 // put adds a copy of a message. If there is no room it is false.
@@ -42,7 +53,7 @@ func (i *inbox) put(from string, body []byte) bool {
 		if i.boxes == nil {
 			i.boxes = map[string]*box{}
 		}
-		b = &box{room: make(chan struct{}, 1)}
+		b = &box{room: make(chan struct{}, 1), patience: yawn, counted: time.Now()}
 		i.boxes[from] = b
 		i.turn = append(i.turn, from)
 	}

@@ -57,18 +57,21 @@ func (l *line) pump() {
 	}
 }
 
-// yawn is how long a peer's stream is held up for a reader that is behind, before its messages are dropped. So a burst is
-// slowed down instead, and a reader that sleeps costs the peer's other subjects this much once.
-const yawn = 500 * time.Millisecond
+// yawn is how long a peer's stream is held up for a reader that is behind, before its messages are dropped, and over a longer time a
+// quarter of that time. So a burst is slowed down instead, and what a reader that sleeps or is slow costs the peer's other subjects is
+// less than what their machines wait for a beat.
+const yawn = 100 * time.Millisecond
 
 // receive takes a message from a peer. It is false if it was dropped.
 func (l *line) receive(from string, body []byte) bool {
-	taken, room := l.put(from, body)
+	began := time.Now()
+	taken, room, most := l.put(from, body, began)
 	if taken || room == nil {
 		return taken
 	}
-	late := time.NewTimer(yawn)
+	late := time.NewTimer(most)
 	defer late.Stop()
+	defer l.held(from, began)
 	for over := false; ; {
 		select {
 		case <-room:
@@ -77,7 +80,7 @@ func (l *line) receive(from string, body []byte) bool {
 		case <-late.C:
 			over = true // but something may have been taken at the same moment
 		}
-		if taken, room = l.put(from, body); taken || room == nil {
+		if taken, room, _ = l.put(from, body, began); taken || room == nil {
 			return taken
 		}
 		if over {
@@ -87,24 +90,37 @@ func (l *line) receive(from string, body []byte) bool {
 	}
 }
 
-// put adds a message. If it has no room it returns what to wait for, or nil if waiting is in vain.
-func (l *line) put(from string, body []byte) (taken bool, room <-chan struct{}) {
+// put adds a message. If it has no room it returns what to wait for, and for how long, or nil if waiting is in vain.
+func (l *line) put(from string, body []byte, now time.Time) (taken bool, room <-chan struct{}, most time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case l.closed:
-		return false, nil
+		return false, nil, 0
 	case l.inbox.put(from, body):
 		select {
 		case l.ready <- struct{}{}:
 		default:
 		}
-		return true, nil
-	case l.inbox.boxes[from] == nil || l.inbox.boxes[from].asleep: // without a box: that of all is full
+		return true, nil, 0
+	}
+	b := l.inbox.boxes[from] // nil: that of all is full
+	if b != nil && !b.asleep {
+		most = b.holds(now)
+	}
+	if most <= 0 {
 		l.dropped++
-		return false, nil
-	default:
-		return false, l.inbox.boxes[from].room
+		return false, nil, 0
+	}
+	return false, b.room, most
+}
+
+// held counts for how long a peer's stream was held up.
+func (l *line) held(from string, since time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if b := l.inbox.boxes[from]; b != nil {
+		b.patience -= time.Since(since)
 	}
 }
 

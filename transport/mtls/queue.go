@@ -2,6 +2,7 @@ package mtls
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,44 +18,69 @@ const (
 	outdatedAfter = 5 * time.Second
 )
 
-// queue has what waits for one peer, in order. It is safe for concurrent use.
+// queue has what waits for one peer: of each subject in order, and of several subjects one message of each in turn. One that
+// sends much, as a log whose entries are large, so holds up no other one's. It is safe for concurrent use.
 type queue struct {
 	most  int           // bytes
 	ready chan struct{} // has a token while somebody should look
 
 	mu       sync.Mutex
-	items    []waiting
+	subjects map[string]*waiting // of which something waits
+	turn     []string            // they
+	count    int
 	bytes    int
 	outdated uint64 // how many have waited too long
 }
 
+// waiting is what waits of one subject, by age.
 type waiting struct {
-	subject string
-	body    []byte
-	since   time.Time
+	items []item
+	bytes int
 }
 
-func newQueue(most int) *queue { return &queue{most: most, ready: make(chan struct{}, 1)} }
+type item struct {
+	body  []byte
+	since time.Time
+}
+
+func newQueue(most int) *queue {
+	return &queue{most: most, ready: make(chan struct{}, 1), subjects: map[string]*waiting{}}
+}
 
 // push adds a copy of a message, or returns transport.ErrFull.
 func (q *queue) push(subject string, body []byte, now time.Time) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.full(len(body)) {
+	if q.full(subject, len(body)) {
 		q.expire(now)
 	}
-	if q.full(len(body)) {
+	if q.full(subject, len(body)) {
 		return transport.ErrFull
 	}
-	q.items = append(q.items, waiting{subject, bytes.Clone(body), now})
-	q.bytes += len(body) + frameCost
+	of := q.subjects[subject]
+	if of == nil {
+		of = &waiting{}
+		q.subjects[subject] = of
+		q.turn = append(q.turn, subject)
+	}
+	of.items = append(of.items, item{bytes.Clone(body), now})
+	of.bytes += len(body) + frameCost
+	q.count, q.bytes = q.count+1, q.bytes+len(body)+frameCost
 	q.wake()
 	return nil
 }
 
+// spared is the part of the room that a subject has although others have filled it all. There are few subjects.
+const spared = 16
+
 // full reports whether there is no room for a body. One message has room in any case.
-func (q *queue) full(body int) bool {
-	return len(q.items) >= queueMost || len(q.items) > 0 && q.bytes+body+frameCost > q.most
+func (q *queue) full(subject string, body int) bool {
+	own := q.subjects[subject]
+	if own == nil {
+		own = &waiting{}
+	}
+	return q.count >= queueMost && len(own.items) >= queueMost/spared ||
+		q.count > 0 && q.bytes+body+frameCost > q.most && own.bytes+body+frameCost > q.most/spared
 }
 
 // pop appends frames to a packet until that is full, and returns how many.
@@ -62,16 +88,19 @@ func (q *queue) pop(packet []byte, now time.Time) (longer []byte, frames int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.expire(now)
-	for frames < min(len(q.items), batchFrames) {
-		next := q.items[frames]
+	for ; frames < batchFrames && len(q.turn) > 0; frames++ {
+		subject := q.turn[0]
+		next := q.subjects[subject].items[0]
 		if frames > 0 && len(packet)+len(next.body) > fullBatch {
 			break
 		}
-		packet = appendFrame(packet, next.subject, next.body)
-		frames++
+		packet = appendFrame(packet, subject, next.body)
+		q.drop(subject, 1)
+		if q.turn = q.turn[1:]; q.subjects[subject] != nil {
+			q.turn = append(q.turn, subject)
+		}
 	}
-	q.drop(frames)
-	if len(q.items) > 0 {
+	if len(q.turn) > 0 {
 		q.wake()
 	}
 	return packet, frames
@@ -79,21 +108,29 @@ func (q *queue) pop(packet []byte, now time.Time) (longer []byte, frames int) {
 
 // expire drops what has waited too long.
 func (q *queue) expire(now time.Time) {
-	old := 0
-	for old < len(q.items) && now.Sub(q.items[old].since) > outdatedAfter {
-		old++
+	for subject, of := range q.subjects {
+		old := 0
+		for old < len(of.items) && now.Sub(of.items[old].since) > outdatedAfter {
+			old++
+		}
+		q.drop(subject, old)
+		q.outdated += uint64(old)
 	}
-	q.drop(old)
-	q.outdated += uint64(old)
+	q.turn = slices.DeleteFunc(q.turn, func(subject string) bool { return q.subjects[subject] == nil })
 }
 
-// drop removes the first messages.
-func (q *queue) drop(count int) {
-	for i, item := range q.items[:count] {
-		q.bytes -= len(item.body) + frameCost
-		q.items[i] = waiting{} // so that the body can be collected
+// drop removes the first messages of a subject.
+func (q *queue) drop(subject string, count int) {
+	of := q.subjects[subject]
+	for i, gone := range of.items[:count] {
+		cost := len(gone.body) + frameCost
+		of.bytes, q.bytes = of.bytes-cost, q.bytes-cost
+		of.items[i] = item{} // so that the body can be collected
 	}
-	q.items = q.items[count:]
+	q.count -= count
+	if of.items = of.items[count:]; len(of.items) == 0 {
+		delete(q.subjects, subject)
+	}
 }
 
 func (q *queue) wake() {

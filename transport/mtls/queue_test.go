@@ -124,11 +124,11 @@ func TestTheInboxOfAllGuests(t *testing.T) {
 	t.Parallel()
 	l := &line{ready: make(chan struct{}, 1), inbox: inbox{most: 10 * (frameCost + 100)}}
 	for guest := range 1000 {
-		if taken, room := l.put(fmt.Sprint(guest), make([]byte, 100)); taken != (guest < 10) || room != nil {
+		if taken, room, _ := l.put(fmt.Sprint(guest), make([]byte, 100), time.Now()); taken != (guest < 10) || room != nil {
 			t.Fatalf("guest %d: taken %v, and it waits: %v", guest, taken, room != nil)
 		}
 	}
-	if taken, room := l.put("0", make([]byte, 100)); taken || room == nil {
+	if taken, room, _ := l.put("0", make([]byte, 100), time.Now()); taken || room == nil {
 		t.Errorf("one whose message waits: taken %v; want it to wait for the reader", taken)
 	}
 	if l.dropped != 990 || len(l.inbox.boxes) != 10 {
