@@ -9,7 +9,7 @@ import (
 // The limits of what nodes send each other. A decoder refuses more before it makes anything of it.
 const (
 	MostRecords = 256       // records of one answer
-	MostAnswer  = 1 << 20   // bytes of an answer's records, unless the first one alone has more
+	MostAnswer  = 256 << 10 // bytes of an answer's records, unless the first one alone has more
 	MostHeads   = 8         // heads of one answer
 	MostBridges = 4         // bridges of one answer
 	MostBridge  = 256       // records of one bridge

@@ -50,17 +50,17 @@ func (c Config) Validate() error {
 }
 
 const (
-	electionTicks = 10       // rounds after which a leader that no majority answers steps down
-	missedBeats   = 3        // rounds without a word of the leader after which it is lost
-	mostMissed    = 8        // the same at most, where leaders were lost that lived
-	calmTicks     = 600      // rounds for which that counts
-	rankTicks     = 2        // rounds between the campaigns of two members
-	mostPause     = 8        // rounds between two campaigns of one member, and up to as many more by chance
-	snapshotTicks = 20       // rounds after which a member that is behind is told again from where to go on
-	mostEntries   = 1 << 20  // bytes of entries in one message, unless one is larger
-	mostInflight  = 8 << 20  // bytes of entries on their way to one member
-	mostKept      = 16 << 20 // bytes of entries that are kept for members that are behind
-	mostMessage   = 4 << 20  // bytes of a message that is read
-	mostWaiting   = 10_000   // reads that wait for a majority's answer
-	mostNumber    = 1 << 62  // a term or an index above it is none: numbers that are added to it overflow nothing
+	electionTicks = 10        // rounds after which a leader that no majority answers steps down
+	missedBeats   = 3         // rounds without a word of the leader after which it is lost
+	mostMissed    = 8         // the same at most, where leaders were lost that lived
+	calmTicks     = 600       // rounds for which that counts
+	rankTicks     = 2         // rounds between the campaigns of two members
+	mostPause     = 8         // rounds between two campaigns of one member, and up to as many more by chance
+	snapshotTicks = 20        // rounds after which a member that is behind is told again from where to go on
+	mostEntries   = 256 << 10 // bytes of entries in one message, unless one is larger: the beats of other logs wait behind it
+	mostInflight  = 768 << 10 // bytes of entries on their way to one member: more find no room in the queue of the connection
+	mostKept      = 16 << 20  // bytes of entries that are kept for members that are behind
+	mostMessage   = 4 << 20   // bytes of a message that is read
+	mostWaiting   = 10_000    // reads that wait for a majority's answer
+	mostNumber    = 1 << 62   // a term or an index above it is none: numbers that are added to it overflow nothing
 )

@@ -1,0 +1,53 @@
+package host_test
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/txlog/quorum/host"
+)
+
+// weighed notes the largest message that is sent.
+type weighed struct {
+	transport.Line
+
+	most *atomic.Int64
+}
+
+func (w weighed) Send(to string, body []byte) error {
+	for now := w.most.Load(); int64(len(body)) > now && !w.most.CompareAndSwap(now, int64(len(body))); now = w.most.Load() {
+	}
+	return w.Line.Send(to, body)
+}
+
+// A member and a follower that were away while large entries were made have them, and no message was so large that the beats of the other
+// logs, which share the connection of two nodes, wait for long behind it: at 4 MiB a second 256 KiB take 60 ms, and a leader is lost after
+// 300 ms.
+func TestMessagesAreSmall(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		var most atomic.Int64
+		for _, n := range s.nodes {
+			n.kill()
+			n.with = func(c *host.Config) { c.Line = weighed{c.Line, &most} }
+		}
+		s.nodes[0].start()
+		s.nodes[1].start()
+		s.within(20*time.Second, "one leads", func() bool { return s.leader() != nil })
+		for i := range 40 {
+			goal := fmt.Sprintf(`{"op":"put","key":"k","value":%q}`, fmt.Sprint(i)+strings.Repeat("x", 30<<10))
+			if a, err := s.leader().run.Load().Goal(t.Context(), fmt.Sprint(i), []byte(goal), 0, 0); err != nil || a.Fault != "" {
+				t.Fatal(a, err)
+			}
+		}
+		s.nodes[2].start()
+		s.nodes[3].start()
+		s.equal(20 * time.Second)
+		if got := most.Load(); got < 100<<10 || got > 300<<10 {
+			t.Errorf("the largest message has %d bytes", got)
+		}
+	})
+}
