@@ -38,7 +38,7 @@ type question struct {
 // just is always the same node.
 func just(name string) func() string { return func() string { return name } }
 
-// ask sends a message until one of those to which it went has answered, or ctx ends.
+// ask sends a message until one of those to which it went has answered, or ctx ends, or the node.
 func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 	answer := make(chan told, 1)
 	r.mu.Lock()
@@ -61,6 +61,8 @@ func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 		for again := false; !again; {
 			select {
 			case <-ctx.Done():
+				return nil, errSilent
+			case <-r.over.Done():
 				return nil, errSilent
 			case t := <-answer:
 				if asked[t.from] && (q.goesOn == nil || !q.goesOn(t.body)) {

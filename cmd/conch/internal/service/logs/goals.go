@@ -141,7 +141,7 @@ func nobodyKnows(err error) bool {
 const insistEvery = round
 
 // insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
-// then. To ask again with the same id is harmless.
+// then. To ask again with the same id is harmless. A node that ends waits for nobody: who asks has to hear with which id to ask another one.
 func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
 	var all tries
 	for {
@@ -150,7 +150,7 @@ func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
 			err = ask(h)
 		}
 		err = all.judge(err)
-		if !nobodyKnows(err) || pause.For(ctx, insistEvery) != nil {
+		if !nobodyKnows(err) || pause.For(ctx, insistEvery) != nil || r.over.Err() != nil {
 			return err
 		}
 	}
@@ -168,12 +168,24 @@ func (t *tries) judge(err error) error {
 	return err
 }
 
-// later has a goal executed after its user has the answer.
+// mostLater is for how many goals a node goes on trying for which nobody waits.
+const mostLater = 1000
+
+// later has a goal executed after its user has the answer: one that is taken is tried for its time, whatever else there is to do.
 func later(w http.ResponseWriter, r *part, taken Taken, execute func(context.Context) (txlog.Answer, error)) error {
+	if r.later.Add(1) > mostLater {
+		r.later.Add(-1)
+		return refusal(txlog.ErrTooMany)
+	}
 	r.spawn(func() {
+		defer r.later.Add(-1)
 		ctx, cancel := context.WithTimeout(r.over, laterPatience)
 		defer cancel()
-		if _, err := execute(ctx); err != nil && r.over.Err() == nil {
+		_, err := execute(ctx)
+		for errors.Is(err, txlog.ErrTooMany) && pause.For(ctx, insistEvery) == nil {
+			_, err = execute(ctx)
+		}
+		if err != nil {
 			r.log.Warn("a goal for which nobody waits has no result", slog.String("goal_id", taken.GoalID), slog.Any("error", err))
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/backoff"
@@ -44,6 +45,7 @@ type part struct {
 	tell   func(*part, host.Event)
 	line   *line
 	counts *counts
+	later  atomic.Int64 // goals for which nobody waits
 
 	mu         sync.Mutex
 	state      string
