@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
 )
 
@@ -228,9 +230,12 @@ func (l *loop) restart(why error) error {
 	}
 	l.using <- struct{}{}
 	core.twin = l.core.twin
-	hint := l.core.hint
+	hint, told := l.core.hint, l.core.told
 	l.core = core
 	<-l.using
+	if err := l.tellFrom(told, core.told); err != nil {
+		return err
+	}
 	l.peers = nil // the new core knows of none
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -241,6 +246,23 @@ func (l *loop) restart(why error) error {
 		asker <- Answered{Ticket: ticket, Err: errAgain}
 	}
 	clear(l.waiting)
+	return nil
+}
+
+// tellFrom tells of what is stored after an entry: the core that was given up has stored it, and had no time to say so.
+func (l *loop) tellFrom(told, upto uint64) error {
+	for told < upto && l.cfg.Tell != nil {
+		records, err := l.cfg.Store.Records(told+1, follower.MostAnswer)
+		switch {
+		case errors.Is(err, store.ErrGone):
+			l.cfg.Tell(Fetched{Index: upto})
+			return nil
+		case err != nil:
+			return err
+		}
+		l.cfg.Tell(Applied{Records: records})
+		told += uint64(len(records))
+	}
 	return nil
 }
 
