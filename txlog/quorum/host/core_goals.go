@@ -148,11 +148,17 @@ func (c *Core) forget(ticket uint64) {
 const (
 	roomy = 500 // askers that wait here before a node's share counts; a member has room for 1,000 goals, and as many reads
 	share = 125 // of them
+	own   = 750 // of them, for the goals of this node's users
 )
 
-// crowds reports whether another node has its share of what waits here already: the room is there for all.
+// crowds reports whether a node has its share of what waits here already: the room is there for all. The users of this node have more of it,
+// and not all: those of the others would have none as long as they do not stop.
 func (c *Core) crowds(node string) bool {
-	return node != c.set.Self && len(c.tickets) >= roomy && c.crowd[node] >= share
+	most := share
+	if node == c.set.Self {
+		most = own
+	}
+	return len(c.tickets) >= roomy && c.crowd[node] >= most
 }
 
 // bars reports whether this node leads, and does not take the goals of another one. Another leader may take them.

@@ -6,8 +6,49 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/wire"
 )
+
+// The users of the leader's own node take not all of the room either.
+func TestItsOwnUsersFloodTheLeader(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.goes("before")
+		l := s.leader()
+		for _, n := range s.nodes[:3] { // nothing is committed for a while, and the leader does not know it yet
+			if n != l {
+				s.net.Cut(n.name, l.name)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		goal := func(n *node, id string) <-chan result[txlog.Answer] {
+			return later(func() (txlog.Answer, error) {
+				return n.run.Load().Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0, 0)
+			})
+		}
+		var own []<-chan result[txlog.Answer]
+		for i := range 1000 {
+			own = append(own, goal(l, fmt.Sprint("own ", i)))
+		}
+		pass(50 * time.Millisecond)
+		mine := goal(s.nodes[3], "mine")
+		pass(50 * time.Millisecond)
+		s.net.Heal()
+		if r := <-mine; r.err != nil {
+			t.Errorf("another node's goal: %v", r.err)
+		}
+		served := 0
+		for _, one := range own {
+			if r := <-one; r.err == nil {
+				served++
+			}
+		}
+		if served < 700 {
+			t.Errorf("%d of its own users' goals are served", served)
+		}
+	})
+}
 
 // A node that floods the leader with goals or with reads takes the room of nobody else.
 func TestANodeFloodsTheLeader(t *testing.T) {
