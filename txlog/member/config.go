@@ -33,6 +33,8 @@ const (
 	publish  = 50 * time.Millisecond  // between two heads of the leader
 	silence  = time.Second            // after which another member says a head itself
 	patience = 5 * time.Second        // for an entry that some member refuses, and for a read that nobody confirms
+
+	goalPatience = time.Minute // for which a goal waits for a leader: those who ask wait no longer, or have sent it again
 )
 
 func (c Config) withDefaults() Config {

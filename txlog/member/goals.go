@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"time"
 )
 
 // goal is one that somebody waits for.
@@ -13,6 +14,7 @@ type goal struct {
 	id     string
 	body   []byte
 	since  uint64
+	came   time.Duration
 }
 
 // goals are those that are not answered: they wait to be executed, or are in an entry that is not committed.
@@ -76,6 +78,18 @@ func (g *goals) all() []*goal {
 	all := g.waiting
 	g.count -= len(all)
 	g.waiting = nil
+	return all
+}
+
+// old takes out those that wait and have come before a time.
+func (g *goals) old(before time.Duration) (all []*goal) {
+	g.waiting = slices.DeleteFunc(g.waiting, func(of *goal) bool {
+		if of.came < before {
+			all = append(all, of)
+		}
+		return of.came < before
+	})
+	g.count -= len(all)
 	return all
 }
 

@@ -113,6 +113,7 @@ func (m *Machine) hear(fact txlog.Fact) {
 func (m *Machine) tick() {
 	m.patience()
 	m.expireReads()
+	m.expire()
 	m.base.ReadOn()
 	if photo, is := m.base.Taken(); is {
 		m.keep(photo)

@@ -117,7 +117,18 @@ func (m *Machine) submit(in Submit) {
 	case m.goals.count >= m.cfg.MostWaiting:
 		m.refuse(in.Ticket, txlog.ErrTooMany)
 	default:
-		m.goals.add(&goal{ticket: in.Ticket, id: in.GoalID, body: in.Goal, since: in.Since})
+		m.goals.add(&goal{ticket: in.Ticket, id: in.GoalID, body: in.Goal, since: in.Since, came: m.now})
+	}
+}
+
+// expire gives up goals that have waited for a leader for so long that nobody waits for them any more: their askers have sent them again, or
+// have been told that nobody knows. This member would execute them hours later, and has no room for others until then.
+func (m *Machine) expire() {
+	if m.opened {
+		return
+	}
+	for _, g := range m.goals.old(m.now - goalPatience) {
+		m.refuse(g.ticket, m.elsewhere())
 	}
 }
 
