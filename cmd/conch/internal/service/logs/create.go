@@ -182,6 +182,12 @@ func (r *part) own(ctx context.Context, log txlog.ID) (uint64, error) {
 // spread keeps the genesis here first, and tells the members until all have begun. What a crash here interrupts the
 // members end by themselves: they ask the others how the log began.
 func (r *part) spread(ctx context.Context, g txlog.Genesis, o order) (txlog.Genesis, error) {
+	r.mu.Lock()
+	promised := r.promise.holds(r.self)
+	r.mu.Unlock()
+	if !promised { // this machine was suspended: what the members have promised later may have ended too, and be another node's
+		return txlog.Genesis{}, fmt.Errorf("%w: it has taken so long that the members may have made another one", errNotMade)
+	}
 	select {
 	case r.begin <- g:
 	default:

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/wire"
@@ -16,8 +17,13 @@ import (
 // promise names the node for which this one has drawn a store: for a while no other one makes a log of that name.
 type promise struct {
 	to    string
-	until time.Time
+	until time.Duration // of a clock that goes on while the machine is suspended
 }
+
+// holds reports whether a store is promised to a node now.
+func (p promise) holds(to string) bool { return p.to == to && boottime() < p.until }
+
+func boottime() time.Duration { return time.Duration(fence.Boottime()) }
 
 // promised is for how long a store is promised.
 const promised = time.Minute
@@ -148,10 +154,10 @@ func (r *part) drawFor(ctx context.Context, maker string, p wire.Prepare) (store
 func (r *part) give(maker string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now := time.Now(); r.promise.to != maker && now.Before(r.promise.until) {
+	if r.promise.to != maker && r.promise.holds(r.promise.to) {
 		return fmt.Errorf("%s makes a log of that name just now: wait a minute, and see what has become of it", r.promise.to)
 	}
-	r.promise = promise{maker, time.Now().Add(promised)}
+	r.promise = promise{maker, boottime() + promised}
 	return nil
 }
 
@@ -179,7 +185,7 @@ func (r *part) begins(from string, g txlog.Genesis) (why string) {
 		return err.Error()
 	}
 	r.mu.Lock()
-	trusted := !r.ID.IsZero() || r.promise.to == from && time.Now().Before(r.promise.until)
+	trusted := !r.ID.IsZero() || r.promise.holds(from)
 	r.mu.Unlock()
 	if !trusted {
 		return "it has drawn no store for that log"
