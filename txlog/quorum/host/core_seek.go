@@ -68,6 +68,7 @@ func (c *Core) missed(h Has) {
 	c.follower(follower.Yield{})
 	c.told = at.Index
 	c.decided(h.Copy)
+	c.tell(Fetched{Index: at.Index})
 }
 
 // pass tells everybody what a member has applied.

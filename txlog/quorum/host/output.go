@@ -165,7 +165,7 @@ type (
 		From string
 		Why  error
 	}
-	// Fetched says that a snapshot was taken over.
+	// Fetched says that a snapshot was taken over, or how far the copy has come where the records before it are not at hand.
 	Fetched struct{ Index uint64 }
 	// FellBehind says that a member has to fetch records from others, up to an index.
 	FellBehind struct{ Upto uint64 }
