@@ -42,8 +42,8 @@
 // # Answers
 //
 // What is committed here is answered by any member: the same id always has the same answer, for Genesis.Retention entries. The
-// rest is the leader's: another member names it. While nobody is known to lead, goals wait; this member executes them if it comes
-// to lead (B11). No error says that a goal has failed: that is an entry with a fault, which changes nothing (V3, V4).
+// rest is the leader's: another member names it. While nobody is known to lead, goals wait, for a minute; this member executes them
+// if it comes to lead (B11). No error says that a goal has failed: that is an entry with a fault, which changes nothing (V3, V4).
 //
 // # Duties of the caller
 //
@@ -56,7 +56,7 @@
 //   - Rebuilt has everything that Stored has told, and comes from the same disk: or, with Rebuild.Again, from another node's.
 //   - Perform is retried until Done, as long as the act door is open. A performer that never ends holds up all effects after
 //     it: it says Done when it gives an effect up, and Ended when it stops since the door is shut. Door comes before Ended then.
-//   - Without Gone an asker is remembered until somebody is known to lead.
+//   - Without Gone an asker is remembered until somebody is known to lead, for a minute at most.
 //
 // Sources: document 003; requirements B11, B13 to B15, V1, V3 to V5, V7; a review of the design by simulation.
 package member

@@ -37,9 +37,10 @@ type Board struct {
 
 	mu      sync.Mutex
 	kinds   map[string]Selection
-	number  uint64   // of the newest notice
-	ring    []posted // the newest ones
-	bytes   int      // that they hold
+	number  uint64            // of the newest notice
+	ring    []posted          // the newest ones
+	lost    map[choice]uint64 // of each kind and subject the newest that is no more among them; there are few, as the configuration says
+	bytes   int               // that they hold
 	readers map[*noticeReader]struct{}
 }
 
@@ -65,7 +66,7 @@ func (c choice) has(n Notice) bool {
 
 // NewBoard returns an empty board.
 func NewBoard() *Board {
-	return &Board{run: strings.ToLower(rand.Text()[:8]), kinds: map[string]Selection{}, readers: map[*noticeReader]struct{}{}}
+	return &Board{run: strings.ToLower(rand.Text()[:8]), kinds: map[string]Selection{}, lost: map[choice]uint64{}, readers: map[*noticeReader]struct{}{}}
 }
 
 // Offer says that a service tells notices of a kind.
@@ -106,6 +107,9 @@ func (b *Board) shorten() {
 	for ; b.bytes > boardBytes; from++ {
 		b.bytes -= b.ring[from].Size
 	}
+	for _, p := range b.ring[:from] {
+		b.lost[choice{p.Kind, p.Subject}] = p.number
+	}
 	b.ring = slices.Clone(b.ring[from:])
 }
 
@@ -144,15 +148,26 @@ func (b *Board) join(c choice, resumes bool, after place) (r *noticeReader, miss
 	if !resumes || b.number == 0 && after.run == "" {
 		return r, nil, false, at
 	}
-	if after.run != b.run || after.notice > b.number || b.number-after.notice > uint64(len(b.ring)) {
+	if after.run != b.run || after.notice > b.number || b.forgot(c, after.notice) {
 		return r, nil, true, at
 	}
-	for _, p := range b.ring[len(b.ring)-int(b.number-after.notice):] {
+	for _, p := range b.ring[max(0, len(b.ring)-int(b.number-after.notice)):] {
 		if c.has(p.Notice) {
 			missed = append(missed, p)
 		}
 	}
 	return r, missed, false, at
+}
+
+// forgot reports whether a notice after a number that a choice has cannot be resumed over any more: what is told of one subject, as a log
+// with many entries, is no gap in the streams of another. It needs the lock.
+func (b *Board) forgot(c choice, after uint64) bool {
+	for of, number := range b.lost {
+		if number > after && c.has(Notice{Kind: of.kind, Subject: of.subject}) {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *Board) leave(r *noticeReader) {

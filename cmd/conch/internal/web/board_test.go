@@ -190,7 +190,7 @@ func TestStreamGapOfNotices(t *testing.T) {
 	last := s.hears(ship("a", 3))
 	s.close()
 	for n := range 40_000 {
-		b.Tell(of("b", n))
+		b.Tell(of("a", n))
 	}
 	late := follow(t, ln, "/v1/events?ship=a", "Last-Event-ID: "+last)
 	late.hears(gap)
