@@ -128,7 +128,7 @@ func TestAnUnknownTryStaysUnknown(t *testing.T) {
 		{txlog.NotLeaderError{}, txlog.ErrAway, txlog.ErrUnknown},
 		{txlog.ErrUnknown, txlog.ErrChanging, txlog.ErrUnknown},
 		{txlog.ErrUnknown, errBehind, txlog.ErrUnknown},
-		{txlog.ErrUnknown, txlog.ErrBarred, txlog.ErrUnknown},
+		{txlog.ErrUnknown, txlog.ErrBarred, txlog.ErrBarred}, // which is worth more than silence, and says that
 		{errNotHere, txlog.ErrTooMany, txlog.ErrTooMany},
 		{txlog.ErrUnknown, txlog.ErrGoalID, txlog.ErrGoalID},
 		{txlog.ErrUnknown, nil, nil},

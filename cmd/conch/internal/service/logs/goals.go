@@ -161,8 +161,11 @@ type tries struct{ open bool } // one of them may have been taken
 
 // judge returns the error that a try's is for all of them: that this one was not taken says nothing of an earlier one.
 func (t *tries) judge(err error) error {
-	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, txlog.ErrBarred, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
+	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
 		return fmt.Errorf("%w: an earlier try may have been taken; of the last one: %v", txlog.ErrUnknown, err) //nolint:errorlint // it is not of all
+	}
+	if t.open && errors.Is(err, txlog.ErrBarred) { // to ask on is of no use
+		return fmt.Errorf("%w. An earlier try may have been taken", err)
 	}
 	t.open = t.open || nobodyKnows(err) && !errors.Is(err, errNotHere)
 	return err

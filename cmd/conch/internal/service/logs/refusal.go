@@ -33,7 +33,7 @@ func refusal(err error) error {
 		return web.Failf(http.StatusConflict, "%v: look who they are with conch log members, and if the change is still right, ask again. If it was sent before, it may be the one that has changed them", err).
 			Named("members-changed", "The members have changed")
 	case errors.Is(err, txlog.ErrBarred):
-		return web.Failf(http.StatusForbidden, "nothing was done: %v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
+		return web.Failf(http.StatusForbidden, "%v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
 	case errors.Is(err, errBehind):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
