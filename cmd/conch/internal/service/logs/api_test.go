@@ -164,6 +164,7 @@ func TestRefusals(t *testing.T) {
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
 		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrChanged, 409, "members-changed"},
+		{txlog.ErrBudget, 422, "over-budget"},
 		{txlog.ErrSize, 413, ""},
 		{txlog.ErrMalformed, 400, ""},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},

@@ -83,6 +83,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 			}
 			return err
 		})
+		a.denied.fails(answer)
 		return answer, err
 	}
 	if wait == "0" {

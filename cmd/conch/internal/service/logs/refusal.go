@@ -13,6 +13,9 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
+// overBudget names the problem of a query that takes too many steps.
+const overBudget = "over-budget"
+
 // refusal returns the problem that an error of a log is.
 func refusal(err error) error {
 	if not, is := errors.AsType[txlog.NotLeaderError](err); is {
@@ -44,6 +47,8 @@ func refusal(err error) error {
 		return web.Failf(http.StatusGone, "%v", err).Named("goal-old", "Too old")
 	case errors.Is(err, txlog.ErrTooMany):
 		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-goals", "Too many goals").RetryAfter(1)
+	case errors.Is(err, txlog.ErrBudget):
+		return web.Failf(http.StatusUnprocessableEntity, "%v", err).Named(overBudget, "Too many steps")
 	case errors.Is(err, txlog.ErrSize):
 		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err)
 	case errors.Is(err, txlog.ErrMalformed):
