@@ -70,7 +70,14 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	if len(g.Goal) == 0 {
-		return (&web.FieldError{Field: "goal", Text: "is missing"}).Problem(http.StatusUnprocessableEntity)
+		return (&web.FieldError{Field: "goal", Text: `is missing: such as {"op":"add","key":"visits"}`}).Problem(http.StatusUnprocessableEntity)
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
+	defer cancel()
+	if g.Since != nil {
+		if err := r.lacks(ctx, *g.Since); err != nil {
+			return err
+		}
 	}
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
@@ -89,8 +96,6 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if wait == "0" {
 		return later(w, r, Taken{g.GoalID, t.since}, execute)
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
-	defer cancel()
 	answer, err := execute(ctx)
 	switch {
 	case err == nil:
@@ -101,6 +106,24 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// lacks returns a problem if the log has no entry of a since: the request would wait for it, and then nobody could say what became of it. The
+// majority says where the log ends. If it does not, the request is taken: a leader may have come further than this node knows.
+func (r *part) lacks(ctx context.Context, since uint64) error {
+	h := r.running()
+	if h == nil {
+		return nil
+	}
+	if s := h.Status(); since <= max(s.Position.Index, s.Copy.Head.Index) {
+		return nil
+	}
+	_, end, err := h.Fresh(ctx, nil)
+	if err != nil || since <= end.Index {
+		return nil //nolint:nilerr // nobody can say
+	}
+	text := fmt.Sprintf("is %d, and the newest entry of the log is %d: name an entry that you have seen there, or leave since out if this is asked for the first time. Nothing was done now", since, end.Index)
+	return (&web.FieldError{Field: "since", Text: text}).Problem(http.StatusUnprocessableEntity)
 }
 
 // errBehind means that this node cannot say of a new goal since when its id is one.

@@ -68,7 +68,7 @@ func refusal(err error) error {
 func unknownGoal(id string, since, newest uint64) error {
 	ahead := ""
 	if since > newest {
-		ahead = fmt.Sprintf(". The newest entry that this node knows of is %d, so look at that since", newest)
+		ahead = fmt.Sprintf(". But no leader takes it before there is an entry %d, and the newest one that this node knows of is %d: if that since is a mistake, ask with the same goal_id and a smaller one", since, newest)
 	}
 	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", id, since, ahead).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
