@@ -63,7 +63,7 @@ func TestAGoalThatNeverEnds(t *testing.T) {
 		}
 		s.goes("before")
 		before := s.leader().run.Load().Status()
-		a, err := s.nodes[3].run.Load().Goal(t.Context(), "loop", []byte("loop"), 0, 0)
+		a, err := s.nodes[3].run.Load().Goal(t.Context(), "loop", []byte("loop"), 0)
 		if err != nil || !strings.HasPrefix(a.Fault, txlog.ErrBudget.Error()) || a.Index <= before.Position.Index {
 			t.Fatalf("%+v, %v", a, err)
 		}

@@ -51,7 +51,7 @@ func TestARefusalWinsOverSilence(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Second)
 		defer cancel()
-		answer, err := s.nodes[3].run.Load().Goal(ctx, "g1", []byte(`{"op":"put","key":"a","value":1}`), 0, 0)
+		answer, err := s.nodes[3].run.Load().Goal(ctx, "g1", []byte(`{"op":"put","key":"a","value":1}`), 0)
 		if !errors.Is(err, txlog.ErrBarred) {
 			t.Errorf("got %+v, %v", answer, err)
 		}

@@ -81,9 +81,9 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	}
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
-			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
+			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
 			if t.renew(err) {
-				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
+				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
 			}
 			if t.ours && errors.Is(err, txlog.ErrOld) {
 				return fmt.Errorf("%w: it is at %d", errBehind, t.since)
