@@ -18,8 +18,8 @@ type Answer struct {
 var (
 	// ErrNotLeader means that another member leads, or nobody that is known. A NotLeaderError says who.
 	ErrNotLeader = errors.New("this member does not lead")
-	// ErrBarred means that the leader does not do what this node asks for, since it was not told of it. Nothing was done.
-	ErrBarred = errors.New("the leader does what nodes ask for that it was told of, and this node is none of them")
+	// ErrBarred means that the leader does not do what this node asks for, since it was not told of it. That leader has done nothing.
+	ErrBarred = errors.New("the leader does what nodes ask for that it was told of, and this node is none of them: it has done nothing")
 	// ErrTooMany means that as many goals wait as there is room for. The goal was not taken.
 	ErrTooMany = errors.New("too many goals wait here: ask again a little later, with the same id")
 	// ErrUnknown means that nobody can say yet whether a goal was executed. Asked again with the same id, it is executed

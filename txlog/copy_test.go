@@ -93,13 +93,18 @@ func TestAFailedGoalChangesNothing(t *testing.T) {
 	}
 }
 
-// A goal that never ends uses its steps up and fails, in the same way each time; so does one whose state machine does not hear of it. One
-// that needs just as many as it may has not failed.
+// A goal that never ends uses its steps up and fails, in the same way each time; so does one whose state machine does not hear of it, and so
+// does a query. One that needs just as many as it may has not failed.
 func TestAGoalHasABudget(t *testing.T) {
 	t.Parallel()
 	for _, goal := range []string{"loop", "deaf"} {
-		if o := Run(newToy(), []byte(goal)); o.Fault != "the goal takes too many steps: more than 1048576" || o.Diff != nil || o.Result != nil {
+		if o := Run(newToy(), []byte(goal)); o.Fault != "too many steps: the goal takes more than 1048576" || o.Diff != nil || o.Result != nil {
 			t.Errorf("%s: %+v", goal, o)
+		}
+	}
+	for _, query := range []string{"loop", "deaf"} {
+		if answer, err := Ask(newToy().View(), []byte(query)); !errors.Is(err, ErrBudget) || answer != nil {
+			t.Errorf("the query %s is answered %q, %v", query, answer, err)
 		}
 	}
 	over := func(b *Budget, steps int) (is bool) {

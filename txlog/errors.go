@@ -21,8 +21,8 @@ var (
 	ErrSize = errors.New("too large")
 	// ErrVersion means that the bytes are of a newer conch.
 	ErrVersion = errors.New("written by a newer version of conch")
-	// ErrBudget means that a goal takes more steps than it may: it fails. Its fault begins with this text.
-	ErrBudget = errors.New("the goal takes too many steps")
+	// ErrBudget means that a goal or a query takes more steps than it may. A goal fails then, and its fault begins with this text.
+	ErrBudget = errors.New("too many steps")
 	// ErrGoalID means that a goal has the id of another one.
 	ErrGoalID = errors.New("another goal has this id")
 	// ErrOld means that the results of the time in which a goal's id was made are forgotten: nobody can say whether it was

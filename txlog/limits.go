@@ -6,7 +6,7 @@ const (
 	MostGoalID    = 128       // of a goal's id
 	MostResult    = 4 << 10   // of what a goal returns: it is kept for Genesis.Retention entries
 	MostFault     = 1 << 10   // of why a goal has failed
-	MostSteps     = 1 << 20   // number of steps of a goal: see Budget
+	MostSteps     = 1 << 20   // number of steps of a goal, or of a query: see Budget
 	MostDiff      = 1 << 20   // of what a goal changes
 	MostEffects   = 16        // number of effects of one goal
 	MostEffect    = 16 << 10  // of one effect's body

@@ -31,8 +31,9 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 
 // View is what a state was at one time. It never changes, and several goroutines may ask it at a time, whatever the state does meanwhile.
 type View interface {
-	// Query answers a question. The error is the asker's fault.
-	Query(query []byte) ([]byte, error)
+	// Query answers a question. The error is the asker's fault. Each loop whose turns depend on the query or the state spends of the
+	// budget, as in Execute: a query that uses it up is refused.
+	Query(query []byte, budget *Budget) ([]byte, error)
 }
 
 // Gradual is a state that reads itself in parts. One that is not is read at once for a scrub or a snapshot, and goals wait.
@@ -120,7 +121,7 @@ func RunWithin(s State, goal []byte, steps int) (o Outcome) {
 	defer func() {
 		switch broken := recover(); {
 		case budget.over: // whatever the state machine has made of it
-			o = Failed(fmt.Sprintf("%v: more than %d", ErrBudget, steps))
+			o = Failed(fmt.Sprintf("%v: the goal takes more than %d", ErrBudget, steps))
 		case broken != nil:
 			o = Failed(fmt.Sprint("the state machine is broken: ", broken))
 		}
@@ -132,12 +133,19 @@ func RunWithin(s State, goal []byte, steps int) (o Outcome) {
 	return o
 }
 
-// Ask asks a view. What breaks the state machine is the question's fault.
-func Ask(v View, query []byte) (answer []byte, err error) {
+// Ask asks a view. What breaks the state machine is the question's fault, and so is what takes more than MostSteps (ErrBudget).
+func Ask(v View, query []byte) (answer []byte, err error) { return AskWithin(v, query, MostSteps) }
+
+// AskWithin is Ask with another number of steps.
+func AskWithin(v View, query []byte, steps int) (answer []byte, err error) {
+	budget := NewBudget(steps)
 	defer func() {
-		if broken := recover(); broken != nil {
+		switch broken := recover(); {
+		case budget.over: // whatever the state machine has made of it
+			answer, err = nil, fault(ErrBudget, "the query takes more than %d: ask for less at once", steps)
+		case broken != nil:
 			err = fault(ErrMalformed, "the state machine is broken by this query: %v", broken)
 		}
 	}()
-	return v.Query(query)
+	return v.Query(query, budget)
 }

@@ -70,9 +70,19 @@ func (s *toy) Apply(diff []byte) error {
 
 func (s *toy) View() View { return &toy{texts: maps.Clone(s.texts)} }
 
-func (s *toy) Query(query []byte) ([]byte, error) {
-	if string(query) == "break" {
+func (s *toy) Query(query []byte, budget *Budget) ([]byte, error) {
+	switch string(query) {
+	case "break":
 		panic("on purpose")
+	case "loop":
+		for {
+			budget.Spend(1)
+		}
+	case "deaf":
+		func() {
+			defer func() { _ = recover() }()
+			budget.Spend(MostSteps + 1)
+		}()
 	}
 	return []byte(s.texts[string(query)]), nil
 }

@@ -38,7 +38,7 @@ func Example() {
 	if err := tables(ctx, database.URL); err != nil {
 		log.Fatal(err)
 	}
-	db, err := pgstore.Open(ctx, database.Connection(" log"), 2)
+	db, err := pgstore.Open(ctx, pgstore.Connection{URL: database.URL, AppName: "flags log"}, 2)
 	if err != nil {
 		log.Fatal(err)
 	}

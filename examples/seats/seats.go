@@ -144,7 +144,8 @@ func (s *state) set(key, before, after string) {
 func (s *state) View() txlog.View { return &state{texts: maps.Clone(s.texts)} }
 
 // Query implements txlog.View.
-func (s *state) Query(query []byte) ([]byte, error) {
+func (s *state) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
+	budget.Spend(len(query))
 	var q struct{ Event string }
 	var e event
 	if !parse(query, &q) || json.Unmarshal([]byte(s.texts[q.Event]), &e) != nil {
@@ -152,6 +153,7 @@ func (s *state) Query(query []byte) ([]byte, error) {
 	}
 	taken := make([]string, 0, e.Taken)
 	for key := range s.texts {
+		budget.Spend(1)
 		if name, is := strings.CutPrefix(key, q.Event+"/"); is {
 			taken = append(taken, name)
 		}

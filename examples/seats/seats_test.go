@@ -1,6 +1,7 @@
 package seats_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -20,6 +21,25 @@ func TestSeatsAreAStateMachine(t *testing.T) {
 		`{"do":"reserve","event":"talk","name":"cid","mail":"cid@x"}`, `{"do":"release","event":"talk","name":"ann"}`,
 		`{"do":"release","event":"talk","name":"ann"}`, `{"do":"reserve","event":"talk","name":"ann","mail":"ann@x"}`,
 	)
+}
+
+// A query goes over all that is there, and spends for it.
+func TestSeatsAreAskedWithinABudget(t *testing.T) {
+	t.Parallel()
+	goals := []string{`{"do":"open","event":"talk","seats":2000}`}
+	for i := range 2000 {
+		goals = append(goals, fmt.Sprintf(`{"do":"reserve","event":"talk","name":"n%d","mail":"n@x"}`, i))
+	}
+	txlogtest.ExerciseQueries(t, seats.New, goals, `{"event":"talk"}`)
+	s := seats.New()
+	for _, g := range goals {
+		if err := s.Apply(txlog.Run(s, []byte(g)).Diff); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := txlog.AskWithin(s.View(), []byte(`{"event":"talk"}`), 2000); !errors.Is(err, txlog.ErrBudget) {
+		t.Errorf("the query takes fewer steps than there are names: %v", err)
+	}
 }
 
 // What goals do, and what is said of those that fail.
@@ -56,11 +76,11 @@ func TestSeats(t *testing.T) {
 			t.Fatalf("%s: %v", c.goal, err)
 		}
 	}
-	if answer, err := s.View().Query([]byte(`{"event":"talk"}`)); err != nil || string(answer) != `{"seats":2,"taken":["bob","cid"]}` {
+	if answer, err := txlog.Ask(s.View(), []byte(`{"event":"talk"}`)); err != nil || string(answer) != `{"seats":2,"taken":["bob","cid"]}` {
 		t.Errorf("the seats are %s, %v", answer, err)
 	}
 	for _, bad := range []string{`{"event":"walk"}`, `{"event":7}`, ``, `{"event":"talk/bob"}`} {
-		if answer, err := s.View().Query([]byte(bad)); err == nil {
+		if answer, err := txlog.Ask(s.View(), []byte(bad)); err == nil {
 			t.Errorf("%s answers %s", bad, answer)
 		}
 	}

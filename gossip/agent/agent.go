@@ -73,14 +73,22 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 func (a *Agent) Withdraw(namespace string, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	delete(a.core.owed, namespace)
 	a.core.withdraw(namespace, why)
 }
 
-// Return takes Withdraw back: this node can do a leader's work again.
+// StandBack is Withdraw by a person: it stands for its time, and Return does not end it.
+func (a *Agent) StandBack(namespace string, why error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.core.standBack(namespace, why)
+}
+
+// Return takes Withdraw back: this node can do a leader's work again. What a person has said is waited for (StandBack).
 func (a *Agent) Return(namespace string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.core.suggest(gossip.Return{Namespace: namespace})
+	a.core.comeBack(namespace)
 }
 
 // Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and

@@ -149,6 +149,40 @@ func TestWithdraw(t *testing.T) {
 	})
 }
 
+// A person's withdrawal stands for its time, although the program says beside it that it cannot work, and then that it can. That is heard when
+// the time is up, unless the program cannot work again by then.
+func TestAPersonsWithdrawalStands(t *testing.T) {
+	bubble(t, func(t *testing.T, s *site) {
+		s.crowd(5, 0)
+		first := s.agree(10 * time.Second)
+		broken := errors.New("the log does not run")
+		for _, again := range []bool{false, true} {
+			first.agent.StandBack("site", errors.New("it is to be repaired"))
+			person := first.status().Back
+			first.agent.Withdraw("site", broken)
+			first.agent.Return("site")
+			if program := first.status().Back; program < person+5*time.Second {
+				t.Fatalf("it stands back for %v, and %v of them since a person wants it", program, person)
+			}
+			pass(person - time.Second)
+			if now := first.status().State; now != gossip.Back {
+				t.Fatalf("a second before the person's time is up it is %v", now)
+			}
+			if again {
+				first.agent.Withdraw("site", broken)
+			}
+			pass(2 * time.Second)
+			if back := first.status().State == gossip.Back; back != again {
+				t.Errorf("the program cannot work: %v; it stands back: %v", again, back)
+			}
+			first.agent.Return("site")
+			if now := first.status().State; now == gossip.Back {
+				t.Error("nothing keeps it back, and it is not back")
+			}
+		}
+	})
+}
+
 // A node that is stopped leaves: it says that it does not lead any more, and goodbye. Another one leads without waiting
 // until the first is missed, and nobody tries to reach it.
 func TestStop(t *testing.T) {

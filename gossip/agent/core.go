@@ -23,13 +23,15 @@ type core struct {
 	deaf    time.Duration // until when parcels are left out
 
 	links      map[string]*link
-	neighbours map[string]bool // as the overlay has them
-	arcs       []gossip.Peer   // as the other machine has them
-	stale      bool            // these may differ
-	pending    []spray.Input   // what an action of the overlay has brought about
-	soon       int             // parts of the first second that are left; one more before it
-	keep       spray.Keep      // which connections the caller needs
-	leaving    bool            // connections end later, so that the last messages are sent
+	neighbours map[string]bool          // as the overlay has them
+	arcs       []gossip.Peer            // as the other machine has them
+	stale      bool                     // these may differ
+	pending    []spray.Input            // what an action of the overlay has brought about
+	soon       int                      // parts of the first second that are left; one more before it
+	keep       spray.Keep               // which connections the caller needs
+	leaving    bool                     // connections end later, so that the last messages are sent
+	stays      map[string]time.Duration // by namespace: until when this node stands back since a person wants it
+	owed       map[string]bool          // by namespace: it is to return after that
 
 	gossipLine, sprayLine transport.Line // nil while nothing is sent
 	counts                Counts
@@ -42,7 +44,7 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 	c := &core{
 		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
 		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
-		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{},
+		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{}, stays: map[string]time.Duration{}, owed: map[string]bool{},
 		soon: Soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
 	}
 	for _, p := range cfg.Peers {
@@ -125,7 +127,10 @@ func (c *core) met(e transport.Envelope) {
 }
 
 // tick lets time pass: a quarter of a round, or all until there is something to do.
-func (c *core) tick() { c.suggest(gossip.Tick{}) }
+func (c *core) tick() {
+	c.payBack()
+	c.suggest(gossip.Tick{})
+}
 
 // due returns when time is to pass next. A node of the crowd need not look before there is something to do: to wake up is most of what
 // it costs at rest. It looks no more often than each round.
@@ -180,14 +185,6 @@ func (c *core) publish(in gossip.Publish) (err error) {
 		c.perform(a)
 	}
 	return err
-}
-
-// withdraw has this node stand back.
-func (c *core) withdraw(namespace string, why error) {
-	if why == nil {
-		why = errNoReason
-	}
-	c.suggest(gossip.Withdraw{Namespace: namespace, Why: why.Error()})
 }
 
 // retire has this node say that it does not lead any more, and will not.

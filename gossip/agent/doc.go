@@ -3,7 +3,8 @@
 //
 // What it names is a hint (package gossip says what that is worth). [New] reads the configuration, [Agent.Run] joins the
 // overlay and takes part until its context ends. [Agent.Publish] tells all nodes something, [Agent.Withdraw] says that this
-// one cannot do a leader's work, [Agent.Return] that it can again, [Agent.Status] says what is known, and Config.Tell is told what happens.
+// one cannot do a leader's work, [Agent.Return] that it can again, [Agent.StandBack] that a person does not want it to, [Agent.Status] says
+// what is known, and Config.Tell is told what happens.
 //
 //	       Tell        Status, Publish, Withdraw, Seniority
 //	        ▲                      │

@@ -17,7 +17,8 @@
 //     leaders that come and go keep nobody waiting for longer than the goal's own expiry.
 //   - A user is answered once, by what a member says that was asked for this very goal, or by the node's own copy (V6).
 //   - An answer that comes when nobody waits any more is kept for those that ask again (V2).
-//   - txlog.ErrTooMany and ErrBarred are passed on if one came for the only try: then nobody has taken the goal. After a second try nobody knows.
+//   - txlog.ErrTooMany is passed on if it came for the only try: then nobody has taken the goal. After a second try nobody knows.
+//   - txlog.ErrBarred ends a goal whichever try it answers: a leader that says so is heard before members that say nothing.
 //   - What waits is bounded, and so is what is remembered.
 //
 // # Duties of the caller

@@ -27,9 +27,11 @@ func (m *Machine) answered(in Answered) {
 		m.end(g, in.Answer, nil)
 	case errors.Is(in.Err, txlog.ErrGoalID), errors.Is(in.Err, txlog.ErrOld), errors.Is(in.Err, txlog.ErrMalformed), errors.Is(in.Err, txlog.ErrSize):
 		m.end(g, txlog.Answer{}, in.Err)
+	case errors.Is(in.Err, txlog.ErrBarred):
+		m.end(g, txlog.Answer{}, barred(g, in)) // whatever others say or do not: the next one that leads says the same
 	case g.try != in.Try || !g.open:
 		// It was asked before. The one that was asked after it will answer.
-	case (errors.Is(in.Err, txlog.ErrTooMany) || errors.Is(in.Err, txlog.ErrBarred)) && g.sends == 1:
+	case errors.Is(in.Err, txlog.ErrTooMany) && g.sends == 1:
 		m.end(g, txlog.Answer{}, in.Err) // nobody has taken it
 	case errors.As(in.Err, &elsewhere) && elsewhere.Leader != "" && elsewhere.Leader != in.From:
 		m.redirect(g, elsewhere.Leader, elsewhere.Term)
@@ -38,6 +40,14 @@ func (m *Machine) answered(in Answered) {
 	default:
 		m.later(g, "")
 	}
+}
+
+// barred says that the leader does not take a goal, and what is not known of those that were asked beside it.
+func barred(g *goal, in Answered) error {
+	if g.sends == 1 {
+		return in.Err
+	}
+	return fmt.Errorf("%w. %s says so: another member that was asked may have taken the goal", in.Err, in.From)
 }
 
 // applied takes what the own copy has: nothing says more surely what became of a goal.

@@ -106,7 +106,7 @@ func (w *world) input() Input {
 	case 1:
 		return Answered{Try: s.Try, From: s.To, Err: txlog.NotLeaderError{Leader: []string{"", w.name()}[w.chance.IntN(2)], Term: w.chance.Uint64N(6)}}
 	case 2:
-		return Answered{Try: s.Try, From: s.To, Err: []error{txlog.ErrTooMany, txlog.ErrUnknown, errors.New("nonsense")}[w.chance.IntN(3)]}
+		return Answered{Try: s.Try, From: s.To, Err: []error{txlog.ErrTooMany, txlog.ErrBarred, txlog.ErrUnknown, errors.New("nonsense")}[w.chance.IntN(4)]}
 	case 3:
 		return Answered{Try: s.Try, From: w.name() + "x", Answer: txlog.Answer{Index: 1, Result: []byte("forged")}}
 	}

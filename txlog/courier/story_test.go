@@ -159,7 +159,7 @@ func (s *story) says(words []string) []string {
 	case "nobody":
 		in.Err = txlog.NotLeaderError{Term: s.number(words[4])}
 	default:
-		errs := map[string]error{"old": txlog.ErrOld, "other": txlog.ErrGoalID, "many": txlog.ErrTooMany, "unknown": txlog.ErrUnknown, "nonsense": errors.New("nonsense")}
+		errs := map[string]error{"old": txlog.ErrOld, "other": txlog.ErrGoalID, "many": txlog.ErrTooMany, "barred": txlog.ErrBarred, "unknown": txlog.ErrUnknown, "nonsense": errors.New("nonsense")}
 		if in.Err = errs[words[3]]; in.Err == nil {
 			s.t.Fatalf("no such answer: %v", words)
 		}

@@ -37,11 +37,11 @@ func (b *board) Apply(diff []byte) error {
 	return nil
 }
 
-func (b *board) View() txlog.View              { v := *b; return &v }
-func (b *board) Query([]byte) ([]byte, error)  { return []byte(b.text), nil }
-func (b *board) Hash() txlog.Hash              { var s txlog.Sum; s.Add([]byte(b.text)); return s.Hash() }
-func (b *board) Snapshot() []byte              { return []byte(b.text) }
-func (b *board) Restore(snapshot []byte) error { b.text = string(snapshot); return nil }
+func (b *board) View() txlog.View                            { v := *b; return &v }
+func (b *board) Query([]byte, *txlog.Budget) ([]byte, error) { return []byte(b.text), nil }
+func (b *board) Hash() txlog.Hash                            { var s txlog.Sum; s.Add([]byte(b.text)); return s.Hash() }
+func (b *board) Snapshot() []byte                            { return []byte(b.text) }
+func (b *board) Restore(snapshot []byte) error               { b.text = string(snapshot); return nil }
 
 // key is the key of a node of the tests.
 func key(name string) ed25519.PrivateKey {

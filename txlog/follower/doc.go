@@ -54,6 +54,7 @@
 //     does not fit again, after growing pauses, from a second to five minutes.
 //   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the one whose entries come first is
 //     taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
+//   - The snapshot that is fetched is dropped where it was offered: that peer says so, and another snapshot is asked for at once.
 //   - A snapshot says nothing of the entries before it: a node on a branch that gets one of another branch does not notice.
 //   - A peer floods, or gives what was not asked for, what is wrong, or what no head covers: it is refused and named
 //     ([Refused]). It costs a bounded part of memory: 16 heads of strangers, 128 MB of entries, an eighth of the requests that wait.

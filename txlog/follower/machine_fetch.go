@@ -129,7 +129,7 @@ func (m *Machine) refetch() {
 
 // abandon gives a fetch up. What lacks is asked for again: of other peers, after a pause.
 func (m *Machine) abandon() {
-	m.fetch = nil
+	m.took, m.fetch = m.fetch.offer.Head.Hash, nil
 	m.drop()
 	m.plan("")
 }
@@ -148,6 +148,12 @@ func (m *Machine) received(from string, p Piece) {
 		m.refuse(from, fault(ErrUnasked, "piece %d", p.Piece))
 		return
 	case !asked: // a second one
+		return
+	case len(p.Bytes) == 0 && from == f.from: // it has newer ones by now
+		if f.count == 0 {
+			m.lie(from, fault(ErrOffer, "it has nothing of what it offers at %d", f.offer.Head.Index))
+		}
+		m.abandon()
 		return
 	case len(p.Bytes) == 0:
 		if t.to == from { // it is asked of another one at the next tick

@@ -100,3 +100,33 @@ func TestASnapshotInAWrongMemory(t *testing.T) {
 		}
 	}
 }
+
+// A peer whose snapshot is dropped while it is fetched has not lied: it has newer ones, and is asked for one of these at once. One that has
+// given nothing of what it offers is not asked for a while.
+func TestASnapshotThatIsDroppedMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(10, "goal")
+	l.next(txlog.Entry{Kind: txlog.Executed, GoalID: "big", Goal: []byte("big 600000")})
+	l.goals(20, "goal")
+	old, newer := l.copyAt(11).Snapshot(), l.copyAt(20).Snapshot()
+	was, is := SumPieces(l.head(11, "anna"), old), SumPieces(l.head(20, "anna"), newer)
+	for given := range 3 {
+		m := followed(t, l, 5, nil, "good")
+		m.Step(0, Heard{Head: l.head(20, "anna"), Via: "good"})
+		var out []Action
+		for i, want := range of[AskPiece](m.Step(0, Answered{From: "good", Answer: Answer{Serial: serialOf(m, "good"), Offer: &was}})) {
+			p := Piece{Want: want.Want}
+			if i < given {
+				p = pieceOf(want.Want, old)
+			}
+			out = append(out, m.Step(0, Received{From: "good", Piece: p})...)
+		}
+		empty := given == 0
+		if barred := m.known["good"].barred > 0; barred != empty || len(of[Refused](out)) > 0 != empty || m.fetch != nil || len(of[Ask](out)) > 0 == empty {
+			t.Errorf("after %d pieces its peer is barred: %v; what it does is %v", given, barred, out)
+		}
+		if !adopts(m, &is, newer) {
+			t.Errorf("after %d pieces the newer snapshot is not taken", given)
+		}
+	}
+}

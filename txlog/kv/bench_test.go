@@ -50,7 +50,7 @@ func BenchmarkQuery(b *testing.B) {
 	for _, query := range []string{`{"get":"allow/00000000004711"}`, `{"prefix":"allow/","after":"allow/00000000004711"}`} {
 		b.Run(query[2:5], func(b *testing.B) {
 			for b.Loop() {
-				if _, err := s.View().Query([]byte(query)); err != nil {
+				if _, err := txlog.Ask(s.View(), []byte(query)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -29,7 +29,7 @@
 //	{"count":"flags/"}                           {"count":1}
 //
 // A list is sorted by key. If there is more than the limit, or than fits, "more" is true, and the same query with
-// "after" as the answer has it goes on. Between the two the store may have changed: as_of says at which index each is.
+// "after" as the answer has it goes on. Between the two the store may have changed: the position of an answer says at which index it is.
 //
 // # How to write another state machine
 //
@@ -90,9 +90,24 @@
 //
 // View returns the data as they are now, and its Query answers from them; what is no query is an error. Users ask a view while goals
 // change the machine, so it shares nothing with it that changes: here it has a clone of the map. One is taken for each entry after
-// which somebody asks, so a machine with much data shares the parts that have not changed, as this package does.
+// which somebody asks, so a machine with much data shares the parts that have not changed, as this package does. A query keeps no goal
+// waiting, but it keeps a processor busy and others from asking, so it has a budget too, of as many steps: call Spend as in Execute, with the
+// length of the query and in each loop. One that uses it up is refused. If a query may go over all of the data, let the asker say where to
+// begin and how much to give back, so that a large state can be read in several queries.
 //
 //	func (m *machine) View() txlog.View { return &machine{texts: maps.Clone(m.texts)} }
+//
+//	func (m *machine) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
+//		budget.Spend(len(query))
+//		all := []string{}
+//		for key := range m.texts {
+//			if budget.Spend(1); strings.HasPrefix(key, string(query)) {
+//				all = append(all, key)
+//			}
+//		}
+//		slices.Sort(all)
+//		return json.Marshal(all)
+//	}
 //
 // A scrub and a snapshot keep all goals waiting while they read everything: a second or more of some 10 MB. A machine whose data
 // may become so large is a [txlog.Gradual] too, which reads itself in parts while goals go on. Each reading is of the moment
@@ -103,8 +118,8 @@
 // version that executes, applies or hashes otherwise is another machine: nodes of two versions in one log would spoil
 // each other's copies. New goals that old ones refuse are such a difference too.
 //
-// The suite txlogtest.ExerciseState judges all of this, given some goals, and txlogtest.ExerciseLoop a machine whose goals may take any
-// number of steps, given one that never ends. The directory examples/seats has a machine that was
+// The suite txlogtest.ExerciseState judges all of this, given some goals, txlogtest.ExerciseQueries the queries, and txlogtest.ExerciseLoop a
+// machine whose goals may take any number of steps, given one that never ends. The directory examples/seats has a machine that was
 // written from this text.
 //
 // Sources: document 003; requirements B13 to B15, V3 to V5, V7.

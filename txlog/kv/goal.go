@@ -81,6 +81,9 @@ func parseOp(fields map[string]json.RawMessage) (o op, err error) {
 			return o, bad(o.kind + " has no field " + strconv.Quote(name) + ": it has " + strings.Join(known, ", "))
 		}
 	}
+	if fields["key"] == nil {
+		return o, bad(`"key" is missing: ` + o.kind + ` names one, such as "key":"flags/dark"`)
+	}
 	if o.key = text(fields["key"]); !isKey([]byte(o.key)) {
 		return o, bad(`"key" is a text of 1 to ` + strconv.Itoa(MostKey) + " bytes, without control characters")
 	}

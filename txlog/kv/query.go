@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/conchhq/conch/txlog"
 )
 
 // Entry is a key with its value, as answers have it. One of Value and Base64 is there.
@@ -42,7 +44,8 @@ const queries = `{"get":KEY}, {"count":TEXT}, or {"prefix":TEXT} with "limit" an
 type view struct{ values sorted }
 
 // Query answers a question: see the package. The error is of a question that is none.
-func (s view) Query(query []byte) ([]byte, error) {
+func (s view) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
+	budget.Spend(len(query))
 	if !utf8.Valid(query) {
 		return nil, malformed("a query is a text in UTF-8")
 	}
@@ -65,9 +68,10 @@ func (s view) Query(query []byte) ([]byte, error) {
 	case gets && len(fields) == 1:
 		return s.ask(text(fields["get"]))
 	case counts && len(fields) == 1:
+		budget.Spend(2 * len(s.values.pieces)) // both ends of what is counted are looked for
 		return answer(Count{s.values.with(text(fields["count"]))})
 	case lists:
-		return s.list(fields)
+		return s.list(fields, budget)
 	}
 	return nil, malformed("a query is " + queries)
 }
@@ -99,7 +103,7 @@ func entry(key, v string) Entry {
 	return Entry{Key: key, Value: json.RawMessage(v[1:])}
 }
 
-func (s view) list(fields map[string]json.RawMessage) ([]byte, error) {
+func (s view) list(fields map[string]json.RawMessage, budget *txlog.Budget) ([]byte, error) {
 	prefix, after, most := text(fields["prefix"]), text(fields["after"]), Listed
 	for _, name := range sortedNames(fields) {
 		switch name {
@@ -116,6 +120,7 @@ func (s view) list(fields map[string]json.RawMessage) ([]byte, error) {
 	out := List{Entries: []Entry{}}
 	size := 0
 	for v := range s.values.from(max(prefix, after)) {
+		budget.Spend(1 + len(v.text)/100) // a microsecond writes a hundred bytes and more
 		if !strings.HasPrefix(v.key, prefix) {
 			break
 		}

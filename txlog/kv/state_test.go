@@ -188,7 +188,7 @@ func TestListsGoOn(t *testing.T) {
 	for _, most := range []int{1, 7, 9999} {
 		var got []string
 		for l := (List{More: true}); l.More; {
-			answer, err := s.View().Query(fmt.Appendf(nil, `{"prefix":"k/","limit":%d,"after":%q}`, most, l.After))
+			answer, err := txlog.Ask(s.View(), fmt.Appendf(nil, `{"prefix":"k/","limit":%d,"after":%q}`, most, l.After))
 			if err != nil {
 				t.Fatal(err)
 			}

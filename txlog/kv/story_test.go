@@ -33,7 +33,7 @@ func TestStories(t *testing.T) {
 				}
 				return []string{string(o.Result)}
 			case "ask":
-				answer, err := s.View().Query([]byte(text))
+				answer, err := txlog.Ask(s.View(), []byte(text))
 				if err != nil {
 					return []string{"refused: " + err.Error()}
 				}

@@ -53,7 +53,7 @@ func (w *world) unrest() string {
 	}
 	for _, n := range w.nodes {
 		s := n.m.Status()
-		if s.Position.Index != uint64(len(w.decided)) || s.Stored != s.Position.Index || s.InFlight > 0 || s.Effects > 0 || s.Rebuilding {
+		if s.Position.Index != uint64(len(w.decided)) || n.m.lastStored() != s.Position.Index || n.m.leading && len(n.m.ahead.line) > 0 || s.Effects > 0 || s.Rebuilding {
 			why = append(why, fmt.Sprintf("%s: %+v", n.name, s))
 		}
 	}

@@ -89,7 +89,7 @@ func (n *notes) put(name string, value int) {
 
 func (n *notes) View() txlog.View { return &notes{values: maps.Clone(n.values)} }
 
-func (n *notes) Query(query []byte) ([]byte, error) {
+func (n *notes) Query(query []byte, _ *txlog.Budget) ([]byte, error) {
 	if len(query) == 0 {
 		return nil, errors.New("a query names a number")
 	}

@@ -2,6 +2,8 @@ package member
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/txlog"
@@ -82,29 +84,36 @@ func describe(r txlog.Record) string {
 }
 
 func (s *story) status() []string {
-	st := s.machine().Status()
+	m := s.machine()
+	st, inFlight := m.Status(), 0
+	if m.leading {
+		inFlight = len(m.ahead.line)
+	}
 	role := "follows " + st.Leader
 	switch {
-	case st.Opened:
+	case m.opened:
 		role = "leads"
-	case st.Leading:
+	case m.leading:
 		role = "leads, not opened"
 	case st.Leader == "":
 		role = "knows of no leader"
 	}
 	text := fmt.Sprintf("%s, term %d; at %d, committed %d, stored %d; waiting %d, in flight %d, reads %d, effects %d", role, st.Term,
-		st.Position.Index, st.Committed, st.Stored, st.Waiting, st.InFlight, st.Reads, st.Effects)
+		st.Position.Index, st.Committed, m.lastStored(), len(m.goals.waiting), inFlight, m.reads.count, st.Effects)
 	if st.Rebuilding {
 		text += "; rebuilding"
 	}
-	if st.Changing {
+	if m.change != nil {
 		text += "; changing members"
 	}
-	if len(st.Refusers) > 0 {
-		text += "; refused by " + strings.Join(st.Refusers, ", ")
+	if refusers := slices.Sorted(maps.Keys(m.doubt.refusers)); len(refusers) > 0 {
+		text += "; refused by " + strings.Join(refusers, ", ")
 	}
 	return []string{text}
 }
+
+// lastStored returns the last index that is on this member's disk.
+func (m *Machine) lastStored() uint64 { return m.base.Position().Index + uint64(len(m.tail)) }
 
 // query asks the state as it is at this member, of the position that it returns.
 func (m *Machine) query(query []byte) ([]byte, txlog.Position, error) {

@@ -17,18 +17,22 @@ import (
 
 // Database is the connections of a node to the database that has its logs. It is safe for concurrent use.
 type Database struct {
-	cfg   pg.Config
+	cfg   Connection
 	pools *pgpool.Pools
 }
 
+// Connection names a database: its URL (empty: the PG* variables), how its server is verified (TLSCAFile, TLSInsecure), and the AppName under
+// which pg_stat_activity shows the connections. Connection of a pgmint.Config returns one too.
+type Connection = pg.Config
+
 // Open returns a Database with up to most connections that append and as many that read, and does not connect yet. An
 // authority needs two: a try that got no answer may take one of them until the server notices.
-func Open(ctx context.Context, cfg pg.Config, most int) (*Database, error) {
-	pools, err := pgpool.Open(ctx, cfg, max(most, 2), max(most, 2))
+func Open(ctx context.Context, at Connection, most int) (*Database, error) {
+	pools, err := pgpool.Open(ctx, at, max(most, 2), max(most, 2))
 	if err != nil {
 		return nil, err
 	}
-	return &Database{cfg: cfg, pools: pools}, nil
+	return &Database{cfg: at, pools: pools}, nil
 }
 
 // Close closes the connections after the statements under way have ended.

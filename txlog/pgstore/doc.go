@@ -1,7 +1,7 @@
 // Package pgstore is the authority of a log whose entries a Postgres database decides on, for those who have one. The
 // leadership of an election in the same database fences every append (conch.fence), so the members need no majority.
 //
-//	db, err := pgstore.Open(ctx, cfg, 2)
+//	db, err := pgstore.Open(ctx, pgstore.Connection{URL: …}, 2)
 //	err = db.Create(ctx, genesis, "log:flags")           // once, by a person
 //	a, err := db.Authority(pgstore.Config{At: copy.Position(), Tell: …})
 //	go a.Run(ctx)                                        // on every member

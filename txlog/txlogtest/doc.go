@@ -5,4 +5,5 @@
 //	ExerciseAuthority  the suite that every authority must pass
 //	ExerciseState      the suite that every state machine must pass
 //	ExerciseLoop       the same for a goal that never ends
+//	ExerciseQueries    the same for queries
 package txlogtest

@@ -13,7 +13,7 @@ import (
 //	txlogtest.ExerciseState(t, kv.New, `{"op":"put","key":"a","value":1}`, `{"op":"add","key":"a"}`, `{"op":"add"}`)
 //
 // It judges what every node rests on, and cannot know what a goal means: that is for the machine's own tests. One whose goals may never
-// end passes ExerciseLoop too.
+// end passes ExerciseLoop too, and each that answers queries ExerciseQueries.
 func ExerciseState(t *testing.T, makeState func() txlog.State, goals ...string) {
 	t.Helper()
 	for _, p := range promises {

@@ -1,6 +1,7 @@
 package txlogtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -68,6 +69,60 @@ func withinBudget(t *trial) error {
 		}
 	}
 	return nil
+}
+
+// ExerciseQueries is the suite's part for queries: name some that are answered once the goals are executed. Each changes nothing, and spends
+// of its budget; with too few steps it is refused, and with enough it is answered as ever.
+func ExerciseQueries(t *testing.T, makeState func() txlog.State, goals []string, queries ...string) {
+	t.Helper()
+	for _, q := range queries {
+		if err := judgeQuery(makeState, goals, q); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func judgeQuery(makeState func() txlog.State, goals []string, text string) error {
+	s := makeState()
+	for _, g := range goals {
+		if err := s.Apply(execute(s, []byte(g)).Diff); err != nil {
+			return fmt.Errorf("goal %s: %w", g, err)
+		}
+	}
+	snapshot, hash := s.Snapshot(), s.Hash()
+	want, err := txlog.Ask(s.View(), []byte(text))
+	if err != nil {
+		return fmt.Errorf("the query %s is not answered: %w", text, err)
+	}
+	for steps := 0; ; steps = 2*steps + 1 {
+		answer, err := txlog.AskWithin(s.View(), []byte(text), steps)
+		if err := same(s, snapshot, hash, "after the query %s with %d steps", text, steps); err != nil {
+			return err
+		}
+		switch {
+		case errors.Is(err, txlog.ErrBudget) && steps < txlog.MostSteps:
+			continue
+		case err != nil || !bytes.Equal(answer, want):
+			return fmt.Errorf("with %d steps the query %s has %.100q, %w, and not %.100q", steps, text, answer, err, want)
+		case steps == 0:
+			return fmt.Errorf("the query %s spends nothing of its budget: its length at least", text)
+		}
+		return nil
+	}
+}
+
+// query asks a view within its budget. Everything else that breaks the state machine goes on to break it.
+func query(v txlog.View, text []byte) (answer []byte, err error) {
+	defer func() {
+		switch why := recover(); why {
+		case nil:
+		case txlog.ErrBudget:
+			err = txlog.ErrBudget
+		default:
+			panic(why)
+		}
+	}()
+	return v.Query(text, txlog.NewBudget(txlog.MostSteps))
 }
 
 // isOver reports whether a goal has used its budget up.

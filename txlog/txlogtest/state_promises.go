@@ -34,7 +34,7 @@ func executeChangesNothing(t *trial) error {
 		if !bytes.Equal(goal, step.goal) {
 			return fmt.Errorf("goal %d was changed", i)
 		}
-		_, _ = s.View().Query(clone(step.goal))
+		_, _ = query(s.View(), clone(step.goal))
 		if err := same(s, step.before, hash, "after Query of goal %d", i); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ func viewsStay(t *trial) error {
 	s := t.make()
 	ask := func(v txlog.View) (all []string) {
 		for _, step := range t.steps {
-			answer, err := v.Query(clone(step.goal))
+			answer, err := query(v, clone(step.goal))
 			all = append(all, fmt.Sprintf("%s, %v", answer, err))
 		}
 		return all

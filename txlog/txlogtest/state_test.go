@@ -23,7 +23,7 @@ type broken struct {
 
 	execute  func(s txlog.State, goal []byte, budget *txlog.Budget) txlog.Outcome
 	apply    func(s txlog.State, diff []byte) error
-	query    func(s txlog.State, query []byte) ([]byte, error)
+	query    func(s txlog.State, query []byte, budget *txlog.Budget) ([]byte, error)
 	hash     func(s txlog.State) txlog.Hash
 	snapshot func(s txlog.State) []byte
 	restore  func(s txlog.State, snapshot []byte) error
@@ -52,7 +52,9 @@ func (b *broken) View() txlog.View {
 
 type brokenView struct{ of *broken }
 
-func (v brokenView) Query(query []byte) ([]byte, error) { return v.of.query(v.of.State, query) }
+func (v brokenView) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
+	return v.of.query(v.of.State, query, budget)
+}
 
 func (b *broken) Hash() txlog.Hash {
 	if b.hash != nil {
@@ -102,7 +104,7 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 			}}
 		}},
 		{"execute changes nothing", "after Query", func() *broken {
-			return &broken{query: func(s txlog.State, query []byte) ([]byte, error) {
+			return &broken{query: func(s txlog.State, query []byte, _ *txlog.Budget) ([]byte, error) {
 				return nil, s.Apply(s.Execute(query, nil).Diff)
 			}}
 		}},
@@ -190,7 +192,7 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 			}}
 		}},
 		{"a view stays as it is", "answers", func() *broken {
-			return &broken{query: func(s txlog.State, _ []byte) ([]byte, error) { return s.Snapshot(), nil }}
+			return &broken{query: func(s txlog.State, _ []byte, _ *txlog.Budget) ([]byte, error) { return s.Snapshot(), nil }}
 		}},
 		{"bytes are not shared", "were used for something else", func() *broken {
 			var held []byte
@@ -208,7 +210,7 @@ func TestBrokenStatesAreCaught(t *testing.T) {
 			return b
 		}},
 		{"any bytes are taken", "panics", func() *broken {
-			return &broken{query: func(s txlog.State, query []byte) ([]byte, error) { return query[1:2], nil }}
+			return &broken{query: func(s txlog.State, query []byte, _ *txlog.Budget) ([]byte, error) { return query[1:2], nil }}
 		}},
 		{"any bytes are taken", "panics", func() *broken {
 			return &broken{restore: func(s txlog.State, snapshot []byte) error {
@@ -303,6 +305,36 @@ func TestALoop(t *testing.T) {
 		}),
 	} {
 		if err := judgeLoop(state, []byte("loop")); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("the suite says %v, want %q", err, says)
+		}
+	}
+}
+
+// Queries that spend nothing, that change something, or that are answered otherwise each time, are caught.
+func TestQueriesAreJudged(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	asks := func(query func(s txlog.State, query []byte, budget *txlog.Budget) ([]byte, error)) func() txlog.State {
+		return func() txlog.State { return &broken{State: kv.New(), query: query} }
+	}
+	for says, query := range map[string]func(s txlog.State, query []byte, budget *txlog.Budget) ([]byte, error){
+		"spends nothing": func(s txlog.State, query []byte, _ *txlog.Budget) ([]byte, error) { return s.View().Query(query, nil) },
+		"after the query": func(s txlog.State, query []byte, budget *txlog.Budget) ([]byte, error) {
+			_ = s.Apply(s.Execute([]byte(`{"op":"add","key":"asked"}`), nil).Diff)
+			return s.View().Query(query, budget)
+		},
+		"with 1 steps": func(_ txlog.State, _ []byte, budget *txlog.Budget) ([]byte, error) {
+			budget.Spend(1)
+			asked++
+			return fmt.Append(nil, asked), nil
+		},
+		"is not answered": func(_ txlog.State, _ []byte, budget *txlog.Budget) ([]byte, error) {
+			for {
+				budget.Spend(1)
+			}
+		},
+	} {
+		if err := judgeQuery(asks(query), kvGoals, `{"get":"a"}`); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the suite says %v, want %q", err, says)
 		}
 	}

@@ -31,7 +31,7 @@ func (s *tally) Apply(diff []byte) error {
 func (s *tally) View() txlog.View { v := *s; return &v }
 
 // Query implements txlog.View.
-func (s *tally) Query([]byte) ([]byte, error) {
+func (s *tally) Query([]byte, *txlog.Budget) ([]byte, error) {
 	return binary.BigEndian.AppendUint64(nil, s.count), nil
 }
 

@@ -78,7 +78,7 @@ func run(seed uint64, n int) (h []Operation) {
 
 func do(s txlog.State, d Do) Got {
 	if d.Op == "get" {
-		answer, err := s.View().Query([]byte(d.Query()))
+		answer, err := txlog.Ask(s.View(), []byte(d.Query()))
 		if err != nil {
 			panic(err)
 		}

@@ -29,13 +29,13 @@ type sluggishView struct {
 	of sluggish
 }
 
-func (v sluggishView) Query(query []byte) ([]byte, error) {
+func (v sluggishView) Query(query []byte, budget *txlog.Budget) ([]byte, error) {
 	if string(query) == "slow" {
 		v.of.asked <- struct{}{}
 		<-v.of.end
 		query = []byte(`{"get":"count"}`)
 	}
-	return v.View.Query(query)
+	return v.View.Query(query, budget)
 }
 
 // While queries take long at the leader, it beats and commits all the same, and so many run at a time and no more. Each answers of the

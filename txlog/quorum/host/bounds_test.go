@@ -72,7 +72,7 @@ func TestInputsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Suggest("n2")
-		if _, err := h.Goal(gone, "a", []byte("goal"), 0, 0); !errors.Is(err, txlog.ErrUnknown) {
+		if _, err := h.Goal(gone, "a", []byte("goal"), 0); !errors.Is(err, txlog.ErrUnknown) {
 			t.Fatal(err)
 		}
 	}
@@ -91,7 +91,7 @@ func TestAskersAreBounded(t *testing.T) {
 	answers := make(chan error)
 	for range mostAsking + 10 {
 		go func() {
-			_, err := h.Goal(ctx, "a", []byte("goal"), 0, 0)
+			_, err := h.Goal(ctx, "a", []byte("goal"), 0)
 			if errors.Is(err, txlog.ErrTooMany) && tooMany.Add(1) == 10 {
 				cancel()
 			}
@@ -125,7 +125,7 @@ func TestAHostHasEnded(t *testing.T) {
 	if n := len(h.inputs) + len(h.heads); n > 0 {
 		t.Errorf("%d inputs are kept", n)
 	}
-	if _, err := h.Goal(t.Context(), "a", []byte("goal"), 0, 0); !errors.Is(err, ErrStopped) {
+	if _, err := h.Goal(t.Context(), "a", []byte("goal"), 0); !errors.Is(err, ErrStopped) {
 		t.Error(err)
 	}
 }

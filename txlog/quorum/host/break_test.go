@@ -19,7 +19,7 @@ func (s *site) goes(id string) {
 	defer cancel()
 	for _, n := range s.nodes {
 		if h := n.run.Load(); h != nil {
-			if _, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"goes"}`), 0, 0); err != nil {
+			if _, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"goes"}`), 0); err != nil {
 				s.t.Fatalf("%s: the log does not go on: %v\n%s", id, err, s.view())
 			}
 			return

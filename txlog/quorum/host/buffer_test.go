@@ -16,7 +16,7 @@ func TestWhatIsAskedForIsCopied(t *testing.T) {
 	defer cancel()
 	goal, members := []byte("goal"), []txlog.Member{{Name: "n1", Store: 1}}
 	ended := make(chan error, 2)
-	go func() { _, err := h.Goal(ctx, "a", goal, 0, 0); ended <- err }()
+	go func() { _, err := h.Goal(ctx, "a", goal, 0); ended <- err }()
 	go func() { _, err := h.Change(ctx, members, h.Status().MembersAt); ended <- err }()
 	var taken Batch // the loop has taken it before the asker gives up
 	for len(taken) < 2 {

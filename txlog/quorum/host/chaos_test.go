@@ -62,7 +62,7 @@ func chaos(t *testing.T, s *site, chance *rand.Rand) {
 					if since == 0 {
 						since = h.Position().Index
 					}
-					a, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), since, 0)
+					a, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), since)
 					cancel()
 					if err == nil && a.Fault == "" {
 						break

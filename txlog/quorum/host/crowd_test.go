@@ -77,7 +77,7 @@ func TestANodeFloodsTheLeader(t *testing.T) {
 				defer cancel()
 				read := s.nodes[3].fresh(ctx)
 				goal := later(func() (uint64, error) {
-					a, err := s.nodes[3].run.Load().Goal(ctx, "mine", []byte(`{"op":"add","key":"count"}`), 0, 0)
+					a, err := s.nodes[3].run.Load().Goal(ctx, "mine", []byte(`{"op":"add","key":"count"}`), 0)
 					return a.Index, err
 				})
 				pass(50 * time.Millisecond)

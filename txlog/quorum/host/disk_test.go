@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"sync/atomic"
@@ -106,7 +107,9 @@ func TestADiskFails(t *testing.T) {
 		s.equal(5 * time.Second)
 		at := s.nodes[1].run.Load().Position()
 		fails.Store(true)
-		if a, err := n.run.Load().Goal(t.Context(), "a", []byte(`{"op":"add","key":"count"}`), 0, 5*time.Second); err == nil {
+		short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if a, err := n.run.Load().Goal(short, "a", []byte(`{"op":"add","key":"count"}`), 0); err == nil {
 			t.Errorf("it was acknowledged: %+v", a)
 		}
 		select {

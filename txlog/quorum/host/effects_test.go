@@ -75,7 +75,7 @@ func (n *node) asks(t testing.TB, id, goal string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	if a, err := n.run.Load().Goal(ctx, id, []byte(goal), 0, 0); err != nil || a.Fault != "" {
+	if a, err := n.run.Load().Goal(ctx, id, []byte(goal), 0); err != nil || a.Fault != "" {
 		t.Fatalf("%s: %+v, %v", goal, a, err)
 	}
 }

@@ -40,7 +40,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	ended := make(chan error)
 	go func() { ended <- h.Run(ctx) }()
-	if _, err := h.Goal(ctx, "ann-1", []byte("mail ann@example.org"), 0, 0); err != nil {
+	if _, err := h.Goal(ctx, "ann-1", []byte("mail ann@example.org"), 0); err != nil {
 		panic(err)
 	}
 	select {

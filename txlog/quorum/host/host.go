@@ -256,10 +256,10 @@ func (h *Host) ask(ctx context.Context, in func(ticket uint64) Input) (Answered,
 // that the id is new: the index of this node's copy is taken, as it is now. If that copy is far behind, a new id may so seem to be
 // old: Status has the newest head that a member has signed.
 //
-// An answer with a fault is of a goal that has failed. The error is txlog.ErrGoalID, ErrOld, ErrTooMany, ErrMalformed or ErrSize
+// An answer with a fault is of a goal that has failed. The error is txlog.ErrGoalID, ErrOld, ErrTooMany, ErrBarred, ErrMalformed or ErrSize
 // if the goal is refused, and ErrStopped if the host had ended before. Any other error wraps txlog.ErrUnknown: asked again with the
 // same id, the goal is executed once.
-func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, expires time.Duration) (txlog.Answer, error) {
+func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64) (txlog.Answer, error) {
 	if err := txlog.CheckGoal(id, goal); err != nil {
 		return txlog.Answer{}, err
 	}
@@ -267,7 +267,7 @@ func (h *Host) Goal(ctx context.Context, id string, goal []byte, since uint64, e
 		since = h.Status().Position.Index
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input {
-		return Submit{Ticket: ticket, GoalID: id, Goal: append([]byte{}, goal...), Since: since, Expires: expires}
+		return Submit{Ticket: ticket, GoalID: id, Goal: append([]byte{}, goal...), Since: since}
 	})
 	return a.Answer, err
 }

@@ -68,7 +68,7 @@ func TestADoorLapsesUnseen(t *testing.T) {
 		pass(3 * round / 4) // after a tick: the door lapses, and is opened anew, before the next one
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
-		if _, err := n.run.Load().Goal(ctx, "slow", []byte("slow"), 0, 0); err != nil {
+		if _, err := n.run.Load().Goal(ctx, "slow", []byte("slow"), 0); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := n.run.Load().Fresh(ctx, []byte(`{"get":"count"}`)); err != nil { // a majority answers it: this moves the door on

@@ -105,7 +105,7 @@ func earlier(t *testing.T, begins func(*site, *raw, *node)) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		goal := func(id string) <-chan result[txlog.Answer] {
-			return later(func() (txlog.Answer, error) { return n.run.Load().Goal(ctx, id, []byte(id), 1, 0) })
+			return later(func() (txlog.Answer, error) { return n.run.Load().Goal(ctx, id, []byte(id), 1) })
 		}
 		a := goal("a")
 		old := hears[wire.Submit](member)

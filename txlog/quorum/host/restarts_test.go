@@ -16,7 +16,7 @@ func TestANodeThatRestartsOften(t *testing.T) {
 			bubble(t, 3, 1, func(t *testing.T, s *site) {
 				for i := range keys {
 					goal := fmt.Sprintf(`{"op":"put","key":"k%d","value":%q}`, i, strings.Repeat("x", 30_000))
-					if a, err := s.nodes[0].run.Load().Goal(t.Context(), fmt.Sprint("k", i), []byte(goal), 0, 0); err != nil || a.Fault != "" {
+					if a, err := s.nodes[0].run.Load().Goal(t.Context(), fmt.Sprint("k", i), []byte(goal), 0); err != nil || a.Fault != "" {
 						t.Fatal(a.Fault, err)
 					}
 				}

@@ -184,7 +184,7 @@ func (n *node) put(id, key string, value int) (txlog.Answer, error) {
 	goal := fmt.Sprintf(`{"op":"put","key":%q,"value":%d}`, key, value)
 	for range 20 {
 		ctx, cancel := context.WithTimeout(n.site.t.Context(), 20*time.Second)
-		a, err := n.run.Load().Goal(ctx, id, []byte(goal), 0, 0)
+		a, err := n.run.Load().Goal(ctx, id, []byte(goal), 0)
 		cancel()
 		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, txlog.ErrTooMany) {
 			return a, err
@@ -210,7 +210,7 @@ func (s *site) equal(most time.Duration) {
 func (n *node) count(id string) (txlog.Answer, error) {
 	for range 20 {
 		ctx, cancel := context.WithTimeout(n.site.t.Context(), 20*time.Second)
-		a, err := n.run.Load().Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0, 0)
+		a, err := n.run.Load().Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0)
 		cancel()
 		if !errors.Is(err, txlog.ErrUnknown) && !errors.Is(err, txlog.ErrTooMany) {
 			return a, err

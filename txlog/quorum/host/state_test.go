@@ -72,7 +72,7 @@ func TestAnEffectFailsForLong(t *testing.T) {
 		}}
 		s.opens(o)
 		for _, body := range []string{"a", "b"} {
-			if _, err := s.nodes[0].run.Load().Goal(t.Context(), body, []byte("mail "+body), 0, 0); err != nil {
+			if _, err := s.nodes[0].run.Load().Goal(t.Context(), body, []byte("mail "+body), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestAnEffectTakesLong(t *testing.T) {
 			}
 		}}
 		s.opens(o)
-		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0, 0); err != nil {
+		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0); err != nil {
 			t.Fatal(err)
 		}
 		s.within(10*time.Second, "it is sent", func() bool { return o.has() == "[a]" })
@@ -122,7 +122,7 @@ func TestNoEffectAfterTheDoor(t *testing.T) {
 			return context.Cause(ctx)
 		}}
 		s.opens(o)
-		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0, 0); err != nil {
+		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0); err != nil {
 			t.Fatal(err)
 		}
 		pass(3 * time.Second)
@@ -181,7 +181,7 @@ func TestAMachineIsSuspended(t *testing.T) {
 			}
 			n.start()
 		}
-		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0, 0); err != nil {
+		if _, err := s.nodes[0].run.Load().Goal(t.Context(), "a", []byte("mail a"), 0); err != nil {
 			t.Fatal(err)
 		}
 		pass(3 * time.Second)

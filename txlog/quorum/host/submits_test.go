@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -26,6 +27,33 @@ func TestGoalsOfNodesThatMayNotSubmit(t *testing.T) {
 		}
 		if _, err := s.nodes[0].count("n4"); err != nil { // ErrGoalID, if another goal of this id was executed
 			t.Error(err)
+		}
+	})
+}
+
+// A node whose goals the leader does not take is told so, also if the member that it has asked first says nothing: that one led when the
+// node heard of it, and is cut off.
+func TestARefusalWinsOverSilence(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		for _, n := range s.nodes[:3] {
+			n.kill()
+			n.with = func(cfg *host.Config) { cfg.Submits = func(string) bool { return false } }
+			n.start()
+		}
+		s.within(time.Minute, "a leader that all know", func() bool {
+			l := s.leader()
+			return l != nil && s.nodes[3].run.Load().Status().Leader == l.name
+		})
+		for _, n := range s.nodes {
+			if l := s.leader(); n != l {
+				s.net.Cut(n.name, l.name)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Second)
+		defer cancel()
+		answer, err := s.nodes[3].run.Load().Goal(ctx, "g1", []byte(`{"op":"put","key":"a","value":1}`), 0)
+		if !errors.Is(err, txlog.ErrBarred) {
+			t.Errorf("got %+v, %v", answer, err)
 		}
 	})
 }

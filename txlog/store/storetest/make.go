@@ -54,10 +54,10 @@ func (s *total) Apply(diff []byte) error {
 	return nil
 }
 
-func (s *total) View() txlog.View             { v := *s; return &v }
-func (s *total) Query([]byte) ([]byte, error) { return []byte{s.n}, nil }
-func (s *total) Hash() txlog.Hash             { return txlog.Hash{s.n} }
-func (s *total) Snapshot() []byte             { return []byte{s.n} }
+func (s *total) View() txlog.View                            { v := *s; return &v }
+func (s *total) Query([]byte, *txlog.Budget) ([]byte, error) { return []byte{s.n}, nil }
+func (s *total) Hash() txlog.Hash                            { return txlog.Hash{s.n} }
+func (s *total) Snapshot() []byte                            { return []byte{s.n} }
 
 func (s *total) Restore(snapshot []byte) error {
 	if len(snapshot) != 1 {

@@ -63,7 +63,7 @@ func (d *Clerk) Put(in Asked, _ *struct{}) error {
 		return d.core.Ask(d.ctx, in.Goal)
 	}
 	for {
-		a, err := d.host.Goal(d.ctx, in.ID, in.Goal, 0, 0)
+		a, err := d.host.Goal(d.ctx, in.ID, in.Goal, 0)
 		switch {
 		case errors.Is(err, host.ErrStopped):
 		case errors.Is(err, txlog.ErrUnknown) && d.ctx.Err() == nil, errors.Is(err, txlog.ErrTooMany):

@@ -201,6 +201,9 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 		n.Since = &now.Index
 	}
 	since := *n.Since
+	if err := r.lacks(ctx, since); err != nil {
+		return err
+	}
 	index, err := r.change(ctx, n.Members, since)
 	switch {
 	case err == nil:

@@ -67,6 +67,7 @@ func answers() []exchange {
 		{Name: "not waited for", Ask: goals + "?wait=0", Body: `{"goal_id":"b","goal":{"op":"put","key":"b","value":1},"since":1}`, Status: 202, Want: `{"goal_id":"b","since":1}`},
 		{Name: "waited for in other words", Ask: goals + "?wait=false", Body: `{"goal":{"op":"add","key":"n"}}`, Status: 400, Want: `"field":"wait"`},
 		{Name: "with a since that is none", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":-1}`, Status: 400, Want: `since is a JSON number -1`},
+		{Name: "with a since that the log does not have", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":999}`, Status: 422, Want: `"detail":"since: is 999, and the newest entry of the log is `},
 		{Name: "no object", Ask: goals, Body: `[]`, Status: 400, Want: `the document is a JSON array`},
 		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
 		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: "128 bytes"},
@@ -92,6 +93,7 @@ func answers() []exchange {
 		{Name: "the same", Ask: changes, Body: `{"members":["n1"]}`, Status: 200, Want: `"index":`},
 		{Name: "no JSON", Ask: changes, Body: `{`, Status: 400},
 		{Name: "plain text", Ask: changes, Body: "x", Header: plain, Status: 415},
+		{Name: "with a since that the log does not have", Ask: changes, Body: `{"members":["n1"],"since":999}`, Status: 422, Want: `"field":"since"`},
 		{Name: "of nobody", Ask: changes, Body: `{"members":[]}`, Status: 422, Want: `"field":"members"`},
 		{Name: "twice", Ask: changes, Body: `{"members":["n1","n1"]}`, Status: 422, Want: "twice"},
 		{Name: "with one who is away", Ask: changes, Body: `{"members":["n1","n2"]}`, Status: 503, Want: "member-away"},
@@ -128,7 +130,7 @@ func TestAnUnknownTryStaysUnknown(t *testing.T) {
 		{txlog.NotLeaderError{}, txlog.ErrAway, txlog.ErrUnknown},
 		{txlog.ErrUnknown, txlog.ErrChanging, txlog.ErrUnknown},
 		{txlog.ErrUnknown, errBehind, txlog.ErrUnknown},
-		{txlog.ErrUnknown, txlog.ErrBarred, txlog.ErrUnknown},
+		{txlog.ErrUnknown, txlog.ErrBarred, txlog.ErrBarred}, // which is worth more than silence, and says that
 		{errNotHere, txlog.ErrTooMany, txlog.ErrTooMany},
 		{txlog.ErrUnknown, txlog.ErrGoalID, txlog.ErrGoalID},
 		{txlog.ErrUnknown, nil, nil},
@@ -164,6 +166,7 @@ func TestRefusals(t *testing.T) {
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
 		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrChanged, 409, "members-changed"},
+		{txlog.ErrBudget, 422, "over-budget"},
 		{txlog.ErrSize, 413, ""},
 		{txlog.ErrMalformed, 400, ""},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
@@ -185,7 +188,7 @@ func TestRefusals(t *testing.T) {
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {
 		t.Errorf("it names %q as the leader", p.Holder)
 	}
-	if p := web.ProblemOf(unknownGoal("x", 7, 6)); !strings.Contains(p.Detail, "knows of is 6, so look at that since") {
+	if p := web.ProblemOf(unknownGoal("x", 7, 6)); !strings.Contains(p.Detail, "knows of is 6: if that since is a mistake, ask with the same goal_id and a smaller one") {
 		t.Errorf("with a since ahead: got %+v", p)
 	}
 	p := web.ProblemOf(unknownGoal("x", 7, 7))

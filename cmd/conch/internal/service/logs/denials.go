@@ -3,18 +3,24 @@ package logs
 import (
 	"maps"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/txlog"
 )
 
-// denials are the requests to the API that this node has refused, by why, since it was started. They are safe for concurrent use.
+// denials are the requests to the API that this node has refused, by why, since it was started, and those of goals that have failed since they
+// take too many steps. They are safe for concurrent use.
 type denials struct {
 	mu sync.Mutex
 	by map[string]uint64
 }
 
-const deniedOther = "malformed"
+const (
+	deniedOther  = "malformed"
+	deniedBudget = "budget"
+)
 
 // deniedBy are the reasons by which they are counted: a status each.
 var deniedBy = map[int]string{
@@ -23,7 +29,7 @@ var deniedBy = map[int]string{
 }
 
 func newDenials() *denials {
-	d := &denials{by: map[string]uint64{}}
+	d := &denials{by: map[string]uint64{deniedBudget: 0}}
 	for _, reason := range deniedBy {
 		d.by[reason] = 0
 	}
@@ -37,15 +43,30 @@ func (d *denials) counts(serve web.Handler) web.Handler {
 		if err == nil || req.Context().Err() != nil { // the caller has gone: nobody is told
 			return err
 		}
-		reason, is := deniedBy[web.ProblemOf(err).Status]
-		if !is {
+		p := web.ProblemOf(err)
+		reason, is := deniedBy[p.Status]
+		switch {
+		case strings.HasSuffix(p.Type, ":"+overBudget):
+			reason = deniedBudget
+		case !is:
 			reason = deniedOther
 		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.by[reason]++
+		d.count(reason)
 		return err
 	}
+}
+
+// fails has a goal counted that takes too many steps. It is answered: everybody has the entry that says so.
+func (d *denials) fails(a txlog.Answer) {
+	if strings.HasPrefix(a.Fault, txlog.ErrBudget.Error()) {
+		d.count(deniedBudget)
+	}
+}
+
+func (d *denials) count(reason string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.by[reason]++
 }
 
 func (d *denials) now() map[string]uint64 {

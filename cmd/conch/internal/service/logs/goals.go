@@ -70,26 +70,32 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	if len(g.Goal) == 0 {
-		return (&web.FieldError{Field: "goal", Text: "is missing"}).Problem(http.StatusUnprocessableEntity)
+		return (&web.FieldError{Field: "goal", Text: `is missing: such as {"op":"add","key":"visits"}`}).Problem(http.StatusUnprocessableEntity)
+	}
+	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
+	defer cancel()
+	if g.Since != nil {
+		if err := r.lacks(ctx, *g.Since); err != nil {
+			return err
+		}
 	}
 	execute := func(ctx context.Context) (answer txlog.Answer, err error) {
 		err = r.insist(ctx, func(h *host.Host) (err error) {
-			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
+			answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
 			if t.renew(err) {
-				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since, 0)
+				answer, err = h.Goal(ctx, g.GoalID, g.Goal, t.since)
 			}
 			if t.ours && errors.Is(err, txlog.ErrOld) {
 				return fmt.Errorf("%w: it is at %d", errBehind, t.since)
 			}
 			return err
 		})
+		a.denied.fails(answer)
 		return answer, err
 	}
 	if wait == "0" {
 		return later(w, r, Taken{g.GoalID, t.since}, execute)
 	}
-	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
-	defer cancel()
 	answer, err := execute(ctx)
 	switch {
 	case err == nil:
@@ -100,6 +106,24 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// lacks returns a problem if the log has no entry of a since: the request would wait for it, and then nobody could say what became of it. The
+// majority says where the log ends. If it does not, the request is taken: a leader may have come further than this node knows.
+func (r *part) lacks(ctx context.Context, since uint64) error {
+	h := r.running()
+	if h == nil {
+		return nil
+	}
+	if s := h.Status(); since <= max(s.Position.Index, s.Copy.Head.Index) {
+		return nil
+	}
+	_, end, err := h.Fresh(ctx, nil)
+	if err != nil || since <= end.Index {
+		return nil //nolint:nilerr // nobody can say
+	}
+	text := fmt.Sprintf("is %d, and the newest entry of the log is %d: name an entry that you have seen there, or leave since out if this is asked for the first time. Nothing was done now", since, end.Index)
+	return (&web.FieldError{Field: "since", Text: text}).Problem(http.StatusUnprocessableEntity)
 }
 
 // errBehind means that this node cannot say of a new goal since when its id is one.
@@ -161,8 +185,11 @@ type tries struct{ open bool } // one of them may have been taken
 
 // judge returns the error that a try's is for all of them: that this one was not taken says nothing of an earlier one.
 func (t *tries) judge(err error) error {
-	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, txlog.ErrBarred, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
+	if t.open && slices.ContainsFunc([]error{txlog.ErrTooMany, txlog.ErrAway, txlog.ErrChanging, errBehind}, func(is error) bool { return errors.Is(err, is) }) {
 		return fmt.Errorf("%w: an earlier try may have been taken; of the last one: %v", txlog.ErrUnknown, err) //nolint:errorlint // it is not of all
+	}
+	if t.open && errors.Is(err, txlog.ErrBarred) { // to ask on is of no use
+		return fmt.Errorf("%w. An earlier try may have been taken", err)
 	}
 	t.open = t.open || nobodyKnows(err) && !errors.Is(err, errNotHere)
 	return err

@@ -13,6 +13,9 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
+// overBudget names the problem of a query that takes too many steps.
+const overBudget = "over-budget"
+
 // refusal returns the problem that an error of a log is.
 func refusal(err error) error {
 	if not, is := errors.AsType[txlog.NotLeaderError](err); is {
@@ -33,7 +36,7 @@ func refusal(err error) error {
 		return web.Failf(http.StatusConflict, "%v: look who they are with conch log members, and if the change is still right, ask again. If it was sent before, it may be the one that has changed them", err).
 			Named("members-changed", "The members have changed")
 	case errors.Is(err, txlog.ErrBarred):
-		return web.Failf(http.StatusForbidden, "nothing was done: %v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
+		return web.Failf(http.StatusForbidden, "%v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
 	case errors.Is(err, errBehind):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
@@ -44,6 +47,8 @@ func refusal(err error) error {
 		return web.Failf(http.StatusGone, "%v", err).Named("goal-old", "Too old")
 	case errors.Is(err, txlog.ErrTooMany):
 		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-goals", "Too many goals").RetryAfter(1)
+	case errors.Is(err, txlog.ErrBudget):
+		return web.Failf(http.StatusUnprocessableEntity, "%v", err).Named(overBudget, "Too many steps")
 	case errors.Is(err, txlog.ErrSize):
 		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err)
 	case errors.Is(err, txlog.ErrMalformed):
@@ -63,7 +68,7 @@ func refusal(err error) error {
 func unknownGoal(id string, since, newest uint64) error {
 	ahead := ""
 	if since > newest {
-		ahead = fmt.Sprintf(". The newest entry that this node knows of is %d, so look at that since", newest)
+		ahead = fmt.Sprintf(". But no leader takes it before there is an entry %d, and the newest one that this node knows of is %d: if that since is a mistake, ask with the same goal_id and a smaller one", since, newest)
 	}
 	return web.Failf(http.StatusServiceUnavailable, "nobody can say yet what became of the goal. Asked again with goal_id %q and since %d, it is executed once, whatever has become of it%s", id, since, ahead).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)

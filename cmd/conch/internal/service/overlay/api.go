@@ -30,7 +30,7 @@ const (
 type running interface { //nolint:interfacebloat // all that a user of this node may ask of it
 	Status() agent.Status
 	Publish(namespace, topic string, body []byte) error
-	Withdraw(namespace string, why error)
+	StandBack(namespace string, why error)
 	Strangers() map[mtls.Reason]uint64
 	// Differs returns the keys of [gossip] in which a neighbour is configured otherwise.
 	Differs(peer string) []string
@@ -131,7 +131,7 @@ func (a *api) withdraw(w http.ResponseWriter, r *http.Request) error {
 		return web.Failf(http.StatusConflict, "the namespace %q is led by policy paper, whose votes cannot say that a node does not lead", namespace).
 			Named("no-withdrawal", "No withdrawal")
 	}
-	now.Withdraw(namespace, errors.New(said.Why))
+	now.StandBack(namespace, errors.New(said.Why))
 	a.log.InfoContext(r.Context(), "this node is withdrawn", slog.String("namespace", namespace), slog.String("why", said.Why), slog.String("actor", web.Actor(r.Context())))
 	return web.Answer(w, http.StatusAccepted, said)
 }

@@ -63,7 +63,7 @@ func (f *fakeMember) Publish(namespace, topic string, body []byte) error {
 	return f.err
 }
 
-func (f *fakeMember) Withdraw(namespace string, why error) {
+func (f *fakeMember) StandBack(namespace string, why error) {
 	f.withdrawn = append(f.withdrawn, namespace+": "+why.Error())
 }
 
