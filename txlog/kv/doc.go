@@ -29,7 +29,7 @@
 //	{"count":"flags/"}                           {"count":1}
 //
 // A list is sorted by key. If there is more than the limit, or than fits, "more" is true, and the same query with
-// "after" as the answer has it goes on. Between the two the store may have changed: the position of an answer says at which index it is.
+// "after" as the answer has it goes on. Between the two the store may have changed: as_of says at which index each is.
 //
 // # How to write another state machine
 //

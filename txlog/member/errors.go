@@ -6,7 +6,7 @@ import "errors"
 var (
 	// ErrUnconfirmed means that no majority of members has said in time up to where a read must have come. What this
 	// member has can be read without it, and is of some time ago.
-	ErrUnconfirmed = errors.New("no majority of the members confirms the read: ask again, or take what this node has")
+	ErrUnconfirmed = errors.New("no majority of the members confirms the read: ask again, or take what this node has (as_of)")
 )
 
 // Why a leader or a copy is in doubt.

@@ -24,7 +24,7 @@ func TestItsOwnUsersFloodTheLeader(t *testing.T) {
 		defer cancel()
 		goal := func(n *node, id string) <-chan result[txlog.Answer] {
 			return later(func() (txlog.Answer, error) {
-				return n.run.Load().Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0, 0)
+				return n.run.Load().Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0)
 			})
 		}
 		var own []<-chan result[txlog.Answer]

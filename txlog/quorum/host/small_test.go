@@ -43,7 +43,7 @@ func TestMessagesAreSmall(t *testing.T) {
 		s.within(20*time.Second, "one leads", func() bool { return s.leader() != nil })
 		for i := range 40 {
 			goal := fmt.Sprintf(`{"op":"put","key":"k","value":%q}`, fmt.Sprint(i)+strings.Repeat("x", 30<<10))
-			if a, err := s.leader().run.Load().Goal(t.Context(), fmt.Sprint(i), []byte(goal), 0, 0); err != nil || a.Fault != "" {
+			if a, err := s.leader().run.Load().Goal(t.Context(), fmt.Sprint(i), []byte(goal), 0); err != nil || a.Fault != "" {
 				t.Fatal(a, err)
 			}
 		}

@@ -22,7 +22,7 @@ func TestNoGoalIsExecutedHoursLater(t *testing.T) {
 		ask := func(id string) error {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			_, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0, 0)
+			_, err := h.Goal(ctx, id, []byte(`{"op":"add","key":"count"}`), 0)
 			return err
 		}
 		for minute := range 60 {

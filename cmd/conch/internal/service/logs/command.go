@@ -133,7 +133,7 @@ func (a *shell) query() *cobra.Command {
 --fresh the answer has everything that was acknowledged before: a majority of the members has to be there.`,
 		Example: `  conch log query flags '{"get":"dark"}'
   conch log query flags '{"prefix":"routes/","limit":100}' --fresh
-  conch log query flags '{"count":""}' --json | jq .position.index`,
+  conch log query flags '{"count":""}' --json | jq .as_of.index`,
 		Args: exactly(2, "the namespace of the log and a query"),
 	}
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "answer with everything that was acknowledged before")

@@ -30,8 +30,8 @@ func TestAGuestDecidesNothing(t *testing.T) {
 	pgtest.Eventually(t, 2*nodetest.Patience, "the guest follows", func() bool { now := guest.status(); return now.ID == made.ID && now.State == stateRunning })
 	before := s.nodes["n2"].put("a", 1)
 	s.equal(s.names...)
-	if read := gets[Read](guest, http.MethodGet, `/v1/logs/flags/state?fresh=1&query={"get":"a"}`, ""); read.Position.Index < before.Index {
-		t.Errorf("the guest reads as of %+v", read.Position)
+	if read := gets[Read](guest, http.MethodGet, `/v1/logs/flags/state?fresh=1&query={"get":"a"}`, ""); read.AsOf.Index < before.Index {
+		t.Errorf("the guest reads as of %+v", read.AsOf)
 	}
 	pgtest.Eventually(t, nodetest.Patience, "a guest that wants other members is refused", func() bool { // nobody can say so while no leader is known
 		code, text := guest.asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1"]}`)

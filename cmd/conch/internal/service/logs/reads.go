@@ -17,10 +17,9 @@ import (
 
 // Page is entries of a log, in order.
 type Page struct {
-	AsOf     time.Time `json:"as_of"`
-	Position Place     `json:"position"` // the newest entry that is here
-	First    uint64    `json:"first"`    // the first one that is here
-	Entries  []Entry   `json:"entries"`
+	AsOf    Place   `json:"as_of"` // the newest entry that is here
+	First   uint64  `json:"first"` // the first one that is here
+	Entries []Entry `json:"entries"`
 }
 
 const (
@@ -83,7 +82,7 @@ func (r *part) page(from, limit uint64) (Page, error) {
 		return Page{}, errNotHere
 	}
 	view := s.View()
-	p := Page{AsOf: time.Now().UTC(), Position: placeOf(view.Last), First: view.Floor.Index + 1, Entries: []Entry{}}
+	p := Page{AsOf: placeOf(view.Last), First: view.Floor.Index + 1, Entries: []Entry{}}
 	if from == 1 && view.Floor.Index == s.Genesis().Parent.Index {
 		from = p.First // of a log that goes on with another one
 	}
@@ -134,10 +133,9 @@ func choice(q url.Values, name, usual string) (string, error) {
 
 // Read is the answer to a query, and of which entry it is.
 type Read struct {
-	AsOf     time.Time `json:"as_of"`
-	Position Place     `json:"position"`
-	Fresh    bool      `json:"fresh"`
-	Answer   Bytes     `json:"answer"`
+	AsOf   Place `json:"as_of"`
+	Fresh  bool  `json:"fresh"`
+	Answer Bytes `json:"answer"`
 }
 
 func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
@@ -163,7 +161,7 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 		if err != nil {
 			return refusal(err)
 		}
-		return web.Answer(w, http.StatusOK, Read{AsOf: time.Now().UTC(), Position: placeOf(at), Answer: answer})
+		return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Answer: answer})
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
@@ -171,7 +169,7 @@ func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	if err != nil {
 		return refusal(err)
 	}
-	return web.Answer(w, http.StatusOK, Read{AsOf: time.Now().UTC(), Position: placeOf(at), Fresh: true, Answer: answer})
+	return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Fresh: true, Answer: answer})
 }
 
 // fresh answers a query with everything that was acknowledged before, and says as of which entry; without a query it says only that.
