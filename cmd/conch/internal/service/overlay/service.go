@@ -169,6 +169,9 @@ func (s *service) takePart(m *member) {
 		if m != nil {
 			s.frame.Ground.Join(place{m, s.first()})
 			err = m.run(s.ctx)
+			if s.ctx.Err() == nil {
+				s.tells.away(m.Status())
+			}
 			s.frame.Ground.Leave()
 			m = nil
 			if s.ctx.Err() != nil {
