@@ -208,6 +208,42 @@ func TestTheDoorClosesBeforeTheGoodbye(t *testing.T) {
 	t.Error("the door is open until the node takes part no more")
 }
 
+// between calls something when a logger is made for a peer, which is in the middle of a start.
+type between struct {
+	slog.Handler
+	call func()
+}
+
+func (b between) WithAttrs(a []slog.Attr) slog.Handler { b.call(); return b.Handler.WithAttrs(a) }
+
+// A reload that comes while the listener is opened again counts: a peer that it takes away does not come in.
+func TestAReloadWhileTheListenerIsOpened(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	_ = fronts[0].Close()
+	h := host(t)
+	h.section, h.prepared = *config.Of[*Section](all[0]), true
+	without := h.section
+	without.peers.Peers = nil
+	reloaded := make(chan struct{})
+	begin := sync.OnceFunc(func() {
+		go func() { defer close(reloaded); h.reload(without) }()
+		select {
+		case <-reloaded:
+		case <-time.After(100 * time.Millisecond): // it waits for the start, as it should
+		}
+	})
+	h.frame.Log = slog.New(between{slog.DiscardHandler, begin})
+	m, err := h.rejoin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Within(t, nodetest.Patience, "the reload ends", func() { <-reloaded })
+	if peers := m.endpoint.Stats().Peers; len(peers) > 0 {
+		t.Errorf("after the reload it knows %v, want nobody", peers)
+	}
+}
+
 // Somebody with the name of a peer, and a key that is not the one written down, is counted among those that may not join.
 func TestAWrongKeyIsCounted(t *testing.T) {
 	t.Parallel()
