@@ -65,8 +65,9 @@
 //
 //   - Of guests, Config.Guests may have called at the same time; the next one is refused, and both sides say Crowded. This
 //     node may call more.
-//   - To a peer wait up to Config.Queue bytes; then Send returns transport.ErrFull for this peer. What has waited for five
-//     seconds is dropped: a machine that needs an answer has sent it again.
+//   - To a peer wait up to Config.Queue bytes, and an eighth more of messages of up to 4 KiB, so that a line which sends as much as it may
+//     leaves room for the words of others; then Send returns transport.ErrFull for this peer. What has waited for five seconds is
+//     dropped: a machine that needs an answer has sent it again.
 //   - A peer may send Config.Rate bytes a second. Over that, this node stops reading from it until the time has passed, and
 //     its own queue fills. A guest that comes again still owes what it had sent over its rate.
 //   - For a reader wait up to 1,024 messages or 8 MiB of each peer, and it gets one of each in turn. What finds no room waits

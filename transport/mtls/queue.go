@@ -13,6 +13,8 @@ const (
 	queueMost = 8192
 	// frameCost is what a message counts besides its body: memory for the one who waits, work for the one who reads.
 	frameCost = 256
+	// smallBody is how large a body is at most for which an eighth of a queue more is kept free.
+	smallBody = 4 << 10
 	// outdatedAfter is how long a message waits. What is older was sent again by the machine that needs an answer.
 	outdatedAfter = 5 * time.Second
 )
@@ -52,9 +54,14 @@ func (q *queue) push(subject string, body []byte, now time.Time) error {
 	return nil
 }
 
-// full reports whether there is no room for a body. One message has room in any case.
+// full reports whether there is no room for a body. One message has room in any case; and small ones have some beside the large: a line
+// that sends as much as it may would keep the words of all others out, such as that a leader lives.
 func (q *queue) full(body int) bool {
-	return len(q.items) >= queueMost || len(q.items) > 0 && q.bytes+body+frameCost > q.most
+	most := q.most
+	if body <= smallBody {
+		most += q.most / 8
+	}
+	return len(q.items) >= queueMost || len(q.items) > 0 && q.bytes+body+frameCost > most
 }
 
 // pop appends frames to a packet until that is full, and returns how many.

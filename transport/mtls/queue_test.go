@@ -20,13 +20,14 @@ func bodies(t *testing.T, packet []byte) (all []string) {
 func TestTheQueueHasLimits(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	q := newQueue(10 * (frameCost + 10))
+	const large = smallBody + 1
+	q := newQueue(10 * (frameCost + large))
 	for i := range 10 {
-		if err := q.push("s", make([]byte, 10), now); err != nil {
+		if err := q.push("s", make([]byte, large), now); err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
 	}
-	if err := q.push("s", nil, now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
+	if err := q.push("s", make([]byte, large), now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
 		t.Errorf("over the bytes: got error %v, want ErrFull", err)
 	}
 	if err := q.push("s", []byte("new"), now.Add(outdatedAfter+1)); err != nil {
@@ -47,6 +48,23 @@ func TestTheQueueHasLimits(t *testing.T) {
 		if err := many.push("s", nil, now); (err != nil) != (i == queueMost) {
 			t.Errorf("message %d: error %v", i, err)
 		}
+	}
+}
+
+// A line that sends as much as it may leaves room for the small messages of others; these too have a limit.
+func TestSmallMessagesHaveRoom(t *testing.T) {
+	t.Parallel()
+	now, q, small, large := time.Now(), newQueue(1<<20), 0, 0
+	for q.push("bulk", make([]byte, smallBody+1), now) == nil {
+		large++
+	}
+	for q.push("pulse", make([]byte, 300), now) == nil {
+		if small++; small > queueMost {
+			break
+		}
+	}
+	if large == 0 || small < 100 || q.bytes > 1<<20+1<<20/8 {
+		t.Errorf("beside bulk there is room for %d small messages, and the queue has %d bytes", small, q.bytes)
 	}
 }
 
