@@ -34,11 +34,12 @@ func (l *LinkLog) Add(link Link, asked bool) {
 	defer l.mu.Unlock()
 	if len(l.entries) >= mostUnread && !link.Up {
 		if last := l.last(link.Peer); last >= 0 {
-			asked = l.entries[last].asked
+			was := l.entries[last]
 			l.entries = slices.Delete(l.entries, last, last+1)
-			if !asked {
+			if was.Up && !was.asked { // an end that was not read stays one
 				return
 			}
+			asked = asked || was.asked
 		}
 	}
 	l.entries = append(l.entries, logged{link, asked})

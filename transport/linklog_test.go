@@ -60,3 +60,18 @@ func TestALogThatNobodyReads(t *testing.T) {
 		t.Errorf("%d links, from %+v to %+v; want Down of told, 1023 guests, and Down of asked", len(links), links[0], links[len(links)-1])
 	}
 }
+
+// A Connect that fails before the user has read that an earlier connection is gone takes that word with it from no log, however full.
+func TestAFullLogKeepsAnEnd(t *testing.T) {
+	t.Parallel()
+	l := transport.NewLinkLog()
+	for i := range 1024 {
+		l.Add(transport.Link{Peer: fmt.Sprint("x", i), Up: true}, false)
+	}
+	l.Add(transport.Link{Peer: "told"}, false) // it was up, and the user knows
+	l.Add(transport.Link{Peer: "told"}, true)  // the user has called it since
+	links := l.Links()
+	if last := links[len(links)-1]; len(links) != 1025 || last.Peer != "told" || last.Up {
+		t.Errorf("%d links, the last one %+v; want 1025, and that told is down", len(links), last)
+	}
+}

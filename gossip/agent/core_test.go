@@ -25,7 +25,7 @@ type desk struct {
 	done []string // what the transport was asked, and was sent
 	said []Event
 
-	links             []transport.Link // that were not read yet
+	links, later      []transport.Link // that were not read yet, and that come right after those were read
 	statements, views chan transport.Envelope
 }
 
@@ -38,7 +38,7 @@ type fakeRoamer struct {
 func (f fakeRoamer) Self() string { return "a" }
 
 func (f fakeRoamer) Links() []transport.Link {
-	defer func() { f.desk.links = nil }()
+	defer func() { f.desk.links, f.desk.later = f.desk.later, nil }()
 	return f.desk.links
 }
 

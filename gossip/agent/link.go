@@ -94,6 +94,8 @@ func (c *core) disconnect(name string) {
 	if !l.elector {
 		delete(c.links, name)
 		c.cfg.Transport.Disconnect(name)
+		// What it has told before that is over: a connection that is up there stands no more, and its end is not told.
+		c.happened = slices.DeleteFunc(c.happened, func(l transport.Link) bool { return l.Peer == name })
 	}
 }
 

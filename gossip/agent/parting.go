@@ -11,15 +11,20 @@ import (
 const mostUnread = 1024
 
 // changed takes what has become of connections. An end comes after the last words on that connection: the transport has said both, and
-// a goodbye that is read after the end would make a node that has left look like one that is lost, and is to be looked for.
+// a goodbye that is read after the end would make a node that has left look like one that is lost, and is to be looked for. Meanwhile
+// another connection may come up, and something be read of it: so the transport is asked again after each reading.
 func (c *core) changed() {
-	links := c.cfg.Transport.Links()
 	var statements, views []transport.Envelope
-	if slices.ContainsFunc(links, func(l transport.Link) bool { return !l.Up }) {
-		statements, views = unread(c.gossipLine), unread(c.sprayLine)
+	for ended := true; ended; {
+		links := c.cfg.Transport.Links()
+		if ended = slices.ContainsFunc(links, func(l transport.Link) bool { return !l.Up }); ended {
+			statements, views = append(statements, unread(c.gossipLine)...), append(views, unread(c.sprayLine)...)
+		}
+		c.happened = append(c.happened, links...)
 	}
-	for _, l := range links {
-		if !l.Up {
+	for len(c.happened) > 0 {
+		l := c.happened[0]
+		if c.happened = c.happened[1:]; !l.Up {
 			last := func(e transport.Envelope) bool { return e.From == l.Peer }
 			statements, views = c.hears(statements, views, last)
 		}

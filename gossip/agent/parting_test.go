@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -57,5 +58,50 @@ func TestLastWordsBeforeTheEnd(t *testing.T) {
 		if leader := d.core.status().Namespaces[0].Leader.Name; leader != "b" {
 			t.Errorf("electors: %v: its last statement was not heard: %q leads", elector, leader)
 		}
+	}
+}
+
+// A peer that comes up while the last words of another one are read may have said something by then: it is heard, and not refused.
+func TestAPeerThatComesWhileLastWordsAreRead(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.statements, d.views = make(chan transport.Envelope, 9), make(chan transport.Envelope, 9)
+	d.company()
+	d.wait("n", spray.Subscribe{Number: 7})
+	d.wait("p1", spray.Goodbye{})
+	d.links = []transport.Link{{Peer: "p0"}}
+	d.later = []transport.Link{{Peer: "n", Up: true, Key: key("n").Subject()}, {Peer: "p1"}}
+	d.core.changed()
+	if n := d.core.counted().Refused["overlay-unconnected"]; n > 0 {
+		t.Errorf("%d messages are refused, want none", n)
+	}
+	if !slices.Contains(d.done, "n: Welcome") {
+		t.Errorf("n is not let in: %q", d.done)
+	}
+	if lost := d.core.overlay.Snapshot().Lost; slices.Contains(lost, "p1") {
+		t.Errorf("it looks for %v, and p1 has said goodbye", lost)
+	}
+}
+
+// What has become of connections is read all at once. A connection that is given up while that is heard of is told no more: its Up was
+// before its end, and no Down would ever follow it.
+func TestAConnectionThatIsGivenUpMeanwhile(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	for i := range spray.MostPeers - 1 {
+		name := fmt.Sprintf("p%03d", i)
+		d.link(name, true)
+		d.hears(name, spray.Hello{Address: "at-" + name, Incarnation: 5, Holds: true})
+	}
+	d.link("y", true)
+	d.hears("y", spray.Hello{Address: "at-y", Incarnation: 5}) // it needs the connection no more
+	d.done = nil
+	d.links = []transport.Link{{Peer: "w", Up: true}, {Peer: "y"}, {Peer: "y", Up: true}}
+	d.core.changed()
+	if !slices.Contains(d.done, "disconnect y") {
+		t.Fatalf("y makes no room for w, and the test shows nothing: %q", d.done)
+	}
+	if l := d.core.links["y"]; l != nil || slices.Contains(d.core.overlay.Neighbours(), "y") {
+		t.Errorf("a connection that was ended is taken for one that stands: %+v", l)
 	}
 }

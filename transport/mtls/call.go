@@ -263,10 +263,11 @@ func (e *Endpoint) stands(c *conn) error {
 // confirmed answers a call, and waits until the caller confirms that it has the answer.
 func (e *Endpoint) confirmed(s *session, control *http.ResponseController, talk stream) error {
 	_ = s.peer.greeting()
-	if err := talk.Send(&outgoing{e.hello()}); err != nil { // a peer that does not read it holds up itself
+	late := time.Now().Add(e.patience()) // a caller that lives and takes no answer would keep its place, and a Connect to it wait, for ever
+	if err := errors.Join(control.SetWriteDeadline(late), control.SetReadDeadline(late)); err != nil {
 		return err
 	}
-	if err := control.SetReadDeadline(time.Now().Add(e.patience())); err != nil {
+	if err := talk.Send(&outgoing{e.hello()}); err != nil {
 		return err
 	}
 	var in incoming
@@ -276,7 +277,7 @@ func (e *Endpoint) confirmed(s *session, control *http.ResponseController, talk 
 	if !bytes.Equal(in.packet, confirmation) {
 		return refuse(s.peer.name, Malformed, "it did not confirm its call")
 	}
-	if err := control.SetReadDeadline(time.Time{}); err != nil {
+	if err := errors.Join(control.SetWriteDeadline(time.Time{}), control.SetReadDeadline(time.Time{})); err != nil {
 		return err
 	}
 	e.mu.Lock()

@@ -52,6 +52,7 @@ var (
 // strangers counts connections of nobody who is known.
 type strangers struct {
 	counts map[Reason]uint64
+	named  map[Reason]uint64 // see Stats
 	seldom *seldom
 }
 
@@ -71,7 +72,7 @@ func New(c Config) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
-		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, seldom: newSeldom()},
+		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, named: map[Reason]uint64{}, seldom: newSeldom()},
 		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
 		shut: make(chan struct{}),
 	}
@@ -223,13 +224,17 @@ func (e *Endpoint) forget(l *line) {
 // refused counts a connection that was refused, and logs it: for a peer once until something changes, for strangers of a
 // kind once a minute.
 func (e *Endpoint) refused(r *RefusalError, from net.Addr) {
-	if p := e.peer(r.Peer); p != nil {
+	e.mu.Lock()
+	p, counts := e.peers[r.Peer], e.strangers.counts
+	if p != nil {
+		counts = e.strangers.named
+	}
+	counts[r.Reason]++
+	e.mu.Unlock()
+	if p != nil {
 		p.refused(r)
 		return
 	}
-	e.mu.Lock()
-	e.strangers.counts[r.Reason]++
-	e.mu.Unlock()
 	if e.strangers.seldom.due(r.Reason) {
 		e.cfg.Log.Warn("a stranger was refused", "from", from, "reason", r.Reason, "error", r.Err)
 	}

@@ -33,12 +33,13 @@ type peer struct {
 	there   Reason                      // why nothing can be sent to it; empty if something can
 	here    Reason                      // why its last connection was refused
 	seldom  *seldom                     // of a guest: who comes and goes must not fill the log
+	blamed  *seldom                     // of anybody else: strangers may connect in its name, wrong in several ways by turns
 }
 
 func newPeer(name, address string, c Config) *peer {
 	return &peer{
 		name: name, queue: newQueue(c.Queue), log: c.Log.With("peer", name), kick: make(chan struct{}, 1), stop: func() {},
-		address: address, rate: rate{perSecond: c.Rate}, stats: PeerStats{Refused: map[Reason]uint64{}},
+		address: address, blamed: newSeldom(), rate: rate{perSecond: c.Rate}, stats: PeerStats{Refused: map[Reason]uint64{}},
 	}
 }
 
@@ -67,11 +68,11 @@ func (p *peer) due(at *Reason, r Reason) bool {
 	return !again
 }
 
-// refused counts a connection of the peer, or of somebody in its name, and logs the first of a kind.
+// refused counts a connection of the peer, or of somebody in its name, and logs the first of a kind: once a minute at most.
 func (p *peer) refused(r *RefusalError) {
 	p.mu.Lock()
 	p.stats.Refused[r.Reason]++
-	due := p.due(&p.here, r.Reason)
+	due := p.due(&p.here, r.Reason) && (p.seldom != nil || p.blamed.due(r.Reason))
 	p.mu.Unlock()
 	if due {
 		p.log.Warn("a connection was refused", "reason", r.Reason, "error", r.Err)

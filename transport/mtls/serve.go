@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -75,7 +76,7 @@ func (e *Endpoint) converse(ctx context.Context, c *conn, control *http.Response
 
 // broken blames the peer for what it sent, and not for a connection that ended, as that of a process that is killed does.
 func broken(err error) error {
-	if errors.Is(err, io.ErrUnexpectedEOF) {
+	if errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "incomplete envelope: ") { // the libraries flatten why
 		return err
 	}
 	if code := connect.CodeOf(err); code == connect.CodeInvalidArgument || code == connect.CodeResourceExhausted || code == connect.CodeInternal {

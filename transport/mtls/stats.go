@@ -6,6 +6,7 @@ import "maps"
 type Stats struct {
 	Peers     map[string]PeerStats
 	Strangers map[Reason]uint64 // connections of nobody who is known
+	Named     map[Reason]uint64 // connections that had the name of a peer and did not prove to be it; they are among the peer's too
 	Gone      PeerStats         // of all guests that are gone, in sum
 	Twins     uint64            // calls that were refused since another process with this node's name is connected there
 }
@@ -30,7 +31,7 @@ type PeerStats struct {
 func (e *Endpoint) Stats() Stats {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts), Gone: e.guests.gone, Twins: e.twins.Load()}
+	s := Stats{Peers: make(map[string]PeerStats, len(e.peers)), Strangers: maps.Clone(e.strangers.counts), Named: maps.Clone(e.strangers.named), Gone: e.guests.gone, Twins: e.twins.Load()}
 	s.Gone.Refused = maps.Clone(s.Gone.Refused)
 	for name, p := range e.peers {
 		counts := p.snapshot()

@@ -94,6 +94,13 @@ func (t *teller) tell(e agent.Event) {
 	}
 }
 
+// away tells that nobody is suggested while this node takes no part: what it has suggested last may be over, and it would not hear of that.
+func (t *teller) away(last agent.Status) {
+	for _, n := range last.Namespaces {
+		t.tell(agent.Leader{Namespace: n.Namespace, Before: n.Leader, Lasted: n.Tenure})
+	}
+}
+
 // changed tells the log of another leader, unless it had many such lines lately.
 func (t *teller) changed(e agent.Leader, now time.Time) {
 	due, untold := t.quiet.changed(e.Namespace, now)

@@ -117,7 +117,13 @@ func (m *member) rank(s *Section, began time.Time) {
 }
 
 // Strangers implements running.
-func (m *member) Strangers() map[mtls.Reason]uint64 { return m.endpoint.Stats().Strangers }
+func (m *member) Strangers() map[mtls.Reason]uint64 {
+	stats := m.endpoint.Stats()
+	for reason, n := range stats.Named {
+		stats.Strangers[reason] += n
+	}
+	return stats.Strangers
+}
 
 // run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand, and to all: nobody is let in
 // any more from then on, so nobody comes after the goodbyes and takes the end of its connection for a fault.

@@ -169,12 +169,15 @@ func (s *service) takePart(m *member) {
 		if m != nil {
 			s.frame.Ground.Join(place{m, s.first()})
 			err = m.run(s.ctx)
+			if s.ctx.Err() == nil {
+				s.tells.away(m.Status())
+			}
 			s.frame.Ground.Leave()
 			m = nil
 			if s.ctx.Err() != nil {
 				return
 			}
-			s.set(nil)
+			s.away()
 		} else {
 			if m, err = s.rejoin(); err == nil {
 				continue
@@ -189,22 +192,21 @@ func (s *service) takePart(m *member) {
 	}
 }
 
-// rejoin opens the listener again.
-func (s *service) rejoin() (*member, error) {
+// rejoin opens the listener again. A reload that comes meanwhile waits: its peers would be those of a listener that is not there yet.
+func (s *service) rejoin() (m *member, err error) {
 	s.mu.Lock()
-	section := s.section
-	s.mu.Unlock()
-	m, err := section.join(s.surroundings())
-	if err == nil {
-		s.set(m)
+	defer s.mu.Unlock()
+	if m, err = s.section.join(s.surroundings()); err == nil {
+		s.now = m
 	}
 	return m, err
 }
 
-func (s *service) set(m *member) {
+// away notes that this node has left the overlay.
+func (s *service) away() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.now = m
+	s.now = nil
 }
 
 // Member implements office.

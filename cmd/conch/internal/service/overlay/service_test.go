@@ -2,13 +2,18 @@ package overlay
 
 import (
 	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"log/slog"
+	"math/big"
 	"net"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -201,4 +206,78 @@ func TestTheDoorClosesBeforeTheGoodbye(t *testing.T) {
 		}
 	}
 	t.Error("the door is open until the node takes part no more")
+}
+
+// between calls something when a logger is made for a peer, which is in the middle of a start.
+type between struct {
+	slog.Handler
+	call func()
+}
+
+func (b between) WithAttrs(a []slog.Attr) slog.Handler { b.call(); return b.Handler.WithAttrs(a) }
+
+// A reload that comes while the listener is opened again counts: a peer that it takes away does not come in.
+func TestAReloadWhileTheListenerIsOpened(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	_ = fronts[0].Close()
+	h := host(t)
+	h.section, h.prepared = *config.Of[*Section](all[0]), true
+	without := h.section
+	without.peers.Peers = nil
+	reloaded := make(chan struct{})
+	begin := sync.OnceFunc(func() {
+		go func() { defer close(reloaded); h.reload(without) }()
+		select {
+		case <-reloaded:
+		case <-time.After(100 * time.Millisecond): // it waits for the start, as it should
+		}
+	})
+	h.frame.Log = slog.New(between{slog.DiscardHandler, begin})
+	m, err := h.rejoin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Within(t, nodetest.Patience, "the reload ends", func() { <-reloaded })
+	if peers := m.endpoint.Stats().Peers; len(peers) > 0 {
+		t.Errorf("after the reload it knows %v, want nobody", peers)
+	}
+}
+
+// Somebody with the name of a peer, and a key that is not the one written down, is counted among those that may not join.
+func TestAWrongKeyIsCounted(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	for _, f := range fronts {
+		_ = f.Close()
+	}
+	h := host(t)
+	h.start(t, all[0])
+	link, err := (&tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{showing(t, "n1")}}}).DialContext(t.Context(), "tcp", fronts[0].Addr().String())
+	if err == nil { // the server judges after the client has finished
+		_, err = link.Read(make([]byte, 1))
+		_ = link.Close()
+	}
+	if err == nil {
+		t.Error("it is let in")
+	}
+	pgtest.Eventually(t, nodetest.Patience, "it is counted", func() bool {
+		now, _ := h.Member()
+		return now.Strangers()[mtls.WrongKey] == 1
+	})
+}
+
+// showing returns a certificate of a new key, with a name.
+func showing(t *testing.T, name string) tls.Certificate {
+	t.Helper()
+	public, private, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(nil, template, template, public, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: private}
 }

@@ -127,3 +127,34 @@ func TestASlowReader(t *testing.T) {
 		t.Errorf("a reader beside the slow one got %q", event)
 	}
 }
+
+// While the listener for peers has failed this node hears nothing. It suggests nobody then, and says so: GET /v1/nodes answers 503, and a
+// stream of events would name the last leader for as long as that lasts.
+func TestEventsWhileTheListenerIsAway(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2)
+	_ = fronts[0].Close()
+	h := host(t)
+	ln, err := web.Listen(t.Context(), "127.0.0.1:0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	webtest.Serve(t, webtest.Site(t, new(webtest.Log), h.Routes(), func(c *web.Config) { c.Board = h.frame.Board }), ln)
+	if _, err := h.Prepare(t.Context(), all[0]); err != nil {
+		t.Fatal(err)
+	}
+	reader, m := listenTo(t, ln, "gossip.leader=default", ""), h.now
+	h.tells.tell(agent.Leader{Namespace: "default", Leader: node2, Reign: 1})
+	if event, data := reader.next(); event != kindLeader || !strings.Contains(data, `"leader":"n2"`) {
+		t.Fatalf("the stream tells %s %s, want that n2 leads", event, data)
+	}
+	_ = m.close() // so that it cannot run any more, as one whose listener has failed
+	h.kept = true
+	h.busy.Go(func() {
+		defer close(h.over)
+		h.takePart(m)
+	})
+	if event, data := reader.next(); event != kindLeader || !strings.Contains(data, `"leader":null`) {
+		t.Errorf("the stream tells %s %s, want that nobody is known", event, data)
+	}
+}
