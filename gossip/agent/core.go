@@ -23,7 +23,7 @@ type core struct {
 	deaf    time.Duration // until when parcels are left out
 
 	links      map[string]*link
-<<<<<<< HEAD
+	happened   []transport.Link         // what has become of connections, and was not taken yet
 	neighbours map[string]bool          // as the overlay has them
 	arcs       []gossip.Peer            // as the other machine has them
 	stale      bool                     // these may differ
@@ -33,16 +33,6 @@ type core struct {
 	leaving    bool                     // connections end later, so that the last messages are sent
 	stays      map[string]time.Duration // by namespace: until when this node stands back since a person wants it
 	owed       map[string]bool          // by namespace: it is to return after that
-=======
-	happened   []transport.Link // what has become of connections, and was not taken yet
-	neighbours map[string]bool  // as the overlay has them
-	arcs       []gossip.Peer    // as the other machine has them
-	stale      bool             // these may differ
-	pending    []spray.Input    // what an action of the overlay has brought about
-	soon       int              // parts of the first second that are left; one more before it
-	keep       spray.Keep       // which connections the caller needs
-	leaving    bool             // connections end later, so that the last messages are sent
->>>>>>> advgos
 
 	gossipLine, sprayLine transport.Line // nil while nothing is sent
 	counts                Counts
