@@ -122,7 +122,7 @@ func (c *Chain) toHead(ctx context.Context, f facts, p *path, head *header) (tur
 		}
 	}
 	c.quotes.notice(head)
-	if following && uint64(head.Number) > last.Number+1 {
+	if following && uint64(head.Number) > last.Number+1 && c.near(ctx, last, head.block()) {
 		c.prefetch(ctx, f, max(last.Number, uint64(head.Number)-min(uint64(head.Number), remembered))+1, uint64(head.Number))
 	}
 	turns, err = p.trail.Head(head.block(), func(h chain.Hash) (chain.Block, error) { return c.blockByHash(ctx, h) })
@@ -201,6 +201,19 @@ func (c *Chain) lastFinal(ctx context.Context, f facts, p *path, head, final *he
 		p.asked = head.block().Hash
 	}
 	return b.block(), err
+}
+
+// leap is how many blocks a head may be above the last one and be believed.
+const leap = 64
+
+// near reports whether a head is a few blocks above the last one, or its parent is there. One backend may name a height that the
+// chain does not have, and thousands of calls would ask for the blocks below it.
+func (c *Chain) near(ctx context.Context, last, head chain.Block) bool {
+	if head.Number <= last.Number+leap {
+		return true
+	}
+	parent, err := c.blockByHash(ctx, head.Parent)
+	return err == nil && parent.Number+1 == head.Number
 }
 
 // prefetch fetches the blocks from one height up to another, which is left out, in one go. The trail looks up those that are missing one by one.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -104,6 +105,39 @@ func TestFinalByDepthFromTheBeginning(t *testing.T) {
 				if times > len(c.heads) && n != c.hides {
 					t.Errorf("block %d was asked for %d times, want once for each of %d heads at most", n, times, len(c.heads))
 				}
+			}
+		})
+	}
+}
+
+// The blocks below a head far above the last one are asked for in one go only if its parent is there: a backend that names a false
+// height once would cost a call for each of thousands of blocks.
+func TestAFalseHeightCostsFewCalls(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		next        []head // after 1000
+		want        string
+		least, most int // calls by number
+	}{
+		"false": {next: []head{{1_000_000, 999_000}, {height: 1001}}, want: "+1000 =988 +1001 =989", most: 16},
+		"true":  {next: []head{{height: 1200}}, want: "+1000 =988 " + rising(1001, 1200) + "=1188", least: 199, most: 220},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			heads := slices.Concat(slices.Repeat([]head{{height: 1000}}, 6), c.next) // some looks come before the first turn
+			w := &tower{heads: heads, stay: 1, asked: map[uint64]int{}}
+			got := turns(t, open(t, evm.Config{ChainID: 1337, Depth: 12, URL: serve(t, w.say)}), len(strings.Fields(c.want)))
+			if got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			calls := 0
+			for _, times := range w.asked {
+				calls += times
+			}
+			if calls < c.least || calls > c.most {
+				t.Errorf("%d calls for blocks by their number, want %d to %d", calls, c.least, c.most)
 			}
 		})
 	}

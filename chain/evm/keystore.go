@@ -55,10 +55,10 @@ func newKeystore(key *ecdsa.PrivateKey) *Keystore {
 // Cost is the work of one guess at the password of a keystore.
 type Cost int
 
-// The costs that geth and its relatives write.
+// The costs of a key that guards something, and of one that guards nothing.
 const (
-	StandardCost Cost = keystore.StandardScryptN // a second and 256 MB
-	LightCost    Cost = keystore.LightScryptN    // some milliseconds and 4 MB, for worthless keys
+	StandardCost Cost = keystore.StandardScryptN // as geth and its relatives write it: a second and 256 MB
+	NoCost       Cost = 2                        // the least that there is, for the worthless keys of tests and of a demo
 )
 
 // WriteKeystore encrypts a private key, in hexadecimal digits, into a new file of mode 0600.
@@ -79,15 +79,11 @@ func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account,
 	if _, err := rand.Read(key.Id[:]); err != nil {
 		return "", fmt.Errorf("%w: no randomness: %w", chain.ErrKey, err)
 	}
-	lanes := keystore.StandardScryptP
-	if cost == LightCost {
-		lanes = keystore.LightScryptP
-	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // first, since encrypting takes a second
 	if err != nil {
 		return "", fmt.Errorf("%w: the keystore cannot be written: %w: name a new file in a folder that this user may write", chain.ErrKey, err)
 	}
-	sealed, err := keystore.EncryptKey(key, password, int(cost), lanes)
+	sealed, err := keystore.EncryptKey(key, password, int(cost), keystore.StandardScryptP)
 	if err == nil {
 		_, err = f.Write(sealed)
 	}

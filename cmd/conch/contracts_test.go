@@ -55,7 +55,7 @@ func agreeing(t *testing.T, needed int, deploys []string, names ...string) *part
 		if len(p.all) > 0 {
 			key = hex.EncodeToString(randomKey())
 		}
-		account, err := evm.WriteKeystore(filepath.Join(o.dir, "key.json"), key, keystorePassword, evm.LightCost)
+		account, err := evm.WriteKeystore(filepath.Join(o.dir, "key.json"), key, keystorePassword, evm.NoCost)
 		if err != nil {
 			t.Fatal(err)
 		}

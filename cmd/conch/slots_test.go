@@ -44,7 +44,7 @@ func newYardNode(t *testing.T, chain, name string) *yardNode {
 	t.Helper()
 	dir := t.TempDir()
 	at := func(file string) string { return filepath.Join(dir, file) }
-	account, err := evm.WriteKeystore(at("key.json"), hex.EncodeToString(randomKey()), keystorePassword, evm.LightCost)
+	account, err := evm.WriteKeystore(at("key.json"), hex.EncodeToString(randomKey()), keystorePassword, evm.NoCost)
 	if err != nil {
 		t.Fatal(err)
 	}

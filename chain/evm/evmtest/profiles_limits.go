@@ -26,15 +26,15 @@ func limitProfiles(bool) []Profile {
 	carries := func(t Transport) func(*Provider) { return func(p *Provider) { p.Carries(t) } }
 	return []Profile{
 		{
-			Name: "batch-100-object", Finding: "F2", Intents: most, Install: carries(BatchLimit(100, ByObject)),
+			Name: "batch-100-object", Finding: "F2", Intents: most, Own: seldom, Install: carries(BatchLimit(100, ByObject)),
 			Who: "Polygon's bor and erigon refuse a batch above 100 by one error object",
 		},
 		{
-			Name: "batch-100-items", Finding: "F2", Intents: most, Install: carries(BatchLimit(100, ByItems)),
+			Name: "batch-100-items", Finding: "F2", Intents: most, Own: seldom, Install: carries(BatchLimit(100, ByItems)),
 			Who: "gateways that answer each call of a batch above 100 by the error",
 		},
 		{
-			Name: "batch-100-413", Finding: "F2", Intents: most, Install: carries(BatchLimit(100, ByStatus)),
+			Name: "batch-100-413", Finding: "F2", Intents: most, Own: seldom, Install: carries(BatchLimit(100, ByStatus)),
 			Who: "proxies that refuse a batch above 100 by HTTP 413",
 		},
 		{

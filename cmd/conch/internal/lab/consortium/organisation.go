@@ -75,7 +75,7 @@ func found(dir, name, key string) (*organisation, error) {
 		key = hex.EncodeToString(secret)
 	}
 	password := rand.Text()
-	account, err := evm.WriteKeystore(filepath.Join(o.dir, "account.json"), key, password, evm.LightCost)
+	account, err := evm.WriteKeystore(filepath.Join(o.dir, "account.json"), key, password, evm.NoCost)
 	if err != nil {
 		return nil, err
 	}

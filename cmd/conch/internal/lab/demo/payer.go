@@ -28,7 +28,7 @@ type payer struct {
 func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) {
 	keystore, password := filepath.Join(dir, "payer.json"), filepath.Join(dir, "password")
 	secret := rand.Text()
-	account, err := evm.WriteKeystore(keystore, d.PrivateKey, secret, evm.LightCost)
+	account, err := evm.WriteKeystore(keystore, d.PrivateKey, secret, evm.NoCost)
 	if err != nil {
 		return nil, err
 	}

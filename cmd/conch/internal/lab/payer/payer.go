@@ -90,7 +90,7 @@ func open(ctx context.Context, program, url, dir string) (*Payer, error) {
 const password = "the key is worthless"
 
 func (p *Payer) key(file, private string) (*evm.Keystore, error) {
-	if _, err := evm.WriteKeystore(file, private, password, evm.LightCost); err != nil {
+	if _, err := evm.WriteKeystore(file, private, password, evm.NoCost); err != nil {
 		return nil, err
 	}
 	return evm.OpenKeystore(file, p.PasswordFile)

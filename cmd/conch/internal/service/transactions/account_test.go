@@ -20,7 +20,7 @@ func makes(t *testing.T, args ...string) (string, error) {
 	if a.cost != evm.StandardCost {
 		t.Errorf("a key costs %v to guess", a.cost)
 	}
-	a.cost = evm.LightCost
+	a.cost = evm.NoCost
 	cmd := a.account()
 	cmd.SilenceUsage, cmd.SilenceErrors = true, true
 	cmd.SetArgs(append([]string{"new"}, args...))

@@ -21,7 +21,7 @@ func TestAnAccountForOthers(t *testing.T) {
 	if err := os.WriteFile(password, []byte("secret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address, err := evm.WriteKeystore(file, "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "secret", evm.LightCost)
+	address, err := evm.WriteKeystore(file, "4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318", "secret", evm.NoCost)
 	if err != nil {
 		t.Fatal(err)
 	}

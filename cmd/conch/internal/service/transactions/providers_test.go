@@ -14,14 +14,24 @@ import (
 // devnode is the folder of the node's program.
 const devnode = "../../../../../chain/evm/cmd/conch-devnode"
 
-// atOnce is how many profiles run at the same time. By day they wait for blocks, and ask for
-// them all the time: more at once would cost more, and end no sooner.
-func atOnce() int {
-	if pgtest.Nightly() {
-		return 4
+// atOnce is how many profiles run at the same time.
+const atOnce = 4
+
+// nodeFor returns a node for a profile. By night those that break nothing and send little share one, as accounts share a chain: each
+// reads blocks with the transactions of others. By day each has its own, since all of them would read what each one sends.
+func nodeFor(t *testing.T, program string, p evmtest.Profile, shared *evmtest.Node) *evmtest.Node {
+	t.Helper()
+	switch {
+	case p.Own != nil:
+		return evmtest.StartNode(t, program, p.Own...)
+	case shared == nil || p.Intents > 20:
+		return evmtest.StartNode(t, program, hurried...)
 	}
-	return 6
+	return shared
 }
+
+// hurried are the flags of a node that makes a test wait for no block.
+var hurried = []string{"--block-time", "100ms"}
 
 // Each profile of a provider: the transactions go through it, leaders are killed, and by the chain's
 // blocks alone each intent is carried out once. What a provider stops for good waits, and says why.
@@ -31,8 +41,11 @@ func TestProviders(t *testing.T) {
 		t.Skip("starts a node")
 	}
 	program := evmtest.Program(t, devnode)
-	shared := evmtest.StartNode(t, program, "--block-time", "100ms")
-	slots := make(chan struct{}, atOnce())
+	var shared *evmtest.Node
+	if pgtest.Nightly() {
+		shared = evmtest.StartNode(t, program, hurried...)
+	}
+	slots := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
 	for _, p := range priced(t, evmtest.Profiles(pgtest.Nightly())) {
 		running.Go(func() {
@@ -42,14 +55,7 @@ func TestProviders(t *testing.T) {
 				if slices.Contains(large, p.Name) {
 					pgtest.LongRun(t)
 				}
-				node := shared
-				switch {
-				case p.Own != nil:
-					node = evmtest.StartNode(t, program, p.Own...)
-				case p.Intents > 20: // else all others read its transactions too
-					node = evmtest.StartNode(t, program, "--block-time", "100ms")
-				}
-				w := newCourse(t, node, p)
+				w := newCourse(t, nodeFor(t, program, p, shared), p)
 				w.program = program
 				if play := plays[p.Name]; play != nil {
 					play(w)

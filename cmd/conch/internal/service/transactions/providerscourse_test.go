@@ -188,12 +188,12 @@ func (w *course) driver() (chain.Chain, error) {
 	if w.profile.WS {
 		url = w.provider.WS()
 	}
-	timeout := cmp.Or(w.profile.Timeout, 3*time.Second)
-	if pgtest.Nightly() {
-		timeout = 10 * time.Second // for batches of hundreds, on a busy machine
+	timeout, largest := cmp.Or(w.profile.Timeout, 3*time.Second), 1<<20
+	if pgtest.Nightly() { // batches of hundreds, on a busy machine
+		timeout, largest = 10*time.Second, 8<<20
 	}
 	cfg := evm.Config{
-		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout, MaxAnswer: 8 << 20,
+		URL: url, ChainID: w.node.ChainID, Signers: []evm.Signer{w.key}, Depth: w.profile.Depth, Poll: 50 * time.Millisecond, Timeout: timeout, MaxAnswer: largest,
 		MaxCallsPerSecond: float64(w.profile.Calls),
 	}
 	one, err := evm.New(cfg)
