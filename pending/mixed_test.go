@@ -25,7 +25,7 @@ import (
 // chain alone, each intent is carried out once, and what the store calls done is there.
 func TestMixedBackends(t *testing.T) {
 	t.Parallel()
-	worlds := uint64(40)
+	worlds := byDay(20)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		worlds = 2000
 	}

@@ -24,11 +24,19 @@ import (
 
 var seed = flag.Uint64("seed", 0, "run only the world with this seed")
 
+// byDay is how many worlds of one kind a test has by day: twice as many with CONCH_WHOLE.
+func byDay(worlds uint64) uint64 {
+	if os.Getenv("CONCH_WHOLE") != "" {
+		worlds *= 2
+	}
+	return worlds
+}
+
 // S15, S19, S20: leaders are killed, frozen and replaced while the chain loses answers,
 // transactions and blocks. By the chain's blocks alone, each intent is carried out once.
 func TestWorlds(t *testing.T) {
 	t.Parallel()
-	worlds := uint64(24)
+	worlds := byDay(12)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		worlds = 1500
 	}

@@ -19,7 +19,7 @@ func TestMemory(t *testing.T) {
 func TestCrashes(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
-	sequencertest.Crashes(t, func(*testing.T) sequencertest.Begin {
+	sequencertest.Crashes(t, 5, func(*testing.T) sequencertest.Begin {
 		m := sequencer.NewMemory()
 		return func(context.Context) sequencer.Store { return m }
 	})

@@ -50,7 +50,7 @@ func (n *Node) extend(txs []chain.Signed) chain.Block {
 }
 
 func (n *Node) execute(b *block, signed chain.Signed) {
-	tx, ok := decode(signed.Bytes)
+	tx, ok := n.read(signed.Bytes)
 	if !ok || tx.Chain != n.cfg.ID || tx.Index != b.states[tx.account()].next {
 		panic("chaintest: a block cannot include this transaction: " + string(signed.Bytes))
 	}
@@ -58,16 +58,15 @@ func (n *Node) execute(b *block, signed chain.Signed) {
 	if price.Cmp(tx.Max) > 0 {
 		price = tx.Max
 	}
-	failed := fails(tx.Data)
 	spent := new(big.Int).Mul(price, new(big.Int).SetUint64(tx.needs()))
-	if !failed {
+	if !tx.failed {
 		spent.Add(spent, tx.Value)
 		to := b.states[chain.Account(tx.To)]
 		b.states[chain.Account(tx.To)] = state{next: to.next, spent: new(big.Int).Sub(to.total(), tx.Value)}
 	}
 	from := b.states[tx.account()]
 	b.states[tx.account()] = state{next: from.next + 1, spent: spent.Add(spent, from.total())}
-	b.txs = append(b.txs, included{transaction: tx, signed: tx.signed(), failed: failed})
+	b.txs = append(b.txs, tx)
 }
 
 func (s state) total() *big.Int {

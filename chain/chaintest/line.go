@@ -121,7 +121,7 @@ func (n *Node) prepare(d chain.Draft, spent map[chain.Account]*big.Int) (chain.S
 		return chain.Signed{}, fmt.Errorf("%w: it may cost %v, the account has %v", chain.ErrOwed, tx.cost(), has)
 	}
 	spent[d.Account] = total
-	return tx.signed(), nil
+	return n.sign(tx), nil
 }
 
 // Submit implements chain.Chain.

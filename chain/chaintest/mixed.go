@@ -21,7 +21,7 @@ func (n *Node) Fork() *Node {
 	defer n.mu.Unlock()
 	f := &Node{
 		cfg: n.cfg, rand: rand.New(rand.NewPCG(n.rand.Uint64(), 3)), keys: maps.Clone(n.keys), faucet: maps.Clone(n.faucet),
-		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), final: n.final,
+		known: maps.Clone(n.known), best: slices.Clone(n.best), mined: maps.Clone(n.mined), texts: maps.Clone(n.texts), final: n.final,
 		lost: slices.Clone(n.lost), baseFee: n.baseFee, blocks: n.blocks + 1_000_000, changed: make(chan struct{}),
 	}
 	f.cfg.Depth = 0

@@ -36,6 +36,7 @@ type Node struct {
 	known   map[chain.Hash]*block      // blocks of all branches
 	best    []*block
 	mined   map[chain.Hash]*block // the block of each transaction of the best chain
+	texts   map[string]included   // transactions by their bytes
 	final   int                   // height of the final block
 	pool    *pool
 	lost    []chain.Signed // dropped from the pool, for Resurrect
@@ -60,7 +61,7 @@ func New(cfg Config) *Node {
 	}
 	n := &Node{
 		cfg: cfg, rand: rand.New(rand.NewPCG(cfg.Seed, 1)), keys: map[chain.Account]bool{},
-		faucet: map[chain.Account]*big.Int{}, known: map[chain.Hash]*block{}, mined: map[chain.Hash]*block{},
+		faucet: map[chain.Account]*big.Int{}, known: map[chain.Hash]*block{}, mined: map[chain.Hash]*block{}, texts: map[string]included{},
 		baseFee: big.NewInt(cfg.BaseFee), changed: make(chan struct{}),
 	}
 	n.pool = newPool(n)
@@ -226,8 +227,8 @@ func (n *Node) Elsewhere(a chain.Account, index uint64) chain.Signed {
 
 func (n *Node) foreign(id string, a chain.Account, index uint64) chain.Signed {
 	price := new(big.Int).Add(n.baseFee, big.NewInt(n.cfg.MinTip))
-	return transaction{
+	return n.sign(transaction{
 		Chain: id, From: []byte(a), Index: index, To: []byte("foreign"), Value: new(big.Int),
 		Data: []byte("foreign"), Gas: gasNeeded([]byte("foreign")), Max: price.Mul(price, big.NewInt(2)), Tip: big.NewInt(n.cfg.MinTip),
-	}.signed()
+	})
 }

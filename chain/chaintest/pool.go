@@ -42,11 +42,11 @@ func (p *pool) has(h chain.Hash) bool {
 
 // add checks a transaction in the order of go-ethereum, and adds it to the pool.
 func (p *pool) add(raw []byte) chain.Outcome {
-	tx, ok := decode(raw)
+	one, ok := p.node.read(raw)
 	if !ok {
 		return chain.Outcome{Verdict: chain.Invalid, Text: "cannot be decoded"}
 	}
-	signed := tx.signed()
+	tx, signed := one.transaction, one.signed
 	next := p.node.head().states[tx.account()].next
 	at := slot{tx.account(), tx.Index}
 	old := p.slots[at]

@@ -60,6 +60,32 @@ func decode(raw []byte) (transaction, bool) {
 	return tx, ok
 }
 
+// read decodes a transaction once: the same bytes are sent, mined and taken back again and again. The lock is held.
+func (n *Node) read(raw []byte) (included, bool) {
+	if tx, is := n.texts[string(raw)]; is {
+		return tx, true
+	}
+	tx, ok := decode(raw)
+	if !ok {
+		return included{}, false
+	}
+	one := included{transaction: tx, signed: tx.signed(), failed: fails(tx.Data)}
+	n.texts[string(raw)] = one
+	return one, true
+}
+
+// sign makes a transaction, and remembers it as it is decoded. The lock is held.
+func (n *Node) sign(tx transaction) chain.Signed {
+	signed := tx.signed()
+	own := func(i *big.Int) *big.Int { return new(big.Int).Set(i) }
+	tx.From, tx.To, tx.Data = bytes.Clone(tx.From), bytes.Clone(tx.To), bytes.Clone(tx.Data)
+	tx.Value, tx.Max, tx.Tip = own(tx.Value), own(tx.Max), own(tx.Tip)
+	raw := string(signed.Bytes)
+	kept := chain.Signed{Account: tx.account(), Index: tx.Index, Hash: signed.Hash, Bytes: []byte(raw), Fee: chain.Fee{Max: tx.Max, Tip: tx.Tip}, Gas: tx.Gas}
+	n.texts[raw] = included{transaction: tx, signed: kept, failed: fails(tx.Data)}
+	return signed
+}
+
 func hashOf(parts ...[]byte) chain.Hash {
 	sum := sha256.Sum256(bytes.Join(parts, []byte{0}))
 	return chain.Hash(sum[:])

@@ -202,11 +202,12 @@ func TestTwins(t *testing.T) {
 	for _, electors := range []int{0, 3} {
 		t.Run(fmt.Sprint(electors, " electors"), func(t *testing.T) {
 			bubble(t, func(t *testing.T, s *site) {
+				s.cheap = true
 				s.crowd(3, electors)
 				s.agree(10 * time.Second)
 				pass(70 * time.Second) // before that it takes such words for those of a life before
-				twin := s.add("n9", false)
-				twin.key, twin.scheme = keyOf(t, "n3").Subject(), keyOf(t, "n3")
+				twin := s.add("n9", true)
+				twin.key, twin.scheme = s.node("n3").key, s.node("n3").scheme
 				s.change = func(c *agent.Config) { c.Peers = c.Peers[:2] } // or it would know its own key as a peer's
 				twin.start()
 				pass(2 * time.Minute)

@@ -32,6 +32,7 @@ type site struct {
 	electors []string
 	contacts []string            // where there are no electors
 	change   func(*agent.Config) // of each configuration
+	cheap    bool                // nobody forges anything: no node has a real signature, though they are few
 }
 
 // node is a process.
@@ -84,7 +85,7 @@ func (s *site) crowd(n, electors int) {
 	}
 	for i := range n {
 		name := fmt.Sprint("n", i+1)
-		s.add(name, n > 3)
+		s.add(name, s.cheap || n > 3)
 	}
 	for i := range min(n, 3) {
 		s.contacts = append(s.contacts, s.nodes[i].name)

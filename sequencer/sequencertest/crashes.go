@@ -46,9 +46,9 @@ var points = map[string]point{
 	"before the result": {resultStored, false}, "after the result": {resultStored, true},
 }
 
-// Crashes runs five nodes over databases that open makes, and has one node after the other die at each of the crash
+// Crashes runs so many nodes over databases that open makes, and has one node after the other die at each of the crash
 // points and start again. Every intent ends, and none lands twice. P28, P38 to P42.
-func Crashes(t *testing.T, open func(t *testing.T) Begin) {
+func Crashes(t *testing.T, members int, open func(t *testing.T) Begin) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
@@ -56,7 +56,7 @@ func Crashes(t *testing.T, open func(t *testing.T) Begin) {
 	room := make(chan struct{}, atOnce)
 	for name, p := range points {
 		w := &wake{point: p, died: make(chan int)}
-		g := NewGroup(t, 5, func(member int) Begin {
+		g := NewGroup(t, members, func(member int) Begin {
 			begin := open(t)
 			return func(ctx context.Context) sequencer.Store {
 				if s := begin(ctx); s != nil {

@@ -2,8 +2,10 @@
 //
 //   node compile.js <folder with node_modules> <folder for the output>
 //
-// It writes Ledger.json and MapLedger.json. The output depends on the source, this file and the compiler alone.
+// It writes Ledger.json and MapLedger.json, and Ledger.sum with the SHA-256 of them and of what they were made from, as sha256sum
+// prints them. The output depends on the source, this file and the compiler alone.
 'use strict';
+const crypto = require('crypto');
 const fs = require('fs');
 const path = require('path');
 const { createRequire } = require('module');
@@ -80,3 +82,8 @@ for (const [from, to] of map) {
   mapped = mapped.replace(from, to);
 }
 write('MapLedger', mapped);
+
+const made = ['Ledger.json', 'MapLedger.json'].map((name) => [name, out]);
+const from = ['Ledger.sol', 'compile.js', 'package-lock.json'].map((name) => [name, __dirname]);
+fs.writeFileSync(path.join(out, 'Ledger.sum'), [...from, ...made].map(([name, folder]) =>
+  crypto.createHash('sha256').update(fs.readFileSync(path.join(folder, name))).digest('hex') + '  ' + name + '\n').join(''));

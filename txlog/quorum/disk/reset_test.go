@@ -124,7 +124,7 @@ func (r *resets) survives(file []byte) {
 // An authority that begins again moves nothing, however many records of the log are in its slots. Each step does a bounded
 // amount, and a crash after any of them, or within it, leaves a store that goes on.
 func TestAResetMovesNothing(t *testing.T) { //nolint:paralleltest // it counts what is allocated
-	r := newResets(t, 3000, 0)
+	r := newResets(t, 1500, 0)
 	r.step(store.Step{Empty: true, Slots: []store.Slot{{Index: 9000, Body: []byte("a")}}})
 	r.step(store.Step{Slots: []store.Slot{{Index: 9001, Body: []byte("b")}}})
 	r.step(store.Step{Empty: true})

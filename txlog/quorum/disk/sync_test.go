@@ -155,7 +155,7 @@ func TestKilled(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "log")
 	must(begin(t, path, storetest.Genesis(create(t, path))).Close())
-	rounds := 12
+	rounds := 8
 	if nightly() {
 		rounds = 100
 	}
