@@ -5,17 +5,23 @@ import (
 	"time"
 )
 
-// A condition may ask a server: it is looked at often at first, and less often while it lasts.
-const pollAtFirst, pollAtLast = 2 * time.Millisecond, 32 * time.Millisecond
+// A condition may ask a server: it is looked at often at first, and less often while it lasts. A wait of seconds ends a little
+// later for that, and does not ask raced programs thirty times a second.
+const pollAtFirst, pollAtLast = 2 * time.Millisecond, 128 * time.Millisecond
+
+// pauseAfter returns the pause after a wait has lasted for a while.
+func pauseAfter(waited time.Duration) time.Duration {
+	return min(max(waited/4, pollAtFirst), pollAtLast)
+}
 
 // Eventually waits until cond holds. After timeout it fails the test with the text what.
 func Eventually(t testing.TB, timeout time.Duration, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(timeout)
+	deadline, began := time.NewTimer(timeout), time.Now()
 	defer deadline.Stop()
-	for pause := pollAtFirst; !cond(); pause = min(2*pause, pollAtLast) {
+	for !cond() {
 		select {
-		case <-time.After(pause):
+		case <-time.After(pauseAfter(time.Since(began))):
 		case <-deadline.C:
 			t.Fatalf("not within %v: %s", timeout, what)
 		}
