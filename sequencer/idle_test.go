@@ -20,6 +20,9 @@ import (
 // I9: a node has 10,000 contracts, and something happens in 20 of them. The others cost less than 2 KB each and send
 // nothing; when the 20 fall asleep they cost no more. The test has the machine's memory for itself: it is not parallel.
 func TestIdleContractsCostLittle(t *testing.T) { //nolint:paralleltest // it measures memory
+	if testing.Short() {
+		t.Skip("ten thousand contracts cost three seconds")
+	}
 	const many, busy = 10_000, 20
 	self, other := account("self"), account("other")
 	set := sequencer.Config{
