@@ -9,7 +9,7 @@ import (
 	"connectrpc.com/connect"
 )
 
-// A connection that breaks in the middle of a message is nobody's fault, whoever of the two has noticed and however. What cannot be read
+// A connection that breaks in the middle of a message is nobody's fault, whichever of the two has noticed, and however. What cannot be read
 // is its sender's.
 func TestWhoIsToBlameForABreak(t *testing.T) {
 	t.Parallel()

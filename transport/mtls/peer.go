@@ -72,7 +72,12 @@ func (p *peer) due(at *Reason, r Reason) bool {
 func (p *peer) refused(r *RefusalError) {
 	p.mu.Lock()
 	p.stats.Refused[r.Reason]++
-	due := p.due(&p.here, r.Reason) && (p.seldom != nil || p.blamed.due(r.Reason))
+	due := false
+	if p.seldom != nil {
+		due = p.seldom.due(r.Reason)
+	} else if p.here != r.Reason && p.blamed.due(r.Reason) { // what was not logged is no line that this one would repeat
+		p.here, due = r.Reason, true
+	}
 	p.mu.Unlock()
 	if due {
 		p.log.Warn("a connection was refused", "reason", r.Reason, "error", r.Err)

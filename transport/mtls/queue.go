@@ -70,17 +70,25 @@ func (q *queue) push(subject string, body []byte, now time.Time) error {
 	return nil
 }
 
-// spared is the part of the room that a subject has although others have filled it all. There are few subjects.
-const spared = 16
+const (
+	// spared is the part of the room that a subject has although others have filled it all. There are few subjects.
+	spared = 16
+	// small is the body of a beat, a vote or an answer. An eighth of the room more is for those: what is large of their own subject, as the
+	// entries of a log, leaves none else.
+	small = 4 << 10
+)
 
 // full reports whether there is no room for a body. One message has room in any case.
 func (q *queue) full(subject string, body int) bool {
-	own := q.subjects[subject]
+	own, most := q.subjects[subject], q.most
 	if own == nil {
 		own = &waiting{}
 	}
+	if body <= small {
+		most += most / 8
+	}
 	return q.count >= queueMost && len(own.items) >= queueMost/spared ||
-		q.count > 0 && q.bytes+body+frameCost > q.most && own.bytes+body+frameCost > q.most/spared
+		q.count > 0 && q.bytes+body+frameCost > most && own.bytes+body+frameCost > q.most/spared
 }
 
 // pop appends frames to a packet until that is full, and returns how many.

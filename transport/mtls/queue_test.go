@@ -20,13 +20,14 @@ func bodies(t *testing.T, packet []byte) (all []string) {
 func TestTheQueueHasLimits(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	q := newQueue(10 * (frameCost + 10))
+	const large = small + 1
+	q := newQueue(10 * (frameCost + large))
 	for i := range 10 {
-		if err := q.push("s", make([]byte, 10), now); err != nil {
+		if err := q.push("s", make([]byte, large), now); err != nil {
 			t.Fatalf("message %d: %v", i, err)
 		}
 	}
-	if err := q.push("s", nil, now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
+	if err := q.push("s", make([]byte, large), now.Add(outdatedAfter)); !errors.Is(err, transport.ErrFull) {
 		t.Errorf("over the bytes: got error %v, want ErrFull", err)
 	}
 	if err := q.push("s", []byte("new"), now.Add(outdatedAfter+1)); err != nil {
@@ -47,6 +48,28 @@ func TestTheQueueHasLimits(t *testing.T) {
 		if err := many.push("s", nil, now); (err != nil) != (i == queueMost) {
 			t.Errorf("message %d: error %v", i, err)
 		}
+	}
+}
+
+// A subject that sends as much as it may has room for its small messages, and these too have a limit: the beats of a log go beside the
+// entries that it sends to a member that is behind.
+func TestSmallMessagesHaveRoom(t *testing.T) {
+	t.Parallel()
+	now, q, beats, entries := time.Now(), newQueue(1<<20), 0, 0
+	for q.push("log", make([]byte, 256<<10), now) == nil {
+		entries++
+	}
+	for q.push("log", make([]byte, 256), now) == nil {
+		beats++
+	}
+	if entries != 3 || beats < 512 || q.bytes > 1<<20+1<<20/8 {
+		t.Errorf("beside %d entries there is room for %d beats, and the queue has %d bytes", entries, beats, q.bytes)
+	}
+	for q.push("log", make([]byte, small+1), now) == nil {
+		entries++
+	}
+	if entries != 3 {
+		t.Error("the room for small messages is taken by large ones")
 	}
 }
 

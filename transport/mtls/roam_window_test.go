@@ -84,7 +84,7 @@ func TestACallerThatTakesNoAnswer(t *testing.T) {
 	}
 	closedWindow(t, link)
 	eventually(t, "it is served", func() bool { _, _, sessions, _, _ := a.Kept(); return sessions == 1 })
-	a.Connect("g", somewhere(t).Addr().String()) // who listens there says nothing
+	a.Connect("g", somewhere(t).Addr().String()) // the listener there says nothing
 	_ = said(t, a, "-g")
 	eventually(t, "its place is free", func() bool { _, _, sessions, calls, _ := a.Kept(); return sessions+calls == 0 })
 }
