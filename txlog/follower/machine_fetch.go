@@ -149,11 +149,8 @@ func (m *Machine) received(from string, p Piece) {
 		return
 	case !asked: // a second one
 		return
-	case len(p.Bytes) == 0 && from == f.from: // it has newer ones by now
-		if f.count == 0 {
-			m.lie(from, fault(ErrOffer, "it has nothing of what it offers at %d", f.offer.Head.Index))
-		}
-		m.abandon()
+	case len(p.Bytes) == 0 && from == f.from:
+		m.breaks(from)
 		return
 	case len(p.Bytes) == 0:
 		if t.to == from { // it is asked of another one at the next tick
@@ -184,6 +181,21 @@ func (m *Machine) received(from string, p Piece) {
 	m.adopt()
 }
 
+// breaks gives a fetch up since its peer has no more of it. It has newer snapshots by now; but one that gives nothing at all, or does so
+// again and again, would keep this node from others that have one.
+func (m *Machine) breaks(from string) {
+	f, p := m.fetch, m.known[from]
+	switch {
+	case f.count == 0:
+		m.lie(from, fault(ErrOffer, "it has nothing of what it offers at %d", f.offer.Head.Index))
+	case p != nil && p.broke:
+		p.bar(m.now)
+	case p != nil:
+		p.broke = true
+	}
+	m.abandon()
+}
+
 // adopt replaces the copy by the snapshot that was fetched, if it is what the head says.
 func (m *Machine) adopt() {
 	f := m.fetch
@@ -210,6 +222,9 @@ func (m *Machine) adopt() {
 	m.first, m.offers = m.at.Index+1, []Offer{f.offer}
 	m.lacking, m.shot, m.parked, m.fresh = nil, m.at.Index, 0, m.now
 	m.wary, m.unfit = 0, 0 // what could not be pulled is behind it
+	if p := m.known[f.from]; p != nil {
+		p.broke = false
+	}
 	m.drop()
 	m.do(Adopt{Base: base, Snapshot: snapshot, Offer: f.offer})
 	if m.at != m.start {

@@ -11,6 +11,7 @@ type peer struct {
 	since  time.Duration // left was counted
 	lies   int           // what was wrong of what it has sent
 	barred time.Duration // until then it is not asked
+	broke  bool          // it no longer had a snapshot that was fetched from it, and none was taken over since
 	probed time.Duration // it was asked last about a head that nobody known has signed
 }
 

@@ -130,3 +130,30 @@ func TestASnapshotThatIsDroppedMeanwhile(t *testing.T) {
 		}
 	}
 }
+
+// A peer that gives one piece of each snapshot and then nothing is not asked for a while after the second: others may have one.
+func TestASnapshotThatIsDroppedAgain(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna").goals(10, "goal")
+	l.next(txlog.Entry{Kind: txlog.Executed, GoalID: "big", Goal: []byte("big 600000")})
+	l.goals(20, "goal")
+	m := followed(t, l, 5, nil, "bad")
+	m.Step(0, Heard{Head: l.head(20, "anna"), Via: "bad"})
+	for time, at := range []uint64{11, 12, 13} {
+		if barred := m.known["bad"].barred > 0; barred != (time == 2) {
+			t.Fatalf("after %d snapshots that it no longer has it is barred: %v", time, barred)
+		}
+		if time == 2 {
+			break
+		}
+		bytes := l.copyAt(at).Snapshot()
+		offer := SumPieces(l.head(at, "anna"), bytes)
+		for i, want := range of[AskPiece](m.Step(0, Answered{From: "bad", Answer: Answer{Serial: serialOf(m, "bad"), Offer: &offer}})) {
+			p := Piece{Want: want.Want}
+			if i == 0 {
+				p = pieceOf(want.Want, bytes)
+			}
+			m.Step(0, Received{From: "bad", Piece: p})
+		}
+	}
+}
