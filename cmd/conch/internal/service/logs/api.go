@@ -199,11 +199,10 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 			return unseen(err)
 		}
 		n.Since = &now.Index
-	}
-	since := *n.Since
-	if err := r.lacks(ctx, since); err != nil {
+	} else if err := r.lacks(ctx, *n.Since); err != nil {
 		return err
 	}
+	since := *n.Since
 	index, err := r.change(ctx, n.Members, since)
 	switch {
 	case err == nil:

@@ -55,8 +55,8 @@ func (t *teller) tell(r *part, e host.Event) {
 			t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Data: EntryEvent{r.Namespace, entryOf(rec)}, Size: len(rec.Raw())})
 		}
 	case host.Fetched:
-		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node was far behind, and has taken over a snapshot: another node may have the entries before it"})
-		r.log.Info("a snapshot was taken over", slog.Uint64("index", e.Index))
+		t.board.Tell(web.Notice{Kind: kindEntry, Subject: r.Namespace, Gap: "this node's copy has come further without each entry being told: GET " + pathLogs + "/" + r.Namespace + "/entries has those that are kept, and another node may have those before"})
+		r.log.Info("the copy has come further without each entry being told", slog.Uint64("index", e.Index))
 	case host.Leads:
 		if e.Leader == "" {
 			r.log.Info("nobody is known to lead the log", slog.Uint64("term", e.Term))

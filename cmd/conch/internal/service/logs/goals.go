@@ -165,7 +165,7 @@ func nobodyKnows(err error) bool {
 const insistEvery = round
 
 // insist asks the host until ctx ends, as long as nobody can say: it may have been made anew meanwhile, and what waited for it ends
-// then. To ask again with the same id is harmless. A node that ends waits for nobody: who asks has to hear with which id to ask another one.
+// then. To ask again with the same id is harmless. A node that ends waits for nobody: its user has to hear with which id to ask another one.
 func (r *part) insist(ctx context.Context, ask func(h *host.Host) error) error {
 	var all tries
 	for {
@@ -198,6 +198,9 @@ func (t *tries) judge(err error) error {
 // mostLater is for how many goals a node goes on trying for which nobody waits.
 const mostLater = 1000
 
+// roomEvery is how long such a goal waits before it asks again for room, as others are told to.
+const roomEvery = time.Second
+
 // later has a goal executed after its user has the answer: one that is taken is tried for its time, whatever else there is to do.
 func later(w http.ResponseWriter, r *part, taken Taken, execute func(context.Context) (txlog.Answer, error)) error {
 	if r.later.Add(1) > mostLater {
@@ -209,7 +212,7 @@ func later(w http.ResponseWriter, r *part, taken Taken, execute func(context.Con
 		ctx, cancel := context.WithTimeout(r.over, laterPatience)
 		defer cancel()
 		_, err := execute(ctx)
-		for errors.Is(err, txlog.ErrTooMany) && pause.For(ctx, insistEvery) == nil {
+		for errors.Is(err, txlog.ErrTooMany) && pause.For(ctx, roomEvery) == nil {
 			_, err = execute(ctx)
 		}
 		if err != nil {

@@ -169,15 +169,13 @@ func (s *service) takePart(m *member) {
 		if m != nil {
 			s.frame.Ground.Join(place{m, s.first()})
 			err = m.run(s.ctx)
-			if s.ctx.Err() == nil {
-				s.tells.away(m.Status())
-			}
 			s.frame.Ground.Leave()
-			m = nil
 			if s.ctx.Err() != nil {
 				return
 			}
 			s.away()
+			s.tells.away(m.Status()) // after that: nobody who hears it finds the old leader named
+			m = nil
 		} else {
 			if m, err = s.rejoin(); err == nil {
 				continue
