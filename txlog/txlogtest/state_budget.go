@@ -103,7 +103,7 @@ func judgeQuery(makeState func() txlog.State, goals []string, text string) error
 		case errors.Is(err, txlog.ErrBudget) && steps < txlog.MostSteps:
 			continue
 		case err != nil || !bytes.Equal(answer, want):
-			return fmt.Errorf("with %d steps the query %s has %.100q, %w, and not %.100q", steps, text, answer, err, want)
+			return fmt.Errorf("with %d steps the query %s has %.100q, %v, and not %.100q", steps, text, answer, err, want)
 		case steps == 0:
 			return fmt.Errorf("the query %s spends nothing of its budget: its length at least", text)
 		}

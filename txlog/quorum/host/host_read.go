@@ -19,7 +19,8 @@ type shown struct {
 }
 
 // Query answers a query from the copy that is here, and says of which position the answer is. What it answers is on the disk. It holds
-// nothing up, however long the state machine takes, which is limited: the error is txlog.ErrBudget, ErrStopped, the query's fault, or it wraps txlog.ErrUnknown.
+// nothing up while the state machine works, for as long as txlog.Budget allows. The error is txlog.ErrBudget, ErrStopped, the query's fault, or
+// it wraps txlog.ErrUnknown.
 func (h *Host) Query(ctx context.Context, query []byte) (result []byte, at txlog.Position, err error) {
 	if len(query) > MostQuery {
 		return nil, at, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)

@@ -35,8 +35,8 @@ func (n *node) untold() (passed []uint64) {
 	return passed
 }
 
-// A leader whose memory is wrong stores what was committed, gives its term up, and begins anew. It tells of each entry, once: who follows the
-// log by what it tells would miss entries without a word of it, and the node connections to new members.
+// A leader whose memory is wrong stores what was committed, gives its term up, and begins anew. It tells of each entry, once: a client that
+// follows the log by what it tells would miss entries without a word of it, and the node would miss connections to new members.
 func TestANodeThatBeginsAnewTellsOfAll(t *testing.T) {
 	t.Parallel()
 	for at := range 6 {
