@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"runtime"
 	"time"
 )
@@ -50,7 +51,7 @@ func (c Config) Validate() error {
 const (
 	namespace  = "default"
 	quickRound = 100 * time.Millisecond // the default of [gossip]
-	slowRound  = 200 * time.Millisecond
+	slowRound  = 500 * time.Millisecond // the longest one
 
 	electors = 7
 	contacts = 3 // by which all join
@@ -71,10 +72,7 @@ func (c Config) paced(pause time.Duration) time.Duration {
 
 // round returns the electors' round. On a crowded machine it is longer, so that their leader may be silent for longer.
 func (c Config) round(processors int) time.Duration {
-	if c.crowding(processors) > 1 {
-		return slowRound
-	}
-	return quickRound
+	return min(time.Duration(math.Ceil(c.crowding(processors)))*quickRound, slowRound)
 }
 
 const (

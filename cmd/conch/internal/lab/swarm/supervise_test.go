@@ -181,7 +181,7 @@ func TestACrowdedMachine(t *testing.T) {
 		nodes, processors int
 		crowding          float64
 		round             time.Duration
-	}{{10, 2, 1, quickRound}, {80, 2, 1, quickRound}, {120, 2, 1.5, slowRound}, {200, 2, 2.5, slowRound}, {200, 5, 1, quickRound}} {
+	}{{10, 2, 1, quickRound}, {80, 2, 1, quickRound}, {120, 2, 1.5, 2 * quickRound}, {200, 2, 2.5, 3 * quickRound}, {1000, 2, 12.5, slowRound}, {200, 5, 1, quickRound}} {
 		cfg := Config{Nodes: c.nodes}
 		if got := cfg.crowding(c.processors); got != c.crowding {
 			t.Errorf("%d nodes on %d processors: %v times as many, want %v", c.nodes, c.processors, got, c.crowding)
