@@ -111,7 +111,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	apply()
-	closeSite, failed, err := n.serve(n.asked)
+	serve, closeSite, err := n.site(n.asked)
 	if err != nil {
 		return err
 	}
@@ -120,6 +120,7 @@ func Run(ctx context.Context, o Options) error {
 	stopObeying := n.obey()
 	defer stopObeying()
 	err = n.roles.assign(n.cfg)
+	failed := serve() // a moment before, no scope would be known
 	if err == nil {
 		n.log.Info("node started", slog.String("id", n.id), slog.Any("scopes", n.roles.Scopes()), slog.Bool("standalone", n.cfg.Node.Standalone))
 		err = n.loop(failed)

@@ -56,9 +56,9 @@ func Check(c config.Config, kinds []Kind) error {
 	return c.Faults(faults)
 }
 
-// serve opens the listeners and serves on them until stop is called. A listener that cannot
-// go on sends its error to failed.
-func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err error) {
+// site opens the listeners. What connects to them waits until serve is called, and is served until stop is. A listener that
+// cannot go on sends its error to failed.
+func (n *Node) site(ctx context.Context) (serve func() (failed <-chan error), stop func(), err error) {
 	if n.tokens, err = web.LoadTokens(n.cfg.Node.ReadTokenFile, n.cfg.Node.TokenFile); err != nil {
 		return nil, nil, err
 	}
@@ -88,17 +88,20 @@ func (n *Node) serve(ctx context.Context) (stop func(), failed <-chan error, err
 	inner, cancel := context.WithCancel(n.over)
 	faults := make(chan error, 2)
 	var serving sync.WaitGroup
-	for ln, handler := range map[net.Listener]http.Handler{api: site.API(), ops: site.Ops()} {
-		if ln == nil {
-			continue
-		}
-		serving.Go(func() {
-			if err := site.Serve(inner, ln, handler); err != nil {
-				faults <- fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+	serve = func() <-chan error {
+		for ln, handler := range map[net.Listener]http.Handler{api: site.API(), ops: site.Ops()} {
+			if ln == nil {
+				continue
 			}
-		})
+			serving.Go(func() {
+				if err := site.Serve(inner, ln, handler); err != nil {
+					faults <- fmt.Errorf("serving on %s: %w", ln.Addr(), err)
+				}
+			})
+		}
+		return faults
 	}
-	return func() { cancel(); serving.Wait(); site.Close() }, faults, nil
+	return serve, func() { cancel(); serving.Wait(); site.Close() }, nil
 }
 
 // documents returns the services' parts of the API's document.
