@@ -46,6 +46,21 @@ func (c *Client) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.tokenFile, "token-file", "", "`file` with the token; else "+envTokenFile)
 }
 
+// Given returns the flags by which the caller has named the node and the token, as words of a shell with a space before them: for a
+// command that is printed to be repeated.
+func (c *Client) Given() (flags string) {
+	if c.node != "" {
+		flags += " --node " + Quoted(c.node)
+	}
+	if c.tokenFile != "" {
+		flags += " --token-file " + Quoted(c.tokenFile)
+	}
+	return flags
+}
+
+// Quoted is a text as one word of a shell.
+func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
 // Prepare determines the node and the token from flags and environment.
 func (c *Client) Prepare(getenv func(string) string) error {
 	node, file := c.node, c.tokenFile
@@ -125,10 +140,7 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		if refused, ok := errors.AsType[*net.OpError](err); ok && refused.Op == "dial" && ctx.Err() == nil {
-			return awayError{fmt.Errorf("no node answers at %s: start one, or name another with --node", c.name)}
-		}
-		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.name, err))
+		return c.silent(ctx, err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, largestAnswer))
@@ -145,6 +157,20 @@ func (c *Client) Ask(ctx context.Context, method, path string, body, out any) er
 		return c.Stranger()
 	}
 	return nil
+}
+
+// silent returns the error of a request that has no answer.
+func (c *Client) silent(ctx context.Context, err error) error {
+	if unknown, is := errors.AsType[*net.DNSError](err); is && unknown.IsNotFound && ctx.Err() == nil {
+		return awayError{fmt.Errorf("no machine is called %s: name another with --node", unknown.Name)}
+	}
+	if refused, is := errors.AsType[*net.OpError](err); is && refused.Op == "dial" && ctx.Err() == nil {
+		return awayError{fmt.Errorf("no node answers at %s: start one, or name another with --node", c.name)}
+	}
+	if late, is := errors.AsType[*url.Error](err); is && late.Timeout() && ctx.Err() == nil {
+		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer in %v: it stands still, or is very busy", c.name, c.http.Timeout))
+	}
+	return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.name, err))
 }
 
 // Stranger returns the error for an answer that no node gives.

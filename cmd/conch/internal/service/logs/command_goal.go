@@ -34,7 +34,7 @@ entries: then the id is forgotten, and counts as new. A goal that fails has chan
 	flags := cmd.Flags()
 	flags.StringVar(&id, "goal-id", "", "your own `name` for the goal: repeated within 10,000 entries, or with the --since of the first time, it is executed once")
 	flags.Uint64Var(&since, "since", 0, "`index` of an entry that was there before the id was made (default: the node's newest)")
-	flags.BoolVar(&later, "no-wait", false, "return when the node has the goal, before it is committed")
+	flags.BoolVar(&later, "no-wait", false, "return when the node has the goal, before it is committed, and print how to ask again what came of it")
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
 		if !json.Valid([]byte(args[1])) {
 			return cli.Usagef("the goal is no JSON: see %q", cmd.CommandPath()+" --help")
@@ -78,7 +78,7 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	defer over()
 	err := c.Ask(ctx, http.MethodPost, path, g, &raw)
 	if cli.Passing(err) {
-		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d", err, args[0], quoted(args[1]), quoted(g.GoalID), *g.Since)
+		return fmt.Errorf("%w. To ask again, which executes it once: conch log goal %s %s --goal-id %s --since %d%s", err, args[0], cli.Quoted(args[1]), cli.Quoted(g.GoalID), *g.Since, c.Given())
 	}
 	if err != nil {
 		return err
@@ -98,22 +98,9 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	case a.JSON:
 		return nil
 	case later:
-		return a.Line("%s", cli.Inert(o.GoalID))
+		return a.Line("--goal-id %s --since %d", cli.Quoted(cli.Inert(o.GoalID)), *g.Since)
 	}
 	return a.Line("%s", cli.Inert(o.Result))
-}
-
-// quoted is a word of a shell.
-func quoted(s string) string {
-	out := []byte{'\''}
-	for i := range len(s) {
-		if s[i] == '\'' {
-			out = append(out, `'\''`...)
-			continue
-		}
-		out = append(out, s[i])
-	}
-	return string(append(out, '\''))
 }
 
 func (a *shell) tail() *cobra.Command {

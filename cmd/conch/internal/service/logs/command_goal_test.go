@@ -41,14 +41,36 @@ func TestTheRetryIsTrue(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = io.WriteString(w, `{"type":"urn:conch:problem:unknown-outcome","title":"Nobody can say yet"}`)
 		})
-		run := node.door().run(append([]string{"goal", "flags", `{"op":"add","key":"a"}`}, c.args...)...)
+		front := node.door()
+		run := front.run(append([]string{"goal", "flags", `{"op":"add","key":"a"}`}, c.args...)...)
 		var err error
 		pgtest.Within(t, nodetest.Patience, "the command ends", func() { err = <-run.ended })
 		if got := string(sent["since"]); got != c.sent {
 			t.Errorf("%s: it is sent with the since %q, want %q", c.name, got, c.sent)
 		}
+		if text := fmt.Sprint(err); c.sent != "" && !strings.HasSuffix(text, " --node 'unix:"+front.path+"'") {
+			t.Errorf("%s: it says %q: the node that was asked is not in it", c.name, text)
+		}
 		if text := fmt.Sprint(err); !strings.Contains(text, c.says) || (c.sent == "") == strings.Contains(text, "To ask again") {
 			t.Errorf("%s: it says %q, want %q in it", c.name, text, c.says)
 		}
+	}
+}
+
+// Two nodes whose logs have one name and are two, since one was left out when the log began anew: that is said, and not which entry differs.
+func TestTwoLogsOfOneName(t *testing.T) {
+	t.Parallel()
+	door := func(self, id string) *door {
+		node := &testNode{site: &site{t: t}}
+		node.api = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"namespace":"flags","self":%q,"id":%q,"position":{"index":27,"hash":"x"}}`, self, id)
+		})
+		return node.door()
+	}
+	run := door("n5", "old").run("verify", "flags", "--node", "unix:"+door("n1", "new").path)
+	var err error
+	pgtest.Within(t, nodetest.Patience, "the command ends", func() { err = <-run.ended })
+	if text := fmt.Sprint(err); !strings.Contains(text, "n1 and n5 have two logs of one name") {
+		t.Errorf("it says %q", text)
 	}
 }

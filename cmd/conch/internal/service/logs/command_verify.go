@@ -154,6 +154,11 @@ func (a *shell) verdict(v Verdict) error {
 			return err
 		}
 	}
+	for _, n := range v.Nodes[1:] {
+		if n.ID != v.Nodes[0].ID {
+			return fmt.Errorf("%s and %s have two logs of one name. After conch log recover each node needs the new one, also a follower: by --from, or by its id in [[logs]]", v.Nodes[0].Self, n.Self)
+		}
+	}
 	if !v.Equal {
 		return fmt.Errorf("the nodes differ at entry %d: their logs tell which of them has refused what", v.Index)
 	}
