@@ -69,7 +69,11 @@ func TestTwoLogsOfOneName(t *testing.T) {
 	}
 	run := door("n5", "old").run("verify", "flags", "--node", "unix:"+door("n1", "new").path)
 	var err error
-	pgtest.Within(t, nodetest.Patience, "the command ends", func() { err = <-run.ended })
+	pgtest.Within(t, nodetest.Patience, "the command ends", func() {
+		for run.out.Scan() { // it prints what it has found
+		}
+		err = <-run.ended
+	})
 	if text := fmt.Sprint(err); !strings.Contains(text, "n1 and n5 have two logs of one name") {
 		t.Errorf("it says %q", text)
 	}
