@@ -95,6 +95,14 @@ func (s *stream) expect(want ...string) {
 	}
 }
 
+// expectAll wants events in any order: one with a lower id may become visible later.
+func (s *stream) expectAll(want ...string) {
+	s.t.Helper()
+	if got := slices.Sorted(slices.Values(s.events(len(want)))); !slices.Equal(got, want) {
+		s.t.Errorf("the stream has %q, want %q", got, want)
+	}
+}
+
 // F8: a stream has no events from before its start. A client that reconnects gets what it
 // missed, from this process's memory or from the history.
 func TestStreamAndResume(t *testing.T) {
