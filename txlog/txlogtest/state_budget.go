@@ -102,8 +102,10 @@ func judgeQuery(makeState func() txlog.State, goals []string, text string) error
 		switch {
 		case errors.Is(err, txlog.ErrBudget) && steps < txlog.MostSteps:
 			continue
-		case err != nil || !bytes.Equal(answer, want):
-			return fmt.Errorf("with %d steps the query %s has %.100q, %v, and not %.100q", steps, text, answer, err, want)
+		case err != nil:
+			return fmt.Errorf("with %d steps the query %s is not answered: %w", steps, text, err)
+		case !bytes.Equal(answer, want):
+			return fmt.Errorf("with %d steps the query %s has %.100q, and not %.100q", steps, text, answer, want)
 		case steps == 0:
 			return fmt.Errorf("the query %s spends nothing of its budget: its length at least", text)
 		}
