@@ -58,26 +58,24 @@ func (p *peer) snapshot() PeerStats {
 	return s
 }
 
-// due notes a reason in its place, and reports whether it is to be logged.
+// due reports whether a reason is to be logged, and notes it in its place then: what was not logged is no line that a later one would
+// repeat.
 func (p *peer) due(at *Reason, r Reason) bool {
-	again := *at == r
-	*at = r
-	if p.seldom != nil {
+	switch {
+	case p.seldom != nil:
 		return p.seldom.due(r)
+	case *at == r, at == &p.here && !p.blamed.due(r):
+		return false
 	}
-	return !again
+	*at = r
+	return true
 }
 
 // refused counts a connection of the peer, or of somebody in its name, and logs the first of a kind: once a minute at most.
 func (p *peer) refused(r *RefusalError) {
 	p.mu.Lock()
 	p.stats.Refused[r.Reason]++
-	due := false
-	if p.seldom != nil {
-		due = p.seldom.due(r.Reason)
-	} else if p.here != r.Reason && p.blamed.due(r.Reason) { // what was not logged is no line that this one would repeat
-		p.here, due = r.Reason, true
-	}
+	due := p.due(&p.here, r.Reason)
 	p.mu.Unlock()
 	if due {
 		p.log.Warn("a connection was refused", "reason", r.Reason, "error", r.Err)
