@@ -23,7 +23,7 @@ func newMeeting(t *testing.T, self, other string) meeting {
 	p := newPeer(other, "", Config{}.withDefaults())
 	return meeting{t: t, b: p, Endpoint: &Endpoint{
 		cfg: Config{Self: self, Roam: true}, peers: map[string]*peer{other: p}, conns: map[*tls.Conn]*conn{}, lines: map[string]*line{},
-		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(),
+		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(),
 	}}
 }
 

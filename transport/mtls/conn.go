@@ -23,9 +23,10 @@ type conn struct {
 	key      Fingerprint
 	incoming bool
 	since    time.Time
-	cut      atomic.Bool // by a reload: what it has sent before is not delivered any more
-	parted   atomic.Bool // by a Disconnect: the same, and nobody is to blame
-	used     bool        // with Roam: it has had its session
+	cut      atomic.Bool   // by a reload: what it has sent before is not delivered any more
+	parted   atomic.Bool   // by a Disconnect: the same, and nobody is to blame
+	used     bool          // with Roam: it has had its session
+	gone     chan struct{} // closed when it is off the list
 }
 
 // admit adds a connection of a peer to the list, by which a reload finds it. Of too many of one peer the oldest goes, but
@@ -50,7 +51,7 @@ func (e *Endpoint) admit(c *conn, name string) error {
 		return refuse(name, UnknownKey, "it was removed a moment ago")
 	}
 	p.uses++
-	c.peer, c.key, c.since = p, fingerprintOf(chain[0]), time.Now()
+	c.peer, c.key, c.since, c.gone = p, fingerprintOf(chain[0]), time.Now(), make(chan struct{})
 	e.conns[c.tls] = c
 	if !c.incoming {
 		return nil
@@ -78,6 +79,8 @@ func (e *Endpoint) drop(link *tls.Conn) {
 	defer e.mu.Unlock()
 	if c := e.conns[link]; c != nil {
 		delete(e.conns, link)
+		delete(e.leaving, c)
+		close(c.gone)
 		if c.peer.newest == c {
 			c.peer.newest = nil
 		}

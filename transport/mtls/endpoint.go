@@ -32,7 +32,7 @@ type Endpoint struct {
 	claims    map[string]transport.Claims // of this node, by subject
 	strangers strangers
 	sessions  map[string]*session // with Roam: connections that stand
-	leaving   map[*session]bool   // with Roam: those that send their last words
+	leaving   map[*conn]bool      // with Roam: those that send their last words
 	calls     map[string]*call    // with Roam: that are not answered yet
 	guests    guests              // with Roam
 	away      map[*tls.Conn]*away // with Roam
@@ -73,7 +73,7 @@ func New(c Config) (*Endpoint, error) {
 	e := &Endpoint{
 		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
 		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, named: map[Reason]uint64{}, seldom: newSeldom()},
-		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*session]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
+		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
 		shut: make(chan struct{}),
 	}
 	for _, p := range c.Peers {

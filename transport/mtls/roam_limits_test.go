@@ -92,7 +92,7 @@ func TestCallsBeforeRun(t *testing.T) {
 // A node that ends a connection and stops at once has still said its last words; one that does not read them holds up nobody.
 // It has a second for that, which beside other tests is too little for two processors; so it is not parallel.
 func TestLastWords(t *testing.T) { //nolint:paralleltest // see above
-	for i := range 10 {
+	for i := range 30 {
 		all := roamers(t, "a", "b")
 		a, b := all["a"], all["b"]
 		from, to := open(t, a), open(t, b)

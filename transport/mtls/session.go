@@ -2,6 +2,8 @@ package mtls
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,7 +23,6 @@ type session struct {
 	asked bool          // a call of the user's has failed meanwhile, and has no other answer yet
 	left  chan struct{} // closed by Disconnect
 	done  chan struct{} // closed when it stands no more
-	over  chan struct{} // closed when nothing is sent or heard any more
 }
 
 // begin makes a connection the one that stands. The endpoint's mutex is held.
@@ -29,7 +30,7 @@ func (e *Endpoint) begin(c *conn, h hello) *session {
 	c.used = true
 	s := &session{
 		conn: c, hello: h, queue: newQueue(e.latest.Queue),
-		left: make(chan struct{}), done: make(chan struct{}), over: make(chan struct{}),
+		left: make(chan struct{}), done: make(chan struct{}),
 	}
 	e.sessions[c.peer.name] = s
 	return s
@@ -81,8 +82,6 @@ func (e *Endpoint) run(ctx context.Context, s *session, talk stream, finish func
 func (e *Endpoint) ended(s *session) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.leaving, s)
-	close(s.over)
 	if e.sessions[s.peer.name] == s {
 		e.leave(s)
 		if (s.up || s.asked && e.calls[s.peer.name] == nil) && !e.over {
@@ -114,26 +113,26 @@ func (e *Endpoint) Disconnect(name string) {
 	default:
 		s.parted.Store(true)
 		e.leave(s)
-		e.leaving[s] = true
+		if e.conns[s.tls] == s.conn { // not gone yet
+			e.leaving[s.conn] = true
+		}
 		close(s.left)
 		time.AfterFunc(linger, func() { shut(s.tls) })
 	}
 	e.links.Forget(name)
 }
 
-// lastWords waits for the sessions that were ended a moment ago.
+// lastWords waits for the sessions that were ended a moment ago: until their connections are gone, since the libraries still have in
+// their buffers what was sent. The other side closes a connection when it has read all.
 func (e *Endpoint) lastWords() {
 	e.mu.RLock()
-	var all []*session
-	for s := range e.leaving {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Keys(e.leaving))
 	e.mu.RUnlock()
 	late := time.NewTimer(2 * linger)
 	defer late.Stop()
-	for _, s := range all {
+	for _, c := range all {
 		select {
-		case <-s.over:
+		case <-c.gone:
 		case <-late.C:
 			return
 		}
