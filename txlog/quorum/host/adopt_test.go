@@ -24,7 +24,7 @@ func TestAHeadBeforeASnapshot(t *testing.T) {
 	last := records[39]
 	head := txlog.Head{Position: last.Position(), State: last.State, Member: "n1"}.Sign(key)
 	core.adopt(follower.Adopt{Base: c, Snapshot: c.Snapshot(), Offer: follower.SumPieces(head, c.Snapshot())})
-	core.say(txlog.Head{Position: records[19].Position(), State: records[19].State})
+	core.say(txlog.Head{Position: records[19].Position(), State: records[19].State}, true)
 	for _, w := range core.Step(0, Batch{}).Writes {
 		if err := w.To(s); err != nil {
 			t.Error(err)

@@ -168,7 +168,7 @@ func (c *Core) belongs() {
 	}
 	if last, is := c.copy.Last(); is && c.unheard {
 		c.unheard = false
-		c.say(txlog.Head{Position: last.Position(), State: last.State})
+		c.say(txlog.Head{Position: last.Position(), State: last.State}, true)
 	}
 	c.seek()
 	if c.q == nil {

@@ -38,7 +38,7 @@ func (c *Core) follow(a follower.Action) {
 	case follower.KeepBridge:
 		c.write(Write{Bridge: &a.Bridge}, func() {})
 	case follower.Sign:
-		c.say(a.Head)
+		c.say(a.Head, true)
 	case follower.Evidence:
 		c.write(Write{Fork: &a}, func() {})
 		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})

@@ -38,7 +38,7 @@ func (c *Core) perform(a member.Action) {
 		c.try++
 		c.do(Perform{Key: a.Key, Try: c.try, Effect: a.Effect})
 	case member.Say:
-		c.say(a.Head)
+		c.say(a.Head, c.f.Snapshot().Head.Index < a.Head.Index) // of a head that was heard all nodes hear
 	case member.Keep:
 		c.keep(a)
 	case member.Rebuild:
@@ -86,12 +86,14 @@ func (c *Core) applied(records []txlog.Record) {
 	}
 }
 
-// say signs a head, stores it, and has everybody told.
-func (c *Core) say(h txlog.Head) {
+// say signs a head and stores it, and may have everybody told.
+func (c *Core) say(h txlog.Head, publish bool) {
 	h.Member = c.set.Self
 	h = h.Sign(c.set.Key)
 	c.follower(follower.Heard{Head: h, Via: c.set.Self})
-	c.do(Publish{Head: h})
+	if publish {
+		c.do(Publish{Head: h})
+	}
 	if h.Index <= c.last && h.Index > 0 && h.Index >= c.floor {
 		c.write(Write{Step: &store.Step{Heads: []txlog.Head{h}, Lazy: true}}, func() {})
 	}

@@ -263,16 +263,18 @@ func waitingServes(r *run) {
 				r.part([]*node{a}, r.except(a, b), 1)
 				r.part([]*node{b}, []*node{a}, -1)
 				c.goals(l, 3, func() {
-					a.put(host.Headed{Head: l.newest, Via: b.name})
-					r.reports(b, a.at().Index)
-					r.w.After(40*round, func() {
-						known := a.core.Status().Copy.Known
-						r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
-						r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
-						r.tell(nil, "the network is whole again")
-						r.part([]*node{a, b}, r.except(a, b), -1)
-						r.net.cut = map[way]int{}
-						r.reports(b, r.top())
+					r.w.After(round, func() { // the leader has said so by then
+						a.put(host.Headed{Head: l.newest, Via: b.name})
+						r.reports(b, a.at().Index)
+						r.w.After(40*round, func() {
+							known := a.core.Status().Copy.Known
+							r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
+							r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
+							r.tell(nil, "the network is whole again")
+							r.part([]*node{a, b}, r.except(a, b), -1)
+							r.net.cut = map[way]int{}
+							r.reports(b, r.top())
+						})
 					})
 				})
 			})
