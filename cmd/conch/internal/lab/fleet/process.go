@@ -130,7 +130,7 @@ func (p *Process) PID() int { return p.cmd.Process.Pid }
 func (p *Process) Signal(sig syscall.Signal) { _ = p.cmd.Process.Signal(sig) }
 
 // Yield has processes with the usual priority go first, also before what this one starts later. It does nothing if the process has ended.
-func (p *Process) Yield() { _ = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 5) }
+func (p *Process) Yield() { _ = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 10) }
 
 // LastWords returns the last line on stderr, which says why the process ended.
 func (p *Process) LastWords() string { return p.last.String() }
