@@ -90,7 +90,7 @@ func (c *Core) applied(records []txlog.Record) {
 func (c *Core) say(h txlog.Head) {
 	h.Member = c.set.Self
 	h = h.Sign(c.set.Key)
-	c.follower(follower.Heard{Head: h, Via: c.set.Self})
+	c.follower(follower.Signed{Head: h})
 	c.do(Publish{Head: h})
 	if h.Index <= c.last && h.Index > 0 && h.Index >= c.floor {
 		c.write(Write{Step: &store.Step{Heads: []txlog.Head{h}, Lazy: true}}, func() {})
