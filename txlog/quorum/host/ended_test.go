@@ -71,7 +71,7 @@ func TestAnEffectEnds(t *testing.T) {
 		l.now += round
 		l.step(Tick{})
 	}
-	first := l.step(Submit{Ticket: 1, GoalID: "a", Goal: []byte("a"), Expires: time.Minute})
+	first := l.step(Submit{Ticket: 1, GoalID: "a", Goal: []byte("a")})
 	if len(first) != 1 {
 		t.Fatalf("to be performed is %+v", first)
 	}
