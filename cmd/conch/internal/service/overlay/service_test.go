@@ -227,11 +227,11 @@ func TestAReloadWhileTheListenerIsOpened(t *testing.T) {
 	without.peers.Peers = nil
 	reloaded := make(chan struct{})
 	begin := sync.OnceFunc(func() {
-		go func() { defer close(reloaded); h.reload(without) }()
-		select {
-		case <-reloaded:
-		case <-time.After(100 * time.Millisecond): // it waits for the start, as it should
+		if h.mu.TryLock() { // a reload would go on, and find no listener
+			h.mu.Unlock()
+			t.Error("a reload does not wait for the start")
 		}
+		go func() { defer close(reloaded); h.reload(without) }()
 	})
 	h.frame.Log = slog.New(between{slog.DiscardHandler, begin})
 	m, err := h.rejoin()
