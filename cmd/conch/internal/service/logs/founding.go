@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -166,10 +167,10 @@ func (r *part) give(maker string) error {
 func (r *part) storeOf(log txlog.ID) (uint64, error) {
 	s := r.reading()
 	switch g, known := r.began(); {
-	case !known || s == nil:
-		return 0, errors.New("it has no copy of the log yet")
-	case g.ID() != log:
+	case known && g.ID() != log:
 		return 0, fmt.Errorf("it has another log of that name: %s", g.ID())
+	case !known || s == nil:
+		return 0, cmp.Or(r.shut(), errors.New("it has no copy of the log yet"))
 	}
 	return s.View().ID, nil
 }
