@@ -114,11 +114,11 @@ func (s *story) tell(words []string) (done []string) {
 		in := Submit{Ticket: s.ticket, GoalID: words[2]}
 		words = words[3:]
 		for ; len(words) > 0; words = words[1:] {
-			if n, is := strings.CutPrefix(words[0], "since="); is {
-				in.Since = s.number(n)
-			} else {
+			n, is := strings.CutPrefix(words[0], "since=")
+			if !is {
 				break
 			}
+			in.Since = s.number(n)
 		}
 		in.Goal = []byte(strings.Join(words, " "))
 		return s.step(in)

@@ -54,6 +54,7 @@ func (o overheard) Send(to string, body []byte) error {
 // sync-first: from the write that fails on, a member says nothing any more, whether it leads or follows: it acknowledges no entry and no goal,
 // votes for nobody, sends no beat, publishes no head, answers no query, and may not act outside. The others go on.
 func TestAMemberWhoseDiskFailsIsSilent(t *testing.T) {
+	t.Parallel()
 	for what, leads := range map[string]bool{"the leader": true, "a follower": false} {
 		t.Run(what, func(t *testing.T) {
 			bubble(t, 3, 0, func(t *testing.T, s *site) { silent(t, s, leads) })

@@ -54,9 +54,9 @@ func TestADiskThatFailsEndsOneLog(t *testing.T) {
 	n := s.nodes["n1"]
 	n.create("n1", "n2", "n3")
 	gets[Created](n, http.MethodPost, "/v1/logs", `{"namespace":"routes","members":["n1"],"lease_ms":500}`)
-	put := func(n *testNode, log, key string) Outcome {
+	put := func(n *testNode, log, key string) {
 		t.Helper()
-		return gets[Outcome](n, http.MethodPost, "/v1/logs/"+log+"/goals", fmt.Sprintf(`{"goal":{"op":"put","key":%q,"value":1}}`, key))
+		gets[Outcome](n, http.MethodPost, "/v1/logs/"+log+"/goals", fmt.Sprintf(`{"goal":{"op":"put","key":%q,"value":1}}`, key))
 	}
 	put(n, "flags", "a")
 	put(n, "routes", "a")
