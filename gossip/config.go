@@ -10,6 +10,9 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
+// MostTopics is under how many topics a subject tells news at one time.
+const MostTopics = 32
+
 // Config configures a [Machine]. What has no default is required.
 type Config struct {
 	Self        wire.Subject // the key with which Scheme signs
@@ -20,6 +23,9 @@ type Config struct {
 	Namespaces  []Namespace   // the same at every node of the overlay
 	Round       time.Duration // the unit of ages, the same at every node of the overlay (default 100ms)
 	Alone       time.Duration // since its start for which a node without connections does not name itself: it may find others yet (default 0)
+
+	// Reserved are topics of this node, in its first namespace, that find room whatever else it tells: MostTopics at most.
+	Reserved []string
 
 	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Broken Rule
@@ -118,6 +124,7 @@ func (c Config) Validate() error {
 	fault(len(c.Host) > wire.MostName, "a host of %d bytes: %d at most", len(c.Host), wire.MostName)
 	fault(c.Round < 0 || c.Alone < 0, "a number is below 0")
 	fault(len(c.Namespaces) == 0, "there is no namespace")
+	fault(len(c.Reserved) > MostTopics, "%d topics are reserved: %d at most", len(c.Reserved), MostTopics)
 	seen := map[string]bool{}
 	for _, n := range c.Namespaces {
 		fault(n.Name == "" || len(n.Name) > wire.MostName, "a namespace has a name of %d bytes: 1 to %d", len(n.Name), wire.MostName)
@@ -152,12 +159,11 @@ const (
 	keeps        = 600 // rounds for which news is kept to repair what was lost
 	exchanges    = 10  // rounds between two exchanges with a peer
 	mostBrought  = 256
-	standbys     = 4  // heartbeats that a node relays
-	listens      = 3  // beats for which a newcomer raises no reign
-	remembers    = 8  // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
-	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
-	mostBacks    = 6  // doublings of the time for which a leader stands back
-	mostTopics   = 32 // of one subject
+	standbys     = 4 // heartbeats that a node relays
+	listens      = 3 // beats for which a newcomer raises no reign
+	remembers    = 8 // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
+	soon         = 4 // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
+	mostBacks    = 6 // doublings of the time for which a leader stands back
 	mostNews     = 1024
 	freshNews    = 64  // pieces of news that a node tells and passes on in a round, and eight times as many at once
 	beatsEach    = 4   // heartbeats of a candidate that a node passes on in a round, and eight times as many at once

@@ -150,12 +150,34 @@ func (m *Machine) lessTopics(of wire.Subject) {
 
 // full reports whether a subject has too many topics for one more.
 func (m *Machine) full(key wire.Key) bool {
-	if m.topics[key.Subject] < mostTopics {
+	if m.topics[key.Subject] < MostTopics-m.lent(key) {
 		return false
 	}
 	m.forget()
+	return m.spent(key) && m.topics[key.Subject] >= MostTopics-m.lent(key)
+}
+
+// lent returns how much of this node's room a topic has to leave to those that are reserved.
+func (m *Machine) lent(key wire.Key) (topics int) {
+	if key.Subject != m.cfg.Self {
+		return 0
+	}
+	for _, name := range m.cfg.Reserved {
+		r := wire.Key{Subject: m.cfg.Self, Namespace: m.cfg.Namespaces[0].Name, Topic: name}
+		switch {
+		case r == key:
+			return 0
+		case m.spent(r):
+			topics++
+		}
+	}
+	return topics
+}
+
+// spent reports whether nothing is told under a key.
+func (m *Machine) spent(key wire.Key) bool {
 	n := m.news[key]
-	return (n == nil || n.past) && m.topics[key.Subject] >= mostTopics
+	return n == nil || n.past
 }
 
 // place returns where news under a key is kept, and makes room for it.

@@ -125,7 +125,7 @@ func TestBounds(t *testing.T) {
 	m.Step(0, Arcs{Peers: []Peer{{Name: "a"}}})
 	heard, refused := 0, 0
 	for i := range 64 {
-		for j := range mostTopics + 1 {
+		for j := range MostTopics + 1 {
 			s := wire.Said{Statement: wire.Statement{Subject: named(fmt.Sprint("s", i)), Incarnation: 1, Sequence: uint64(j + 1), Namespace: "site", Topic: fmt.Sprint(j)}}
 			s.Signature = honest{s.Subject}.Sign(s.Signed())
 			for _, a := range m.Step(time.Duration(i)*m.cfg.Round, Received{From: "a", Parcel: wire.Parcel{Said: []wire.Said{s}}}) {
@@ -140,8 +140,50 @@ func TestBounds(t *testing.T) {
 			}
 		}
 	}
-	if heard != 64*mostTopics || refused != 64 || len(m.news) != mostNews {
-		t.Errorf("%d pieces were heard, %d refused, %d kept; want %d, 64 and %d", heard, refused, len(m.news), 64*mostTopics, mostNews)
+	if heard != 64*MostTopics || refused != 64 || len(m.news) != mostNews {
+		t.Errorf("%d pieces were heard, %d refused, %d kept; want %d, 64 and %d", heard, refused, len(m.news), 64*MostTopics, mostNews)
+	}
+}
+
+// However much a node tells, and wherever, its reserved topics find room, each of them once; they take none that is not theirs. One that has
+// not been used for long keeps its place.
+func TestReservedTopicsFindRoom(t *testing.T) {
+	t.Parallel()
+	m := New(Config{Self: named("z"), Incarnation: 1, Scheme: honest{named("z")}, Namespaces: []Namespace{{Name: "site"}, {Name: "other"}}, Reserved: []string{"a", "b", "c"}})
+	now := time.Duration(0)
+	publish := func(namespace, topic string) bool {
+		for _, a := range m.Step(now, Publish{Namespace: namespace, Topic: topic}) {
+			if _, refused := a.(Refused); refused {
+				return false
+			}
+		}
+		return true
+	}
+	fill := func(name string) (told int) {
+		for i := range 2 * MostTopics {
+			if publish([]string{"site", "other"}[i%2], fmt.Sprint(name, i)) {
+				told++
+			}
+		}
+		return told
+	}
+	if !publish("site", "a") {
+		t.Fatal("the first one is refused")
+	}
+	if told := fill("one "); told != MostTopics-3 {
+		t.Errorf("%d topics are told, and 3 are reserved", told)
+	}
+	if publish("other", "b") {
+		t.Error("a topic of another namespace takes the place of a reserved one")
+	}
+	for _, topic := range []string{"b", "c", "a", "b"} {
+		if !publish("site", topic) {
+			t.Errorf("%s finds no room", topic)
+		}
+	}
+	now = 90 * time.Second // all of that is too old to be told
+	if told := fill("two "); told != MostTopics-3 || !publish("site", "c") || !publish("site", "a") || !publish("site", "b") || publish("site", "d") {
+		t.Errorf("later %d topics are told, and the reserved ones find no room", told)
 	}
 }
 
@@ -156,15 +198,15 @@ func TestOldNewsIsForgotten(t *testing.T) {
 		}
 		return refused
 	}
-	for i := range mostTopics + 1 {
-		if refused := publish(0, fmt.Sprint(i)); refused != (i == mostTopics) {
+	for i := range MostTopics + 1 {
+		if refused := publish(0, fmt.Sprint(i)); refused != (i == MostTopics) {
 			t.Fatalf("topic %d: refused %t", i, refused)
 		}
 	}
 	if m.Step(90*time.Second, Tick{}); len(m.News()) > 0 {
 		t.Errorf("%d pieces are told, and all are too old", len(m.News()))
 	}
-	for i := range mostTopics {
+	for i := range MostTopics {
 		if publish(90*time.Second, fmt.Sprint(i+16)) {
 			t.Errorf("topic %d is refused, and the old ones are too old to be told", i+16)
 		}
@@ -173,8 +215,8 @@ func TestOldNewsIsForgotten(t *testing.T) {
 		t.Error("an old topic is taken up again, and there is no room for it")
 	}
 	m.Step(2*time.Minute+time.Second, Tick{})
-	if len(m.News()) != mostTopics || len(m.news) != mostTopics || !publish(2*time.Minute+time.Second, "0") {
-		t.Errorf("%d pieces are told and %d known, want %d, and no room for one more", len(m.News()), len(m.news), mostTopics)
+	if len(m.News()) != MostTopics || len(m.news) != MostTopics || !publish(2*time.Minute+time.Second, "0") {
+		t.Errorf("%d pieces are told and %d known, want %d, and no room for one more", len(m.News()), len(m.news), MostTopics)
 	}
 	m.Step(4*time.Minute, Tick{})
 	if len(m.news) > 0 || len(m.topics) > 0 {

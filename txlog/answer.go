@@ -3,6 +3,7 @@ package txlog
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Answer is what became of a goal. The entry that says it is committed.
@@ -10,7 +11,22 @@ type Answer struct {
 	Index  uint64
 	Hash   Hash // of the entry; zero if only the goal's result is in memory here: then the entry is to be read at its index
 	Result []byte
-	Fault  string // why the goal has failed; empty: it has not
+	Fault  string // why the goal has failed; empty: it has not. See FaultError
+}
+
+// FaultError is why a goal has failed, as an error. It is an ErrBudget if the goal has taken more steps than it may: no state machine can say
+// that of its own goals (Run).
+type FaultError string
+
+// overspent begins the fault of a goal that has taken more steps than it may.
+var overspent = ErrBudget.Error() + ": the goal takes more than "
+
+// Error says why.
+func (e FaultError) Error() string { return string(e) }
+
+// Is reports whether the target is ErrBudget, and the goal has taken too many steps.
+func (e FaultError) Is(target error) bool {
+	return target == ErrBudget && strings.HasPrefix(string(e), overspent)
 }
 
 // Why a member gives no answer. Beside these there are ErrGoalID and ErrOld, and ErrMalformed and ErrSize for a goal that

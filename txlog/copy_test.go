@@ -93,6 +93,23 @@ func TestAFailedGoalChangesNothing(t *testing.T) {
 	}
 }
 
+// No state machine can say of a goal that it has taken too many steps: what it says itself is told apart, with whatever text and however long.
+func TestOnlyTheBudgetSaysThatItIsUsedUp(t *testing.T) {
+	t.Parallel()
+	for _, goal := range []string{"loop", "deaf"} {
+		if o := Run(newToy(), []byte(goal)); !errors.Is(FaultError(o.Fault), ErrBudget) {
+			t.Errorf("%s: %q is no word of the budget", goal, o.Fault)
+		}
+	}
+	own := Run(newToy(), []byte("loop")).Fault
+	for _, text := range []string{own, own + strings.Repeat("!", MostFault-len(own)), ErrBudget.Error(), "", "no"} {
+		o := Run(newToy(), []byte("fail "+text))
+		if o.Fault == "" || errors.Is(FaultError(o.Fault), ErrBudget) || o.Check() != nil {
+			t.Errorf("a goal that fails by itself with %.50q has the fault %.80q: %v", text, o.Fault, o.Check())
+		}
+	}
+}
+
 // A goal that never ends uses its steps up and fails, in the same way each time; so does one whose state machine does not hear of it, and so
 // does a query. One that needs just as many as it may has not failed.
 func TestAGoalHasABudget(t *testing.T) {

@@ -21,7 +21,7 @@ var (
 	ErrSize = errors.New("too large")
 	// ErrVersion means that the bytes are of a newer conch.
 	ErrVersion = errors.New("written by a newer version of conch")
-	// ErrBudget means that a goal or a query takes more steps than it may. A goal fails then, and its fault begins with this text.
+	// ErrBudget means that a goal or a query takes more steps than it may. A goal fails then: see FaultError.
 	ErrBudget = errors.New("too many steps")
 	// ErrGoalID means that a goal has the id of another one.
 	ErrGoalID = errors.New("another goal has this id")

@@ -1,6 +1,7 @@
 package txlog
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -121,12 +122,15 @@ func RunWithin(s State, goal []byte, steps int) (o Outcome) {
 	defer func() {
 		switch broken := recover(); {
 		case budget.over: // whatever the state machine has made of it
-			o = Failed(fmt.Sprintf("%v: the goal takes more than %d", ErrBudget, steps))
+			o = Failed(fmt.Sprint(overspent, steps))
 		case broken != nil:
 			o = Failed(fmt.Sprint("the state machine is broken: ", broken))
 		}
 	}()
 	o = s.Execute(goal, budget)
+	if errors.Is(FaultError(o.Fault), ErrBudget) { // it says what is not so
+		o.Fault = Failed("it says: " + o.Fault).Fault
+	}
 	if err := o.Check(); err != nil {
 		return Failed(err.Error())
 	}

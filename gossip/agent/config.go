@@ -24,6 +24,7 @@ type Config struct {
 	Namespaces []gossip.Namespace // the same at every node of the overlay
 	Round      time.Duration      // the unit of ages, the same at every node (default 100ms); how often candidates speak is Namespace.Every
 	StateFile  string             // keeps the last incarnation; empty: the wall clock alone makes it
+	Reserved   []string           // topics of this node, in its first namespace, that find room whatever else it tells
 
 	Tell  func(Event)          // is told what happens, one event at a time, in one goroutine (default: nobody is)
 	Clock func() time.Duration // counts suspended time and never goes back (default: the system's)
@@ -112,7 +113,7 @@ func (c Config) pace() time.Duration {
 func (c Config) gossip(incarnation uint64) gossip.Config {
 	out := gossip.Config{
 		Self: c.Self, Host: hostOf(c.Transport.Self(), c.Address), Incarnation: incarnation, Seed: draw(), Scheme: c.Scheme,
-		Namespaces: c.Namespaces, Round: c.Round,
+		Namespaces: c.Namespaces, Round: c.Round, Reserved: c.Reserved,
 	}
 	if len(c.Contacts) > 0 {
 		out.Alone = patience

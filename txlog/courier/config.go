@@ -20,6 +20,8 @@ type Config struct {
 
 	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
 	Break Rule
+
+	expiry time.Duration // for which a goal is tried (a minute; tests have another one)
 }
 
 // Rule is one that a proof leaves out.
@@ -31,15 +33,13 @@ const NeverSkip Rule = "never-skip"
 // Rules returns the rules that can be left out.
 func Rules() []Rule { return []Rule{NeverSkip} }
 
-const (
-	usualExpiry = time.Minute            // for which a goal is tried if it does not say it itself
-	mostExpiry  = 10 * time.Minute       // which a goal may say at most
-	firstPause  = 100 * time.Millisecond // before a second try; it doubles up to 20 times itself
-)
+// firstPause comes before a second try; it doubles up to 20 times itself.
+const firstPause = 100 * time.Millisecond
 
 func (c Config) withDefaults() Config {
 	c.Timeout = cmp.Or(c.Timeout, 15*time.Second)
 	c.MostWaiting = cmp.Or(c.MostWaiting, 1000)
+	c.expiry = cmp.Or(c.expiry, time.Minute)
 	return c
 }
 

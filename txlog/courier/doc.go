@@ -7,14 +7,14 @@
 //	               │        │                     │ the own copy has taken it over
 //	               │        └── sent again, with the same id, after a growing pause
 //	               ├── no answer for 15 s: neighbours are asked for news, and it is sent again (B8, B9)
-//	               └── its own expiry: nobody can say what became of it
+//	               └── a minute: nobody can say what became of it
 //
 // # Rules
 //
 //   - never-skip: no timeout advances an index or ends a goal (B8, B9). What nobody can say is txlog.ErrUnknown and never a
 //     failure: the same id may be asked for again, and the goal is executed once.
 //   - A member is believed to lead by its term. Another leader begins the timeout anew, and the log of the node says so (B10, B12);
-//     leaders that come and go keep nobody waiting for longer than the goal's own expiry.
+//     leaders that come and go keep nobody waiting for longer than a minute.
 //   - A user is answered once, by what a member says that was asked for this very goal, or by the node's own copy (V6).
 //   - An answer that comes when nobody waits any more is kept for those that ask again (V2).
 //   - txlog.ErrTooMany is passed on if it came for the only try: then nobody has taken the goal. After a second try nobody knows.

@@ -1,8 +1,6 @@
 package courier
 
 import (
-	"time"
-
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -12,13 +10,12 @@ type Input interface{ input() }
 type (
 	// Tick says that time has passed.
 	Tick struct{}
-	// Submit asks for a goal to be executed by the leader. An Answer with its ticket ends it, once.
+	// Submit asks for a goal to be executed by the leader. An Answer with its ticket ends it, once, after a minute at the latest.
 	Submit struct {
-		Ticket  uint64 // names the asker; each that waits has another one
-		GoalID  string
-		Goal    []byte
-		Since   uint64        // an index that was committed before the id was made
-		Expires time.Duration // for how long from now it is tried (default a minute, and at most ten)
+		Ticket uint64 // names the asker; each that waits has another one
+		GoalID string
+		Goal   []byte
+		Since  uint64 // an index that was committed before the id was made
 	}
 	// Gone says that an asker waits no longer. Its goal may be executed all the same.
 	Gone struct{ Ticket uint64 }

@@ -131,12 +131,8 @@ func (m *Machine) submit(in Submit) {
 		m.order = append(m.order, g)
 		m.send(g)
 	}
-	expires := in.Expires
-	if expires <= 0 {
-		expires = usualExpiry
-	}
 	g.since = min(g.since, in.Since) // both users wait for one execution: the older id decides whether it is too old
-	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + min(expires, mostExpiry)})
+	g.waits = append(g.waits, wait{ticket: in.Ticket, expires: m.now + m.cfg.expiry})
 	m.tickets++
 }
 

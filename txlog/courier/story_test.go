@@ -97,6 +97,8 @@ func (s *story) tell(words []string) (done []string) {
 				s.cfg.Break = Rule(value)
 			case "waiting":
 				s.cfg.MostWaiting, _ = strconv.Atoi(value)
+			case "expiry": // in seconds
+				s.cfg.expiry = time.Duration(s.number(value)) * time.Second
 			}
 		}
 		return nil
@@ -106,19 +108,17 @@ func (s *story) tell(words []string) (done []string) {
 			done = append(done, s.step(Tick{})...)
 		}
 		return done
-	case "goal": // goal NAME ID [expires=SECONDS] [since=N] TEXT
+	case "goal": // goal NAME ID [since=N] TEXT
 		s.ticket++
 		s.tickets[s.ticket] = words[1]
 		in := Submit{Ticket: s.ticket, GoalID: words[2]}
 		words = words[3:]
 		for ; len(words) > 0; words = words[1:] {
-			if n, is := strings.CutPrefix(words[0], "expires="); is {
-				in.Expires = time.Duration(s.number(n)) * time.Second
-			} else if n, is := strings.CutPrefix(words[0], "since="); is {
-				in.Since = s.number(n)
-			} else {
+			n, is := strings.CutPrefix(words[0], "since=")
+			if !is {
 				break
 			}
+			in.Since = s.number(n)
 		}
 		in.Goal = []byte(strings.Join(words, " "))
 		return s.step(in)

@@ -53,7 +53,7 @@ type (
 	}
 	// KeepBridge asks the loop to store a bridge, for as long as the log lives, if there is room.
 	KeepBridge struct{ Bridge Bridge }
-	// Sign asks the loop to sign a head with this member's key, to publish it, and to bring it back as Heard. The members
+	// Sign asks the loop to sign a head with this member's key, to publish it, and to bring it back as Signed. The members
 	// change at its index, and this node is one of those before.
 	Sign struct{ Head txlog.Head }
 	// Evidence says that the log has forked: two members have signed heads that cannot both be true. A is the head that

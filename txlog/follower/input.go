@@ -10,11 +10,13 @@ type (
 	Tick struct{}
 	// Peers says which nodes can be asked now. The machine asks nobody else, but for one that told it of a head.
 	Peers struct{ Names []string }
-	// Heard is a head, and the peer that has brought it. This node's own head comes with its own name.
+	// Heard is a head, and the peer that has brought it.
 	Heard struct {
 		Head txlog.Head
 		Via  string
 	}
+	// Signed is a head of what is applied, which this node has just signed itself.
+	Signed struct{ Head txlog.Head }
 	// Asked is a peer's Pull.
 	Asked struct {
 		From string
@@ -64,6 +66,7 @@ type (
 func (Tick) input()     {}
 func (Peers) input()    {}
 func (Heard) input()    {}
+func (Signed) input()   {}
 func (Asked) input()    {}
 func (Answered) input() {}
 func (Wanted) input()   {}

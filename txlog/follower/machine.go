@@ -92,6 +92,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.meet(in.Names)
 	case Heard:
 		m.heard(in.Head, in.Via)
+	case Signed:
+		m.signed(in.Head)
 	case Asked:
 		m.asked(in.From, in.Pull)
 	case Answered:

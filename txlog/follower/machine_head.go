@@ -31,6 +31,15 @@ func (m *Machine) heard(h txlog.Head, via string) {
 	}
 }
 
+// signed takes a head that this node has just signed.
+func (m *Machine) signed(h txlog.Head) {
+	if h.Log == m.at.Log && h.Index <= m.at.Index {
+		m.old(h, "", true)
+		return
+	}
+	m.hear(h, "")
+}
+
 // hear judges a head. Its signature is looked at last, since that takes time.
 func (m *Machine) hear(h txlog.Head, via string) {
 	switch {
@@ -41,7 +50,7 @@ func (m *Machine) hear(h txlog.Head, via string) {
 		return
 	}
 	if h.Index <= m.at.Index {
-		m.old(h, via)
+		m.old(h, via, false)
 		return
 	}
 	switch err := m.verify(h); {
@@ -61,22 +70,29 @@ func (m *Machine) has(h txlog.Head) bool {
 }
 
 // old takes a head of what is applied: a late one, one that bridges a change of members, or one that contradicts the copy.
-func (m *Machine) old(h txlog.Head, via string) {
+func (m *Machine) old(h txlog.Head, via string, own bool) {
 	mark, is := m.mark(h.Index)
 	switch {
 	case !is: // nobody can say any more
 	case mark.hash == h.Hash && mark.state == h.State:
 		m.spans(h)
-		if h.Position == m.at && m.cover(m.at.Index).Index != m.at.Index && m.verify(h) == nil {
+		if h.Position == m.at && m.cover(m.at.Index).Index != m.at.Index && (own && h.VerifyOwn(m.members) == nil || m.verify(h) == nil) {
 			m.covered(h)
 		}
-	case m.verify(h) != nil:
-		m.refuse(via, m.verify(h))
 	default:
-		m.parts(m.cover(h.Index), h, h.Index)
-		if m.broken(NeverRewind) {
-			m.anew(via)
-		}
+		m.contradicts(h, via)
+	}
+}
+
+// contradicts takes a head that cannot be true if the copy is.
+func (m *Machine) contradicts(h txlog.Head, via string) {
+	if err := m.verify(h); err != nil {
+		m.refuse(via, err)
+		return
+	}
+	m.parts(m.cover(h.Index), h, h.Index)
+	if m.broken(NeverRewind) {
+		m.anew(via)
 	}
 }
 

@@ -195,7 +195,7 @@ func (c *crowd) commit() {
 	}
 	c.step(source, Applied{Records: c.line.from(from, c.committed)})
 	h := c.line.head(c.committed, c.signer(c.committed))
-	c.step(source, Heard{Head: h, Via: source})
+	c.step(source, Signed{Head: h})
 	for _, name := range c.names[1:] {
 		if c.rng.IntN(3) > 0 || c.calm {
 			via := append([]string{liar, mute}, c.names...)[c.rng.IntN(len(c.names)+2)]

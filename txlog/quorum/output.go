@@ -7,7 +7,7 @@ import (
 )
 
 // Output is what a step asks for. The order is binding: first Persist is kept, and on the disk if it says so; then
-// the messages may be sent, the facts told, and the door moved. If it cannot be kept, the process ends.
+// the messages may be sent, the facts told, and the door moved. If it cannot be kept, none of that happens, and the machine is dropped.
 type Output struct {
 	Persist  Persist
 	Messages []Message

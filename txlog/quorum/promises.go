@@ -64,7 +64,7 @@ func (m Promises) Load() (stored Stored, err error) {
 const atMost = 4 << 20
 
 // Persist keeps a step's changes, all or none of them. They are on the disk when it returns, unless they may wait (Persist.Sync). After an
-// error nobody knows what is kept: the process ends.
+// error nobody knows what is kept: the store is not used any more.
 func (m Promises) Persist(p Persist) error {
 	step := store.Step{Values: map[string][]byte{}, Lazy: !p.Sync}
 	view := m.store.View()

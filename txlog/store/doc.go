@@ -11,7 +11,7 @@
 //
 //   - sync-first: nothing is acknowledged, sent or believed before Write has returned. After an error of Write that is no fault
 //     of the step, [ErrSync], nothing of the store works any more: what is on the disk is unknown, asking again would not tell
-//     it, and the process has to end.
+//     it, and it is opened again by another process at the earliest.
 //   - new-disk-new-member: a store draws its id by chance when it is made. A node that has lost a store, or has emptied or damaged it,
 //     has another one, with another id, and is no member until an entry says so. A damaged store answers [ErrDamaged] from
 //     then on, and says what to do.

@@ -7,7 +7,7 @@ import (
 
 var (
 	// ErrSync means that a step could not be written or synced. It may be on the disk or not. Nothing of the store works any
-	// more, and the process has to end.
+	// more, and this process must not open it again.
 	ErrSync = errors.New("the store could not write, and what is on the disk is unknown")
 	// ErrDamaged means that what is on the disk is not what was written. The store never votes again under its id.
 	ErrDamaged = errors.New("the store is damaged")

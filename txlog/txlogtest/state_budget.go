@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/txlog"
@@ -129,7 +128,7 @@ func query(v txlog.View, text []byte) (answer []byte, err error) {
 
 // isOver reports whether a goal has used its budget up.
 func isOver(o txlog.Outcome) bool {
-	return strings.HasPrefix(o.Fault, txlog.ErrBudget.Error()) && len(o.Result)+len(o.Diff)+len(o.Effects) == 0
+	return errors.Is(txlog.FaultError(o.Fault), txlog.ErrBudget) && len(o.Result)+len(o.Diff)+len(o.Effects) == 0
 }
 
 // execute executes a goal within its budget. Everything else that breaks the state machine goes on to break it.

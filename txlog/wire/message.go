@@ -74,7 +74,7 @@ type (
 		Serial  uint64
 		Genesis txlog.Genesis
 	}
-	// Begun answers Begin.
+	// Begun answers Begin. The message names the log that the node has, if that is another one: it stays with it.
 	Begun struct {
 		Serial uint64
 		Why    string // it has not begun; empty: it has

@@ -16,8 +16,8 @@
 //   - A step is one transaction. When Write returns it was synced, twice: its pages, then the page that says that they count. A
 //     process that is killed leaves the last whole transaction, and Open syncs it before anybody believes it.
 //   - A commit or a sync that fails is store.ErrSync. After it every method fails: the system may show what the disk does not
-//     have, and to ask again would get its word for it. The process has to end; on Linux the next Open reads from the
-//     disk, not from the system's memory.
+//     have, and to ask again would get its word for it. This process must close it and not open it again; on Linux the next
+//     Open reads from the disk, not from the system's memory.
 //   - Every value has a checksum, which binds it to its place and to this store. One value says of all others how many there
 //     are, and the sum of their checksums, and is bound to the newest transaction. So what is damaged, missing or older
 //     than it should be is found: by Open, which reads and checks the whole file before it is used (100,000 records in less

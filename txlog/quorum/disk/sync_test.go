@@ -188,7 +188,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d commits, %d kills, the last record is %d", commits, rounds, last.index)
 }
 
-// A file that may not grow fails a commit: then nothing works any more, the process ends, and the next one finds what was
+// A file that may not grow fails a commit: then nothing works any more, and the next process finds what was
 // acknowledged (rule sync-first).
 func TestNoRoom(t *testing.T) {
 	t.Parallel()

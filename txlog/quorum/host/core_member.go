@@ -90,7 +90,7 @@ func (c *Core) applied(records []txlog.Record) {
 func (c *Core) say(h txlog.Head, publish bool) {
 	h.Member = c.set.Self
 	h = h.Sign(c.set.Key)
-	c.follower(follower.Heard{Head: h, Via: c.set.Self})
+	c.follower(follower.Signed{Head: h})
 	if publish {
 		c.do(Publish{Head: h})
 	}

@@ -39,7 +39,7 @@
 //
 // # What can go wrong
 //
-//	a write or a sync fails           Run returns the store's error: the process ends (sync-first)
+//	a write or a sync fails           Run returns the store's error, and has said nothing since: the store is closed for good (sync-first)
 //	the store has lost a promise, or has one that cannot be   Run returns ErrLost: the node goes on with another store, and asks to be admitted
 //	the copy's memory is wrong        the copies are made anew from the store
 //	a leader's memory is wrong        its members refuse what it sends; it gives the term up, drops what nobody can count

@@ -44,22 +44,28 @@ func newLone(t *testing.T) *lone {
 // step has the core take an input, and brings what is to be performed.
 func (l *lone) step(in Input) (due []Perform) {
 	l.t.Helper()
-	for in != nil {
-		out := l.core.Step(l.now, in)
-		in = nil
+	return l.does(l.core.Step(l.now, in))
+}
+
+// does what the core asks for, until nothing is left.
+func (l *lone) does(out Output) (due []Perform) {
+	l.t.Helper()
+	for {
 		for _, w := range out.Writes {
 			if err := w.To(l.disk); err != nil {
 				l.t.Fatal(err)
 			}
-			in = Written{}
 		}
 		for _, a := range out.Acts {
 			if p, is := a.(Perform); is {
 				due = append(due, p)
 			}
 		}
+		if len(out.Writes) == 0 {
+			return due
+		}
+		out = l.core.Step(l.now, Written{})
 	}
-	return due
 }
 
 // What has performed an effect says that it has ended. While the door is shut nothing begins, although the core has not looked at the
@@ -71,7 +77,7 @@ func TestAnEffectEnds(t *testing.T) {
 		l.now += round
 		l.step(Tick{})
 	}
-	first := l.step(Submit{Ticket: 1, GoalID: "a", Goal: []byte("a"), Expires: time.Minute})
+	first := l.step(Submit{Ticket: 1, GoalID: "a", Goal: []byte("a")})
 	if len(first) != 1 {
 		t.Fatalf("to be performed is %+v", first)
 	}

@@ -131,8 +131,8 @@ func (h *Host) begin() (*Core, error) {
 	return core, err
 }
 
-// Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, after which the process
-// has to end, or ErrLost. It may be called once.
+// Run takes part in the log until ctx ends, and returns nil then. Any other error is one of the store, or ErrLost. After
+// store.ErrSync nothing was said that was not stored, and the store must not be opened again by this process. It may be called once.
 func (h *Host) Run(ctx context.Context) error {
 	h.mu.Lock()
 	if h.running {

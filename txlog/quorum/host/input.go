@@ -1,8 +1,6 @@
 package host
 
 import (
-	"time"
-
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/wire"
@@ -41,11 +39,10 @@ type (
 	Peers struct{ Names []string }
 	// Submit asks for a goal to be executed by the leader. Answered ends it.
 	Submit struct {
-		Ticket  uint64 // names the asker: each that waits has another one, also those of reads and changes
-		GoalID  string
-		Goal    []byte
-		Since   uint64 // an index that was committed before the id was made
-		Expires time.Duration
+		Ticket uint64 // names the asker: each that waits has another one, also those of reads and changes
+		GoalID string
+		Goal   []byte
+		Since  uint64 // an index that was committed before the id was made
 	}
 	// Read asks for everything that was acknowledged before: once it is answered, the copy has it.
 	Read struct{ Ticket uint64 }

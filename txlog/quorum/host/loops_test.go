@@ -3,7 +3,6 @@ package host_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -64,7 +63,7 @@ func TestAGoalThatNeverEnds(t *testing.T) {
 		s.goes("before")
 		before := s.leader().run.Load().Status()
 		a, err := s.nodes[3].run.Load().Goal(t.Context(), "loop", []byte("loop"), 0)
-		if err != nil || !strings.HasPrefix(a.Fault, txlog.ErrBudget.Error()) || a.Index <= before.Position.Index {
+		if err != nil || !errors.Is(txlog.FaultError(a.Fault), txlog.ErrBudget) || a.Index <= before.Position.Index {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		s.goes("after")

@@ -25,7 +25,7 @@ func TestGoalTimeout(t *testing.T) {
 			t.Fatal(err)
 		}
 		core.Step(0, Suggested{Name: "n1"})
-		core.Step(0, Submit{Ticket: 1, GoalID: "a", Goal: []byte("goal"), Expires: time.Minute})
+		core.Step(0, Submit{Ticket: 1, GoalID: "a", Goal: []byte("goal")})
 		for now := round; ; now += round {
 			timedOut := false
 			for _, a := range core.Step(now, Tick{}).Acts {

@@ -43,6 +43,12 @@ type Everywhere interface {
 	Everywhere() bool
 }
 
+// Teller is a Section whose service tells the nodes of an overlay news, under topics of its own for which there has to be room.
+type Teller interface {
+	// Topics returns them.
+	Topics() []string
+}
+
 // Fixed is a Section with keys that are read once, when the node starts.
 type Fixed interface {
 	// Restarts names those that differ from what the node has begun with, such as gossip.electors.

@@ -218,13 +218,6 @@ func (n *Node) shutDown() error {
 	return n.roles.end(ctx, why)
 }
 
-// fail ends the node with an error. The first one counts.
-func (n *Node) fail(err error) {
-	if n.final.CompareAndSwap(nil, &FinalError{Result: err, Why: err}) {
-		n.finish(err)
-	}
-}
-
 var errHurried = errors.New("told to hurry: some roles had not ended, so their scopes are not released")
 
 // obey carries out drains and transfers that operators ask for in the database.

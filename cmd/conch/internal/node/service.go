@@ -74,7 +74,6 @@ type Frame struct {
 	Accounts     *Accounts          // that one service keeps for all
 	Board        *web.Board         // what the services tell on /v1/events
 	Ground       *Ground            // the network of this node, which one service has
-	Fail         func(err error)    // ends the node with an error, as if its only role had failed for good
 }
 
 // Plain is a service that does nothing. Embed it, and write the methods that differ.
@@ -108,7 +107,7 @@ func (n *Node) open() *services {
 	s := &services{byTable: map[string]Service{}}
 	frame := Frame{
 		ID: n.id, Log: n.log, Over: n.over, ElectorsOver: n.electorsOver, Hurry: n.hurry, Go: n.calls.Go, Blocked: n.meters.Blocked,
-		Accounts: new(Accounts), Board: n.board, Ground: new(Ground), Fail: n.fail,
+		Accounts: new(Accounts), Board: n.board, Ground: new(Ground),
 	}
 	if n.cfg.UsesDatabase() {
 		frame.Database = &n.cfg.Database

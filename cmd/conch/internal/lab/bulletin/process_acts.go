@@ -253,11 +253,8 @@ func (n *node) asked(a *ask, reply func(answer)) host.Input {
 		}
 		return host.Read{Ticket: n.ticket}
 	}
-	return host.Submit{Ticket: n.ticket, GoalID: a.id, Goal: a.goal, Since: a.since, Expires: expires}
+	return host.Submit{Ticket: n.ticket, GoalID: a.id, Goal: a.goal, Since: a.since}
 }
-
-// expires is for how long a node tries to have a goal executed.
-const expires = 30 * time.Second
 
 // verdict says what an answer means to a client.
 func (n *node) verdict(got txlog.Answer, err error) answer {

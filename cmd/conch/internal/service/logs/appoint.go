@@ -66,7 +66,7 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 		return 0, errNotHere
 	}
 	hint, turn := "", 0
-	body, err := r.ask(ctx, question{
+	answer, err := r.ask(ctx, question{
 		log:  g.ID(),
 		with: func(serial uint64) wire.Body { return wire.Appoint{Serial: serial, Names: names, Since: since} },
 		to: func() string {
@@ -83,7 +83,7 @@ func (r *part) askLeader(ctx context.Context, names []string, since uint64) (uin
 	if err != nil {
 		return 0, errNoLeader
 	}
-	if a, is := body.(wire.Appointed); is {
+	if a, is := answer.body.(wire.Appointed); is {
 		return a.Index, a.Err
 	}
 	return 0, txlog.ErrUnknown

@@ -12,6 +12,7 @@ import (
 // told is an answer of another node.
 type told struct {
 	from string
+	log  txlog.ID // which the message names
 	body wire.Body
 }
 
@@ -39,7 +40,7 @@ type question struct {
 func just(name string) func() string { return func() string { return name } }
 
 // ask sends a message until one of those to which it went has answered, or ctx ends, or the node.
-func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
+func (r *part) ask(ctx context.Context, q question) (told, error) {
 	answer := make(chan told, 1)
 	r.mu.Lock()
 	r.serial++
@@ -61,12 +62,12 @@ func (r *part) ask(ctx context.Context, q question) (wire.Body, error) {
 		for again := false; !again; {
 			select {
 			case <-ctx.Done():
-				return nil, errSilent
+				return told{}, errSilent
 			case <-r.over.Done():
-				return nil, errSilent
+				return told{}, errSilent
 			case t := <-answer:
 				if asked[t.from] && (q.goesOn == nil || !q.goesOn(t.body)) {
-					return t.body, nil
+					return t, nil
 				}
 			case <-tick.C:
 				again = true

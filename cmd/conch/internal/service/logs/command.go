@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -290,7 +289,11 @@ func (a *shell) showAll(all []Status) error {
 		return err
 	}
 	for _, s := range all {
-		if text := cmp.Or(s.Why, s.Advice); text != "" {
+		text := s.Why
+		if s.Advice != "" {
+			text = strings.TrimPrefix(text+". "+s.Advice, ". ")
+		}
+		if text != "" {
 			if err := a.Line("%s: %s", s.Namespace, text); err != nil {
 				return err
 			}

@@ -53,6 +53,16 @@ func (*Section) Roles() []config.Role { return nil }
 // Everywhere implements config.Everywhere.
 func (s *Section) Everywhere() bool { return len(s.all) > 0 }
 
+var _ config.Teller = (*Section)(nil) // else nobody keeps room for heads
+
+// Topics implements config.Teller: a log's heads have one.
+func (s *Section) Topics() (all []string) {
+	for i := range s.all {
+		all = append(all, topicOf(s.all[i].Namespace))
+	}
+	return all
+}
+
 // Keys implements config.Section.
 func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 	return map[string]config.Setter{s.Table(): func(place string, value any) {

@@ -37,6 +37,9 @@ func TestEveryKey(t *testing.T) {
 	if c.UsesDatabase() || !s.Everywhere() || len(s.Roles()) != 0 {
 		t.Error("a log needs no database and is no role")
 	}
+	if topics := s.Topics(); !slices.Equal(topics, []string{"log/flags", "log/routes"}) {
+		t.Errorf("the topics of its heads are %v", topics)
+	}
 	none, c, err := load(t, "[[roles]]\nname = \"a\"\n")
 	if c.Database.URL = "x"; none.Everywhere() || len(none.all) != 0 {
 		t.Errorf("there is a log without [[logs]]: %v", err)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/wire"
@@ -156,13 +157,13 @@ func (r *part) draft(ctx context.Context, name string, log txlog.ID) (txlog.Memb
 		id, err := r.own(ctx, log)
 		return txlog.Member{Name: name, Key: r.key, Store: id}, err
 	}
-	body, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) wire.Body {
+	answer, err := r.ask(ctx, question{log: log, to: just(name), with: func(serial uint64) wire.Body {
 		return wire.Prepare{Serial: serial, Namespace: r.Namespace, Machine: machineName}
 	}})
 	if err != nil {
 		return txlog.Member{}, err
 	}
-	p, is := body.(wire.Prepared)
+	p, is := answer.body.(wire.Prepared)
 	switch {
 	case !is:
 		return txlog.Member{}, errSilent
@@ -226,24 +227,28 @@ func (r *part) spread(ctx context.Context, g txlog.Genesis, o order) (txlog.Gene
 	return g, nil
 }
 
-// tellBegin tells a member until it has begun.
+// tellBegin tells a member until it has begun, ever less often. One that has another log of that name stays with it.
 func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
-	said := ""
-	for {
-		body, err := r.ask(ctx, question{log: g.ID(), to: just(name), with: func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} }})
+	pauses := backoff.Pauses{First: seekEvery / 5, Most: longestPause}
+	begin := question{log: g.ID(), to: just(name), with: func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} }}
+	for said := ""; ; {
+		answer, err := r.ask(ctx, begin)
 		if err != nil {
 			return // this node ends
 		}
-		b, is := body.(wire.Begun)
-		if is && b.Why == "" {
+		switch b, is := answer.body.(wire.Begun); {
+		case is && b.Why == "":
 			r.log.Info("a member has begun with the log", slog.String("member", name))
 			return
-		}
-		if b.Why != said && said != "" {
+		case is && answer.log != g.ID():
+			r.log.Warn("a member has another log of that name, and takes no part in this one: if that log is of no use, move its store away there and start that node again",
+				slog.String("member", name), slog.String("its", answer.log.String()), slog.String("id", g.ID().String()))
+			return
+		case b.Why != said && b.Why != notYet:
 			r.log.Warn("a member has not begun with the log yet", slog.String("member", name), slog.String("why", b.Why))
+			said = b.Why
 		}
-		said = b.Why
-		if pause.For(ctx, seekEvery/5) != nil {
+		if pause.For(ctx, pauses.After(0)) != nil {
 			return
 		}
 	}

@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"errors"
 	"maps"
 	"net/http"
 	"strings"
@@ -58,7 +59,7 @@ func (d *denials) counts(serve web.Handler) web.Handler {
 
 // fails has a goal counted that takes too many steps. It is answered: everybody has the entry that says so.
 func (d *denials) fails(a txlog.Answer) {
-	if strings.HasPrefix(a.Fault, txlog.ErrBudget.Error()) {
+	if errors.Is(txlog.FaultError(a.Fault), txlog.ErrBudget) {
 		d.count(deniedBudget)
 	}
 }

@@ -51,7 +51,7 @@ func TestWhatIsOverBudgetIsCounted(t *testing.T) {
 	if n := d.now()["budget"]; n != 1 {
 		t.Errorf("a query over its budget is counted %d times", n)
 	}
-	for _, fault := range []string{txlog.RunWithin(kv.New(), []byte(`{"op":"add","key":"n"}`), 1).Fault, "", "conflict: a is 1"} {
+	for _, fault := range []string{txlog.RunWithin(kv.New(), []byte(`{"op":"add","key":"n"}`), 1).Fault, "", "conflict: a is 1", "too many steps in this dance"} {
 		d.fails(txlog.Answer{Fault: fault})
 	}
 	if n := d.now()["budget"]; n != 2 {

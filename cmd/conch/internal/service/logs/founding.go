@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/ed25519"
@@ -49,11 +50,11 @@ func (r *part) founded(e transport.Envelope) {
 	case wire.Known:
 		r.hear(e.From, b.Genesis, time.Now())
 	case wire.Prepared:
-		r.answered(b.Serial, told{e.From, b})
+		r.answered(b.Serial, told{e.From, m.Log, b})
 	case wire.Begun:
-		r.answered(b.Serial, told{e.From, b})
+		r.answered(b.Serial, told{e.From, m.Log, b})
 	case wire.Appointed:
-		r.answered(b.Serial, told{e.From, b})
+		r.answered(b.Serial, told{e.From, m.Log, b})
 	default:
 		if !r.may(e.From) && !r.isMember(e.From) {
 			r.counts.refuse(reasonStranger)
@@ -70,7 +71,8 @@ func (r *part) serves(from string, m wire.Message) {
 	case wire.Prepare: // it writes a file
 		r.alone("prepare", from, m.Log, func(ctx context.Context) wire.Body { return r.prepare(ctx, from, m.Log, b) })
 	case wire.Begin:
-		r.send(from, m.Log, wire.Begun{Serial: b.Serial, Why: r.begins(from, b.Genesis)})
+		log, why := r.begins(from, b.Genesis)
+		r.send(from, log, wire.Begun{Serial: b.Serial, Why: why})
 	case wire.Appoint:
 		r.asked(from, m.Log, b)
 	}
@@ -165,34 +167,38 @@ func (r *part) give(maker string) error {
 func (r *part) storeOf(log txlog.ID) (uint64, error) {
 	s := r.reading()
 	switch g, known := r.began(); {
-	case !known || s == nil:
-		return 0, errors.New("it has no copy of the log yet")
-	case g.ID() != log:
+	case known && g.ID() != log:
 		return 0, fmt.Errorf("it has another log of that name: %s", g.ID())
+	case !known || s == nil:
+		return 0, cmp.Or(r.shut(), errors.New("it has no copy of the log yet"))
 	}
 	return s.View().ID, nil
 }
 
-// begins has the log begin with a genesis, and returns why that is not so; empty: it has begun.
-func (r *part) begins(from string, g txlog.Genesis) (why string) {
+// notYet says that a log is about to begin.
+const notYet = "it has not begun yet"
+
+// begins has the log begin with a genesis, and returns why that is not so; empty: it has begun. It returns the log that is here, if there is
+// one: that stays.
+func (r *part) begins(from string, g txlog.Genesis) (log txlog.ID, why string) {
 	if own, known := r.began(); known {
 		if own.ID() != g.ID() {
-			return "it has another log of that name: " + own.ID().String()
+			why = "it has another log of that name: " + own.ID().String()
 		}
-		return ""
+		return own.ID(), why
 	}
 	if err := r.fits(g); err != nil {
-		return err.Error()
+		return g.ID(), err.Error()
 	}
 	r.mu.Lock()
 	trusted := !r.ID.IsZero() || r.promise.holds(from)
 	r.mu.Unlock()
 	if !trusted {
-		return "it has drawn no store for that log"
+		return g.ID(), "it has drawn no store for that log"
 	}
 	select {
 	case r.begin <- g:
 	default:
 	}
-	return "it has not begun yet"
+	return g.ID(), notYet
 }

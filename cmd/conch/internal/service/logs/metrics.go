@@ -123,19 +123,20 @@ var (
 	refusedDesc  = desc("refused_total", "What other nodes have sent and this node has left out, by why.", "reason")
 	deniedDesc   = prometheus.NewDesc(metric.Prefix+"log_requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", []string{"reason"}, nil)
 	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
+	failedDesc   = desc("store_failed", "1 if the disk of the log has failed to write: the log is closed on this node until its next start.")
 	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and this node began with a new one.")
 )
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, deniedDesc, forksDesc, asideDesc,
+		timeoutsDesc, historyDesc, pendingDesc, indexDesc, termDesc, leaderDesc, membersDesc, behindDesc, refusedDesc, deniedDesc, forksDesc, failedDesc, asideDesc,
 	} {
 		to <- d
 	}
 }
 
-// Collect implements prometheus.Collector. A log that does not run has zeros.
+// Collect implements prometheus.Collector. A log that does not run has zeros, but for why.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for reason, n := range c.denied.now() {
 		to <- prometheus.MustNewConstMetric(deniedDesc, prometheus.CounterValue, float64(n), reason)
@@ -155,11 +156,11 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		gauge(pendingDesc, uint64(max(0, s.Goals.Pending)))
 		gauge(indexDesc, s.Position.Index)
 		gauge(termDesc, s.Term)
-		leads := uint64(0)
-		if s.Leads {
-			leads = 1
+		flag := func(d *prometheus.Desc, is bool) {
+			gauge(d, map[bool]uint64{true: 1}[is])
 		}
-		gauge(leaderDesc, leads)
+		flag(leaderDesc, s.Leads)
+		flag(failedDesc, r.shut() != nil)
 		gauge(membersDesc, uint64(len(s.Members)))
 		gauge(behindDesc, copyOf(s.Position.Index, s.Copy).Behind)
 		r.counts.mu.Lock()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/backoff"
@@ -50,6 +51,7 @@ type part struct {
 	mu         sync.Mutex
 	state      string
 	why        error          // with stateFailed, or why nothing is believed
+	closed     bool           // the disk has failed: the store is not used again before the next start of this process
 	genesis    *txlog.Genesis // nil: it is not known
 	follows    bool           // it was no member when the log ran here last
 	host       *host.Host     // nil: it does not run
@@ -80,15 +82,16 @@ const (
 	longestPause = time.Minute
 )
 
-// run takes part in the log until ctx ends. The error is one after which the process has to end.
-func (r *part) run(ctx context.Context) error {
+// run takes part in the log until ctx ends, or its disk fails.
+func (r *part) run(ctx context.Context) {
 	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := r.once(ctx)
 		switch {
 		case errors.Is(err, store.ErrSync):
-			return fmt.Errorf("log %s: the disk has failed to write: %w", r.Namespace, err)
+			r.close(err)
+			return
 		case ctx.Err() == nil && err != nil:
 			wait := pauses.After(time.Since(began))
 			r.set(stateFailed, err)
@@ -97,6 +100,30 @@ func (r *part) run(ctx context.Context) error {
 		case ctx.Err() == nil: // with a new store: if that is of no use either, a disk must not be filled with them
 			_ = pause.For(ctx, pauses.After(time.Since(began)))
 		}
+	}
+}
+
+// close gives the log up on this node since its disk has failed: what is there of the last step nobody knows, and the system may say what the
+// disk does not have, until the next start reads all of it. The node's other logs have stores of their own.
+func (r *part) close(err error) {
+	text := "the disk has failed to write"
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		text = "the disk is full"
+	}
+	err = fmt.Errorf("%s: %w", text, err)
+	r.set(stateFailed, err)
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.log.Error("the log is closed on this node until its next start. The node goes on without it", slog.Any("error", err))
+}
+
+// shut returns why this node's store must not be used; nil: it may be.
+func (r *part) shut() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return r.why
 	}
 	return nil
 }

@@ -105,9 +105,7 @@ func (s *service) keep() {
 		s.frame.Go(func() { r.vouch(s.ctx) })
 		s.frame.Go(func() {
 			defer s.busy.Done()
-			if err := r.run(s.ctx); err != nil {
-				s.frame.Fail(err)
-			}
+			r.run(s.ctx)
 		})
 	}
 }

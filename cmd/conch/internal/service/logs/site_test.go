@@ -76,7 +76,6 @@ type testNode struct {
 	place     *place
 	end       context.CancelFunc
 	busy      *sync.WaitGroup
-	failed    chan error
 	api       http.Handler
 	web       *httptest.Server
 }
@@ -150,13 +149,12 @@ func (n *testNode) start() *testNode {
 		n.t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	n.end, n.busy, n.logged, n.failed = cancel, new(sync.WaitGroup), &nodetest.Log{}, make(chan error, 1)
+	n.end, n.busy, n.logged = cancel, new(sync.WaitGroup), &nodetest.Log{}
 	board := web.NewBoard()
 	ground := new(node.Ground)
 	n.ground.Store(ground)
 	n.svc = open(node.Frame{
 		Log: slog.New(slog.NewTextHandler(n.logged, nil)), Board: board, Over: ctx, Go: n.busy.Go, Ground: ground,
-		Fail: func(err error) { n.failed <- err },
 	}).(*service)
 	apply, err := n.svc.Prepare(n.t.Context(), c)
 	if err != nil {

@@ -90,6 +90,9 @@ func (r *part) opened(ctx context.Context) (*disk.Store, error) {
 
 // drawStore makes a store in which no log has begun, and returns its id. One that is there is taken as it is.
 func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
+	if err := r.shut(); err != nil {
+		return 0, err
+	}
 	if err := os.MkdirAll(filepath.Dir(r.Store), 0o700); err != nil {
 		return 0, err
 	}

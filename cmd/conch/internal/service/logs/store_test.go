@@ -68,19 +68,19 @@ func TestAStoreIsPromisedToOne(t *testing.T) {
 	}
 	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
 	r.begin = make(chan txlog.Genesis, 1)
-	if why := r.begins("n2", g); !strings.Contains(why, "drawn no store") || len(r.begin) != 0 {
+	if _, why := r.begins("n2", g); !strings.Contains(why, "drawn no store") || len(r.begin) != 0 {
 		t.Errorf("n2 has it begin: %q", why)
 	}
-	if why := r.begins("n1", g); why != "it has not begun yet" || len(r.begin) != 1 {
+	if _, why := r.begins("n1", g); why != "it has not begun yet" || len(r.begin) != 1 {
 		t.Errorf("n1 has it not begin: %q", why)
 	}
 	r.believe(g)
-	if why := r.begins("n2", g); why != "" {
+	if _, why := r.begins("n2", g); why != "" {
 		t.Errorf("it has begun, and says %q", why)
 	}
 	other := g
 	other.Nonce = txlog.Hash{7}
-	if why := r.begins("n1", other); !strings.Contains(why, "another log of that name") {
+	if log, why := r.begins("n1", other); log != g.ID() || !strings.Contains(why, "another log of that name") {
 		t.Errorf("another genesis: %q", why)
 	}
 }

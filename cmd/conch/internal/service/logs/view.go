@@ -95,7 +95,7 @@ const round = 100 * time.Millisecond
 
 func (r *part) status(now time.Time) Status {
 	r.mu.Lock()
-	state, why, genesis, h, s := r.state, r.why, r.genesis, r.host, r.store
+	state, why, closed, genesis, h, s := r.state, r.why, r.closed, r.genesis, r.host, r.store
 	r.mu.Unlock()
 	out := Status{AsOf: now.UTC(), Namespace: r.Namespace, State: state, Self: r.self, Role: roleNone, Members: []MemberState{}}
 	if why != nil {
@@ -104,7 +104,10 @@ func (r *part) status(now time.Time) Status {
 	if genesis != nil {
 		out.ID, out.Machine, out.LeaseMS = genesis.ID().String(), genesis.Machine, genesis.LeaseMS
 	}
-	if state == stateWaiting && why == nil {
+	switch {
+	case closed:
+		out.Advice = "make room on the disk of " + r.Store + " or mend it, and start this node again: until then the log is closed here, since nobody knows what of its last step is on the disk"
+	case state == stateWaiting && why == nil:
 		out.Advice = notMade
 	}
 	if h == nil || s == nil {

@@ -17,7 +17,8 @@ type Section struct {
 	there bool
 	Gossip
 
-	peers peers.Directory // of the same file
+	peers    peers.Directory // of the same file
+	reserved []string        // topics of other services of this node
 }
 
 // Gossip is [gossip]. What has no value has the default of package gossip.
@@ -75,6 +76,11 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 // Settle implements config.Section.
 func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	s.peers = peers.Of(c)
+	for _, other := range c.Sections {
+		if teller, is := other.(config.Teller); is {
+			s.reserved = append(s.reserved, teller.Topics()...)
+		}
+	}
 	g := &s.Gossip
 	if g.Namespaces == nil {
 		g.Namespaces = []string{defaultNamespace}

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/gossip/wire"
 )
@@ -33,12 +35,29 @@ type other struct {
 
 func (o other) UsesPeers() bool { return o.uses }
 
+// heads is the section of a service that tells news: a topic for each table.
+type heads struct {
+	config.Section
+	topics []string
+}
+
+func (h *heads) Topics() []string { return h.topics }
+
+func (h *heads) Keys(d *config.Decoder) map[string]config.Setter {
+	return map[string]config.Setter{h.Table(): func(place string, v any) {
+		for i := range d.Tables(place, v) {
+			h.topics = append(h.topics, fmt.Sprint(node.LogTopics, i))
+		}
+	}}
+}
+
 func load(t *testing.T, text string) (*Section, config.Config, error) {
 	t.Helper()
+	logs := func() config.Section { return &heads{Section: configtest.Plain("logs")} }
 	rival := func() config.Section {
 		return other{configtest.Plain("contracts"), strings.Contains(text, "[[contracts]]")}
 	}
-	c, err := configtest.Load(t, text, config.Source{Sections: configtest.Beside(peers.Kind().Section, Kind().Section, rival)}, nil)
+	c, err := configtest.Load(t, text, config.Source{Sections: configtest.Beside(peers.Kind().Section, Kind().Section, rival, logs)}, nil)
 	return config.Of[*Section](c), c, err
 }
 
@@ -153,6 +172,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown key", whole + "elector = []\n", []string{"line 14, gossip.elector", `"electors"`}},
 		{"no identity", n2 + gossiping, []string{"identity.name: is missing", "identity.listen: is missing", "identity.key: is missing"}},
 		{"private contracts beside it", whole + "[[contracts]]\n", []string{"line 13, gossip: [gossip] and [[contracts]] cannot share a node", "Run two nodes"}},
+		{"too many logs", whole + strings.Repeat("[[logs]]\n", 33), []string{"line 14, logs: 33 logs are too many"}},
 		{"nobody could connect", identity + gossiping, []string{"line 5, gossip: nobody could connect", "[[peers]]", "identity.ca"}},
 		{"a source with a port", whole + "source = \"10.0.0.1:1\"\n", []string{"line 14, gossip.source", "is not an IP address"}},
 		{"a listener on all addresses", but("10.0.0.1:7443", "0.0.0.0:7443"), []string{"gossip.advertise: is missing: nobody can connect to 0.0.0.0:7443"}},

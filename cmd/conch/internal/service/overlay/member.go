@@ -56,7 +56,7 @@ func (s *Section) join(o surroundings) (*member, error) {
 	self := wire.Subject(id.Fingerprint())
 	cfg := agent.Config{
 		Transport: endpoint, Address: at(s.Advertise, endpoint.Addr()), Self: self, Scheme: scheme, Contacts: s.contacts(),
-		Namespaces: s.namespaces(s.subjects(self)), Round: unit, StateFile: o.stateFile, Tell: o.tell,
+		Namespaces: s.namespaces(s.subjects(self)), Round: unit, StateFile: o.stateFile, Tell: o.tell, Reserved: s.reserved,
 	}
 	for _, p := range s.peers.Peers {
 		key, _ := subjectOf(p)

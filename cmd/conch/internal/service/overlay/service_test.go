@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,6 +21,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/cmd/conch/internal/web/webtest"
+	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/transport/mtls"
 )
@@ -58,7 +62,7 @@ func (h *hosted) start(t *testing.T, c config.Config) {
 }
 
 // site makes the configurations of so many nodes that know each other, and listen where they say.
-func site(t *testing.T, nodes int) (all []config.Config, fronts []net.Listener) {
+func site(t *testing.T, nodes int, more ...string) (all []config.Config, fronts []net.Listener) {
 	t.Helper()
 	dir := t.TempDir()
 	var keys []string
@@ -81,7 +85,7 @@ func site(t *testing.T, nodes int) (all []config.Config, fronts []net.Listener) 
 				text += fmt.Sprintf("[[peers]]\nname = \"n%d\"\nurl = \"https://%s\"\nkey = %q\n", j, fronts[j].Addr(), keys[j])
 			}
 		}
-		_, c, err := load(t, text)
+		_, c, err := load(t, text+strings.Join(more, ""))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,6 +212,35 @@ func TestTheDoorClosesBeforeTheGoodbye(t *testing.T) {
 	t.Error("the door is open until the node takes part no more")
 }
 
+// A program that tells news under as many topics as it may leaves room for the heads of this node's logs.
+func TestALocalProgramLeavesRoomForHeads(t *testing.T) {
+	t.Parallel()
+	all, fronts := site(t, 2, "[[logs]]\n[[logs]]\n")
+	for _, f := range fronts {
+		_ = f.Close()
+	}
+	h := host(t)
+	h.start(t, all[0])
+	now, _ := h.Member()
+	pgtest.Eventually(t, nodetest.Patience, "the node takes part", func() bool { return now.Publish(defaultNamespace, "0", nil) == nil })
+	handler := webtest.Site(t, &webtest.Log{}, h.Routes(), func(c *web.Config) { c.Board = web.NewBoard() }).API()
+	codes := map[int]int{}
+	for i := range 2 * gossip.MostTopics {
+		out := httptest.NewRecorder()
+		x := exchange{Ask: fmt.Sprintf("PUT /v1/nodes/default/news/%d", i), Body: "x", Header: "Content-Type: application/octet-stream"}
+		handler.ServeHTTP(out, x.Request())
+		codes[out.Code]++
+	}
+	if codes[http.StatusAccepted] != gossip.MostTopics-2 || codes[http.StatusConflict] != gossip.MostTopics+2 {
+		t.Errorf("a program's news is answered %v", codes)
+	}
+	for i := range 3 {
+		if err := now.Publish(defaultNamespace, fmt.Sprint(node.LogTopics, i), []byte("head")); (err == nil) != (i < 2) {
+			t.Errorf("the heads of log %d: %v", i, err)
+		}
+	}
+}
+
 // between calls something when a logger is made for a peer, which is in the middle of a start.
 type between struct {
 	slog.Handler
@@ -227,11 +260,11 @@ func TestAReloadWhileTheListenerIsOpened(t *testing.T) {
 	without.peers.Peers = nil
 	reloaded := make(chan struct{})
 	begin := sync.OnceFunc(func() {
-		go func() { defer close(reloaded); h.reload(without) }()
-		select {
-		case <-reloaded:
-		case <-time.After(100 * time.Millisecond): // it waits for the start, as it should
+		if h.mu.TryLock() { // a reload would go on, and find no listener
+			h.mu.Unlock()
+			t.Error("a reload does not wait for the start")
 		}
+		go func() { defer close(reloaded); h.reload(without) }()
 	})
 	h.frame.Log = slog.New(between{slog.DiscardHandler, begin})
 	m, err := h.rejoin()

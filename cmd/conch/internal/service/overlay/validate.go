@@ -31,6 +31,9 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 			d.Fault("gossip", "[gossip] and [[%s]] cannot share a node: its peers could connect only while it leads the %s. Run two nodes, each with an [identity] of its own", other.Table(), other.Table())
 		}
 	}
+	if n := len(s.reserved); n > gossip.MostTopics {
+		d.Fault("logs", "%d logs are too many for a node: gossip tells of each one under a topic of its own, and a node has %d of them", n, gossip.MostTopics)
+	}
 	s.validateAddresses(d)
 	s.validateMembers(d)
 	s.validateElectors(d)
