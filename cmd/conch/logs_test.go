@@ -188,7 +188,12 @@ func TestALogThatIsNotMade(t *testing.T) {
 	create := []string{"log", "create", "flags", "--members", "n1,n2,n3", "--node", n1.api()}
 	conch(t, append(create, "--lease", "500us")...).refused(t, 2, "--lease 500µs is not from 100ms to 10m0s")
 	conch(t, create...).refused(t, 1, "no log was made", "n3: it does not answer", "nothing was done")
-	conch(t, "log", "goal", "flags", `{"op":"add","key":"a"}`, "--node", n1.api()).refused(t, 1, "conch log create makes one")
+	for _, args := range [][]string{
+		{"goal", "flags", `{"op":"add","key":"a"}`}, {"goal", "flags", `{"op":"add","key":"a"}`, "--since", "0"}, {"query", "flags", `{"get":"a"}`}, {"tail", "flags"},
+		{"members", "flags"}, {"members", "flags", "--json"}, {"members", "flags", "--set", "n1"}, {"verify", "flags"},
+	} {
+		conch(t, append(append([]string{"log"}, args...), "--node", n1.api())...).refused(t, 2, "heard of no log of that name yet", "conch log create makes one")
+	}
 	conch(t, "log", "create", "flags", "--members", "n1,n9", "--node", n1.api()).refused(t, 2, `"n9"`)
 	conch(t, "log", "status", "routes", "--node", n1.api()).refused(t, 2, `"routes" is no log of this node: it has flags. A [[logs]] table`)
 	if out := conch(t, "log", "status", "flags", "--node", n1.api()).done(t); !strings.Contains(out, "conch log create makes one") {
@@ -219,6 +224,9 @@ func TestALogThatIsNotMade(t *testing.T) {
 	conch(t, "log", "goal", "flags", `{"op":"put","key":"a","value":3}`, "--goal-id", "x", "--node", s.all[1].api()).refused(t, 1, "another goal has this id")
 	if out := conch(t, "status", "--logs", "--node", n1.api()).done(t); !strings.Contains(out, "flags") || !strings.Contains(out, "ROLE") {
 		t.Errorf("status --logs printed\n%s", out)
+	}
+	if r := conch(t, "log", "tail", "flags", "--from", "99999", "--node", n1.api()); r.code != 0 || r.out != "" || r.err != fmt.Sprintf("the log ends at entry %d here\n", n1.logOf().Position.Index) {
+		t.Errorf("tail from where nothing is yet: %+v", r)
 	}
 	out, _ := logCall(s.all[1], "tail", "flags", "--from", "1")
 	if want := fmt.Sprintf("x: %s → ", `{"op":"put","key":"a","value":2}`); !strings.Contains(out, want) {

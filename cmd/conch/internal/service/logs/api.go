@@ -62,7 +62,7 @@ func (a *api) part(namespace string) (*part, error) {
 }
 
 // notMade is what there is to say while nobody has said how the log began.
-const notMade = "this node has not heard yet how the log of that name began: ask again in a few seconds. If nobody has made it, conch log create makes one"
+const notMade = "this node has heard of no log of that name yet: ask again in a few seconds. If nobody has made it, conch log create makes one"
 
 // begun returns the log that a request is about, once somebody has made it.
 func (a *api) begun(namespace string) (*part, error) {

@@ -109,7 +109,7 @@ func examined(ctx context.Context, namespace string, urls []string, clients []*c
 		case err != nil:
 			return v, err
 		case s.Position == nil:
-			return v, fmt.Errorf("%s has no copy of the log: it is %s", s.Self, s.State)
+			return v, absence(s, s.Self+" has no copy of the log: ")
 		}
 		v.Nodes = append(v.Nodes, Examined{Node: urls[i], Self: s.Self, ID: s.ID, Index: s.Position.Index})
 		if i == 0 || s.Position.Index < v.Index {
