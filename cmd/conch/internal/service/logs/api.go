@@ -42,8 +42,11 @@ func (a *api) routes() []web.Route {
 	}
 	goals := post(pathGoals, a.postGoal)
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
+	goals.Query = []string{"wait"}
+	entries, state := get(pathEntries, a.getEntries), get(pathState, a.getState)
+	entries.Query, state.Query = []string{"from", "limit", "wait_ms"}, []string{"query", "fresh"}
 	all := []web.Route{
-		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, get(pathEntries, a.getEntries), get(pathState, a.getState),
+		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state,
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
 	for i := range all {

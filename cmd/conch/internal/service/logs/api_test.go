@@ -78,6 +78,8 @@ func answers() []exchange {
 		{Name: "before there is a log", Ask: "POST /v1/logs/routes/goals", Body: `{"goal":1}`, Status: 503, Want: "no-log-yet"},
 		{Name: "all", Ask: "GET /v1/logs/flags/entries", Status: 200, Want: `"goal_id":"a","goal":{"op":"add","key":"n"}`},
 		{Name: "none yet", Ask: "GET /v1/logs/flags/entries?from=999&wait_ms=1", Status: 200, Want: `"entries":[]`},
+		{Name: "with a word that is misspelt", Ask: "GET /v1/logs/flags/entries?form=3", Status: 400, Want: `"detail":"\"form\" is no parameter of GET /v1/logs/{namespace}/entries, which has from, limit, wait_ms","field":"form"`},
+		{Name: "with half a word", Ask: "GET /v1/logs/flags/entries?from=%", Status: 400, Want: `the query of the URL cannot be read`},
 		{Name: "from a word", Ask: "GET /v1/logs/flags/entries?from=x", Status: 400, Want: `"field":"from"`},
 		{Name: "too many", Ask: "GET /v1/logs/flags/entries?limit=1001", Status: 400, Want: `"field":"limit"`},
 		{Name: "waited for too long", Ask: "GET /v1/logs/flags/entries?wait_ms=60000", Status: 400, Want: `"field":"wait_ms"`},
