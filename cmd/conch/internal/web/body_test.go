@@ -12,7 +12,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		Since *uint64               `json:"since"`
 		Step  int64                 `json:"step"`
 		Ratio float64               `json:"ratio"`
-		Is    bool                  `json:"is"`
+		Fresh bool                  `json:"fresh"`
 		Name  string                `json:"name"`
 		Bytes []byte                `json:"bytes"`
 		Names []string              `json:"names"`
@@ -24,7 +24,7 @@ func TestWhatDoesNotFit(t *testing.T) {
 		`{"since":"7"}`:      "since is a text, and has to be a whole number, 0 or more",
 		`{"step":[]}`:        "step is an array, and has to be a whole number",
 		`{"ratio":true}`:     "ratio is true or false, and has to be a number",
-		`{"is":{}}`:          "is is an object, and has to be true or false",
+		`{"fresh":{}}`:       "fresh is an object, and has to be true or false",
 		`{"name":1}`:         "name is a number, and has to be a text",
 		`{"bytes":1}`:        "bytes is a number, and has to be a text",
 		`{"names":"a"}`:      "names is a text, and has to be an array",
