@@ -26,11 +26,11 @@ func TestMessagesBlameWhatFailed(t *testing.T) {
 		args       string
 		says       []string
 	}{
-		{"a port in use", fileOf(db, "listen = \""+used+"\"\n"+role), "", []string{used + " is in use", "ss -ltnp", "another listen address"}},
-		{"a port in use, by a flag", fileOf(db, role), "--listen " + used, []string{used + " is in use", "another listen address"}},
-		{"a port of probes in use", fileOf(db, "listen = \"off\"\nops_listen = \""+used+"\"\n"+role), "", []string{used + " is in use", "another ops_listen address"}},
-		{"another's address", fileOf(db, "listen = \"off\"\nops_listen = \"192.0.2.1:1\"\n"+role), "", []string{"192.0.2.1:1 is no address of this machine", "another ops_listen address"}},
-		{"a socket without a folder", fileOf(db, "listen = \"unix:DIR/none/s\"\n"+role), "", []string{"none/s", "its folder is missing", "another listen address"}},
+		{"a port in use", fileOf(db, "listen = \""+used+"\"\n"+role), "", []string{used + " is in use", "ss -ltnp", "another address with listen in [node], or --listen"}},
+		{"a port in use, by a flag", fileOf(db, role), "--listen " + used, []string{used + " is in use", "another address with listen in [node], or --listen"}},
+		{"a port of probes in use", fileOf(db, "listen = \"off\"\nops_listen = \""+used+"\"\n"+role), "", []string{used + " is in use", "another address with ops_listen in [node], or --ops-listen"}},
+		{"another's address", fileOf(db, "listen = \"off\"\nops_listen = \"192.0.2.1:1\"\n"+role), "", []string{"192.0.2.1:1 is no address of this machine", "another address with ops_listen in [node], or --ops-listen"}},
+		{"a socket without a folder", fileOf(db, "listen = \"unix:DIR/none/s\"\n"+role), "", []string{"none/s", "its folder is missing", "another address with listen in [node], or --listen"}},
 		{"a host that is none", fileOf(db, "listen = \"off\"\nops_listen = \"none.invalid:1\"\n"+role), "", []string{`no host "none.invalid"`, "ops_listen"}},
 		{"data_dir", strings.Replace(fileOf(db, role), `"data"`, `"/dev/null/x"`, 1), "", []string{`data_dir = "/dev/null/x" cannot be used (not a directory)`, "name a folder"}},
 		{"dir of files", fileOf(db, "[[files]]\nscope = \"f\"\ndir = \"/dev/null/x\"\n"), "", []string{`the dir of the files of "f" = "/dev/null/x" cannot be used`, "name a folder"}},

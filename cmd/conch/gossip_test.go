@@ -151,6 +151,8 @@ func TestMachinesOfASiteNameOneLeader(t *testing.T) {
 		t.Errorf("n4 says of its leader: %v", seen)
 	}
 	pgtest.Eventually(t, patience, "n4 has three neighbours", func() bool { return n4.meets("n1") && n4.meets("n2") && n4.meets("n3") })
+	conch(t, "status", "--logs", "--node", n4.api()).refused(t, 2, "this node has no log: its configuration has no [[logs]]")
+	conch(t, "log", "status", "--json", "--node", n4.api()).refused(t, 2, "this node has no log")
 	printed := conch(t, "status", "--gossip", "--node", n4.api()).done(t)
 	for _, part := range []string{"NAMESPACE", "\ndefault     " + leader.name, "bystander", "n4 has 3 neighbours: n1, n2, n3", "This is a hint"} {
 		if !strings.Contains(printed, part) {

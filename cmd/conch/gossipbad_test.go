@@ -98,7 +98,7 @@ func TestGossipThatDoesNotStart(t *testing.T) {
 		code      int
 		says      []string
 	}{
-		{"", "", 1, []string{taken.Addr().String(), "address already in use"}},
+		{"", "", 1, []string{taken.Addr().String(), "is in use", "another address with listen in [identity]"}},
 		{"identity.pem", "none.pem", 2, []string{"identity.key", "conch identity new"}},
 		{"[gossip]\n", "[gossip]\nelectors = [\"n3\"]\n", 2, []string{"gossip.electors[0]", `"n3" is neither this node nor one of the [[peers]]`}},
 		{"[gossip]\n", "[gossip]\n[[roles]]\nname = \"a\"\n", 2, []string{"no database"}},

@@ -14,22 +14,29 @@ var (
 	ErrLog = errors.New("a log has begun in the store")
 	// ErrReadOnly means that the store was opened to read.
 	ErrReadOnly = errors.New("the store was opened to read")
+	// ErrForeign means that a file is not a store, as far as can be seen.
+	ErrForeign = errors.New("not a store of conch")
 )
 
 // DamageError says what of a store is not what was written. It is a store.ErrDamaged.
 type DamageError struct {
-	Path string
-	What string
+	Path    string
+	What    string
+	Foreign bool // it does not begin as a store does: it is another kind of file, or its first two pages are lost
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("the store %s is damaged: %s. It never votes again under its id, since it may have lost what it had promised. "+
-		"Move it aside and start again: the node then has a new store with a new id, fetches the log from the others, and "+
-		"has to be admitted as a member by the leader", e.Path, e.What)
+	if e.Foreign {
+		return fmt.Sprintf("%v: %s does not begin as one. It is another kind of file, or its first two pages are lost", ErrForeign, e.Path)
+	}
+	return fmt.Sprintf("the store %s is damaged: %s. It never votes again under its id, since it may have lost what it had promised", e.Path, e.What)
 }
 
-// Is reports whether the target is store.ErrDamaged.
-func (e *DamageError) Is(target error) bool { return target == store.ErrDamaged }
+// Is reports whether the target is store.ErrDamaged, which it always is: what was a store may have lost that it was one. It may be
+// ErrForeign too.
+func (e *DamageError) Is(target error) bool {
+	return target == store.ErrDamaged || e.Foreign && target == ErrForeign
+}
 
 // damage says what is wrong. Its caller knows the path, and adds it.
 func damage(format string, args ...any) error {

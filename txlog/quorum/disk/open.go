@@ -1,9 +1,11 @@
 package disk
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +25,8 @@ const between = 20 * time.Millisecond
 
 // Open opens a store to write it. It reads and checks all of it. While another process has it, it waits until the context ends.
 // The error is store.ErrHeld, store.ErrDamaged, ErrNoLog, fs.ErrNotExist, since nothing makes a store but Create, or
-// txlog.ErrVersion: a newer program has written it, and it stays as it is.
+// txlog.ErrVersion: a newer program has written it, and it stays as it is. What is no file at all, such as a folder, is ErrForeign
+// and not damaged.
 func Open(ctx context.Context, path string) (*Store, error) {
 	s, err := open(ctx, path, true)
 	if err != nil {
@@ -61,8 +64,13 @@ func open(ctx context.Context, path string, write bool) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context) (err error) {
-	if _, err := os.Stat(s.path); err != nil {
+	switch info, err := os.Stat(s.path); {
+	case err != nil:
 		return err // a mark alone is of a store that was moved away
+	case info.IsDir():
+		return fault(ErrForeign, "%s is a folder", s.path)
+	case !info.Mode().IsRegular(): // to open a pipe may take for ever
+		return fault(ErrForeign, "%s is no regular file", s.path)
 	}
 	if s.write {
 		if what, err := os.ReadFile(s.path + marked); err == nil {
@@ -110,11 +118,26 @@ func (s *Store) take(f *os.File) error {
 		return err
 	}
 	c, err := read(f, info.Size())
+	if d, is := errors.AsType[*DamageError](err); is {
+		d.Foreign = !begins(f)
+	}
 	if err != nil {
 		return err
 	}
 	s.content, s.id, s.log = *c, c.state.ID, c.state.Last.Log
 	return nil
+}
+
+// begins reports whether one of the first two pages has the mark of the library, and those of our files: its version and size.
+func begins(f io.ReaderAt) bool {
+	want := order.AppendUint32(order.AppendUint32(order.AppendUint32(nil, magic), fileVersion), pageSize)
+	for n := range int64(metaPages) {
+		b := make([]byte, len(want))
+		if _, err := f.ReadAt(b, n*pageSize+headerSize); err == nil && bytes.Equal(b, want) {
+			return true
+		}
+	}
+	return false
 }
 
 // located adds the path to damage, and marks the store.

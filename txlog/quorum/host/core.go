@@ -44,6 +44,7 @@ type Core struct {
 	open    bool // what the member machine was told of the door
 	behind  *txlog.Position
 	asks    map[string]map[uint64]uint64 // by member, stores that ask this leader to be admitted, and in which round they did so first
+	renewed map[string]renewal           // by member, the other store of its node that has asked to be admitted last
 	twin    uint64                       // a store that has taken this one's place while this node ran; 0: none
 	ran     bool                         // this store was a member's while this node ran: a leader has spoken to it, or it has led
 	unheard bool                         // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
@@ -88,6 +89,7 @@ func NewCore(s Settings, h Has) (*Core, error) {
 	c := &Core{
 		set: s, store: h.Store, key: fingerprint(s.Key), last: h.Copy.Position().Index, told: h.Copy.Position().Index, copy: h.Copy, members: h.Copy.Members(), before: h.Before,
 		salt: splitmix.Mix(s.Seed, 0), try: splitmix.Mix(s.Seed, 0), tickets: map[uint64]asker{}, crowd: map[string]int{}, remote: map[uint64]*question{},
+		renewed: map[string]renewal{},
 	}
 	c.blank, c.unheard, c.changed = h.Blank, h.left(s.Self), h.Copy.Changing()
 	decides := (c.mine() || leaves(h)) && !c.blank // else a leader that counts on this store will say so

@@ -192,12 +192,12 @@ var errOutside = fmt.Errorf("this store is no member's any more")
 // admit proposes another store of a member, if this node leads. Its name is proven, and its key is the one of its entry. The store
 // that it has now must have been silent since the other one has asked first, for some asks: else both live.
 func (c *Core) admit(name string, a wire.Admit) {
-	if !c.leads || c.m == nil {
-		return
-	}
 	all := append([]txlog.Member(nil), c.members...)
 	i := slices.IndexFunc(all, func(of txlog.Member) bool { return of.Name == name && of.Key == a.Key && of.Store != a.Store })
 	if i < 0 {
+		return
+	}
+	if c.renewed[name] = (renewal{a.Store, c.rounds}); !c.leads || c.m == nil {
 		return
 	}
 	asks := c.asks[name]
@@ -227,6 +227,18 @@ func (c *Core) admit(name string, a wire.Admit) {
 		return
 	}
 	c.member(member.Change{Ticket: c.newTicket(asker{}), Members: all, Since: c.told})
+}
+
+// renewal is a store that asks to be admitted in place of another one of its node, and in which round it has asked last.
+type renewal struct{ store, at uint64 }
+
+// isRenewed reports whether a member's node runs with another store, and has said so within the last asks.
+func (c *Core) isRenewed(m txlog.Member) bool {
+	if m.Name == c.set.Self {
+		return m.Store != c.store && c.twin == 0
+	}
+	other, has := c.renewed[m.Name]
+	return has && other.store != m.Store && c.rounds-other.at < 5*looks
 }
 
 // mostAsks is how many stores that ask are remembered of one member.

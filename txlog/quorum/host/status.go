@@ -16,14 +16,17 @@ type Status struct {
 	Members  []txlog.Member
 	// MembersAt is the entry as of which these are the members. The copy may have come further.
 	MembersAt uint64
-	Decides   bool   // this store is a member's
-	Leads     bool   // this node does
-	Leader    string // a hint; empty: nobody is known
-	Term      uint64
-	Copy      follower.Status
-	Goals     courier.Status
-	Member    *member.Status // nil: this node decides nothing
-	Quorum    *quorum.Status // with Member
+	// Renewed names those of them whose nodes run with other stores, as far as is known here: theirs are lost, or another process
+	// has them.
+	Renewed []string
+	Decides bool   // this store is a member's
+	Leads   bool   // this node does
+	Leader  string // a hint; empty: nobody is known
+	Term    uint64
+	Copy    follower.Status
+	Goals   courier.Status
+	Member  *member.Status // nil: this node decides nothing
+	Quorum  *quorum.Status // with Member
 }
 
 // Status returns what the node knew after the last step of its core, once what the copy had then was on the disk. It must not be
@@ -47,6 +50,11 @@ func (c *Core) Status() Status {
 	s := Status{
 		Log: c.copy.Position().Log, Position: c.copy.Position(), Store: c.store, Members: c.members, MembersAt: c.told, Decides: c.q != nil && c.mine(), Leads: c.leads,
 		Leader: c.leader, Term: c.term, Copy: c.f.Snapshot(), Goals: c.c.Status(),
+	}
+	for _, m := range c.members {
+		if c.isRenewed(m) {
+			s.Renewed = append(s.Renewed, m.Name)
+		}
 	}
 	if c.q != nil {
 		m, q := c.m.Status(), c.q.Snapshot()

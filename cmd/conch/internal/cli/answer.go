@@ -50,6 +50,9 @@ var absent = []string{
 	"urn:conch:problem:unknown-scope", "urn:conch:problem:no-files", "urn:conch:problem:unknown-contract",
 }
 
+// notYet is the problem by which a node says that it has nothing to work with, and that this may pass.
+const notYet = "urn:conch:problem:no-log-yet"
+
 // refusalOf returns the error that a problem document describes. A status of 5xx is no refusal
 // unless the node says so: it or a proxy may have missed a commit that went through.
 func refusalOf(status int, text []byte) error {
@@ -60,6 +63,8 @@ func refusalOf(status int, text []byte) error {
 		said = cmp.Or(problem.Detail, problem.Title)
 	}
 	switch {
+	case known && problem.Type == notYet:
+		return usage{awayError{errors.New(said)}}
 	case known && slices.Contains(notDone, problem.Type):
 		return awayError{errors.New(said)}
 	case known && slices.Contains(absent, problem.Type):

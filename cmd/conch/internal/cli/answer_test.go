@@ -30,6 +30,7 @@ func TestRefusals(t *testing.T) {
 		{status: http.StatusConflict, text: problem("goal-conflict"), code: 1},
 		{status: http.StatusServiceUnavailable, text: problem("busy"), code: 1, passing: true},
 		{status: http.StatusTooManyRequests, text: problem("too-many-goals"), code: 1, passing: true},
+		{status: http.StatusServiceUnavailable, text: problem("no-log-yet"), code: 2, passing: true},
 		{status: http.StatusBadGateway, text: "<html>", code: 1, passing: true, lost: true},
 		{status: http.StatusNotFound, text: "<html>", code: 1},
 	} {

@@ -170,7 +170,28 @@ func (c *Client) silent(ctx context.Context, err error) error {
 	if late, is := errors.AsType[*url.Error](err); is && late.Timeout() && ctx.Err() == nil {
 		return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer in %v: it stands still, or is very busy", c.name, c.http.Timeout))
 	}
+	if ctx.Err() == nil && noHTTP(err) {
+		err = fmt.Errorf("%w. If that is the port for its peers, listen in [identity], name the one of its API, listen in [node]", cause(err))
+	}
 	return c.unanswered(ctx, fmt.Errorf("the node at %s gave no answer: %w", c.name, err))
+}
+
+// noHTTP reports whether a request has failed as it does at the port for peers: that one wants a certificate first, has one that only
+// peers know, and ends the connection otherwise. A node that ended may look the same.
+func noHTTP(err error) bool {
+	text := err.Error()
+	return errors.Is(err, io.EOF) || strings.Contains(text, "malformed HTTP response") || strings.Contains(text, "tls: ")
+}
+
+// cause returns why a request has failed, without the request.
+func cause(err error) error {
+	if request, is := errors.AsType[*url.Error](err); is {
+		err = request.Err
+	}
+	if errors.Is(err, io.EOF) {
+		return errors.New("it ended the connection")
+	}
+	return err
 }
 
 // Stranger returns the error for an answer that no node gives.

@@ -28,12 +28,22 @@ func TestSilentNodes(t *testing.T) {
 		c.http.Timeout = patience
 		return c.Ask(t.Context(), http.MethodGet, "/v1/nodes", nil, new(any))
 	}
+	secret := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secret.Close()
+	peers := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
+			_ = conn.Close()
+		}
+	}))
+	defer peers.Close()
 	unknown := &url.Error{Op: "Get", URL: "http://nohost", Err: &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "nohost", IsNotFound: true}}}
 	for want, err := range map[string]error{
-		"gave no answer in 50ms":           ask(slow.URL, 50*time.Millisecond),
-		"no node answers at " + gone.URL:   ask(gone.URL, time.Minute),
-		"no machine is called nohost":      new(Client).silent(t.Context(), unknown),
-		"gave no answer: context deadline": (&Client{name: "http://n"}).silent(t.Context(), context.DeadlineExceeded),
+		"gave no answer in 50ms":         ask(slow.URL, 50*time.Millisecond),
+		"no node answers at " + gone.URL: ask(gone.URL, time.Minute),
+		"no machine is called nohost":    new(Client).silent(t.Context(), unknown),
+		"it ended the connection. If that is the port for its peers, listen in [identity]": ask(peers.URL, time.Minute),
+		"certificate signed by unknown authority. If that is the port for its peers":       ask(secret.URL, time.Minute),
+		"gave no answer: context deadline":                                                 (&Client{name: "http://n"}).silent(t.Context(), context.DeadlineExceeded),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || !Passing(err) {
 			t.Errorf("it says %v, want %q", err, want)

@@ -1,16 +1,26 @@
 // Package nearest finds out what a misspelt word stood for.
 package nearest
 
-// To finds the known name that a typo most likely stood for; none if all are
-// far away.
+import "strings"
+
+// To finds the known name that a word most likely stood for; none if all are far away. Names that have it as a part come first,
+// so that "id" stands for "goal-id" and not for "db", however many letters are missing.
 func To(key string, known []string) string {
 	best, least := "", max(2, len(key)/3)+1
+	whole := false
 	for _, name := range known {
-		if d := distance(key, name); d < least {
-			best, least = name, d
+		d, part := distance(key, name), has(name, key)
+		if part && !whole || part == whole && d < least {
+			best, least, whole = name, d, part
 		}
 	}
 	return best
+}
+
+// has reports whether a word is one of those of a name, or several that follow each other.
+func has(name, word string) bool {
+	plain := strings.NewReplacer("_", "-", ".", "-")
+	return word != "" && strings.Contains("-"+plain.Replace(name)+"-", "-"+plain.Replace(word)+"-")
 }
 
 // distance counts the letters to insert, remove or replace (Levenshtein 1965).

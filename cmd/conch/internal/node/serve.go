@@ -117,7 +117,7 @@ func documents(kinds []Kind) (parts []string) {
 func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 	if n.cfg.Node.Listen != config.Off {
 		if api, err = web.Listen(ctx, n.cfg.Node.Listen, n.cert); err != nil {
-			return nil, nil, listenError("listen", n.cfg.Node.Listen, err)
+			return nil, nil, listenError(ofAPI, n.cfg.Node.Listen, err)
 		}
 		n.log.Info("serving the API", slog.String("address", api.Addr().String()), slog.Bool("tls", n.cert != nil), slog.Bool("tokens", n.tokens.Any()))
 	}
@@ -126,7 +126,7 @@ func (n *Node) listen(ctx context.Context) (api, ops net.Listener, err error) {
 			if api != nil {
 				_ = api.Close()
 			}
-			return nil, nil, listenError("ops_listen", n.cfg.Node.OpsListen, err)
+			return nil, nil, listenError(ofOps, n.cfg.Node.OpsListen, err)
 		}
 		n.log.Info("serving health and metrics", slog.String("address", ops.Addr().String()))
 	}

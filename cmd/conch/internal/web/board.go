@@ -113,6 +113,13 @@ func (b *Board) shorten() {
 	b.ring = slices.Clone(b.ring[from:])
 }
 
+// names returns the kinds, each of which is a parameter that selects a subject.
+func (b *Board) names() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Sorted(maps.Keys(b.kinds))
+}
+
 // choose reads what a query selects, and asks the kind's service about it with check; a query may select nothing.
 func (b *Board) choose(q url.Values) (named choice, check func() (choice, error), err error) {
 	b.mu.Lock()

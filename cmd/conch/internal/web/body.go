@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,12 +66,53 @@ func Accepted(w http.ResponseWriter, path, id string) error {
 	}{id})
 }
 
+// words says what a JSON value is that does not fit, which the decoder calls number, "number -1", string, array, object or bool.
+func words(value string) string {
+	kind, literal, _ := strings.Cut(value, " ")
+	switch {
+	case literal != "":
+		return literal
+	case kind == "array", kind == "object":
+		return "an " + kind
+	case kind == "string":
+		return "a text"
+	case kind == "bool":
+		return "true or false"
+	}
+	return "a " + kind
+}
+
+// wanted says what fits.
+func wanted(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number, 0 or more"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a text"
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 { // bytes are written as a text
+			return "a text"
+		}
+		return "an array"
+	}
+	return "an object"
+}
+
 func decode(body []byte, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
 		if kind, is := errors.AsType[*json.UnmarshalTypeError](err); is { // whose own text names types of this program
-			return fmt.Errorf("%s is a JSON %s", cmp.Or(kind.Field, "the document"), kind.Value)
+			return fmt.Errorf("%s is %s, and has to be %s", cmp.Or(kind.Field, "the document"), words(kind.Value), wanted(kind.Type))
 		}
 		return err
 	}

@@ -24,9 +24,11 @@ type Route struct {
 	Method string // empty: all methods
 	Path   string // as in patterns of http.ServeMux
 	Needs  Access
-	Body   int64 // the most bytes that a body may have; 0: 64 KiB, negative: no limit
+	Body   int64    // the most bytes that a body may have; 0: 64 KiB, negative: no limit
+	Query  []string // the parameters that a request may have; see query.go
 	Serve  Handler
-	ops    bool // served on the ops listener too
+	ops    bool            // served on the ops listener too
+	more   func() []string // parameters that come while the site is made; nil: none
 }
 
 // pathLeader is the route for load balancers.
@@ -35,16 +37,20 @@ const pathLeader = "/leader/{scope}"
 // routes returns the site's own routes. A test compares them with openapi.yaml.
 func (s *Site) routes() []Route {
 	get := func(path string, h Handler) Route { return Route{Method: http.MethodGet, Path: path, Serve: h} }
+	with := func(rt Route, query ...string) Route {
+		rt.Query = query
+		return rt
+	}
 	ops := func(path string, h Handler) Route {
 		return Route{Method: http.MethodGet, Path: path, ops: true, Serve: h}
 	}
 	return []Route{
 		get("/v1/scopes", s.getScopes),
 		get("/v1/scopes/{scope}", s.getScope),
-		get("/v1/scopes/{scope}/gate", s.getGate),
+		with(get("/v1/scopes/{scope}/gate", s.getGate), "door", "for", "promise"),
 		{Method: http.MethodPost, Path: "/v1/scopes/{scope}/drain", Needs: ToOperate, Serve: s.postDrain},
-		get("/v1/history", s.getHistory),
-		get("/v1/events", s.getEvents),
+		with(get("/v1/history", s.getHistory), "scope", "limit"),
+		{Method: http.MethodGet, Path: "/v1/events", Query: []string{"scope"}, more: s.cfg.Board.names, Serve: s.getEvents},
 		get("/v1/openapi.yaml", s.getOpenAPI),
 		// GET includes HEAD. Load balancers call these routes, and have no token.
 		{Method: http.MethodGet, Path: pathLeader, Needs: freely, ops: true, Serve: s.isLeader},
@@ -88,6 +94,9 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 		}
 		mux.HandleFunc(strings.TrimSpace(rt.Method+" "+rt.Path), func(w http.ResponseWriter, r *http.Request) {
 			name, err := admit(r, rt.Needs)
+			if err == nil {
+				err = rt.knows(r)
+			}
 			if err == nil {
 				bound(w, r, rt.Body)
 				err = rt.Serve(w, r.WithContext(withActor(r.Context(), name)))

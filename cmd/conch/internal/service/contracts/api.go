@@ -65,7 +65,7 @@ func (a *api) routes() []web.Route {
 		{Method: http.MethodGet, Path: pathContracts, Serve: a.getContracts},
 		{Method: http.MethodGet, Path: pathContract, Serve: a.about(a.getContract)},
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Serve: a.about(a.postTransaction)},
-		{Method: http.MethodGet, Path: pathTransactions, Serve: a.about(a.getTransactions)},
+		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"limit", "before"}, Serve: a.about(a.getTransactions)},
 		{Method: http.MethodGet, Path: pathTransaction, Serve: a.about(a.getTransaction)},
 		{Method: http.MethodPost, Path: pathTransaction + "/cancel", Needs: web.ToOperate, Serve: a.about(a.cancelTransaction)},
 	}

@@ -135,7 +135,7 @@ func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
 		return cfg, err
 	}
 	if t.endpoint, err = mtls.New(section.peers.Endpoint(s.frame.Log)); err != nil {
-		return cfg, err
+		return cfg, node.PeersUnheard(section.peers.Identity.Listen, err)
 	}
 	cfg.Transport = t.endpoint
 	return cfg, nil

@@ -111,8 +111,8 @@ func (a *api) routes() []web.Route {
 	return []web.Route{
 		{Method: http.MethodGet, Path: pathFiles, Serve: a.getCatalog},
 		{Method: http.MethodGet, Path: pathFile, Serve: a.getFile},
-		{Method: http.MethodPut, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Serve: a.putFile},
-		{Method: http.MethodDelete, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Serve: a.deleteFile},
+		{Method: http.MethodPut, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Query: []string{"copies"}, Serve: a.putFile},
+		{Method: http.MethodDelete, Path: pathFile, Needs: web.ToOperate, Body: unbounded, Query: []string{"copies"}, Serve: a.deleteFile},
 		{Path: pathPeers, Needs: web.ToOperate, Body: unbounded, Serve: a.servePeers},
 	}
 }

@@ -42,8 +42,11 @@ func (a *api) routes() []web.Route {
 	}
 	goals := post(pathGoals, a.postGoal)
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
+	goals.Query = []string{"wait"}
+	entries, state := get(pathEntries, a.getEntries), get(pathState, a.getState)
+	entries.Query, state.Query = []string{"from", "limit", "wait_ms"}, []string{"query", "fresh"}
 	all := []web.Route{
-		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, get(pathEntries, a.getEntries), get(pathState, a.getState),
+		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state,
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
 	for i := range all {
@@ -62,7 +65,7 @@ func (a *api) part(namespace string) (*part, error) {
 }
 
 // notMade is what there is to say while nobody has said how the log began.
-const notMade = "this node has not heard yet how the log of that name began: ask again in a few seconds. If nobody has made it, conch log create makes one"
+const notMade = "this node has heard of no log of that name yet: ask again in a few seconds. If nobody has made it, conch log create makes one"
 
 // begun returns the log that a request is about, once somebody has made it.
 func (a *api) begun(namespace string) (*part, error) {

@@ -47,7 +47,7 @@ func (r *part) appoint(ctx context.Context, names []string, since uint64) (uint6
 	case s.MembersAt < since: // the asker knows of more than this leader, which may be deposed and not know it
 		return 0, fmt.Errorf("%w: the members are asked for as of entry %d, and the leader is at %d", txlog.ErrUnknown, since, s.MembersAt)
 	default:
-		if err := r.able(names); err != nil {
+		if err := r.able(names, "the leader"); err != nil {
 			return 0, err
 		}
 		members, err := r.gather(ctx, names, g.ID(), s.Members)

@@ -79,7 +79,7 @@ func TestMembersAreRefusedEverywhere(t *testing.T) {
 			members, text string
 			status        int
 		}{
-			{`["n1","n7"]`, `\"n7\" is neither this node`, http.StatusUnprocessableEntity},
+			{`["n1","n7"]`, `"detail":"members: \"n7\" is neither the leader, n`, http.StatusUnprocessableEntity},
 			{`["n1","n1"]`, "twice", http.StatusUnprocessableEntity},
 			{`[]`, "1 to 9", http.StatusUnprocessableEntity},
 			{`["n1","n4"]`, "n4: it does not answer", http.StatusServiceUnavailable},

@@ -3,6 +3,7 @@ package logs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -35,7 +36,8 @@ func (a *shell) root() *cobra.Command {
 		Use:   "log",
 		Short: "logs: make one, submit goals, read what every node has, and compare the nodes",
 		Long: `log asks a node that has the log in its configuration, over its API: any of them, members and
-followers. log does not use a database, so --db has no effect.`,
+followers. --node of each command names it, or CONCH_NODE_URL for all of them (default http://127.0.0.1:7070).
+log does not use a database, so --db has no effect.`,
 		Example: `  conch log create flags --members a,b,c
   conch log goal flags '{"op":"put","key":"dark","value":true}'
   conch log query flags '{"prefix":""}'
@@ -210,6 +212,8 @@ func (a *shell) showMembers(ctx context.Context, c *cli.Client, namespace string
 	switch {
 	case err != nil:
 		return err
+	case len(s.Members) == 0:
+		return absence(s, "")
 	case a.JSON:
 		return a.Document(raw)
 	}
@@ -238,6 +242,14 @@ func memberRows(s Status) (rows []string) {
 		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%d\t%s", name, leads, heard, m.Store, m.Key))
 	}
 	return rows
+}
+
+// absence is the error of a command about a log of which a node has no copy: nobody may have made it.
+func absence(s Status, begins string) error {
+	if s.State == stateWaiting && s.Why == "" {
+		return cli.Usagef("%s%s", begins, notMade)
+	}
+	return errors.New(begins + cmp.Or(s.Why, errNotHere.Error()))
 }
 
 func statusFrom(ctx context.Context, c *cli.Client, namespace string) (json.RawMessage, Status, error) {
@@ -271,10 +283,10 @@ func (a *shell) overview(ctx context.Context, c *cli.Client) error {
 	switch {
 	case err != nil:
 		return err
+	case len(all.Logs) == 0:
+		return cli.Usagef("this node has no log: its configuration has no [[logs]]")
 	case a.JSON:
 		return a.Document(raw)
-	case len(all.Logs) == 0:
-		return a.Line("this node has no log: its configuration has no [[logs]]")
 	}
 	return a.showAll(all.Logs)
 }

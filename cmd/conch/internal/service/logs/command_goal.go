@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,7 +57,7 @@ func newestAt(ctx context.Context, c *cli.Client, namespace string) (uint64, err
 	case err != nil:
 		return 0, err
 	case s.Position == nil:
-		return 0, fmt.Errorf("nothing was submitted: %s", cmp.Or(s.Why, s.Advice, errNotHere.Error()))
+		return 0, absence(s, "nothing was submitted: ")
 	case s.Copy.Behind >= farBehind:
 		return s.Copy.Known, nil
 	}
@@ -138,10 +137,10 @@ const lastEntries = 10
 const betweenTries = time.Second
 
 func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, from uint64, follow bool) error {
-	away, last := false, ""
+	away, last, began := false, "", false
 	for {
 		path := fmt.Sprintf("entries?from=%d&limit=%d", from, usualEntries)
-		if follow {
+		if follow && began { // the first answer comes at once, and says whether there is anything to wait for
 			path += fmt.Sprintf("&wait_ms=%d", mostWait.Milliseconds())
 		}
 		_, page, err := cli.Fetch(ctx, c, http.MethodGet, about(namespace, path), func(p Page) bool { return p.Entries != nil })
@@ -169,10 +168,23 @@ func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, fr
 			}
 			from, last = e.Index+1, e.Hash
 		}
+		if newest := page.AsOf.Index; len(page.Entries) == 0 && !began && (!follow || from > newest+1) {
+			a.ahead(from, newest, follow)
+		}
 		if len(page.Entries) == 0 && !follow {
 			return nil
 		}
+		began = true
 	}
+}
+
+// ahead says that there is no entry yet where somebody wants to begin: that may be a mistake, and the command is silent otherwise.
+func (a *shell) ahead(from, newest uint64, follow bool) {
+	text := fmt.Sprintf("the log ends at entry %d here", newest)
+	if follow {
+		text += fmt.Sprintf(": tail waits for entry %d", from)
+	}
+	_, _ = fmt.Fprintln(a.Stderr, text)
 }
 
 func (a *shell) entry(e *Entry) error {

@@ -112,7 +112,7 @@ func (a *shell) adopt(ctx context.Context, l *Log, from string) error {
 		return cli.Usagef("there is no recovery file %s: --out makes one", from)
 	}
 	if err != nil {
-		return err
+		return cli.Usagef("the recovery file cannot be read: %w", err)
 	}
 	r, err := adopt(ctx, l, snapshot)
 	if err != nil {
@@ -153,12 +153,15 @@ func branch(ctx context.Context, l *Log, self txlog.Member) (snapshot []byte, r 
 // adopt makes a store of the copy with which a log begins.
 func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error) {
 	child, err := txlog.Restore(snapshot, kv.New)
-	if err != nil {
-		return r, fmt.Errorf("this is no recovery file: %w", err)
+	switch {
+	case errors.Is(err, txlog.ErrVersion): // of any other file the first byte is a version too
+		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or else it was %w", err)
+	case err != nil:
+		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or it is not whole: %w", err)
 	}
 	g := child.Genesis()
 	if _, some := child.Last(); some || g.Parent.Log.IsZero() || g.Namespace != l.Namespace || g.Machine != machineName {
-		return r, fmt.Errorf("this is no recovery file of the log %s", l.Namespace)
+		return r, cli.Usagef("this is no recovery file of the log %s", l.Namespace)
 	}
 	if r.Kept, _, err = renew(ctx, l); err != nil {
 		return r, err
@@ -172,7 +175,7 @@ func copyIn(ctx context.Context, l *Log) (*txlog.Copy, error) {
 	defer cancel()
 	s, err := disk.OpenReadOnly(ctx, l.Store)
 	if err != nil {
-		return nil, err
+		return nil, unread(err)
 	}
 	defer func() { _ = s.Close() }()
 	if _, err := checked(s); err != nil {

@@ -109,7 +109,7 @@ func examined(ctx context.Context, namespace string, urls []string, clients []*c
 		case err != nil:
 			return v, err
 		case s.Position == nil:
-			return v, fmt.Errorf("%s has no copy of the log: it is %s", s.Self, s.State)
+			return v, absence(s, s.Self+" has no copy of the log: ")
 		}
 		v.Nodes = append(v.Nodes, Examined{Node: urls[i], Self: s.Self, ID: s.ID, Index: s.Position.Index})
 		if i == 0 || s.Position.Index < v.Index {
@@ -193,7 +193,7 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 		return cli.Usagef("there is no store %s: [[logs]] has its file in store, or it is logs/NAMESPACE.log in the node's data_dir", file)
 	}
 	if err != nil {
-		return err
+		return unread(err)
 	}
 	defer func() { _ = s.Close() }()
 	if g := s.Genesis(); g.Namespace != namespace {
@@ -207,6 +207,17 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 		return a.Document(v)
 	}
 	return a.Line("%s: entries %d to %d are whole, %d of them were checked one by one; hash %s, state %s", file, v.First, v.Index, v.Entries, brief(v.Hash), brief(v.State))
+}
+
+// unread is the error of a store that a command cannot read, with what becomes of it.
+func unread(err error) error {
+	switch {
+	case errors.Is(err, disk.ErrForeign):
+		return cli.Usagef("%w", err)
+	case errors.Is(err, store.ErrDamaged):
+		return fmt.Errorf("%w. Its node moves it aside when it starts, begins with a new one, and fetches the log from the others", err)
+	}
+	return err
 }
 
 // checked reads each record of a store, and makes the state anew.

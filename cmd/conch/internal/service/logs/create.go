@@ -41,7 +41,7 @@ func (r *part) create(ctx context.Context, o order) (txlog.Genesis, error) {
 	if g, known := r.began(); known {
 		return r.same(g, o)
 	}
-	if err := r.able(o.Members); err != nil {
+	if err := r.able(o.Members, "this node"); err != nil {
 		return txlog.Genesis{}, err
 	}
 	if !r.ID.IsZero() {
@@ -74,14 +74,14 @@ func (r *part) same(g txlog.Genesis, o order) (txlog.Genesis, error) {
 	return g, nil
 }
 
-// able checks names of members: whether this node can ask them, too.
-func (r *part) able(names []string) error {
+// able checks names of members: whether this node can ask them, too. What it is to the user, as says.
+func (r *part) able(names []string, as string) error {
 	if err := set(names); err != nil {
 		return err
 	}
 	for _, name := range names {
 		if name != r.self && !r.may(name) {
-			return fmt.Errorf("%w: %q is neither this node, %s, nor one of its [[peers]] that [[logs]] admits", txlog.ErrMembers, name, r.self)
+			return fmt.Errorf("%w: %q is neither %s, %s, nor one of its [[peers]] that [[logs]] admits", txlog.ErrMembers, name, as, r.self)
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@
 //	config.go    the table: keys; validate.go: faults; restart.go: what is read once
 //	service.go   the service: a part for each log, from the start of the node to its end
 //	part.go   one log on this node: its store, its host, and what becomes of both; store.go opens, and sets aside
+//	advice.go    says what is in the way of a log
 //	vouch.go     tells gossip whether this node can lead
 //	founding.go  how a log begins, between nodes: one draws a store for another, and is told the genesis; learn.go: from what the others
 //	             say; ask.go: what this node asks others

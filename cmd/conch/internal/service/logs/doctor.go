@@ -55,6 +55,8 @@ func look(ctx context.Context, l *Log) doctor.Finding {
 		return doctor.Well(say("nothing is stored here yet. The node asks its peers how the log began; conch log create makes it, once"))
 	case errors.Is(err, store.ErrHeld):
 		return doctor.Well(say("a process has its store: conch log status %s asks it", l.Namespace))
+	case damaged && damage.Foreign:
+		return doctor.Warning(say("%v", damage), "if another program uses it, correct store in [[logs]]. Else "+renewed)
 	case damaged:
 		return doctor.Warning(say("the store %s is damaged: %s", l.Store, damage.What), renewed)
 	case errors.Is(err, txlog.ErrVersion):

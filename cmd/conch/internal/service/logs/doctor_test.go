@@ -48,7 +48,7 @@ func TestFindings(t *testing.T) {
 		"of another log":     {true, func(_ *testing.T, l *Log) { l.ID = txlog.ID{7} }, doctor.Fail, []string{g.ID().String(), "the configuration says 07", "goes on with this one, start the node"}},
 		"of another name":    {true, func(_ *testing.T, l *Log) { l.Namespace = "routes" }, doctor.Fail, []string{`"flags" there, and "routes"`, "correct the configuration"}},
 		"damaged":            {true, func(t *testing.T, l *Log) { t.Helper(); spoil(t, l.Store) }, doctor.Warn, []string{"is damaged", "begins with a new one"}},
-		"no store":           {false, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store, strings.Repeat("x", 10_000)) }, doctor.Warn, []string{"is damaged", "begins with a new one"}},
+		"no store":           {false, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store, strings.Repeat("x", 10_000)) }, doctor.Warn, []string{"not a store of conch: ", "correct store in [[logs]]", "begins with a new one"}},
 		"damaged before":     {true, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store+".damaged", "a page is torn") }, doctor.Warn, []string{"was found to be damaged before: a page is torn"}},
 		"a mark of no store": {false, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store+".damaged", "a page is torn") }, doctor.OK, []string{"nothing is stored here yet"}},
 		"held": {true, func(t *testing.T, l *Log) {

@@ -23,19 +23,23 @@ type word struct {
 // wordLasts is for how long it counts: the others are asked again and again, and one of them may be gone for good.
 const wordLasts = 10 * seekEvery
 
-// hear notes what a node says about how the log began, while nobody is believed. The log that the configuration names proves itself,
+// hear notes what a node says about how the log began. While nobody is believed, the log that the configuration names proves itself,
 // by its id: then it does not matter which node says so.
 func (r *part) hear(from string, g txlog.Genesis, now time.Time) {
-	switch named := !r.ID.IsZero() && g.ID() == r.ID; {
-	case named:
-		from = r.self
-	case !r.may(from):
+	named := !r.ID.IsZero() && g.ID() == r.ID
+	if !named && !r.may(from) {
 		r.counts.refuse(reasonStranger)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.genesis == nil {
+	switch {
+	case r.genesis != nil && g.Namespace == r.Namespace:
+		r.others[from] = g
+	case r.genesis != nil:
+	case named:
+		r.known[r.self] = word{g, now}
+	default:
 		r.known[from] = word{g, now}
 	}
 }

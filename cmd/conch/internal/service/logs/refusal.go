@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
@@ -27,7 +28,8 @@ func refusal(err error) error {
 	case errors.Is(err, errExists):
 		return web.Failf(http.StatusConflict, "%v", err).Named("log-exists", "The log exists")
 	case errors.Is(err, txlog.ErrMembers):
-		return (&web.FieldError{Field: "members", Text: err.Error()}).Problem(http.StatusUnprocessableEntity)
+		text := strings.TrimPrefix(err.Error(), txlog.ErrMembers.Error()+": ") // the name of the field says so
+		return (&web.FieldError{Field: "members", Text: text}).Problem(http.StatusUnprocessableEntity)
 	case errors.Is(err, errNotMade), errors.Is(err, txlog.ErrAway):
 		return web.Failf(http.StatusServiceUnavailable, "nothing was done: %v", err).Named("member-away", "A member cannot take part").RetryAfter(1)
 	case errors.Is(err, txlog.ErrChanging):

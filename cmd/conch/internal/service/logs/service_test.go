@@ -171,10 +171,13 @@ func TestANewLineage(t *testing.T) {
 		}
 	}
 	s.start(s.names...)
-	pgtest.Eventually(t, 2*nodetest.Patience, "n1 says what to do", func() bool { return strings.Contains(s.nodes["n1"].status().Advice, "conch log recover") })
-	s.nodes["n1"].logged.Says(t, "the log does not go on here", "conch log recover")
-	if now := s.nodes["n2"].status(); !strings.Contains(now.Advice, "another store of this node") {
-		t.Errorf("n2, whose disk is lost, is %+v", now)
+	for _, name := range []string{"n1", "n2", "n3"} {
+		n := s.nodes[name]
+		pgtest.Eventually(t, 2*nodetest.Patience, name+" says whose stores are other ones, and what to do", func() bool {
+			now := n.status().Advice
+			return strings.Contains(now, "n2, n3 ran with other stores before") && strings.Contains(now, "1 of 3 old stores can be left, and a leader needs 2") && strings.Contains(now, "conch log recover flags --out FILE")
+		})
+		n.logged.Says(t, "the log does not go on here", "conch log recover")
 	}
 	if h := s.nodes["n1"].health(); h.Role != roleMember || h.Led == nil || *h.Led || h.Index != before {
 		t.Errorf("without a majority its health is %+v", h)
@@ -213,6 +216,15 @@ func TestANewLineage(t *testing.T) {
 	n4 := s.nodes["n4"]       // it has the old log, and stays with it until the configuration names the new one
 	n4.start()
 	pgtest.Eventually(t, nodetest.Patience, "n4 has the old log", func() bool { return n4.status().ID == made.ID })
+	pgtest.Eventually(t, 2*nodetest.Patience, "n4 says that there is another one, and how to move there", func() bool {
+		now := n4.status().Advice
+		return strings.Contains(now, "another log of this name at n") && strings.Contains(now, "conch log recover flags --from FILE") && strings.Contains(now, "id = \""+r.ID+"\"")
+	})
+	for _, name := range []string{"n1", "n2", "n3"} {
+		if now := s.nodes[name].status(); now.Advice != "" {
+			t.Errorf("%s, which moved, says %q", name, now.Advice)
+		}
+	}
 	for _, id := range []string{strings.Repeat("ab", 32), r.ID} {
 		n4.stop()
 		n4.more = "id = \"" + id + "\"\n"

@@ -120,6 +120,7 @@ func (r *part) believe(g txlog.Genesis) {
 	defer r.mu.Unlock()
 	r.genesis = &g
 	clear(r.known)
+	clear(r.others)
 }
 
 // spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one. It returns any other

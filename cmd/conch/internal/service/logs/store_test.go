@@ -101,7 +101,7 @@ func TestMembersOfALog(t *testing.T) {
 		{[]string{"n1", "n4"}, false}, // not admitted
 		{strings.Split("abcdefghij", ""), false},
 	} {
-		if err := r.able(c.names); (err == nil) != c.fits || err != nil && !errors.Is(err, txlog.ErrMembers) {
+		if err := r.able(c.names, "this node"); (err == nil) != c.fits || err != nil && !errors.Is(err, txlog.ErrMembers) {
 			t.Errorf("%q: %v", c.names, err)
 		}
 	}

@@ -143,6 +143,14 @@ func TestTailGoesOn(t *testing.T) {
 			t.Errorf("interrupted, it ends with %v", err)
 		}
 	})
+	ahead := d.run("tail", "flags", "--from", fmt.Sprint(seen.last.Index+2), "--follow") // and says that it waits
+	ahead.errors.Says(t, fmt.Sprintf("the log ends at entry %d here: tail waits for entry %d", seen.last.Index, seen.last.Index+2))
+	s.nodes["n2"].put("one before", 1)
+	at := s.nodes["n2"].put("where it begins", 1).Index
+	if seen.last = ahead.next(); seen.last.Index != at {
+		t.Errorf("it begins with entry %d, and not with %d", seen.last.Index, at)
+	}
+	ahead.stop()
 	other := d.run("tail", "flags", "--follow")
 	last := chain{t: t}
 	for last.last.Index < seen.last.Index {

@@ -127,20 +127,8 @@ func (r *part) status(now time.Time) Status {
 	}
 	out.Copy = copyOf(st.Position.Index, st.Copy)
 	out.Members, out.MembersAt = membersOf(st)
-	out.Advice = adviceOf(st, r.self)
+	out.Advice = r.advice(st)
 	return out
-}
-
-// adviceOf says what is in the way of the log, as far as this node can know, and what to do.
-func adviceOf(st host.Status, self string) string {
-	if st.Quorum != nil {
-		return st.Quorum.Advice
-	}
-	if m, is := txlog.FindMember(st.Members, self); is && m.Store != st.Store {
-		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
-			"a majority may be lost: conch log status on the other members says so"
-	}
-	return ""
 }
 
 func copyOf(at uint64, f follower.Status) Copy {

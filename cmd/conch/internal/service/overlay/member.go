@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
@@ -50,7 +51,7 @@ func (s *Section) join(o surroundings) (*member, error) {
 	}
 	endpoint, err := mtls.New(s.endpoint(o.log))
 	if err != nil {
-		return nil, err
+		return nil, node.PeersUnheard(s.peers.Identity.Listen, err)
 	}
 	unit, _ := s.pace()
 	self := wire.Subject(id.Fingerprint())

@@ -45,7 +45,7 @@ func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
 	return []web.Route{
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Serve: a.postTransaction},
-		{Method: http.MethodGet, Path: pathTransactions, Serve: a.getTransactions},
+		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Serve: a.getTransaction},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
 	}

@@ -8,8 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 )
 
 // Exchange is one request and the answer wanted, in a world of type W.
@@ -85,7 +89,36 @@ func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operatio
 			x.run(t, s, api(t, w))
 		})
 	}
+	for _, operation := range s.Operations() {
+		if ours(operation) && strings.Contains(operation, " /v1/") {
+			s.refusesOthers(t, operation, api(t, world()))
+		}
+	}
 	for _, missing := range s.Unseen(ours) {
 		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
+	}
+}
+
+// named matches the variables of a path.
+var named = regexp.MustCompile(`{\w+(\.\.\.)?}`)
+
+// refusesOthers checks that an operation refuses a parameter that it does not have, and names those that are documented.
+func (s *Spec) refusesOthers(t *testing.T, operation string, api http.Handler) {
+	t.Helper()
+	r, out := Exchange[any]{Ask: named.ReplaceAllString(operation, "x") + "?nobody-knows-it=1"}.Request(), httptest.NewRecorder()
+	over, cancel := context.WithCancel(r.Context())
+	cancel() // what is served all the same, such as a stream, ends at once
+	api.ServeHTTP(out, r.WithContext(over))
+	want := "none"
+	if names := s.Queries(operation); len(names) > 0 {
+		want = strings.Join(names, ", ")
+	}
+	var p web.Problem
+	_ = json.Unmarshal(out.Body.Bytes(), &p) // what is none has no field
+	_, has, _ := strings.Cut(p.Detail, ", which has ")
+	names := strings.Split(has, ", ")
+	slices.Sort(names)
+	if has = strings.Join(names, ", "); out.Code != http.StatusBadRequest || p.Field != "nobody-knows-it" || has != want && operation != "GET /v1/events" {
+		t.Errorf("%s with a parameter that nobody knows: %d %s, want 400 and that it has %s", operation, out.Code, out.Body, want)
 	}
 }

@@ -83,6 +83,21 @@ func (s *Spec) Operations() (all []string) {
 	return all
 }
 
+// Queries returns the parameters in the query of an operation, by name.
+func (s *Spec) Queries(operation string) (names []string) {
+	method, path, _ := strings.Cut(operation, " ")
+	item := s.At(s.root, "paths", strings.ReplaceAll(path, "{name...}", "{name}"))
+	for _, of := range []any{s.At(item, "parameters"), s.At(item, strings.ToLower(method), "parameters")} {
+		for _, p := range list(of) {
+			if s.At(p, "in") == any("query") {
+				names = append(names, fmt.Sprint(s.At(p, "name")))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // responses returns those of an operation, by status or default.
 func (s *Spec) responses(operation string) object {
 	method, path, _ := strings.Cut(operation, " ")

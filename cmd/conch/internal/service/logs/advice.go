@@ -1,0 +1,96 @@
+package logs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/wire"
+)
+
+// advice says what is in the way of the log, as far as this node can know, and what to do.
+func (r *part) advice(st host.Status) string {
+	if text := r.elsewhere(r.peersNow()); text != "" { // nothing that is said about this log would help
+		return text
+	}
+	if text := lost(st, r.Namespace); text != "" {
+		return text
+	}
+	if st.Quorum != nil {
+		return st.Quorum.Advice
+	}
+	if m, is := txlog.FindMember(st.Members, r.self); is && m.Store != st.Store {
+		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
+			"a majority may be lost: conch log status on the other members says so"
+	}
+	return ""
+}
+
+// lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.
+func lost(st host.Status, namespace string) string {
+	left, need := len(st.Members)-len(st.Renewed), txlog.Majority(st.Members)
+	if len(st.Renewed) == 0 || left >= need || st.Quorum != nil && st.Quorum.Advice == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s ran with other stores before, and those of now cannot vote until a leader has admitted them. %d of %d old stores can be left, and a leader needs %d. "+
+		"If the disks of the others are lost for good, stop this log everywhere and begin a new lineage: `conch log recover %s --out FILE` on the node with the newest copy, "+
+		"then `conch log recover %[5]s --from FILE` on the others", strings.Join(st.Renewed, ", "), left, len(st.Members), need, namespace)
+}
+
+// askEvery is how many looks come before another peer is asked of which log it speaks: thousands of nodes may ask the same few.
+const askEvery = 6
+
+// askAround asks one peer after the other of which log it speaks.
+func (r *part) askAround(look int) {
+	if look%askEvery != 0 {
+		return
+	}
+	var all []string
+	for _, name := range r.peersNow() {
+		if r.may(name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) > 0 {
+		r.send(all[look/askEvery%len(all)], txlog.ID{}, wire.Seek{Serial: 1, Namespace: r.Namespace})
+	}
+}
+
+// elsewhere says that connected peers speak of another log of this name: one that goes on with this one, since this node was left out of
+// conch log recover, or one that more of them have than this one.
+func (r *part) elsewhere(connected []string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.genesis == nil {
+		return ""
+	}
+	own := r.genesis.ID()
+	there := map[txlog.ID][]string{}
+	var most, next txlog.ID
+	for _, name := range slices.Sorted(maps.Keys(r.others)) {
+		g := r.others[name]
+		id := g.ID()
+		if !slices.Contains(connected, name) || id == r.genesis.Parent.Log { // which has ended
+			continue
+		}
+		there[id] = append(there[id], name)
+		if g.Parent.Log == own {
+			next = id
+		}
+		if id != own && len(there[id]) > len(there[most]) {
+			most = id
+		}
+	}
+	switch {
+	case !next.IsZero():
+		return fmt.Sprintf("there is another log of this name at %s, which goes on with this one: this node was left out when conch log recover made it, and hears nothing new. To move it there, "+
+			"stop it, and run `conch log recover %s --from FILE` with the recovery file, or write id = \"%s\" into its [[logs]]. Then start it", strings.Join(there[next], ", "), r.Namespace, next)
+	case len(there[most]) > len(there[own]):
+		return fmt.Sprintf("there is another log of this name at %s, %s, and this node has %s. If that one is right, stop this node, move its store %s away, take id out of its [[logs]] "+
+			"or correct it, and start it", strings.Join(there[most], ", "), most, own, r.Store)
+	}
+	return ""
+}
