@@ -201,6 +201,7 @@ func (e *Endpoint) answered(c *call, link *conn, h hello) *session {
 		return nil
 	}
 	if s := e.sessions[c.peer.name]; s != nil { // the peer has called this one off, since it has answered
+		s.parted.Store(true) // what may still wait on it came before this connection, and must not be read after
 		e.leave(s)
 		shut(s.tls)
 	}

@@ -197,6 +197,9 @@ func TestAnAnswerEndsTheOtherCall(t *testing.T) {
 	if s == nil || m.sessions["b"] != s || !closed(theirs.done) {
 		t.Error("the answer has no session, or the other call has one too")
 	}
+	if !theirs.parted.Load() {
+		t.Error("what waits on the other one is read after the answer")
+	}
 	m.confirm(theirs)
 	m.ended(theirs)
 	m.told("+")

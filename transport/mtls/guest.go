@@ -14,18 +14,20 @@ func newGuests() guests {
 	return guests{seldom: newSeldom(), gone: PeerStats{Refused: map[Reason]uint64{}}, debts: map[string]rate{}}
 }
 
-// receiveGuest adds a guest that has called, if there is room.
+// receiveGuest adds a guest that has called, if there is room. Those that this node has called are no matter: it may call more.
 func (e *Endpoint) receiveGuest(name string) (*peer, error) {
 	count := 0
 	for _, p := range e.peers {
-		if p.guest {
+		if p.caller {
 			count++
 		}
 	}
 	if count >= e.latest.Guests {
 		return nil, refuse(name, Crowded, "%d guests are connected, and %d are allowed", count, e.latest.Guests)
 	}
-	return e.addGuest(name), nil
+	p := e.addGuest(name)
+	p.caller = true
+	return p, nil
 }
 
 func (e *Endpoint) addGuest(name string) *peer {

@@ -20,6 +20,7 @@ type peer struct {
 
 	// Guarded by the endpoint's mutex.
 	guest  bool  // it is dropped when nothing uses it
+	caller bool  // a guest that has called
 	uses   int   // connections, streams and calls
 	newest *conn // of those that wait for their turn
 
