@@ -26,6 +26,7 @@ type desk struct {
 	said []Event
 
 	links, later      []transport.Link // that were not read yet, and that come right after those were read
+	flaps             func()           // has more links be there
 	statements, views chan transport.Envelope
 }
 
@@ -38,6 +39,9 @@ type fakeRoamer struct {
 func (f fakeRoamer) Self() string { return "a" }
 
 func (f fakeRoamer) Links() []transport.Link {
+	if f.desk.flaps != nil {
+		f.desk.flaps()
+	}
 	defer func() { f.desk.links, f.desk.later = f.desk.later, nil }()
 	return f.desk.links
 }

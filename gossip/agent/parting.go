@@ -12,10 +12,11 @@ const mostUnread = 1024
 
 // changed takes what has become of connections. An end comes after the last words on that connection: the transport has said both, and
 // a goodbye that is read after the end would make a node that has left look like one that is lost, and is to be looked for. Meanwhile
-// another connection may come up, and something be read of it: so the transport is asked again after each reading.
+// another connection may come up, and something be read of it: so the transport is asked again after each reading, until there is much to
+// be read: time does not pass meanwhile.
 func (c *core) changed() {
 	var statements, views []transport.Envelope
-	for ended := true; ended; {
+	for ended := true; ended && len(statements)+len(views) < mostUnread; {
 		links := c.cfg.Transport.Links()
 		if ended = slices.ContainsFunc(links, func(l transport.Link) bool { return !l.Up }); ended {
 			statements, views = append(statements, unread(c.gossipLine)...), append(views, unread(c.sprayLine)...)

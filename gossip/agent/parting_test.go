@@ -105,3 +105,23 @@ func TestAConnectionThatIsGivenUpMeanwhile(t *testing.T) {
 		t.Errorf("a connection that was ended is taken for one that stands: %+v", l)
 	}
 }
+
+// A peer that comes, floods and goes again and again is not read for ever: the time of this node would stand still.
+func TestAPeerThatFlapsAndFloods(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, false)
+	d.statements, d.views = make(chan transport.Envelope, 9), make(chan transport.Envelope, 9)
+	d.company()
+	asked := 0
+	d.flaps = func() {
+		if asked++; asked > 2*mostUnread {
+			t.Fatalf("the transport was asked %d times", asked)
+		}
+		for range 8 {
+			d.views <- transport.Envelope{From: "p0"}
+		}
+		d.links = []transport.Link{{Peer: "p0", Up: true}, {Peer: "p0"}}
+	}
+	d.core.changed()
+	d.flaps = nil
+}
