@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/storytest"
 )
 
-const page = "../../../docs/gossip.md"
+const page = "../../../docs/gossip-figures.md"
 
 // The page has the scenes and rules of this package.
 func TestThePageIsPrinted(t *testing.T) {
