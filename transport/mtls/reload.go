@@ -61,7 +61,7 @@ func (e *Endpoint) Reload(c Config) error {
 
 // moved gives a peer that stays its new address and limits.
 func (e *Endpoint) moved(p *peer, address string, c Config) {
-	p.guest = false // it has become one of Config.Peers
+	p.guest, p.caller = false, false // it has become one of Config.Peers
 	p.mu.Lock()
 	other := p.address != address && !c.Roam // there only Connect says where to
 	p.address, p.rate.perSecond, p.seldom = address, c.Rate, nil
