@@ -79,7 +79,16 @@ func TestADiskThatFailsEndsOneLog(t *testing.T) {
 	put(n, "routes", "b")
 	put(s.nodes["n3"], "flags", "e")
 	pgtest.Eventually(t, 4*nodetest.Patience, "gossip is told", func() bool { return strings.Contains(n.withdrawn(), "the disk is full") })
-	if again := n.status(); again.State != stateFailed || n.svc.Parts()[0].reading() != nil { // by now it would have been opened twice
+	flags := n.svc.Parts()[0]
+	g, _ := flags.began()
+	for what, use := range map[string]func() (uint64, error){
+		"asked to draw one": func() (uint64, error) { return flags.drawStore(t.Context()) }, "asked which one it has": func() (uint64, error) { return flags.storeOf(g.ID()) },
+	} {
+		if _, err := use(); err == nil || !strings.Contains(err.Error(), "the disk is full") {
+			t.Errorf("%s, it says %v", what, err)
+		}
+	}
+	if again := n.status(); again.State != stateFailed || flags.reading() != nil { // by now it would have been opened twice
 		t.Errorf("it is used again: %+v", again)
 	}
 	n.logged.Says(t, "the disk is full", "its next start")
