@@ -40,6 +40,8 @@ type Machine struct {
 	turned  []turned // peers for which there is no room, the oldest first
 	kept    []Peer   // by the caller's wish
 
+	budgets map[string]int // what those have left that went away within this tick
+
 	out []Action
 }
 
@@ -57,7 +59,7 @@ const (
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
-	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed)}
+	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed), budgets: map[string]int{}}
 	m.number = m.chance.Next() >> 1 // no number of an earlier start
 	m.roundAt = 1 + m.chance.Below(m.cfg.every)
 	return m
@@ -103,6 +105,7 @@ func (m *Machine) next() uint64 {
 // pass does what time alone does.
 func (m *Machine) pass() {
 	m.tick++
+	clear(m.budgets)
 	for _, p := range m.peers {
 		p.budget = budget
 		p.holds = max(p.holds-1, 0)

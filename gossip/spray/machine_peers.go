@@ -64,7 +64,11 @@ func (m *Machine) find(name string) *peer {
 func (m *Machine) ensure(p Peer) *peer {
 	i, found := m.at(p.Name)
 	if !found {
-		m.peers = slices.Insert(m.peers, i, &peer{Peer: p, budget: budget})
+		left, was := m.budgets[p.Name]
+		if !was {
+			left = budget
+		}
+		m.peers = slices.Insert(m.peers, i, &peer{Peer: p, budget: left})
 	}
 	return m.peers[i]
 }
@@ -72,6 +76,7 @@ func (m *Machine) ensure(p Peer) *peer {
 func (m *Machine) remove(p *peer) {
 	if i, found := m.at(p.Name); found && m.peers[i] == p {
 		m.peers = slices.Delete(m.peers, i, i+1)
+		m.budgets[p.Name] = p.budget // to connect once more pays for nothing
 	}
 	if p.live {
 		m.do(Lost{Peer: p.Name})
