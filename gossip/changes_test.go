@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
 )
 
 // B10, B21: each change of the suggested leader is told once, when it comes, with the instant from which the leader is the
@@ -116,10 +118,13 @@ func TestAWithdrawalIsTakenBack(t *testing.T) {
 	for range 5 { // its cause lasts
 		s.m.Step(s.now, Withdraw{Namespace: "site"})
 	}
-	s.m.Step(s.now, Return{Namespace: "site"})
-	if seat.state != Listening {
-		t.Fatalf("it is %v", seat.state)
+	for range 2 { // the second time while it listens
+		if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Listening {
+			t.Fatalf("it is %v", seat.state)
+		}
+		s.m.Step(s.now, Withdraw{Namespace: "site"})
 	}
+	s.m.Step(s.now, Return{Namespace: "site"})
 	for range 40 {
 		if s.rounds(1); s.m.Suggestion("site").Self {
 			break
@@ -136,5 +141,67 @@ func TestAWithdrawalIsTakenBack(t *testing.T) {
 	s.m.stepDown(seat, ErrDeaf)
 	if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Back {
 		t.Errorf("it was deaf, and is %v", seat.state)
+	}
+}
+
+// A node that stands back for a reason of its own is withdrawn beside that. The one does not end the other: it stands again when both are
+// over.
+func TestAWithdrawalBesideAnotherReason(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{ErrTwin, ErrDeaf} {
+		for _, returns := range []bool{false, true} {
+			s := elected("")
+			s.rounds(20)
+			seat := s.m.order[0]
+			for range 3 {
+				seat.state = Following
+				s.m.stepDown(seat, why)
+			}
+			end := s.now + 8*seat.valid
+			s.m.Step(s.now, Withdraw{Namespace: "site"})
+			if returns {
+				s.m.Step(s.now, Return{Namespace: "site"})
+			} else {
+				end = s.m.Snapshot()[0].Until // its own reason is over by then, whatever comes first
+			}
+			if seat.state != Back || s.m.Snapshot()[0].Until < end {
+				t.Fatalf("%v, and it returns: %v: it is %v until %v, want %v", why, returns, seat.state, s.m.Snapshot()[0].Until, end)
+			}
+			for s.now < end-s.m.cfg.Round {
+				if s.rounds(1); seat.state != Back {
+					t.Fatalf("%v, and it returns: %v: at %v it is %v", why, returns, s.now, seat.state)
+				}
+			}
+			if s.rounds(2); seat.state != Listening {
+				t.Errorf("%v, and it returns: %v: at %v it is %v", why, returns, s.now, seat.state)
+			}
+		}
+	}
+}
+
+// What would end its standing back early does that too when it was withdrawn meanwhile, and not before its user has it return.
+func TestAllStandBackAndOneIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	seat := s.m.order[0]
+	for range 6 {
+		seat.state = Following
+		s.m.stepDown(seat, ErrDeaf)
+	}
+	s.m.Step(s.now, Withdraw{Namespace: "site"})
+	resting := func(rounds int) {
+		for range rounds {
+			s.b++
+			s.m.brings(s.now, "b", invented("b", s.b, "", 0, wire.Heartbeat{Host: "host-b"}.Body()))
+			s.now += s.m.cfg.Round
+			s.m.Step(s.now, Tick{})
+		}
+	}
+	if resting(12); seat.state != Back {
+		t.Fatalf("it is withdrawn, and %v", seat.state)
+	}
+	if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Listening {
+		t.Errorf("nobody stands, and it is %v", seat.state)
 	}
 }

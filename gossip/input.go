@@ -41,7 +41,8 @@ type (
 		Namespace string
 		Why       string // for SteppedDown
 	}
-	// Return takes Withdraw back: the node stands again, after it has listened. It counts as if it had never been withdrawn.
+	// Return takes Withdraw back: the node stands again, after it has listened. It counts as if it had never been withdrawn, and a node that
+	// stands back for another reason too goes on to.
 	Return struct {
 		Namespace string
 	}

@@ -84,16 +84,15 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 			if in.Why != "" {
 				why = fmt.Errorf("%w: %s", why, in.Why)
 			}
-			if !s.withdrawn {
+			if m.now >= s.withdrawn {
 				s.before = s.backs
 			}
 			m.stepDown(s, why)
 			m.review(s)
 		}
 	case Return:
-		if s := m.seats[in.Namespace]; s != nil && s.state == Back && s.withdrawn {
-			s.backs, s.withdrawn = s.before, false
-			m.listen(s)
+		if s := m.seats[in.Namespace]; s != nil && m.now < s.withdrawn {
+			s.backs, s.withdrawn = s.before, m.now
 			m.review(s)
 		}
 	}

@@ -79,6 +79,7 @@ func (m *Machine) unheard(s *seat, rival *candidate) bool {
 // waited ends a time of listening, or of standing back.
 func (m *Machine) waited(s *seat, connected bool) {
 	switch {
+	case m.now < s.withdrawn: // whatever else would end
 	case s.state == Back && s.mayEnd && connected && s.vacant > 0 && m.now-s.vacant > s.valid:
 		m.listen(s) // all stand back: then one that hears the others again is the best there is
 	case m.now < s.until:
@@ -126,12 +127,17 @@ func (m *Machine) stepDown(s *seat, why error) {
 	}
 	s.backs = min(s.backs+1, mostBacks)
 	wait := s.valid << s.backs
-	s.until = m.now + wait
+	if s.state != Back {
+		s.until = m.now
+	}
+	if errors.Is(why, ErrWithdrawn) {
+		s.withdrawn = m.now + wait
+	} else {
+		s.until, s.mayEnd = m.now+wait, errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
+	}
 	if s.state == Leading {
 		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
 	}
-	s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
-	s.withdrawn = errors.Is(why, ErrWithdrawn)
 	s.own.beat.Reign = 0 // it is nobody's next because it led once
 	m.become(s, Back)
 }

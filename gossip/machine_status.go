@@ -32,7 +32,7 @@ func (m *Machine) Pass(now time.Duration) { m.now = max(m.now, now) }
 // said may be over since then, and no Tick have come that says so.
 func (m *Machine) Snapshot() (all []Status) {
 	for _, s := range m.order {
-		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
+		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: max(s.until, s.withdrawn), Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
 		for _, c := range s.ranked {
 			st.Known = append(st.Known, Known{Subject: c.said.Subject, Heartbeat: c.beat, Age: m.now - c.made})
 		}

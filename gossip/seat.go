@@ -37,7 +37,8 @@ type seat struct {
 	mesh    []*peer // connections to electors
 
 	state     State
-	until     time.Duration // it listens, or stands back
+	until     time.Duration // it listens, or stands back for a reason of its own
+	withdrawn time.Duration // it stands back since its user has said so
 	backs     int           // how often it has stepped down lately, mostBacks at most
 	before    int           // what that was before its user withdrew it
 	own       candidate     // this node itself
@@ -56,8 +57,7 @@ type seat struct {
 	alone     time.Duration // the last instant at which there was nobody to hear
 	unled     time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant    time.Duration // since when nobody leads and nobody else stands; 0: somebody does
-	withdrawn bool          // it stands back, or did so last, since its user has said so
-	mayEnd    bool          // its standing back ends early if nobody else stands
+	mayEnd    bool          // its standing back for a reason of its own ends early if nobody else stands
 	others    allowance     // for passing on heartbeats of candidates that were none of the first ones until then
 	ended     bool          // no reign is left, and that was told
 
