@@ -108,6 +108,50 @@ func TestHowLongItStandsBack(t *testing.T) {
 	}
 }
 
+// A withdrawal that is said again while it stands lasts from then, and no longer than the first time. One that is said when the last is over
+// lasts for twice as long, unless that was taken back. What the node does of its own accord has nothing to do with it.
+func TestAWithdrawalIsSaidAgain(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	seat := s.m.order[0]
+	for range 3 {
+		seat.state = Following
+		s.m.stepDown(seat, ErrUnheard)
+	}
+	seat.until = s.now
+	says := func(when string, want time.Duration) {
+		t.Helper()
+		s.m.Step(s.now, Withdraw{Namespace: "site"})
+		if got := s.m.Snapshot()[0].Until - s.now; got != want*seat.valid {
+			t.Errorf("%s: it stands back for %v, want %v", when, got, want*seat.valid)
+		}
+	}
+	for range 6 {
+		says("again and again", 2)
+		s.rounds(5)
+	}
+	s.rounds(20)
+	says("after the end", 4)
+	s.m.Step(s.now, Return{Namespace: "site"})
+	for range 6 {
+		says("a log that does not run for twelve seconds", 2)
+		s.rounds(20)
+		says("and the next look at it", 4)
+		s.rounds(20)
+		says("and one more", 4)
+		s.m.Step(s.now, Return{Namespace: "site"})
+	}
+	says("a person, when that is over", 2)
+	s.rounds(30)
+	s.m.Step(s.now, Return{Namespace: "site"})
+	says("when the last one is over, and its cause too", 2)
+	seat.state, seat.until = Following, 0
+	if s.m.stepDown(seat, ErrUnheard); seat.until-s.now != 16*seat.valid {
+		t.Errorf("then it stands back of its own accord for %v, want %v", seat.until-s.now, 16*seat.valid)
+	}
+}
+
 // A withdrawal that is taken back has not been: the node stands as soon as it has listened, and stands back for no longer the next time. One
 // that stands back for another reason goes on to.
 func TestAWithdrawalIsTakenBack(t *testing.T) {

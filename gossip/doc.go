@@ -46,7 +46,8 @@
 //     a node that hears nobody raises no reign.
 //   - elector-majority: an elector raises a reign only if it has heard a majority of them within two beats.
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
-//     user withdraws it, says so and stands back, each time for twice as long.
+//     user withdraws it, says so and stands back, each time for twice as long. Withdrawals are counted for themselves: one that is
+//     said again while it stands is the same one, and lasts for its time from then.
 //   - electors-only: with electors the claim of anybody else is refused.
 //   - among-electors: the first words of another elector that an elector believes, since it started, are brought by electors.
 //     What the crowd brings of one that it has not met may be old; if that goes on to be a claim that comes before its own, a
@@ -69,7 +70,8 @@
 //   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
 //     peer that is gone has to end within a validity, or the last of two nodes waits for it.
 //   - Received.From is the name that the transport has proven. What wire.Decode refuses comes as Faulty.
-//   - Withdraw is repeated as long as its cause lasts. Return ends it before its time.
+//   - Withdraw is repeated as long as its cause lasts, each validity or so: the node may lead in between if that is rarer than it stands
+//     back. Return ends it before its time.
 //
 // # What can fail
 //

@@ -35,14 +35,15 @@ type (
 		Namespace string
 		Value     uint64
 	}
-	// Withdraw is the user's word that this node cannot do a leader's work. It stands back: for two validities the first
-	// time, and each further time for twice as long, 64 validities at most. Policy paper has no such word.
+	// Withdraw is the user's word that this node cannot do a leader's work. It stands back for two validities. Said again while that stands, it
+	// does so from then. Said when that is over, it stands back for twice as long as the last time, 64 validities at most, until it has led
+	// for longer than these. What it does for reasons of its own makes that no longer. Policy paper has no such word.
 	Withdraw struct {
 		Namespace string
 		Why       string // for SteppedDown
 	}
-	// Return takes Withdraw back: the node stands again, after it has listened. It counts as if it had never been withdrawn, and a node that
-	// stands back for another reason too goes on to.
+	// Return takes Withdraw back: the node stands again, after it has listened. It counts as if it had never been withdrawn: the next time is
+	// the first one, and a node that stands back for another reason too goes on to.
 	Return struct {
 		Namespace string
 	}

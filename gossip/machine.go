@@ -84,15 +84,12 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 			if in.Why != "" {
 				why = fmt.Errorf("%w: %s", why, in.Why)
 			}
-			if m.now >= s.withdrawn {
-				s.before = s.backs
-			}
 			m.stepDown(s, why)
 			m.review(s)
 		}
 	case Return:
-		if s := m.seats[in.Namespace]; s != nil && m.now < s.withdrawn {
-			s.backs, s.withdrawn = s.before, m.now
+		if s := m.seats[in.Namespace]; s != nil {
+			s.withdrawn, s.withdraws = m.now, 0
 			m.review(s)
 		}
 	}

@@ -123,18 +123,22 @@ func (m *Machine) stepDown(s *seat, why error) {
 		return
 	}
 	if s.state == Leading && m.now-s.said.Since > 1<<mostBacks*s.valid {
-		s.backs = 0 // it has led well for long
+		s.backs, s.withdraws = 0, 0 // it has led well for long
 	}
-	s.backs = min(s.backs+1, mostBacks)
-	wait := s.valid << s.backs
 	if s.state != Back {
 		s.until = m.now
 	}
+	until, times := &s.until, &s.backs
 	if errors.Is(why, ErrWithdrawn) {
-		s.withdrawn = m.now + wait
+		until, times = &s.withdrawn, &s.withdraws
 	} else {
-		s.until, s.mayEnd = m.now+wait, errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
+		s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
 	}
+	if m.now >= *until { // one that is withdrawn again while that stands goes on to be so
+		*times = min(*times+1, mostBacks)
+	}
+	wait := s.valid << *times
+	*until = m.now + wait
 	if s.state == Leading {
 		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
 	}

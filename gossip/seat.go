@@ -38,9 +38,9 @@ type seat struct {
 
 	state     State
 	until     time.Duration // it listens, or stands back for a reason of its own
+	backs     int           // how often it has stood back for one lately, mostBacks at most
 	withdrawn time.Duration // it stands back since its user has said so
-	backs     int           // how often it has stepped down lately, mostBacks at most
-	before    int           // what that was before its user withdrew it
+	withdraws int           // how often that was so lately, mostBacks at most
 	own       candidate     // this node itself
 	top       uint64        // the highest reign that was heard of
 	led       uint64        // the highest reign in which somebody else was heard to lead
