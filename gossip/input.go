@@ -1,6 +1,10 @@
 package gossip
 
-import "github.com/conchhq/conch/gossip/wire"
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
 
 // Input is what the machine is told: one of the types below.
 type Input interface{ input() }
@@ -8,12 +12,13 @@ type Input interface{ input() }
 type (
 	// Tick says that time has passed.
 	Tick struct{}
-	// Arcs says which peers there are connections to. A peer that is new is asked what it knows.
+	// Arcs says which peers there are connections to. A peer that is new, or has another connection than before, is asked what it knows.
 	Arcs struct{ Peers []Peer }
 	// Peer is the other end of a connection.
 	Peer struct {
-		Name    string       // for Send
-		Subject wire.Subject // the key that it has proven; zero if it is not known
+		Name    string        // for Send
+		Subject wire.Subject  // the key that it has proven; zero if it is not known
+		Since   time.Duration // when the connection came up, on the caller's clock: it tells one from the next
 	}
 	// Received is a parcel. The transport has proven whose it is.
 	Received struct {

@@ -158,9 +158,11 @@ func (m *Machine) arcs(all []Peer) {
 	now := map[string]*peer{}
 	var fresh []*peer
 	for _, a := range all {
-		p := m.peers[a.Name]
-		if p == nil {
+		p, was := m.peers[a.Name]
+		if !was {
 			p = m.comes(a.Name)
+		}
+		if !was || p.Since != a.Since {
 			fresh = append(fresh, p)
 		}
 		p.Peer = a
