@@ -18,7 +18,7 @@ func (m *Machine) review(s *seat) {
 	}
 	connected := m.alone(s) || m.hears(s, s.valid)
 	if !m.hears(s, s.valid/2) {
-		s.unheard = m.now
+		s.lastDeaf = m.now
 	}
 	switch {
 	case m.claims(s) != nil || m.another(s):
@@ -122,7 +122,7 @@ func (m *Machine) stepDown(s *seat, why error) {
 	if s.state == Bystander || s.paper != nil || m.broken(StepDown) {
 		return
 	}
-	if s.state == Leading && m.now-s.said.Since > 1<<mostBacks*s.valid {
+	if s.state == Leading && m.now-s.suggested.Since > 1<<mostBacks*s.valid {
 		s.backs, s.withdraws = 0, 0 // it has led well for long
 	}
 	if s.state != Back {
@@ -170,7 +170,7 @@ func (m *Machine) mayRaise(s *seat) bool {
 	if !s.open() {
 		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then. And a node that
 		// was cut off for so short a time that it still counts as connected hears some of them again before the leader.
-		return m.hears(s, 2*s.beats) && (m.now-s.unheard > 2*s.beats || m.broken(ListenFirst))
+		return m.hears(s, 2*s.beats) && (m.now-s.lastDeaf > 2*s.beats || m.broken(ListenFirst))
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }
@@ -266,13 +266,13 @@ func (m *Machine) suggest(s *seat) {
 }
 
 func (m *Machine) changed(s *seat, now Suggestion) {
-	if now.Leader == s.said.Leader && now.Reign == s.said.Reign {
+	if now.Leader == s.suggested.Leader && now.Reign == s.suggested.Reign {
 		return
 	}
-	if now.Leader == s.said.Leader {
-		now.Since = s.said.Since
+	if now.Leader == s.suggested.Leader {
+		now.Since = s.suggested.Since
 	}
-	s.said = now
+	s.suggested = now
 	s.changes++
 	m.do(Suggested{Namespace: s.cfg.Name, Suggestion: now})
 }

@@ -53,7 +53,7 @@ type seat struct {
 	rival     time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
 	rumour    time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
 	hearing   time.Duration // since when it hears enough others; 0: it does not
-	unheard   time.Duration // the last instant at which it had not heard enough others for half a validity
+	lastDeaf  time.Duration // the last instant at which it had not heard enough others for half a validity
 	alone     time.Duration // the last instant at which there was nobody to hear
 	unled     time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant    time.Duration // since when nobody leads and nobody else stands; 0: somebody does
@@ -64,9 +64,9 @@ type seat struct {
 	all    map[wire.Subject]*candidate
 	ranked []*candidate // those that stand and are valid, the first ones of the order
 
-	said    Suggestion
-	changes int
-	paper   *paperSeat
+	suggested Suggestion
+	changes   int
+	paper     *paperSeat
 }
 
 func newSeat(c *Config, n Namespace) *seat {
@@ -91,7 +91,7 @@ func newSeat(c *Config, n Namespace) *seat {
 func (s *seat) open() bool { return len(s.elector) == 0 }
 
 // lacks reports whether this node waits for the word of a leader which it can only be told.
-func (s *seat) lacks() bool { return s.state == Bystander && s.said.Leader == (wire.Subject{}) }
+func (s *seat) lacks() bool { return s.state == Bystander && s.suggested.Leader == (wire.Subject{}) }
 
 // sorted returns the candidates in an order that does not depend on chance.
 func (s *seat) sorted() []*candidate {

@@ -26,7 +26,7 @@
 //     the time for a round at most.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
 //     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked, and not a moment earlier or
-//     later. It is led into no step by that, since none of its waits depends on another node's.
+//     later. Such nodes do not fall into step, although there is no jitter: when one wakes up does not depend on when others do.
 //   - A user's call takes its place between two inputs. None of them waits for the network.
 //   - A process that stood still for longer than a heartbeat counts, in the namespace where that is shortest, cannot date what waited
 //     for it meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the

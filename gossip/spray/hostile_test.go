@@ -281,7 +281,7 @@ func TestAConnectionThatKeepsBreaking(t *testing.T) {
 		}
 	}
 	if dials > mostBreaks {
-		t.Errorf("it is dialled %d times within a round, want %d at most", dials, mostBreaks)
+		t.Errorf("it is dialled %d times within a period, want %d at most", dials, mostBreaks)
 	}
 }
 
