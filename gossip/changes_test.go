@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
 )
 
 // B10, B21: each change of the suggested leader is told once, when it comes, with the instant from which the leader is the
@@ -106,6 +108,50 @@ func TestHowLongItStandsBack(t *testing.T) {
 	}
 }
 
+// A withdrawal that is said again while it stands lasts from then, and no longer than the first time. One that is said when the last is over
+// lasts for twice as long, unless that was taken back. What the node does of its own accord has nothing to do with it.
+func TestAWithdrawalIsSaidAgain(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	seat := s.m.order[0]
+	for range 3 {
+		seat.state = Following
+		s.m.stepDown(seat, ErrUnheard)
+	}
+	seat.until = s.now
+	says := func(when string, want time.Duration) {
+		t.Helper()
+		s.m.Step(s.now, Withdraw{Namespace: "site"})
+		if got := (s.m.Snapshot()[0].Until - s.now) / seat.valid; got != want {
+			t.Errorf("%s: it stands back for %d validities, want %d", when, got, want)
+		}
+	}
+	for range 6 {
+		says("again and again", 2)
+		s.rounds(5)
+	}
+	s.rounds(20)
+	says("after the end", 4)
+	s.m.Step(s.now, Return{Namespace: "site"})
+	for range 6 {
+		says("a log that does not run for twelve seconds", 2)
+		s.rounds(20)
+		says("and the next look at it", 4)
+		s.rounds(20)
+		says("and one more", 4)
+		s.m.Step(s.now, Return{Namespace: "site"})
+	}
+	says("a person, when that is over", 2)
+	s.rounds(30)
+	s.m.Step(s.now, Return{Namespace: "site"})
+	says("when the last one is over, and its cause too", 2)
+	seat.state, seat.until = Following, 0
+	if s.m.stepDown(seat, ErrUnheard); seat.until-s.now != 16*seat.valid {
+		t.Errorf("then it stands back of its own accord for %v, want %v", seat.until-s.now, 16*seat.valid)
+	}
+}
+
 // A withdrawal that is taken back has not been: the node stands as soon as it has listened, and stands back for no longer the next time. One
 // that stands back for another reason goes on to.
 func TestAWithdrawalIsTakenBack(t *testing.T) {
@@ -116,10 +162,13 @@ func TestAWithdrawalIsTakenBack(t *testing.T) {
 	for range 5 { // its cause lasts
 		s.m.Step(s.now, Withdraw{Namespace: "site"})
 	}
-	s.m.Step(s.now, Return{Namespace: "site"})
-	if seat.state != Listening {
-		t.Fatalf("it is %v", seat.state)
+	for range 2 { // the second time while it listens
+		if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Listening {
+			t.Fatalf("it is %v", seat.state)
+		}
+		s.m.Step(s.now, Withdraw{Namespace: "site"})
 	}
+	s.m.Step(s.now, Return{Namespace: "site"})
 	for range 40 {
 		if s.rounds(1); s.m.Suggestion("site").Self {
 			break
@@ -136,5 +185,67 @@ func TestAWithdrawalIsTakenBack(t *testing.T) {
 	s.m.stepDown(seat, ErrDeaf)
 	if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Back {
 		t.Errorf("it was deaf, and is %v", seat.state)
+	}
+}
+
+// A node that stands back for a reason of its own is withdrawn beside that. The one does not end the other: it stands again when both are
+// over.
+func TestAWithdrawalBesideAnotherReason(t *testing.T) {
+	t.Parallel()
+	for _, why := range []error{ErrTwin, ErrDeaf} {
+		for _, returns := range []bool{false, true} {
+			s := elected("")
+			s.rounds(20)
+			seat := s.m.order[0]
+			for range 3 {
+				seat.state = Following
+				s.m.stepDown(seat, why)
+			}
+			end := s.now + 8*seat.valid
+			s.m.Step(s.now, Withdraw{Namespace: "site"})
+			if returns {
+				s.m.Step(s.now, Return{Namespace: "site"})
+			} else {
+				end = s.m.Snapshot()[0].Until // its own reason is over by then, whatever comes first
+			}
+			if seat.state != Back || s.m.Snapshot()[0].Until < end {
+				t.Fatalf("%v, and it returns: %v: it is %v until %v, want %v", why, returns, seat.state, s.m.Snapshot()[0].Until, end)
+			}
+			for s.now < end-s.m.cfg.Round {
+				if s.rounds(1); seat.state != Back {
+					t.Fatalf("%v, and it returns: %v: at %v it is %v", why, returns, s.now, seat.state)
+				}
+			}
+			if s.rounds(2); seat.state != Listening {
+				t.Errorf("%v, and it returns: %v: at %v it is %v", why, returns, s.now, seat.state)
+			}
+		}
+	}
+}
+
+// What would end its standing back early does that too when it was withdrawn meanwhile, and not before its user has it return.
+func TestAllStandBackAndOneIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	s := elected("")
+	s.rounds(20)
+	seat := s.m.order[0]
+	for range 6 {
+		seat.state = Following
+		s.m.stepDown(seat, ErrDeaf)
+	}
+	s.m.Step(s.now, Withdraw{Namespace: "site"})
+	resting := func(rounds int) {
+		for range rounds {
+			s.b++
+			s.m.brings(s.now, "b", invented("b", s.b, "", 0, wire.Heartbeat{Host: "host-b"}.Body()))
+			s.now += s.m.cfg.Round
+			s.m.Step(s.now, Tick{})
+		}
+	}
+	if resting(12); seat.state != Back {
+		t.Fatalf("it is withdrawn, and %v", seat.state)
+	}
+	if s.m.Step(s.now, Return{Namespace: "site"}); seat.state != Listening {
+		t.Errorf("nobody stands, and it is %v", seat.state)
 	}
 }

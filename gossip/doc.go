@@ -6,30 +6,35 @@
 //
 // A [Machine] is one node of an overlay, in all its namespaces. It is pure: inputs go in, actions come out.
 //
-//	           three rounds                  first of the order, and nobody leads
+//	           three beats                   first of the order, and nobody leads
 //	listening ─────────────▶ following ───────────────────────────────────▶ leading
 //	    ▲                       │  ▲            a better claim is heard         │
 //	    │        hears nobody   │  └────────────────────────────────────────────┤
 //	    ├──────── parted ◀──────┘                                               │
 //	    └──────── standing back ◀── hears nobody, is not heard, is withdrawn ───┘
 //
+// Not drawn: one that hears nobody when it has listened is parted. One that listens, follows or is parted stands back as well when it
+// is withdrawn; one that listens, follows or leads does when another host has its key. One whose process stood still listens again,
+// unless it stands back. With electors every node that is none of them is a bystander, and remains one.
+//
 // # Statements
 //
 // Whatever is told is a statement of its subject: under a topic, with an incarnation, a sequence and a signature. A node
 // relays it when it first hears it, once, on every connection but those of its subject and of the peer that has brought
 // it. Each second it compares what it knows with one peer, which repairs what was lost; a new peer is asked at once. Under a
-// topic the newest word counts. News is told once, kept for a minute, and known for another one.
+// topic the newest word counts. News is repeated to peers for 600 rounds (a minute at 100 ms); for as long again a copy is known
+// as one and dropped.
 //
 // # Policy reign
 //
-// Candidates are ordered by reign, then by seniority, then by a hash. One that comes first, and takes no reign for a
-// validity, is no longer waited for: it may be sick. Each sends a heartbeat each round; without electors
-// only the first four of the order are heard of and relayed, and a node that knows four before itself is silent. When no
-// claim to lead is valid, the first of the order takes the reign after the highest that it has heard of, and says so at
-// once. Nobody pre-empts: a more senior node that comes later waits for its turn. A node that has nobody to hear names
-// itself in reign 0.
+// Candidates are ordered by reign, then by seniority, then by a hash. If the first candidate does not take a reign within a
+// validity, the next one may: the first may be sick. Each sends a heartbeat at each beat, which is each round with electors, and
+// each tenth without (Namespace.Every). Without electors only the first four of the order are heard of and relayed, and a node that
+// knows four before itself is silent. When no claim to lead is valid, the first of the order takes the reign after the highest that it
+// has heard of, and says so at once. Nobody pre-empts: a more senior node that comes later waits for its turn. A node that has nobody
+// to hear names itself in reign 0.
 //
-// With electors only they stand. They hear each other directly, each round; the leader's heartbeat goes to everybody each
+// With electors only they stand. They hear each other directly, at each beat; the leader's heartbeat goes to everybody each
 // tenth round, and a change at once and with the next beat again. A node of the crowd keeps a leader for ten times as long as an
 // elector, since it hears it ten times as rarely.
 //
@@ -42,15 +47,15 @@
 //   - first-copy: the first copy of a heartbeat fixes its age. A further one changes nothing.
 //   - age-travels: a node that passes a statement on says how old it is.
 //   - claim-is-said: a heartbeat says whether its subject leads, and nobody else is believed to.
-//   - listen-first: a newcomer, and a node that was cut off, listens for three rounds, and an elector after half a validity for two;
-//     a node that hears nobody raises no reign.
+//   - listen-first: a newcomer, and a node that was cut off, listens for three beats. An elector that heard no majority for half a
+//     validity waits two more beats before it raises a reign. A node that hears nobody raises none.
 //   - elector-majority: an elector raises a reign only if it has heard a majority of them within two beats.
 //   - step-down: a leader that hears nobody (with electors: no majority of them), that another one does not hear, or whose
-//     user withdraws it, says so and stands back, each time for twice as long.
+//     user withdraws it, says so and stands back, each time for twice as long. Withdrawals are counted for themselves: one that is
+//     said again while it stands is the same one, and lasts for its time from then.
 //   - electors-only: with electors the claim of anybody else is refused.
-//   - among-electors: the first words of another elector that an elector believes, since it started, are brought by electors.
-//     What the crowd brings of one that it has not met may be old; if that goes on to be a claim that comes before its own, a
-//     leader takes a reign above it.
+//   - among-electors: until an elector has heard of another one from an elector, it ignores what the crowd says of that one, which may
+//     be old. If the crowd goes on to bring a claim of it, in a reign that is not below the leader's, the leader takes a higher one.
 //   - old-is-old: what an elector has said last is remembered as long as the node runs, so that nobody can bring an older word of
 //     it as if it were new.
 //
@@ -69,11 +74,12 @@
 //   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
 //     peer that is gone has to end within a validity, or the last of two nodes waits for it.
 //   - Received.From is the name that the transport has proven. What wire.Decode refuses comes as Faulty.
-//   - Withdraw is repeated as long as its cause lasts. Return ends it before its time.
+//   - Withdraw is repeated as long as its cause lasts, each validity or so: the node may lead in between if that is rarer than it stands
+//     back. Return ends it before its time.
 //
 // # What can fail
 //
-//   - The crowd is parted. Without electors each side names its own leader, and the higher reign is left when it is one
+//   - The nodes are parted. Without electors each side names its own leader, and the higher reign is left when it is one
 //     again, also if its leader works. With electors the side with a majority of them names one, and the other side nobody.
 //   - A majority of the electors is gone: nobody leads until it is back.
 //   - The electors' leader dies: nodes of the crowd that are cut off from all the others believe in it for 80 rounds.

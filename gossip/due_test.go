@@ -45,11 +45,11 @@ func TestWhenThereIsSomethingToDo(t *testing.T) {
 		t.Fatalf("a heartbeat ends at %v, and it is due at %v", ends, got)
 	}
 	m.Step(ends, Tick{})
-	if m.order[0].said.Leader != named("a") {
+	if m.order[0].suggested.Leader != named("a") {
 		t.Error("it was forgotten too early")
 	}
 	m.Step(m.Due(), Tick{})
-	if now := m.order[0].said; now.Leader != (wire.Subject{}) || m.Due() <= ends+1 {
+	if now := m.order[0].suggested; now.Leader != (wire.Subject{}) || m.Due() <= ends+1 {
 		t.Errorf("it names %v, and is due at %v", now, m.Due())
 	}
 	m.Pass(3 * time.Second)
@@ -115,8 +115,8 @@ func (c *crowd) feed(in Input) {
 		c.t.Fatalf("seed %d: at %v %+v\nhas the one do\n%+v\nand the other\n%+v", c.seed, c.now, in, a, b)
 	}
 	for i, s := range c.often.order {
-		if now := c.due.order[i].said; now != s.said {
-			c.t.Fatalf("seed %d: at %v after %+v the one names %+v, and the other %+v", c.seed, c.now, in, s.said, now)
+		if now := c.due.order[i].suggested; now != s.suggested {
+			c.t.Fatalf("seed %d: at %v after %+v the one names %+v, and the other %+v", c.seed, c.now, in, s.suggested, now)
 		}
 	}
 	if a, b := c.often.News(), c.due.News(); len(a)+len(b) > 0 && !reflect.DeepEqual(a, b) {

@@ -178,3 +178,42 @@ func TestInventedVotes(t *testing.T) {
 		t.Errorf("%d leaders are remembered, want %d at most", n, mostRested)
 	}
 }
+
+// A peer that connects once more has what it had left, and no more; with time it has all again, and then nothing is known of it.
+func TestToReconnectPaysNothing(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	both := Arcs{Peers: []Peer{{Name: "p0", Subject: named("p0")}, {Name: "p1", Subject: named("p1")}}}
+	took, n := 0, 0
+	flood := func(now time.Duration) {
+		all := make([]wire.Said, 8*mostBrought)
+		for i := range all {
+			n++
+			all[i] = invented("s", uint64(n), "", 0, wire.Heartbeat{Stands: true}.Body())
+		}
+		m.brings(now, "p0", all...)
+		took = int(m.order[0].all[named("s")].said.Sequence) - n + len(all)
+	}
+	flood(0)
+	for range 20 {
+		m.Step(0, Arcs{Peers: both.Peers[1:]})
+		m.Step(0, both)
+		m.brings(0, "p0", invented("t", 1, "", 0, wire.Heartbeat{Stands: true}.Body()))
+	}
+	if m.order[0].all[named("t")] != nil || took != 8*mostBrought {
+		t.Errorf("of one that connects again and again %d statements are taken, and more", took)
+	}
+	m.Step(0, Arcs{Peers: both.Peers[1:]})
+	m.Step(m.cfg.Round, both)
+	if flood(m.cfg.Round); took != mostBrought {
+		t.Errorf("a round later %d are taken, want %d", took, mostBrought)
+	}
+	m.Step(m.cfg.Round, Arcs{})
+	if len(m.gone) != 1 {
+		t.Errorf("what %d peers owe is known, want one", len(m.gone))
+	}
+	m.Step(9*m.cfg.Round, both)
+	if flood(9 * m.cfg.Round); took != 8*mostBrought || len(m.gone) != 0 {
+		t.Errorf("eight rounds later %d are taken, and %d peers owe something", took, len(m.gone))
+	}
+}

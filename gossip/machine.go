@@ -3,6 +3,7 @@ package gossip
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -23,7 +24,8 @@ type Machine struct {
 	chance      splitmix.Source
 
 	peers  map[string]*peer
-	listed []*peer // sorted by name
+	listed []*peer              // sorted by name
+	gone   map[string]allowance // of peers that are, until it is whole again
 	seats  map[string]*seat
 	order  []*seat
 
@@ -43,7 +45,7 @@ func New(c Config) *Machine {
 	c = c.withDefaults()
 	m := &Machine{
 		cfg: c, incarnation: c.Incarnation, chance: splitmix.Source(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
-		news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
+		gone: map[string]allowance{}, news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
 		telling: allowance{left: 8 * freshNews}, past: math.MinInt64,
 	}
 	for _, n := range c.Namespaces {
@@ -82,16 +84,12 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 			if in.Why != "" {
 				why = fmt.Errorf("%w: %s", why, in.Why)
 			}
-			if !s.withdrawn {
-				s.before = s.backs
-			}
 			m.stepDown(s, why)
 			m.review(s)
 		}
 	case Return:
-		if s := m.seats[in.Namespace]; s != nil && s.state == Back && s.withdrawn {
-			s.backs, s.withdrawn = s.before, false
-			m.listen(s)
+		if s := m.seats[in.Namespace]; s != nil {
+			s.withdrawn, s.withdraws = m.now, 0
 			m.review(s)
 		}
 	}
@@ -160,14 +158,17 @@ func (m *Machine) arcs(all []Peer) {
 	now := map[string]*peer{}
 	var fresh []*peer
 	for _, a := range all {
-		p := m.peers[a.Name]
-		if p == nil {
-			p = &peer{allowance: allowance{left: 8 * m.cfg.flood, since: m.now}}
+		p, was := m.peers[a.Name]
+		if !was {
+			p = m.comes(a.Name)
+		}
+		if !was || p.Since != a.Since {
 			fresh = append(fresh, p)
 		}
 		p.Peer = a
 		now[a.Name] = p
 	}
+	m.goes(now)
 	m.peers, m.listed = now, m.listed[:0]
 	for _, p := range now {
 		m.listed = append(m.listed, p)
@@ -188,6 +189,26 @@ func (m *Machine) arcs(all []Peer) {
 	for _, p := range fresh {
 		m.open(p)
 	}
+}
+
+// comes returns a peer that is new, or has come again.
+func (m *Machine) comes(name string) *peer {
+	if left, was := m.gone[name]; was {
+		return &peer{allowance: left}
+	}
+	return &peer{allowance: allowance{left: 8 * m.cfg.flood, since: m.now}}
+}
+
+// goes keeps what those that are no peers any more have left of their allowances: to connect once more pays for nothing. What time has
+// paid for is forgotten.
+func (m *Machine) goes(now map[string]*peer) {
+	for name, p := range m.peers {
+		m.gone[name] = p.allowance
+	}
+	maps.DeleteFunc(m.gone, func(name string, left allowance) bool {
+		left.takes(0, m.now, m.cfg.Round, m.cfg.flood)
+		return now[name] != nil || left.left == 8*m.cfg.flood
+	})
 }
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }

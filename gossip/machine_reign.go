@@ -18,7 +18,7 @@ func (m *Machine) review(s *seat) {
 	}
 	connected := m.alone(s) || m.hears(s, s.valid)
 	if !m.hears(s, s.valid/2) {
-		s.unheard = m.now
+		s.lastDeaf = m.now
 	}
 	switch {
 	case m.claims(s) != nil || m.another(s):
@@ -79,6 +79,7 @@ func (m *Machine) unheard(s *seat, rival *candidate) bool {
 // waited ends a time of listening, or of standing back.
 func (m *Machine) waited(s *seat, connected bool) {
 	switch {
+	case m.now < s.withdrawn: // whatever else would end
 	case s.state == Back && s.mayEnd && connected && s.vacant > 0 && m.now-s.vacant > s.valid:
 		m.listen(s) // all stand back: then one that hears the others again is the best there is
 	case m.now < s.until:
@@ -121,17 +122,26 @@ func (m *Machine) stepDown(s *seat, why error) {
 	if s.state == Bystander || s.paper != nil || m.broken(StepDown) {
 		return
 	}
-	if s.state == Leading && m.now-s.said.Since > 1<<mostBacks*s.valid {
-		s.backs = 0 // it has led well for long
+	if s.state == Leading && m.now-s.suggested.Since > 1<<mostBacks*s.valid {
+		s.backs, s.withdraws = 0, 0 // it has led well for long
 	}
-	s.backs = min(s.backs+1, mostBacks)
-	wait := s.valid << s.backs
-	s.until = m.now + wait
+	if s.state != Back {
+		s.until = m.now
+	}
+	until, times := &s.until, &s.backs
+	if errors.Is(why, ErrWithdrawn) {
+		until, times = &s.withdrawn, &s.withdraws
+	} else {
+		s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
+	}
+	if m.now >= *until { // one that is withdrawn again while that stands goes on to be so
+		*times = min(*times+1, mostBacks)
+	}
+	wait := s.valid << *times
+	*until = m.now + wait
 	if s.state == Leading {
 		m.do(SteppedDown{Namespace: s.cfg.Name, Reign: s.own.beat.Reign, Why: why, For: wait})
 	}
-	s.mayEnd = errors.Is(why, ErrDeaf) || errors.Is(why, ErrUnheard)
-	s.withdrawn = errors.Is(why, ErrWithdrawn)
 	s.own.beat.Reign = 0 // it is nobody's next because it led once
 	m.become(s, Back)
 }
@@ -160,7 +170,7 @@ func (m *Machine) mayRaise(s *seat) bool {
 	if !s.open() {
 		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then. And a node that
 		// was cut off for so short a time that it still counts as connected hears some of them again before the leader.
-		return m.hears(s, 2*s.beats) && (m.now-s.unheard > 2*s.beats || m.broken(ListenFirst))
+		return m.hears(s, 2*s.beats) && (m.now-s.lastDeaf > 2*s.beats || m.broken(ListenFirst))
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }
@@ -256,13 +266,13 @@ func (m *Machine) suggest(s *seat) {
 }
 
 func (m *Machine) changed(s *seat, now Suggestion) {
-	if now.Leader == s.said.Leader && now.Reign == s.said.Reign {
+	if now.Leader == s.suggested.Leader && now.Reign == s.suggested.Reign {
 		return
 	}
-	if now.Leader == s.said.Leader {
-		now.Since = s.said.Since
+	if now.Leader == s.suggested.Leader {
+		now.Since = s.suggested.Since
 	}
-	s.said = now
+	s.suggested = now
 	s.changes++
 	m.do(Suggested{Namespace: s.cfg.Name, Suggestion: now})
 }

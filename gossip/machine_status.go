@@ -32,7 +32,7 @@ func (m *Machine) Pass(now time.Duration) { m.now = max(m.now, now) }
 // said may be over since then, and no Tick have come that says so.
 func (m *Machine) Snapshot() (all []Status) {
 	for _, s := range m.order {
-		st := Status{Namespace: s.cfg.Name, Suggestion: s.said, State: s.state, Until: s.until, Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
+		st := Status{Namespace: s.cfg.Name, Suggestion: s.suggested, State: s.state, Until: max(s.until, s.withdrawn), Valid: s.valid, Heard: -1, Changes: s.changes, Top: s.top}
 		for _, c := range s.ranked {
 			st.Known = append(st.Known, Known{Subject: c.said.Subject, Heartbeat: c.beat, Age: m.now - c.made})
 		}
@@ -43,12 +43,12 @@ func (m *Machine) Snapshot() (all []Status) {
 		if m.stoodStill(s) {
 			st.State = Listening
 		}
-		switch made, heard := m.heardOf(s, s.said.Leader); {
-		case s.said.Self && st.State == Leading:
+		switch made, heard := m.heardOf(s, s.suggested.Leader); {
+		case s.suggested.Self && st.State == Leading:
 			st.Heard = 0
-		case !s.said.Self && heard && m.now-made <= valid:
+		case !s.suggested.Self && heard && m.now-made <= valid:
 			st.Heard = m.now - made
-		case s.said.Leader != wire.Subject{}:
+		case s.suggested.Leader != wire.Subject{}:
 			st.Suggestion = Suggestion{}
 		}
 		all = append(all, st)

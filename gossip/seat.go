@@ -37,9 +37,10 @@ type seat struct {
 	mesh    []*peer // connections to electors
 
 	state     State
-	until     time.Duration // it listens, or stands back
-	backs     int           // how often it has stepped down lately, mostBacks at most
-	before    int           // what that was before its user withdrew it
+	until     time.Duration // it listens, or stands back for a reason of its own
+	backs     int           // how often it has stood back for one lately, mostBacks at most
+	withdrawn time.Duration // it stands back since its user has said so
+	withdraws int           // how often that was so lately, mostBacks at most
 	own       candidate     // this node itself
 	top       uint64        // the highest reign that was heard of
 	led       uint64        // the highest reign in which somebody else was heard to lead
@@ -52,21 +53,20 @@ type seat struct {
 	rival     time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
 	rumour    time.Duration // since when the crowd brings claims that come before this leader's; 0: it does not
 	hearing   time.Duration // since when it hears enough others; 0: it does not
-	unheard   time.Duration // the last instant at which it had not heard enough others for half a validity
+	lastDeaf  time.Duration // the last instant at which it had not heard enough others for half a validity
 	alone     time.Duration // the last instant at which there was nobody to hear
 	unled     time.Duration // the last instant at which somebody led, or this node did not follow
 	vacant    time.Duration // since when nobody leads and nobody else stands; 0: somebody does
-	withdrawn bool          // it stands back, or did so last, since its user has said so
-	mayEnd    bool          // its standing back ends early if nobody else stands
+	mayEnd    bool          // its standing back for a reason of its own ends early if nobody else stands
 	others    allowance     // for passing on heartbeats of candidates that were none of the first ones until then
 	ended     bool          // no reign is left, and that was told
 
 	all    map[wire.Subject]*candidate
 	ranked []*candidate // those that stand and are valid, the first ones of the order
 
-	said    Suggestion
-	changes int
-	paper   *paperSeat
+	suggested Suggestion
+	changes   int
+	paper     *paperSeat
 }
 
 func newSeat(c *Config, n Namespace) *seat {
@@ -91,7 +91,7 @@ func newSeat(c *Config, n Namespace) *seat {
 func (s *seat) open() bool { return len(s.elector) == 0 }
 
 // lacks reports whether this node waits for the word of a leader which it can only be told.
-func (s *seat) lacks() bool { return s.state == Bystander && s.said.Leader == (wire.Subject{}) }
+func (s *seat) lacks() bool { return s.state == Bystander && s.suggested.Leader == (wire.Subject{}) }
 
 // sorted returns the candidates in an order that does not depend on chance.
 func (s *seat) sorted() []*candidate {

@@ -29,7 +29,7 @@ func TestAStatusIsJudgedWhenItIsAsked(t *testing.T) {
 			for line := range strings.SplitSeq(c.story, "\n") {
 				s.tell(strings.Fields(line))
 			}
-			said := s.m.order[0].said
+			said := s.m.order[0].suggested
 			if said.Leader == (wire.Subject{}) {
 				t.Fatal("it names nobody, and the test shows nothing")
 			}

@@ -292,7 +292,7 @@ func describe(p wire.Parcel) string {
 // Suggestion returns the suggested leader of a namespace.
 func (m *Machine) Suggestion(namespace string) Suggestion {
 	if s := m.seats[namespace]; s != nil {
-		return s.said
+		return s.suggested
 	}
 	return Suggestion{}
 }

@@ -67,9 +67,9 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 	return nil
 }
 
-// Withdraw says that this node cannot do a leader's work now, and why. It stands back: for two validities the first time,
-// and each further time for twice as long, 64 validities at most. A program that cannot work for longer calls it again, as long as
-// its cause lasts. A namespace that is not known, or has policy paper, is left alone.
+// Withdraw says that this node cannot do a leader's work now, and why. It stands back: for two validities the first time, and for
+// twice as long each time that the last one is over, 64 validities at most. A program that cannot work for longer calls it again, as
+// long as its cause lasts: while the node stands back it does so from then for as long as before. A namespace that is not known, or has policy paper, is left alone.
 func (a *Agent) Withdraw(namespace string, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -158,6 +158,7 @@ func TestAPersonsWithdrawalStands(t *testing.T) {
 		broken := errors.New("the log does not run")
 		for _, again := range []bool{false, true} {
 			first.agent.StandBack("site", errors.New("it is to be repaired"))
+			pass(10 * time.Second)
 			person := first.status().Back
 			first.agent.Withdraw("site", broken)
 			first.agent.Return("site")

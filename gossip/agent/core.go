@@ -17,7 +17,7 @@ type core struct {
 	named   map[wire.Subject]string // their keys
 	gossip  *gossip.Machine
 	overlay *spray.Machine
-	valid   time.Duration // the longest of a heartbeat
+	valid   time.Duration // the shortest of a heartbeat, of all namespaces
 	began   bool          // the loop has run
 	active  time.Duration // when the loop has run last
 	deaf    time.Duration // until when parcels are left out
@@ -54,8 +54,10 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 			c.named[p.Subject] = p.Name
 		}
 	}
-	for _, g := range c.gossip.Snapshot() {
-		c.valid = max(c.valid, g.Valid)
+	for i, g := range c.gossip.Snapshot() {
+		if i == 0 || g.Valid < c.valid {
+			c.valid = g.Valid
+		}
 	}
 	for _, e := range cfg.electors() {
 		c.at(c.named[e]).elector = true
@@ -84,7 +86,7 @@ func (c *core) feed(in spray.Input) {
 	}
 }
 
-// awake notes that the loop runs. If it stood still for longer than a heartbeat counts, what waited meanwhile cannot be
+// awake notes that the loop runs. If it stood still for longer than a heartbeat counts somewhere, what waited meanwhile cannot be
 // dated: it would look new, and be told to others as new. So for a round nothing is read, which also empties what waits in
 // the transport, and exchanges bring what is missed.
 func (c *core) awake() {

@@ -26,10 +26,10 @@
 //     the time for a round at most.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
 //     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked, and not a moment earlier or
-//     later. It is led into no step by that, since none of its waits depends on another node's.
+//     later. Such nodes do not fall into step, although there is no jitter: when one wakes up does not depend on when others do.
 //   - A user's call takes its place between two inputs. None of them waits for the network.
-//   - A process that stood still for longer than a heartbeat counts, say 40 seconds, cannot date what waited for it
-//     meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the
+//   - A process that stood still for longer than a heartbeat counts, in the namespace where that is shortest, cannot date what waited
+//     for it meanwhile: a leader that has died would look alive. So it reads no statements for one round, which empties what the
 //     transport has kept. Then the machine listens before it leads or follows, and asks others for what it has missed.
 //   - When ctx ends the node leaves in order: it says that it does not lead any more, so that the next one need not wait
 //     until it is missed; a round later it says goodbye; a round later it ends its connections.

@@ -133,7 +133,7 @@ func (c *core) tellArcs() {
 	var all []gossip.Peer
 	for _, name := range slices.Sorted(maps.Keys(c.links)) {
 		if l := c.links[name]; c.carries(name, l) {
-			all = append(all, gossip.Peer{Name: name, Subject: c.subjectOf(name)})
+			all = append(all, gossip.Peer{Name: name, Subject: c.subjectOf(name), Since: l.since})
 		}
 	}
 	if !slices.Equal(all, c.arcs) {

@@ -7,7 +7,7 @@
 // harmonic number, 1 + ½ + … + 1/n), although no node knows n. An arc is followed in both directions: there is one
 // connection with a peer, however many arcs lead to it or from it. [Keep] asks for connections beside the view.
 //
-//	                    ┌─── Down, and an arc leads there: at most three times a round ───┐
+//	                    ┌── Down, and an arc leads there: at most three times a period ───┐
 //	                    ▼                                                                 │
 //	away ──needed──▶ dialling ────────────────────────── Up ───────────────────────────▶ up
 //	 ▲                  │ Down: the peer is gone, its arcs are replaced                   │
@@ -23,13 +23,14 @@
 //     of each of its arcs to take one to the newcomer; a contact without arcs takes one itself, and has then joined too.
 //     Of two that join by each other one is the newcomer. A contact that cannot be reached, or has no room, is followed by the
 //     next one at once.
-//   - Exchange, each ten ticks: with the oldest arc's peer. Its arc is spent, half of the view is given, this node itself
-//     among it, and half of the other's view comes back. An arc that would lead from a node to itself leads to the giver.
+//   - Exchange, once in a period of ten ticks: with the oldest arc's peer. Its arc is spent, half of the view is given, this node
+//     itself among it, and half of the other's view comes back. An arc that would lead from a node to itself leads to the giver.
 //     What is given is in neither view until the answer comes. A request is repeated until it is answered and carried out
 //     once, so arcs are neither made nor lost. After 30 ticks the giver takes its half back.
 //   - A peer that was there and is gone: its arcs are dropped, and each is replaced by a copy of another arc, but for one
 //     in as many as the view had arcs. A peer that could not be reached at all: each is replaced. An arc to a newcomer that
-//     no exchange has moved yet is not replaced in either case: the newcomer had gained none in its turn.
+//     no exchange has moved yet is dropped and not replaced in either case. A node that goes takes the arcs of its own view
+//     along, so those that lead to it are replaced; a newcomer has few of its own yet.
 //   - A peer that has restarted (its Hello has another incarnation) is a new one: what it was before is gone.
 //   - Goodbye, when a node leaves, does at once what its silence would do later. A peer that connects after that hears it too.
 //
@@ -39,12 +40,12 @@
 //     connects to some of them, beside its view, and gives these spare connections up when it has eight. SPRAY alone is cut
 //     in two when half of the nodes crash, in one case of five, and cannot rejoin what is cut. It is also why there is no
 //     full mesh for few nodes (B23): up to six nodes this is one.
-//   - ask-the-lost: the last 16 peers that went away without a Goodbye are tried again, one in each exchange's time, and a
-//     contact after 1, 2, 4, 8 … rounds and every ten minutes. An exchange with one node of another part makes both parts
+//   - ask-the-lost: the last 16 peers that went away without a Goodbye are tried again, one in each period, and a
+//     contact after 1, 2, 4, 8 … periods and every ten minutes. An exchange with one node of another part makes both parts
 //     one. So the overlay heals after a cut, and after a start in which the contacts of some do not know those of others.
 //   - Many newcomers: the arcs that a contact has say little while a site starts. It takes those that it had after its last
 //     exchange, and what a network that has grown by the newcomers since would have more; and it asks any neighbours, so
-//     that no few have arcs to all. A node that starts again and again is made known once in a round.
+//     that no few have arcs to all. A node that starts again and again is made known once in a period.
 //   - turn-away: a contact has 256 connections at most. Where it needs room it gives up that of the newcomer which it has welcomed
 //     first, since that has all it came for. If there is none it says so (a Welcome without a number) and names others, of which
 //     most have joined by it a moment ago; so newcomers become a tree. What it names is a hint: the transport proves who they
@@ -55,7 +56,7 @@
 // # Duties of the caller
 //
 //   - One goroutine feeds the machine. Tick comes at once, and then about once a second, jittered by a fifth, so that nodes do
-//     not fall into step; ten of them are a round. In the first second a node that has nobody and asks nobody may have some
+//     not fall into step; ten of them are a period. In the first second a node that has nobody and asks nobody may have some
 //     more. The machine reads no clock and draws its choices from Config.Seed, which is random.
 //   - Connect is answered by Up or Down. When a connection ends in any way but by the machine's own Disconnect, Down says
 //     so, within seconds: a silent peer has to be asked by the transport. After Disconnect comes neither, until the next
@@ -82,13 +83,13 @@
 //   - A node starts again every few seconds, for minutes: views lose or gain about two arcs (TestARestartLoop).
 //     If one does so without end they lose most of them, or with five nodes gain up to thirty: of 3 arcs in twenty views 0.9
 //     would be left after two hundred starts, twelve seconds apart. So a node that has less than half of the arcs that it
-//     usually had takes one more in each round. The floor keeps the overlay in one piece meanwhile. Whichever nodes start again, in
+//     usually had takes one more in each period. The floor keeps the overlay in one piece meanwhile. Whichever nodes start again, in
 //     turn, views keep their arcs.
 //   - A peer breaks a limit: oversize lists or texts, a view with the receiver in it, answers that nobody asked for, more
-//     than 64 messages a tick, exchanges more often than each half round, more than 256 connections that others opened and
+//     than 64 messages a tick, exchanges more often than each half period, more than 256 connections that others opened and
 //     that one side needs.
 //     The message is Refused with the reason, which is for counting, and changes nothing.
-//   - A node lies within the limits: it may name peers that do not exist, up to half of a view in half a round. They
+//   - A node lies within the limits: it may name peers that do not exist, up to half of a view in half a period. They
 //     cannot be reached, and are replaced by copies of other arcs. It may also name only its friends; nothing here stops a
 //     conspiracy of proven nodes from surrounding a node. Its contacts, tried every ten minutes, are a way out. And it
 //     may give more arcs than it gets, up to 64 in each view; nothing lowers their number again. It may name addresses that

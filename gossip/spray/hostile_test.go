@@ -99,6 +99,28 @@ func TestAFloodCostsNobodyElse(t *testing.T) {
 	}
 }
 
+// One that connects again and again within a tick has no more than one that stays.
+func TestToReconnectPaysNothing(t *testing.T) {
+	t.Parallel()
+	s := &story{t: t}
+	s.play("node floor=1", "tick", "up b", "b hello 5 needs", "up c", "tick")
+	hello := Received{From: "c", Message: Hello{Incarnation: 6, Holds: true}}
+	in := []Input{}
+	for range 10 {
+		for range budget {
+			in = append(in, hello)
+		}
+		in = append(in, Down{Peer: "c"}, Up{Peer: "c"})
+	}
+	if got := s.count(Flooding, in...); got != 9*budget {
+		t.Errorf("%d of %d messages are refused, want %d", got, 10*budget, 9*budget)
+	}
+	s.play("down c", "tick", "up c")
+	if got := s.count(Flooding, hello); got > 0 {
+		t.Error("after a tick it is refused")
+	}
+}
+
 // A peer that asks for arc after arc fills the view up to a limit, and no further.
 func TestAViewHasALimit(t *testing.T) {
 	t.Parallel()
@@ -259,7 +281,7 @@ func TestAConnectionThatKeepsBreaking(t *testing.T) {
 		}
 	}
 	if dials > mostBreaks {
-		t.Errorf("it is dialled %d times within a round, want %d at most", dials, mostBreaks)
+		t.Errorf("it is dialled %d times within a period, want %d at most", dials, mostBreaks)
 	}
 }
 

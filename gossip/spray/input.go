@@ -4,7 +4,7 @@ package spray
 type Input interface{ input() }
 
 type (
-	// Tick says that about a second has passed. The caller's jitter is the jitter of the rounds.
+	// Tick says that about a second has passed. The caller's jitter is the jitter of the periods.
 	Tick struct{}
 	// Up says that there is a connection to a peer, whichever side has made it.
 	Up struct{ Peer string }

@@ -11,11 +11,11 @@ type Machine struct {
 	cfg    Config
 	chance splitmix.Source
 
-	tick    int
-	roundAt int // the tick of the next exchange
-	rounds  int
-	number  uint64 // of the last message that had one
-	left    bool
+	tick     int
+	periodAt int // the tick of the next exchange
+	periods  int
+	number   uint64 // of the last message that had one
+	left     bool
 
 	view  view
 	peers []*peer // that have a connection or are to get one, by name
@@ -27,7 +27,7 @@ type Machine struct {
 	visit     string      // the peer that was lost and is tried again
 	grown     growth      // since the last exchange
 	usual     usual       // arcs of the view
-	presented []presented // in this round
+	presented []presented // in this period
 	joined    bool        // a contact has answered
 	founder   bool        // somebody has joined by this node when it had no arcs
 	join      *joining    // the contact that is asked
@@ -40,26 +40,28 @@ type Machine struct {
 	turned  []turned // peers for which there is no room, the oldest first
 	kept    []Peer   // by the caller's wish
 
+	budgets map[string]int // what those have left that went away within this tick
+
 	out []Action
 }
 
 // How long things are waited for, in ticks.
 const (
-	joinAgain   = 3  // before a Subscribe is repeated
-	joinGiveUp  = 10 // before another contact is asked
-	joinPause   = 30 // between two tries, at most
-	askAgain    = 3  // before an Exchange is repeated
-	askGiveUp   = 30 // before its arcs are taken back
-	grace       = 3  // for which a connection that nobody needs is kept
-	budget      = 64 // messages of one peer within a tick
-	visitRounds = 60 // rounds between two visits to a contact, at most
+	joinAgain    = 3  // before a Subscribe is repeated
+	joinGiveUp   = 10 // before another contact is asked
+	joinPause    = 30 // between two tries, at most
+	askAgain     = 3  // before an Exchange is repeated
+	askGiveUp    = 30 // before its arcs are taken back
+	grace        = 3  // for which a connection that nobody needs is kept
+	budget       = 64 // messages of one peer within a tick
+	visitPeriods = 60 // periods between two visits to a contact, at most
 )
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
-	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed)}
+	m := &Machine{cfg: c.withDefaults(), chance: splitmix.Source(c.Seed), budgets: map[string]int{}}
 	m.number = m.chance.Next() >> 1 // no number of an earlier start
-	m.roundAt = 1 + m.chance.Below(m.cfg.every)
+	m.periodAt = 1 + m.chance.Below(m.cfg.every)
 	return m
 }
 
@@ -103,6 +105,7 @@ func (m *Machine) next() uint64 {
 // pass does what time alone does.
 func (m *Machine) pass() {
 	m.tick++
+	clear(m.budgets)
 	for _, p := range m.peers {
 		p.budget = budget
 		p.holds = max(p.holds-1, 0)
@@ -112,16 +115,16 @@ func (m *Machine) pass() {
 	m.passTurned()
 	m.passJoin()
 	m.passFlight()
-	if m.tick >= m.roundAt {
-		m.roundAt += m.cfg.every
-		m.round()
+	if m.tick >= m.periodAt {
+		m.periodAt += m.cfg.every
+		m.period()
 	}
 	m.thin()
 }
 
-// round is what a node does every ten seconds or so.
-func (m *Machine) round() {
-	m.rounds++
+// period is what a node does every ten seconds or so.
+func (m *Machine) period() {
+	m.periods++
 	for i := range m.view {
 		m.view[i].age++
 	}

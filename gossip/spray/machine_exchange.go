@@ -161,8 +161,8 @@ func (m *Machine) lookAround() {
 	if m.cfg.Broken == AskTheLost {
 		return
 	}
-	// After 1, 2, 4, 8 … rounds, and in the end every ten minutes: a cut is most likely at a start.
-	if m.rounds%visitRounds == 0 || m.rounds&(m.rounds-1) == 0 {
+	// After 1, 2, 4, 8 … periods, and in the end every ten minutes: a cut is most likely at a start.
+	if m.periods%visitPeriods == 0 || m.periods&(m.periods-1) == 0 {
 		apart := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return m.find(p.Name) != nil })
 		if len(apart) > 0 {
 			m.lost.note(apart[m.chance.Below(len(apart))], mostLost)

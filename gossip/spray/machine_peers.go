@@ -22,7 +22,7 @@ type peer struct {
 	spare   bool // needed beside the view, since there are too few neighbours
 	contact bool // needed to join
 	was     bool // it was up before this dial
-	breaks  int  // of its connection in this round
+	breaks  int  // of its connection in this period
 	greeted bool // our last Hello says what is true
 	told    bool // what it said: that this node needs the connection
 	live    bool // it is up, and the caller was told so
@@ -64,7 +64,11 @@ func (m *Machine) find(name string) *peer {
 func (m *Machine) ensure(p Peer) *peer {
 	i, found := m.at(p.Name)
 	if !found {
-		m.peers = slices.Insert(m.peers, i, &peer{Peer: p, budget: budget})
+		left, was := m.budgets[p.Name]
+		if !was {
+			left = budget
+		}
+		m.peers = slices.Insert(m.peers, i, &peer{Peer: p, budget: left})
 	}
 	return m.peers[i]
 }
@@ -72,6 +76,7 @@ func (m *Machine) ensure(p Peer) *peer {
 func (m *Machine) remove(p *peer) {
 	if i, found := m.at(p.Name); found && m.peers[i] == p {
 		m.peers = slices.Delete(m.peers, i, i+1)
+		m.budgets[p.Name] = p.budget // to connect once more pays for nothing
 	}
 	if p.live {
 		m.do(Lost{Peer: p.Name})
@@ -138,7 +143,7 @@ func (m *Machine) greeted(p *peer, h Hello) {
 	}
 }
 
-// patience is how many ticks a Hello counts: for three rounds, so that two of them may be lost.
+// patience is how many ticks a Hello counts: for three periods, so that two of them may be lost.
 func (m *Machine) patience() int { return 3*m.cfg.every + grace }
 
 // restarted takes a peer that has forgotten everything for another one of the same name. The arcs that a contact has asked
@@ -149,7 +154,7 @@ func (m *Machine) restarted(p *peer) {
 	p.subscribe, p.recent, p.spare, p.greeted = 0, nil, false, false
 }
 
-// mostBreaks is how often a connection is made again within a round. One that breaks more often is none.
+// mostBreaks is how often a connection is made again within a period. One that breaks more often is none.
 const mostBreaks = 3
 
 // down notes that there is no connection. One that was there for an arc is made again: it may have broken alone, or the

@@ -2,12 +2,12 @@ package spray
 
 // usual is what a node knows of the number of its arcs, in thousandths. Exchanges make all views equal, so it is that of all.
 type usual struct {
-	rounds int // that were counted
-	now    int // the average of the last rounds
-	most   int // that the average has been
+	periods int // that were counted
+	now     int // the average of the last periods
+	most    int // that the average has been
 }
 
-// averaged is over how many rounds arcs are averaged: one view alone has twice as many as another, by chance.
+// averaged is over how many periods arcs are averaged: one view alone has twice as many as another, by chance.
 const averaged = 16
 
 // refill takes an arc if there are less than half as many as there were. A node that starts again without end takes arcs along
@@ -16,8 +16,8 @@ const averaged = 16
 func (m *Machine) refill() {
 	const thousand = 1000
 	u, arcs := &m.usual, (len(m.view)+m.flight.size())*thousand
-	if u.rounds++; u.rounds <= averaged {
-		u.now += (arcs - u.now) / u.rounds
+	if u.periods++; u.periods <= averaged {
+		u.now += (arcs - u.now) / u.periods
 		return
 	}
 	u.now += (arcs - u.now) / averaged

@@ -33,7 +33,7 @@ type Message interface{ message() }
 
 type (
 	// Hello says how the sender sees the connection. Both sides say it at once when the connection is made, when it
-	// changes, and again in each round: a side that is silent for three rounds needs the connection no longer.
+	// changes, and again in each period: a side that is silent for three periods needs the connection no longer.
 	Hello struct {
 		Address     string // of the sender
 		Incarnation uint64 // of the sender: one start; not 0

@@ -58,7 +58,7 @@ func (s *story) start(words []string) {
 		s.t.Fatal(err)
 	}
 	s.m = New(c)
-	s.base, s.m.roundAt = s.m.number, s.m.cfg.every
+	s.base, s.m.periodAt = s.m.number, s.m.cfg.every
 }
 
 func (s *story) tell(words []string) (done []string) {

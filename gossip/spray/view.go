@@ -9,7 +9,7 @@ import (
 // arc is one entry of a view.
 type arc struct {
 	peer Peer
-	age  int // rounds of this node since it came
+	age  int // periods of this node since it came
 	told int // the tick of the Forward that brought it; 0: it came otherwise
 }
 
