@@ -36,7 +36,7 @@
 //
 // With electors only they stand. They hear each other directly, at each beat; the leader's heartbeat goes to everybody each
 // tenth round, and a change at once and with the next beat again. A node of the crowd keeps a leader for ten times as long as an
-// elector, since it hears it ten times as rarely.
+// elector, since it hears it ten times as rarely (less with a longer beat: at least each ten rounds).
 //
 // # Rules
 //
