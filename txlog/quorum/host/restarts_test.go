@@ -21,12 +21,12 @@ func TestANodeThatRestartsOften(t *testing.T) {
 					}
 				}
 				often := s.nodes[2:] // a member, and a follower
-				for range 35 {
+				for range 12 {
 					for _, n := range often {
 						n.kill()
 						n.start()
 					}
-					s.fill(10)
+					s.fill(30)
 					s.equal(20 * time.Second)
 					pass(3 * time.Second)
 				}
