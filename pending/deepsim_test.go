@@ -20,7 +20,7 @@ import (
 // become final or late, and then all are final.
 func TestSlotsThatLeave(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(60)
+	seeds := uint64(25)
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		seeds = 20_000
 	}

@@ -147,7 +147,7 @@ func TestASlotThatHasLeftHidesNoOther(t *testing.T) {
 func TestAMillionUnfinal(t *testing.T) {
 	t.Parallel()
 	const big = 3000 // transactions in a block
-	many := 50_000
+	many := 30_000
 	if os.Getenv("CONCH_NIGHTLY") != "" {
 		many = 1_200_000
 	}

@@ -2,6 +2,7 @@ package electiontest_test
 
 import (
 	"errors"
+	"flag"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -13,16 +14,27 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The suite waits in real time, since other mints are databases, and costs nothing: sixteen cases wait at once.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if n := flag.Lookup("test.parallel"); n.Value.String() == n.DefValue {
+		_ = n.Value.Set("16")
+	}
+	goleak.VerifyTestMain(m)
+}
 
 var errEnded = errors.New("the transaction was ended")
 
 // The mint in memory passes the suite of all mints, with either kind of locks.
 func TestMemory(t *testing.T) {
+	t.Parallel()
 	for locks, others := range map[electiontest.Locks]electiontest.Locks{
 		electiontest.SessionLocks: electiontest.ProcessLocks, electiontest.ProcessLocks: electiontest.SessionLocks,
 	} {
-		t.Run(string(locks), func(t *testing.T) { electiontest.Exercise(t, harness(locks, others)) })
+		t.Run(string(locks), func(t *testing.T) {
+			t.Parallel()
+			electiontest.Exercise(t, harness(locks, others))
+		})
 	}
 }
 

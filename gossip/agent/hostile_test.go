@@ -210,7 +210,15 @@ func TestTwins(t *testing.T) {
 				twin.key, twin.scheme = s.node("n3").key, s.node("n3").scheme
 				s.change = func(c *agent.Config) { c.Peers = c.Peers[:2] } // or it would know its own key as a peer's
 				twin.start()
-				pass(2 * time.Minute)
+				s.within(2*time.Minute, "all others are told, and the first host stands back", func() bool {
+					for _, n := range s.nodes {
+						if n != twin && len(told[agent.Twin](n)) == 0 {
+							return false
+						}
+					}
+					return s.node("n3").status().State == gossip.Back
+				})
+				pass(10 * time.Second)
 				for _, n := range s.nodes {
 					all := told[agent.Twin](n)
 					if (len(all) > 0) != (n != twin) {

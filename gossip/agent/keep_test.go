@@ -23,7 +23,7 @@ func TestKeep(t *testing.T) {
 		}
 		one.agent.Keep(map[string]string{far.name: far.name})
 		s.within(2*time.Second, "they are connected", connected)
-		for range 40 { // one that nobody needs is given up after three seconds
+		for range 12 { // one that nobody needs is given up after three seconds
 			pass(time.Second)
 			if !connected() {
 				t.Fatal("the connection that is needed was given up")

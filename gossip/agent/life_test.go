@@ -107,11 +107,11 @@ func TestLoss(t *testing.T) {
 		for _, n := range s.nodes {
 			before[n] = n.status().Changes
 		}
-		pass(20 * time.Second)
+		pass(10 * time.Second)
 		if err := l.agent.Publish("site", "flag", nil); err != nil {
 			t.Fatal(err)
 		}
-		pass(20 * time.Second)
+		pass(10 * time.Second)
 		for _, n := range s.nodes {
 			if st := n.status(); st.Changes != before[n] || st.Leader.Name != l.name {
 				t.Errorf("%s follows %v after %d changes", n.name, st.Leader, st.Changes-before[n])

@@ -2,4 +2,7 @@
 
 package agent_test
 
-const large = 50
+const (
+	raced = false
+	large = 50
+)

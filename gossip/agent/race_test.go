@@ -2,5 +2,7 @@
 
 package agent_test
 
-// large is the number of nodes of a large crowd. The race detector makes each ten times as slow.
-const large = 20
+const (
+	raced = true
+	large = 20 // nodes of a large crowd. The race detector makes each ten times as slow.
+)

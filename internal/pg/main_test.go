@@ -10,7 +10,10 @@ import (
 
 const patience = 10 * time.Second
 
-func TestMain(m *testing.M) { pgtest.Main(m) }
+func TestMain(m *testing.M) {
+	pgtest.MostlyWait()
+	pgtest.Main(m)
+}
 
 func open(t *testing.T, cfg pg.Config, set pg.Settings) *pg.Session {
 	t.Helper()

@@ -176,7 +176,7 @@ func grows(t *testing.T, all, batch int, between string) {
 // P39, P40: a start reads what is open, and nothing of what has ended, though that is nearly all there is.
 func TestLoadOfMany(t *testing.T) {
 	t.Parallel()
-	all, keep := 12_000, 100 // of which one is open
+	all, keep := 6000, 100 // of which one is open
 	if pgtest.Nightly() {
 		all, keep = 500_000, 10
 	}

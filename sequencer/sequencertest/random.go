@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,11 @@ func odd(t *testing.T, s sequencer.Store) {
 func random(t *testing.T, s sequencer.Store) {
 	model := sequencer.NewMemory()
 	draw := &drawing{Rand: rand.New(rand.NewPCG(3, 8)), first: map[string]ledger.Sequence{}} //nolint:gosec // it shall be the same each time
-	for round := range 120 {
+	rounds := 60
+	if os.Getenv("CONCH_NIGHTLY") != "" {
+		rounds = 120
+	}
+	for round := range rounds {
 		var changes []sequencer.Change
 		for range 1 + draw.IntN(6) {
 			changes = append(changes, draw.change())

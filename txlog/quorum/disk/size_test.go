@@ -20,7 +20,7 @@ func TestSize(t *testing.T) {
 	s := begin(t, path, storetest.Genesis(create(t, path)))
 	c := storetest.Copy(s.Genesis())
 	var sizes []int64
-	for n := range 50_000 / 100 {
+	for n := range 35_000 / 100 {
 		records, err := storetest.Grow(c, 100, 100)
 		must(err)
 		step := store.Step{Records: records, Below: max(2, uint64(n)*100-100*min(uint64(n), 20))}
@@ -42,7 +42,7 @@ func TestSize(t *testing.T) {
 	}
 	t.Log(sizes)
 	if early, late := sizes[3], sizes[len(sizes)-1]; late > early*5/4 {
-		t.Errorf("the file has %d bytes after 20,000 records and %d after 50,000, with as many kept", early, late)
+		t.Errorf("the file has %d bytes after 20,000 records and %d after 35,000, with as many kept", early, late)
 	}
 	must(s.Close())
 	again := open(t, path)

@@ -96,7 +96,7 @@ func chaos(t *testing.T, s *site, chance *rand.Rand) {
 						return
 					}
 				}
-				pass(time.Duration(10+i) * time.Millisecond)
+				pass(time.Duration(50+i) * time.Millisecond)
 			}
 		})
 	}

@@ -11,7 +11,7 @@ import (
 // comes before them: else its file and its start would grow for ever. So it does if its state is large, and is read in many parts.
 func TestANodeThatRestartsOften(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string]int{"a small state": 1, "a large one": 80} {
+	for name, keys := range map[string]int{"a small state": 1, "a large one": 40} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, 3, 1, func(t *testing.T, s *site) {
 				for i := range keys {
@@ -21,12 +21,12 @@ func TestANodeThatRestartsOften(t *testing.T) {
 					}
 				}
 				often := s.nodes[2:] // a member, and a follower
-				for range 35 {
+				for range 12 {
 					for _, n := range often {
 						n.kill()
 						n.start()
 					}
-					s.fill(10)
+					s.fill(30)
 					s.equal(20 * time.Second)
 					pass(3 * time.Second)
 				}
