@@ -68,8 +68,8 @@ type (
 		At, Upto uint64 // the copy's index, and the one that is known of
 		For      time.Duration
 	}
-	// Spoiled says that the copy cannot apply a record that a head covers: memory is wrong, here or at the leader. The
-	// machine applies nothing until Follow brings a copy that was made anew from the store. It goes on serving history.
+	// Spoiled says that the copy cannot apply a record that a head covers, or that a scrub has found it to be wrong: memory is wrong, here
+	// or, with a record, at the leader. The machine applies nothing until Follow brings a copy that was made anew from the store. It goes on serving history.
 	Spoiled struct{ Why error }
 	// Refused says that something was left out, and who has sent it. Nobody else is told.
 	Refused struct {

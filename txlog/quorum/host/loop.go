@@ -150,7 +150,7 @@ func (l *loop) feed(in Input) error {
 // reveal lets others see what the core has, now that it is on the disk: the copy only when it is not about to be made anew.
 func (l *loop) reveal(anew bool) {
 	l.publish(l.core, anew)
-	if l.storing && !anew {
+	if l.storing && !anew && !l.core.over {
 		l.using <- struct{}{}
 		l.stored()
 		<-l.using
@@ -163,7 +163,7 @@ func (l *loop) step(in Input) Output {
 	l.works(l.cfg.Clock())
 	defer l.works(0)
 	out := l.core.Step(l.cfg.Clock(), in)
-	l.storing = l.storing || out.Unread()
+	l.storing = l.storing || out.Unread() || l.core.over // that one's memory may be wrong
 	if l.shown.view != nil && l.shown.at != l.core.copy.Position() {
 		l.shown = shown{} // it would keep in memory what is there no more
 	}
