@@ -78,6 +78,7 @@ type asker struct {
 	read   *question // of a user's ticket, if it is one
 	node   string
 	try    uint64 // of a goal
+	early  bool   // of a goal that came while this node did not lead
 	serial uint64 // of a Confirm
 }
 
