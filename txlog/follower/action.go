@@ -96,6 +96,7 @@ func (Refused) action()    {}
 type Status struct {
 	At        txlog.Position
 	Head      txlog.Head // the newest one that is verified; zero: none was heard
+	Covered   uint64     // the newest index of a head of what is applied
 	Known     uint64     // the highest index that a verified head covers
 	Held      int        // records that wait for a head or for those before them
 	HeldBytes int
