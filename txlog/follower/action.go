@@ -57,7 +57,7 @@ type (
 	// change at its index, and this node is one of those before.
 	Sign struct{ Head txlog.Head }
 	// Evidence says that the log has forked: two members have signed heads that cannot both be true. A is the head that
-	// covers what is here, or the one that came first. The copy stays as it is. The loop keeps both for people.
+	// covers what is here, or the one that came first; zero: none is in memory. The copy stays as it is. The loop keeps both for people.
 	Evidence struct {
 		A, B  txlog.Head
 		Index uint64 // where they part, as far as is known
