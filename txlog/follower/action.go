@@ -46,7 +46,8 @@ type (
 		Snapshot []byte
 		Offer    Offer
 	}
-	// Keep asks the loop to store a snapshot of the copy at the head's index, and to answer with Kept.
+	// Keep asks the loop to store a snapshot of the copy at the head's index, and to answer with Kept when it is there. The loop may leave
+	// it out: the next one comes SnapshotEvery records later.
 	Keep struct {
 		Head  txlog.Head
 		Photo txlog.Photo

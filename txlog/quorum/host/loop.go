@@ -345,7 +345,8 @@ func (l *loop) mayAct(term uint64) time.Duration {
 	return d.Until - now
 }
 
-// snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.
+// snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one. One that is not stored is
+// left out (Snapshot).
 func (l *loop) snapshot(a Snapshot) {
 	l.mu.Lock()
 	busy := l.keeping

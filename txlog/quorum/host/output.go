@@ -88,7 +88,8 @@ type (
 	// Doors says when this node may act outside.
 	Doors struct{ quorum.Door }
 	// Snapshot has a snapshot stored with its offer, while the loop goes on, and what comes before the last but one dropped.
-	// Kept answers.
+	// Kept answers when it is there. One that comes while another one is being stored is left out, and so is one that does not fit what the
+	// store has since: the next one comes as many entries later. If the disk has failed, the next write ends the loop.
 	Snapshot struct {
 		Head  txlog.Head // signed
 		Photo txlog.Photo
