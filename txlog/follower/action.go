@@ -17,7 +17,7 @@ type (
 	}
 	// Give sends an Answer. If From is above 0, the loop adds records from its store: those from From to Upto that fit into
 	// MostAnswer bytes, one at least, and the last head that is stored for any of them; it ends with that head's record, if
-	// there is one. Everything that is given is applied, also if the store is still writing it.
+	// there is one. Everything that is given is covered by a head: without From it may be sent before Apply is stored.
 	Give struct {
 		To         string
 		Answer     Answer

@@ -20,7 +20,8 @@
 //
 // # Order
 //
-// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines.
+// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines. Entries that a
+// head covers are given to other nodes at once (Output.Gives): they are committed, whatever becomes of this node's disk.
 // Stored means that it is on the disk. Two things promise nothing, and may wait in memory for the next write, for about a second
 // (Persist.Sync, store.Step.Lazy): heads, and the word that entries on the disk are committed. A power cut takes them away, and they come
 // again.

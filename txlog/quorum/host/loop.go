@@ -121,6 +121,9 @@ func (l *loop) feed(in Input) error {
 	for in != nil {
 		out := l.step(in)
 		in = nil
+		for _, g := range out.Gives {
+			l.give(g)
+		}
 		for _, w := range out.Writes {
 			if err := w.To(l.cfg.Store); err != nil {
 				return err

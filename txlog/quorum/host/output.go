@@ -11,9 +11,10 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
-// Output is what a core asks for. The order is binding: first the writes are stored, in their order, then come the
+// Output is what a core asks for. The order is binding: first come the gives, then the writes are stored, in their order, then come the
 // acts. Then, if there were writes, Written is the next input; and if Load says so, Loaded comes before every other one.
 type Output struct {
+	Gives  []Give // of what needs no store: what heads cover is true, whether it is stored here or not, and waits for no disk
 	Writes []Write
 	Acts   []Act
 	Load   bool
