@@ -1,6 +1,6 @@
-// Package txlog is a log of goals with one leader: the leader executes a goal, a majority of the members stores what came of
-// it, and every node applies the same change to its copy. What was acknowledged is not lost while a majority of the
-// members' disks lives.
+// Package txlog is a log of goals with one leader: the leader executes a goal, the authority stores what came of it, and every node
+// applies the same change to its copy. The authority is a majority of the members (package quorum) or a database (package pgstore):
+// what was acknowledged is not lost while a majority of the members' disks lives, or the database.
 //
 // This package has the words, as values, and the rules that every node checks for itself. It does nothing by itself:
 //

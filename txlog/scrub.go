@@ -4,7 +4,7 @@ import "slices"
 
 // A scrub computes the hash of a state anew, from all of it: a value that memory has lost shows there, if no diff has touched it.
 // A state that is Gradual is read as it was at the scrub's entry while the next entries are applied, so that none of them waits
-// for all of it. If it is not what the diffs made, one of those entries finds the copy to be spoiled.
+// for all of it. If it is not what the diffs made, one of those entries, or ReadOn if none comes, finds the copy to be spoiled.
 
 // underway is a reading of the state at an index.
 type underway struct {
@@ -69,9 +69,14 @@ func (c *Copy) read(parts uint64) error {
 	return nil
 }
 
-// ReadOn reads a part of what is being read, as an entry does: a photo becomes whole although few entries come. What it finds to be
-// wrong spoils the copy.
-func (c *Copy) ReadOn() { _ = c.readOn() }
+// ReadOn reads a part of what is being read, as an entry does: a photo becomes whole, and a scrub ends, although few entries come. The
+// error is ErrSpoiled: the copy is to be made anew.
+func (c *Copy) ReadOn() error {
+	if c.spoiled != nil {
+		return fault(ErrSpoiled, "%w", c.spoiled)
+	}
+	return c.readOn()
+}
 
 // Take begins to take a photo of the copy as it is now, which the scrub of this entry is then. Taken has it when it is whole:
 // after some more entries or calls of ReadOn, and at once if the state is small, or not Gradual.

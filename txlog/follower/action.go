@@ -17,7 +17,7 @@ type (
 	}
 	// Give sends an Answer. If From is above 0, the loop adds records from its store: those from From to Upto that fit into
 	// MostAnswer bytes, one at least, and the last head that is stored for any of them; it ends with that head's record, if
-	// there is one. Everything that is given is applied, also if the store is still writing it.
+	// there is one. Everything that is given is covered by a head: without From it may be sent before Apply is stored.
 	Give struct {
 		To         string
 		Answer     Answer
@@ -46,7 +46,8 @@ type (
 		Snapshot []byte
 		Offer    Offer
 	}
-	// Keep asks the loop to store a snapshot of the copy at the head's index, and to answer with Kept.
+	// Keep asks the loop to store a snapshot of the copy at the head's index, and to answer with Kept when it is there. The loop may leave
+	// it out: the next one comes SnapshotEvery records later.
 	Keep struct {
 		Head  txlog.Head
 		Photo txlog.Photo
@@ -57,7 +58,7 @@ type (
 	// change at its index, and this node is one of those before.
 	Sign struct{ Head txlog.Head }
 	// Evidence says that the log has forked: two members have signed heads that cannot both be true. A is the head that
-	// covers what is here, or the one that came first. The copy stays as it is. The loop keeps both for people.
+	// covers what is here, or the one that came first; zero: none is in memory. The copy stays as it is. The loop keeps both for people.
 	Evidence struct {
 		A, B  txlog.Head
 		Index uint64 // where they part, as far as is known
@@ -68,8 +69,8 @@ type (
 		At, Upto uint64 // the copy's index, and the one that is known of
 		For      time.Duration
 	}
-	// Spoiled says that the copy cannot apply a record that a head covers: memory is wrong, here or at the leader. The
-	// machine applies nothing until Follow brings a copy that was made anew from the store. It goes on serving history.
+	// Spoiled says that the copy cannot apply a record that a head covers, or that a scrub has found it to be wrong: memory is wrong, here
+	// or, with a record, at the leader. The machine applies nothing until Follow brings a copy that was made anew from the store. It goes on serving history.
 	Spoiled struct{ Why error }
 	// Refused says that something was left out, and who has sent it. Nobody else is told.
 	Refused struct {
@@ -96,6 +97,7 @@ func (Refused) action()    {}
 type Status struct {
 	At        txlog.Position
 	Head      txlog.Head // the newest one that is verified; zero: none was heard
+	Covered   uint64     // the newest index of a head of what is applied
 	Known     uint64     // the highest index that a verified head covers
 	Held      int        // records that wait for a head or for those before them
 	HeldBytes int

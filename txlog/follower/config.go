@@ -82,6 +82,7 @@ const (
 	mostKnown     = 1024             // peers
 	mostForks     = 16               // heads that contradict the copy, which are remembered so that each is told once
 	mostLacking   = 16               // changes of members without a bridge
+	mostBridges   = 4800             // as many as a store has room for
 	mostAsks      = 256              // requests whose answers may still come
 	mostWants     = 64               // ranges of records
 	mostCovers    = 256              // heads of what was applied, which are given with recent records

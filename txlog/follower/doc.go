@@ -12,10 +12,11 @@
 //
 // # Pulling
 //
-// A head comes by gossip. The node asks the peer that brought it for what it lacks; if records are small, another one too. Who is asked for
-// what is not there yet holds the request and answers when it has it: so entries run behind their head through the crowd, one link's
-// delay a hop. What has not come within twice the time that answers travel is asked of another peer, then of two, then of three, with
-// growing pauses, until it comes. A young entry is given 24 times at most by one node; the others are sent on at once.
+// A head comes by gossip. The node asks the peer that brought it for what it lacks; if records are small, another one too. A peer that is
+// asked for what it does not have yet holds the request for two seconds. It answers as soon as it gets it, before its disk has it: so
+// entries run behind their head through the crowd, one link's delay a hop. If it gets nothing, it says nothing. What has not come within
+// twice the time that answers travel is asked of another peer, then of two, then of three, with growing pauses, until it comes. A young
+// entry is given 24 times at most by one node; the others are sent on at once.
 //
 // # What is applied
 //
@@ -52,14 +53,13 @@
 //   - Nobody has an entry: the node is Parked, says so, and goes on asking. It serves meanwhile.
 //   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store: at once, and where the same entry
 //     does not fit again, after growing pauses, from a second to five minutes.
-//   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the one whose entries come first is
-//     taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
+//   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the branch whose records arrive first
+//     is taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
 //   - The snapshot that is fetched is dropped where it was offered: that peer says so, and another snapshot is asked for at once.
 //   - A snapshot says nothing of the entries before it: a node on a branch that gets one of another branch does not notice.
 //   - A peer floods, or gives what was not asked for, what is wrong, or what no head covers: it is refused and named
 //     ([Refused]). It costs a bounded part of memory: 16 heads of strangers, 128 MB of entries, an eighth of the requests that wait.
 //   - No head comes: each 30 seconds a peer is asked for news.
 //
-// Sources: requirements B8, B9, B13 to B15, V1, V2, V6, V8; a review of the design by simulation (§4, §5); package
-// internal/sim/spread measures how long an entry takes.
+// Sources: requirements B8, B9, B13 to B15, V1, V2, V6, V8. Package internal/sim/spread measures how long an entry takes.
 package follower

@@ -241,3 +241,20 @@ func TestAsManyRequestsWaitAsThereIsRoom(t *testing.T) {
 		t.Errorf("%d requests of one peer wait, and the last one is answered at once: %d", len(one.held), sent)
 	}
 }
+
+// A log whose members change for ever costs a bounded part of memory for its bridges, as it does of the store: then no more are kept.
+func TestBridgesAreBounded(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna")
+	m := followed(t, l, 0, nil, "good")
+	for i := range 2*mostBridges + 1 {
+		r, err := txlog.Seal(txlog.Entry{Log: m.at.Log, Index: uint64(i + 1), Term: 1, Prev: m.at.Hash, Kind: txlog.Changed, Leader: "anna", Members: membersOf("anna")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.bridge(Bridge{Records: []txlog.Record{r}})
+	}
+	if kept := of[KeepBridge](m.out); len(m.bridges) != mostBridges || len(kept) != mostBridges {
+		t.Errorf("%d bridges are in memory, and %d are to be stored", len(m.bridges), len(kept))
+	}
+}

@@ -134,10 +134,7 @@ func (m *Machine) tick() {
 	m.retry()
 	m.refetch()
 	m.park()
-	if m.base != nil {
-		m.base.ReadOn()
-		m.taken()
-	}
+	m.readOn()
 	if m.base != nil && m.now-m.fresh >= m.cfg.poll {
 		for _, to := range m.choose(1, nil) {
 			m.poll(to)

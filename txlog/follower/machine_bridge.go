@@ -107,10 +107,10 @@ func (m *Machine) spans(h txlog.Head) {
 	})
 }
 
-// bridge keeps a bridge.
+// bridge keeps a bridge, if there is room.
 func (m *Machine) bridge(b Bridge) {
 	at, is := slices.BinarySearchFunc(m.bridges, b.Index(), func(b Bridge, index uint64) int { return cmp.Compare(b.Index(), index) })
-	if !is {
+	if !is && len(m.bridges) < mostBridges {
 		m.bridges = slices.Insert(m.bridges, at, b)
 		m.do(KeepBridge{Bridge: b})
 	}

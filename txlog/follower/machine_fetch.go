@@ -262,6 +262,19 @@ func (m *Machine) snapshot(h txlog.Head) {
 	m.taken()
 }
 
+// readOn has the copy read on: it may find that its memory is wrong, and users read it.
+func (m *Machine) readOn() {
+	if m.base == nil || m.spoiled {
+		return
+	}
+	if err := m.base.ReadOn(); err != nil {
+		m.spoiled = true
+		m.do(Spoiled{Why: err})
+		return
+	}
+	m.taken()
+}
+
 // taken has a snapshot stored that is whole now.
 func (m *Machine) taken() {
 	if photo, is := m.base.Taken(); is {

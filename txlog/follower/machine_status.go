@@ -5,7 +5,7 @@ import "time"
 // Snapshot returns what the machine knows of itself.
 func (m *Machine) Snapshot() Status {
 	s := Status{
-		At: m.at, Head: m.head, Known: m.target(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
+		At: m.at, Head: m.head, Covered: m.last(m.at.Index).Index, Known: m.target(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
 		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
 	}
 	if m.parked > 0 {

@@ -300,7 +300,7 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 	}
 	m.members = slices.Clone(m.base.Members())
 	m.parked, m.warier, m.unfit, m.fresh = 0, 0, 0, m.now
-	m.release(true) // what others wait for does not wait for this node's disk: it is verified
+	m.release(true) // what others wait for comes before Apply: it is verified, and need not wait for this node's disk
 	m.do(Apply{Records: done, Head: h})
 	m.passed()
 	m.release(false)

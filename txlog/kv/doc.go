@@ -36,26 +36,29 @@
 // A log needs a [txlog.State]: six methods. Its rules follow from one fact: the leader alone executes a goal, and everybody
 // else applies the diff that came of it and compares the hash. Here it is for a machine that keeps a map of texts.
 //
-// Its fields are what goals change, and the sum of it, which is kept as the data changes. The items of the sum are the bytes
-// of one entry each; two entries never have the same bytes (a text in front of another one has its length before it):
+// Its fields are what goals change, how much there is of it, and the sum of it, which are kept as the data changes. The items of the sum
+// are the bytes of one entry each; two entries never have the same bytes (a text in front of another one has its length before it):
 //
 //	type machine struct {
 //		texts map[string]string
+//		size  int // of all items
 //		sum   txlog.Sum
 //	}
 //
+//	const most = txlog.MostState / 8 // of the size: JSON may write one byte as six
+//
 //	func item(key, text string) []byte { return fmt.Appendf(nil, "%d:%s%s", len(key), key, text) }
 //
-// Execute decides. It reads the data, changes nothing, and returns what is to change as bytes: for each thing its
-// name, what is there now and what is to be there, sorted by name. Names are those that goals use, never a place in
-// memory or a number that this node alone has (V5). Whatever is wrong is [txlog.Failed] with a sentence for its sender:
-// a goal that is no goal, one that is not allowed, one that is too large. Do not look at a clock, do not draw a number, do not
-// iterate over a map without sorting: write into the goal what the sender has to choose. Limit what a goal may take, the
-// whole of the data too (its snapshot has at most txlog.MostState bytes). All other goals wait while one is executed, so it has a
-// budget of steps: call Spend in each loop, with what a turn costs, also in one that surely ends, and with the length of what is read
-// or written as a whole. When the budget is used up, Spend does not return, and the goal has failed: nothing has to be tidied
-// up, since Execute changes nothing. Spend in the goroutine of Execute alone. A mail, a call or a payment is never made
-// here: it is a [txlog.Effect] of the outcome, performed after the commit, at least once, by the Perform of the host.
+// Execute decides. It reads the data, changes nothing, and returns what is to change as bytes: for each thing its name, what is there now
+// and what is to be there, sorted by name. Names are those that goals use, never a place in memory or a number that this node alone has
+// (V5). Whatever is wrong is [txlog.Failed] with a sentence for its sender: a goal that is no goal, one that is not allowed, one that is
+// too large. Do not look at a clock, do not draw a number, do not iterate over a map without sorting: write into the goal what the sender
+// has to choose. Limit what a goal may take, the whole of the data too (its snapshot has at most txlog.MostState bytes). All other goals
+// wait while one is executed, so it has a budget of steps: call Spend in each loop, with what a turn costs, also in one that surely ends,
+// and with the length of what is read or written as a whole, unless limits bound that to a few milliseconds, as this package's do. When the
+// budget is used up, Spend does not return, and the goal has failed: nothing has to be tidied up, since Execute changes nothing. Spend in
+// the goroutine of Execute alone. A mail, a call or a payment is never made here: it is a [txlog.Effect] of the outcome, performed after
+// the commit, at least once, by the Perform of the host.
 //
 //	type change struct{ Key, Before, After string }
 //
@@ -65,7 +68,12 @@
 //		if err := json.Unmarshal(goal, &g); err != nil || g.Key == "" {
 //			return txlog.Failed(`a goal is {"Key":…,"Text":…}`)
 //		}
-//		diff, _ := json.Marshal([]change{{g.Key, m.texts[g.Key], g.Text}})
+//		before := m.texts[g.Key]
+//		budget.Spend(len(before))
+//		if len(g.Text) > len(before) && m.size+len(item(g.Key, g.Text)) > most {
+//			return txlog.Failed("there is no room: make a text shorter first")
+//		}
+//		diff, _ := json.Marshal([]change{{g.Key, before, g.Text}})
 //		return txlog.Outcome{Result: []byte(`"done"`), Diff: diff}
 //	}
 //
@@ -76,10 +84,12 @@
 //	func (m *machine) set(key, before, after string) {
 //		if before != "" {
 //			m.sum.Remove(item(key, before))
+//			m.size -= len(item(key, before))
 //			delete(m.texts, key)
 //		}
 //		if after != "" {
 //			m.sum.Add(item(key, after))
+//			m.size += len(item(key, after))
 //			m.texts[key] = after
 //		}
 //	}
@@ -101,7 +111,7 @@
 //		budget.Spend(len(query))
 //		all := []string{}
 //		for key := range m.texts {
-//			if budget.Spend(1); strings.HasPrefix(key, string(query)) {
+//			if budget.Spend(1 + len(key)); strings.HasPrefix(key, string(query)) {
 //				all = append(all, key)
 //			}
 //		}

@@ -28,7 +28,7 @@ type (
 		Key    txlog.Key
 		Effect txlog.Effect
 	}
-	// Say has this member sign a head, store it, and publish it unless one that covers as much was heard. The newest one counts.
+	// Say has this member sign a head, store it, and publish it unless one that covers as much was heard and is true here. The newest one counts.
 	Say struct{ Head txlog.Head }
 	// Keep has a snapshot stored. The scrub of its state has passed.
 	Keep struct{ Photo txlog.Photo }

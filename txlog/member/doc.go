@@ -7,11 +7,15 @@
 //	    ▲                    │                                                        │
 //	    └──── Deposed ◀──────┴─────────── the others do not store what it sends ◀─────┘
 //
-// # Two copies
+// # Two copies, or three
 //
-// Base has what is committed. Reads see it alone, and answers come from it. A branch of it has what may come next: what is
+// Base has what is committed. Reads see it alone, and answers come from it. A branch of it (ahead) has what may come next: what is
 // stored here, and while this member leads what it has executed and appended. Goals are executed on the branch. When other
-// records take their place, the branch is made anew from base.
+// records take their place, the branch is made anew from base. A second branch (peek) is there while this member believes that it leads,
+// and another leader sends it records: they are looked at there.
+//
+// Each copy has a state of its own, of which the snapshot has up to txlog.MostState, 64 MiB. While copies are made anew, the one that
+// comes from the disk is there beside them, and so is a snapshot while a branch is made of it.
 //
 // # Rules
 //
@@ -50,7 +54,7 @@
 //   - One goroutine feeds a machine, with a clock that never goes back, and a Tick each round or oftener. Look is called by the
 //     same one.
 //   - Facts come in the order in which the authority tells them, Refused with this member's own name after Look has refused.
-//   - Actions are done in their order. What Applied brings is stored already; an answer after it may leave when it is synced.
+//   - Actions are done in their order. Send an answer only after the records before it are on disk: what Applied brings is stored already.
 //   - After Quarantine the authority gives the term up, and the machine is made anew from the disk. If it goes on instead, it may
 //     lead again; until Rebuilt nothing is executed.
 //   - Rebuilt has everything that Stored has told, and comes from the same disk: or, with Rebuild.Again, from another node's.
@@ -58,5 +62,5 @@
 //     it: it says Done when it gives an effect up, and Ended when it stops since the door is shut. Door comes before Ended then.
 //   - Without Gone an asker is remembered until somebody is known to lead, for a minute at most.
 //
-// Sources: document 003; requirements B11, B13 to B15, V1, V3 to V5, V7; a review of the design by simulation.
+// Sources: document 003; requirements B11, B13 to B15, V1, V3 to V5, V7.
 package member

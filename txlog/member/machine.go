@@ -114,10 +114,7 @@ func (m *Machine) tick() {
 	m.patience()
 	m.expireReads()
 	m.expire()
-	m.base.ReadOn()
-	if photo, is := m.base.Taken(); is {
-		m.keep(photo)
-	}
+	m.readOn()
 	if m.suggested == m.cfg.Self && m.leader == "" && m.now >= m.campaignAt {
 		m.campaign()
 	}

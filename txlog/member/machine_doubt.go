@@ -67,6 +67,22 @@ func (m *Machine) patience() {
 	}
 }
 
+// readOn has base read on. If it finds that its memory is wrong, base is made anew as if an entry did not fit: users read it.
+func (m *Machine) readOn() {
+	if m.doubt.spoiled {
+		return
+	}
+	if err := m.base.ReadOn(); err != nil {
+		m.doubt.spoiled = true
+		m.quarantine(err)
+		m.rebuild(0, err, false) // for no entry
+		return
+	}
+	if photo, is := m.base.Taken(); is {
+		m.keep(photo)
+	}
+}
+
 // unfit says that a record which is committed does not fit what is here.
 func (m *Machine) unfit(r txlog.Record, why error) {
 	m.doubt.spoiled = m.doubt.spoiled || errors.Is(why, txlog.ErrSpoiled)

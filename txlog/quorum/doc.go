@@ -5,7 +5,8 @@
 //
 //	what is to be kept  ──▶  synced  ──▶  messages are sent, facts are told, the door is moved
 //
-// What may be lost in a power cut without taking back a promise is written without a sync (Persist.Sync says which).
+// What may be lost without taking back a promise waits in the process's memory for the next sync (Persist.Sync says which). A power cut loses
+// it, and so does a process that is killed.
 //
 // So nothing is acknowledged before it is synced (sync-first): inside of a step the library counts on what is only asked to be
 // kept, and nothing of it leaves the machine before it is. [Promises] keep it in a store. They are read once, before a machine is made
@@ -36,7 +37,7 @@
 //
 // A change of members is joint: majorities of the old and of the new set decide until it has ended, which it does by itself. A
 // second one waits for that, and what was executed after it waits behind it.
-// Nobody speaks to a store that has left: if it has missed that end, it asks for votes, and the leader sends it what it lacks.
+// Nobody writes first to a store that has left. If it asks for votes, since it has missed that end, the leader answers with what it lacks.
 //
 // # A leader whose memory is wrong
 //
@@ -50,9 +51,9 @@
 //
 // # The act door
 //
-// A leader asks its majority each round. The door is open until the send of the last question that was answered, and a
-// lease, less a margin for clocks that do not run alike. That of a new leader opens a lease after its term has begun (hold):
-// one of its voters had answered the last question of the leader before it, so that one's door is shut by then. The machine
+// A leader asks its majority each round. Of the questions that a majority has answered, the last one counts: the door closes at the time at
+// which it was sent, plus the lease, less a margin for clocks that do not run alike. That of a new leader opens a lease after its term has
+// begun (hold): one of its voters had answered the last question of the leader before it, so that one's door is shut by then. The machine
 // says from when until when; the loop moves a latch of package fence.
 //
 // # Duties of the caller
@@ -79,5 +80,5 @@
 //   - The library meets what it takes for impossible: Output.Failed, and the machine does nothing any more.
 //   - A member lies: members are trusted not to, as in every log of this kind. Its records are still looked at.
 //
-// Sources: document 003; requirements B11, B15, V6, V7; a review of the design by simulation.
+// Sources: document 003; requirements B11, B15, V6, V7.
 package quorum

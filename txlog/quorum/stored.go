@@ -46,7 +46,7 @@ type Mark struct {
 // Persist is what a step asks to be kept. The fields come in the order in which they apply.
 type Persist struct {
 	// Sync says that it must be on the disk before the step's messages are sent and its facts are told. Else it may wait
-	// for the next one: what a power cut takes then comes again from the entries, and Committed is told again.
+	// for the next one: what a power cut or a kill takes then comes again from the entries, and Committed is told again.
 	Sync    bool
 	Hard    *Hard          // nil: as it was
 	Reset   *Mark          // drop all entries, and go on from here: the records up to there are stored, or among Records

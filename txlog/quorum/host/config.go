@@ -21,7 +21,8 @@ type Settings struct {
 	New  func() txlog.State
 	Seed uint64 // of all choices by chance; random, for each start
 
-	// Submits reports whether another node's goals are taken here while this node leads; those of members are. nil: everybody's.
+	// Submits reports whether another node's goals are taken here while this node leads, and those that have waited for that when it comes to
+	// lead; those of members are. nil: everybody's.
 	Submits func(node string) bool
 
 	GoalTimeout   time.Duration // for which a goal's answer is waited for before others are asked (B8; default 15s)

@@ -4,6 +4,7 @@ import (
 	"crypto"
 	"crypto/ed25519"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -78,6 +79,7 @@ type asker struct {
 	read   *question // of a user's ticket, if it is one
 	node   string
 	try    uint64 // of a goal
+	early  bool   // of a goal that came while this node did not lead
 	serial uint64 // of a Confirm
 }
 
@@ -278,7 +280,14 @@ func (c *Core) lose(why error) {
 	c.do(Lost{Why: why})
 }
 
+// shut ends what this core has begun outside. Other nodes that wait for its answer are told to ask again: whatever it has done for them,
+// nobody else answers. The users of this node are the loop's.
 func (c *Core) shut() {
+	for _, ticket := range slices.Sorted(maps.Keys(c.tickets)) {
+		if who := c.tickets[ticket]; who.node != "" && who.node != c.set.Self {
+			c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Term: c.term})
+		}
+	}
 	if c.door != (quorum.Door{}) {
 		c.door, c.open = quorum.Door{}, false
 		c.do(Doors{})

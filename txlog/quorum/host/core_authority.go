@@ -77,6 +77,9 @@ func (c *Core) leadership(term uint64, leader string, self bool) {
 	}
 	c.courier(courier.Leader{Name: leader, Term: term})
 	c.repose(led)
+	if self {
+		c.barEarly() // before the member machine may execute them
+	}
 	c.tell(Leads{Term: term, Leader: leader, Self: self})
 }
 

@@ -24,7 +24,11 @@ func (c *Core) follow(a follower.Action) {
 	case follower.Ask:
 		c.send(a.To, a.Pull)
 	case follower.Give:
-		c.do(Give(a))
+		if a.From == 0 {
+			c.out.Gives = append(c.out.Gives, Give(a))
+		} else {
+			c.do(Give(a))
+		}
 	case follower.AskPiece:
 		c.send(a.To, a.Want)
 	case follower.GivePiece:

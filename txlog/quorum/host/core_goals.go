@@ -111,9 +111,8 @@ func (c *Core) goal(from string, g wire.Submit) {
 		c.reply(who, txlog.Answer{}, txlog.NotLeaderError{Leader: c.leader, Term: c.term})
 		return
 	}
-	if c.bars(from) {
-		c.tell(Refused{From: from, Why: txlog.ErrBarred})
-		c.reply(who, txlog.Answer{}, txlog.ErrBarred)
+	if who.early = !c.leads; c.bars(from) {
+		c.bar(who)
 		return
 	}
 	if c.crowds(from) {
@@ -159,6 +158,22 @@ func (c *Core) crowds(node string) bool {
 		most = own
 	}
 	return len(c.tickets) >= roomy && c.crowd[node] >= most
+}
+
+// barEarly refuses the goals that have waited for this node to lead, which does so now.
+func (c *Core) barEarly() {
+	for _, ticket := range slices.Sorted(maps.Keys(c.tickets)) {
+		if who := c.tickets[ticket]; who.early && c.bars(who.node) {
+			c.forget(ticket)
+			c.member(member.Gone{Ticket: ticket})
+			c.bar(who)
+		}
+	}
+}
+
+func (c *Core) bar(who asker) {
+	c.tell(Refused{From: who.node, Why: txlog.ErrBarred})
+	c.reply(who, txlog.Answer{}, txlog.ErrBarred)
 }
 
 // bars reports whether this node leads, and does not take the goals of another one. Another leader may take them.

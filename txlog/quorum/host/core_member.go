@@ -38,7 +38,8 @@ func (c *Core) perform(a member.Action) {
 		c.try++
 		c.do(Perform{Key: a.Key, Try: c.try, Effect: a.Effect})
 	case member.Say:
-		c.say(a.Head, c.f.Snapshot().Head.Index < a.Head.Index) // of a head that was heard all nodes hear
+		// Of a head that was heard all nodes hear. One of what is not applied here may be a lie, which covers nothing.
+		c.say(a.Head, c.f.Snapshot().Covered < a.Head.Index)
 	case member.Keep:
 		c.keep(a)
 	case member.Rebuild:

@@ -20,12 +20,12 @@
 //
 // # Order
 //
-// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines.
-// Stored means that it is on the disk. Two things promise nothing, and may wait in memory for the next write, for about a second
-// (Persist.Sync, store.Step.Lazy): heads, and the word that entries on the disk are committed. A power cut takes them away, and they come
-// again.
-// While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many goals. A
-// follower's copy has records before they are stored: nobody reads it then.
+// What a step writes is stored before anything that it says leaves the node, is answered, or is told to the other machines. Entries that a
+// head covers are given to other nodes at once (Output.Gives): they are committed, whatever becomes of this node's disk. Stored means that
+// it is on the disk. Two things promise nothing, and may wait in the process's memory for the next write, for about a second (Persist.Sync,
+// store.Step.Lazy): heads, and the word that entries on the disk are committed. A power cut takes them away, and so does a process that is
+// killed: they come again. While the loop waits for the disk, what comes waits too, and is taken together afterwards: one sync serves many
+// goals. A follower's copy has records before they are stored: nobody reads it then.
 //
 // # Reads
 //
@@ -48,8 +48,9 @@
 //	this node is a member no more     it goes on as a follower, from the same store
 //	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
 //	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
-//	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
-//	the leader's own users do           so is theirs, of goals: their reads are asked again as all are
+//	a node asks for too much            its share of the leader's room is bounded: more goals are refused (txlog.ErrTooMany), and for more
+//	                                  reads it asks again, for five seconds
+//	the leader's own users do           their goals have a larger share. Their reads have no share: they are refused when there is no room
 //	nobody leads for long               a goal waits at a member for a minute: it is not executed hours later
 //	a node asks that the caller does not admit   its goals are refused (Settings.Submits, txlog.ErrBarred); it may follow and read
 //	a leader dies after an effect and before its entry   the next one performs it again, by the same name

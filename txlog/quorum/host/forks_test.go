@@ -57,6 +57,34 @@ func TestForksAreBounded(t *testing.T) {
 	}
 }
 
+// A node that has begun anew has forgotten the head that covers its copy: the one of its store is kept with the other one. If there is none
+// either, the pair would show nothing.
+func TestAForkWithoutAHead(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	s := h.cfg.Store
+	record := aRecord(t, h)
+	own := txlog.Head{Position: record.Position(), State: record.State, Member: "n1"}.Sign(h.cfg.Key)
+	other := own
+	other.State = txlog.Hash{1}
+	fork := Write{Fork: &follower.Evidence{B: other.Sign(h.cfg.Key), Index: 1}}
+	for _, step := range []store.Step{{Records: []txlog.Record{record}}, {Heads: []txlog.Head{own}}} {
+		if err := s.Write(step); err != nil {
+			t.Fatal(err)
+		}
+		if err := fork.To(s); err != nil {
+			t.Fatal(err)
+		}
+		names := s.Names(forkValue)
+		if len(step.Heads) == 0 && len(names) > 0 {
+			t.Errorf("without a head of its own %v is kept", names)
+		}
+		if a, err := txlog.DecodeHead(s.Value(forkName(1) + "a")); len(step.Heads) > 0 && (err != nil || a.Hash != own.Hash) {
+			t.Errorf("its own head is kept as %+v, %v", a, err)
+		}
+	}
+}
+
 // When the members have changed so often that there is no room for one more bridge, a node keeps none: it goes on, with room for what it has
 // promised.
 func TestBridgesHaveABound(t *testing.T) {

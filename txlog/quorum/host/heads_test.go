@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
@@ -61,6 +62,27 @@ func TestOneMemberPublishes(t *testing.T) {
 		}
 		if now := s.leader(); now != l {
 			t.Fatalf("%s led, and now %v leads: this test shows nothing", l.name, now)
+		}
+	})
+}
+
+// A member that lies, or a key that is stolen, signs a head of what nobody has. It silences nobody: only heads that the log confirms do.
+func TestALyingMemberSilencesNobody(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.goes("before")
+		s.equal(10 * time.Second)
+		lie := txlog.Head{Position: txlog.Position{Log: s.genesis.ID(), Index: 1 << 62, Term: 1, Hash: txlog.Hash{1}}, State: txlog.Hash{2}, Member: "n1"}
+		for _, n := range s.nodes {
+			if err := n.run.Load().Heard(lie.Sign(s.nodes[0].key).Encode(), "n4"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(round)
+		for i := range 3 {
+			if _, err := s.leader().count(fmt.Sprint("after ", i)); err != nil {
+				t.Fatal(err)
+			}
+			s.equal(3 * time.Second)
 		}
 	})
 }

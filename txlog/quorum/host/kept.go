@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -154,13 +155,22 @@ func Pack(s store.Store, g follower.Give) (follower.Answer, error) {
 // mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.
 const mostForks = 64
 
-// keepFork keeps both heads of a fork. One more at the same index replaces the one before.
+// keepFork keeps both heads of a fork. One more at the same index replaces the one before. If the follower's machine knows of no head that
+// covers what is here, the store may have one; without it there is nothing to show.
 func keepFork(s store.Store, f *follower.Evidence) error {
+	a := f.A
+	if a.Index == 0 {
+		own, found, err := s.Head(f.Index, math.MaxUint64)
+		if err != nil || !found {
+			return err
+		}
+		a = own
+	}
 	name := forkName(f.Index)
 	if s.Value(name+"a") == nil && len(s.Names(forkValue)) >= 2*mostForks {
 		return nil
 	}
-	return s.Write(store.Step{Values: map[string][]byte{name + "a": f.A.Encode(), name + "b": f.B.Encode()}})
+	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
 }
 
 func forkName(index uint64) string { return fmt.Sprintf("%s%020d/", forkValue, index) }

@@ -121,6 +121,9 @@ func (l *loop) feed(in Input) error {
 	for in != nil {
 		out := l.step(in)
 		in = nil
+		for _, g := range out.Gives {
+			l.give(g)
+		}
 		for _, w := range out.Writes {
 			if err := w.To(l.cfg.Store); err != nil {
 				return err
@@ -150,7 +153,7 @@ func (l *loop) feed(in Input) error {
 // reveal lets others see what the core has, now that it is on the disk: the copy only when it is not about to be made anew.
 func (l *loop) reveal(anew bool) {
 	l.publish(l.core, anew)
-	if l.storing && !anew {
+	if l.storing && !anew && !l.core.over {
 		l.using <- struct{}{}
 		l.stored()
 		<-l.using
@@ -163,7 +166,7 @@ func (l *loop) step(in Input) Output {
 	l.works(l.cfg.Clock())
 	defer l.works(0)
 	out := l.core.Step(l.cfg.Clock(), in)
-	l.storing = l.storing || out.Unread()
+	l.storing = l.storing || out.Unread() || l.core.over // that one's memory may be wrong
 	if l.shown.view != nil && l.shown.at != l.core.copy.Position() {
 		l.shown = shown{} // it would keep in memory what is there no more
 	}
@@ -345,7 +348,8 @@ func (l *loop) mayAct(term uint64) time.Duration {
 	return d.Until - now
 }
 
-// snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one.
+// snapshot stores a snapshot while the loop goes on, one at a time, and drops what comes before the last but one. One that is not stored is
+// left out (Snapshot).
 func (l *loop) snapshot(a Snapshot) {
 	l.mu.Lock()
 	busy := l.keeping

@@ -11,9 +11,10 @@ import (
 	"github.com/conchhq/conch/txlog/wire"
 )
 
-// Output is what a core asks for. The order is binding: first the writes are stored, in their order, then come the
+// Output is what a core asks for. The order is binding: first come the gives, then the writes are stored, in their order, then come the
 // acts. Then, if there were writes, Written is the next input; and if Load says so, Loaded comes before every other one.
 type Output struct {
+	Gives  []Give // of what needs no store: what heads cover is true, whether it is stored here or not, and waits for no disk
 	Writes []Write
 	Acts   []Act
 	Load   bool
@@ -88,7 +89,8 @@ type (
 	// Doors says when this node may act outside.
 	Doors struct{ quorum.Door }
 	// Snapshot has a snapshot stored with its offer, while the loop goes on, and what comes before the last but one dropped.
-	// Kept answers.
+	// Kept answers when it is there. One that comes while another one is being stored is left out, and so is one that does not fit what the
+	// store has since: the next one comes as many entries later. If the disk has failed, the next write ends the loop.
 	Snapshot struct {
 		Head  txlog.Head // signed
 		Photo txlog.Photo

@@ -33,7 +33,8 @@ type Status struct {
 // changed. It waits for nothing.
 func (h *Host) Status() Status { return *h.status.Load() }
 
-// Position returns the place of the copy that is here. It is on the disk.
+// Position returns the place of the copy that is here. Its entries are on the disk. A member's word that they are committed may still be in
+// memory (package host, Order): a member that is killed may begin from an earlier place, and comes back to this one.
 func (h *Host) Position() txlog.Position { return h.Status().Position }
 
 // publish lets others see what the core knows. A copy that is made anew may be ahead of the disk: it is where it was.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
+	"github.com/conchhq/conch/txlog/wire"
 )
 
 // A leader that takes goals of certain nodes only tells another one that nothing was done. Those of members are taken in any case.
@@ -54,6 +55,34 @@ func TestARefusalWinsOverSilence(t *testing.T) {
 		answer, err := s.nodes[3].run.Load().Goal(ctx, "g1", []byte(`{"op":"put","key":"a","value":1}`), 0)
 		if !errors.Is(err, txlog.ErrBarred) {
 			t.Errorf("got %+v, %v", answer, err)
+		}
+	})
+}
+
+// A goal that a member has kept while nobody led is not executed when it comes to lead, if its node may not submit: that is told so.
+func TestAGoalFromBeforeTheElection(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.equal(3 * time.Second)
+		n := s.nodes[1]
+		for _, of := range s.nodes[:3] {
+			of.kill()
+			of.with = func(cfg *host.Config) { cfg.Submits = func(string) bool { return false } }
+		}
+		guest := s.raw("n4")
+		n.start()
+		pass(round) // it hears the guest
+		guest.say(n.name, wire.Submit{Try: 1, GoalID: "g1", Goal: []byte(`{"op":"put","key":"a","value":1}`)})
+		pass(round)
+		s.nodes[0].start()
+		for _, of := range s.nodes[:2] {
+			of.run.Load().Suggest(n.name)
+		}
+		if a := hears[wire.Answered](guest); !errors.Is(a.Err, txlog.ErrBarred) {
+			t.Errorf("it was answered %+v, %v; %v leads", a.Answer, a.Err, s.leader().name)
+		}
+		s.within(10*time.Second, n.name+" leads", func() bool { return s.leader() == n })
+		if _, err := n.count("g1"); err != nil { // ErrGoalID, if the other goal of this id was executed
+			t.Error(err)
 		}
 	})
 }

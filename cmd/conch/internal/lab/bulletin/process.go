@@ -91,6 +91,9 @@ func (n *node) feed(in host.Input) {
 	if n.proposes(out) && !n.passes(executed) {
 		return
 	}
+	for _, g := range out.Gives {
+		n.performs(g)
+	}
 	for _, w := range out.Writes {
 		if err := w.To(n.disk); err != nil {
 			n.fails(err)
