@@ -93,5 +93,5 @@
 //     comes by the quickest way, so this shows where all connections of a node stall.
 //   - A relay lies about ages. It can keep a dead leader's last word alive for as long as it lies, and cannot make another.
 //
-// Sources: document 003; requirements B1 to B7, B10, B16 to B19, B21; D13; a review of the design by simulation.
+// Sources: document 003; requirements B1 to B7, B10, B16 to B19, B21; D13.
 package gossip

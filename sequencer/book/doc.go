@@ -31,5 +31,5 @@
 // A book is a pure machine and not safe for concurrent use: the node feeds it, and the machines of the contract read it
 // in the same goroutine.
 //
-// Sources: document 002; requirements P12, P17, P36; the safety review of the design.
+// Sources: document 002; requirements P12, P17, P36.
 package book

@@ -29,5 +29,5 @@
 //
 // [Model] is the contract in memory, for tests and simulations. Package ledgertest judges a contract by the same cases.
 //
-// Sources: document 002; requirements P43, I1, I6; the safety review of the design, C1 to C5.
+// Sources: document 002; requirements P43, I1, I6.
 package ledger

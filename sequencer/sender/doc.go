@@ -79,5 +79,5 @@
 //   - A coordinator keeps an intent, says so in its beats, and does nothing: the intent moves when the range turns.
 //   - Rules that panic: a failure of the attempt, counted as one.
 //
-// Sources: document 002; requirements P28–P31, P34–P42, I1, I2, I4, I5, I10; D17 to D20; the safety review of the design.
+// Sources: document 002; requirements P28–P31, P34–P42, I1, I2, I4, I5, I10; D17 to D20.
 package sender
