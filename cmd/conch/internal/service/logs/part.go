@@ -98,8 +98,6 @@ func (r *part) run(ctx context.Context) {
 			r.set(stateFailed, err)
 			r.log.Error("the log does not run on this node, and is tried again", slog.Any("error", err), slog.Duration("in", wait))
 			_ = pause.For(ctx, wait)
-		case ctx.Err() == nil: // with a new store: if that is of no use either, a disk must not be filled with them
-			_ = pause.For(ctx, pauses.After(time.Since(began)))
 		}
 	}
 }
@@ -129,7 +127,7 @@ func (r *part) shut() error {
 	return nil
 }
 
-// once opens the store and takes part until something ends that. After a nil error it is to be opened again.
+// once opens the store and takes part until something ends that.
 func (r *part) once(ctx context.Context) error {
 	r.set(stateOpening, nil)
 	s, err := r.open(ctx)
@@ -153,9 +151,8 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 		return err
 	}
 	r.mu.Lock()
-	r.host, r.store = h, s
+	r.host, r.store, r.state, r.why = h, s, stateRunning, nil
 	r.mu.Unlock()
-	r.set(stateRunning, nil)
 	g := s.Genesis()
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
@@ -166,7 +163,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	over()
 	<-watched
 	r.mu.Lock()
-	r.host, r.store = nil, nil
+	r.host, r.store, r.state = nil, nil, stateOpening
 	r.mu.Unlock()
 	return err
 }
