@@ -29,7 +29,7 @@ var reasons = []struct {
 	{follower.ErrBridge, "bridge"}, {follower.ErrUnasked, "unasked"}, {follower.ErrAnswer, "answer"}, {follower.ErrUncovered, "uncovered"},
 	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
 	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"},
-	{host.ErrTwin, "twin"},
+	{host.ErrTwin, "twin"}, {host.ErrKey, "key"},
 	{txlog.ErrStranger, reasonStranger}, {txlog.ErrBarred, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
 	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
 	{wire.ErrSize, "size"}, {wire.ErrVersion, "version"}, {wire.ErrMalformed, reasonMalformed},
