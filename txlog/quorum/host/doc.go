@@ -49,7 +49,7 @@
 //	a member hears no leader for long   it follows: the members may be others by now, who do not speak to it
 //	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
 //	a node asks for too much            its share of the leader's room is bounded (txlog.ErrTooMany)
-//	the leader's own users do           so is theirs, of goals: their reads are asked again as all are
+//	the leader's own users do           so is theirs; what finds no room waits for it, a read for seconds (ErrManyReads)
 //	nobody leads for long               a goal waits at a member for a minute: it is not executed hours later
 //	a node asks that the caller does not admit   its goals are refused (Settings.Submits, txlog.ErrBarred); it may follow and read
 //	a leader dies after an effect and before its entry   the next one performs it again, by the same name

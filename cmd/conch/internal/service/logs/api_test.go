@@ -163,6 +163,8 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrGoalID, 409, "goal-conflict"},
 		{txlog.ErrOld, 410, "goal-old"},
 		{txlog.ErrTooMany, 429, "too-many-goals"},
+		{host.ErrManyReads, 429, "too-many-reads"},
+		{host.ErrLags, 503, "node-behind"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
 		{txlog.ErrBarred, 403, "not-a-peer"},
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},

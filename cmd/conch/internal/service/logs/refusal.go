@@ -39,7 +39,9 @@ func refusal(err error) error {
 			Named("members-changed", "The members have changed")
 	case errors.Is(err, txlog.ErrBarred):
 		return web.Failf(http.StatusForbidden, "%v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
-	case errors.Is(err, errBehind):
+	case errors.Is(err, host.ErrManyReads):
+		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-reads", "Too many reads").RetryAfter(1)
+	case errors.Is(err, errBehind), errors.Is(err, host.ErrLags):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
 		return web.Failf(http.StatusServiceUnavailable, "%v: GET %s/{namespace} says why", errNotHere, pathLogs).Named("log-down", "The log does not run here").RetryAfter(1)
