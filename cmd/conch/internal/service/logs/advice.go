@@ -88,13 +88,12 @@ func (r *part) elsewhere(connected []string) string {
 	there := map[txlog.ID][]string{}
 	var most, next txlog.ID
 	for _, name := range slices.Sorted(maps.Keys(r.others)) {
-		g := r.others[name]
-		id := g.ID()
+		id, parent := r.others[name].log, r.others[name].parent
 		if !slices.Contains(connected, name) || id == r.genesis.Parent.Log { // which has ended
 			continue
 		}
 		there[id] = append(there[id], name)
-		if g.Parent.Log == own {
+		if parent == own {
 			next = id
 		}
 		if id != own && len(there[id]) > len(there[most]) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -58,19 +59,19 @@ type part struct {
 	store      *disk.Store    // nil: it is not open
 	promise    promise
 	asks       map[uint64]chan told
-	serial     uint64                   // begins by chance, so that an answer to the process before is none to this one
-	known      map[string]word          // by the node that has said it, while nobody is believed
-	others     map[string]txlog.Genesis // by node, of which log of this name it speaks, once one is believed
-	begin      chan txlog.Genesis       // what is to be begun with
-	grown      chan struct{}            // closed when the copy has grown
-	busy       map[string]bool          // what is under way for other nodes; see alone
-	neighbours []string                 // names of [[peers]], of the last reload
+	serial     uint64             // begins by chance, so that an answer to the process before is none to this one
+	known      map[string]word    // by the node that has said it, while nobody is believed
+	others     map[string]speech  // by node of [[peers]], of which log of this name it speaks, once one is believed
+	begin      chan txlog.Genesis // what is to be begun with
+	grown      chan struct{}      // closed when the copy has grown
+	busy       map[string]bool    // what is under way for other nodes; see alone
+	neighbours []string           // names of [[peers]], of the last reload
 }
 
 func newPart(l Log, self string, neighbours []string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
 		Log: l, self: self, neighbours: neighbours, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, others: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, others: map[string]speech{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)
@@ -258,6 +259,7 @@ func (r *part) reload(neighbours []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.neighbours = neighbours
+	maps.DeleteFunc(r.others, func(name string, _ speech) bool { return !slices.Contains(neighbours, name) })
 }
 
 // peersNow returns the nodes that are connected and may be asked about the log. What they answer is proven, so guests may be asked too.
