@@ -78,12 +78,18 @@ func unknownGoal(id string, since, newest uint64) error {
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 
-// unseen says that no majority confirms who the members are, so that the leader was asked for nothing.
+// unseen says that nobody has confirmed who the members are, so that the leader was asked for nothing.
 func unseen(why error) error {
-	if !errors.Is(why, member.ErrUnconfirmed) {
+	because := "no majority of the members answers"
+	switch {
+	case errors.Is(why, host.ErrManyReads):
+		because = "the leader has no room for more reads"
+	case errors.Is(why, host.ErrLags):
+		because = "this node's copy is behind"
+	case !errors.Is(why, member.ErrUnconfirmed):
 		return refusal(why)
 	}
-	return web.Failf(http.StatusServiceUnavailable, "nothing was done: no majority of the members answers, so nobody can say who they are now").
+	return web.Failf(http.StatusServiceUnavailable, "nothing was done: %s, so nobody can say who the members are now", because).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 
