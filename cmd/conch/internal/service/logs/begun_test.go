@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,25 +21,25 @@ type straight struct {
 
 	from string
 	to   *part
-	sent *int
+	sent *atomic.Int64
 }
 
 func (s straight) Send(_ string, body []byte) error {
-	*s.sent++
+	s.sent.Add(1)
 	s.to.founded(transport.Envelope{From: s.from, Body: body})
 	return nil
 }
 
 // maker returns a node that has made a log, how often it has told another one, and what it has logged.
-func maker(t *testing.T, other *part) (r *part, sends *int, said *nodetest.Log) {
+func maker(t *testing.T, other *part) (r *part, sends *atomic.Int64, said *nodetest.Log) {
 	t.Helper()
-	said, sends = new(nodetest.Log), new(int)
+	said, sends = new(nodetest.Log), new(atomic.Int64)
 	r = &part{
 		Log: Log{Namespace: "flags"}, self: "n1", over: t.Context(), log: slog.New(slog.NewTextHandler(said, nil)), counts: newCounts(),
 		asks: map[uint64]chan told{}, line: newLine("log/flags", nil),
 	}
 	r.line.real = straight{from: "n1", to: other, sent: sends}
-	other.line.real = straight{from: "n2", to: r, sent: new(int)}
+	other.line.real = straight{from: "n2", to: r, sent: new(atomic.Int64)}
 	return r, sends, said
 }
 
@@ -65,8 +66,8 @@ func TestAMemberWithAnotherLogIsToldNoMore(t *testing.T) {
 		r, sends, said := maker(t, member)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		if r.tellBegin(ctx, "n2", named(1)); ctx.Err() != nil || *sends != 1 {
-			t.Errorf("it is told %d times, for an hour: %v", *sends, ctx.Err() != nil)
+		if r.tellBegin(ctx, "n2", named(1)); ctx.Err() != nil || sends.Load() != 1 {
+			t.Errorf("it is told %d times, for an hour: %v", sends.Load(), ctx.Err() != nil)
 		}
 		if text := strings.Join(said.Lines(), "\n"); !strings.Contains(text, "another log") || !strings.Contains(text, named(2).ID().String()) {
 			t.Errorf("the node's log says %q", text)
@@ -84,8 +85,8 @@ func TestAMemberThatDoesNotBeginIsToldLessOften(t *testing.T) {
 		telling.Go(func() { r.tellBegin(t.Context(), "n2", named(1)) })
 		time.Sleep(time.Hour) // of the bubble
 		synctest.Wait()
-		if *sends < 60 || *sends > 400 {
-			t.Errorf("it is told %d times in an hour", *sends)
+		if n := sends.Load(); n < 60 || n > 400 {
+			t.Errorf("it is told %d times in an hour", n)
 		}
 		if text := strings.Join(said.Lines(), "\n"); strings.Count(text, "drawn no store") != 1 {
 			t.Errorf("the node's log says %q", text)
