@@ -10,7 +10,8 @@ import (
 )
 
 // SetAside renames a store, damaged or not, so that a new one can be made in its place, with another id. It returns its new
-// path. Only a person decides that: with it the node is no member any more until the leader admits the new store. While
+// path. The node is no member any more until the leader admits the new store: conch node does it by itself with a store that is of no
+// use to the others, since it is damaged or has lost a promise, and conch log recover when a person says so. While
 // another process has the store, it waits until the context ends. The error is store.ErrHeld, or one of the system.
 func SetAside(ctx context.Context, path string) (string, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)

@@ -192,12 +192,19 @@ func (c *Core) belongs() {
 
 var errOutside = fmt.Errorf("this store is no member's any more")
 
-// admit proposes another store of a member, if this node leads. Its name is proven, and its key is the one of its entry. The store
-// that it has now must have been silent since the other one has asked first, for some asks: else both live.
+// admit proposes another store of a member, if this node leads. Its name is proven, and its key has to be the one of its entry: a member
+// with another key a person takes out and adds again. The store that it has now must have been silent since the other one has asked first,
+// for some asks: else both live.
 func (c *Core) admit(name string, a wire.Admit) {
 	all := append([]txlog.Member(nil), c.members...)
-	i := slices.IndexFunc(all, func(of txlog.Member) bool { return of.Name == name && of.Key == a.Key && of.Store != a.Store })
-	if i < 0 {
+	i := slices.IndexFunc(all, func(of txlog.Member) bool { return of.Name == name && of.Store != a.Store })
+	switch {
+	case i < 0:
+		return
+	case all[i].Key != a.Key:
+		if c.leads {
+			c.tell(Refused{From: name, Why: fault(ErrKey, "%s, and it has %s", all[i].Key, a.Key)})
+		}
 		return
 	}
 	if c.renewed[name] = (renewal{a.Store, c.rounds}); !c.leads || c.m == nil {

@@ -192,6 +192,10 @@ func (c *Core) answer(a member.Answer) {
 		return
 	}
 	c.forget(a.Ticket)
+	if who.read != nil && errors.Is(a.Err, txlog.ErrTooMany) {
+		c.queue(who.read)
+		return
+	}
 	c.reply(who, a.Answer, a.Err)
 }
 
@@ -215,6 +219,7 @@ type question struct {
 	came, asked time.Duration
 	index       uint64
 	said        bool // the index is there
+	full        bool // the leader had no room for it when it was asked last
 	turns       int  // how often one has named another, since it was asked last
 }
 
@@ -229,13 +234,34 @@ func (c *Core) read(in Read) {
 }
 
 func (c *Core) pose(q *question) {
-	if c.leads {
-		c.member(member.Read{Ticket: c.newTicket(asker{user: q.Ticket, read: q})})
-		return
+	switch {
+	case c.leads && c.crowds(c.set.Self):
+		c.queue(q)
+	case c.leads:
+		c.member(member.Read{Ticket: c.newTicket(asker{user: q.Ticket, node: c.set.Self, read: q})})
+	default:
+		c.ticket++
+		c.remote[c.ticket] = q
+		c.inquire(c.ticket, c.leader)
 	}
+}
+
+// queue has a read of this node's users wait for room, for a round at least.
+func (c *Core) queue(q *question) {
 	c.ticket++
 	c.remote[c.ticket] = q
-	c.inquire(c.ticket, c.leader)
+	q.asked, q.full = c.now, true
+}
+
+// expired says what a read has waited for.
+func (q *question) expired() error {
+	switch {
+	case q.said:
+		return ErrLags
+	case q.full:
+		return ErrManyReads
+	}
+	return member.ErrUnconfirmed
 }
 
 // repose asks the new leader what the last leader has not confirmed. If that was this node, no majority answers it any more.
@@ -264,7 +290,7 @@ func (c *Core) repose(led bool) {
 
 // inquire asks a member, or another one if this name is none.
 func (c *Core) inquire(serial uint64, to string) {
-	c.remote[serial].asked = c.now
+	c.remote[serial].asked, c.remote[serial].full = c.now, false
 	if _, is := txlog.FindMember(c.members, to); !is || to == c.set.Self {
 		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
 	}
@@ -299,6 +325,8 @@ func (c *Core) confirmed(from string, m wire.Confirmed) {
 	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
 		q.turns++
 		c.inquire(serial, other.Leader)
+	case errors.Is(m.Err, txlog.ErrTooMany): // it is asked again
+		q.full = true
 	case m.Err == nil:
 		q.index, q.said = m.Index, true
 		if m.Index > c.copy.Position().Index {
@@ -314,7 +342,7 @@ func (c *Core) wait() {
 		switch q := c.remote[serial]; {
 		case c.now-q.came >= patience:
 			delete(c.remote, serial)
-			c.do(Answered{Ticket: q.Ticket, Err: member.ErrUnconfirmed})
+			c.do(Answered{Ticket: q.Ticket, Err: q.expired()})
 		case !q.said && c.leads:
 			delete(c.remote, serial)
 			c.pose(q)

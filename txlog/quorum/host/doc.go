@@ -50,7 +50,7 @@
 //	two processes have one name and key  the store that is heard stays the member's; the other one is refused, and both are told
 //	a node asks for too much            its share of the leader's room is bounded: more goals are refused (txlog.ErrTooMany), and for more
 //	                                  reads it asks again, for five seconds
-//	the leader's own users do           their goals have a larger share. Their reads have no share: they are refused when there is no room
+//	the leader's own users do           so is theirs, and larger for goals; a read waits for room as well (ErrManyReads)
 //	nobody leads for long               a goal waits at a member for a minute: it is not executed hours later
 //	a node asks that the caller does not admit   its goals are refused (Settings.Submits, txlog.ErrBarred); it may follow and read
 //	a leader dies after an effect and before its entry   the next one performs it again, by the same name

@@ -66,6 +66,10 @@ var (
 	// ErrLost means that the store has lost what it had promised to the other members. It may not vote any more: the node has
 	// to go on with another store.
 	ErrLost = errors.New("the store has lost what it had promised to the other members")
+	// ErrManyReads means that the leader had no room for a read.
+	ErrManyReads = errors.New("as many reads wait at the leader as there is room for: ask again a little later, or take what this node has (as_of)")
+	// ErrLags means that this node's copy has not come in time to where the leader has said that a read must have come.
+	ErrLags = errors.New("the leader confirms the read, and this node's copy has not come as far yet: ask again, or take what this node has (as_of)")
 )
 
 // Host runs one log on one node. It is safe for concurrent use.

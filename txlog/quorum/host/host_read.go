@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/conchhq/conch/txlog"
@@ -30,12 +31,15 @@ func (h *Host) Query(ctx context.Context, query []byte) (result []byte, at txlog
 
 // Fresh answers a query so that the answer has everything that was acknowledged before: a majority of the members is asked up to where
 // the copy has to come, and the view is taken after that. It says of which position the answer is; without a query only of which index this
-// is true.
+// is true. The error is ErrManyReads, ErrLags, member.ErrUnconfirmed, or one of Query.
 func (h *Host) Fresh(ctx context.Context, query []byte) (result []byte, at txlog.Position, err error) {
 	if len(query) > MostQuery {
 		return nil, at, fmt.Errorf("%w: a query of %d bytes, of %d at most", txlog.ErrSize, len(query), MostQuery)
 	}
 	a, err := h.ask(ctx, func(ticket uint64) Input { return Read{Ticket: ticket} })
+	if errors.Is(err, txlog.ErrTooMany) { // which is about goals
+		err = ErrManyReads
+	}
 	if err != nil || query == nil {
 		return nil, txlog.Position{Log: h.log, Index: a.Index, Hash: a.Hash}, err
 	}

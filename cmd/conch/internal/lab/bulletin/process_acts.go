@@ -270,11 +270,11 @@ func (n *node) verdict(got txlog.Answer, err error) answer {
 		a.verdict = otherGoal
 	case errors.Is(err, txlog.ErrOld):
 		a.verdict = tooOld
-	case errors.Is(err, txlog.ErrTooMany):
+	case errors.Is(err, txlog.ErrTooMany), errors.Is(err, host.ErrManyReads):
 		a.verdict = tooMany
 	case errors.As(err, &other):
 		a.leader = other.Leader
-	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, member.ErrUnconfirmed):
+	case errors.Is(err, txlog.ErrUnknown), errors.Is(err, member.ErrUnconfirmed), errors.Is(err, host.ErrLags):
 	default:
 		a.verdict = failed
 	}

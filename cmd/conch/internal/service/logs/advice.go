@@ -19,14 +19,31 @@ func (r *part) advice(st host.Status) string {
 	if text := lost(st, r.Namespace); text != "" {
 		return text
 	}
+	m, is := txlog.FindMember(st.Members, r.self)
+	if is && m.Key != r.key {
+		return r.otherKey(st, m)
+	}
 	if st.Quorum != nil {
 		return st.Quorum.Advice
 	}
-	if m, is := txlog.FindMember(st.Members, r.self); is && m.Store != st.Store {
+	if is && m.Store != st.Store {
 		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
 			"a majority may be lost: conch log status on the other members says so"
 	}
 	return ""
+}
+
+// otherKey says that the log knows this node by another key, and how it comes to know it by the one that the node has now.
+func (r *part) otherKey(st host.Status, m txlog.Member) string {
+	var others, all []string
+	for _, of := range st.Members {
+		all = append(all, of.Name)
+		if of.Name != r.self {
+			others = append(others, of.Name)
+		}
+	}
+	return fmt.Sprintf("the log knows this member by another key, %s, and this node has sha256:%s: it is not admitted, and nobody believes what it signs. If that key is lost, have the log forget it: "+
+		"`conch log members %s --set %s` at a node that works, and once that is done `conch log members %[3]s --set %[5]s`", keyOf(m), r.key, r.Namespace, strings.Join(others, ","), strings.Join(all, ","))
 }
 
 // lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.
@@ -71,13 +88,12 @@ func (r *part) elsewhere(connected []string) string {
 	there := map[txlog.ID][]string{}
 	var most, next txlog.ID
 	for _, name := range slices.Sorted(maps.Keys(r.others)) {
-		g := r.others[name]
-		id := g.ID()
+		id, parent := r.others[name].log, r.others[name].parent
 		if !slices.Contains(connected, name) || id == r.genesis.Parent.Log { // which has ended
 			continue
 		}
 		there[id] = append(there[id], name)
-		if g.Parent.Log == own {
+		if parent == own {
 			next = id
 		}
 		if id != own && len(there[id]) > len(there[most]) {

@@ -1,10 +1,14 @@
 package logs
 
 import (
+	"crypto/ed25519"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/host"
@@ -40,7 +44,7 @@ func TestAnotherLogOfTheName(t *testing.T) {
 	} {
 		r := &part{
 			Log: Log{Namespace: "flags", Store: "/flags.log"}, neighbours: []string{"n2", "n3", "n4", "n9"}, genesis: &c.own,
-			others: map[string]txlog.Genesis{}, known: map[string]word{},
+			others: map[string]speech{}, known: map[string]word{},
 		}
 		for from, g := range c.said {
 			r.hear(from, g, time.Now())
@@ -54,6 +58,30 @@ func TestAnotherLogOfTheName(t *testing.T) {
 				t.Errorf("%s: it says %q, want %q in it", c.name, got, part)
 			}
 		}
+	}
+}
+
+// A node notes of which log the nodes of its configuration speak, and nobody else: guests, of which there may be thousands, fill nothing, also
+// if they speak of the log that its configuration names. One that is in [[peers]] no more counts no more.
+func TestWhatGuestsSayIsNotKept(t *testing.T) {
+	t.Parallel()
+	g := txlog.Genesis{Namespace: "flags", Machine: machineName, Members: []txlog.Member{{Name: "n1", Store: 1}}}.With()
+	other := g
+	other.Nonce = txlog.Hash{7}
+	r := newPart(Log{Namespace: "flags", ID: g.ID()}, "n1", []string{"n2", "n3"}, ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), node.Frame{Log: slog.New(slog.DiscardHandler)}, nil)
+	r.believe(g)
+	for i := range 1000 {
+		r.hear(fmt.Sprint("guest ", i), g, time.Now())
+		r.hear(fmt.Sprint("guest ", i), other, time.Now())
+	}
+	r.hear("n2", other, time.Now())
+	r.hear("n3", other, time.Now())
+	if len(r.others) != 2 || !strings.Contains(r.elsewhere([]string{"n2", "n3"}), "at n2, n3, ") {
+		t.Errorf("%d are kept", len(r.others))
+	}
+	r.reload([]string{"n2"})
+	if text := r.elsewhere([]string{"n2", "n3"}); len(r.others) != 1 || !strings.Contains(text, "at n2, ") {
+		t.Errorf("%d are kept of one, and it says %q", len(r.others), text)
 	}
 }
 

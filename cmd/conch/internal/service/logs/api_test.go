@@ -32,7 +32,7 @@ func TestAnswers(t *testing.T) {
 	spec := webtest.Read(t, openAPI)
 	for _, seen := range []string{ // by TestRefusals
 		"POST /v1/logs/{namespace}/goals 410", "POST /v1/logs/{namespace}/goals 429", "GET /v1/logs/{namespace}/entries 410", "POST /v1/logs/{namespace}/members 409",
-		"POST /v1/logs/{namespace}/goals 403", "POST /v1/logs/{namespace}/members 403",
+		"POST /v1/logs/{namespace}/goals 403", "POST /v1/logs/{namespace}/members 403", "GET /v1/logs/{namespace}/state 429",
 	} {
 		spec.Seen(seen)
 	}
@@ -163,6 +163,8 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrGoalID, 409, "goal-conflict"},
 		{txlog.ErrOld, 410, "goal-old"},
 		{txlog.ErrTooMany, 429, "too-many-goals"},
+		{host.ErrManyReads, 429, "too-many-reads"},
+		{host.ErrLags, 503, "node-behind"},
 		{txlog.ErrUnknown, 503, "unknown-outcome"},
 		{txlog.ErrBarred, 403, "not-a-peer"},
 		{member.ErrUnconfirmed, 503, "unknown-outcome"},
@@ -185,6 +187,11 @@ func TestRefusals(t *testing.T) {
 		p := web.ProblemOf(refusal(fmt.Errorf("so: %w", c.err)))
 		if p.Status != c.status || c.name != "" && p.Type != "urn:conch:problem:"+c.name {
 			t.Errorf("%v is %+v, want %d %s", c.err, p, c.status, c.name)
+		}
+	}
+	for _, err := range []error{member.ErrUnconfirmed, host.ErrManyReads, host.ErrLags} {
+		if p := web.ProblemOf(unseen(err)); p.Status != 503 || !strings.Contains(p.Detail, "nothing was done: ") || !strings.HasSuffix(p.Type, ":unknown-outcome") {
+			t.Errorf("members are asked for, and %v: %+v", err, p)
 		}
 	}
 	if p := web.ProblemOf(refusal(txlog.NotLeaderError{Leader: "n2"})); p.Holder != "n2" {

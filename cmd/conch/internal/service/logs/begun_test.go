@@ -85,8 +85,8 @@ func TestAMemberThatDoesNotBeginIsToldLessOften(t *testing.T) {
 		telling.Go(func() { r.tellBegin(t.Context(), "n2", named(1)) })
 		time.Sleep(time.Hour) // of the bubble
 		synctest.Wait()
-		if sends.Load() < 60 || sends.Load() > 400 {
-			t.Errorf("it is told %d times in an hour", sends.Load())
+		if n := sends.Load(); n < 60 || n > 400 {
+			t.Errorf("it is told %d times in an hour", n)
 		}
 		if text := strings.Join(said.Lines(), "\n"); strings.Count(text, "drawn no store") != 1 {
 			t.Errorf("the node's log says %q", text)

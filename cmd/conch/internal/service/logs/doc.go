@@ -20,7 +20,8 @@
 //
 // A store that is damaged, or has lost what it had promised, is renamed and kept, and the node begins with a new one: it
 // fetches the log from the others, and a member asks to be admitted with the new store. Nobody is asked first, since the
-// node is of no use until then, and a majority of the other members has to agree. If the disk fails to write, that log is closed on this
+// node is of no use until then, and a majority of the other members has to agree. Once five stores are aside it makes no other one before a
+// person has taken some of them away. If the disk fails to write, that log is closed on this
 // node until its next start: the system may say what the disk does not have, and nobody asks it twice. The node's other logs, and
 // everything else on it, go on.
 // While the network is away, everything that is here can be read; goals wait, or end unknown.

@@ -50,8 +50,12 @@ func look(ctx context.Context, l *Log) doctor.Finding {
 		s, err = disk.OpenReadOnly(within, l.Store)
 	}
 	damage, damaged := errors.AsType[*disk.DamageError](err)
+	none := errors.Is(err, fs.ErrNotExist)
+	full := l.crowded()
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, disk.ErrNoLog):
+	case none && full != nil:
+		return doctor.Failure(say("%v", full), "move those files elsewhere, or remove them, and start the node")
+	case none, errors.Is(err, disk.ErrNoLog):
 		return doctor.Well(say("nothing is stored here yet. The node asks its peers how the log began; conch log create makes it, once"))
 	case errors.Is(err, store.ErrHeld):
 		return doctor.Well(say("a process has its store: conch log status %s asks it", l.Namespace))

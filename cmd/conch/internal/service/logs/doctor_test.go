@@ -51,6 +51,12 @@ func TestFindings(t *testing.T) {
 		"no store":           {false, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store, strings.Repeat("x", 10_000)) }, doctor.Warn, []string{"not a store of conch: ", "correct store in [[logs]]", "begins with a new one"}},
 		"damaged before":     {true, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store+".damaged", "a page is torn") }, doctor.Warn, []string{"was found to be damaged before: a page is torn"}},
 		"a mark of no store": {false, func(t *testing.T, l *Log) { t.Helper(); write(t, l.Store+".damaged", "a page is torn") }, doctor.OK, []string{"nothing is stored here yet"}},
+		"too many aside": {false, func(t *testing.T, l *Log) {
+			t.Helper()
+			for _, n := range []string{"1", "2", "3", "4", "12"} {
+				write(t, l.Store+".aside-"+n, "")
+			}
+		}, doctor.Fail, []string{"5 stores were set aside", "move those files elsewhere"}},
 		"held": {true, func(t *testing.T, l *Log) {
 			t.Helper()
 			s, err := disk.Open(t.Context(), l.Store)

@@ -23,20 +23,24 @@ type word struct {
 // wordLasts is for how long it counts: the others are asked again and again, and one of them may be gone for good.
 const wordLasts = 10 * seekEvery
 
+// speech is of which log a node speaks, and with which one that goes on.
+type speech struct{ log, parent txlog.ID }
+
 // hear notes what a node says about how the log began. While nobody is believed, the log that the configuration names proves itself,
 // by its id: then it does not matter which node says so.
 func (r *part) hear(from string, g txlog.Genesis, now time.Time) {
-	named := !r.ID.IsZero() && g.ID() == r.ID
-	if !named && !r.may(from) {
+	named, admitted := !r.ID.IsZero() && g.ID() == r.ID, r.may(from)
+	if !named && !admitted {
 		r.counts.refuse(reasonStranger)
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.genesis != nil && g.Namespace == r.Namespace:
-		r.others[from] = g
 	case r.genesis != nil:
+		if admitted && g.Namespace == r.Namespace { // its own log too: it counts which one more of them have
+			r.others[from] = speech{g.ID(), g.Parent.Log}
+		}
 	case named:
 		r.known[r.self] = word{g, now}
 	default:

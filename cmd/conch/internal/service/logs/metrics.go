@@ -29,7 +29,7 @@ var reasons = []struct {
 	{follower.ErrBridge, "bridge"}, {follower.ErrUnasked, "unasked"}, {follower.ErrAnswer, "answer"}, {follower.ErrUncovered, "uncovered"},
 	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
 	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"},
-	{host.ErrTwin, "twin"},
+	{host.ErrTwin, "twin"}, {host.ErrKey, "key"},
 	{txlog.ErrStranger, reasonStranger}, {txlog.ErrBarred, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
 	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
 	{wire.ErrSize, "size"}, {wire.ErrVersion, "version"}, {wire.ErrMalformed, reasonMalformed},
@@ -124,7 +124,7 @@ var (
 	deniedDesc   = prometheus.NewDesc(metric.Prefix+"log_requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", []string{"reason"}, nil)
 	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
 	failedDesc   = desc("store_failed", "1 if the disk of the log has failed to write: the log is closed on this node until its next start.")
-	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and this node began with a new one.")
+	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and was moved aside.")
 )
 
 // Describe implements prometheus.Collector.

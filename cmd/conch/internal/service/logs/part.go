@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -58,19 +59,19 @@ type part struct {
 	store      *disk.Store    // nil: it is not open
 	promise    promise
 	asks       map[uint64]chan told
-	serial     uint64                   // begins by chance, so that an answer to the process before is none to this one
-	known      map[string]word          // by the node that has said it, while nobody is believed
-	others     map[string]txlog.Genesis // by node, of which log of this name it speaks, once one is believed
-	begin      chan txlog.Genesis       // what is to be begun with
-	grown      chan struct{}            // closed when the copy has grown
-	busy       map[string]bool          // what is under way for other nodes; see alone
-	neighbours []string                 // names of [[peers]], of the last reload
+	serial     uint64             // begins by chance, so that an answer to the process before is none to this one
+	known      map[string]word    // by the node that has said it, while nobody is believed
+	others     map[string]speech  // by node of [[peers]], of which log of this name it speaks, once one is believed
+	begin      chan txlog.Genesis // what is to be begun with
+	grown      chan struct{}      // closed when the copy has grown
+	busy       map[string]bool    // what is under way for other nodes; see alone
+	neighbours []string           // names of [[peers]], of the last reload
 }
 
 func newPart(l Log, self string, neighbours []string, signer crypto.Signer, f node.Frame, tell func(*part, host.Event)) *part {
 	r := &part{
 		Log: l, self: self, neighbours: neighbours, signer: signer, ground: f.Ground, over: f.Over, spawn: f.Go, log: f.Log.With(slog.String("log", l.Namespace)), tell: tell, state: stateOpening, counts: newCounts(),
-		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, others: map[string]txlog.Genesis{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
+		asks: map[uint64]chan told{}, busy: map[string]bool{}, serial: draw(), known: map[string]word{}, others: map[string]speech{}, begin: make(chan txlog.Genesis, 1), grown: make(chan struct{}),
 	}
 	r.key = fingerprintOf(signer)
 	r.line = newLine(topicOf(l.Namespace), r.founded)
@@ -98,8 +99,6 @@ func (r *part) run(ctx context.Context) {
 			r.set(stateFailed, err)
 			r.log.Error("the log does not run on this node, and is tried again", slog.Any("error", err), slog.Duration("in", wait))
 			_ = pause.For(ctx, wait)
-		case ctx.Err() == nil: // with a new store: if that is of no use either, a disk must not be filled with them
-			_ = pause.For(ctx, pauses.After(time.Since(began)))
 		}
 	}
 }
@@ -129,7 +128,7 @@ func (r *part) shut() error {
 	return nil
 }
 
-// once opens the store and takes part until something ends that. After a nil error it is to be opened again.
+// once opens the store and takes part until something ends that.
 func (r *part) once(ctx context.Context) error {
 	r.set(stateOpening, nil)
 	s, err := r.open(ctx)
@@ -153,9 +152,8 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 		return err
 	}
 	r.mu.Lock()
-	r.host, r.store = h, s
+	r.host, r.store, r.state, r.why = h, s, stateRunning, nil
 	r.mu.Unlock()
-	r.set(stateRunning, nil)
 	g := s.Genesis()
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
 	r.keep(h.Status().Members)
@@ -166,7 +164,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 	over()
 	<-watched
 	r.mu.Lock()
-	r.host, r.store = nil, nil
+	r.host, r.store, r.state = nil, nil, stateOpening
 	r.mu.Unlock()
 	return err
 }
@@ -261,6 +259,7 @@ func (r *part) reload(neighbours []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.neighbours = neighbours
+	maps.DeleteFunc(r.others, func(name string, _ speech) bool { return !slices.Contains(neighbours, name) })
 }
 
 // peersNow returns the nodes that are connected and may be asked about the log. What they answer is proven, so guests may be asked too.

@@ -39,7 +39,9 @@ func refusal(err error) error {
 			Named("members-changed", "The members have changed")
 	case errors.Is(err, txlog.ErrBarred):
 		return web.Failf(http.StatusForbidden, "%v. Have this node added to [[peers]] of the members and to peers of the log, or ask one that is there", err).Named("not-a-peer", "Not a peer of the leader")
-	case errors.Is(err, errBehind):
+	case errors.Is(err, host.ErrManyReads):
+		return web.Failf(http.StatusTooManyRequests, "%v", err).Named("too-many-reads", "Too many reads").RetryAfter(1)
+	case errors.Is(err, errBehind), errors.Is(err, host.ErrLags):
 		return web.Failf(http.StatusServiceUnavailable, "%v", err).Named("node-behind", "This node is behind").RetryAfter(1)
 	case errors.Is(err, errNotHere), errors.Is(err, store.ErrClosed):
 		return web.Failf(http.StatusServiceUnavailable, "%v: GET %s/{namespace} says why", errNotHere, pathLogs).Named("log-down", "The log does not run here").RetryAfter(1)
@@ -76,12 +78,18 @@ func unknownGoal(id string, since, newest uint64) error {
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 
-// unseen says that no majority confirms who the members are, so that the leader was asked for nothing.
+// unseen says that nobody has confirmed who the members are, so that the leader was asked for nothing.
 func unseen(why error) error {
-	if !errors.Is(why, member.ErrUnconfirmed) {
+	because := "no majority of the members answers"
+	switch {
+	case errors.Is(why, host.ErrManyReads):
+		because = "the leader has no room for more reads"
+	case errors.Is(why, host.ErrLags):
+		because = "this node's copy is behind"
+	case !errors.Is(why, member.ErrUnconfirmed):
 		return refusal(why)
 	}
-	return web.Failf(http.StatusServiceUnavailable, "nothing was done: no majority of the members answers, so nobody can say who they are now").
+	return web.Failf(http.StatusServiceUnavailable, "nothing was done: %s, so nobody can say who the members are now", because).
 		Named("unknown-outcome", "Nobody can say yet").RetryAfter(1)
 }
 

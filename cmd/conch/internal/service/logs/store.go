@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/txlog"
@@ -41,11 +43,36 @@ func (r *part) open(ctx context.Context) (*disk.Store, error) {
 	if !errors.Is(err, disk.ErrNoLog) && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if err := r.crowded(); err != nil {
+		return nil, err
+	}
 	g, err := r.learn(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	return r.started(ctx, g)
+}
+
+// mostAside is how many stores may be set aside before a person has to look: the disk must not be filled with them.
+const mostAside = 5
+
+// crowded returns why no new store is made: so many were set aside that this is no accident. The last one is aside too, since it may have
+// forgotten what it promised.
+func (l *Log) crowded() error {
+	all, err := os.ReadDir(filepath.Dir(l.Store))
+	if err != nil {
+		return nil //nolint:nilerr // what makes the folder, or the store in it, says what is wrong
+	}
+	aside := 0
+	for _, f := range all {
+		if n, is := strings.CutPrefix(f.Name(), filepath.Base(l.Store)+".aside-"); is && strings.Trim(n, "0123456789") == "" {
+			aside++
+		}
+	}
+	if aside < mostAside {
+		return nil
+	}
+	return fmt.Errorf("%d stores were set aside on this node, and it makes no other one: look at its disk and its memory, and move the files %s.aside-* elsewhere or remove them. With fewer than %d it goes on by itself", aside, l.Store, mostAside)
 }
 
 // started begins with a log in a store that has none. The state with which one begins that goes on with another log, the host fetches.
@@ -90,7 +117,7 @@ func (r *part) opened(ctx context.Context) (*disk.Store, error) {
 
 // drawStore makes a store in which no log has begun, and returns its id. One that is there is taken as it is.
 func (r *part) drawStore(ctx context.Context) (id uint64, err error) {
-	if err := r.shut(); err != nil {
+	if err := cmp.Or(r.shut(), r.crowded()); err != nil {
 		return 0, err
 	}
 	if err := os.MkdirAll(filepath.Dir(r.Store), 0o700); err != nil {
@@ -123,8 +150,8 @@ func (r *part) believe(g txlog.Genesis) {
 	clear(r.others)
 }
 
-// spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one. It returns any other
-// error. The new store is no member's until the leader has it admitted, so that nothing is forgotten that was promised.
+// spoiled moves a store aside that is of no use to anybody, so that the node can begin with a new one, and says so in the error. Any other
+// error it returns as it is. The new store is no member's until the leader has it admitted, so that nothing is forgotten that was promised.
 func (r *part) spoiled(ctx context.Context, err error) error {
 	if errors.Is(err, store.ErrSync) ||
 		!errors.Is(err, store.ErrDamaged) && !errors.Is(err, quorum.ErrDamaged) && !errors.Is(err, host.ErrLost) {
@@ -136,8 +163,6 @@ func (r *part) spoiled(ctx context.Context, err error) error {
 	if failed != nil {
 		return errors.Join(err, fmt.Errorf("and it cannot be moved aside: %w", failed))
 	}
-	r.log.Error("the store of the log is of no use any more. It was moved aside and is kept; this node begins with a new one, fetches the log from the others, and asks to be admitted if it is a member",
-		slog.Any("why", err), slog.String("kept", to))
 	r.counts.setAside()
 	if g, known := r.began(); known { // the log is the same one
 		select {
@@ -145,5 +170,5 @@ func (r *part) spoiled(ctx context.Context, err error) error {
 		default:
 		}
 	}
-	return nil
+	return fmt.Errorf("%w. The store was moved aside to %s and is kept: this node begins with a new one, fetches the log from the others, and asks to be admitted if it is a member", err, to)
 }

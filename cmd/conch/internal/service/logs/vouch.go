@@ -23,11 +23,12 @@ func (r *part) vouch(ctx context.Context) {
 	}
 }
 
-// unfit returns why this node is a member that cannot lead the log. nil: it can, or is none. While the log is being opened it is as before.
+// unfit returns why this node is a member that cannot lead the log. nil: it can, or is none. While the log is being opened, or waited for
+// since nobody has made it yet, it is as before.
 func (r *part) unfit(before error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.state == stateFailed && !r.follows { // what it is in a log that it never had cannot be known
+	if (r.state == stateFailed || r.state == stateWaiting && r.why != nil) && !r.follows { // what it is in a log that it never had cannot be known
 		return fmt.Errorf("log %s does not run: %w", r.Namespace, r.why)
 	}
 	if r.host == nil {
