@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -66,7 +67,7 @@ func (s *supervisor) found(asked context.Context) error {
 	if err != nil {
 		return fmt.Errorf("conch log create: %w", err)
 	}
-	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: s.cfg.paced(goalPace)})
+	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: s.cfg.paced(goalPace, runtime.NumCPU())})
 	for _, n := range append(slices.Clone(s.nodes), s.newcomer) {
 		if !n.logs {
 			continue

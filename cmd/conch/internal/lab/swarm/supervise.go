@@ -5,6 +5,7 @@ package swarm
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -164,7 +165,7 @@ func (s *supervisor) tick(now time.Time) {
 		}
 	}
 	if s.tells && !now.Before(s.newsAt) {
-		s.newsAt = now.Add(s.cfg.paced(newsEvery))
+		s.newsAt = now.Add(s.cfg.paced(newsEvery, runtime.NumCPU()))
 		s.publish()
 	}
 	if s.cfg.Terminal && !now.Before(s.askAt) {

@@ -174,17 +174,24 @@ func TestTheCensusIsForTheView(t *testing.T) {
 	}
 }
 
-// A crowded machine tells its nodes no more in a while, and their electors speak more rarely.
+// A crowded machine tells its nodes less in a while, and their electors speak more rarely.
 func TestACrowdedMachine(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		nodes, processors int
 		crowding          float64
-		round             time.Duration
-	}{{10, 2, 1, quickRound}, {80, 2, 1, quickRound}, {120, 2, 1.5, 2 * quickRound}, {200, 2, 2.5, 3 * quickRound}, {1000, 2, 12.5, slowRound}, {200, 5, 1, quickRound}} {
+		round, second     time.Duration // what becomes of a second
+	}{
+		{10, 2, 1, quickRound, time.Second}, {40, 2, 1, quickRound, time.Second}, {80, 2, 1, quickRound, 4 * time.Second},
+		{120, 2, 1.5, 2 * quickRound, 9 * time.Second}, {200, 2, 2.5, 3 * quickRound, 15 * time.Second},
+		{1000, 2, 12.5, slowRound, 15 * time.Second}, {200, 5, 1, quickRound, 4 * time.Second},
+	} {
 		cfg := Config{Nodes: c.nodes}
 		if got := cfg.crowding(c.processors); got != c.crowding {
 			t.Errorf("%d nodes on %d processors: %v times as many, want %v", c.nodes, c.processors, got, c.crowding)
+		}
+		if got := cfg.paced(time.Second, c.processors); got != c.second {
+			t.Errorf("%d nodes on %d processors: a second becomes %v, want %v", c.nodes, c.processors, got, c.second)
 		}
 		if got := cfg.round(c.processors); got != c.round {
 			t.Errorf("%d nodes on %d processors: a round is %v, want %v", c.nodes, c.processors, got, c.round)
