@@ -81,7 +81,7 @@ func TestSimBreakAlone(t *testing.T) {
 	}
 	for rule, says := range map[string]string{
 		"late-farewell-buries": "no invariant was violated, and none need be: a machine asks nothing",
-		"epoch-jumps":          "without epoch-jumps epochs can be: look at more, say --runs 2000",
+		"epoch-jumps":          "without epoch-jumps epochs can be: look at more, say --runs 2000, and leave --scene out if you gave one",
 	} {
 		if table := conch(t, "sim", "election", "--steps", "1", "--break", rule).done(t); !strings.Contains(table, says) {
 			t.Errorf("--break %s prints %q, want why no violation shows", rule, table)

@@ -65,7 +65,7 @@ func (c Config) Validate() error {
 		}
 	}
 	fault(c.Nodes < 1 || c.Nodes > 5000, "a crowd has 1 to 5,000 nodes, not %d", c.Nodes)
-	fault(c.Electors < 0 || c.Electors > min(c.Nodes, 64), "%d electors of %d nodes: 64 at most", c.Electors, c.Nodes)
+	fault(c.Electors < 0 || c.Electors > min(c.Nodes, 64), "%d electors of %d nodes: 0 to %d", c.Electors, c.Nodes, min(c.Nodes, 64))
 	fault(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
 	fault(c.Contacts < 1, "%d contacts: nobody could join", c.Contacts)
 	fault(c.Diameter < 2, "a diameter of %d: 2 at least", c.Diameter)

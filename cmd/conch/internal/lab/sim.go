@@ -166,7 +166,7 @@ func unbroken(rules []sim.RuleInfo, broken string) string {
 		case r.Invariant == "":
 			return ", and none need be: " + r.Why
 		default:
-			return fmt.Sprintf(" in what was looked at, but without %s %s can be: look at more, say --runs 2000", r.Name, r.Invariant)
+			return fmt.Sprintf(" in what was looked at, but without %s %s can be: look at more, say --runs 2000, and leave --scene out if you gave one", r.Name, r.Invariant)
 		}
 	}
 	return ""
