@@ -21,13 +21,13 @@ const (
 
 var rules = []rule{
 	info("opening", AllAnswered, "a leader executes only after an entry of its own term is applied; otherwise it executes on what may be old, and what it makes fits nobody", "crash-committed"),
-	info("no-forward", InOrder, "what is appended to a member that no longer leads is dropped; the library's default passes it on, it comes into the log behind other entries, and nobody can take it", "paused").shown(3),
+	info("no-forward", InOrder, "what is appended to a member that no longer leads is dropped; the library's default passes it on, it comes into the log behind other entries, and nobody can take it", "paused").shown(2),
 	info("drop-speculation", RightResult, "what was executed in an old term is never proposed in a new one; otherwise it is what came of a goal on a state that is gone", "back-and-forth"),
 	info("dedupe-in-flight", NeverFailed, "a goal's id is looked up among entries in flight too; otherwise one that comes twice is executed twice, or its asker is told that it is not executed", "duplicates"),
 	info("look-before-storing", RightResult, "a member applies what a leader sends before it stores it, and refuses a wrong state; otherwise a leader whose memory is wrong spoils all copies", "flipped-leader"),
 	info(committedOnly, NeverAhead, "followers apply only what a head covers; what a leader sends may never commit", "eager-leader"),
 	info(newDiskNewMember, AckedKept, "a store has an id, and an empty or damaged one never votes under the old one; otherwise a majority forgets what it has promised", "lost-disk-behind"),
-	info(syncFirst, AckedKept, "nothing is sent or acknowledged before it is synced; otherwise a power cut takes away what was acknowledged", "power"),
+	info(syncFirst, AckedKept, "nothing is sent or acknowledged before it is synced; otherwise a power cut takes away what was acknowledged", "power").shown(2),
 	info("keep-early", AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early").shown(2),
 	info("never-skip", NeverFailed, "no timeout ends a goal or an entry; otherwise a goal that is told to have failed is in the log all the same", "long-cut"),
 	info("hold", OneDoor, "a new leader's act door opens a lease after its term began; otherwise two doors are open after a partition", "cut-leader"),
