@@ -73,6 +73,8 @@ func refusalOf(status int, text []byte) error {
 		return unansweredError{errors.New(said)}
 	case status == http.StatusTooManyRequests:
 		return awayError{errors.New(said)}
+	case status == http.StatusRequestHeaderFieldsTooLarge:
+		return usage{errors.New(said + ": what is asked is too long for a URL, of which a node reads 16 KiB with all headers")}
 	case !known: // the text of a proxy, or of something that is not a node
 	case status == http.StatusUnauthorized:
 		said += ": name a file that holds one with --token-file"

@@ -33,6 +33,7 @@ func TestRefusals(t *testing.T) {
 		{status: http.StatusServiceUnavailable, text: problem("no-log-yet"), code: 2, passing: true},
 		{status: http.StatusBadGateway, text: "<html>", code: 1, passing: true, lost: true},
 		{status: http.StatusNotFound, text: "<html>", code: 1},
+		{status: http.StatusRequestHeaderFieldsTooLarge, text: "431 Request Header Fields Too Large", code: 2},
 	} {
 		err := refusalOf(c.status, []byte(c.text))
 		if _, code := explain(failure{err}); code != c.code || Passing(err) != c.passing || Unanswered(err) != c.lost {

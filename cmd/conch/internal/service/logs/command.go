@@ -196,7 +196,7 @@ is done twice. With --since nothing is done if the members have changed since th
 		if a.JSON {
 			return a.Document(changed)
 		}
-		return a.Line("changed by entry %d", changed.Index)
+		return a.Line("as of entry %d these decide: %s", changed.Index, cli.Inert(strings.Join(set, ", "))) // also if they did before
 	})
 }
 
