@@ -65,15 +65,18 @@ func TestTablesAreRemovedOnlyWithoutALog(t *testing.T) {
 	if err := errors.Join(d.Check(t.Context()), d.Create(t.Context(), genesis, scope)); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case err := <-ended: // it found the tables before the log
-		if !errors.Is(err, pgstore.ErrScope) {
-			t.Errorf("the leadership ended with %v", err)
+	pgtest.Eventually(t, patience, "it leads", func() bool {
+		select {
+		case err := <-ended: // it found the tables before the log
+			if !errors.Is(err, pgstore.ErrScope) {
+				t.Errorf("the leadership ended with %v", err)
+			}
+			n.leads(minted(t, conn))
+			return true
+		default:
+			return slices.ContainsFunc(n.took(), func(f txlog.Fact) bool { _, is := f.(txlog.Leads); return is })
 		}
-		n.leads(minted(t, conn))
-	default:
-		n.hears("it leads", func(f txlog.Fact) bool { _, is := f.(txlog.Leads); return is })
-	}
+	})
 }
 
 // A pooler changes the backend after each transaction, and passes no notification on: the leaders change, and all have the same. The
