@@ -10,7 +10,7 @@ import (
 )
 
 // A leader that waits for its disk takes exactly as many goals as it has room for: so many of its own users, a share of each other node's, and
-// none beyond that, whoever asks. What it has taken is executed, and then there is as much room again.
+// none beyond that for any asker. What it has taken is executed, and then there is as much room again.
 func TestTheLeadersRoom(t *testing.T) {
 	t.Parallel()
 	l := newLone(t)
