@@ -95,5 +95,5 @@ const (
 
 func (c Config) timing() Timing {
 	round := c.round(runtime.NumCPU())
-	return Timing{Round: round, Validity: 2 * diameter * round, Believed: 2 * diameter * crowd * quickRound, Settle: settle}
+	return Timing{Round: round, Validity: 2 * diameter * round, Believed: 2 * diameter * crowd * quickRound, Relays: diameter, Settle: settle}
 }
