@@ -23,8 +23,14 @@ func (r *part) advice(st host.Status) string {
 	if is && m.Key != r.key {
 		return r.otherKey(st, m)
 	}
-	if st.Quorum != nil {
+	if st.Quorum != nil && st.Quorum.Advice != "" {
 		return st.Quorum.Advice
+	}
+	if len(st.Copy.Doubts) > 0 {
+		return doubted(st, r.Namespace)
+	}
+	if st.Quorum != nil {
+		return ""
 	}
 	if is && m.Store != st.Store {
 		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
@@ -44,6 +50,13 @@ func (r *part) otherKey(st host.Status, m txlog.Member) string {
 	}
 	return fmt.Sprintf("the log knows this member by another key, %s, and this node has sha256:%s: it is not admitted, and nobody believes what it signs. If that key is lost, have the log forget it: "+
 		"`conch log members %s --set %s` at a node that works, and once that is done `conch log members %[3]s --set %[5]s`", keyOf(m), r.key, r.Namespace, strings.Join(others, ","), strings.Join(all, ","))
+}
+
+// doubted names a member that has signed what nobody has.
+func doubted(st host.Status, namespace string) string {
+	d := st.Copy.Doubts[len(st.Copy.Doubts)-1]
+	return fmt.Sprintf("%s has signed a head of entry %d, and a majority of the members has not come as far: it lies, or its key is stolen. The log goes on, and does not count its heads of that kind (%d so far). "+
+		"Look at that node. To have nobody believe it, take it out: `conch log members %s --set` with the others", d.Head.Member, d.Head.Index, d.Count, namespace)
 }
 
 // lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.

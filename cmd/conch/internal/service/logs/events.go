@@ -81,6 +81,11 @@ func (t *teller) rare(r *part, e host.Event) {
 		if t.due(r.Namespace + " parked") {
 			r.log.Warn("entries are known of and do not come", slog.Uint64("have", e.At), slog.Uint64("known", e.Upto), slog.Duration("for", e.For))
 		}
+	case host.Doubted:
+		if t.due(r.Namespace + " denied " + e.Head.Member) {
+			r.log.Error("a member has signed a head that a majority of the members denies: it lies, or its key is stolen. The head counts no more, and is kept as evidence",
+				slog.String("member", e.Head.Member), slog.Uint64("index", e.Head.Index), slog.String("hash", e.Head.Hash.String()), slog.Uint64("heads", e.Count))
+		}
 	case host.Rebuilt:
 		if t.due(r.Namespace + " rebuilt " + e.Why.Error()) {
 			r.log.Warn("the copy is made anew from the store", slog.Any("why", e.Why))

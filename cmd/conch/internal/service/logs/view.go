@@ -88,6 +88,7 @@ type Copy struct {
 	GapMS    int64  `json:"gap_ms"` // for how long the next entry is known of and lacks
 	Fetching bool   `json:"fetching"`
 	Forks    uint64 `json:"forks"`
+	Denied   uint64 `json:"denied"` // heads that a majority of the members denies
 }
 
 // round is a round of the members, by which they count when they heard each other.
@@ -134,6 +135,9 @@ func (r *part) status(now time.Time) Status {
 func copyOf(at uint64, f follower.Status) Copy {
 	c := Copy{Known: max(f.Known, at), GapMS: f.Gap.Milliseconds(), Fetching: f.Fetching, Forks: f.Forks}
 	c.Behind = c.Known - at
+	for _, d := range f.Doubts {
+		c.Denied += d.Count
+	}
 	return c
 }
 
