@@ -44,9 +44,10 @@ func (a *api) routes() []web.Route {
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
 	goals.Query = []string{"wait"}
 	entries, state := get(pathEntries, a.getEntries), get(pathState, a.getState)
+	long := web.Route{Method: http.MethodPost, Path: pathState, Body: goals.Body, Serve: a.postState} // it reads, so each token will do
 	entries.Query, state.Query = []string{"from", "limit", "wait_ms"}, []string{"query", "fresh"}
 	all := []web.Route{
-		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state,
+		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state, long,
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
 	for i := range all {
