@@ -3,9 +3,11 @@ package logs
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/wire"
@@ -109,4 +111,26 @@ func (r *part) elsewhere(connected []string) string {
 			"or correct it, and start it", strings.Join(there[most], ", "), most, own, r.Store)
 	}
 	return ""
+}
+
+// points has a handler that can do nothing now say so if the node's peers have another log of the name: to ask again would be of no use, and
+// nobody looks at the status of a node that only seems to be slow.
+func (a *api) points(serve web.Handler) web.Handler {
+	return func(w http.ResponseWriter, req *http.Request) error {
+		err := serve(w, req)
+		if err == nil || web.ProblemOf(err).Status != http.StatusServiceUnavailable {
+			return err
+		}
+		r, unknown := find(a.shelf.Parts(), req.PathValue("namespace"))
+		if unknown != nil {
+			return err
+		}
+		text := r.elsewhere(r.peersNow())
+		if text == "" {
+			return err
+		}
+		p := *web.ProblemOf(err)
+		p.Detail += ". But " + text
+		return &p
+	}
 }

@@ -51,7 +51,7 @@ func (a *api) routes() []web.Route {
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
 	for i := range all {
-		all[i].Serve = a.denied.counts(all[i].Serve)
+		all[i].Serve = a.denied.counts(a.points(all[i].Serve))
 	}
 	return all
 }
