@@ -66,7 +66,10 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		g.GoalID = cli.NewKey("")
 	}
 	t := tryOf(g, h.Status())
-	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
+	switch err := txlog.CheckGoal(g.GoalID, g.Goal); {
+	case errors.Is(err, txlog.ErrMalformed):
+		return web.Failf(http.StatusBadRequest, "%v", err).Wrong("goal_id")
+	case err != nil:
 		return refusal(err)
 	}
 	if len(g.Goal) == 0 {

@@ -115,7 +115,7 @@ func number(q url.Values, name string, usual, most uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > most {
-		return 0, web.Failf(http.StatusBadRequest, "%s = %q is no number from 0 to %d", name, text, most).Named("bad-field", "Not acceptable").About(name)
+		return 0, web.Failf(http.StatusBadRequest, "%s = %q is no number from 0 to %d", name, text, most).Wrong(name)
 	}
 	return n, nil
 }
@@ -128,7 +128,7 @@ func choice(q url.Values, name, usual string) (string, error) {
 	case "0", "1":
 		return text, nil
 	default:
-		return "", web.Failf(http.StatusBadRequest, "%s = %q is neither 0 nor 1", name, text).Named("bad-field", "Not acceptable").About(name)
+		return "", web.Failf(http.StatusBadRequest, "%s = %q is neither 0 nor 1", name, text).Wrong(name)
 	}
 }
 
@@ -186,7 +186,10 @@ func (r *part) answers(w http.ResponseWriter, req *http.Request, query []byte, f
 		ask, ctx = r.fresh, within
 	}
 	answer, at, err := ask(ctx, query)
-	if err != nil {
+	switch {
+	case errors.Is(err, txlog.ErrMalformed):
+		return web.Failf(http.StatusBadRequest, "%v", err).Wrong("query")
+	case err != nil:
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Fresh: fresh, Answer: answer})
