@@ -154,8 +154,10 @@ func branch(ctx context.Context, l *Log, self txlog.Member) (snapshot []byte, r 
 func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error) {
 	child, err := txlog.Restore(snapshot, kv.New)
 	switch {
-	case errors.Is(err, txlog.ErrVersion): // of any other file the first byte is a version too
+	case errors.Is(err, txlog.ErrVersion) && newer(snapshot[0]):
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or else it was %w", err)
+	case errors.Is(err, txlog.ErrVersion):
+		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one: it does not begin as one, and is of another kind. The store of a log is none either")
 	case err != nil:
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or it is not whole: %w", err)
 	}
@@ -168,6 +170,9 @@ func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error
 	}
 	return r, begin(ctx, l, child, &r)
 }
+
+// newer reports whether the first byte of a file may be the version of a conch to come. Most other files begin with a text or a zero.
+func newer(first byte) bool { return first > 0 && first < ' ' }
 
 // copyIn reads a store, and checks all of it.
 func copyIn(ctx context.Context, l *Log) (*txlog.Copy, error) {
