@@ -65,7 +65,7 @@ func (a *api) part(namespace string) (*part, error) {
 	return r, nil
 }
 
-// notMade is what there is to say while nobody has said how the log began.
+// notMade is what there is to say while nobody has said how the log began, and somebody could.
 const notMade = "this node has heard of no log of that name yet: ask again in a few seconds. If nobody has made it, conch log create makes one"
 
 // begun returns the log that a request is about, once somebody has made it.
@@ -79,7 +79,7 @@ func (a *api) begun(namespace string) (*part, error) {
 		if now.State == stateOpening {
 			return nil, refusal(errNotHere)
 		}
-		return nil, web.Failf(http.StatusServiceUnavailable, "%s", cmp.Or(now.Why, notMade)).Named("no-log-yet", "No log yet").RetryAfter(1)
+		return nil, web.Failf(http.StatusServiceUnavailable, "%s", cmp.Or(now.Why, now.Advice, notMade)).Named("no-log-yet", "No log yet").RetryAfter(1)
 	}
 	return r, nil
 }

@@ -251,7 +251,7 @@ func memberRows(s Status) (rows []string) {
 // absence is the error of a command about a log of which a node has no copy: nobody may have made it.
 func absence(s Status, begins string) error {
 	if s.State == stateWaiting && s.Why == "" {
-		return cli.Usagef("%s%s", begins, notMade)
+		return cli.Usagef("%s%s", begins, cmp.Or(s.Advice, notMade))
 	}
 	return errors.New(begins + cmp.Or(s.Why, errNotHere.Error()))
 }

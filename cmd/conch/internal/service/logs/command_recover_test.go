@@ -2,6 +2,7 @@ package logs
 
 import (
 	"fmt"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -26,6 +27,21 @@ func TestWhatIsNoRecoveryFile(t *testing.T) {
 		if !strings.Contains(text, want) || !strings.Contains(text, "no recovery file") || strings.Contains(text, "format") && want == "is of another kind" {
 			t.Errorf("%q: it says %q, want %q", file, text, want)
 		}
+	}
+}
+
+// Stores that a person has given up count for nothing: nothing is wrong with the disk, however often a log begins anew.
+func TestRecoveredStoresCrowdNothing(t *testing.T) {
+	t.Parallel()
+	l := &Log{Namespace: "flags", Store: filepath.Join(t.TempDir(), "flags.log")}
+	for i := range mostAside + 1 {
+		kept, _, err := renew(t.Context(), l)
+		if err != nil || (kept == "") != (i == 0) {
+			t.Fatalf("store %d: %q is kept, %v", i, kept, err)
+		}
+	}
+	if err := l.crowded(); err != nil {
+		t.Errorf("the node makes no store any more: %v", err)
 	}
 }
 
