@@ -121,6 +121,16 @@ func TestALogOfFiveProcesses(t *testing.T) {
 		return now.Decides && now.Store != before && now.ID == id
 	})
 
+	// An entry that is larger than what may wait on a connection goes from a follower to the leader, to the members and to the followers.
+	value := strings.Repeat("v", 30_000)
+	ops := fmt.Sprintf(`{"op":"put","key":"large","value":%q}`, value)
+	for i := range 33 {
+		s.all[4].goal(fmt.Sprintf(`{"op":"put","key":"large/%d","value":%q}`, i, value))
+		ops += fmt.Sprintf(`,{"op":"delete","key":"large/%d"}`, i)
+	}
+	s.all[4].goal(`{"ops":[` + ops + `]}`)
+	s.equal()
+
 	// A follower begins from nothing.
 	last := s.all[4]
 	s.kill(last)
