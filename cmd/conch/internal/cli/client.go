@@ -122,11 +122,13 @@ func readToken(file string) (string, error) {
 func (c *Client) Ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
+		text := new(bytes.Buffer)
+		enc := json.NewEncoder(text)
+		enc.SetEscapeHTML(false) // what the caller has typed stays as it is, and as long
+		if err := enc.Encode(body); err != nil {
 			return err
 		}
-		sent = bytes.NewReader(text)
+		sent = text
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
 	if err != nil {

@@ -109,7 +109,7 @@ func (r *part) status(now time.Time) Status {
 	case closed:
 		out.Advice = "make room on the disk of " + r.Store + " or mend it, and start this node again: until then the log is closed here, since nobody knows what of its last step is on the disk"
 	case state == stateWaiting && why == nil:
-		out.Advice = notMade
+		out.Advice = r.unmade()
 	}
 	if h == nil || s == nil {
 		return out

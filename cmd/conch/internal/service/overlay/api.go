@@ -160,7 +160,7 @@ func (a *api) putNews(w http.ResponseWriter, r *http.Request) error {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return err
 		}
-		return web.Failf(http.StatusBadRequest, "the body could not be read")
+		return web.BadBody("could not be read")
 	}
 	switch err := now.Publish(namespace, topic, body); {
 	case errors.Is(err, gossip.ErrTopics):
