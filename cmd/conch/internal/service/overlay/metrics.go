@@ -36,7 +36,7 @@ var (
 
 // strangerReasons say why a connection was refused of somebody that may not join.
 var strangerReasons = []mtls.Reason{
-	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
+	mtls.NoCertificate, mtls.NoTLS, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
 	mtls.OtherName, mtls.Crowded,
 }
 
