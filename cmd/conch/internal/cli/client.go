@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -96,6 +98,30 @@ func (c *Client) Prepare(getenv func(string) string) error {
 	if c.token, err = readToken(file); err != nil {
 		return usage{err}
 	}
+	return nil
+}
+
+// Expect has the client of a node's own machine take the certificate of a file for the node's, and no other: it may be written for another
+// name than the one by which the node is asked here. It follows Prepare.
+func (c *Client) Expect(certFile string) error {
+	text, err := os.ReadFile(certFile)
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return fmt.Errorf("%s has no certificate", certFile)
+	}
+	c.http.Transport = &http.Transport{TLSClientConfig: &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
+				return fmt.Errorf("who answers at %s does not show the certificate of %s", c.name, certFile)
+			}
+			return nil
+		},
+	}}
 	return nil
 }
 
