@@ -43,6 +43,7 @@ func (m *Machine) Snapshot() (all []Status) {
 		if m.stoodStill(s) {
 			st.State = Listening
 		}
+		st.Lacking, st.Silent = m.lacking(s)
 		switch made, heard := m.heardOf(s, s.suggested.Leader); {
 		case s.suggested.Self && st.State == Leading:
 			st.Heard = 0
@@ -51,9 +52,55 @@ func (m *Machine) Snapshot() (all []Status) {
 		case s.suggested.Leader != wire.Subject{}:
 			st.Suggestion = Suggestion{}
 		}
+		if st.Leader == (wire.Subject{}) {
+			st.Unled = m.unledSince(s)
+		}
 		all = append(all, st)
 	}
 	return all
+}
+
+// unledSince returns since when this node names nobody: the end of its last leader's last word, if it was not told of that yet.
+func (m *Machine) unledSince(s *seat) time.Duration {
+	switch made, heard := m.heardOf(s, s.suggested.Leader); {
+	case !m.started:
+		return m.now
+	case s.suggested.Leader == wire.Subject{}:
+		return max(s.suggested.Since, m.began)
+	case heard:
+		return min(made+s.valid, m.now)
+	}
+	return m.now
+}
+
+// lacking returns since when this node, an elector, hears no majority of the electors, itself counted, and which it does not hear. The
+// time is below 0 if it hears one, or if it cannot know yet: it has just begun, or stood still.
+func (m *Machine) lacking(s *seat) (since time.Duration, silent []wire.Subject) {
+	if s.state == Bystander || s.open() || s.paper != nil || !m.started || m.stoodStill(s) {
+		return -1, nil
+	}
+	var heard []time.Duration
+	for _, e := range s.cfg.Electors {
+		c := s.all[e]
+		if c != nil {
+			heard = append(heard, c.made)
+		}
+		if e != m.cfg.Self && (c == nil || !m.fresh(s, c)) {
+			silent = append(silent, e)
+		}
+	}
+	if m.hears(s, s.valid) {
+		return -1, silent
+	}
+	slices.SortFunc(heard, func(a, b time.Duration) int { return cmp.Compare(b, a) })
+	since = m.began
+	if others := len(s.elector) / 2; len(heard) >= others {
+		since = max(since, heard[others-1])
+	}
+	if m.now-since <= s.valid {
+		return -1, silent
+	}
+	return since, silent
 }
 
 // heardOf returns when the last word of a leader was said, if there was one.

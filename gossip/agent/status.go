@@ -38,6 +38,9 @@ type Namespace struct {
 	Top       uint64        // the highest reign that was heard of
 	Electors  []Node        // who may lead; empty: everybody
 	Known     []Candidate   // those that may lead next, the first of the order first
+	Unled     time.Time     // since when no leader is known; zero if one is
+	Lacking   time.Time     // since when this node, an elector, hears no majority of them, so that nobody here may begin to lead; zero: it does
+	Silent    []Node        // the electors that it does not hear, if it is one of them
 }
 
 // Candidate is somebody whose heartbeat was heard.
@@ -81,6 +84,14 @@ func (c *core) status() Status {
 		}
 		if g.Leader != (wire.Subject{}) {
 			n.Since, n.Tenure = at(g.Since), now-g.Since
+		} else {
+			n.Unled = at(g.Unled)
+		}
+		if g.Lacking >= 0 {
+			n.Lacking = at(g.Lacking)
+		}
+		for _, e := range g.Silent {
+			n.Silent = append(n.Silent, c.nodeBy(e, hosts))
 		}
 		if g.State == gossip.Back {
 			n.Back = max(g.Until-now, 0)

@@ -105,9 +105,11 @@ func shut(link *tls.Conn) { _ = link.NetConn().Close() }
 // handshakeRefusal names the reason of a handshake that failed.
 func handshakeRefusal(peer string, err error) *RefusalError {
 	reason := OldTLS
-	_, plain := errors.AsType[tls.RecordHeaderError](err)
+	header, odd := errors.AsType[tls.RecordHeaderError](err)
 	switch text := err.Error(); {
-	case plain, strings.Contains(text, "protocol version"), strings.Contains(text, "unsupported versions"):
+	case odd && header.Conn != nil: // the library has it where the first record is none of TLS
+		return refuse(peer, NoTLS, "its first bytes, %q, are none of TLS", header.RecordHeader[:])
+	case odd, strings.Contains(text, "protocol version"), strings.Contains(text, "unsupported versions"):
 	case strings.Contains(text, "remote error: tls: "):
 		reason = RefusedUs
 	case errors.Is(err, net.ErrClosed): // by evict

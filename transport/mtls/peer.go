@@ -32,6 +32,7 @@ type peer struct {
 	heardBy *conn                       // over which it speaks
 	greet   bool                        // what this node claims has changed
 	there   Reason                      // why nothing can be sent to it; empty if something can
+	since   time.Time                   // when that began
 	here    Reason                      // why its last connection was refused
 	seldom  *seldom                     // of a guest: who comes and goes must not fill the log
 	blamed  *seldom                     // of anybody else: strangers may connect in its name, wrong in several ways by turns
@@ -56,6 +57,9 @@ func (p *peer) snapshot() PeerStats {
 	defer p.mu.Unlock()
 	s := p.stats
 	s.Outdated, s.Refused = s.Outdated+outdated, maps.Clone(s.Refused)
+	if p.there != "" {
+		s.Away, s.AwaySince = p.there, p.since
+	}
 	return s
 }
 
@@ -90,6 +94,9 @@ func (p *peer) lost(r *RefusalError) {
 		p.stats.Refused[r.Reason]++
 	}
 	p.stats.Connected = false
+	if p.there != r.Reason {
+		p.since = time.Now()
+	}
 	due := p.due(&p.there, r.Reason)
 	p.mu.Unlock()
 	if due {

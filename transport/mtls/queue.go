@@ -78,7 +78,8 @@ const (
 	small = 4 << 10
 )
 
-// full reports whether there is no room for a body. One message has room in any case.
+// full reports whether there is no room for a body. One message of each subject has room in any case: the largest entry of a log has more bytes than the
+// whole queue of a node that others come to, and would otherwise have to find it empty, which the traffic of another subject may prevent for long.
 func (q *queue) full(subject string, body int) bool {
 	own, most := q.subjects[subject], q.most
 	if own == nil {
@@ -88,7 +89,7 @@ func (q *queue) full(subject string, body int) bool {
 		most += most / 8
 	}
 	return q.count >= queueMost && len(own.items) >= queueMost/spared ||
-		q.count > 0 && q.bytes+body+frameCost > most && own.bytes+body+frameCost > q.most/spared
+		len(own.items) > 0 && q.bytes+body+frameCost > most && own.bytes+body+frameCost > q.most/spared
 }
 
 // pop appends frames to a packet until that is full, and returns how many.

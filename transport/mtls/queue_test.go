@@ -218,3 +218,31 @@ func TestThePausesGrowToAMinute(t *testing.T) {
 		}
 	}
 }
+
+// The largest entry of a log has more bytes than the whole queue of a node that others come to. It has room also while another subject has filled that,
+// and one of it has: a second one waits until the first has gone.
+func TestAMessageLargerThanTheQueueHasRoom(t *testing.T) {
+	t.Parallel()
+	now, q := time.Now(), newQueue(1<<20)
+	for q.push("another log", make([]byte, 64<<10), now) == nil {
+	}
+	entry := make([]byte, 3<<19)
+	if err := q.push("log", entry, now); err != nil {
+		t.Errorf("beside another subject: %v", err)
+	}
+	if err := q.push("log", entry, now); !errors.Is(err, transport.ErrFull) {
+		t.Errorf("two of them: %v, want ErrFull", err)
+	}
+	for of := ""; of != "log"; {
+		packet, frames := q.pop([]byte{kindBatch}, now)
+		if frames == 0 {
+			t.Fatal("it does not go out")
+		}
+		if err := readBatch(packet[1:], func(subject, _ []byte) { of = string(subject) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.push("log", entry, now); err != nil {
+		t.Errorf("once the first has gone: %v", err)
+	}
+}

@@ -14,7 +14,8 @@ const (
 	Ended         Reason = "ended"          // a connection that stood broke, or went silent
 	RefusedUs     Reason = "refused us"     // the peer wants nothing of this node; its own log says why
 	NoCertificate Reason = "no certificate" // the other side showed none
-	OldTLS        Reason = "old TLS"        // the other side has no TLS 1.3, or does not speak TLS
+	NoTLS         Reason = "no TLS"         // the other side does not speak TLS: a browser or a probe that speaks plain HTTP
+	OldTLS        Reason = "old TLS"        // the other side has no TLS 1.3, or no HTTP/2 in it
 	UnknownKey    Reason = "unknown key"    // no peer has this key or certificate
 	WrongKey      Reason = "wrong key"      // the certificate has a peer's name, and the key is not the one pinned
 	OtherCA       Reason = "other CA"       // the certificate has a peer's name, and the CA did not sign it

@@ -145,7 +145,7 @@ func TestWhoDoesNotSpeakTLS13(t *testing.T) {
 	}
 	defer plain.Close()
 	_, _ = io.WriteString(plain, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
-	eventually(t, "HTTP is counted", func() bool { return n.Stats().Strangers[mtls.OldTLS] == 2 })
+	eventually(t, "HTTP is counted", func() bool { return n.Stats().Strangers[mtls.NoTLS] == 1 })
 	gone, err := net.Dial("tcp", n.Addr().String())
 	if err != nil {
 		t.Fatal(err)

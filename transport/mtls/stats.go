@@ -1,6 +1,9 @@
 package mtls
 
-import "maps"
+import (
+	"maps"
+	"time"
+)
 
 // Stats are counts since the endpoint was made.
 type Stats struct {
@@ -13,17 +16,19 @@ type Stats struct {
 
 // PeerStats are counts since the peer was added. A guest is added when it comes.
 type PeerStats struct {
-	Connected     bool   // what is sent to it leaves
-	Heard         bool   // it is connected to this node
-	Sent          uint64 // messages that left
-	SentBytes     uint64 // of the packets that they were in
-	Received      uint64 // messages that arrived, also those dropped
-	ReceivedBytes uint64 // of the packets that they were in
-	Full          uint64 // messages that Send refused with transport.ErrFull
-	Outdated      uint64 // messages that waited too long and were dropped
-	Dropped       uint64 // messages that arrived and found the inbox full
-	Unread        uint64 // messages that arrived for a subject without a line
-	Braked        uint64 // times that it sent more than its rate, and was made to wait
+	Connected     bool      // what is sent to it leaves
+	Heard         bool      // it is connected to this node
+	Away          Reason    // why nothing could be sent to it when that was tried last; empty if it could. A guest has none
+	AwaySince     time.Time // when that reason began
+	Sent          uint64    // messages that left
+	SentBytes     uint64    // of the packets that they were in
+	Received      uint64    // messages that arrived, also those dropped
+	ReceivedBytes uint64    // of the packets that they were in
+	Full          uint64    // messages that Send refused with transport.ErrFull
+	Outdated      uint64    // messages that waited too long and were dropped
+	Dropped       uint64    // messages that arrived and found the inbox full
+	Unread        uint64    // messages that arrived for a subject without a line
+	Braked        uint64    // times that it sent more than its rate, and was made to wait
 	Refused       map[Reason]uint64
 }
 

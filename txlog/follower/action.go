@@ -63,6 +63,9 @@ type (
 		A, B  txlog.Head
 		Index uint64 // where they part, as far as is known
 	}
+	// Doubted says that a majority of the members has not come as far as a head says that it has. It counts no more. It is told each time
+	// that the number of such heads of one member has doubled.
+	Doubted struct{ Doubt }
 	// Parked says that something up to an index is known of, and has not come for a while. It is told once for each gap,
 	// and again with For growing.
 	Parked struct {
@@ -89,6 +92,7 @@ func (Keep) action()       {}
 func (KeepBridge) action() {}
 func (Sign) action()       {}
 func (Evidence) action()   {}
+func (Doubted) action()    {}
 func (Parked) action()     {}
 func (Spoiled) action()    {}
 func (Refused) action()    {}
@@ -98,7 +102,7 @@ type Status struct {
 	At        txlog.Position
 	Head      txlog.Head // the newest one that is verified; zero: none was heard
 	Covered   uint64     // the newest index of a head of what is applied
-	Known     uint64     // the highest index that a verified head covers
+	Known     uint64     // the highest index that a verified head covers, unless a majority of the members has not come as far
 	Held      int        // records that wait for a head or for those before them
 	HeldBytes int
 	Waiting   int           // requests of peers that wait for what is not here yet
@@ -109,7 +113,14 @@ type Status struct {
 	Pace      time.Duration // after which another peer is asked
 	Following bool          // the machine applies; else a member does
 	Forks     uint64
+	Doubts    []Doubt // by member
 	Counts    Counts
+}
+
+// Doubt is a member who has signed heads that a majority of the members has denied: it lies, or its key is stolen.
+type Doubt struct {
+	Head  txlog.Head // of the highest index
+	Count uint64     // heads
 }
 
 // Counts grow as long as the machine lives.

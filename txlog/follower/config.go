@@ -75,6 +75,9 @@ const (
 	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
 	expires       = 30 * time.Second // after which an answer is no answer any more
 	parkedFor     = 10 * time.Second // after which a gap is told
+	doubtful      = time.Second      // after which the members are asked whether they have what a head says
+	probation     = 10 * time.Second // for which a head does not count whose member was denied before: longer than it takes to ask all members
+	woken         = time.Second / 5  // after which others are asked for what nobody has given, when there is a new head
 	abreast       = 3                // peers that are asked at one time, after the first ones (B9)
 	window        = 8                // pieces of a snapshot that are asked for at one time
 	snapshots     = 2                // that are kept
@@ -90,6 +93,9 @@ const (
 	mostRecent    = 1024             // records that are given from memory
 	small         = 4 << 10          // bytes of a record that costs no more than to be asked for
 	recentBytes   = 4 << 20
-	mostPool      = 16 // verified heads of what is not applied yet
+	mostClaims    = 16 // of one member: verified heads of what is not applied yet
+	mostPool      = 128
+	mostAside     = 16 // heads that a majority of the members has denied
+	mostDoubts    = 16 // members who have signed one
 	mostStrange   = 16 // heads that nobody known has signed
 )

@@ -14,7 +14,7 @@
 //
 // A head comes by gossip. The node asks the peer that brought it for what it lacks; if records are small, another one too. A peer that is
 // asked for what it does not have yet holds the request for two seconds. It answers as soon as it gets it, before its disk has it: so
-// entries run behind their head through the crowd, one link's delay a hop. If it gets nothing, it says nothing. What has not come within
+// entries run behind their head through the crowd, one link's delay a hop. If it gets nothing, it says how far it is. What has not come within
 // twice the time that answers travel is asked of another peer, then of two, then of three, with growing pauses, until it comes. A young
 // entry is given 24 times at most by one node; the others are sent on at once.
 //
@@ -53,6 +53,8 @@
 //   - Nobody has an entry: the node is Parked, says so, and goes on asking. It serves meanwhile.
 //   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store: at once, and where the same entry
 //     does not fit again, after growing pauses, from a second to five minutes.
+//   - A member, or a thief of its key, signs a head of what nobody has: a majority of the members, asked after a second, denies it
+//     (Doubted). Pulling does not wait for that: what comes next is asked for again with each new head.
 //   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the branch whose records arrive first
 //     is taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
 //   - The snapshot that is fetched is dropped where it was offered: that peer says so, and another snapshot is asked for at once.

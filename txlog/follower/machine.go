@@ -25,8 +25,9 @@ type Machine struct {
 	at      txlog.Position
 	members []txlog.Member
 
-	head    txlog.Head   // the newest verified one that does not contradict the copy
-	pool    []txlog.Head // verified ones of what is not applied yet, by index
+	head txlog.Head // the newest one of what is applied
+	pool []claim    // verified ones of what is not applied yet, by index
+	denials
 	strange []stranger
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
@@ -73,7 +74,11 @@ func New(c Config) *Machine {
 	if !c.Member {
 		m.follow(c.Base)
 	}
-	if c.Head.Index > 0 && c.Head.Log == m.at.Log {
+	switch {
+	case c.Head.Index == 0 || c.Head.Log != m.at.Log:
+	case c.Head.Index > m.at.Index:
+		m.pool = []claim{{Head: c.Head}}
+	default:
 		m.head = c.Head
 		if c.Head.Position == m.at {
 			m.covers = append(m.covers, c.Head)
@@ -133,6 +138,7 @@ func (m *Machine) tick() {
 	m.expire()
 	m.retry()
 	m.refetch()
+	m.judge()
 	m.park()
 	m.readOn()
 	if m.base != nil && m.now-m.fresh >= m.cfg.poll {

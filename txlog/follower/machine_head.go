@@ -1,7 +1,6 @@
 package follower
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -63,10 +62,10 @@ func (m *Machine) hear(h txlog.Head, via string) {
 	}
 }
 
-// has reports whether a head of the same is known.
+// has reports whether a head is known. That of another member is another one: what becomes of the one says nothing of the other.
 func (m *Machine) has(h txlog.Head) bool {
-	same := func(o txlog.Head) bool { return o.Position == h.Position && o.State == h.State }
-	return same(m.head) && h.Index > m.at.Index || slices.ContainsFunc(m.pool, same)
+	same := func(c claim) bool { return sameWord(c.Head, h) }
+	return slices.ContainsFunc(m.pool, same) || slices.ContainsFunc(m.aside, same)
 }
 
 // old takes a head of what is applied: a late one, one that bridges a change of members, or one that contradicts the copy.
@@ -113,25 +112,18 @@ func (m *Machine) verify(h txlog.Head) error {
 
 // believe takes a verified head of what is not applied yet.
 func (m *Machine) believe(h txlog.Head, via string) {
-	m.fresh = m.now
-	for _, other := range m.pool {
-		if h.Forked(other) {
-			m.parts(other, h, h.Index)
-		}
+	if i := slices.IndexFunc(m.pool, func(c claim) bool { return h.Forked(c.Head) }); i >= 0 {
+		m.parts(m.pool[i].Head, h, h.Index)
 	}
-	m.pool = append(m.pool, h)
-	slices.SortStableFunc(m.pool, func(a, b txlog.Head) int { return cmp.Compare(a.Index, b.Index) })
-	if len(m.pool) > mostPool {
-		m.pool = slices.Delete(m.pool, mostPool/2, mostPool/2+1)
-	}
-	if h.Index > m.head.Index {
-		m.head = h
-	}
+	m.claim(h)
 	if via == m.cfg.Self {
 		via = ""
 	}
 	m.advance()
-	m.plan(via)
+	planned := m.planned
+	if m.plan(via); m.planned == planned {
+		m.wake(via)
+	}
 }
 
 // wonder keeps a head that nobody known has signed, and asks the peer that has brought it for bridges.
@@ -192,9 +184,5 @@ func (m *Machine) parts(a, b txlog.Head, index uint64) {
 
 // distrust takes a head out of what is to come: its entries do not follow the copy.
 func (m *Machine) distrust(h txlog.Head) {
-	m.pool = slices.DeleteFunc(m.pool, func(o txlog.Head) bool { return o.Position == h.Position })
-	m.head = m.cover(m.at.Index)
-	if n := len(m.pool); n > 0 {
-		m.head = m.pool[n-1]
-	}
+	m.pool = slices.DeleteFunc(m.pool, func(c claim) bool { return c.Position == h.Position })
 }

@@ -109,7 +109,7 @@ func (m *Machine) passes(r txlog.Record) {
 // passed takes note of heads of what was applied since.
 func (m *Machine) passed() {
 	for len(m.pool) > 0 && m.pool[0].Index <= m.at.Index {
-		h := m.pool[0]
+		h := m.pool[0].Head
 		m.pool = m.pool[1:]
 		switch mark, is := m.mark(h.Index); {
 		case !is:
@@ -120,11 +120,9 @@ func (m *Machine) passed() {
 			if !slices.Contains(m.forks, forkOf(h)) {
 				m.parts(m.cover(h.Index), h, h.Index)
 			}
-			if m.head.Position == h.Position {
-				m.distrust(h)
-			}
 		}
 	}
 	m.trim()
+	m.recall()
 	m.review()
 }

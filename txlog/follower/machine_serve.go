@@ -29,7 +29,7 @@ func (m *Machine) asked(from string, p Pull) {
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
 		m.give(from, p, 0, false)
 	case m.full(from, p.From):
-		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
+		m.do(Give{To: from, Answer: Answer{Serial: p.Serial, At: m.at.Index}})
 	default:
 		m.held = append(m.held, held{from: from, pull: p, at: m.now})
 	}
@@ -63,9 +63,10 @@ func (m *Machine) release(fast bool) {
 
 // give answers a request: with records, or with the offer of a snapshot.
 func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
-	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change)}
-	if m.head.Index > p.Known {
-		a.Heads = append(a.Heads, m.head)
+	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change), At: m.at.Index}
+	newest := m.newest()
+	if newest.Index > p.Known {
+		a.Heads = append(a.Heads, newest)
 	}
 	recent := m.memory(p.From)
 	switch offer := m.offer(p.From); {
@@ -91,7 +92,7 @@ func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
 			a.Records = append(a.Records, r.Record)
 		}
 		last := a.Records[len(a.Records)-1].Index
-		if h := m.last(last); h.Index >= p.From && p.Known != last && h.Index != m.head.Index {
+		if h := m.last(last); h.Index >= p.From && p.Known != last && (h.Index != newest.Index || newest.Index < p.Known) {
 			a.Heads = append(a.Heads, h)
 		}
 		m.do(Give{To: to, Answer: a})

@@ -1,12 +1,15 @@
 package follower
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Snapshot returns what the machine knows of itself.
 func (m *Machine) Snapshot() Status {
 	s := Status{
-		At: m.at, Head: m.head, Covered: m.last(m.at.Index).Index, Known: m.target(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
-		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
+		At: m.at, Head: m.newest(), Covered: m.last(m.at.Index).Index, Known: m.vouched(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
+		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Doubts: slices.Clone(m.doubts), Counts: m.counts,
 	}
 	if m.parked > 0 {
 		s.Gap = max(m.now-m.parked, time.Nanosecond)
@@ -17,5 +20,5 @@ func (m *Machine) Snapshot() Status {
 	return s
 }
 
-// Lacks reports whether the copy has not come as far as it is known that the log has.
+// Lacks reports whether the copy has not come as far as somebody says that the log has.
 func (m *Machine) Lacks() bool { return m.target() > m.at.Index }

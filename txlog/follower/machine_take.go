@@ -28,6 +28,7 @@ func (m *Machine) answered(from string, a *Answer) {
 		m.hurry(k.from)
 		return
 	}
+	m.tells(from, k, a)
 	if k.first && len(a.Records) > 0 {
 		m.pace.add(m.now-k.at, a.Waited)
 	}
@@ -44,7 +45,7 @@ func (m *Machine) answered(from string, a *Answer) {
 		m.offered(from, *a.Offer)
 	}
 	m.advance()
-	m.goOn(k, from, len(a.Records))
+	m.goOn(k, from, a)
 }
 
 // ofSerial returns the request that an answer is to, which has then been answered.
@@ -82,9 +83,10 @@ func (m *Machine) sound(k *ask, a *Answer) error {
 }
 
 // goOn asks for the rest of what was answered in part. A peer that had nothing is replaced: the first one at once, others at the
-// next tick.
-func (m *Machine) goOn(k *ask, from string, count int) {
-	if count == 0 {
+// next tick; not if it has waited for it, or if a snapshot is fetched.
+func (m *Machine) goOn(k *ask, from string, a *Answer) {
+	count := len(a.Records)
+	if count == 0 && a.Waited < holdFor && m.fetch == nil {
 		m.hurry(k.from)
 		if k.first {
 			m.retry()
@@ -114,7 +116,7 @@ func (m *Machine) hurry(index uint64) {
 func (m *Machine) keep(r txlog.Record, from string) {
 	_, here := m.early[r.Index]
 	switch {
-	case m.base == nil || m.spoiled || m.blank || m.fetch != nil && r.Index <= m.fetch.offer.Head.Index:
+	case m.base == nil || m.spoiled || m.blank:
 	case r.Index <= m.at.Index || here:
 		m.counts.Doubled++
 	case m.broken(KeepEarly) && r.Index > m.run()+1:
@@ -226,9 +228,9 @@ func (m *Machine) advances() bool {
 		if h.Index > run {
 			continue
 		}
-		switch m.check(h) {
+		switch m.check(h.Head) {
 		case fits:
-			return m.apply(h.Index, h)
+			return m.apply(h.Index, h.Head)
 		case changed:
 			return true
 		case other:
@@ -253,7 +255,7 @@ func (m *Machine) check(h txlog.Head) verdict {
 	for index := h.Index; index > m.at.Index; index-- {
 		e := m.early[index]
 		if e.Hash() != want {
-			if slices.ContainsFunc(m.pool, func(o txlog.Head) bool { return o.Index == index && o.Hash == e.Hash() }) {
+			if slices.ContainsFunc(m.pool, func(c claim) bool { return c.Index == index && c.Hash == e.Hash() }) {
 				return other
 			}
 			m.unkeep(e.from)
@@ -300,6 +302,9 @@ func (m *Machine) apply(upto uint64, h txlog.Head) bool {
 	}
 	m.members = slices.Clone(m.base.Members())
 	m.parked, m.warier, m.unfit, m.fresh = 0, 0, 0, m.now
+	if m.fetch != nil && upto >= m.fetch.offer.Head.Index {
+		m.took, m.fetch = m.fetch.offer.Head.Hash, nil
+	}
 	m.release(true) // what others wait for comes before Apply: it is verified, and need not wait for this node's disk
 	m.do(Apply{Records: done, Head: h})
 	m.passed()

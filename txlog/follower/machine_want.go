@@ -40,17 +40,21 @@ type ask struct {
 	first      bool // try of its want: how long it takes says something
 }
 
-// target is the highest index of which is known that it is committed.
+// target is the highest index that somebody says to be committed.
 func (m *Machine) target() uint64 {
+	most := m.at.Index
 	if m.base == nil {
-		return m.at.Index
+		return most
 	}
-	return max(m.head.Index, m.hint, m.at.Index)
+	if n := len(m.pool); n > 0 {
+		most = max(most, m.pool[n-1].Index)
+	}
+	return max(most, m.hint)
 }
 
 // plan wants what is known of and not yet wanted, and asks the peer that told of it.
 func (m *Machine) plan(via string) {
-	if m.base == nil || m.spoiled || m.fetch != nil || m.now < m.wary {
+	if m.base == nil || m.spoiled || m.now < m.wary {
 		return
 	}
 	upto := min(m.target(), m.at.Index+uint64(mostEarly))
@@ -65,6 +69,29 @@ func (m *Machine) plan(via string) {
 	}
 	m.wants = append(m.wants, w)
 	m.begin(w)
+}
+
+// wake asks the peer that has brought a new head for what nobody has given so far, and soon others: the head that it was asked for first may
+// be a lie, or those who had it away.
+func (m *Machine) wake(via string) {
+	if len(m.wants) == 0 || m.wants[0].tries <= 2 || m.spoiled || m.now < m.wary {
+		return
+	}
+	w := m.wants[0]
+	w.due = min(w.due, m.now+woken)
+	if via != "" && m.peer(via).barred <= m.now && !slices.Contains(m.busy(w), via) {
+		m.ask(w, via)
+	}
+}
+
+// narrow wants no more than is known of.
+func (m *Machine) narrow() {
+	most := m.target()
+	m.wants = slices.DeleteFunc(m.wants, func(w *want) bool { return w.from > most && !w.anew })
+	for _, w := range m.wants {
+		w.upto = max(w.from, min(w.upto, most))
+	}
+	m.planned = min(m.planned, most)
 }
 
 // begin asks for a want the first time.
@@ -122,7 +149,7 @@ func (m *Machine) pull(a ask) {
 	}
 	m.asks = append(m.asks, &a)
 	m.counts.Asked++
-	m.do(Ask{To: a.to, Pull: Pull{Serial: a.serial, From: a.from, Upto: a.upto, Known: m.head.Index, Change: m.change()}})
+	m.do(Ask{To: a.to, Pull: Pull{Serial: a.serial, From: a.from, Upto: a.upto, Known: m.newest().Index, Change: m.change()}})
 }
 
 // poll asks a peer for whatever comes next.
@@ -139,7 +166,7 @@ func (m *Machine) poll(to string) {
 
 // retry asks other peers for what has not come in time, with growing pauses. Nothing is ever given up (B9).
 func (m *Machine) retry() {
-	if m.spoiled || m.fetch != nil || m.base == nil {
+	if m.spoiled || m.base == nil {
 		return
 	}
 	m.wants = slices.DeleteFunc(m.wants, func(w *want) bool {
@@ -198,19 +225,21 @@ func (m *Machine) expire() {
 		m.asks = slices.Delete(m.asks, 0, 1)
 	}
 	for len(m.held) > 0 && m.now-m.held[0].at >= holdFor {
+		h := m.held[0]
 		m.held = slices.Delete(m.held, 0, 1)
+		m.give(h.from, h.pull, m.now-h.at, false)
 	}
 }
 
 // park tells of a gap that lasts.
 func (m *Machine) park() {
 	switch {
-	case m.target() == m.at.Index:
+	case m.vouched() == m.at.Index:
 		m.parked, m.told = 0, 0
 	case m.parked == 0:
 		m.parked, m.told = max(m.now, 1), 0
 	case m.now-m.parked >= max(parkedFor, 2*m.told):
 		m.told = m.now - m.parked
-		m.do(Parked{At: m.at.Index, Upto: m.target(), For: m.told})
+		m.do(Parked{At: m.at.Index, Upto: m.vouched(), For: m.told})
 	}
 }

@@ -222,6 +222,9 @@ func (s *story) answer(by string, words []string) []string {
 		case name == "head":
 			n, _ := s.span(value)
 			a.Heads = append(a.Heads, on.head(n, text(words, "by", "anna")))
+		case name == "at": // it has waited for what was asked, in vain
+			a.At, _ = s.span(value)
+			a.Waited = holdFor
 		case name == "bridge":
 			n, _ := s.span(value)
 			a.Bridges = append(a.Bridges, on.bridge(31, n, text(words, "by", "anna")))
@@ -237,6 +240,8 @@ func (s *story) answer(by string, words []string) []string {
 	for i, p := range open {
 		if n > 0 && p.From == a.Records[0].Index && p.Upto >= a.Records[n-1].Index {
 			at = i // the last one that it fits
+		} else if a.At > 0 {
+			at = i
 		}
 	}
 	if len(open) > 0 {
@@ -296,6 +301,8 @@ func (s *story) say(a Action) string {
 		return fmt.Sprintf("signs a head at %d", a.Head.Index)
 	case Evidence:
 		return fmt.Sprintf("has evidence of a fork at %d: %s at %d against %s at %d", a.Index, a.A.Member, a.A.Index, a.B.Member, a.B.Index)
+	case Doubted:
+		return fmt.Sprintf("doubts %s, who has signed a head at %d: %d so far", a.Head.Member, a.Head.Index, a.Count)
 	case Parked:
 		return fmt.Sprintf("is parked at %d of %d for %.0f s", a.At, a.Upto, a.For.Seconds())
 	case Spoiled:
@@ -333,6 +340,9 @@ func describe(a Give) string {
 func (s *story) status() []string {
 	st := s.machine().Snapshot()
 	out := []string{fmt.Sprintf("at %d, knows of %d, head at %d; keeps %d early, %d wait; forks %d", st.At.Index, st.Known, st.Head.Index, st.Held, st.Waiting, st.Forks)}
+	for _, d := range st.Doubts {
+		out = append(out, fmt.Sprintf("doubts %s, up to %d: %d", d.Head.Member, d.Head.Index, d.Count))
+	}
 	if st.Spoiled {
 		out = append(out, "its copy is spoiled")
 	}

@@ -10,6 +10,7 @@
 //	path            the store
 //	path.damaged    the store was found to be damaged, and why: it is refused from then on
 //	path.aside-1    a store that was moved aside
+//	path.ended-1    one whose log has ended
 //
 // # What is promised
 //

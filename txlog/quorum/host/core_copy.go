@@ -46,6 +46,9 @@ func (c *Core) follow(a follower.Action) {
 	case follower.Evidence:
 		c.write(Write{Fork: &a}, func() {})
 		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})
+	case follower.Doubted:
+		c.write(Write{Doubt: &a}, func() {})
+		c.tell(Doubted(a.Doubt))
 	case follower.Parked:
 		c.tell(Parked(a))
 	case follower.Spoiled:

@@ -19,7 +19,7 @@ type shown struct {
 	err  error // why there is none
 }
 
-// Query answers a query from the copy that is here, and says of which position the answer is. What it answers is on the disk. It holds
+// Query answers a query from the copy that is in memory, and says of which position the answer is. The entries up to there are on the disk. It holds
 // nothing up while the state machine works, for as long as txlog.Budget allows. The error is txlog.ErrBudget, ErrStopped, the query's fault, or
 // it wraps txlog.ErrUnknown.
 func (h *Host) Query(ctx context.Context, query []byte) (result []byte, at txlog.Position, err error) {

@@ -19,6 +19,7 @@ const (
 	bridgeValue = "bridge/"
 	offerValue  = "offer/"
 	forkValue   = "fork/"
+	doubtValue  = "doubt/"
 )
 
 // Load reads what a store has of a log. The error is one of the store, or quorum.ErrDamaged.
@@ -173,6 +174,17 @@ func keepFork(s store.Store, f *follower.Evidence) error {
 	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
 }
 
+// mostDoubts is how many heads that a majority has denied a store keeps, the first ones.
+const mostDoubts = 16
+
+// keepDoubt keeps a head that a majority of the members has denied.
+func keepDoubt(s store.Store, h txlog.Head) error {
+	if len(s.Names(doubtValue)) >= mostDoubts {
+		return nil
+	}
+	return s.Write(store.Step{Values: map[string][]byte{fmt.Sprintf("%s%020d", doubtValue, h.Index): h.Encode()}})
+}
+
 func forkName(index uint64) string { return fmt.Sprintf("%s%020d/", forkValue, index) }
 
 func offerName(index uint64) string { return fmt.Sprintf("%s%020d", offerValue, index) }
@@ -204,8 +216,8 @@ func decodeOffer(b []byte) (o follower.Offer, err error) {
 	return o, err
 }
 
-// spare is how many values of a store are not for bridges: those of the authority, of offers and of forks.
-const spare = 3*mostForks + 64
+// spare is how many values of a store are not for bridges: those of the authority, of offers, of forks and of doubts.
+const spare = 3*mostForks + 64 + mostDoubts
 
 // keepBridge keeps a bridge, if there is room: a log does not end because its members have changed very often. A node that needs the bridge
 // still believes those whom it knows and who are members now.

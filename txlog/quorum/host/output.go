@@ -32,6 +32,7 @@ type Write struct {
 	Step    *store.Step
 	Adopt   *Adopted
 	Fork    *follower.Evidence // left out if there are many already
+	Doubt   *follower.Doubted  // so is this
 	Bridge  *follower.Bridge   // so it is
 }
 
@@ -44,6 +45,8 @@ func (w Write) To(s store.Store) error {
 		return s.Write(*w.Step)
 	case w.Fork != nil:
 		return keepFork(s, w.Fork)
+	case w.Doubt != nil:
+		return keepDoubt(s, w.Doubt.Head)
 	case w.Bridge != nil:
 		return keepBridge(s, w.Bridge)
 	}
@@ -160,6 +163,11 @@ type (
 		A, B  txlog.Head
 		Index uint64
 	}
+	// Doubted says that a member has signed heads that a majority of the members denies: the one of the highest index, and how many.
+	Doubted struct {
+		Head  txlog.Head
+		Count uint64
+	}
 	// Rebuilt says that the copies are made anew from the store, and why.
 	Rebuilt struct{ Why error }
 	// Refused says that something of a node was left out.
@@ -184,6 +192,7 @@ func (Waits) event()      {}
 func (TimedOut) event()   {}
 func (Parked) event()     {}
 func (Forked) event()     {}
+func (Doubted) event()    {}
 func (Rebuilt) event()    {}
 func (Refused) event()    {}
 func (Fetched) event()    {}

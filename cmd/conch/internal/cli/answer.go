@@ -78,7 +78,7 @@ func refusalOf(status int, text []byte) error {
 	case !known: // the text of a proxy, or of something that is not a node
 	case status == http.StatusUnauthorized:
 		said += ": name a file that holds one with --token-file"
-	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity:
+	case status == http.StatusBadRequest, status == http.StatusUnprocessableEntity, status == http.StatusRequestEntityTooLarge:
 		return usage{errors.New(said)}
 	}
 	return errors.New(said)

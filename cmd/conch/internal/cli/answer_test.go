@@ -27,6 +27,7 @@ func TestRefusals(t *testing.T) {
 		{status: http.StatusNotFound, text: problem("unknown-contract"), code: 2},
 		{status: http.StatusNotFound, text: problem("unknown-transaction"), code: 1},
 		{status: http.StatusBadRequest, text: problem("bad-field"), code: 2},
+		{status: http.StatusRequestEntityTooLarge, text: problem("too-large"), code: 2},
 		{status: http.StatusConflict, text: problem("goal-conflict"), code: 1},
 		{status: http.StatusServiceUnavailable, text: problem("busy"), code: 1, passing: true},
 		{status: http.StatusTooManyRequests, text: problem("too-many-goals"), code: 1, passing: true},

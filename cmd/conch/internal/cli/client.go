@@ -3,7 +3,9 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +101,30 @@ func (c *Client) Prepare(getenv func(string) string) error {
 	return nil
 }
 
+// Expect has the client of a node's own machine take the certificate of a file for the node's, and no other: it may be written for another
+// name than the one by which the node is asked here. It follows Prepare.
+func (c *Client) Expect(certFile string) error {
+	text, err := os.ReadFile(certFile)
+	if err != nil {
+		return err
+	}
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return fmt.Errorf("%s has no certificate", certFile)
+	}
+	c.http.Transport = &http.Transport{TLSClientConfig: &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
+				return fmt.Errorf("who answers at %s does not show the certificate of %s", c.name, certFile)
+			}
+			return nil
+		},
+	}}
+	return nil
+}
+
 func isLocal(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
@@ -122,11 +148,13 @@ func readToken(file string) (string, error) {
 func (c *Client) Ask(ctx context.Context, method, path string, body, out any) error {
 	var sent io.Reader
 	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
+		text := new(bytes.Buffer)
+		enc := json.NewEncoder(text)
+		enc.SetEscapeHTML(false) // what the caller has typed stays as it is, and as long
+		if err := enc.Encode(body); err != nil {
 			return err
 		}
-		sent = bytes.NewReader(text)
+		sent = text
 	}
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, sent)
 	if err != nil {

@@ -130,7 +130,7 @@ func (b *Board) choose(q url.Values) (named choice, check func() (choice, error)
 			continue
 		}
 		if named.kind != "" {
-			return named, nil, Failf(http.StatusBadRequest, "%s and %s are two selections: open a stream for each", named.kind, kind)
+			return named, nil, Failf(http.StatusBadRequest, "%s and %s are two selections: open a stream for each", named.kind, kind).Wrong(kind)
 		}
 		named = choice{kind, q.Get(kind)}
 		find := b.kinds[kind]

@@ -24,24 +24,29 @@ func ReadJSON(r *http.Request, v any) error {
 			return err
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return Failf(http.StatusRequestTimeout, "the body did not come in time")
+			return Failf(http.StatusRequestTimeout, "the body did not come in time").Named("body-late", "Too late")
 		}
-		return Failf(http.StatusBadRequest, "the body could not be read")
+		return BadBody("could not be read")
 	}
 	if len(body) == 0 {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return Failf(http.StatusUnsupportedMediaType, "the body has to be application/json")
+		return Failf(http.StatusUnsupportedMediaType, "the body has to be application/json").Named("not-json", "Not JSON")
 	}
 	// The decoder replaces each invalid byte by U+FFFD: two names would become equal.
 	if !utf8.Valid(body) {
-		return Failf(http.StatusBadRequest, "the body is not UTF-8")
+		return BadBody("is not UTF-8")
 	}
 	if err := decode(body, v); err != nil {
-		return Failf(http.StatusBadRequest, "the body is not what is documented: %v", err)
+		return BadBody("is not what is documented: %v", err)
 	}
 	return nil
+}
+
+// BadBody returns the problem of a request whose body says nothing that can be understood.
+func BadBody(format string, args ...any) *Problem {
+	return Failf(http.StatusBadRequest, "the body "+format, args...).Named("bad-body", "Not understood")
 }
 
 const maxKey = 200 // bytes of an idempotency key

@@ -33,7 +33,7 @@ type drained struct {
 func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return Failf(http.StatusBadRequest, "%v", err)
+		return Failf(http.StatusBadRequest, "%v", err).Wrong("scope")
 	}
 	gate := s.cfg.Electors.Gate(scope)
 	if gate == nil && s.cfg.Ask == nil {
@@ -44,11 +44,11 @@ func (s *Site) postDrain(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if o.TimeoutMS < 0 || o.TimeoutMS > maxDrain.Milliseconds() {
-		return Failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds())
+		return Failf(http.StatusBadRequest, "timeout_ms = %d is not between 0, which means the configured time, and %d", o.TimeoutMS, maxDrain.Milliseconds()).Wrong("timeout_ms")
 	}
 	if o.To != "" {
 		if err := election.ValidID(o.To); err != nil {
-			return Failf(http.StatusBadRequest, "to: %v", err)
+			return Failf(http.StatusBadRequest, "to: %v", err).Wrong("to")
 		}
 	}
 	if gate != nil && doors(gate).Role == "standalone" {

@@ -66,27 +66,27 @@ func (s *Site) question(v url.Values) (q question, err error) {
 	case "fenced":
 		q.door, q.life = fence.Fenced, math.MaxInt64 // until the gate's deadline
 	default:
-		return q, Failf(http.StatusBadRequest, "door = %q is neither act nor fenced", name)
+		return q, Failf(http.StatusBadRequest, "door = %q is neither act nor fenced", name).Wrong("door")
 	}
 	switch word := v.Get("promise"); word {
 	case "", "yes":
 	case "no":
 		q.routing = true
 	default:
-		return q, Failf(http.StatusBadRequest, "promise = %q is neither yes nor no", word)
+		return q, Failf(http.StatusBadRequest, "promise = %q is neither yes nor no", word).Wrong("promise")
 	}
 	if !v.Has("for") {
 		return q, nil
 	}
 	if q.routing || q.door == fence.Fenced {
-		return q, Failf(http.StatusBadRequest, "for says how long an answer of the act door is to be promised, and neither promise=no nor door=fenced promises any: take it out")
+		return q, Failf(http.StatusBadRequest, "for says how long an answer of the act door is to be promised, and neither promise=no nor door=fenced promises any: take it out").Wrong("for")
 	}
 	q.life, err = time.ParseDuration(v.Get("for"))
 	switch {
 	case err != nil || q.life < time.Millisecond:
-		return q, Failf(http.StatusBadRequest, `for = %q is not a time such as "500ms" or "2s"`, v.Get("for"))
+		return q, Failf(http.StatusBadRequest, `for = %q is not a time such as "500ms" or "2s"`, v.Get("for")).Wrong("for")
 	case q.life > s.cfg.AnswerMax:
-		return q, Failf(http.StatusBadRequest, "for = %q is above answer_max of this node, which is %s: ask for less, or raise it", v.Get("for"), s.cfg.AnswerMax)
+		return q, Failf(http.StatusBadRequest, "for = %q is above answer_max of this node, which is %s: ask for less, or raise it", v.Get("for"), s.cfg.AnswerMax).Wrong("for")
 	}
 	return q, nil
 }

@@ -57,7 +57,7 @@ func scopeQuery(r *http.Request) (string, error) {
 	}
 	scope := q.Get("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return "", Failf(http.StatusBadRequest, "%v", err)
+		return "", Failf(http.StatusBadRequest, "%v", err).Wrong("scope")
 	}
 	return scope, nil
 }
@@ -70,7 +70,7 @@ func Limit(r *http.Request) (int, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {
-		return 0, Failf(http.StatusBadRequest, "limit = %q is not a number from 1 to %d", text, maxLimit)
+		return 0, Failf(http.StatusBadRequest, "limit = %q is not a number from 1 to %d", text, maxLimit).Wrong("limit")
 	}
 	return limit, nil
 }

@@ -24,7 +24,7 @@ func (p place) String() string {
 
 // parsePlace is the reverse of String.
 func parsePlace(text string) (p place, err error) {
-	bad := Failf(http.StatusBadRequest, "Last-Event-ID = %q is no id of an event", text)
+	bad := Failf(http.StatusBadRequest, "Last-Event-ID = %q is no id of an event", text).Wrong("Last-Event-ID")
 	history, rest, both := strings.Cut(text, "-")
 	if p.history, err = strconv.ParseInt(history, 10, 64); err != nil || p.history < 0 {
 		return p, bad

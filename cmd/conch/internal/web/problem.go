@@ -42,10 +42,15 @@ func (e *FieldError) Error() string { return e.Field + ": " + e.Text }
 
 // Problem returns the answer to a request with that field.
 func (e *FieldError) Problem(status int) *Problem {
-	return Failf(status, "%v", e).Named("bad-field", "Not acceptable").About(e.Field)
+	return Failf(status, "%v", e).Wrong(e.Field)
 }
 
-// About names the field of the request that is wrong.
+// Wrong says that one field of the request, or one parameter, is not acceptable.
+func (p *Problem) Wrong(field string) *Problem {
+	return p.Named("bad-field", "Not acceptable").About(field)
+}
+
+// About names the field of the request that the problem is about.
 func (p *Problem) About(field string) *Problem {
 	p.Field = field
 	return p
@@ -77,7 +82,7 @@ func ProblemOf(err error) *Problem {
 	case errors.As(err, &p):
 		return p
 	case errors.As(err, &big):
-		return Failf(http.StatusRequestEntityTooLarge, "a body of more than %d bytes is not read", big.Limit)
+		return Failf(http.StatusRequestEntityTooLarge, "a body of more than %d bytes is not read", big.Limit).Named("too-large", "Too large")
 	case errors.Is(err, context.DeadlineExceeded):
 		return Failf(http.StatusGatewayTimeout, "the database did not answer in time").Named("database-timeout", "The database did not answer").RetryAfter(5)
 	default:

@@ -17,7 +17,7 @@ func (rt Route) knows(r *http.Request) error {
 	}
 	q, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil { // it would be left out
-		return Failf(http.StatusBadRequest, "the query of the URL cannot be read: %v", err)
+		return Failf(http.StatusBadRequest, "the query of the URL cannot be read: %v", err).Named("bad-url", "Not readable")
 	}
 	known := rt.Query
 	if rt.more != nil {
@@ -31,7 +31,7 @@ func (rt Route) knows(r *http.Request) error {
 		if len(known) > 0 {
 			has = strings.Join(known, ", ")
 		}
-		return Failf(http.StatusBadRequest, "%.80q is no parameter of %s %s, which has %s", name, rt.Method, rt.Path, has).Named("bad-field", "Not acceptable").About(name)
+		return Failf(http.StatusBadRequest, "%.80q is no parameter of %s %s, which has %s", name, rt.Method, rt.Path, has).Wrong(name)
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *Site) getScopes(w http.ResponseWriter, r *http.Request) error {
 func (s *Site) getScope(w http.ResponseWriter, r *http.Request) error {
 	scope := r.PathValue("scope")
 	if err := election.ValidScope(scope); err != nil {
-		return Failf(http.StatusBadRequest, "%v", err)
+		return Failf(http.StatusBadRequest, "%v", err).Wrong("scope")
 	}
 	read, err := s.reader.leaderships(r.Context(), scope)
 	if err != nil {

@@ -24,12 +24,11 @@ type Config struct {
 	Width    func() int
 }
 
-// DefaultNodes is 200, or fewer if the machine has few processors: a node at rest takes about a hundredth of one.
-func DefaultNodes() int { return min(mostDefault, perProcessor*runtime.NumCPU()) }
+// DefaultNodes is 200, or half of that if the machine has one processor: a node at rest takes half a hundredth of one.
+func DefaultNodes() int { return min(200, 100*runtime.NumCPU()) }
 
 const (
-	mostDefault  = 200
-	perProcessor = 40
+	perProcessor = 40 // nodes that are served at the full pace
 
 	leastNodes = 10
 	mostNodes  = 1000
@@ -95,5 +94,5 @@ const (
 
 func (c Config) timing() Timing {
 	round := c.round(runtime.NumCPU())
-	return Timing{Round: round, Validity: 2 * diameter * round, Believed: 2 * diameter * crowd * quickRound, Settle: settle}
+	return Timing{Round: round, Validity: 2 * diameter * round, Believed: 2 * diameter * crowd * quickRound, Relays: diameter, Settle: settle}
 }

@@ -13,7 +13,7 @@ const (
 	sec  = time.Second
 )
 
-var timing = Timing{Round: 100 * msec, Validity: 800 * msec, Believed: 8 * sec, Settle: 10 * sec}
+var timing = Timing{Round: 100 * msec, Validity: 800 * msec, Believed: 8 * sec, Relays: 4, Settle: 10 * sec}
 
 // story is a run of five nodes, of which a, b and c are electors: a leads, is killed and replaced by b, and is started again;
 // then c and e are cut off from b for ten seconds. It ends well.
@@ -102,6 +102,14 @@ func TestWhatAJudgeFinds(t *testing.T) {
 		{"two are named for long", func(r *Record) {
 			r.Views = append(r.Views, View{3, 30 * sec, "x", 1}, View{3, 38001 * msec, "b", 2})
 		}, "two leaders were named for 8.001s"},
+		{"two are named for long, since each relay was late", func(r *Record) {
+			r.Views = append(r.Views, View{3, 30 * sec, "x", 1}, View{3, 38500 * msec, "b", 2})
+			r.Late = 100 * msec
+		}, ""},
+		{"two are named for longer than late relays explain", func(r *Record) {
+			r.Views = append(r.Views, View{3, 30 * sec, "x", 1}, View{3, 38501 * msec, "b", 2})
+			r.Late = 100 * msec
+		}, "two leaders were named for 8.501s, longer than a node may believe in one that it does not hear (8.5s)"},
 		{"two are named to the end", func(r *Record) {
 			r.Views = append(r.Views, View{3, 45 * sec, "x", 1})
 		}, "in the end the nodes do not agree: 4 name b, 1 name x"},

@@ -60,7 +60,7 @@ func (j *judge) silences() {
 				continue
 			}
 			at, names := j.silence(life, c.From, to)
-			if names != "" && to-c.From > j.Timing.Believed+j.Late {
+			if names != "" && to-c.From > j.believed() {
 				j.violates("%s was cut off from most of the electors for %s, and named %s to the end", l.Node, short(to-c.From), names)
 			}
 			last = max(last, at)

@@ -25,6 +25,7 @@ type Timing struct {
 	Round    time.Duration
 	Validity time.Duration // of a heartbeat at an elector
 	Believed time.Duration // of a heartbeat at any other node: so long it may name a leader that it does not hear
+	Relays   int           // that pass a heartbeat on until the last node has it, in a crowd of the size that the nodes are configured for
 	Settle   time.Duration // in which all have to agree after a strike, and news has to be with all
 }
 

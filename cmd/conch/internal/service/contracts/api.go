@@ -193,7 +193,7 @@ func (a *api) getTransactions(w http.ResponseWriter, r *http.Request, node runni
 	}
 	if text := r.URL.Query().Get("before"); text != "" {
 		if f.Before, err = strconv.ParseUint(text, 10, 63); err != nil || f.Before == 0 {
-			return web.Failf(http.StatusBadRequest, "before = %q is no cursor: take next_before of an answer", text)
+			return web.Failf(http.StatusBadRequest, "before = %q is no cursor: take next_before of an answer", text).Wrong("before")
 		}
 	}
 	ctx, cancel := a.patient(r)

@@ -188,7 +188,7 @@ func (a *api) writeFile(w http.ResponseWriter, r *http.Request, line *http.Respo
 	copies := -1
 	if text := r.URL.Query().Get("copies"); text != "" {
 		if copies, err = strconv.Atoi(text); err != nil || copies < 0 {
-			return web.Failf(http.StatusBadRequest, "copies = %q is not a number of followers", text)
+			return web.Failf(http.StatusBadRequest, "copies = %q is not a number of followers", text).Wrong("copies")
 		}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
@@ -247,7 +247,7 @@ func refusal(err error) error {
 	case errors.Is(err, errUnconfirmed):
 		return web.Failf(http.StatusGatewayTimeout, "%v", err).Named("unconfirmed", "Not confirmed").RetryAfter(1)
 	case errors.Is(err, errTooLarge):
-		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err)
+		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err).Named("too-large", "Too large")
 	}
 	return web.Failf(http.StatusInternalServerError, "%v", err)
 }

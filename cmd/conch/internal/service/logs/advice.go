@@ -3,9 +3,11 @@ package logs
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
+	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 	"github.com/conchhq/conch/txlog/wire"
@@ -23,8 +25,14 @@ func (r *part) advice(st host.Status) string {
 	if is && m.Key != r.key {
 		return r.otherKey(st, m)
 	}
-	if st.Quorum != nil {
+	if st.Quorum != nil && st.Quorum.Advice != "" {
 		return st.Quorum.Advice
+	}
+	if len(st.Copy.Doubts) > 0 {
+		return doubted(st, r.Namespace)
+	}
+	if st.Quorum != nil {
+		return ""
 	}
 	if is && m.Store != st.Store {
 		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
@@ -42,8 +50,19 @@ func (r *part) otherKey(st host.Status, m txlog.Member) string {
 			others = append(others, of.Name)
 		}
 	}
-	return fmt.Sprintf("the log knows this member by another key, %s, and this node has sha256:%s: it is not admitted, and nobody believes what it signs. If that key is lost, have the log forget it: "+
-		"`conch log members %s --set %s` at a node that works, and once that is done `conch log members %[3]s --set %[5]s`", keyOf(m), r.key, r.Namespace, strings.Join(others, ","), strings.Join(all, ","))
+	what := "it is not admitted"
+	if st.Decides {
+		what = "by its store, which it still has, it votes, and may lead"
+	}
+	return fmt.Sprintf("the log knows this member by another key, %s, and this node has sha256:%s: %s, and nobody believes what it signs. If that key is lost, have the log forget it: "+
+		"`conch log members %s --set %s` at a node that works, and once that is done `conch log members %[4]s --set %[6]s`", keyOf(m), r.key, what, r.Namespace, strings.Join(others, ","), strings.Join(all, ","))
+}
+
+// doubted names a member that has signed what nobody has.
+func doubted(st host.Status, namespace string) string {
+	d := st.Copy.Doubts[len(st.Copy.Doubts)-1]
+	return fmt.Sprintf("%s has signed a head of entry %d, and a majority of the members has not come as far: it lies, or its key is stolen. The log goes on, and does not count its heads of that kind (%d so far). "+
+		"Look at that node. To have nobody believe it, take it out: `conch log members %s --set` with the others", d.Head.Member, d.Head.Index, d.Count, namespace)
 }
 
 // lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.
@@ -55,6 +74,17 @@ func lost(st host.Status, namespace string) string {
 	return fmt.Sprintf("%s ran with other stores before, and those of now cannot vote until a leader has admitted them. %d of %d old stores can be left, and a leader needs %d. "+
 		"If the disks of the others are lost for good, stop this log everywhere and begin a new lineage: `conch log recover %s --out FILE` on the node with the newest copy, "+
 		"then `conch log recover %[5]s --from FILE` on the others", strings.Join(st.Renewed, ", "), left, len(st.Members), need, namespace)
+}
+
+// unmade says what there is to do while nobody has said how the log began. If no node of the configuration is connected, nobody can: it may be that
+// they do not know this node by the key that it has.
+func (r *part) unmade() string {
+	near := r.near()
+	if len(near) == 0 || slices.ContainsFunc(r.peersNow(), func(name string) bool { return slices.Contains(near, name) }) {
+		return notMade
+	}
+	return fmt.Sprintf("this node has heard of no log of that name yet, and is connected with none of its [[peers]], which could say: they have to run, and to know it by the key that it has, "+
+		"sha256:%s. If that one is new, put it into their [[peers]]. If nobody has made the log, conch log create makes one", r.key)
 }
 
 // askEvery is how many looks come before another peer is asked of which log it speaks: thousands of nodes may ask the same few.
@@ -109,4 +139,26 @@ func (r *part) elsewhere(connected []string) string {
 			"or correct it, and start it", strings.Join(there[most], ", "), most, own, r.Store)
 	}
 	return ""
+}
+
+// points has a handler that can do nothing now say so if the node's peers have another log of the name: to ask again would be of no use, and
+// nobody looks at the status of a node that only seems to be slow.
+func (a *api) points(serve web.Handler) web.Handler {
+	return func(w http.ResponseWriter, req *http.Request) error {
+		err := serve(w, req)
+		if err == nil || web.ProblemOf(err).Status != http.StatusServiceUnavailable {
+			return err
+		}
+		r, unknown := find(a.shelf.Parts(), req.PathValue("namespace"))
+		if unknown != nil {
+			return err
+		}
+		text := r.elsewhere(r.peersNow())
+		if text == "" {
+			return err
+		}
+		p := *web.ProblemOf(err)
+		p.Detail += ". But " + text
+		return &p
+	}
 }

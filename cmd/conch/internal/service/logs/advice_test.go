@@ -4,11 +4,14 @@ import (
 	"crypto/ed25519"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
 	"github.com/conchhq/conch/txlog/quorum/host"
@@ -111,4 +114,22 @@ func TestTooFewStoresAreLeft(t *testing.T) {
 	if got := lost(host.Status{}, "flags"); got != "" {
 		t.Errorf("of a log that has ended it says %q", got)
 	}
+}
+
+// A node that has no copy and is connected with no node of its configuration cannot hear how the log began. It says so, with the key by which they have
+// to know it: to ask again, or to make the log, would be of no use if that key is a new one.
+func TestNobodyKnowsThisKey(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2")
+	n := s.nodes["n1"].start()
+	pgtest.Eventually(t, nodetest.Patience, "n1 waits", func() bool { return n.status().State == stateWaiting })
+	key := "sha256:" + n.svc.Parts()[0].key.String()
+	if text := n.status().Advice; !strings.Contains(text, "know it by the key that it has, "+key) {
+		t.Errorf("alone it says %q", text)
+	}
+	if code, text := n.asks(http.MethodGet, "/v1/logs/flags/genesis", ""); code != http.StatusServiceUnavailable || !strings.Contains(text, key) {
+		t.Errorf("asked for the log it says %d %s", code, text)
+	}
+	s.start("n2")
+	pgtest.Eventually(t, nodetest.Patience, "with n2 it says what to do", func() bool { return n.status().Advice == notMade })
 }

@@ -44,13 +44,14 @@ func (a *api) routes() []web.Route {
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
 	goals.Query = []string{"wait"}
 	entries, state := get(pathEntries, a.getEntries), get(pathState, a.getState)
+	long := web.Route{Method: http.MethodPost, Path: pathState, Body: goals.Body, Serve: a.postState} // it reads, so each token will do
 	entries.Query, state.Query = []string{"from", "limit", "wait_ms"}, []string{"query", "fresh"}
 	all := []web.Route{
-		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state,
+		get(pathLogs, a.getLogs), post(pathLogs, a.postLog), get(pathLog, a.getLog), goals, entries, state, long,
 		post(pathMembers, a.postMembers), get(pathGenesis, a.getGenesis),
 	}
 	for i := range all {
-		all[i].Serve = a.denied.counts(all[i].Serve)
+		all[i].Serve = a.denied.counts(a.points(all[i].Serve))
 	}
 	return all
 }
@@ -64,7 +65,7 @@ func (a *api) part(namespace string) (*part, error) {
 	return r, nil
 }
 
-// notMade is what there is to say while nobody has said how the log began.
+// notMade is what there is to say while nobody has said how the log began, and somebody could.
 const notMade = "this node has heard of no log of that name yet: ask again in a few seconds. If nobody has made it, conch log create makes one"
 
 // begun returns the log that a request is about, once somebody has made it.
@@ -78,7 +79,7 @@ func (a *api) begun(namespace string) (*part, error) {
 		if now.State == stateOpening {
 			return nil, refusal(errNotHere)
 		}
-		return nil, web.Failf(http.StatusServiceUnavailable, "%s", cmp.Or(now.Why, notMade)).Named("no-log-yet", "No log yet").RetryAfter(1)
+		return nil, web.Failf(http.StatusServiceUnavailable, "%s", cmp.Or(now.Why, now.Advice, notMade)).Named("no-log-yet", "No log yet").RetryAfter(1)
 	}
 	return r, nil
 }

@@ -32,7 +32,7 @@ func TestAnswers(t *testing.T) {
 	spec := webtest.Read(t, openAPI)
 	for _, seen := range []string{ // by TestRefusals
 		"POST /v1/logs/{namespace}/goals 410", "POST /v1/logs/{namespace}/goals 429", "GET /v1/logs/{namespace}/entries 410", "POST /v1/logs/{namespace}/members 409",
-		"POST /v1/logs/{namespace}/goals 403", "POST /v1/logs/{namespace}/members 403", "GET /v1/logs/{namespace}/state 429",
+		"POST /v1/logs/{namespace}/goals 403", "POST /v1/logs/{namespace}/members 403", "GET /v1/logs/{namespace}/state 429", "POST /v1/logs/{namespace}/state 429",
 	} {
 		spec.Seen(seen)
 	}
@@ -43,6 +43,7 @@ func TestAnswers(t *testing.T) {
 func answers() []exchange {
 	const (
 		create, goals, state, changes = "POST /v1/logs", "POST /v1/logs/flags/goals", "GET /v1/logs/flags/state?", "POST /v1/logs/flags/members"
+		long                          = "POST /v1/logs/flags/state"
 		plain                         = "Content-Type: text/plain"
 	)
 	return []exchange{
@@ -70,7 +71,7 @@ func answers() []exchange {
 		{Name: "with a since that the log does not have", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":999}`, Status: 422, Want: `"detail":"since: is 999, and the newest entry of the log is `},
 		{Name: "no object", Ask: goals, Body: `[]`, Status: 400, Want: `the document is an array, and has to be an object`},
 		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
-		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: "128 bytes"},
+		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: `128 bytes","field":"goal_id"`},
 		{Name: "too large", Ask: goals, Body: fmt.Sprintf(`{"goal":{"op":"put","key":"a","value":%q}}`, strings.Repeat("x", txlog.MostGoal)), Status: 413, Want: "65536"},
 		{Name: "without a goal", Ask: goals, Body: `{}`, Status: 422, Want: `"field":"goal"`},
 		{Name: "plain text", Ask: goals, Body: "x", Header: plain, Status: 415},
@@ -92,6 +93,15 @@ func answers() []exchange {
 		{Name: "without a query", Ask: state, Status: 422, Want: `"field":"query"`},
 		{Name: "elsewhere", Ask: "GET /v1/logs/other/state?query={}", Status: 404, Want: "unknown-log"},
 		{Name: "before there is a log", Ask: "GET /v1/logs/routes/state?query={}", Status: 503, Want: "no-log-yet"},
+		{Name: "read", Ask: long, Body: `{"query":{"get":"n"}}`, Status: 200, Want: `"fresh":false,"answer":{"key":"n","value":1,"found":true}`},
+		{Name: "read anew", Ask: long, Body: `{"query":{"get":"n"},"fresh":true}`, Status: 200, Want: `"fresh":true,"answer":{"key":"n","value":1,"found":true}`},
+		{Name: "read anew in other words", Ask: long, Body: `{"query":{"get":"n"},"fresh":1}`, Status: 400, Want: `fresh is a number, and has to be true or false`},
+		{Name: "no query", Ask: long, Body: `{"query":{"what":1}}`, Status: 400, Want: `a query has no field \"what\"`},
+		{Name: "without a query", Ask: long, Body: `{}`, Status: 422, Want: `"field":"query"`},
+		{Name: "too large", Ask: long, Body: `{"query":` + queryOf(txlog.MostGoal+1) + `}`, Status: 413, Want: "65536"},
+		{Name: "plain text", Ask: long, Body: "x", Header: plain, Status: 415},
+		{Name: "elsewhere", Ask: "POST /v1/logs/other/state", Body: `{"query":{}}`, Status: 404, Want: "unknown-log"},
+		{Name: "before there is a log", Ask: "POST /v1/logs/routes/state", Body: `{"query":{}}`, Status: 503, Want: "no-log-yet"},
 		{Name: "the same", Ask: changes, Body: `{"members":["n1"]}`, Status: 200, Want: `"index":`},
 		{Name: "no JSON", Ask: changes, Body: `{`, Status: 400},
 		{Name: "plain text", Ask: changes, Body: "x", Header: plain, Status: 415},
@@ -171,8 +181,8 @@ func TestRefusals(t *testing.T) {
 		{txlog.ErrChanging, 409, "members-change"},
 		{txlog.ErrChanged, 409, "members-changed"},
 		{txlog.ErrBudget, 422, "over-budget"},
-		{txlog.ErrSize, 413, ""},
-		{txlog.ErrMalformed, 400, ""},
+		{txlog.ErrSize, 413, "too-large"},
+		{txlog.ErrMalformed, 400, "malformed"},
 		{goneBefore(store.ErrGone, 7), 410, "entries-gone"},
 		{store.ErrClosed, 503, "log-down"},
 		{host.ErrStopped, 503, "log-down"},

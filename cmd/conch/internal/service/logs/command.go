@@ -140,14 +140,17 @@ func (a *shell) query() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&fresh, "fresh", false, "answer with everything that was acknowledged before")
 	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, args []string) error {
-		q := url.Values{"query": {args[1]}}
-		if fresh {
-			q.Set("fresh", "1")
+		if !json.Valid([]byte(args[1])) {
+			return cli.Usagef("the query is no JSON: see %q", cmd.CommandPath()+" --help")
 		}
-		raw, read, err := cli.Fetch(ctx, c, http.MethodGet, about(args[0], "state?"+q.Encode()), func(r Read) bool { return r.Answer != nil })
-		switch {
-		case err != nil:
+		var raw json.RawMessage
+		if err := c.Ask(ctx, http.MethodPost, about(args[0], "state"), Question{json.RawMessage(args[1]), fresh}, &raw); err != nil {
 			return err
+		}
+		var read Read
+		switch {
+		case json.Unmarshal(raw, &read) != nil || read.Answer == nil:
+			return c.Stranger()
 		case a.JSON:
 			return a.Document(raw)
 		}
@@ -248,7 +251,7 @@ func memberRows(s Status) (rows []string) {
 // absence is the error of a command about a log of which a node has no copy: nobody may have made it.
 func absence(s Status, begins string) error {
 	if s.State == stateWaiting && s.Why == "" {
-		return cli.Usagef("%s%s", begins, notMade)
+		return cli.Usagef("%s%s", begins, cmp.Or(s.Advice, notMade))
 	}
 	return errors.New(begins + cmp.Or(s.Why, errNotHere.Error()))
 }

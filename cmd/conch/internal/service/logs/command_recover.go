@@ -154,7 +154,9 @@ func branch(ctx context.Context, l *Log, self txlog.Member) (snapshot []byte, r 
 func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error) {
 	child, err := txlog.Restore(snapshot, kv.New)
 	switch {
-	case errors.Is(err, txlog.ErrVersion): // of any other file the first byte is a version too
+	case len(snapshot) > 0 && !versioned(snapshot[0]):
+		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one: it does not begin as one, and is of another kind. The store of a log is none either")
+	case errors.Is(err, txlog.ErrVersion):
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or else it was %w", err)
 	case err != nil:
 		return r, cli.Usagef("this is no recovery file, as conch log recover --out writes one, or it is not whole: %w", err)
@@ -168,6 +170,9 @@ func adopt(ctx context.Context, l *Log, snapshot []byte) (r Recovered, err error
 	}
 	return r, begin(ctx, l, child, &r)
 }
+
+// versioned reports whether the first byte of a file may be a version of recovery files. Most other files begin with a text or a zero.
+func versioned(first byte) bool { return first > 0 && first < ' ' }
 
 // copyIn reads a store, and checks all of it.
 func copyIn(ctx context.Context, l *Log) (*txlog.Copy, error) {
@@ -188,7 +193,7 @@ func copyIn(ctx context.Context, l *Log) (*txlog.Copy, error) {
 func renew(ctx context.Context, l *Log) (kept string, id uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	kept, err = disk.SetAside(ctx, l.Store)
+	kept, err = disk.Retire(ctx, l.Store)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", 0, err
 	}

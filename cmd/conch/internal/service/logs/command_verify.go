@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,7 +26,8 @@ func (a *shell) verify() *cobra.Command {
 		Use:   "verify NAMESPACE",
 		Short: "compare the copies of several nodes, or check a store file entry by entry",
 		Long: `verify asks several nodes for the newest entry that all of them have, and compares its hash, which stands for every
-entry before it, and the hash of the state after it. The exit code is 1 if they differ.
+entry before it, and the hash of the state after it. The exit code is 1 if they differ. One node has nothing to be compared
+with, so two are the least.
 
 With --store it asks nobody: it reads a store file that no process has, checks each entry against the one before it, and
 makes the state anew.`,
@@ -45,10 +47,10 @@ makes the state anew.`,
 			case file != "":
 				return a.verifyStore(ctx, args[0], file)
 			}
-			var clients []*cli.Client
-			if len(nodes) == 0 {
-				nodes = []string{""}
+			if len(slices.Compact(slices.Sorted(slices.Values(nodes)))) < 2 { // a script would take it for equal
+				return cli.Usagef("verify compares the copies of several nodes: repeat --node for each of them, such as --node http://a:7070 --node http://b:7070. It checks one copy alone if that is a file, by --store")
 			}
+			var clients []*cli.Client
 			for _, url := range nodes {
 				c := cli.NewClient(url, tokenFile)
 				if err := c.Prepare(a.Getenv); err != nil {
@@ -164,9 +166,6 @@ func (a *shell) verdict(v Verdict) error {
 	}
 	if a.JSON {
 		return nil
-	}
-	if len(v.Nodes) == 1 {
-		return a.Line("only %s was asked, and nothing was compared: repeat --node for each node", v.Nodes[0].Self)
 	}
 	return a.Line("equal up to entry %d", v.Index)
 }

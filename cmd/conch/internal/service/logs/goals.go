@@ -66,11 +66,8 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		g.GoalID = cli.NewKey("")
 	}
 	t := tryOf(g, h.Status())
-	if err := txlog.CheckGoal(g.GoalID, g.Goal); err != nil {
-		return refusal(err)
-	}
-	if len(g.Goal) == 0 {
-		return (&web.FieldError{Field: "goal", Text: `is missing: such as {"op":"add","key":"visits"}`}).Problem(http.StatusUnprocessableEntity)
+	if err := g.check(); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
 	defer cancel()
@@ -106,6 +103,19 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 		return refusal(err)
 	}
 	return web.Answer(w, http.StatusOK, outcomeOf(g.GoalID, answer))
+}
+
+// check returns a problem if this is no goal that any log takes.
+func (g *Asked) check() error {
+	switch err := txlog.CheckGoal(g.GoalID, g.Goal); {
+	case errors.Is(err, txlog.ErrMalformed):
+		return web.Failf(http.StatusBadRequest, "%v", err).Wrong("goal_id")
+	case err != nil:
+		return refusal(err)
+	case len(g.Goal) == 0:
+		return (&web.FieldError{Field: "goal", Text: `is missing: such as {"op":"add","key":"visits"}`}).Problem(http.StatusUnprocessableEntity)
+	}
+	return nil
 }
 
 // lacks returns a problem if the log has no entry of a since: the request would wait for it, and then nobody could say what became of it. The

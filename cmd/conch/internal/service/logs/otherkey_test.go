@@ -56,3 +56,39 @@ func TestAMemberHasAnotherKey(t *testing.T) {
 	s.nodes["n3"].put("a", 2)
 	s.equal(s.names...)
 }
+
+// The key alone is lost, and the store is kept. The node votes on by its store, so it asks for nothing, and the leader counts nothing; what it signs
+// nobody believes. The node says both, and the same commands help.
+func TestAMemberHasAnotherKeyAndItsStore(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3")
+	s.start(s.names...)
+	s.nodes["n1"].create(s.names...)
+	s.nodes["n1"].put("a", 1)
+	s.equal(s.names...)
+	n := s.nodes["n3"]
+	before := n.status().Store
+	n.stop()
+	key := filepath.Join(n.dir, "key")
+	if err := os.Remove(key); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mtls.CreateIdentity(key); err != nil {
+		t.Fatal(err)
+	}
+	n.start()
+	pgtest.Eventually(t, 2*nodetest.Patience, "n3 says so", func() bool {
+		now := n.status()
+		return now.Decides && strings.Contains(now.Advice, "by its store, which it still has, it votes, and may lead, and nobody believes what it signs") &&
+			strings.Contains(now.Advice, "--set n1,n2`") && strings.Contains(now.Advice, "--set n1,n2,n3`")
+	})
+	s.nodes["n2"].stop() // so the vote of n3 is needed
+	s.nodes["n1"].put("a", 2)
+	s.nodes["n2"].start()
+	s.equal(s.names...)
+	s.nodes["n1"].set("n1", "n2")
+	s.nodes["n1"].set(s.names...)
+	pgtest.Eventually(t, 2*nodetest.Patience, "n3 decides by its key", func() bool { now := n.status(); return now.Decides && now.Advice == "" && now.Store == before })
+	n.put("a", 3)
+	s.equal(s.names...)
+}

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -114,7 +115,7 @@ func number(q url.Values, name string, usual, most uint64) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 64)
 	if err != nil || n > most {
-		return 0, web.Failf(http.StatusBadRequest, "%s = %q is no number from 0 to %d", name, text, most).Named("bad-field", "Not acceptable").About(name)
+		return 0, web.Failf(http.StatusBadRequest, "%s = %q is no number from 0 to %d", name, text, most).Wrong(name)
 	}
 	return n, nil
 }
@@ -127,7 +128,7 @@ func choice(q url.Values, name, usual string) (string, error) {
 	case "0", "1":
 		return text, nil
 	default:
-		return "", web.Failf(http.StatusBadRequest, "%s = %q is neither 0 nor 1", name, text).Named("bad-field", "Not acceptable").About(name)
+		return "", web.Failf(http.StatusBadRequest, "%s = %q is neither 0 nor 1", name, text).Wrong(name)
 	}
 }
 
@@ -138,38 +139,60 @@ type Read struct {
 	Answer Bytes `json:"answer"`
 }
 
+// Question is a query as users send it in a body: a URL is too short for a long one.
+type Question struct {
+	Query json.RawMessage `json:"query"`
+	Fresh bool            `json:"fresh,omitempty"`
+}
+
 func (a *api) getState(w http.ResponseWriter, req *http.Request) error {
 	r, err := a.begun(req.PathValue("namespace"))
 	if err != nil {
 		return err
 	}
-	h := r.running()
-	if h == nil {
-		return refusal(errNotHere)
-	}
 	q := req.URL.Query()
-	query := []byte(q.Get("query"))
-	if len(query) == 0 {
-		return (&web.FieldError{Field: "query", Text: `is missing: such as {"get":"flags/dark"} or {"prefix":"flags/"}`}).Problem(http.StatusUnprocessableEntity)
-	}
 	fresh, err := choice(q, "fresh", "0")
 	if err != nil {
 		return err
 	}
-	if fresh != "1" {
-		answer, at, err := h.Query(req.Context(), query)
-		if err != nil {
-			return refusal(err)
-		}
-		return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Answer: answer})
-	}
-	ctx, cancel := context.WithTimeout(req.Context(), goalPatience)
-	defer cancel()
-	answer, at, err := r.fresh(ctx, query)
+	return r.answers(w, req, []byte(q.Get("query")), fresh == "1")
+}
+
+func (a *api) postState(w http.ResponseWriter, req *http.Request) error {
+	r, err := a.begun(req.PathValue("namespace"))
 	if err != nil {
+		return err
+	}
+	var q Question
+	if err := web.ReadJSON(req, &q); err != nil {
+		return err
+	}
+	return r.answers(w, req, q.Query, q.Fresh)
+}
+
+// answers answers a query from the copy that is here, or a fresh one.
+func (r *part) answers(w http.ResponseWriter, req *http.Request, query []byte, fresh bool) error {
+	h := r.running()
+	if h == nil {
+		return refusal(errNotHere)
+	}
+	if len(query) == 0 {
+		return (&web.FieldError{Field: "query", Text: `is missing: such as {"get":"flags/dark"} or {"prefix":"flags/"}`}).Problem(http.StatusUnprocessableEntity)
+	}
+	ask, ctx := h.Query, req.Context()
+	if fresh {
+		within, cancel := context.WithTimeout(ctx, goalPatience)
+		defer cancel()
+		ask, ctx = r.fresh, within
+	}
+	answer, at, err := ask(ctx, query)
+	switch {
+	case errors.Is(err, txlog.ErrMalformed):
+		return web.Failf(http.StatusBadRequest, "%v", err).Wrong("query")
+	case err != nil:
 		return refusal(err)
 	}
-	return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Fresh: true, Answer: answer})
+	return web.Answer(w, http.StatusOK, Read{AsOf: placeOf(at), Fresh: fresh, Answer: answer})
 }
 
 // fresh answers a query with everything that was acknowledged before, and says as of which entry; without a query it says only that.

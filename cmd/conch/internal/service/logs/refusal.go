@@ -54,9 +54,9 @@ func refusal(err error) error {
 	case errors.Is(err, txlog.ErrBudget):
 		return web.Failf(http.StatusUnprocessableEntity, "%v", err).Named(overBudget, "Too many steps")
 	case errors.Is(err, txlog.ErrSize):
-		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err)
+		return web.Failf(http.StatusRequestEntityTooLarge, "%v", err).Named("too-large", "Too large")
 	case errors.Is(err, txlog.ErrMalformed):
-		return web.Failf(http.StatusBadRequest, "%v", err)
+		return web.Failf(http.StatusBadRequest, "%v", err).Named("malformed", "Not understood")
 	case errors.Is(err, store.ErrGone):
 		return web.Failf(http.StatusGone, "%v", err).Named("entries-gone", "No longer here")
 	case errors.Is(err, txlog.ErrSpoiled), errors.Is(err, host.ErrStopped):

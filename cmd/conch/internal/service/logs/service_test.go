@@ -236,7 +236,7 @@ func TestANewLineage(t *testing.T) {
 		}
 	}
 	s.equal(s.names...)
-	if kept, err := filepath.Glob(logOf("n4").Store + ".aside-*"); err != nil || len(kept) != 1 {
+	if kept, err := filepath.Glob(logOf("n4").Store + ".ended-*"); err != nil || len(kept) != 1 {
 		t.Errorf("n4 keeps %q, %v", kept, err)
 	}
 	if code, text := s.nodes["n1"].asks(http.MethodPost, "/v1/logs/flags/members", `{"members":["n1","n2","n3"]}`); code != http.StatusOK {

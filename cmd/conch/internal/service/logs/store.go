@@ -101,7 +101,7 @@ func (r *part) succeed(ctx context.Context, old txlog.ID, why error) (*disk.Stor
 	}
 	within, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
-	kept, err := disk.SetAside(within, r.Store)
+	kept, err := disk.Retire(within, r.Store)
 	if err != nil {
 		return nil, err
 	}

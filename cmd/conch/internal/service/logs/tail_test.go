@@ -47,7 +47,7 @@ func (d *door) open() {
 	if err != nil {
 		d.n.t.Fatal(err)
 	}
-	d.srv = &http.Server{Handler: d.n.api, ReadHeaderTimeout: time.Minute}
+	d.srv = &http.Server{Handler: d.n.api, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: 16 << 10} // as a node
 	go func(srv *http.Server) { _ = srv.Serve(ln) }(d.srv)
 }
 

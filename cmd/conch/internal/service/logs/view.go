@@ -88,6 +88,7 @@ type Copy struct {
 	GapMS    int64  `json:"gap_ms"` // for how long the next entry is known of and lacks
 	Fetching bool   `json:"fetching"`
 	Forks    uint64 `json:"forks"`
+	Denied   uint64 `json:"denied"` // heads that a majority of the members denies
 }
 
 // round is a round of the members, by which they count when they heard each other.
@@ -108,7 +109,7 @@ func (r *part) status(now time.Time) Status {
 	case closed:
 		out.Advice = "make room on the disk of " + r.Store + " or mend it, and start this node again: until then the log is closed here, since nobody knows what of its last step is on the disk"
 	case state == stateWaiting && why == nil:
-		out.Advice = notMade
+		out.Advice = r.unmade()
 	}
 	if h == nil || s == nil {
 		return out
@@ -134,6 +135,9 @@ func (r *part) status(now time.Time) Status {
 func copyOf(at uint64, f follower.Status) Copy {
 	c := Copy{Known: max(f.Known, at), GapMS: f.Gap.Milliseconds(), Fetching: f.Fetching, Forks: f.Forks}
 	c.Behind = c.Known - at
+	for _, d := range f.Doubts {
+		c.Denied += d.Count
+	}
 	return c
 }
 

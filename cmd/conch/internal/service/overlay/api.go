@@ -34,6 +34,10 @@ type running interface { //nolint:interfacebloat // all that a user of this node
 	Strangers() map[mtls.Reason]uint64
 	// Differs returns the keys of [gossip] in which a neighbour is configured otherwise.
 	Differs(peer string) []string
+	// Contacts returns the names of those by which this node joins.
+	Contacts() []string
+	// Unreached returns the peers of the configuration to which the last call has failed, by name.
+	Unreached() []Unreached
 }
 
 // office knows whether this node is in an overlay.
@@ -43,7 +47,7 @@ type office interface {
 	// Namespaces returns those of the configuration.
 	Namespaces() []string
 	// Twins returns the nodes of which there are two, as far as this node has seen it lately.
-	Twins() []string
+	Twins() []Twin
 }
 
 // api serves the overlay over HTTP.
@@ -107,7 +111,7 @@ func (a *api) getNodes(w http.ResponseWriter, _ *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return web.Answer(w, http.StatusOK, nodesOf(now.Status(), now.Differs, a.office.Twins(), time.Now()))
+	return web.Answer(w, http.StatusOK, nodesOf(now, a.office.Twins(), time.Now()))
 }
 
 // withdrawal says that a node cannot do a leader's work.
@@ -160,7 +164,7 @@ func (a *api) putNews(w http.ResponseWriter, r *http.Request) error {
 		if _, large := errors.AsType[*http.MaxBytesError](err); large {
 			return err
 		}
-		return web.Failf(http.StatusBadRequest, "the body could not be read")
+		return web.BadBody("could not be read")
 	}
 	switch err := now.Publish(namespace, topic, body); {
 	case errors.Is(err, gossip.ErrTopics):

@@ -71,6 +71,12 @@ func (*fakeMember) Differs(peer string) []string {
 	return map[string][]string{"n2": {"electors", "round"}}[peer]
 }
 
+func (*fakeMember) Contacts() []string { return []string{"n2", "n3"} }
+
+func (*fakeMember) Unreached() []Unreached {
+	return []Unreached{{"n3", string(mtls.Unreachable), time.Unix(5, 0).UTC()}}
+}
+
 func (*fakeMember) Strangers() map[mtls.Reason]uint64 {
 	return map[mtls.Reason]uint64{mtls.UnknownKey: 6}
 }
@@ -93,7 +99,9 @@ func (w *world) Member() (running, bool) {
 
 func (*world) Namespaces() []string { return []string{"default", "empty"} }
 
-func (*world) Twins() []string { return []string{"n9"} }
+func (*world) Twins() []Twin {
+	return []Twin{{"n8", time.Unix(3, 0).UTC(), true}, {"n9", time.Unix(4, 0).UTC(), false}}
+}
 
 func newWorld() *world {
 	w := &world{member: &fakeMember{}, logs: &webtest.Log{}}
@@ -130,7 +138,7 @@ func answers() []exchange {
 			`{"namespace":"default","policy":"reign","leader":"n2","leader_fingerprint":"` + key2 + `","leader_proven":true,"reign":4,"since":"1970-01-01T00:00:01Z","leads":false,"state":"following","heard_ms":120,"valid_ms":800,"changes":2,"electors":["n1","` + key3 + `"]},` +
 			`{"namespace":"empty","policy":"reign","leader":null,"leader_fingerprint":null,"leader_proven":false,"reign":0,"since":null,"leads":false,"state":"standing back","back_ms":3000,"heard_ms":null,"valid_ms":8000,"changes":0,"electors":[]}],` +
 			`"neighbours":[{"name":"n2","fingerprint":"` + key2 + `","arcs":2,"elector":true,"differs":["electors","round"],"since":"1970-01-01T00:00:02Z"}],"overlay":{"arcs":5,"joining":true,"remembered":2},` +
-			`"news":[{"namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"twins":["n9"],"refused":{"signature":3}}`
+			`"news":[{"namespace":"default","topic":"flag","subject":"n2","subject_proven":true,"fingerprint":"` + key2 + `","body":"Ymx1ZQ==","age_ms":40}],"contacts":["n2","n3"],"unreached":[{"name":"n3","why":"unreachable","since":"1970-01-01T00:00:05Z"}],"twins":[{"name":"n8","last_seen":"1970-01-01T00:00:03Z","over":true},{"name":"n9","last_seen":"1970-01-01T00:00:04Z","over":false}],"refused":{"signature":3}}`
 		back = "POST /v1/nodes/default/withdraw"
 		news = "PUT /v1/nodes/default/news/flag"
 		raw  = "Content-Type: application/octet-stream"
@@ -234,6 +242,15 @@ func TestEvents(t *testing.T) {
 	}
 }
 
+// telling is a member with another status.
+type telling struct {
+	*fakeMember
+
+	status agent.Status
+}
+
+func (t telling) Status() agent.Status { return t.status }
+
 // Gossip brings the heads of logs to nodes that have no log: their users are not told of them.
 func TestHeadsOfLogsAreNoNews(t *testing.T) {
 	t.Parallel()
@@ -248,7 +265,7 @@ func TestHeadsOfLogsAreNoNews(t *testing.T) {
 			shown++
 		}
 	}
-	if n := nodesOf(status, new(fakeMember).Differs, nil, time.Unix(9, 0)); len(n.News) != shown {
+	if n := nodesOf(telling{new(fakeMember), status}, nil, time.Unix(9, 0)); len(n.News) != shown {
 		t.Errorf("%d pieces of news are shown, want %d", len(n.News), shown)
 	}
 }

@@ -88,13 +88,13 @@ func linesOf(n Nodes) (lines []string) {
 	default:
 		lines = append(lines, fmt.Sprintf("%s has %s: %s", n.Self, doctor.Count(len(names), "neighbour", "neighbours"), strings.Join(names, ", ")))
 	}
-	for _, p := range n.Neighbours {
-		if len(p.Differs) > 0 {
-			lines = append(lines, fmt.Sprintf("%s has other %s in [gossip] than %s: correct one of both", p.Name, strings.Join(p.Differs, ", "), n.Self))
-		}
+	for _, t := range troublesOf(n) {
+		lines = append(lines, t.detail, "  → "+t.remedy)
 	}
-	for _, name := range n.Twins {
-		lines = append(lines, fmt.Sprintf("two hosts have the key of %s, and one of them is not heard: give each an identity of its own", plain(name)))
+	for _, t := range n.Twins {
+		if t.Over {
+			lines = append(lines, fmt.Sprintf("two hosts had the key or the name of %s until %s: one of them has gone since", plain(t.Name), cli.Clock(t.LastSeen)))
+		}
 	}
 	for _, i := range n.News {
 		lines = append(lines, fmt.Sprintf("news of %s under %s/%s, %s: %s", named(i.Subject, i.SubjectProven), i.Namespace, plain(i.Topic), ago(i.AgeMS), shown(i.Body)))

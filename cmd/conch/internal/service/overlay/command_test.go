@@ -5,12 +5,18 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/transport/mtls"
 )
+
+// clock is a second of 1970 as people are told it.
+func clock(second int64) string { return cli.Clock(time.Unix(second, 0)) }
 
 // B7, B21: people see who is suggested, since when, when it was heard last, and how often it has changed.
 func TestStatusForPeople(t *testing.T) {
 	t.Parallel()
-	n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, []string{"n9"}, time.Unix(9, 0))
+	n := nodesOf(new(fakeMember), new(world).Twins(), time.Unix(90, 0))
 	rows := rowsOf(n)
 	want := []string{"default\tn2\t4\tfollowing\t", "\t120ms ago\t2\tn1, " + key3}
 	if len(rows) != 2 || !strings.HasPrefix(rows[0], want[0]) || !strings.HasSuffix(rows[0], want[1]) {
@@ -22,8 +28,11 @@ func TestStatusForPeople(t *testing.T) {
 	lines := linesOf(n)
 	if want := []string{
 		"n1 has 1 neighbour: n2",
-		"n2 has other electors, round in [gossip] than n1: correct one of both",
-		"two hosts have the key of n9, and one of them is not heard: give each an identity of its own",
+		"n2 has other electors, round in [gossip] than n1",
+		"  → correct one of both",
+		"two hosts have the key or the name of n9, and one of them is not heard (last seen " + clock(4) + ")",
+		"  → give each an identity of its own",
+		"two hosts had the key or the name of n8 until " + clock(3) + ": one of them has gone since",
 		`news of n2 under default/flag, 40ms ago: "blue"`,
 		"refused since the start: signature 3",
 		"This is a hint: another node may name another leader for a while.",
@@ -36,6 +45,18 @@ func TestStatusForPeople(t *testing.T) {
 	}{
 		{func(n *Nodes) { n.Neighbours = nil }, "n1 has no neighbour yet: it tries to join"},
 		{func(n *Nodes) { n.Neighbours, n.Overlay.Joining = nil, false }, "n1 has no neighbour"},
+		{func(n *Nodes) {
+			n.Namespaces[0].MajorityLost, n.Namespaces[0].ElectorsSilent = new(time.Unix(7, 0)), []string{"n3"}
+		},
+			"n1 hears 1 of the 2 electors of default, itself counted, and a new leader needs 2: no majority since " + clock(7) + "; silent: n3\n  → start those nodes"},
+		{func(n *Nodes) {
+			n.Namespaces[0].Leader, n.Namespaces[0].State, n.Namespaces[0].UnledSince = nil, "bystander", new(time.Unix(7, 0))
+		}, "n1 hears no leader of default since " + clock(7) + ", and is none of the electors"},
+		{func(n *Nodes) { n.Unreached[0].Why = string(mtls.RefusedUs) }, "n3 refuses this node since " + clock(5) + ": most likely they do not expect the key"},
+		{func(n *Nodes) {
+			n.Neighbours, n.Unreached = nil, append(n.Unreached, Unreached{Name: "n2", Why: string(mtls.RefusedUs)})
+		}, "n1 has no neighbour, since no contact lets it in: n3 does not answer; n2 refuses this node"},
+		{func(n *Nodes) { n.Neighbours = nil }, "n1 has no neighbour yet: n3 does not answer"},
 		{func(n *Nodes) { n.News[0].AgeMS = 61234 }, "1m1.2s ago"},
 		{func(n *Nodes) { n.News[0].Body = []byte("\x1b[2J" + strings.Repeat("é", 100)) }, `"\x1b[2Jéé`},
 		{func(n *Nodes) { n.Namespaces[0].LeaderProven = false }, "n2 (its own word)"},
@@ -45,7 +66,7 @@ func TestStatusForPeople(t *testing.T) {
 		{func(n *Nodes) { n.Namespaces[0].Leader = new("n2\t\x1b[2J") }, `default` + "\t" + `"n2\t\x1b[2J"` + "\t4"},
 		{func(n *Nodes) { n.Namespaces[0].Leads = true }, "default\tn2\t4\tfollowing\t"},
 	} {
-		n := nodesOf(new(fakeMember).Status(), new(fakeMember).Differs, []string{"n9"}, time.Unix(9, 0))
+		n := nodesOf(new(fakeMember), new(world).Twins(), time.Unix(90, 0))
 		c.change(&n)
 		if text := strings.Join(append(rowsOf(n), linesOf(n)...), "\n"); !strings.Contains(text, c.says) || strings.Contains(text, "\x1b") {
 			t.Errorf("got %q, want %q in it", text, c.says)

@@ -46,7 +46,11 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	if err == nil && fault == nil && f.nowhere == nil && port != "0" {
 		f.away, f.foreign = s.answers(ctx, id.Fingerprint())
 	}
-	return doctor.About(checkGossip, judge(f)...)
+	found, running := judge(f), examineRunning(ctx, c, s.peers.Identity.Name)
+	if len(running) > 0 && len(found) == 1 && found[0].Status == doctor.OK {
+		found = nil
+	}
+	return doctor.About(checkGossip, append(found, running...)...)
 }
 
 // answers looks who is at the advertised address. That nobody is there says something only while this node runs, and so listens.

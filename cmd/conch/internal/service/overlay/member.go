@@ -8,6 +8,8 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +30,7 @@ type member struct {
 	own      transport.Claims // what has to be the same on all nodes
 	log      *slog.Logger
 	twins    *twins
+	contacts []string
 }
 
 // surroundings are what a member needs besides its configuration.
@@ -64,7 +67,7 @@ func (s *Section) join(o surroundings) (*member, error) {
 		cfg.Peers = append(cfg.Peers, agent.Peer{Name: p.Name, Address: hostOf(p.URL), Subject: key})
 	}
 	a, err := agent.New(cfg)
-	m := &member{a, endpoint, s.claims(self), o.log, o.twins}
+	m := &member{a, endpoint, s.claims(self), o.log, o.twins, s.contacts()}
 	if err == nil {
 		err = endpoint.Claim(subjectClaims, m.own)
 	}
@@ -124,6 +127,20 @@ func (m *member) Strangers() map[mtls.Reason]uint64 {
 		stats.Strangers[reason] += n
 	}
 	return stats.Strangers
+}
+
+// Contacts implements running.
+func (m *member) Contacts() []string { return m.contacts }
+
+// Unreached implements running.
+func (m *member) Unreached() (all []Unreached) {
+	for name, p := range m.endpoint.Stats().Peers {
+		if p.Away != "" && !p.Connected {
+			all = append(all, Unreached{name, string(p.Away), p.AwaySince.UTC().Round(time.Millisecond)})
+		}
+	}
+	slices.SortFunc(all, func(a, b Unreached) int { return strings.Compare(a.Name, b.Name) })
+	return all
 }
 
 // run takes part until ctx ends or the listener fails. It says goodbye while the connections still stand, and to all: nobody is let in

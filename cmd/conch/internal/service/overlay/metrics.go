@@ -24,9 +24,10 @@ var (
 	changesDesc    = desc("leader_changes_total", "Times that this node began to suggest another leader, or the same one in another reign.", "namespace")
 	tenureDesc     = desc("leader_tenure_seconds", "For how long this node has suggested the leader that it suggests now, 0 while it suggests none.", "namespace")
 	leadsDesc      = desc("leads", "1 while this node is the suggested leader, as it sees it itself. A hint: others may see another one.", "namespace")
+	silentDesc     = desc("electors_silent", "Electors that this node, one of them, does not hear. A majority of them, itself counted, has to be heard for a new leader. Elsewhere 0.", "namespace")
 	neighboursDesc = desc("neighbours", "Nodes of the overlay to which this one has a connection.")
 	differingDesc  = desc("neighbours_differing", "Neighbours whose [gossip] has another value where all nodes have to have the same.")
-	twinsDesc      = desc("twins", "Nodes of which two hosts have the key or the name, as this node has seen it in the last hour.")
+	twinsDesc      = desc("twins", "Nodes of which two hosts have the key or the name, as this node has seen it in the last two minutes.")
 	refusedDesc    = desc("refused_total", "What others have sent and this node has left out, by why.", "reason")
 	strangersDesc  = desc("strangers_refused_total", "Connections of nobody who may join, by why.", "reason")
 	bytesDesc      = desc("bytes_total", "Bytes of the overlay's messages, before encryption.", "direction")
@@ -36,13 +37,13 @@ var (
 
 // strangerReasons say why a connection was refused of somebody that may not join.
 var strangerReasons = []mtls.Reason{
-	mtls.NoCertificate, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
+	mtls.NoCertificate, mtls.NoTLS, mtls.OldTLS, mtls.UnknownKey, mtls.WrongKey, mtls.OtherCA, mtls.Expired, mtls.Malformed, mtls.Silent, mtls.TooMany,
 	mtls.OtherName, mtls.Crowded,
 }
 
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc, lostDesc} {
+	for _, d := range []*prometheus.Desc{changesDesc, tenureDesc, leadsDesc, silentDesc, neighboursDesc, differingDesc, twinsDesc, refusedDesc, strangersDesc, bytesDesc, messagesDesc, lostDesc} {
 		to <- d
 	}
 }
@@ -76,6 +77,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			leads = 1
 		}
 		gauge(leadsDesc, leads, name)
+		gauge(silentDesc, float64(len(n.Silent)), name)
 	}
 	differing := 0
 	for _, n := range s.Neighbours {
@@ -85,7 +87,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	gauge(neighboursDesc, float64(len(s.Neighbours)))
 	gauge(differingDesc, float64(differing))
-	gauge(twinsDesc, float64(len(c.office.Twins())))
+	twins := slices.DeleteFunc(c.office.Twins(), func(t Twin) bool { return t.Over })
+	gauge(twinsDesc, float64(len(twins)))
 	for _, reason := range slices.Sorted(slices.Values(agent.Reasons())) {
 		count(refusedDesc, s.Counts.Refused[reason], reason)
 	}

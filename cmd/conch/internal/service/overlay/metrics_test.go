@@ -28,7 +28,7 @@ conch_gossip_neighbours 1
 # HELP conch_gossip_neighbours_differing Neighbours whose [gossip] has another value where all nodes have to have the same.
 # TYPE conch_gossip_neighbours_differing gauge
 conch_gossip_neighbours_differing 1
-# HELP conch_gossip_twins Nodes of which two hosts have the key or the name, as this node has seen it in the last hour.
+# HELP conch_gossip_twins Nodes of which two hosts have the key or the name, as this node has seen it in the last two minutes.
 # TYPE conch_gossip_twins gauge
 conch_gossip_twins 1
 # HELP conch_gossip_bytes_total Bytes of the overlay's messages, before encryption.
@@ -60,7 +60,7 @@ conch_gossip_leads{namespace="empty"} 0
 # HELP conch_gossip_neighbours Nodes of the overlay to which this one has a connection.
 # TYPE conch_gossip_neighbours gauge
 conch_gossip_neighbours 0
-# HELP conch_gossip_twins Nodes of which two hosts have the key or the name, as this node has seen it in the last hour.
+# HELP conch_gossip_twins Nodes of which two hosts have the key or the name, as this node has seen it in the last two minutes.
 # TYPE conch_gossip_twins gauge
 conch_gossip_twins 1
 `), "conch_gossip_leader_changes_total", "conch_gossip_leads", "conch_gossip_neighbours", "conch_gossip_twins"); err != nil {

@@ -225,7 +225,7 @@ func (s *service) Namespaces() []string {
 }
 
 // Twins implements office.
-func (s *service) Twins() []string { return s.twins.names(time.Now()) }
+func (s *service) Twins() []Twin { return s.twins.all(time.Now()) }
 
 // Routes implements node.Service.
 func (s *service) Routes() []web.Route { return s.routes }

@@ -10,7 +10,9 @@ import (
 // What is kept of twins: nodes whose key or name two hosts have.
 const (
 	mostTwins = 16
-	twinsFor  = time.Hour // after they were seen last
+	// A machine tells of twins that both run once a minute, and a second host that nobody lets in tries that as often or more often.
+	twinsOver = 2 * time.Minute // after they were seen last, one of them is taken to be gone
+	twinsFor  = time.Hour       // after that nobody is told of them any more
 )
 
 // twins remembers the nodes of which there are two, by name. It is safe for concurrent use.
@@ -33,12 +35,16 @@ func (t *twins) see(name string, now time.Time) {
 	t.seen[name] = now
 }
 
-// names returns those that were seen lately.
-func (t *twins) names(now time.Time) []string {
+// all returns those that were seen in the last hour, by name.
+func (t *twins) all(now time.Time) (all []Twin) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.drop(now)
-	return slices.Sorted(maps.Keys(t.seen))
+	for _, name := range slices.Sorted(maps.Keys(t.seen)) {
+		at := t.seen[name]
+		all = append(all, Twin{name, at.UTC().Round(time.Millisecond), now.Sub(at) > twinsOver})
+	}
+	return all
 }
 
 func (t *twins) drop(now time.Time) {

@@ -27,25 +27,40 @@ func TestASecondHostWithOneIdentity(t *testing.T) {
 	disk := *config.Of[*Section](all[1])
 	disk.peers.Identity.Listen, disk.Advertise = "127.0.0.1:0", "127.0.0.1:0"
 	copied.start(t, config.Config{Sections: []config.Section{&disk}})
-	pgtest.Eventually(t, nodetest.Patience, "it is named", func() bool { return slices.Equal(a.Twins(), []string{"n1"}) })
-	pgtest.Eventually(t, nodetest.Patience, "it names itself", func() bool { return slices.Equal(copied.Twins(), []string{"n1"}) })
+	pgtest.Eventually(t, nodetest.Patience, "it is named", func() bool { return slices.Equal(namesIn(a.Twins()), []string{"n1"}) })
+	pgtest.Eventually(t, nodetest.Patience, "it names itself", func() bool { return slices.Equal(namesIn(copied.Twins()), []string{"n1"}) })
 	a.log.Says(t, "two hosts have its key")
 	copied.log.Says(t, "two hosts have its key")
 }
 
-// What is kept of twins is bounded, and ends.
+func namesIn(all []Twin) (names []string) {
+	for _, one := range all {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// What is kept of twins is bounded, and ends: soon it is said that they were there, and after an hour nothing.
 func TestTwinsAreForgotten(t *testing.T) {
 	t.Parallel()
 	all, now := new(twins), time.Unix(0, 0)
 	for i := range 2 * mostTwins {
 		all.see(fmt.Sprint("n", i), now)
 	}
-	if n := len(all.names(now)); n != mostTwins {
-		t.Errorf("%d are kept, want %d", n, mostTwins)
+	over := func() int {
+		return len(slices.DeleteFunc(all.all(now), func(one Twin) bool { return !one.Over }))
+	}
+	if n := len(all.all(now)); n != mostTwins || over() != 0 {
+		t.Errorf("%d are kept, %d of them as gone, want %d and none", n, over(), mostTwins)
+	}
+	now = now.Add(twinsOver + 1)
+	all.see("n0", now)
+	if got := all.all(now); len(got) != mostTwins || over() != mostTwins-1 || got[0].Over || !got[1].LastSeen.Equal(time.Unix(0, 0)) {
+		t.Errorf("two minutes later there are %+v", got)
 	}
 	now = now.Add(twinsFor + 1)
 	all.see(called(agent.Node{Name: "new"}), now)
-	if got := all.names(now); !slices.Equal(got, []string{"new"}) {
+	if got := namesIn(all.all(now)); !slices.Equal(got, []string{"new"}) {
 		t.Errorf("an hour later there are %q", got)
 	}
 }

@@ -20,7 +20,9 @@ type Nodes struct {
 	Neighbours  []Neighbour       `json:"neighbours"`
 	Overlay     Overlay           `json:"overlay"`
 	News        []Item            `json:"news"`
-	Twins       []string          `json:"twins"`   // nodes whose key or name two hosts have, as was seen in the last hour
+	Contacts    []string          `json:"contacts"`  // by which this node joins
+	Unreached   []Unreached       `json:"unreached"` // peers of the configuration to which the last call of this node has failed
+	Twins       []Twin            `json:"twins"`
 	Refused     map[string]uint64 `json:"refused"` // by reason, since the start of the node; what is 0 is left out
 }
 
@@ -40,6 +42,23 @@ type Namespace struct {
 	ValidMS           int64      `json:"valid_ms"`
 	Changes           int        `json:"changes"`
 	Electors          []string   `json:"electors"`
+	UnledSince        *time.Time `json:"unled_since,omitempty"`     // since when nobody is known
+	MajorityLost      *time.Time `json:"majority_lost,omitempty"`   // since when this node, an elector, hears no majority of them
+	ElectorsSilent    []string   `json:"electors_silent,omitempty"` // those that this node does not hear, if it is one of them
+}
+
+// Unreached is a peer to which nothing could be sent when that was tried last.
+type Unreached struct {
+	Name  string    `json:"name"`
+	Why   string    `json:"why"` // a reason of package mtls
+	Since time.Time `json:"since"`
+}
+
+// Twin is a node whose key or name two hosts have, as was seen in the last hour.
+type Twin struct {
+	Name     string    `json:"name"`
+	LastSeen time.Time `json:"last_seen"`
+	Over     bool      `json:"over"` // it was not seen for so long that one of the two is gone
 }
 
 // Neighbour is a peer to which there is a connection.
@@ -86,10 +105,12 @@ func fingerprint(s wire.Subject) string {
 	return mtls.Fingerprint(s).String()
 }
 
-func nodesOf(s agent.Status, differs func(peer string) []string, twins []string, now time.Time) Nodes {
+func nodesOf(m running, twins []Twin, now time.Time) Nodes {
+	s, differs := m.Status(), m.Differs
 	n := Nodes{
 		AsOf: now.UTC(), Self: s.Self.Name, Fingerprint: fingerprint(s.Self.Subject), Address: s.Self.Address,
-		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{}, Twins: append([]string{}, twins...),
+		Namespaces: []Namespace{}, Neighbours: []Neighbour{}, News: []Item{}, Refused: map[string]uint64{}, Twins: append([]Twin{}, twins...),
+		Contacts: append([]string{}, m.Contacts()...), Unreached: append([]Unreached{}, m.Unreached()...),
 		Overlay: Overlay{Arcs: s.Overlay.Arcs, Joining: s.Overlay.Joining, Remembered: len(s.Overlay.Cache)},
 	}
 	for _, one := range s.Namespaces {
@@ -112,6 +133,14 @@ func nodesOf(s agent.Status, differs func(peer string) []string, twins []string,
 	return n
 }
 
+// instant returns a time for JSON; nil if there is none.
+func instant(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return new(t.UTC())
+}
+
 func namespaceOf(s agent.Namespace) Namespace {
 	n := Namespace{
 		Namespace: s.Namespace, Policy: s.Policy, LeaderProven: s.Leader.Proven, Reign: s.Reign, Leads: s.Leads, State: s.State.String(),
@@ -128,5 +157,9 @@ func namespaceOf(s agent.Namespace) Namespace {
 	for _, e := range s.Electors {
 		n.Electors = append(n.Electors, called(e))
 	}
+	for _, e := range s.Silent {
+		n.ElectorsSilent = append(n.ElectorsSilent, called(e))
+	}
+	n.UnledSince, n.MajorityLost = instant(s.Unled), instant(s.Lacking)
 	return n
 }

@@ -198,10 +198,10 @@ func selection(r *http.Request) (wanted Selection, err error) {
 		return wanted, err
 	}
 	if q.Has("state") && !slices.Contains(pending.Statuses(), wanted.State) {
-		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, pending.Statuses())
+		return wanted, web.Failf(http.StatusBadRequest, "state = %q is none of %v", wanted.State, pending.Statuses()).Wrong("state")
 	}
 	if q.Has("fate") && !slices.Contains(pending.Standings(), wanted.Fate) {
-		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, pending.Standings())
+		return wanted, web.Failf(http.StatusBadRequest, "fate = %q is none of %v", wanted.Fate, pending.Standings()).Wrong("fate")
 	}
 	return wanted, nil
 }

@@ -58,12 +58,18 @@ func sameJSON(t *testing.T, got []byte, want string) bool {
 	return reflect.DeepEqual(g, w)
 }
 
+// unclear are the statuses by which a request is wrong in a way that the status alone does not say.
+var unclear = []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
+
 // run makes the request and compares the answer with the one wanted and with the document.
 func (x Exchange[W]) run(t *testing.T, s *Spec, api http.Handler) {
 	t.Helper()
 	r, out := x.Request(), httptest.NewRecorder()
 	api.ServeHTTP(out, r)
 	s.Verify(t, r, out)
+	if strings.Contains(out.Body.String(), `"type":"about:blank"`) && slices.Contains(unclear, out.Code) {
+		t.Errorf("the problem has no name by which a program knows what is wrong with its request: %s", out.Body)
+	}
 	right := strings.Contains(out.Body.String(), x.Want)
 	if strings.HasPrefix(x.Want, "{") {
 		right = sameJSON(t, out.Body.Bytes(), x.Want)

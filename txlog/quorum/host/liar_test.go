@@ -1,0 +1,92 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
+
+// lie is a head that n1's key has signed, of an index that nobody has reached.
+func (s *site) lie(index, term uint64) txlog.Head {
+	at := txlog.Position{Log: s.genesis.ID(), Index: index, Term: term, Hash: txlog.Hash{1, byte(index)}}
+	return txlog.Head{Position: at, State: txlog.Hash{2}, Member: "n1"}.Sign(s.nodes[0].key)
+}
+
+// spread has every node hear a head.
+func (s *site) spread(h txlog.Head) {
+	s.t.Helper()
+	for _, n := range s.nodes {
+		if err := n.run.Load().Heard(h.Encode(), "n4"); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// goOn has entries come for so long, and says how long after each the last node had it, at most. All must read what is fresh.
+func (s *site) goOn(count int, every time.Duration, each func(i int)) (slowest time.Duration) {
+	s.t.Helper()
+	for i := range count {
+		each(i)
+		began := time.Now()
+		if _, err := s.leader().count(fmt.Sprint("goal ", s.leader().run.Load().Position().Index)); err != nil {
+			s.t.Fatal(err)
+		}
+		s.equal(time.Minute)
+		slowest = max(slowest, time.Since(began))
+		for _, n := range s.nodes {
+			ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+			if _, _, err := n.run.Load().Fresh(ctx, []byte(`{"get":"count"}`)); err != nil {
+				s.t.Errorf("a fresh read at %s: %v", n.name, err)
+			}
+			cancel()
+		}
+		pass(every)
+	}
+	return slowest
+}
+
+// A member lies, or its key is stolen: heads of indices that nobody has reached are spread.
+func TestLies(t *testing.T) {
+	t.Parallel()
+	for name, each := range map[string]func(s *site, i int){
+		"one":         func(s *site, i int) { s.once(i, s.lie(1<<40, 1)) },
+		"a far term":  func(s *site, i int) { s.once(i, s.lie(1<<40, 1<<60)) },
+		"ever larger": func(s *site, i int) { s.spread(s.lie(1<<40+uint64(i), 1+uint64(i))) },
+		"the next":    func(s *site, i int) { s.spread(s.lie(s.nodes[0].run.Load().Position().Index+1, 1)) },
+		"soon": func(s *site, i int) {
+			for at := range uint64(40) {
+				s.once(i, s.lie(s.nodes[0].run.Load().Position().Index+at+1, 1))
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, 3, 3, func(t *testing.T, s *site) {
+				s.goes("before")
+				s.equal(10 * time.Second)
+				for _, every := range []time.Duration{300 * time.Millisecond, 1100 * time.Millisecond, 7 * time.Second} {
+					slowest := s.goOn(12, every, func(i int) { each(s, i) })
+					t.Logf("an entry each %v: the slowest took %v", every, slowest)
+					if slowest > 2*time.Second {
+						t.Errorf("an entry took %v to all nodes", slowest)
+					}
+				}
+				for _, n := range s.nodes {
+					st := n.run.Load().Status()
+					if behind := st.Copy.Known - st.Position.Index; behind != 0 {
+						t.Errorf("%s seems to be %d behind", n.name, behind)
+					}
+				}
+			})
+		})
+	}
+}
+
+// once spreads a lie in the beginning.
+func (s *site) once(i int, h txlog.Head) {
+	if i == 0 {
+		s.spread(h)
+	}
+}
