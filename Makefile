@@ -23,9 +23,9 @@ FUZZ_RUNS ?= 300000
 
 # The node is a program of its own, whose code is not ours. It is the one package that
 # is not tested under the race detector, which would compile all of go-ethereum once
-# more; chain/evm tests it as a process. It is built as vet and lint see it, so that
-# they share what they compile, and with cgo where there is a C compiler: signatures
-# are recovered several times as fast then.
+# more; chain/evm tests it as a process. Here it is built with cgo where there is a C
+# compiler: signatures are recovered several times as fast then, which benchmarks see.
+# Tests build it as lint sees it.
 DEVNODE  := ./chain/evm/cmd/conch-devnode
 PACKAGES  = $$(go list work | grep -v conch-devnode)
 
@@ -44,7 +44,13 @@ export GORACE ?= atexit_sleep_ms=50
 # times as slow, which was a third of some packages. So make test compiles these alone without it; what calls them has it, and
 # so have all programs that a test builds. make nightly has them with it too.
 CURVES := edwards25519/... nistec/... mlkem bigmod
-RACE    = GOFLAGS="$$GOFLAGS $(CURVES:%=-gcflags=crypto/internal/fips140/%=-race=false)" go test -race
+RACE    = $(DAY) $(CURVES:%=-gcflags=crypto/internal/fips140/%=-race=false)" go test -race -vet=off
+
+# By day the compiler, and it alone, collects its garbage less often; what a test builds is compiled so too. make lint vets the
+# tests. What has no race detector is compiled without cgo, as make lint and package proctest do it, so that they share it: the
+# C code below go-ethereum, which stores nothing here, takes a minute to compile.
+DAY     = GOFLAGS="$$GOFLAGS '-toolexec=env GOGC=400'
+UNRACED = $(DAY)" CGO_ENABLED=0 go test -vet=off
 
 # What initdb makes and the programs under test, once for all packages.
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
@@ -78,8 +84,8 @@ test: ## the tests of all modules with -race, and a slice of the models
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -timeout 10m $(OTHERS)
-	go test -timeout 10m $(WORLDS)
-	GOWORK=off go -C bench/peers test -race -timeout 5m ./stage
+	$(UNRACED) -timeout 10m $(WORLDS)
+	cd bench/peers && GOWORK=off $(RACE) -timeout 5m ./stage
 	@scripts/model.sh day
 
 test-whole: ## every test, also those that make test leaves out because it runs others of their kind

@@ -34,7 +34,6 @@ func devnodeProgram(t testing.TB) string {
 	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
 		return named
 	}
-	// With the flags of make build, so that the two share the build cache.
 	path, err := proctest.Build("conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
 	if err != nil {
 		t.Fatal(err)

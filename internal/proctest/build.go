@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -20,8 +21,9 @@ const SharedEnv = "CONCH_TEST_SHARED"
 // building bounds a build, which may take minutes.
 const building = 10 * time.Minute
 
-// Stamp are the flags with which the packages of a run build conch, so that they share it.
-var Stamp = []string{"-ldflags", "-X main.version=9.8.7 -X main.commit=abcdef0"}
+// Stamp are the flags with which the packages of a run build conch, so that they share it. It has no tables for a
+// debugger, which the linker writes slowly.
+var Stamp = []string{"-ldflags", "-s -w -X main.version=9.8.7 -X main.commit=abcdef0"}
 
 // built has the outcome of each build, by path.
 var built = struct {
@@ -75,6 +77,10 @@ func build(path, folder string, lasts bool, flags []string) error {
 	args := append(append([]string{"build", "-o", half}, flags...), ".")
 	cmd := exec.CommandContext(ctx, "go", args...) //nolint:gosec // the path is of this test's own folder
 	cmd.Dir, cmd.WaitDelay = folder, time.Second
+	if !slices.Contains(flags, "-race") {
+		// The C code below go-ethereum takes a minute to compile, and no test wins that by it.
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+	}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", folder, err, out)
 	}

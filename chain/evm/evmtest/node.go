@@ -36,7 +36,6 @@ func Program(t testing.TB, folder string) string {
 	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
 		return named
 	}
-	// With the flags of make build, so that the two share the build cache.
 	path, err := proctest.Build("conch-devnode", folder, "-ldflags", "-s -w")
 	if err != nil {
 		t.Fatal(err)
