@@ -117,7 +117,7 @@ func (c *Client) Expect(certFile string) error {
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection compares the certificate itself
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 || !bytes.Equal(s.PeerCertificates[0].Raw, block.Bytes) {
-				return fmt.Errorf("who answers at %s does not show the certificate of %s", c.name, certFile)
+				return fmt.Errorf("the answer at %s does not come with the certificate of %s", c.name, certFile)
 			}
 			return nil
 		},
