@@ -86,7 +86,7 @@ func (c *Client) Prepare(getenv func(string) string) error {
 		}}
 	}
 	u, err := url.Parse(c.base)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery+u.Fragment != "" {
 		return Usagef("--node is not a URL such as https://conch.example:7070, nor unix:/path")
 	}
 	if file == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
@@ -36,33 +37,45 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 			partners[i] = s.meet(ctx, p)
 		})
 	}
-	own, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
+	own, key, err := s.Identity.load()
 	asking.Wait()
-	return judge(own, err, s.unproven(own), partners)
+	self := judgeSelf(own, key, err, s.unproven(own, time.Now()))
+	return append(doctor.About(checkSelf, self), doctor.About(checkPeers, judgePeers(partners)...)...)
 }
 
-// unproven returns why this node's own certificate does not prove its name to those who know it by the CA alone; nil if there
-// is no CA.
-func (d Directory) unproven(own mtls.Identity) error {
-	if d.Identity.CA == "" || d.Identity.Certificate == "" || len(own.Certificates()) == 0 {
+// remedies are of an identity that cannot be loaded, by the key of the configuration that is at fault.
+var remedies = map[string]string{
+	keyOfKey:         "conch identity new makes a key; name its file in identity.key",
+	keyOfCertificate: "name in identity.certificate the certificate of this key, or leave it out: then peers know this node by its key alone",
+}
+
+// unproven returns why this node's own certificate does not prove its name to those who know it by a CA alone; nil if it has none
+// of a CA.
+func (d Directory) unproven(own mtls.Identity, now time.Time) error {
+	chain := own.Certificates()
+	if d.Identity.Certificate == "" || len(chain) == 0 {
 		return nil
 	}
-	return d.proves(Peer{Name: d.Identity.Name}, own.Certificates())
+	if c := chain[0]; now.Before(c.NotBefore) || now.After(c.NotAfter) {
+		return fmt.Errorf("the certificate in %s is valid from %v to %v", d.Identity.Certificate, c.NotBefore.UTC(), c.NotAfter.UTC())
+	}
+	if d.Identity.CA == "" {
+		return nil
+	}
+	return d.proves(Peer{Name: d.Identity.Name}, chain)
 }
 
-// judge makes both checks. Whether the peers know this node's key it cannot say, since it does not show it: so it is named, to
-// be compared with what they have.
-func judge(own mtls.Identity, identity, unproven error, partners []partner) (all []doctor.Finding) {
+// judgeSelf has this node's identity. Whether the peers know its key it cannot say, since it does not show it: so it is named, to be
+// compared with what they have.
+func judgeSelf(own mtls.Identity, key string, fault, unproven error) doctor.Finding {
 	switch {
-	case identity != nil:
-		all = doctor.About(checkSelf, doctor.Failure(identity.Error(), "conch identity new makes a key; name its file in identity.key"))
+	case fault != nil:
+		return doctor.Failure(fault.Error(), remedies[key])
 	case unproven != nil:
-		all = doctor.About(checkSelf, doctor.Warning(fmt.Sprintf("those that know this node by its CA alone refuse it: %v", unproven),
-			"have the CA of identity.ca sign a certificate whose one DNS name is identity.name, and name it in identity.certificate"))
-	default:
-		all = doctor.About(checkSelf, doctor.Well(fmt.Sprintf("this node can prove who it is, with the key %v", own.Fingerprint())))
+		return doctor.Warning(fmt.Sprintf("those that know this node by its CA alone refuse it: %v", unproven),
+			"have that CA sign a new certificate whose one DNS name is identity.name, and name it in identity.certificate")
 	}
-	return append(all, doctor.About(checkPeers, judgePeers(partners)...)...)
+	return doctor.Well(fmt.Sprintf("this node can prove who it is, with the key %v", own.Fingerprint()))
 }
 
 func judgePeers(partners []partner) (found []doctor.Finding) {

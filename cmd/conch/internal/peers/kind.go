@@ -8,6 +8,11 @@ import (
 	"github.com/conchhq/conch/transport/mtls"
 )
 
+const (
+	keyOfKey         = "identity.key"
+	keyOfCertificate = "identity.certificate"
+)
+
 // Kind is the part of a node that [identity] and [[peers]] are. It runs nothing: the services that use them do.
 func Kind() node.Kind {
 	return node.Kind{
@@ -24,8 +29,8 @@ func check(c config.Config, fault func(key string, err error)) {
 		return
 	}
 	s := Of(c)
-	_, err := mtls.LoadIdentity(s.Identity.Key, s.Identity.Certificate)
-	fault("identity.key", err)
+	_, key, err := s.Identity.load()
+	fault(key, err)
 	if s.Identity.CA != "" {
 		_, err := rootsOf(s.Identity.CA)
 		fault("identity.ca", err)
@@ -35,5 +40,19 @@ func check(c config.Config, fault func(key string, err error)) {
 			_, err := mtls.ParseFingerprint(p.Key)
 			fault(fmt.Sprintf("peers[%d].key", i), err)
 		}
+		if p.CA != "" {
+			_, err := rootsOf(p.CA)
+			fault(fmt.Sprintf("peers[%d].ca", i), err)
+		}
 	}
+}
+
+// load reads what this node shows to others. If it cannot, key is the one of the configuration that is at fault.
+func (i Identity) load() (own mtls.Identity, key string, err error) {
+	own, err = mtls.LoadIdentity(i.Key, "")
+	if err != nil || i.Certificate == "" {
+		return own, keyOfKey, err
+	}
+	own, err = mtls.LoadIdentity(i.Key, i.Certificate)
+	return own, keyOfCertificate, err
 }

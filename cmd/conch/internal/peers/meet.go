@@ -85,7 +85,9 @@ func (d Directory) proves(p Peer, shown []*x509.Certificate) error {
 	for _, c := range shown[1:] {
 		between.AddCert(c)
 	}
-	_, err = shown[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: p.Name})
+	// A node is both a client and a server, and CAs tend to write one of them: nodes take both.
+	usages := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	_, err = shown[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: p.Name, KeyUsages: usages})
 	return err
 }
 

@@ -61,25 +61,12 @@ func TestPeersAreMet(t *testing.T) {
 func TestACAProvesNames(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	authority := func(file string) (string, *x509.Certificate, ed25519.PrivateKey) {
-		public, key, err := ed25519.GenerateKey(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: file}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
-		raw, err := x509.CreateCertificate(nil, ca, ca, public, key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		file = filepath.Join(dir, file)
-		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return file, ca, key
+	file, ca, key := authority(t, filepath.Join(dir, "ca.pem"))
+	other, _, _ := authority(t, filepath.Join(dir, "other.pem"))
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), DNSNames: []string{"north"}, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, // as some CAs write it, and nodes take it
 	}
-	file, ca, key := authority("ca.pem")
-	other, _, _ := authority("other.pem")
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), DNSNames: []string{"north"}, NotAfter: time.Now().Add(time.Hour)}
 	raw, err := x509.CreateCertificate(nil, leaf, ca, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -104,30 +91,65 @@ func TestACAProvesNames(t *testing.T) {
 			t.Errorf("%+v, with the CA %q: %v", c.peer, c.ca, err)
 		}
 	}
+	own := Identity{Key: filepath.Join(dir, "key.pem"), Certificate: filepath.Join(dir, "certificate.pem")}
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair := filepath.Join(dir, "pair.pem")
-	for kind, raw := range map[string][]byte{"PRIVATE KEY": private, "CERTIFICATE": raw} {
-		if err := os.WriteFile(pair+kind, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	own, err := mtls.LoadIdentity(pair+"PRIVATE KEY", pair+"CERTIFICATE")
+	write(t, own.Key, "PRIVATE KEY", private)
+	write(t, own.Certificate, "CERTIFICATE", raw)
+	loaded, _, err := own.load()
 	if err != nil {
 		t.Fatal(err)
 	}
+	now := time.Now()
 	for _, c := range []struct {
 		name, ca string // of this node
+		now      time.Time
 		good     bool
-	}{{"north", file, true}, {"east", file, false}, {"north", other, false}, {"east", "", true}} {
-		d := Directory{Identity: Identity{Name: c.name, CA: c.ca, Certificate: pair + "CERTIFICATE"}}
-		if err := d.unproven(own); (err == nil) != c.good {
-			t.Errorf("the doctor of %q with the CA %q says %v", c.name, c.ca, err)
+	}{
+		{"north", file, now, true},
+		{"east", file, now, false},
+		{"north", other, now, false},
+		{"east", "", now, true},
+		{"north", "", now.Add(2 * time.Hour), false},
+		{"north", "", time.Time{}.Add(-time.Hour), false},
+	} {
+		own.Name, own.CA = c.name, c.ca
+		if err := (Directory{Identity: own}).unproven(loaded, c.now); (err == nil) != c.good {
+			t.Errorf("the doctor of %q with the CA %q says at %v: %v", c.name, c.ca, c.now, err)
 		}
+	}
+	if _, at, err := (Identity{Key: own.Key, Certificate: other}).load(); err == nil || at != keyOfCertificate {
+		t.Errorf("the certificate is another key's, and %s is blamed: %v", at, err)
+	}
+	if _, at, err := (Identity{Key: own.Key, Certificate: own.Key}).load(); err == nil || at != keyOfCertificate {
+		t.Errorf("the certificate is none, and %s is blamed: %v", at, err)
 	}
 	if (Directory{}).proves(Peer{Name: "north", CA: file}, nil) == nil {
 		t.Error("nothing was shown, and it was taken for a proof")
+	}
+}
+
+// authority makes a CA, and the file of its certificate.
+func authority(t *testing.T, file string) (string, *x509.Certificate, ed25519.PrivateKey) {
+	t.Helper()
+	public, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: file}, NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	raw, err := x509.CreateCertificate(nil, ca, ca, public, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "CERTIFICATE", raw)
+	return file, ca, key
+}
+
+func write(t *testing.T, file, kind string, raw []byte) {
+	t.Helper()
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -129,7 +129,7 @@ func TestCheck(t *testing.T) {
 		}
 	})
 	text := strings.Join(faults, "\n")
-	for _, part := range []string{"identity.key: there is no key", "identity.ca: ", "site.pem", "peers[0].key: "} {
+	for _, part := range []string{"identity.key: there is no key", "identity.ca: ", "site.pem", "peers[0].key: ", "peers[1].ca: "} {
 		if !strings.Contains(text, part) {
 			t.Errorf("got the faults %s\nwant %q", text, part)
 		}

@@ -192,6 +192,8 @@ func TestFaults(t *testing.T) {
 		{"a namespace twice", whole + "namespaces = [\"a\", \"a\"]\n", []string{"gossip.namespaces[1]: \"a\" is there twice"}},
 		{"another policy", whole + "policy = \"vote\"\n", []string{"line 14, gossip.policy: \"vote\" is none of reign, paper"}},
 		{"a small diameter", whole + "diameter = 1\n", []string{"line 14, gossip.diameter: 1 is too little"}},
+		{"no diameter", whole + "diameter = 0\n", []string{"line 14, gossip.diameter: 0 is too little"}},
+		{"no diameter of paper", whole + "policy = \"paper\"\ndiameter = 0\n", []string{"line 15, gossip.diameter: 0 is too little"}},
 		{"a short round", whole + "round = \"1ms\"\n", []string{"line 14, gossip.round: 1ms is not between"}},
 		{"an odd round", whole + "round = \"250ms\"\n", []string{"gossip.round: 250ms is not a multiple of 100ms"}},
 		{"electors of paper", whole + "policy = \"paper\"\nelectors = [\"n2\"]\n", []string{"gossip.electors: policy paper knows no electors"}},

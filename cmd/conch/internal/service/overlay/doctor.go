@@ -82,8 +82,10 @@ func judge(f facts) (found []doctor.Finding) {
 		found = append(found, doctor.Warning(fmt.Sprintf("this node runs, and does not answer at %s, the address that it gives to the others: %s", s.Advertise, f.away),
 			"correct gossip.advertise, and open that port; if only this machine cannot reach itself there, all is well"))
 	}
-	switch contacts := s.contacts(); {
-	case len(s.Electors) == 2:
+	switch contacts, n := s.contacts(), len(s.Electors); {
+	case n > 2 && n%2 == 0:
+		found = append(found, doctor.Warning(fmt.Sprintf("there are %d electors: as many may be away as of %d", n, n-1), "add one in gossip.electors of all nodes, or take one out"))
+	case n == 2:
 		found = append(found, doctor.Warning("there are two electors: when one of them is away, nobody leads", "name one, or three and more, in gossip.electors of all nodes"))
 	case len(contacts) == 0:
 		found = append(found, doctor.Warning("this node has no contact, so it is alone until another one connects", "name one or more in gossip.contacts, unless the others have this one as a contact"))

@@ -34,6 +34,7 @@ func TestFindings(t *testing.T) {
 		{"an address of somebody else", whole, facts{foreign: "the key is another one"}, doctor.Fail, []string{"10.0.0.1:7443", "somebody else", "another one", "gossip.advertise"}},
 		{"an address without an answer", whole, facts{away: "refused"}, doctor.Warn, []string{"10.0.0.1:7443", "this node runs", "refused", "gossip.advertise"}},
 		{"two electors", whole + "electors = [\"n1\", \"n2\"]\n", facts{}, doctor.Warn, []string{"nobody leads", "three"}},
+		{"four electors", identity + n2 + strings.ReplaceAll(n2, "2", "4") + strings.ReplaceAll(n2, "2", "5") + gossiping + "electors = [\"n1\", \"n2\", \"n4\", \"n5\"]\n", facts{}, doctor.Warn, []string{"4 electors", "as of 3", "add one"}},
 		{"no contact", whole + "contacts = []\n", facts{}, doctor.Warn, []string{"alone", "gossip.contacts"}},
 	} {
 		s, _, err := load(t, c.text)
