@@ -37,6 +37,8 @@
 //   - always-serve: a node that waits for something serves what it has (V8); a record has its diff (V1).
 //   - own-request: only what was asked for is taken.
 //   - members-say: a head is a member's word, or nothing.
+//   - deny-lies: a head that a majority of the members denies counts no more.
+//   - know-to-deny: a member says how far the log is only while it would know, so that no honest member is taken for a liar.
 //   - never-rewind: a head that contradicts the copy is evidence, which is told and kept. The copy stays.
 //
 // # Duties of the caller

@@ -6,8 +6,8 @@ import "github.com/conchhq/conch/txlog"
 type Input interface{ input() }
 
 type (
-	// Tick says that time has passed.
-	Tick struct{}
+	// Tick says that time has passed, and how far the log is as this node knows it, if it is a member that can say: see Answer.At.
+	Tick struct{ Reach uint64 }
 	// Peers says which nodes can be asked now. The machine asks nobody else, but for one that told it of a head.
 	Peers struct{ Names []string }
 	// Heard is a head, and the peer that has brought it.

@@ -46,6 +46,7 @@ type Machine struct {
 	posed txlog.Head    // its head
 	fresh time.Duration // the last news
 	hint  uint64        // a member's authority knows of records up to there
+	reach uint64        // of the last tick
 
 	counts Counts
 	out    []Action
@@ -92,6 +93,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	m.now = now
 	switch in := in.(type) {
 	case Tick:
+		m.reach = in.Reach
 		m.tick()
 	case Peers:
 		m.meet(in.Names)

@@ -9,7 +9,8 @@ import (
 )
 
 // claim is a verified head of what is not applied yet: one member's word. A member that lies, or a thief of its key, can sign any index.
-// A majority has stored what is committed, so a majority that has not come as far denies the head.
+// A majority has stored what is committed, and two majorities share a member. So a majority of members that would know (Tick.Reach)
+// and have not come as far denies the head.
 type claim struct {
 	txlog.Head
 
@@ -95,18 +96,26 @@ func (m *Machine) judge() {
 	}
 }
 
+// says is up to where the log is, if this node is a member that would know.
+func (m *Machine) says() uint64 {
+	if m.broken(KnowToDeny) {
+		return m.at.Index
+	}
+	return m.reach
+}
+
 // denied reports whether a majority of the members has not come as far as a head says: a second after it was heard, since those who have
 // stored an entry learn a moment later that it is committed.
 func (m *Machine) denied(c claim) bool {
 	count := 0
 	for _, of := range m.members {
 		p := m.known[of.Name]
-		if of.Name == m.cfg.Self && m.base == nil && m.now-c.at >= doubtful ||
+		if of.Name == m.cfg.Self && m.says() > 0 && m.says() < c.Index && m.now-c.at >= doubtful ||
 			p != nil && p.reach > 0 && p.reach < c.Index && p.told-c.at >= doubtful {
 			count++
 		}
 	}
-	return count >= txlog.Majority(m.members) && len(m.members) > 0
+	return count >= txlog.Majority(m.members) && len(m.members) > 0 && !m.broken(DenyLies)
 }
 
 // setAside has a head count no more.

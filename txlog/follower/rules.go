@@ -12,10 +12,12 @@ const (
 	AlwaysServe   Rule = "always-serve"   // a node that waits for something serves nobody (V8)
 	OwnRequest    Rule = "own-request"    // records that nobody asked for are taken
 	MembersSay    Rule = "members-say"    // a head is believed without a look at its signature
+	DenyLies      Rule = "deny-lies"      // a head counts, though a majority of the members has not come as far
+	KnowToDeny    Rule = "know-to-deny"   // a member says how far it is, also if more may be committed
 	NeverRewind   Rule = "never-rewind"   // a head that contradicts the copy replaces it
 )
 
 // Rules returns the rules that can be left out.
 func Rules() []Rule {
-	return []Rule{CommittedOnly, NeverSkip, KeepEarly, AskOthers, AlwaysServe, OwnRequest, MembersSay, NeverRewind}
+	return []Rule{CommittedOnly, NeverSkip, KeepEarly, AskOthers, AlwaysServe, OwnRequest, MembersSay, DenyLies, KnowToDeny, NeverRewind}
 }

@@ -36,6 +36,7 @@ type world struct {
 	most    int     // goals that a leader has in flight
 	traced  bool
 	trace   []string
+	each    func() // after each event; nil: nothing
 	judge
 }
 
@@ -149,7 +150,9 @@ func (w *world) run(d time.Duration) {
 		}
 		e := heap.Pop(&w.events).(event)
 		w.now = e.at
-		e.run()
+		if e.run(); w.each != nil {
+			w.each()
+		}
 	}
 }
 

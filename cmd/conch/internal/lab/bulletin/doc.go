@@ -33,6 +33,8 @@
 //	never-failed     what somebody was told to have failed is not in the log, then or later
 //	performed        what a goal wants done outside is done, through an open act door
 //	store-once       no member's store lacks what the leader knows it to have stored
+//	lies-denied      in the end nobody takes a head for true of which nobody has the entry
+//	honest-trusted   of no member that keeps the rules anybody says that it lies
 //	in-order         what a member stores follows what it has stored before it
 //	all-answered     in the end every goal is answered
 //	all-equal        in the end all copies are equal, and each lost store is replaced

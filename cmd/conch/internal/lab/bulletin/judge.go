@@ -24,6 +24,8 @@ const (
 	Performed     = "performed"       // what a goal wants done outside is done, through an open act door
 	SaysWhatToDo  = "says-what-to-do" // a log that cannot go on says which command begins a new lineage, and acknowledges nothing
 	OldStoreVotes = "store-once"      // a store that has lost something never votes again
+	LiesDenied    = "lies-denied"     // after the faults nobody takes a head for true of which nobody has the entry
+	HonestTrusted = "honest-trusted"  // of no member that keeps the rules anybody says that it lies
 	InOrder       = "in-order"        // what a member stores follows what it has stored before it
 )
 

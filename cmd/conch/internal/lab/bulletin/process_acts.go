@@ -105,7 +105,10 @@ func (n *node) told(e host.Event) {
 		r.w.Note(n.name, "waits for what follows "+fmt.Sprint(e.At), int64(e.Upto))
 	case host.Forked:
 		r.stats["evidence"]++
-		r.check(r.spoiled, OneRecord, "%s has evidence that the log has forked at %d", n.name, e.Index)
+		r.check(r.spoiled || slices.Contains([]string{e.A.Member, e.B.Member}, r.liar), OneRecord, "%s has evidence that the log has forked at %d", n.name, e.Index)
+	case host.Doubted:
+		r.stats["denied"]++
+		r.check(r.liar == e.Head.Member, HonestTrusted, "%s says that %s lies, by its head at %d of term %d", n.name, e.Head.Member, e.Head.Index, e.Head.Term)
 	case host.Rebuilt:
 		r.stats["rebuilds"]++
 		r.tell(n, "makes its copies anew: %v", e.Why)

@@ -33,9 +33,10 @@ type run struct {
 	byName  map[string]*node
 	clients []*client
 	traps   []*trap
-	eager   bool // leaders send followers what is not committed
-	quiet   bool // the faults are over
-	over    bool // clients ask for nothing new
+	liar    string // signs heads of what nobody has
+	eager   bool   // leaders send followers what is not committed
+	quiet   bool   // the faults are over
+	over    bool   // clients ask for nothing new
 
 	judge
 	suggested  *node         // who should lead

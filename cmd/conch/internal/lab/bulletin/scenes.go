@@ -53,6 +53,7 @@ var scenes = []scene{
 	{Name: "truncation", What: "the logs of members are cut short while one is away; it comes back, and needs a snapshot", lasts: 60 * time.Second, clients: 8, set: truncation},
 	{Name: "from-nothing", What: "followers lose their disks, and begin again with nothing", nodes: 8, lasts: 60 * time.Second, clients: 8, set: fromNothing},
 	{Name: "far-behind", What: "followers are cut off for long, and come back", nodes: 8, lasts: 60 * time.Second, clients: 8, set: farBehind},
+	{Name: "liar", What: "a member signs heads of entries that nobody has, while leaders die", nodes: 7, members: 5, lasts: 40 * time.Second, set: liar},
 	{Name: "one-member", What: "a log of one member, with followers, whose member dies", nodes: 3, members: 1, lasts: 40 * time.Second, set: every(50, func(r *run) { r.kill(r.nodes[0], true, 10*round) })},
 }
 

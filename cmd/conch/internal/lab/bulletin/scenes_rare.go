@@ -5,6 +5,7 @@ import (
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
+	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
 // jointly has the members replaced by others at once, and a majority of the old ones die at one of the instants at which somebody
@@ -32,6 +33,25 @@ func jointly(r *run) {
 			}
 		}
 	})(r)
+}
+
+// liar has a member sign heads of what comes next and of what will never come, beside true ones.
+func liar(r *run) {
+	n := r.byName[r.members()[r.w.Pick(len(r.members()))].Name]
+	r.liar = n.name
+	every(15, func(r *run) {
+		if n.process == nil {
+			return
+		}
+		h := txlog.Head{Member: n.name, State: txlog.Hash{byte(r.w.Draw())}, Position: txlog.Position{
+			Log: r.id, Index: r.top() + 1<<r.w.Pick(40), Term: n.term + uint64(r.w.Pick(3)), Hash: txlog.Hash{byte(r.w.Draw()), 1},
+		}}.Sign(n.key)
+		r.stats["lies"]++
+		for _, to := range r.except(n) {
+			r.carry(n, to, func() host.Input { return host.Headed{Head: h, Via: n.name} })
+		}
+	})(r)
+	every(90, func(r *run) { r.kill(r.leader(), r.w.Chance(0.5), r.w.Between(2*round, 30*round)) })(r)
 }
 
 // inTheMiddle counts the signs of a change of members that goes on.

@@ -109,6 +109,8 @@ func (r *run) equal(n *node) {
 		return
 	}
 	r.check(at.Hash == r.log[at.Index-1].Hash(), AllEqual, "%s has another entry %d", n.name, at.Index)
+	known := n.core.Status().Copy.Known
+	r.check(known <= at.Index, LiesDenied, "%s takes entry %d for committed, and there are %d", n.name, known, at.Index)
 	for _, key := range keys {
 		got, _, err := n.core.Query(getQuery(key))
 		want, _ := r.pure.Query(getQuery(key))
