@@ -57,6 +57,29 @@ func TestForksAreBounded(t *testing.T) {
 	}
 }
 
+// Heads that a majority has denied are kept as evidence, the first ones: a member that lies signs as many as it likes.
+func TestDeniedHeadsAreKept(t *testing.T) {
+	t.Parallel()
+	h, _ := still(t)
+	s := h.cfg.Store
+	for index := range uint64(2 * mostDoubts) {
+		lie := txlog.Head{Position: txlog.Position{Log: h.log, Index: index + 1}, Member: "n1"}.Sign(h.cfg.Key)
+		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie, Count: index + 1}})
+	}
+	for _, w := range h.core.out.Writes {
+		if err := w.To(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := s.Names(doubtValue)
+	if len(names) != mostDoubts {
+		t.Fatalf("%d are kept", len(names))
+	}
+	if lie, err := txlog.DecodeHead(s.Value(names[0])); err != nil || lie.Index != 1 || len(lie.Signature) == 0 {
+		t.Errorf("the first one is kept as %+v, %v", lie, err)
+	}
+}
+
 // A node that has begun anew has forgotten the head that covers its copy: the one of its store is kept with the other one. If there is none
 // either, the pair would show nothing.
 func TestAForkWithoutAHead(t *testing.T) {

@@ -78,6 +78,9 @@ func TestLies(t *testing.T) {
 					if behind := st.Copy.Known - st.Position.Index; behind != 0 {
 						t.Errorf("%s seems to be %d behind", n.name, behind)
 					}
+					if far := st.Copy.Doubts; (name == "one" || name == "ever larger") && (len(far) != 1 || far[0].Head.Member != "n1") {
+						t.Errorf("%s doubts %+v", n.name, far)
+					}
 				}
 			})
 		})

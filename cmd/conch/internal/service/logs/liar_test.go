@@ -1,0 +1,45 @@
+package logs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/txlog"
+)
+
+// Bad input: a thief of a member's key signs a head of an entry that nobody has. The others say whose key it is, with what helps, count it, and seem
+// to be behind no longer.
+func TestALyingMemberIsNamed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, "n1", "n2", "n3", "n4")
+	s.start(s.names...)
+	s.nodes["n1"].create("n1", "n2", "n3")
+	s.nodes["n1"].put("a", 1)
+	s.equal(s.names...)
+	thief, follower := s.nodes["n1"].svc.Parts()[0], s.nodes["n4"]
+	lie := txlog.Head{Member: "n1", Position: txlog.Position{Log: thief.running().Status().Position.Log, Index: 1 << 40, Term: 9, Hash: txlog.Hash{1}}}
+	for _, name := range s.names[1:] {
+		s.nodes[name].ground.Load().Tell(node.News{Topic: topicOf("flags"), Body: lie.Sign(thief.signer).Encode(), Via: "n2"})
+	}
+	for _, name := range s.names[1:] {
+		n := s.nodes[name]
+		pgtest.Eventually(t, 2*nodetest.Patience, name+" names n1", func() bool {
+			now := n.status()
+			return now.Copy.Denied == 1 && strings.HasPrefix(now.Advice, "n1 has signed a head of entry 1099511627776, and a majority") && now.Copy.Behind == 0
+		})
+	}
+	if err := testutil.CollectAndCompare(&collector{follower.svc, follower.svc.denied}, strings.NewReader(`
+# HELP conch_log_heads_denied Heads that a member has signed and a majority of the members denies, as far as this node knows: that member lies, or its key is stolen.
+# TYPE conch_log_heads_denied gauge
+conch_log_heads_denied{namespace="flags"} 1
+`), "conch_log_heads_denied"); err != nil {
+		t.Error(err)
+	}
+	s.nodes["n2"].put("a", 2)
+	s.equal(s.names...)
+}
