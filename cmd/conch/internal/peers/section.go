@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/transport/mtls"
@@ -112,6 +113,11 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 		return
 	}
 	s.validateIdentity(d)
+	for _, taken := range [][2]string{{"node.listen", c.Node.Listen}, {"node.ops_listen", c.Node.OpsListen}} {
+		if l := s.Identity.Listen; l == taken[1] && l != "" && !strings.HasSuffix(l, ":0") {
+			d.Fault("identity.listen", "%q is %s already: take another port", l, taken[0])
+		}
+	}
 	for i, p := range s.Peers {
 		place := fmt.Sprintf("peers[%d]", i)
 		switch {

@@ -73,6 +73,8 @@ func TestFaults(t *testing.T) {
 		{"an unknown key of a peer", but("ca =", "cca ="), []string{"line 15, peers[1].cca"}},
 		{"no name", but("name = \"bank\"\n", ""), []string{"identity.name: is missing"}},
 		{"no listen", but("listen = \"0.0.0.0:7443\"\n", ""), []string{"identity.listen: is missing", "0.0.0.0:7443"}},
+		{"the port of the API", "node.listen = \"0.0.0.0:7443\"\n" + whole, []string{`identity.listen: "0.0.0.0:7443" is node.listen already`}},
+		{"the port of the metrics", "node.ops_listen = \"0.0.0.0:7443\"\n" + whole, []string{`identity.listen: "0.0.0.0:7443" is node.ops_listen already`}},
 		{"no key", but("key = \"identity.pem\"\n", ""), []string{"identity.key: is missing", "conch identity new"}},
 		{"a peer without a name", but("name = \"north\"\n", ""), []string{"peers[0].name: is missing"}},
 		{"this node as a peer", but("name = \"north\"", "name = \"bank\""), []string{`line 9, peers[0].name: "bank" is this node itself`}},
