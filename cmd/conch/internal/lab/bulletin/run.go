@@ -93,7 +93,7 @@ func (r *run) report() sim.Report {
 // figures are in each report, also where they are 0.
 var figures = [...]string{
 	"acknowledged", "crashes", "doors", "effects", "entries", "faulty_goals", "goals", "heads", "leaders", "messages", "quarantines",
-	"reads", "rebuilds", "repeated", "retries", "snapshots", "timeouts", "without_leader_ms_max",
+	"reads", "rebuilds", "repeated", "retries", "snapshots", "timeouts",
 }
 
 func newRun(cfg Config) *run {
