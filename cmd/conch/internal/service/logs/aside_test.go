@@ -17,11 +17,7 @@ import (
 // look, with the last one aside as well: it has forgotten what it promised. When files are gone it goes on by itself.
 func TestStoresAreNotSetAsideForever(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3")
-	s.start(s.names...)
-	s.nodes["n1"].create(s.names...)
-	s.nodes["n1"].put("a", 1)
-	s.equal(s.names...)
+	s := newLog(t, "n1", "n2", "n3")
 	n := s.nodes["n2"]
 	file := filepath.Join(n.dir, "logs", "flags.log")
 	n.stop()

@@ -16,11 +16,7 @@ import (
 // counts what it refuses. The same members, asked for once more, are no help. (new-disk-new-member)
 func TestAMemberHasAnotherKey(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3")
-	s.start(s.names...)
-	s.nodes["n1"].create(s.names...)
-	s.nodes["n1"].put("a", 1)
-	s.equal(s.names...)
+	s := newLog(t, "n1", "n2", "n3")
 	n := s.nodes["n3"]
 	n.stop()
 	key := filepath.Join(n.dir, "key")
@@ -61,11 +57,7 @@ func TestAMemberHasAnotherKey(t *testing.T) {
 // nobody believes. The node says both, and the same commands help.
 func TestAMemberHasAnotherKeyAndItsStore(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, "n1", "n2", "n3")
-	s.start(s.names...)
-	s.nodes["n1"].create(s.names...)
-	s.nodes["n1"].put("a", 1)
-	s.equal(s.names...)
+	s := newLog(t, "n1", "n2", "n3")
 	n := s.nodes["n3"]
 	before := n.status().Store
 	n.stop()

@@ -131,6 +131,16 @@ func newSite(t testing.TB, names ...string) *site {
 	return s
 }
 
+// newLog starts nodes that are the members of a log with one entry, which all of them have.
+func newLog(t testing.TB, names ...string) *site {
+	s := newSite(t, names...)
+	s.start(names...)
+	s.nodes[names[0]].create(names...)
+	s.nodes[names[0]].put("a", 1)
+	s.equal(names...)
+	return s
+}
+
 // text is the configuration of a node.
 func (n *testNode) text() string {
 	text := fmt.Sprintf("[node]\ndata_dir = %q\n[identity]\nname = %q\nlisten = \"127.0.0.1:0\"\nkey = %q\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n%s", n.dir, n.name, filepath.Join(n.dir, "key"), n.more)
