@@ -3,6 +3,7 @@ package gossip
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -215,5 +216,24 @@ func TestToReconnectPaysNothing(t *testing.T) {
 	m.Step(9*m.cfg.Round, both)
 	if flood(9 * m.cfg.Round); took != 8*mostBrought || len(m.gone) != 0 {
 		t.Errorf("eight rounds later %d are taken, and %d peers owe something", took, len(m.gone))
+	}
+}
+
+// A thief of this node's key says something in the last life that there is, soon after the start: this node cannot rise above it. It begins at no
+// 0, says that two hosts have the key, and does not lead.
+func TestTheLastIncarnation(t *testing.T) {
+	t.Parallel()
+	m := crowded(2)
+	said := invented("z", 1, "", 0, wire.Heartbeat{Stands: true, Host: "host-b"}.Body())
+	said.Incarnation = math.MaxUint64
+	said.Signature = honest{said.Subject}.Sign(said.Signed())
+	told := false
+	for _, a := range m.brings(100*time.Millisecond, "p0", said) {
+		if _, is := a.(Twin); is {
+			told = true
+		}
+	}
+	if !told || m.incarnation == 0 || m.order[0].state.stands() {
+		t.Errorf("it has told of two hosts: %t; it goes on as incarnation %d, and is %v", told, m.incarnation, m.order[0].state)
 	}
 }

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/conchhq/conch/gossip/wire"
@@ -140,7 +141,7 @@ func (m *Machine) mirrored(s *seat, said *wire.Said) error {
 		return nil // its own, come back
 	case !m.signed(said):
 		return ErrSignature
-	case m.madeAt(said) <= m.began+remembers*s.valid:
+	case m.madeAt(said) <= m.began+remembers*s.valid && said.Incarnation < math.MaxUint64:
 		if said.Incarnation >= m.incarnation {
 			m.incarnation, m.sequence = said.Incarnation+1, 0
 		}
