@@ -224,7 +224,8 @@ func TestThePausesGrowToAMinute(t *testing.T) {
 func TestAMessageLargerThanTheQueueHasRoom(t *testing.T) {
 	t.Parallel()
 	now, q := time.Now(), newQueue(1<<20)
-	for q.push("another log", make([]byte, 64<<10), now) == nil {
+	for full := error(nil); full == nil; {
+		full = q.push("another log", make([]byte, 64<<10), now)
 	}
 	entry := make([]byte, 3<<19)
 	if err := q.push("log", entry, now); err != nil {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/sim/committee"
-	"github.com/conchhq/conch/internal/sim/page"
+	"github.com/conchhq/conch/internal/sim/pagetest"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/sender"
@@ -13,10 +13,10 @@ import (
 // The page has the diagrams of the machines' own tables, and the scenes and rules of this package.
 func TestThePageIsPrinted(t *testing.T) {
 	t.Parallel()
-	drawn := func(name, diagram string) page.Part {
-		return page.Part{Name: name, Text: "```mermaid\n" + diagram + "```\n"}
+	drawn := func(name, diagram string) pagetest.Part {
+		return pagetest.Part{Name: name, Text: "```mermaid\n" + diagram + "```\n"}
 	}
-	page.Compare(t, *update, "../../../docs/sequencer.md", "./internal/sim/committee",
+	pagetest.Compare(t, *update, "../../../docs/sequencer.md", "./internal/sim/committee",
 		drawn("sender", sender.Diagram()), drawn("coordinator", coordinator.Diagram()), drawn("endorser", endorser.Diagram()),
-		page.Scenes(committee.Scenes()), page.Rules(committee.Rules()))
+		pagetest.Scenes(committee.Scenes()), pagetest.Rules(committee.Rules()))
 }

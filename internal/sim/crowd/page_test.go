@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/sim/crowd"
-	"github.com/conchhq/conch/internal/sim/page"
+	"github.com/conchhq/conch/internal/sim/pagetest"
 )
 
 // The page has the scenes and rules of this package.
 func TestThePageIsPrinted(t *testing.T) {
 	t.Parallel()
-	page.Compare(t, *update, "../../../docs/gossip-figures.md", "./internal/sim/crowd", page.Rules(crowd.Rules()), page.Scenes(crowd.Scenes()))
+	pagetest.Compare(t, *update, "../../../docs/gossip-figures.md", "./internal/sim/crowd", pagetest.Rules(crowd.Rules()), pagetest.Scenes(crowd.Scenes()))
 }

@@ -4,11 +4,11 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim/page"
+	"github.com/conchhq/conch/internal/sim/pagetest"
 )
 
 // The page has the scenes and rules of this package.
 func TestThePageIsPrinted(t *testing.T) {
 	t.Parallel()
-	page.Compare(t, *update, "../../../../../docs/log.md", "./cmd/conch/internal/lab/bulletin", page.Rules(bulletin.Rules()), page.Scenes(bulletin.Scenes()))
+	pagetest.Compare(t, *update, "../../../../../docs/log.md", "./cmd/conch/internal/lab/bulletin", pagetest.Rules(bulletin.Rules()), pagetest.Scenes(bulletin.Scenes()))
 }

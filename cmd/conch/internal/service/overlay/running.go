@@ -71,10 +71,11 @@ func reached(n config.Node) string {
 
 // listens reports whether somebody listens there.
 func listens(ctx context.Context, at string) bool {
-	network, address, is := "unix", "", false
-	if address, is = strings.CutPrefix(at, "unix:"); !is {
-		_, address, _ = strings.Cut(at, "://")
+	network := "unix"
+	address, is := strings.CutPrefix(at, "unix:")
+	if !is {
 		network = "tcp"
+		_, address, _ = strings.Cut(at, "://")
 	}
 	link, err := new(net.Dialer).DialContext(ctx, network, address)
 	if err == nil {

@@ -1,5 +1,5 @@
-// Package page keeps pages of the documentation as the simulated worlds are: a test writes the tables of their scenes and rules.
-package page
+// Package pagetest keeps pages of the documentation as the simulated worlds are: a test writes the tables of their scenes and rules.
+package pagetest
 
 import (
 	"fmt"
