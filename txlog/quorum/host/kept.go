@@ -174,7 +174,7 @@ func keepFork(s store.Store, f *follower.Evidence) error {
 	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
 }
 
-// mostDoubts is how many heads that a majority has denied a store keeps, the first ones.
+// mostDoubts is at how many indices a store keeps heads that a majority has denied. It is given those alone that are told.
 const mostDoubts = 16
 
 // keepDoubt keeps a head that a majority of the members has denied.
