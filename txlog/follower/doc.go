@@ -14,7 +14,8 @@
 //
 // A head comes by gossip. The node asks the peer that brought it for what it lacks; if records are small, another one too. A peer that is
 // asked for what it does not have yet holds the request for two seconds. It answers as soon as it gets it, before its disk has it: so
-// entries run behind their head through the crowd, one link's delay a hop. If it gets nothing, it says how far it is. What has not come within
+// entries run behind their head through the crowd, one link's delay a hop. If it gets nothing, it says so, and a
+// member says how far the log is, if it would know. What has not come within
 // twice the time that answers travel is asked of another peer, then of two, then of three, with growing pauses, until it comes. A young
 // entry is given 24 times at most by one node; the others are sent on at once.
 //
@@ -38,7 +39,8 @@
 //   - own-request: only what was asked for is taken.
 //   - members-say: a head is a member's word, or nothing.
 //   - deny-lies: a head that a majority of the members denies counts no more.
-//   - know-to-deny: a member says how far the log is only while it would know, so that no honest member is taken for a liar.
+//   - know-to-deny: a member says how far the log is only while it hears a leader in whose term something is committed; else honest members
+//     are taken for liars.
 //   - never-rewind: a head that contradicts the copy is evidence, which is told and kept. The copy stays.
 //
 // # Duties of the caller
