@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// limitDisk fails writes once the node's folder has room bytes.
+// limitDisk fails writes once the node's folder has room bytes. Writes at the same time do not see each other, and may exceed it together.
 func (n *node) limitDisk(room int64) {
 	n.store.disk.trip = func(op, _ string) error {
 		if op != "write" {
@@ -112,6 +112,7 @@ func TestAFollowerFullOfWhatIsNoMore(t *testing.T) {
 	tm := newPatientTeam(t, 2, new(0), 2*patience) // on a busy disk an exchange that times out would be sent again, for ever
 	one, two := tm.nodes[0], tm.nodes[1]
 	two.limitDisk(4*ChunkSize + 4096)
+	one.m.cfg.Parallel = 1 // else all of huge may fit
 	one.lead(1)
 	one.mustPut("small", []byte("1"), 1)
 	one.mustPut("huge", bytesOf(1, 6*ChunkSize), 0)
