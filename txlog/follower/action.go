@@ -63,9 +63,13 @@ type (
 		A, B  txlog.Head
 		Index uint64 // where they part, as far as is known
 	}
-	// Doubted says that a majority of the members has not come as far as a head says that it has. It counts no more. It is told each time
-	// that the number of such heads of one member has doubled.
+	// Confirm asks the loop for what a linearizable read asks for: how far the log is. Confirmed brings the answer, if there is one.
+	Confirm struct{}
+	// Doubted says that a majority of the members denies a head: the log was not as far when it was heard. It counts no more. Count is how many
+	// of its member were denied, with it. The first 16 are told, and then each time that their number has doubled.
 	Doubted struct{ Doubt }
+	// Cleared says that a head which was told to be denied has come true.
+	Cleared struct{ Head txlog.Head }
 	// Parked says that something up to an index is known of, and has not come for a while. It is told once for each gap,
 	// and again with For growing.
 	Parked struct {
@@ -92,7 +96,9 @@ func (Keep) action()       {}
 func (KeepBridge) action() {}
 func (Sign) action()       {}
 func (Evidence) action()   {}
+func (Confirm) action()    {}
 func (Doubted) action()    {}
+func (Cleared) action()    {}
 func (Parked) action()     {}
 func (Spoiled) action()    {}
 func (Refused) action()    {}
@@ -117,9 +123,9 @@ type Status struct {
 	Counts    Counts
 }
 
-// Doubt is a member who has signed heads that a majority of the members has denied: it lies, or its key is stolen.
+// Doubt is a member that has signed heads which a majority of the members has denied: it lies, or its key is stolen.
 type Doubt struct {
-	Head  txlog.Head // of the highest index
+	Head  txlog.Head // in Status that of the highest index
 	Count uint64     // heads
 }
 

@@ -75,7 +75,7 @@ const (
 	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
 	expires       = 30 * time.Second // after which an answer is no answer any more
 	parkedFor     = 10 * time.Second // after which a gap is told
-	doubtful      = time.Second      // after which the members are asked whether they have what a head says
+	doubtful      = time.Second      // after which members are asked whether they have what a head says, and a member that is asked looks how far the log is
 	probation     = 10 * time.Second // for which a head does not count whose member was denied before: longer than it takes to ask all members
 	woken         = time.Second / 5  // after which others are asked for what nobody has given, when there is a new head
 	abreast       = 3                // peers that are asked at one time, after the first ones (B9)
@@ -95,7 +95,6 @@ const (
 	recentBytes   = 4 << 20
 	mostClaims    = 16 // of one member: verified heads of what is not applied yet
 	mostPool      = 128
-	mostAside     = 16 // heads that a majority of the members has denied
-	mostDoubts    = 16 // members who have signed one
+	mostAside     = 16 // of one member: heads that a majority of the members has denied
 	mostStrange   = 16 // heads that nobody known has signed
 )

@@ -1,13 +1,17 @@
 package follower
 
-import "github.com/conchhq/conch/txlog"
+import (
+	"time"
+
+	"github.com/conchhq/conch/txlog"
+)
 
 // Input is what the machine is told: one of the types below.
 type Input interface{ input() }
 
 type (
-	// Tick says that time has passed, and how far the log is as this node knows it, if it is a member that can say: see Answer.At.
-	Tick struct{ Reach uint64 }
+	// Tick says that time has passed.
+	Tick struct{}
 	// Peers says which nodes can be asked now. The machine asks nobody else, but for one that told it of a head.
 	Peers struct{ Names []string }
 	// Heard is a head, and the peer that has brought it.
@@ -57,25 +61,31 @@ type (
 	}
 	// News says that a user waits for a goal whose result should have come: three peers are asked at once (B9).
 	News struct{}
+	// Confirmed says that the leader has named an index at or above all that was committed when Confirm was said.
+	Confirmed struct {
+		Since time.Duration // when that was
+		Index uint64
+	}
 	// Kept says that a snapshot is in the store.
 	Kept struct{ Offer Offer }
 	// Dropped says that the store has dropped the records below an index, and with it the snapshots before.
 	Dropped struct{ First uint64 }
 )
 
-func (Tick) input()     {}
-func (Peers) input()    {}
-func (Heard) input()    {}
-func (Signed) input()   {}
-func (Asked) input()    {}
-func (Answered) input() {}
-func (Wanted) input()   {}
-func (Received) input() {}
-func (Faulty) input()   {}
-func (Applied) input()  {}
-func (Follow) input()   {}
-func (Yield) input()    {}
-func (Behind) input()   {}
-func (News) input()     {}
-func (Kept) input()     {}
-func (Dropped) input()  {}
+func (Tick) input()      {}
+func (Peers) input()     {}
+func (Heard) input()     {}
+func (Signed) input()    {}
+func (Asked) input()     {}
+func (Answered) input()  {}
+func (Wanted) input()    {}
+func (Received) input()  {}
+func (Faulty) input()    {}
+func (Applied) input()   {}
+func (Follow) input()    {}
+func (Yield) input()     {}
+func (Behind) input()    {}
+func (News) input()      {}
+func (Confirmed) input() {}
+func (Kept) input()      {}
+func (Dropped) input()   {}

@@ -28,6 +28,7 @@ type Machine struct {
 	head txlog.Head // the newest one of what is applied
 	pool []claim    // verified ones of what is not applied yet, by index
 	denials
+	assurance
 	strange []stranger
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
@@ -46,7 +47,6 @@ type Machine struct {
 	posed txlog.Head    // its head
 	fresh time.Duration // the last news
 	hint  uint64        // a member's authority knows of records up to there
-	reach uint64        // of the last tick
 
 	counts Counts
 	out    []Action
@@ -57,6 +57,7 @@ func New(c Config) *Machine {
 	c = c.withDefaults()
 	m := &Machine{cfg: c, crowd: peer{left: 8 * flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}}
 	m.early = map[uint64]early{}
+	m.since, m.tried = -1, -1
 	m.start = c.Base.Genesis().Start()
 	m.at, m.members = c.Base.Position(), slices.Clone(c.Base.Members())
 	m.first, m.offers, m.bridges = max(c.First, m.start.Index+1), slices.Clone(c.Offers), slices.Clone(c.Bridges)
@@ -93,7 +94,6 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	m.now = now
 	switch in := in.(type) {
 	case Tick:
-		m.reach = in.Reach
 		m.tick()
 	case Peers:
 		m.meet(in.Names)
@@ -120,6 +120,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	case Behind:
 		m.hint = max(m.hint, in.Index)
 		m.plan(in.From)
+	case Confirmed:
+		m.confirmed(in)
 	case News:
 		for _, to := range m.choose(abreast, nil) {
 			m.poll(to)
@@ -141,6 +143,7 @@ func (m *Machine) tick() {
 	m.retry()
 	m.refetch()
 	m.judge()
+	m.sure()
 	m.park()
 	m.readOn()
 	if m.base != nil && m.now-m.fresh >= m.cfg.poll {
@@ -159,7 +162,7 @@ func (m *Machine) meet(names []string) {
 	for _, name := range m.peers {
 		p := m.known[name]
 		if p == nil {
-			p = &peer{left: 8 * flood, since: m.now, probed: -expires}
+			p = &peer{left: 8 * flood, since: m.now, probed: -expires, shown: -expires}
 		}
 		now[name] = p
 	}

@@ -65,7 +65,7 @@ func (m *Machine) hear(h txlog.Head, via string) {
 // has reports whether a head is known. That of another member is another one: what becomes of the one says nothing of the other.
 func (m *Machine) has(h txlog.Head) bool {
 	same := func(c claim) bool { return sameWord(c.Head, h) }
-	return slices.ContainsFunc(m.pool, same) || slices.ContainsFunc(m.aside, same)
+	return slices.ContainsFunc(m.pool, same) || m.isAside(same)
 }
 
 // old takes a head of what is applied: a late one, one that bridges a change of members, or one that contradicts the copy.

@@ -124,5 +124,6 @@ func (m *Machine) passed() {
 	}
 	m.trim()
 	m.recall()
+	m.dismiss()
 	m.review()
 }

@@ -29,7 +29,7 @@ func (m *Machine) asked(from string, p Pull) {
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:
 		m.give(from, p, 0, false)
 	case m.full(from, p.From):
-		m.do(Give{To: from, Answer: Answer{Serial: p.Serial, At: m.says()}})
+		m.do(Give{To: from, Answer: Answer{Serial: p.Serial}})
 	default:
 		m.held = append(m.held, held{from: from, pull: p, at: m.now})
 	}
@@ -63,7 +63,7 @@ func (m *Machine) release(fast bool) {
 
 // give answers a request: with records, or with the offer of a snapshot.
 func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
-	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change), At: m.says()}
+	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change), At: m.says(m.now - waited)}
 	newest := m.newest()
 	if newest.Index > p.Known {
 		a.Heads = append(a.Heads, newest)

@@ -1,15 +1,15 @@
 package follower
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // Snapshot returns what the machine knows of itself.
 func (m *Machine) Snapshot() Status {
 	s := Status{
 		At: m.at, Head: m.newest(), Covered: m.last(m.at.Index).Index, Known: m.vouched(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
-		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Doubts: slices.Clone(m.doubts), Counts: m.counts,
+		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
+	}
+	for _, x := range m.suspects {
+		s.Doubts = append(s.Doubts, x.Doubt)
 	}
 	if m.parked > 0 {
 		s.Gap = max(m.now-m.parked, time.Nanosecond)

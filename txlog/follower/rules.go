@@ -13,7 +13,7 @@ const (
 	OwnRequest    Rule = "own-request"    // records that nobody asked for are taken
 	MembersSay    Rule = "members-say"    // a head is believed without a look at its signature
 	DenyLies      Rule = "deny-lies"      // a head counts, though a majority of the members has not come as far
-	KnowToDeny    Rule = "know-to-deny"   // a member says how far it is, also if more may be committed
+	KnowToDeny    Rule = "know-to-deny"   // a member says how far it is itself, though more may be committed
 	NeverRewind   Rule = "never-rewind"   // a head that contradicts the copy replaces it
 )
 

@@ -37,6 +37,7 @@ type story struct {
 	board *board            // of the machine's copy
 	asks  map[string][]Pull // by peer, which it has not answered
 	want  map[string][]Want
+	since time.Duration // it asked last how far the log is
 }
 
 func newStory(t *testing.T) *story {
@@ -134,6 +135,13 @@ func (s *story) tell(text string) []string {
 		return s.step(Applied{Records: s.on(words).from(from, upto)})
 	case "piece", "wants":
 		return s.piece(words)
+	case "stands": // its process does, for so long
+		d, _ := time.ParseDuration(words[1])
+		s.now += d
+		return nil
+	case "confirmed": // by the leader, to what it was asked last
+		at, _ := s.span(words[1])
+		return s.step(Confirmed{Since: s.since, Index: at})
 	case "news":
 		return s.step(News{})
 	case "yield":
@@ -301,6 +309,11 @@ func (s *story) say(a Action) string {
 		return fmt.Sprintf("signs a head at %d", a.Head.Index)
 	case Evidence:
 		return fmt.Sprintf("has evidence of a fork at %d: %s at %d against %s at %d", a.Index, a.A.Member, a.A.Index, a.B.Member, a.B.Index)
+	case Confirm:
+		s.since = s.now
+		return "asks how far the log is"
+	case Cleared:
+		return fmt.Sprintf("takes the head of %s at %d for true", a.Head.Member, a.Head.Index)
 	case Doubted:
 		return fmt.Sprintf("doubts %s, who has signed a head at %d: %d so far", a.Head.Member, a.Head.Index, a.Count)
 	case Parked:
@@ -330,6 +343,9 @@ func describe(a Give) string {
 	}
 	for _, b := range a.Answer.Bridges {
 		parts = append(parts, fmt.Sprintf("the bridge over %d", b.Index()))
+	}
+	if a.Answer.At > 0 {
+		parts = append(parts, fmt.Sprintf("that the log is at %d", a.Answer.At))
 	}
 	if a.Answer.Offer != nil {
 		parts = append(parts, fmt.Sprintf("the offer of a snapshot at %d", a.Answer.Offer.Head.Index))

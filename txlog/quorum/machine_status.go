@@ -55,15 +55,6 @@ func (m *Machine) Snapshot() Status {
 	return s
 }
 
-// Reach returns up to where the log is committed. It is 0 if this member cannot say: it hears no leader, or knows of nothing in that
-// leader's term that is committed, so that more may be of terms before.
-func (m *Machine) Reach() uint64 {
-	if m.leader == 0 || m.log.mark.Term != m.term || m.behind != nil || !m.decides().has(m.cfg.Store) {
-		return 0
-	}
-	return m.log.mark.At.Index
-}
-
 func (m *Machine) heardOf(of txlog.Member) int {
 	if of.Store == m.cfg.Store {
 		return 0

@@ -169,7 +169,7 @@ func (c *Core) take(in Input) {
 	case Tick:
 		c.tick(in.At)
 	case Soon:
-		c.beat()
+		c.follower(follower.Tick{})
 	case Received:
 		c.receive(in)
 	case Faulty:
@@ -294,19 +294,10 @@ func (c *Core) shut() {
 	}
 }
 
-// beat has the machine of the node's copy look at the time.
-func (c *Core) beat() {
-	reach := uint64(0)
-	if c.q != nil {
-		reach = c.q.Reach()
-	}
-	c.follower(follower.Tick{Reach: reach})
-}
-
 // tick lets a round pass in all machines.
 func (c *Core) tick(at int64) {
 	c.rounds++
-	c.beat()
+	c.follower(follower.Tick{})
 	c.courier(courier.Tick{})
 	if c.q != nil {
 		c.member(member.Tick{At: at})

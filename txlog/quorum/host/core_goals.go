@@ -191,11 +191,14 @@ func (c *Core) answer(a member.Answer) {
 		return
 	}
 	c.forget(a.Ticket)
-	if who.read != nil && errors.Is(a.Err, txlog.ErrTooMany) {
+	switch {
+	case who.read == nil:
+		c.reply(who, a.Answer, a.Err)
+	case errors.Is(a.Err, txlog.ErrTooMany):
 		c.queue(who.read)
-		return
+	default:
+		c.ends(who.read, a.Answer, a.Err)
 	}
-	c.reply(who, a.Answer, a.Err)
 }
 
 func (c *Core) reply(who asker, a txlog.Answer, err error) {

@@ -16,6 +16,7 @@ import (
 type question struct {
 	Read
 
+	reach       bool // nobody reads: the machine of the node's copy wants that word
 	came, asked time.Duration
 	index       uint64
 	said        bool // the index is there
@@ -51,6 +52,16 @@ func (c *Core) queue(q *question) {
 	c.ticket++
 	c.remote[c.ticket] = q
 	q.asked, q.full = c.now, true
+}
+
+// ends ends a read.
+func (c *Core) ends(q *question, a txlog.Answer, err error) {
+	switch {
+	case !q.reach:
+		c.do(Answered{Ticket: q.Ticket, Answer: a, Err: err})
+	case err == nil:
+		c.follower(follower.Confirmed{Since: q.came, Index: a.Index})
+	}
 }
 
 // expired says what a read has waited for.
@@ -142,7 +153,7 @@ func (c *Core) wait() {
 		switch q := c.remote[serial]; {
 		case c.now-q.came >= patience:
 			delete(c.remote, serial)
-			c.do(Answered{Ticket: q.Ticket, Err: q.expired()})
+			c.ends(q, txlog.Answer{}, q.expired())
 		case !q.said && c.leads:
 			delete(c.remote, serial)
 			c.pose(q)
@@ -153,14 +164,17 @@ func (c *Core) wait() {
 	}
 }
 
-// serve answers the reads for which the copy has come far enough.
+// serve answers the reads for which the copy has come far enough, and at once those that want the index alone.
 func (c *Core) serve() {
 	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
 		q, at := c.remote[serial], c.copy.Position()
-		if c.blank || !q.said || at.Index < q.index {
+		switch {
+		case !q.said || !q.reach && (c.blank || at.Index < q.index):
 			continue
+		case q.reach:
+			at = txlog.Position{Index: q.index}
 		}
 		delete(c.remote, serial)
-		c.do(Answered{Ticket: q.Ticket, Answer: txlog.Answer{Index: at.Index, Hash: at.Hash}})
+		c.ends(q, txlog.Answer{Index: at.Index, Hash: at.Hash}, nil)
 	}
 }

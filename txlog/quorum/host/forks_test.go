@@ -47,8 +47,9 @@ func TestForksAreBounded(t *testing.T) {
 	if n := len(s.Names(forkValue)); n != 2*mostForks || told != many+1 {
 		t.Errorf("%d values of forks are kept, and %d forks are told", n, told)
 	}
-	if b, err := txlog.DecodeHead(s.Value(forkName(3) + "b")); err != nil || b.State != (txlog.Hash{3}) {
-		t.Errorf("of a second fork at an index that has one: %v, %v", b.State.Short(), err)
+	kept, err := Evidence(s)
+	if err != nil || len(kept) != mostForks || len(kept[2].Heads) != 2 || kept[2].Heads[0].State != (txlog.Hash{1}) || kept[2].Heads[1].State != (txlog.Hash{3}) {
+		t.Errorf("of a second fork at an index that has one: %v, %v", kept[2], err)
 	}
 	h.core.follow(follower.KeepBridge{Bridge: follower.Bridge{Records: []txlog.Record{aRecord(t, h)}, Head: head(1, 1)}})
 	write()
@@ -57,26 +58,52 @@ func TestForksAreBounded(t *testing.T) {
 	}
 }
 
-// Heads that a majority has denied are kept as evidence, the first ones: a member that lies signs as many as it likes.
+// Heads that a majority has denied are kept as evidence, the first ones of each member: one that lies signs as many as it likes. One that
+// comes true is evidence of nothing.
 func TestDeniedHeadsAreKept(t *testing.T) {
 	t.Parallel()
 	h, _ := still(t)
 	s := h.cfg.Store
-	for index := range uint64(2 * mostDoubts) {
-		lie := txlog.Head{Position: txlog.Position{Log: h.log, Index: index + 1}, Member: "n1"}.Sign(h.cfg.Key)
-		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie, Count: index + 1}})
-	}
-	for _, w := range h.core.out.Writes {
-		if err := w.To(s); err != nil {
-			t.Fatal(err)
+	has := func(member string) (all []uint64) {
+		for _, w := range h.core.out.Writes {
+			if err := w.To(s); err != nil {
+				t.Fatal(err)
+			}
 		}
+		h.core.out.Writes = nil
+		kept, err := Evidence(s)
+		for _, p := range kept {
+			lie := p.Heads[0]
+			if err != nil || len(lie.Signature) == 0 || len(p.Heads) != 1 {
+				t.Errorf("%+v is kept, %v", p, err)
+			}
+			if lie.Member == member {
+				all = append(all, lie.Index)
+			}
+		}
+		return all
 	}
-	names := s.Names(doubtValue)
-	if len(names) != mostDoubts {
-		t.Fatalf("%d are kept", len(names))
+	lie := func(member string, index uint64, state byte) txlog.Head {
+		return txlog.Head{Position: txlog.Position{Log: h.log, Index: index}, State: txlog.Hash{state}, Member: member}.Sign(h.cfg.Key)
 	}
-	if lie, err := txlog.DecodeHead(s.Value(names[0])); err != nil || lie.Index != 1 || len(lie.Signature) == 0 {
-		t.Errorf("the first one is kept as %+v, %v", lie, err)
+	for index := range uint64(2 * mostDenied) {
+		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie("n1", index+1, 1), Count: index + 1}})
+	}
+	for _, state := range []byte{1, 2} {
+		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie("n1/x", 1, state), Count: uint64(state)}})
+	}
+	if all := has("n1"); len(all) != mostDenied || all[0] != 1 || all[mostDenied-1] != mostDenied {
+		t.Errorf("of n1 %v are kept", all)
+	}
+	h.core.follow(follower.Cleared{Head: lie("n1/x", 1, 2)})
+	if all := has("n1/x"); len(all) != 1 {
+		t.Errorf("of n1/x %v are kept", all)
+	}
+	for i := range mostDeniedInAll {
+		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie(fmt.Sprint("other", i), 1, 1), Count: 1}})
+	}
+	if has(""); len(s.Names(deniedValue)) != mostDeniedInAll {
+		t.Errorf("in all %d are kept", len(s.Names(deniedValue)))
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -18,8 +17,8 @@ import (
 const (
 	bridgeValue = "bridge/"
 	offerValue  = "offer/"
-	forkValue   = "fork/"
-	doubtValue  = "doubt/"
+	forkValue   = "fork/"   // see evidence.go
+	deniedValue = "denied/" // so is this
 )
 
 // Load reads what a store has of a log. The error is one of the store, or quorum.ErrDamaged.
@@ -153,40 +152,6 @@ func Pack(s store.Store, g follower.Give) (follower.Answer, error) {
 	return out, nil
 }
 
-// mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.
-const mostForks = 64
-
-// keepFork keeps both heads of a fork. One more at the same index replaces the one before. If the follower's machine knows of no head that
-// covers what is here, the store may have one; without it there is nothing to show.
-func keepFork(s store.Store, f *follower.Evidence) error {
-	a := f.A
-	if a.Index == 0 {
-		own, found, err := s.Head(f.Index, math.MaxUint64)
-		if err != nil || !found {
-			return err
-		}
-		a = own
-	}
-	name := forkName(f.Index)
-	if s.Value(name+"a") == nil && len(s.Names(forkValue)) >= 2*mostForks {
-		return nil
-	}
-	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
-}
-
-// mostDoubts is at how many indices a store keeps heads that a majority has denied. It is given those alone that are told.
-const mostDoubts = 16
-
-// keepDoubt keeps a head that a majority of the members has denied.
-func keepDoubt(s store.Store, h txlog.Head) error {
-	if len(s.Names(doubtValue)) >= mostDoubts {
-		return nil
-	}
-	return s.Write(store.Step{Values: map[string][]byte{fmt.Sprintf("%s%020d", doubtValue, h.Index): h.Encode()}})
-}
-
-func forkName(index uint64) string { return fmt.Sprintf("%s%020d/", forkValue, index) }
-
 func offerName(index uint64) string { return fmt.Sprintf("%s%020d", offerValue, index) }
 
 func encodeOffer(o follower.Offer) []byte {
@@ -216,8 +181,8 @@ func decodeOffer(b []byte) (o follower.Offer, err error) {
 	return o, err
 }
 
-// spare is how many values of a store are not for bridges: those of the authority, of offers, of forks and of doubts.
-const spare = 3*mostForks + 64 + mostDoubts
+// spare is how many values of a store are not for bridges: those of the authority, of offers, of forks and of heads that are denied.
+const spare = 3*mostForks + 64 + mostDeniedInAll
 
 // keepBridge keeps a bridge, if there is room: a log does not end because its members have changed very often. A node that needs the bridge
 // still believes those whom it knows and who are members now.

@@ -32,8 +32,9 @@ type Write struct {
 	Step    *store.Step
 	Adopt   *Adopted
 	Fork    *follower.Evidence // left out if there are many already
-	Doubt   *follower.Doubted  // so is this
-	Bridge  *follower.Bridge   // so it is
+	Denied  *txlog.Head        // so is this
+	Cleared *txlog.Head        // one that was denied
+	Bridge  *follower.Bridge   // as Fork
 }
 
 // To stores a write, and returns when it is on the disk, unless it may wait (package host, Order). The error is one of the store.
@@ -45,8 +46,10 @@ func (w Write) To(s store.Store) error {
 		return s.Write(*w.Step)
 	case w.Fork != nil:
 		return keepFork(s, w.Fork)
-	case w.Doubt != nil:
-		return keepDoubt(s, w.Doubt.Head)
+	case w.Denied != nil:
+		return keepDenied(s, w.Denied)
+	case w.Cleared != nil:
+		return s.Write(store.Step{Values: map[string][]byte{deniedName(w.Cleared): nil}})
 	case w.Bridge != nil:
 		return keepBridge(s, w.Bridge)
 	}
@@ -163,7 +166,7 @@ type (
 		A, B  txlog.Head
 		Index uint64
 	}
-	// Doubted says that a member has signed heads that a majority of the members denies: the one of the highest index, and how many.
+	// Doubted says that a majority of the members denies a head: follower.Doubted.
 	Doubted struct {
 		Head  txlog.Head
 		Count uint64

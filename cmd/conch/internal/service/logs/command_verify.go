@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"slices"
 	"time"
@@ -13,10 +12,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/pause"
-	"github.com/conchhq/conch/txlog"
-	"github.com/conchhq/conch/txlog/kv"
-	"github.com/conchhq/conch/txlog/quorum/disk"
-	"github.com/conchhq/conch/txlog/store"
 )
 
 func (a *shell) verify() *cobra.Command {
@@ -30,7 +25,7 @@ entry before it, and the hash of the state after it. The exit code is 1 if they 
 with, so two are the least.
 
 With --store it asks nobody: it reads a store file that no process has, checks each entry against the one before it, and
-makes the state anew.`,
+makes the state anew. It tells also what the store keeps as evidence: heads that members have signed and that cannot be true.`,
 		Example: `  conch log verify flags --node http://a:7070 --node http://b:7070 --node http://c:7070
   conch log verify flags --store /var/lib/conch/logs/flags.log --json`,
 		Args: exactly(1, "the namespace of the log"),
@@ -172,78 +167,3 @@ func (a *shell) verdict(v Verdict) error {
 
 // brief returns the first digits of a hash.
 func brief(hash string) string { return cli.OrDash(hash[:min(len(hash), 12)]) }
-
-// StoreVerdict says what a store file has.
-type StoreVerdict struct {
-	ID        string `json:"id"`
-	Namespace string `json:"namespace"`
-	First     uint64 `json:"first"`
-	Index     uint64 `json:"index"`
-	Hash      string `json:"hash"`
-	State     string `json:"state"`
-	Entries   int    `json:"entries"` // that were checked against the one before
-}
-
-func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
-	defer cancel()
-	s, err := disk.OpenReadOnly(ctx, file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Usagef("there is no store %s: [[logs]] has its file in store, or it is logs/NAMESPACE.log in the node's data_dir", file)
-	}
-	if err != nil {
-		return unread(err)
-	}
-	defer func() { _ = s.Close() }()
-	if g := s.Genesis(); g.Namespace != namespace {
-		return cli.Usagef("the store %s has the log %q, and not %q", file, g.Namespace, namespace)
-	}
-	v, err := checked(s)
-	if err != nil {
-		return fmt.Errorf("the store %s is not whole: %w", file, err)
-	}
-	if a.JSON {
-		return a.Document(v)
-	}
-	return a.Line("%s: entries %d to %d are whole, %d of them were checked one by one; hash %s, state %s", file, v.First, v.Index, v.Entries, brief(v.Hash), brief(v.State))
-}
-
-// unread is the error of a store that a command cannot read, with what becomes of it.
-func unread(err error) error {
-	switch {
-	case errors.Is(err, disk.ErrForeign):
-		return cli.Usagef("%w", err)
-	case errors.Is(err, store.ErrDamaged):
-		return fmt.Errorf("%w. Its node moves it aside when it starts, begins with a new one, and fetches the log from the others", err)
-	}
-	return err
-}
-
-// checked reads each record of a store, and makes the state anew.
-func checked(s store.Store) (StoreVerdict, error) {
-	view := s.View()
-	v := StoreVerdict{ID: s.Genesis().ID().String(), Namespace: s.Genesis().Namespace, First: view.Floor.Index + 1}
-	at := view.Floor
-	for at.Index < view.Last.Index {
-		records, err := s.Records(at.Index+1, mostPage)
-		if err != nil {
-			return v, err
-		}
-		for _, r := range records {
-			if r.Index != at.Index+1 || r.Prev != at.Hash {
-				return v, fmt.Errorf("%w: entry %d does not follow entry %d", txlog.ErrChain, r.Index, at.Index)
-			}
-			at = r.Position()
-			v.Entries++
-		}
-	}
-	c, err := store.Load(s, kv.New)
-	if err != nil {
-		return v, err
-	}
-	if c.Position() != view.Last || at != view.Last {
-		return v, fmt.Errorf("%w: the copy ends at %d, and the store at %d", txlog.ErrChain, c.Position().Index, view.Last.Index)
-	}
-	v.Index, v.Hash, v.State = at.Index, at.Hash.String(), c.Hash().String()
-	return v, c.Scrub()
-}

@@ -88,7 +88,7 @@ func (t *teller) rare(r *part, e host.Event) {
 		}
 	case host.Doubted:
 		if t.due(r.Namespace + " denied " + e.Head.Member) {
-			r.log.Error("a member has signed a head that a majority of the members denies: it lies, or its key is stolen. The head counts no more, and is kept as evidence",
+			r.log.Error("a member has signed a head that a majority of the members denies: it lies, or its key is stolen. Such heads do not count, and the first ones are kept as evidence",
 				slog.String("member", e.Head.Member), slog.Uint64("index", e.Head.Index), slog.String("hash", e.Head.Hash.String()), slog.Uint64("heads", e.Count))
 		}
 	case host.Rebuilt:

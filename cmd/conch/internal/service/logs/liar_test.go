@@ -1,11 +1,14 @@
 package logs
 
 import (
+	"bytes"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -42,4 +45,22 @@ conch_log_heads_denied{namespace="flags"} 1
 	}
 	s.nodes["n2"].put("a", 2)
 	s.equal(s.names...)
+
+	// It is taken out: nobody believes its key, and nobody names it any more. What it has signed is kept.
+	s.nodes["n2"].set("n2", "n3")
+	for _, name := range s.names[1:] {
+		n := s.nodes[name]
+		pgtest.Eventually(t, 2*nodetest.Patience, name+" names n1 no more", func() bool {
+			now := n.status()
+			return now.Copy.Denied == 0 && now.Advice == "" && now.Copy.Behind == 0
+		})
+	}
+	follower.stop()
+	var out bytes.Buffer
+	command := Commands(&cli.Shell{World: cli.World{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}})[0]
+	command.SetArgs([]string{"verify", "flags", "--store", filepath.Join(follower.dir, "logs", "flags.log")})
+	err := command.ExecuteContext(t.Context())
+	if _, proof, _ := strings.Cut(out.String(), "\n"); err != nil || !strings.HasPrefix(proof, "evidence: n1 has signed a head of entry 1099511627776") {
+		t.Errorf("verify prints %q, %v", &out, err)
+	}
 }

@@ -1,0 +1,81 @@
+package host
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/follower"
+	"github.com/conchhq/conch/txlog/store"
+)
+
+// Proof is what a member has signed that cannot be true: two heads that contradict each other, or one that a majority of the members has denied.
+// Who has signed them anybody can check; that one was denied the store's node alone says.
+type Proof struct{ Heads []txlog.Head }
+
+// Evidence returns what a store keeps of such heads: the forks first, each by index. The error is txlog.ErrMalformed if a value is no head.
+func Evidence(s store.Store) (all []Proof, err error) {
+	read := func(names []string, each int) {
+		for pair := range slices.Chunk(names, each) {
+			var p Proof
+			for _, name := range pair {
+				h, wrong := txlog.DecodeHead(s.Value(name))
+				p.Heads, err = append(p.Heads, h), errors.Join(err, wrong)
+			}
+			all = append(all, p)
+		}
+	}
+	read(s.Names(forkValue), 2)
+	read(s.Names(deniedValue), 1)
+	return all, err
+}
+
+// mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.
+const mostForks = 64
+
+// keepFork keeps both heads of a fork. One more at the same index replaces the one before. If the follower's machine knows of no head that
+// covers what is here, the store may have one; without it there is nothing to show.
+func keepFork(s store.Store, f *follower.Evidence) error {
+	a := f.A
+	if a.Index == 0 {
+		own, found, err := s.Head(f.Index, math.MaxUint64)
+		if err != nil || !found {
+			return err
+		}
+		a = own
+	}
+	name := forkName(f.Index)
+	if s.Value(name+"a") == nil && len(s.Names(forkValue)) >= 2*mostForks {
+		return nil
+	}
+	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
+}
+
+// How many heads that a majority has denied a store keeps: of one member, the first ones, and of all that there have ever been.
+const mostDenied, mostDeniedInAll = 16, 160
+
+// keepDenied keeps a head that a majority of the members has denied.
+func keepDenied(s store.Store, h *txlog.Head) error {
+	if len(s.Names(deniedOf(h.Member))) >= mostDenied || len(s.Names(deniedValue)) >= mostDeniedInAll {
+		return nil
+	}
+	return s.Write(store.Step{Values: map[string][]byte{deniedName(h): h.Encode()}})
+}
+
+// deniedOf is what the names of one member's heads begin with. Its own name may be any text.
+func deniedOf(member string) string { return fmt.Sprintf("%s%s/", deniedValue, short(member)) }
+
+func deniedName(h *txlog.Head) string {
+	return fmt.Sprintf("%s%020d/%s", deniedOf(h.Member), h.Index, short(string(h.Encode())))
+}
+
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+func forkName(index uint64) string { return fmt.Sprintf("%s%020d/", forkValue, index) }
