@@ -20,6 +20,9 @@ type Config struct {
 	// Look is asked before records are stored that a leader has sent. The first may be at an index that is stored already:
 	// then everything from there on would be replaced. After an error they are not stored.
 	Look func(records []txlog.Record) error
+	// Last says that Look refuses what is stored here and not known to be committed. With it this store may be up to date where others are not,
+	// and would win each election, in vain: the others campaign first, and replace it if they can.
+	Last bool
 	Keep uint64 // committed entries that are kept for members that are behind (default 10,000), and 16 MB of them at most
 
 	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.

@@ -105,6 +105,36 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
+// A store has an entry of an earlier life that nobody takes, itself included: it may not drop it, since somebody may count on it. It would win each
+// election, in vain. So the others come first, who can do without it, also if it is suggested.
+func TestTheLastToCampaign(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, 2, 3)
+	w.most = 0
+	a := w.node("a")
+	w.until(12, "a leads", func() bool { return a.m.Snapshot().Leading })
+	w.run(10 * round)
+	w.apart("a")
+	a.execute(txlog.Entry{Kind: txlog.Executed, GoalID: "g"})
+	w.run(2 * round)
+	for _, n := range w.nodes {
+		n.crash()
+	}
+	w.heal()
+	a.last = true
+	for _, n := range w.nodes {
+		n.start()
+	}
+	a.step(Suggested{Name: "a"})
+	w.until(40, "somebody leads", func() bool { return w.leader() != nil })
+	w.run(10 * round)
+	if last := w.committed[len(w.committed)-1]; w.leader() == a || last.GoalID == "g" {
+		t.Errorf("a leads: %v; the last entry is %+v", w.leader() == a, last)
+	}
+	w.leader().crash() // now it may lead
+	w.until(60, "another one leads", func() bool { return w.leader() != nil })
+}
+
 // What the library drops of what a leader has executed is never silent: its askers would wait for it until they give up. The term is given
 // up, and the node begins anew, with all that wait told that nobody can say.
 func TestWhatTheLibraryDrops(t *testing.T) {

@@ -83,6 +83,9 @@ func newMachine(c Config, change func(*raft.Config)) (m *Machine, err error) {
 	}
 	m.term = c.Stored.Hard.Term
 	m.pace = newPace(c.Seed)
+	if c.Last {
+		m.pace.lost.store = c.Store
+	}
 	m.plan(missedBeats)
 	return m, nil
 }

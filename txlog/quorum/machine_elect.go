@@ -26,7 +26,7 @@ type pace struct {
 	spoke     map[uint64]uint64 // when each member's store was last heard
 }
 
-// loss is that of a leader.
+// loss is that of a leader; of this store itself, if it is to campaign last.
 type loss struct {
 	store uint64
 	term  uint64 // in which it led; 0: it is known whether it lived
@@ -92,10 +92,10 @@ func (m *Machine) campaign() {
 	_ = m.node.Campaign() // what it refuses, it says nothing about
 }
 
-// stand campaigns at once, if there is no leader and no vote goes on.
+// stand campaigns at once, if there is no leader, no vote goes on, and the others do not come first.
 func (m *Machine) stand() {
 	now := m.node.BasicStatus()
-	if now.Lead == 0 && now.RaftState != raft.StateCandidate {
+	if now.Lead == 0 && now.RaftState != raft.StateCandidate && m.pace.lost.store != m.cfg.Store {
 		m.pace.next = m.pace.ticks
 		m.campaign()
 	}

@@ -61,6 +61,7 @@ type opened struct {
 }
 
 type node struct {
+	last    bool // Config.Last
 	world   *world
 	name    string
 	store   uint64
@@ -219,7 +220,7 @@ func (n *node) start() {
 	n.toy = toy{log: append(slices.Clone(records), tail...), committed: uint64(len(records)), look: n.toy.look}
 	c := Config{
 		Self: n.name, Store: n.store, Log: w.genesis.ID(), Stored: stored, Have: uint64(len(records)), Lease: 3 * time.Second, Seed: uint64(n.name[0]),
-		Look: n.looks, Keep: w.keep, Break: w.broken,
+		Look: n.looks, Last: n.last, Keep: w.keep, Break: w.broken,
 	}
 	if err := c.Validate(); err != nil {
 		w.t.Fatal(err)

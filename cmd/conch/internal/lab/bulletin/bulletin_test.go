@@ -141,6 +141,7 @@ func TestSeedsThatFound(t *testing.T) {
 		{"the one member of a log started again while another one took its place, and nobody decided", bulletin.Config{Nodes: 3, Members: 1, Loss: 15, Seed: 20010}},
 		{"what was executed behind a change of members was committed by those of before, and nobody could sign a head of it", bulletin.Config{Scene: "joint", Seed: 2}},
 		{"a leader that had left had more in its log than who took its place, and did not vote for it", bulletin.Config{Scene: "joint-one", Seed: 30}},
+		{"a store with an entry that nobody takes won every election", bulletin.Config{Nodes: 7, Members: 5, Seed: 130}},
 	} {
 		t.Run(found.what, func(t *testing.T) {
 			t.Parallel()
