@@ -57,19 +57,18 @@ type (
 	// Sign asks the loop to sign a head with this member's key, to publish it, and to bring it back as Signed. The members
 	// change at its index, and this node is one of those before.
 	Sign struct{ Head txlog.Head }
-	// Evidence says that the log has forked: two members have signed heads that cannot both be true. A is the head that
+	// Evidence says that the log has forked: heads were signed that cannot both be true. A is the head that
 	// covers what is here, or the one that came first; zero: none is in memory. The copy stays as it is. The loop keeps both for people.
 	Evidence struct {
 		A, B  txlog.Head
 		Index uint64 // where they part, as far as is known
 	}
-	// Confirm asks the loop for what a linearizable read asks for: how far the log is. Confirmed brings the answer, if there is one.
+	// Confirm asks for what a linearizable read asks for: how far the log is, by the word of its leader. Confirmed brings the answer, if there is
+	// one within five seconds.
 	Confirm struct{}
-	// Doubted says that a majority of the members denies a head: the log was not as far when it was heard. It counts no more. Count is how many
-	// of its member were denied, with it. The first 16 are told, and then each time that their number has doubled.
+	// Doubted says that the leader denies a head: the log was not as far after it was heard. It counts no more. Count is how many of its member
+	// were denied, with it. The first 16 are told, and then each time that their number has doubled.
 	Doubted struct{ Doubt }
-	// Cleared says that a head which was told to be denied has come true.
-	Cleared struct{ Head txlog.Head }
 	// Parked says that something up to an index is known of, and has not come for a while. It is told once for each gap,
 	// and again with For growing.
 	Parked struct {
@@ -98,7 +97,6 @@ func (Sign) action()       {}
 func (Evidence) action()   {}
 func (Confirm) action()    {}
 func (Doubted) action()    {}
-func (Cleared) action()    {}
 func (Parked) action()     {}
 func (Spoiled) action()    {}
 func (Refused) action()    {}
@@ -108,7 +106,7 @@ type Status struct {
 	At        txlog.Position
 	Head      txlog.Head // the newest one that is verified; zero: none was heard
 	Covered   uint64     // the newest index of a head of what is applied
-	Known     uint64     // the highest index that a verified head covers, unless a majority of the members has not come as far
+	Known     uint64     // the highest index that a verified head covers, unless the leader has denied it
 	Held      int        // records that wait for a head or for those before them
 	HeldBytes int
 	Waiting   int           // requests of peers that wait for what is not here yet
@@ -123,7 +121,7 @@ type Status struct {
 	Counts    Counts
 }
 
-// Doubt is a member that has signed heads which a majority of the members has denied: it lies, or its key is stolen.
+// Doubt is a member that has signed heads which the leader has denied: it lies, or its key is stolen.
 type Doubt struct {
 	Head  txlog.Head // in Status that of the highest index
 	Count uint64     // heads

@@ -72,11 +72,11 @@ const (
 	barredFor     = 10 * time.Second      // a peer that has lied is not asked, the first time
 	leastWary     = time.Second           // nothing is pulled after a fork, or after an entry that never fits, the first time
 	mostWary      = 5 * time.Minute
-	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers
+	probes        = 5 * time.Second  // between two questions to one peer about heads of strangers, and between two about how far the log is
 	expires       = 30 * time.Second // after which an answer is no answer any more
 	parkedFor     = 10 * time.Second // after which a gap is told
-	doubtful      = time.Second      // after which members are asked whether they have what a head says, and a member that is asked looks how far the log is
-	probation     = 10 * time.Second // for which a head does not count whose member was denied before: longer than it takes to ask all members
+	doubted       = time.Second      // after which a head that the copy has not come to may be a lie
+	probation     = 10 * time.Second // for which a head does not count whose member was denied before: longer than it takes to deny it
 	woken         = time.Second / 5  // after which others are asked for what nobody has given, when there is a new head
 	abreast       = 3                // peers that are asked at one time, after the first ones (B9)
 	window        = 8                // pieces of a snapshot that are asked for at one time
@@ -95,6 +95,6 @@ const (
 	recentBytes   = 4 << 20
 	mostClaims    = 16 // of one member: verified heads of what is not applied yet
 	mostPool      = 128
-	mostAside     = 16 // of one member: heads that a majority of the members has denied
+	mostAside     = 16 // of one member: heads that were denied
 	mostStrange   = 16 // heads that nobody known has signed
 )

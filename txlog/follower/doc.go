@@ -38,8 +38,8 @@
 //   - always-serve: a node that waits for something serves what it has (V8); a record has its diff (V1).
 //   - own-request: only what was asked for is taken.
 //   - members-say: a head is a member's word, or nothing.
-//   - deny-lies: a head that a majority of the members denies counts no more.
-//   - know-to-deny: a member says how far the log is only by what the leader has confirmed since it was asked; else honest members are
+//   - deny-lies: a head that says more than the log has counts no more.
+//   - ask-to-deny: a head is a lie by what the leader confirms after it was heard, and not by what this node lacks; else honest members are
 //     taken for liars.
 //   - never-rewind: a head that contradicts the copy is evidence, which is told and kept. The copy stays.
 //
@@ -50,7 +50,7 @@
 //   - Actions are done in order; what was stored by Apply, Adopt and KeepBridge comes back in Config after a restart.
 //   - Heads that the store has with its records go with them (Give): a node that is far behind can then apply what it has, and
 //     need not keep all of it until the newest head.
-//   - Confirm is asked as a linearizable read is: what was committed before it is found.
+//   - Confirm is asked as a linearizable read is, and only the known leader's word is taken.
 //   - Heard.Via is the neighbour that brought the head first.
 //
 // # What can go wrong
@@ -58,8 +58,8 @@
 //   - Nobody has an entry: the node is Parked, says so, and goes on asking. It serves meanwhile.
 //   - The copy does not take an entry that a head covers: Spoiled. It is made anew from the store: at once, and where the same entry
 //     does not fit again, after growing pauses, from a second to five minutes.
-//   - A member, or a thief of its key, signs a head of what nobody has: a majority of the members, asked after a second, denies it
-//     (Doubted), by what each learns from the leader (Confirm). Pulling does not wait for that: what comes next is asked for again with each new head.
+//   - A member, or a thief of its key, signs a head of what nobody has: the leader, asked after a second (Confirm), denies it
+//     (Doubted). Pulling does not wait for that: what comes next is asked for again with each new head.
 //   - Members sign two heads that cannot both be true: Evidence. Before either is applied, the branch whose records arrive first
 //     is taken. If the log's other branch goes on, the node stays behind, and pulls its entries ever less often.
 //   - The snapshot that is fetched is dropped where it was offered: that peer says so, and another snapshot is asked for at once.

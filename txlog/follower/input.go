@@ -61,9 +61,9 @@ type (
 	}
 	// News says that a user waits for a goal whose result should have come: three peers are asked at once (B9).
 	News struct{}
-	// Confirmed says that the leader has named an index at or above all that was committed when Confirm was said.
+	// Confirmed is what Confirm asked for: an index that is committed, at or above all that was when it was said.
 	Confirmed struct {
-		Since time.Duration // when that was
+		Since time.Duration // when it was said
 		Index uint64
 	}
 	// Kept says that a snapshot is in the store.

@@ -28,7 +28,6 @@ type Machine struct {
 	head txlog.Head // the newest one of what is applied
 	pool []claim    // verified ones of what is not applied yet, by index
 	denials
-	assurance
 	strange []stranger
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
@@ -56,6 +55,7 @@ type Machine struct {
 func New(c Config) *Machine {
 	c = c.withDefaults()
 	m := &Machine{cfg: c, crowd: peer{left: 8 * flood}, chance: splitmix.Source(c.Seed), known: map[string]*peer{}}
+	m.serial = splitmix.Mix(c.Seed, 0) >> 32 // an answer to an earlier machine is none to this one
 	m.early = map[uint64]early{}
 	m.since, m.tried = -1, -1
 	m.start = c.Base.Genesis().Start()
@@ -121,7 +121,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.hint = max(m.hint, in.Index)
 		m.plan(in.From)
 	case Confirmed:
-		m.confirmed(in)
+		m.reach, m.since = in.Index, in.Since
 	case News:
 		for _, to := range m.choose(abreast, nil) {
 			m.poll(to)
@@ -143,7 +143,6 @@ func (m *Machine) tick() {
 	m.retry()
 	m.refetch()
 	m.judge()
-	m.sure()
 	m.park()
 	m.readOn()
 	if m.base != nil && m.now-m.fresh >= m.cfg.poll {
@@ -162,7 +161,7 @@ func (m *Machine) meet(names []string) {
 	for _, name := range m.peers {
 		p := m.known[name]
 		if p == nil {
-			p = &peer{left: 8 * flood, since: m.now, probed: -expires, shown: -expires}
+			p = &peer{left: 8 * flood, since: m.now, probed: -expires}
 		}
 		now[name] = p
 	}

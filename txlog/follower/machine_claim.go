@@ -39,9 +39,6 @@ func (m *Machine) claim(h txlog.Head) {
 
 // vouched is the highest index that somebody says to be committed whose word counts.
 func (m *Machine) vouched() uint64 {
-	if m.base == nil {
-		return m.at.Index
-	}
 	return max(m.newest().Index, m.hint, m.at.Index)
 }
 

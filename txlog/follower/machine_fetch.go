@@ -59,7 +59,7 @@ func (m *Machine) offered(from string, o Offer) {
 	switch {
 	case m.blank && o.Head.Position == m.start: // the genesis says what it restores to
 	case m.isAside(func(c claim) bool { return c.Position == o.Head.Position }):
-		m.lie(from, fault(ErrOffer, "a majority of the members has no entry %d", o.Head.Index))
+		m.lie(from, fault(ErrOffer, "the log has no entry %d", o.Head.Index))
 		return
 	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index && !m.broken(NeverRewind):
 		m.refuse(from, fault(ErrOffer, "it is at %d", o.Head.Index))

@@ -63,7 +63,7 @@ func (m *Machine) release(fast bool) {
 
 // give answers a request: with records, or with the offer of a snapshot.
 func (m *Machine) give(to string, p Pull, waited time.Duration, fast bool) {
-	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change), At: m.says(m.now - waited)}
+	a := Answer{Serial: p.Serial, Waited: waited, Bridges: m.bridgesAfter(p.Change)}
 	newest := m.newest()
 	if newest.Index > p.Known {
 		a.Heads = append(a.Heads, newest)

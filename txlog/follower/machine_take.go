@@ -28,7 +28,6 @@ func (m *Machine) answered(from string, a *Answer) {
 		m.hurry(k.from)
 		return
 	}
-	m.tells(from, k, a)
 	if k.first && len(a.Records) > 0 {
 		m.pace.add(m.now-k.at, a.Waited)
 	}

@@ -35,7 +35,6 @@ type Answer struct {
 	Heads   []txlog.Head   // that cover the records, and the newest one
 	Bridges []Bridge       // over changes of members after the one that the asker knows
 	Offer   *Offer         // instead of records
-	At      uint64         // up to where the log is, as a member has learned of its leader since it was asked; 0: it cannot say
 }
 
 // Bridge proves a change of members to a node that knows the members before it: the record that changes them, the

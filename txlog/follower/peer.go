@@ -13,9 +13,6 @@ type peer struct {
 	barred time.Duration // until then it is not asked
 	broke  bool          // it no longer had a snapshot that was fetched from it, and none was taken over since
 	probed time.Duration // it was asked last about a head that nobody known has signed
-	shown  time.Duration // it was asked last for the entry of a head that may be a lie
-	reach  uint64        // up to where its copy was when it was asked last; 0: it has not said so
-	told   time.Duration // then
 }
 
 // takes spends one of a peer's allowance. It is false if none is left.

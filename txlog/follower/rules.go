@@ -12,12 +12,12 @@ const (
 	AlwaysServe   Rule = "always-serve"   // a node that waits for something serves nobody (V8)
 	OwnRequest    Rule = "own-request"    // records that nobody asked for are taken
 	MembersSay    Rule = "members-say"    // a head is believed without a look at its signature
-	DenyLies      Rule = "deny-lies"      // a head counts, though a majority of the members has not come as far
-	KnowToDeny    Rule = "know-to-deny"   // a member says how far it is itself, though more may be committed
+	DenyLies      Rule = "deny-lies"      // a head counts, though the log is not as far
+	AskToDeny     Rule = "ask-to-deny"    // a head that has not come true within a second is taken for a lie, and nobody is asked
 	NeverRewind   Rule = "never-rewind"   // a head that contradicts the copy replaces it
 )
 
 // Rules returns the rules that can be left out.
 func Rules() []Rule {
-	return []Rule{CommittedOnly, NeverSkip, KeepEarly, AskOthers, AlwaysServe, OwnRequest, MembersSay, DenyLies, KnowToDeny, NeverRewind}
+	return []Rule{CommittedOnly, NeverSkip, KeepEarly, AskOthers, AlwaysServe, OwnRequest, MembersSay, DenyLies, AskToDeny, NeverRewind}
 }

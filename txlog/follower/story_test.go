@@ -135,10 +135,6 @@ func (s *story) tell(text string) []string {
 		return s.step(Applied{Records: s.on(words).from(from, upto)})
 	case "piece", "wants":
 		return s.piece(words)
-	case "stands": // its process does, for so long
-		d, _ := time.ParseDuration(words[1])
-		s.now += d
-		return nil
 	case "confirmed": // by the leader, to what it was asked last
 		at, _ := s.span(words[1])
 		return s.step(Confirmed{Since: s.since, Index: at})
@@ -230,9 +226,6 @@ func (s *story) answer(by string, words []string) []string {
 		case name == "head":
 			n, _ := s.span(value)
 			a.Heads = append(a.Heads, on.head(n, text(words, "by", "anna")))
-		case name == "at": // it has waited for what was asked, in vain
-			a.At, _ = s.span(value)
-			a.Waited = holdFor
 		case name == "bridge":
 			n, _ := s.span(value)
 			a.Bridges = append(a.Bridges, on.bridge(31, n, text(words, "by", "anna")))
@@ -248,8 +241,6 @@ func (s *story) answer(by string, words []string) []string {
 	for i, p := range open {
 		if n > 0 && p.From == a.Records[0].Index && p.Upto >= a.Records[n-1].Index {
 			at = i // the last one that it fits
-		} else if a.At > 0 {
-			at = i
 		}
 	}
 	if len(open) > 0 {
@@ -312,8 +303,6 @@ func (s *story) say(a Action) string {
 	case Confirm:
 		s.since = s.now
 		return "asks how far the log is"
-	case Cleared:
-		return fmt.Sprintf("takes the head of %s at %d for true", a.Head.Member, a.Head.Index)
 	case Doubted:
 		return fmt.Sprintf("doubts %s, who has signed a head at %d: %d so far", a.Head.Member, a.Head.Index, a.Count)
 	case Parked:
@@ -343,9 +332,6 @@ func describe(a Give) string {
 	}
 	for _, b := range a.Answer.Bridges {
 		parts = append(parts, fmt.Sprintf("the bridge over %d", b.Index()))
-	}
-	if a.Answer.At > 0 {
-		parts = append(parts, fmt.Sprintf("that the log is at %d", a.Answer.At))
 	}
 	if a.Answer.Offer != nil {
 		parts = append(parts, fmt.Sprintf("the offer of a snapshot at %d", a.Answer.Offer.Head.Index))

@@ -165,7 +165,7 @@ func (r *reader) answered(a *wirepb.Answered) Answered {
 }
 
 func (r *reader) answer(a *wirepb.Answer) follower.Answer {
-	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, mostWaited), At: a.At}
+	out := follower.Answer{Serial: a.Serial, Records: r.records(a.Records), Waited: min(time.Duration(a.Waited)*time.Millisecond, mostWaited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, r.head(h))
 	}

@@ -106,7 +106,7 @@ func setFounding(out *wirepb.Message, body Body) bool {
 func waited(d time.Duration) uint32 { return uint32(min(max(d, 0), mostWaited).Milliseconds()) }
 
 func answer(a follower.Answer) *wirepb.Answer {
-	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records), Waited: waited(a.Waited), At: a.At}
+	out := &wirepb.Answer{Serial: a.Serial, Records: raw(a.Records), Waited: waited(a.Waited)}
 	for _, h := range a.Heads {
 		out.Heads = append(out.Heads, h.Encode())
 	}

@@ -103,10 +103,22 @@ func NewCore(s Settings, h Has) (*Core, error) {
 		}
 	}
 	c.courier(courier.Members{Names: names(c.members)})
-	if last, is := c.copy.Last(); is && c.q == nil { // a follower goes on naming the leader of its newest entry
-		c.leadership(last.Term, last.Leader, false)
+	if last, is := c.copy.Last(); is {
+		c.namesLeader(last)
 	}
 	return c, nil
+}
+
+// namesLeader has a follower name the leader of its newest entry; not itself, which has led with another store, or as a member.
+func (c *Core) namesLeader(last txlog.Record) {
+	if c.q != nil || last.Term < c.term {
+		return
+	}
+	leader := last.Leader
+	if leader == c.set.Self {
+		leader = ""
+	}
+	c.leadership(last.Term, leader, false)
 }
 
 // mine reports whether this store is a member's, as far as the copy says.

@@ -47,12 +47,10 @@ func (c *Core) follow(a follower.Action) {
 		c.write(Write{Fork: &a}, func() {})
 		c.tell(Forked{A: a.A, B: a.B, Index: a.Index})
 	case follower.Confirm:
-		c.pose(&question{came: c.now, reach: true})
+		c.pose(&question{came: c.now, ours: true})
 	case follower.Doubted:
 		c.write(Write{Denied: &a.Head}, func() {})
 		c.tell(Doubted(a.Doubt))
-	case follower.Cleared:
-		c.write(Write{Cleared: &a.Head}, func() {})
 	case follower.Parked:
 		c.tell(Parked(a))
 	case follower.Spoiled:

@@ -82,9 +82,7 @@ func (c *Core) applied(records []txlog.Record) {
 		}
 	}
 	c.serve()
-	if c.q == nil && last.Term >= c.term {
-		c.leadership(last.Term, last.Leader, false)
-	}
+	c.namesLeader(last)
 }
 
 // say signs a head and stores it, and may have everybody told.

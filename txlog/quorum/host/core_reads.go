@@ -16,7 +16,8 @@ import (
 type question struct {
 	Read
 
-	reach       bool // nobody reads: the machine of the node's copy wants that word
+	ours        bool   // nobody reads: the machine of the node's copy wants to know how far the log is
+	to          string // the member that was asked last
 	came, asked time.Duration
 	index       uint64
 	said        bool // the index is there
@@ -57,7 +58,7 @@ func (c *Core) queue(q *question) {
 // ends ends a read.
 func (c *Core) ends(q *question, a txlog.Answer, err error) {
 	switch {
-	case !q.reach:
+	case !q.ours:
 		c.do(Answered{Ticket: q.Ticket, Answer: a, Err: err})
 	case err == nil:
 		c.follower(follower.Confirmed{Since: q.came, Index: a.Index})
@@ -105,7 +106,7 @@ func (c *Core) inquire(serial uint64, to string) {
 	if _, is := txlog.FindMember(c.members, to); !is || to == c.set.Self {
 		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
 	}
-	if to != c.set.Self {
+	if c.remote[serial].to = to; to != c.set.Self {
 		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 	}
 }
@@ -123,16 +124,16 @@ func (c *Core) confirm(from string, serial uint64) {
 	c.member(member.Read{Ticket: c.newTicket(asker{node: from, serial: serial})})
 }
 
-// confirmed takes what a member has said. One that does not lead may know who does.
+// confirmed takes what a member has said that was asked. One that does not lead may know who does. For a word that denies what another member has
+// signed it must be the leader, as far as is known here.
 func (c *Core) confirmed(from string, m wire.Confirmed) {
 	serial := m.Serial ^ c.salt
 	q := c.remote[serial]
-	if _, is := txlog.FindMember(c.members, from); !is {
+	if q == nil || q.said || from != q.to || q.ours && m.Err == nil && from != c.leader {
 		return
 	}
 	var other txlog.NotLeaderError
 	switch {
-	case q == nil || q.said:
 	case errors.As(m.Err, &other) && other.Leader != "" && q.turns < 3: // they may name each other
 		q.turns++
 		c.inquire(serial, other.Leader)
@@ -164,15 +165,12 @@ func (c *Core) wait() {
 	}
 }
 
-// serve answers the reads for which the copy has come far enough, and at once those that want the index alone.
+// serve answers the reads for which the copy has come far enough.
 func (c *Core) serve() {
 	for _, serial := range slices.Sorted(maps.Keys(c.remote)) {
 		q, at := c.remote[serial], c.copy.Position()
-		switch {
-		case !q.said || !q.reach && (c.blank || at.Index < q.index):
+		if c.blank || !q.said || at.Index < q.index {
 			continue
-		case q.reach:
-			at = txlog.Position{Index: q.index}
 		}
 		delete(c.remote, serial)
 		c.ends(q, txlog.Answer{Index: at.Index, Hash: at.Hash}, nil)

@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/txlog/store"
 )
 
-// Proof is what a member has signed that cannot be true: two heads that contradict each other, or one that a majority of the members has denied.
-// Who has signed them anybody can check; that one was denied the store's node alone says.
+// Proof is what a member has signed that cannot be true: two heads that contradict each other, or one that the leader of that time has
+// denied. Who has signed them anybody can check; that one was denied the store's node alone says.
 type Proof struct{ Heads []txlog.Head }
 
 // Evidence returns what a store keeps of such heads: the forks first, each by index. The error is txlog.ErrMalformed if a value is no head.
@@ -37,9 +37,13 @@ func Evidence(s store.Store) (all []Proof, err error) {
 // mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.
 const mostForks = 64
 
-// keepFork keeps both heads of a fork. One more at the same index replaces the one before. If the follower's machine knows of no head that
-// covers what is here, the store may have one; without it there is nothing to show.
+// keepFork keeps both heads of a fork, the first ones at an index. If the follower's machine knows of no head that covers what is here, the store
+// may have one; without it there is nothing to show.
 func keepFork(s store.Store, f *follower.Evidence) error {
+	name := forkName(f.Index)
+	if s.Value(name+"a") != nil || len(s.Names(forkValue)) >= 2*mostForks {
+		return nil
+	}
 	a := f.A
 	if a.Index == 0 {
 		own, found, err := s.Head(f.Index, math.MaxUint64)
@@ -48,17 +52,13 @@ func keepFork(s store.Store, f *follower.Evidence) error {
 		}
 		a = own
 	}
-	name := forkName(f.Index)
-	if s.Value(name+"a") == nil && len(s.Names(forkValue)) >= 2*mostForks {
-		return nil
-	}
 	return s.Write(store.Step{Values: map[string][]byte{name + "a": a.Encode(), name + "b": f.B.Encode()}})
 }
 
-// How many heads that a majority has denied a store keeps: of one member, the first ones, and of all that there have ever been.
+// How many denied heads a store keeps: the first ones of a member, and of all that there have ever been.
 const mostDenied, mostDeniedInAll = 16, 160
 
-// keepDenied keeps a head that a majority of the members has denied.
+// keepDenied keeps a head that the leader has denied.
 func keepDenied(s store.Store, h *txlog.Head) error {
 	if len(s.Names(deniedOf(h.Member))) >= mostDenied || len(s.Names(deniedValue)) >= mostDeniedInAll {
 		return nil

@@ -181,7 +181,7 @@ func decodeOffer(b []byte) (o follower.Offer, err error) {
 	return o, err
 }
 
-// spare is how many values of a store are not for bridges: those of the authority, of offers, of forks and of heads that are denied.
+// spare is how many values of a store are not for bridges: those of the authority, of offers, of forks and of denied heads.
 const spare = 3*mostForks + 64 + mostDeniedInAll
 
 // keepBridge keeps a bridge, if there is room: a log does not end because its members have changed very often. A node that needs the bridge

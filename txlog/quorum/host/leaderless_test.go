@@ -3,6 +3,8 @@ package host_test
 import (
 	"testing"
 	"time"
+
+	"github.com/conchhq/conch/txlog/store"
 )
 
 // A follower that starts again while nobody submits anything names the leader of its newest entry.
@@ -21,6 +23,24 @@ func TestAFollowerThatStartsAgainNamesALeader(t *testing.T) {
 		follower.start()
 		if is := follower.run.Load().Status(); is.Leader != last {
 			t.Errorf("the follower names %q, and the newest entry is of %q", is.Leader, last)
+		}
+	})
+}
+
+// A leader whose store is lost comes back and follows, while too few are left to elect anybody. It leads no more, whatever the newest entry says.
+func TestALeaderThatHasLostItsStore(t *testing.T) {
+	bubble(t, 3, 1, func(t *testing.T, s *site) {
+		s.fill(3)
+		s.equal(time.Minute)
+		l := s.leader()
+		for _, n := range s.nodes[:3] {
+			n.kill()
+		}
+		l.store = store.NewMemory(77, s.genesis)
+		l.start()
+		s.equal(time.Minute)
+		if is := l.run.Load().Status(); is.Position.Index == 0 || is.Leader != "" || is.Leads || is.Decides {
+			t.Errorf("it is %+v", is)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/wire"
 )
 
 // lie is a head that n1's key has signed, of an index that nobody has reached.
@@ -92,4 +93,56 @@ func (s *site) once(i int, h txlog.Head) {
 	if i == 0 {
 		s.spread(h)
 	}
+}
+
+// A member is asked for nothing, and answers: it is not believed, whatever number it repeats.
+func TestAMemberThatWasNotAsked(t *testing.T) {
+	bubble(t, 2, 1, func(t *testing.T, s *site) {
+		one, two, n := s.raw("n1"), s.raw("n2"), s.nodes[2]
+		n.fresh(t.Context())
+		known := hears[wire.Confirm](one).Serial
+		read := n.fresh(t.Context())
+		for x := range uint64(16) {
+			two.say("n3", wire.Confirmed{Serial: known ^ x})
+		}
+		pass(2 * round)
+		select {
+		case r := <-read:
+			t.Errorf("n2 was believed: %+v", r)
+		default:
+		}
+	})
+}
+
+// The leader stands still, having signed what another member has not heard of yet. A third one that lies has nobody deny it: it does not lead.
+func TestOneLiarHasNobodyNamed(t *testing.T) {
+	bubble(t, 3, 0, func(t *testing.T, s *site) {
+		s.fill(3)
+		s.equal(10 * time.Second)
+		n := s.nodes[1]
+		s.raw("n1")
+		liar := s.raw("n3")
+		at := n.run.Load().Position()
+		if err := n.run.Load().Heard(s.lie(at.Index+2, at.Term).Encode(), "n1"); err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for end := time.After(20 * time.Second); ; {
+			select {
+			case e := <-liar.line.Inbox():
+				if m, err := wire.Decode(e.Body); err == nil {
+					if c, is := m.Body.(wire.Confirm); is {
+						asked++
+						liar.say(e.From, wire.Confirmed{Serial: c.Serial, Index: at.Index})
+					}
+				}
+				continue
+			case <-end:
+			}
+			break
+		}
+		if doubts := n.run.Load().Status().Copy.Doubts; len(doubts) > 0 || asked == 0 {
+			t.Errorf("n2 has asked n3 %d times, and doubts %+v", asked, doubts)
+		}
+	})
 }

@@ -33,7 +33,6 @@ type Write struct {
 	Adopt   *Adopted
 	Fork    *follower.Evidence // left out if there are many already
 	Denied  *txlog.Head        // so is this
-	Cleared *txlog.Head        // one that was denied
 	Bridge  *follower.Bridge   // as Fork
 }
 
@@ -48,8 +47,6 @@ func (w Write) To(s store.Store) error {
 		return keepFork(s, w.Fork)
 	case w.Denied != nil:
 		return keepDenied(s, w.Denied)
-	case w.Cleared != nil:
-		return s.Write(store.Step{Values: map[string][]byte{deniedName(w.Cleared): nil}})
 	case w.Bridge != nil:
 		return keepBridge(s, w.Bridge)
 	}
@@ -166,7 +163,7 @@ type (
 		A, B  txlog.Head
 		Index uint64
 	}
-	// Doubted says that a majority of the members denies a head: follower.Doubted.
+	// Doubted says that the leader denies a head: follower.Doubted.
 	Doubted struct {
 		Head  txlog.Head
 		Count uint64

@@ -687,9 +687,7 @@ type Answer struct {
 	Bridges []*Bridge              `protobuf:"bytes,4,rep,name=bridges,proto3" json:"bridges,omitempty"`
 	Offer   *Offer                 `protobuf:"bytes,5,opt,name=offer,proto3" json:"offer,omitempty"`
 	// Milliseconds for which the request was held.
-	Waited uint32 `protobuf:"varint,6,opt,name=waited,proto3" json:"waited,omitempty"`
-	// The index of the copy that answers; 0: an older node, which does not say.
-	At            uint64 `protobuf:"varint,7,opt,name=at,proto3" json:"at,omitempty"`
+	Waited        uint32 `protobuf:"varint,6,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -762,13 +760,6 @@ func (x *Answer) GetOffer() *Offer {
 func (x *Answer) GetWaited() uint32 {
 	if x != nil {
 		return x.Waited
-	}
-	return 0
-}
-
-func (x *Answer) GetAt() uint64 {
-	if x != nil {
-		return x.At
 	}
 	return 0
 }
@@ -1616,15 +1607,14 @@ const file_log_proto_rawDesc = "" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x12\n" +
 	"\x04upto\x18\x03 \x01(\x04R\x04upto\x12\x14\n" +
 	"\x05known\x18\x04 \x01(\x04R\x05known\x12\x16\n" +
-	"\x06change\x18\x05 \x01(\x04R\x06change\"\xdb\x01\n" +
+	"\x06change\x18\x05 \x01(\x04R\x06change\"\xcb\x01\n" +
 	"\x06Answer\x12\x16\n" +
 	"\x06serial\x18\x01 \x01(\x04R\x06serial\x12\x18\n" +
 	"\arecords\x18\x02 \x03(\fR\arecords\x12\x14\n" +
 	"\x05heads\x18\x03 \x03(\fR\x05heads\x122\n" +
 	"\abridges\x18\x04 \x03(\v2\x18.conch.txlog.wire.BridgeR\abridges\x12-\n" +
 	"\x05offer\x18\x05 \x01(\v2\x17.conch.txlog.wire.OfferR\x05offer\x12\x16\n" +
-	"\x06waited\x18\x06 \x01(\rR\x06waited\x12\x0e\n" +
-	"\x02at\x18\a \x01(\x04R\x02at\"6\n" +
+	"\x06waited\x18\x06 \x01(\rR\x06waited\"6\n" +
 	"\x06Bridge\x12\x18\n" +
 	"\arecords\x18\x01 \x03(\fR\arecords\x12\x12\n" +
 	"\x04head\x18\x02 \x01(\fR\x04head\"C\n" +

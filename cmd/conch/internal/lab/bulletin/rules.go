@@ -29,8 +29,8 @@ var rules = []rule{
 	info(newDiskNewMember, AckedKept, "a store has an id, and an empty or damaged one never votes under the old one; otherwise a majority forgets what it has promised", "lost-disk-behind"),
 	info(syncFirst, AckedKept, "nothing is sent or acknowledged before it is synced; otherwise a power cut takes away what was acknowledged", "power").shown(2),
 	info("keep-early", AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early").shown(2),
-	info("deny-lies", LiesDenied, "a head that a majority of the members denies counts no more; otherwise one member that lies, or a thief of its key, has all nodes seem to be behind for good", "liar"),
-	info("know-to-deny", HonestTrusted, "a member says how far the log is only by what the leader has confirmed since it was asked; otherwise one that has just lost its disk, or its leader, has others take an honest member for a liar", "lost-disk-behind"),
+	info("deny-lies", LiesDenied, "a head that says more than the log has counts no more; otherwise one member that lies, or a thief of its key, has all nodes seem to be behind for good", "liar"),
+	info("ask-to-deny", HonestTrusted, "a head is a lie by what the leader confirms after it was heard; otherwise a node that is behind takes an honest member for a liar", "lost-disk-behind"),
 	info("never-skip", NeverFailed, "no timeout ends a goal or an entry; otherwise a goal that is told to have failed is in the log all the same", "long-cut"),
 	info("hold", OneDoor, "a new leader's act door opens a lease after its term began; otherwise two doors are open after a partition", "cut-leader"),
 }

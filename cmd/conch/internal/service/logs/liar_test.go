@@ -33,11 +33,11 @@ func TestALyingMemberIsNamed(t *testing.T) {
 		n := s.nodes[name]
 		pgtest.Eventually(t, 2*nodetest.Patience, name+" names n1", func() bool {
 			now := n.status()
-			return now.Copy.Denied == 1 && strings.HasPrefix(now.Advice, "n1 has signed a head of entry 1099511627776, and a majority") && now.Copy.Behind == 0
+			return now.Copy.Denied == 1 && strings.HasPrefix(now.Advice, "n1 has signed a head of entry 1099511627776, and the leader says") && now.Copy.Behind == 0
 		})
 	}
 	if err := testutil.CollectAndCompare(&collector{follower.svc, follower.svc.denied}, strings.NewReader(`
-# HELP conch_log_heads_denied Heads that a member has signed and a majority of the members denies, as far as this node knows: that member lies, or its key is stolen.
+# HELP conch_log_heads_denied Heads that a member has signed and the leader denies, as far as this node knows: that member lies, or its key is stolen.
 # TYPE conch_log_heads_denied gauge
 conch_log_heads_denied{namespace="flags"} 1
 `), "conch_log_heads_denied"); err != nil {
