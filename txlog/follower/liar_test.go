@@ -155,3 +155,123 @@ func TestALiarPushesOutNobody(t *testing.T) {
 		t.Errorf("it doubts %v", s.Doubts)
 	}
 }
+
+// A liar signs heads from both ends inwards, so that the one in the middle is the oldest: it is kept until it is judged, and all with it.
+func TestALiarThatPushesOutItsOwnHeads(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben", "cleo").goals(12, "goal")
+	m := followed(t, l, 5, nil, "ben", "cleo")
+	asked, behind := 0, time.Duration(0)
+	for n := uint64(0); m.now < time.Minute; n += 2 {
+		for _, index := range []uint64{1<<40 + n, 1<<40 - n - 1} {
+			m.Step(m.now, Heard{Head: far(l, index, "anna"), Via: "ben"})
+			for range of[Confirm](m.Step(m.now+25*time.Millisecond, Tick{})) {
+				asked++
+				m.Step(m.now, Confirmed{Since: m.now, Index: 5})
+			}
+		}
+		if m.Snapshot().Known > 5 {
+			behind += 50 * time.Millisecond
+		}
+	}
+	if asked < 10 || behind > 2*time.Second {
+		t.Errorf("the leader was asked %d times, and the node seemed to be behind for %v", asked, behind)
+	}
+}
+
+// A liar that goes on lying is taken out: none of its heads counts from then on.
+func TestALiarIsTakenOut(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben", "cleo", "dora", "emil").goals(5, "goal").change("ben", "cleo", "dora").goals(12, "goal")
+	m := followed(t, l, 5, nil, "ben", "cleo")
+	pass := func(end time.Duration) {
+		for m.now < end {
+			for range of[Confirm](m.Step(m.now+25*time.Millisecond, Tick{})) {
+				m.Step(m.now, Confirmed{Since: m.now, Index: m.at.Index})
+			}
+		}
+	}
+	for n := range uint64(33) {
+		m.Step(m.now, Heard{Head: far(l, 1<<40+n, "anna"), Via: "ben"})
+		pass(time.Duration(n+1) * time.Second)
+	}
+	if s := m.Snapshot(); s.Known != 5 || len(s.Doubts) != 1 {
+		t.Fatalf("it knows of %d, and doubts %v", s.Known, s.Doubts)
+	}
+	m.Step(m.now, Heard{Head: l.head(6, "ben"), Via: "ben"})
+	m.Step(m.now, Answered{From: "ben", Answer: Answer{Serial: serialOf(m, "ben"), Records: l.from(6, 6)}})
+	for range 2 {
+		if s := m.Snapshot(); s.At.Index != 6 || s.Known != 6 || len(s.Doubts) != 0 {
+			t.Errorf("at %d it knows of %d, and doubts %v", s.At.Index, s.Known, s.Doubts)
+		}
+		pass(m.now + time.Hour)
+	}
+}
+
+// A member under load hears heads a little before the leader tells it of their entries: it is not behind. One that is further behind, and comes on,
+// lacks nothing either.
+func TestAMemberUnderLoad(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben", "cleo").goals(1200, "goal")
+	for _, ahead := range []uint64{1, 80} {
+		m := New(Config{Self: "ben", Base: l.copyAt(5), New: newBoard, First: 1, Member: true})
+		m.Step(0, Peers{Names: []string{"anna", "cleo"}})
+		behind := 0
+		for i := uint64(6); i < 1000; i++ {
+			m.Step(m.now, Heard{Head: l.head(i+ahead, "anna"), Via: "anna"})
+			m.Step(m.now, Applied{Records: l.from(i, i)})
+			out := m.Step(m.now+25*time.Millisecond, Tick{})
+			s := m.Snapshot()
+			if s.Known > i {
+				behind++
+			}
+			if len(of[Parked](out)) > 0 || s.Gap > 100*time.Millisecond {
+				t.Fatalf("%d ahead: at %d it has a gap of %v, and says %v", ahead, i, s.Gap, out)
+			}
+		}
+		if ahead == 1 && behind > 0 || ahead > 1 && behind < 100 {
+			t.Errorf("%d ahead: it seemed to be behind at %d of 1000 looks", ahead, behind)
+		}
+	}
+}
+
+// A lie that is repeated is one lie.
+func TestALieThatIsRepeated(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben", "cleo").goals(6, "goal")
+	m := followed(t, l, 5, nil, "ben")
+	told := 0
+	for range 20 {
+		told += len(of[Doubted](denies(m, far(l, 1<<40, "anna"))))
+		if s := m.Snapshot(); s.Known != 5 || len(s.Doubts) != 1 || s.Doubts[0].Count != 1 || told != 1 {
+			t.Fatalf("it knows of %d, doubts %v, and has said so %d times", s.Known, s.Doubts, told)
+		}
+	}
+}
+
+// A member that did not lead has denied a true head, and nothing comes after it. It is judged anew, and the copy comes to it.
+func TestAHeadThatWasDeniedWrongly(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben", "cleo").goals(6, "goal")
+	m := followed(t, l, 5, nil, "ben")
+	denies(m, l.head(6, "ben"))
+	if s := m.Snapshot(); len(s.Doubts) != 1 || s.Known != 5 {
+		t.Fatalf("it knows of %d, and doubts %v", s.Known, s.Doubts)
+	}
+	told := 0
+	for m.now < 3*time.Minute && m.at.Index < 6 {
+		for _, a := range m.Step(m.now+25*time.Millisecond, Tick{}) {
+			switch a := a.(type) {
+			case Confirm:
+				m.Step(m.now, Confirmed{Since: m.now, Index: 6})
+			case Doubted:
+				told++
+			case Ask:
+				m.Step(m.now, Answered{From: "ben", Answer: Answer{Serial: a.Pull.Serial, Records: l.from(6, 6), Heads: []txlog.Head{l.head(6, "ben")}}})
+			}
+		}
+	}
+	if s := m.Snapshot(); s.At.Index != 6 || len(s.Doubts) != 0 || told > 0 {
+		t.Errorf("it is at %d, and doubts %v", s.At.Index, s.Doubts)
+	}
+}

@@ -219,6 +219,7 @@ func (m *Machine) applied(records []txlog.Record) {
 		}
 		m.passes(r)
 	}
+	m.parked = 0
 	m.passed()
 	m.release(false)
 }

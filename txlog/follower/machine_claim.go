@@ -19,19 +19,27 @@ func sameWord(a, b txlog.Head) bool {
 	return a.Position == b.Position && a.State == b.State && a.Member == b.Member
 }
 
-// claim keeps a head. Those of one member take no room from those of others.
+// claim keeps a head. Those of one member take no room from those of others, and the one that was heard first stays: in time it is judged, and all
+// that were heard since with it.
 func (m *Machine) claim(h txlog.Head) {
 	m.pool = append(m.pool, claim{Head: h, at: m.now})
 	slices.SortStableFunc(m.pool, func(a, b claim) int { return cmp.Compare(a.Index, b.Index) })
 	var own []int
+	first := 0
 	for i, c := range m.pool {
 		if c.Member == h.Member {
-			own = append(own, i)
+			if own = append(own, i); c.at < m.pool[own[first]].at {
+				first = len(own) - 1
+			}
 		}
+	}
+	middle := mostClaims / 2
+	if middle == first {
+		middle++
 	}
 	switch n := len(m.pool); {
 	case len(own) > mostClaims:
-		m.pool = slices.Delete(m.pool, own[mostClaims/2], own[mostClaims/2]+1)
+		m.pool = slices.Delete(m.pool, own[middle], own[middle]+1)
 	case n > mostPool:
 		m.pool = slices.Delete(m.pool, n/2, n/2+1)
 	}
@@ -43,10 +51,18 @@ func (m *Machine) vouched() uint64 {
 }
 
 // newest is the newest head that counts. A new one of a member that was denied before does not, until there was time to deny it too: else
-// one that says more each second would count for good.
+// one that says more each second would count for good. A member is told of entries by the leader, and hears heads of them sooner: they count there
+// when they should have come.
 func (m *Machine) newest() txlog.Head {
 	for _, c := range slices.Backward(m.pool) {
-		if m.now-c.at >= probation || m.suspect(c.Member) == nil {
+		after := time.Duration(0)
+		if m.base == nil {
+			after = doubted
+		}
+		if m.suspect(c.Member) != nil {
+			after = probation
+		}
+		if m.now-c.at >= after {
 			return c.Head
 		}
 	}

@@ -6,11 +6,12 @@ import (
 )
 
 // A head that is true was committed before it was signed, and what is committed a linearizable read finds. So a node that has not come to a head
-// within a second asks how far the log is, as such a read does: a lower index shows that the head is a lie, however slow the node or the network is.
+// within a second asks how far the log is, as such a read does: a lower index shows that the head is a lie, however slow the node or the network is,
+// unless it is the leader that lies, or who seems to lead.
 
 // denials is what is known of heads that are lies.
 type denials struct {
-	reach    uint64        // how far the log is
+	reach    uint64        // the log is as far, at least
 	since    time.Duration // it was asked for reach then; -1: never
 	tried    time.Duration // it was asked last
 	suspects []*suspect
@@ -21,7 +22,7 @@ type denials struct {
 type suspect struct {
 	Doubt
 
-	aside []claim // the last ones
+	aside []claim // the last ones, and when they were denied
 }
 
 // judge sets aside what is a lie, and asks how far the log is if that may be.
@@ -64,8 +65,11 @@ func (m *Machine) suspect(member string) *suspect {
 	return nil
 }
 
+// isAside reports whether a head was denied not long ago. Later it is judged anew: if a member that only seemed to lead has denied it, nothing else
+// may tell of its entry.
 func (m *Machine) isAside(is func(claim) bool) bool {
-	return slices.ContainsFunc(m.suspects, func(s *suspect) bool { return slices.ContainsFunc(s.aside, is) })
+	lately := func(c claim) bool { return m.now-c.at < expires && is(c) }
+	return slices.ContainsFunc(m.suspects, func(s *suspect) bool { return slices.ContainsFunc(s.aside, lately) })
 }
 
 // setAside has a denied head count no more.
@@ -79,6 +83,11 @@ func (m *Machine) setAside(c claim) {
 	if s == nil {
 		s = &suspect{Doubt: Doubt{Head: c.Head}}
 		m.suspects = append(m.suspects, s)
+	}
+	c.at = m.now
+	if i := slices.IndexFunc(s.aside, func(old claim) bool { return sameWord(old.Head, c.Head) }); i >= 0 {
+		s.aside[i] = c
+		return
 	}
 	if len(s.aside) == mostAside {
 		s.aside = s.aside[1:]
@@ -118,7 +127,10 @@ func (m *Machine) recall() {
 	m.suspects = slices.DeleteFunc(m.suspects, func(s *suspect) bool { return s.Count == 0 })
 }
 
-// dismiss forgets the suspects that nobody believes any more: they are no members now, or have another key.
+// dismiss forgets what nobody believes any more, and who has signed it: they are no members now, or have another key.
 func (m *Machine) dismiss() {
+	if len(m.suspects) > 0 {
+		m.pool = slices.DeleteFunc(m.pool, func(c claim) bool { return m.suspect(c.Member) != nil && m.verify(c.Head) != nil })
+	}
 	m.suspects = slices.DeleteFunc(m.suspects, func(s *suspect) bool { return m.verify(s.Head) != nil })
 }

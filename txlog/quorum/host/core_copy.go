@@ -86,6 +86,9 @@ func (c *Core) adopt(a follower.Adopt) {
 	c.write(Write{Adopt: &Adopted{At: at, Snapshot: a.Snapshot, Offer: a.Offer}}, func() {
 		c.told = at.Index
 		c.decided(a.Base)
+		if last, is := a.Base.Last(); is {
+			c.namesLeader(last)
+		}
 		c.tell(Fetched{Index: at.Index})
 		c.serve()
 		c.caughtUp()

@@ -18,6 +18,7 @@ type question struct {
 
 	ours        bool   // nobody reads: the machine of the node's copy wants to know how far the log is
 	to          string // the member that was asked last
+	next        uint64 // whom it asks while nobody is known to lead
 	came, asked time.Duration
 	index       uint64
 	said        bool // the index is there
@@ -100,13 +101,18 @@ func (c *Core) repose(led bool) {
 	}
 }
 
-// inquire asks a member, or another one if this name is none.
+// inquire asks a member, or the next other one if this name is none.
 func (c *Core) inquire(serial uint64, to string) {
-	c.remote[serial].asked, c.remote[serial].full = c.now, false
-	if _, is := txlog.FindMember(c.members, to); !is || to == c.set.Self {
-		to = c.members[int(c.rounds%uint64(len(c.members)))].Name
+	q := c.remote[serial]
+	q.asked, q.full = c.now, false
+	for range c.members {
+		if _, is := txlog.FindMember(c.members, to); is && to != c.set.Self {
+			break
+		}
+		to = c.members[(serial+q.next)%uint64(len(c.members))].Name
+		q.next++
 	}
-	if c.remote[serial].to = to; to != c.set.Self {
+	if q.to = to; to != c.set.Self {
 		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 	}
 }

@@ -17,7 +17,9 @@ import (
 // denied. Who has signed them anybody can check; that one was denied the store's node alone says.
 type Proof struct{ Heads []txlog.Head }
 
-// Evidence returns what a store keeps of such heads: the forks first, each by index. The error is txlog.ErrMalformed if a value is no head.
+// Evidence returns what a store keeps of such heads: the forks first, each by index. It leaves out a denied head that is true by the
+// store's own record: it was signed too early, or denied by a member that did not lead. The error is one of the store, or txlog.ErrMalformed if a
+// value is no head.
 func Evidence(s store.Store) (all []Proof, err error) {
 	read := func(names []string, each int) {
 		for pair := range slices.Chunk(names, each) {
@@ -31,7 +33,15 @@ func Evidence(s store.Store) (all []Proof, err error) {
 	}
 	read(s.Names(forkValue), 2)
 	read(s.Names(deniedValue), 1)
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(p Proof) bool {
+		h := p.Heads[0]
+		at, is, wrong := placeOf(s, h.Index)
+		err = errors.Join(err, wrong)
+		return len(p.Heads) == 1 && is && at == h.Position
+	}), err
 }
 
 // mostForks is how many forks a store keeps, the first ones: a key that has leaked signs more than there is room for.

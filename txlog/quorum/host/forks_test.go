@@ -97,6 +97,19 @@ func TestDeniedHeadsAreKept(t *testing.T) {
 	if all := has("n1/x"); len(all) != 2 {
 		t.Errorf("of n1/x %v are kept", all)
 	}
+	// One that the store's record has come to is evidence of nothing.
+	record := aRecord(t, h)
+	true1 := txlog.Head{Position: record.Position(), State: record.State, Member: "n2"}.Sign(h.cfg.Key)
+	h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: true1, Count: 1}})
+	if all := has("n2"); len(all) != 1 {
+		t.Errorf("of n2 %v are kept", all)
+	}
+	if err := s.Write(store.Step{Records: []txlog.Record{record}}); err != nil {
+		t.Fatal(err)
+	}
+	if all := has("n2"); len(all) != 0 {
+		t.Errorf("of n2 %v are kept, which are true", all)
+	}
 	for i := range mostDeniedInAll {
 		h.core.follow(follower.Doubted{Doubt: follower.Doubt{Head: lie(fmt.Sprint("other", i), 1, 1), Count: 1}})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/store"
 	"github.com/conchhq/conch/txlog/wire"
 )
 
@@ -114,7 +115,8 @@ func TestAMemberThatWasNotAsked(t *testing.T) {
 	})
 }
 
-// The leader stands still, having signed what another member has not heard of yet. A third one that lies has nobody deny it: it does not lead.
+// The leader stands still, having signed what another member has not heard of yet. A third one that lies, and does not claim to lead, has nobody
+// deny it.
 func TestOneLiarHasNobodyNamed(t *testing.T) {
 	bubble(t, 3, 0, func(t *testing.T, s *site) {
 		s.fill(3)
@@ -143,6 +145,77 @@ func TestOneLiarHasNobodyNamed(t *testing.T) {
 		}
 		if doubts := n.run.Load().Status().Copy.Doubts; len(doubts) > 0 || asked == 0 {
 			t.Errorf("n2 has asked n3 %d times, and doubts %+v", asked, doubts)
+		}
+	})
+}
+
+// A follower that came by a snapshot of the newest entry knows who leads, and so believes whoever denies a lie.
+func TestALieAfterASnapshot(t *testing.T) {
+	bubble(t, 3, 2, func(t *testing.T, s *site) {
+		s.goes("before")
+		given, late := s.nodes[3], s.nodes[4]
+		late.kill()
+		kept := func() uint64 {
+			if all := given.store.View().Kept; len(all) > 0 {
+				return all[len(all)-1].At.Index
+			}
+			return 0
+		}
+		for kept() < 60 {
+			s.fill(1)
+			pass(round)
+		}
+		late.store = store.NewMemory(55, s.genesis)
+		for _, m := range s.nodes[:3] { // it reaches the other follower first
+			s.net.Cut(m.name, late.name)
+			s.net.Cut(late.name, m.name)
+		}
+		late.start()
+		pass(3 * time.Second)
+		h, found, err := s.nodes[0].store.Head(1, s.leader().run.Load().Position().Index)
+		if err != nil || !found {
+			t.Fatal(err)
+		}
+		if err := late.run.Load().Heard(h.Encode(), given.name); err != nil {
+			t.Fatal(err)
+		}
+		s.equal(time.Minute)
+		s.net.Heal()
+		pass(20 * time.Second)
+		s.spread(s.lie(1<<40, 1))
+		pass(time.Minute)
+		for _, n := range s.nodes {
+			if st := n.run.Load().Status(); st.Copy.Known != st.Position.Index || st.Leader == "" {
+				t.Errorf("%s names %q, is at %d and knows of %d", n.name, st.Leader, st.Position.Index, st.Copy.Known)
+			}
+		}
+	})
+}
+
+// A node that knows no leader asks one member after the other.
+func TestAllMembersAreAsked(t *testing.T) {
+	bubble(t, 5, 1, func(t *testing.T, s *site) {
+		n := s.nodes[5]
+		n.kill()
+		var all []*raw
+		for _, of := range s.nodes[:5] {
+			all = append(all, s.raw(of.name))
+		}
+		n.store = store.NewMemory(99, s.genesis)
+		n.start()
+		n.fresh(t.Context())
+		pass(4 * time.Second)
+		for i, m := range all {
+			asked := false
+			for len(m.line.Inbox()) > 0 {
+				if b, err := wire.Decode((<-m.line.Inbox()).Body); err == nil {
+					_, is := b.Body.(wire.Confirm)
+					asked = asked || is
+				}
+			}
+			if !asked {
+				t.Errorf("n%d was never asked", i+1)
+			}
 		}
 	})
 }

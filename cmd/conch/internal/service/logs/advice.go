@@ -61,7 +61,7 @@ func (r *part) otherKey(st host.Status, m txlog.Member) string {
 // doubted names a member that has signed what nobody has.
 func doubted(st host.Status, namespace string) string {
 	d := st.Copy.Doubts[len(st.Copy.Doubts)-1]
-	return fmt.Sprintf("%s has signed a head of entry %d, and the leader says that the log is not as far: it lies, or its key is stolen. The log goes on, and does not count its heads of that kind (%d so far). "+
+	return fmt.Sprintf("%s has signed a head of entry %d, and the leader has denied it: it lies, or its key is stolen. The log goes on, and does not count its heads of that kind (%d so far). "+
 		"Look at that node. To have nobody believe it, take it out: `conch log members %s --set` with the others", d.Head.Member, d.Head.Index, d.Count, namespace)
 }
 

@@ -33,7 +33,7 @@ func TestALyingMemberIsNamed(t *testing.T) {
 		n := s.nodes[name]
 		pgtest.Eventually(t, 2*nodetest.Patience, name+" names n1", func() bool {
 			now := n.status()
-			return now.Copy.Denied == 1 && strings.HasPrefix(now.Advice, "n1 has signed a head of entry 1099511627776, and the leader says") && now.Copy.Behind == 0
+			return now.Copy.Denied == 1 && strings.HasPrefix(now.Advice, "n1 has signed a head of entry 1099511627776, and the leader has denied it") && now.Copy.Behind == 0
 		})
 	}
 	if err := testutil.CollectAndCompare(&collector{follower.svc, follower.svc.denied}, strings.NewReader(`

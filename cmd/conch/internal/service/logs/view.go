@@ -88,7 +88,7 @@ type Copy struct {
 	GapMS    int64  `json:"gap_ms"` // for how long the next entry is known of and lacks
 	Fetching bool   `json:"fetching"`
 	Forks    uint64 `json:"forks"`
-	Denied   uint64 `json:"denied"` // heads that a majority of the members denies
+	Denied   uint64 `json:"denied"` // heads that the leader denies
 }
 
 // round is a round of the members, by which they count when they heard each other.
