@@ -21,7 +21,7 @@ const (
 
 var rules = []rule{
 	info("opening", AllAnswered, "a leader executes only after an entry of its own term is applied; otherwise it executes on what may be old, and what it makes fits nobody", "crash-committed"),
-	info("no-forward", InOrder, "what is appended to a member that no longer leads is dropped; the library's default passes it on, it comes into the log behind other entries, and nobody can take it", "paused").shown(20),
+	info("no-forward", InOrder, "what is appended to a member that no longer leads is dropped; the library's default passes it on, it comes into the log behind other entries, and nobody can take it", "paused").shown(2),
 	info("drop-speculation", RightResult, "what was executed in an old term is never proposed in a new one; otherwise it is what came of a goal on a state that is gone", "back-and-forth"),
 	info("dedupe-in-flight", NeverFailed, "a goal's id is looked up among entries in flight too; otherwise one that comes twice is executed twice, or its asker is told that it is not executed", "duplicates"),
 	info("look-before-storing", RightResult, "a member applies what a leader sends before it stores it, and refuses a wrong state; otherwise a leader whose memory is wrong spoils all copies", "flipped-leader"),
