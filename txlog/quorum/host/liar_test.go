@@ -149,7 +149,7 @@ func TestOneLiarHasNobodyNamed(t *testing.T) {
 	})
 }
 
-// A follower that came by a snapshot of the newest entry knows who leads, and so believes whoever denies a lie.
+// A follower that came by a snapshot of the newest entry knows the leader, and so has its word that a lie is one.
 func TestALieAfterASnapshot(t *testing.T) {
 	bubble(t, 3, 2, func(t *testing.T, s *site) {
 		s.goes("before")
