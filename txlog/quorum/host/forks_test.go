@@ -31,11 +31,12 @@ func TestForksAreBounded(t *testing.T) {
 	}
 	const many = store.MostValues/2 + 1
 	for index := range uint64(many) {
+		if index == 5 { // there is room, and one at this index
+			h.core.follow(follower.Evidence{A: head(3, 1), B: head(3, 3), Index: 3})
+		}
 		h.core.follow(follower.Evidence{A: head(index+1, 1), B: head(index+1, 2), Index: index + 1})
 		write()
 	}
-	h.core.follow(follower.Evidence{A: head(3, 1), B: head(3, 3), Index: 3})
-	write()
 	told := 0
 	for _, a := range h.core.out.Acts {
 		if tell, is := a.(Tell); is {
