@@ -99,7 +99,7 @@ func (s Settings) member(h Has) member.Config {
 func (s Settings) quorum(h Has, look func([]txlog.Record) error) quorum.Config {
 	return quorum.Config{
 		Self: s.Self, Store: h.Store, Log: h.Genesis.ID(), Stored: h.Stored, Have: h.Copy.Position().Index, Lease: time.Duration(h.Genesis.LeaseMS) * time.Millisecond,
-		Seed: s.Seed, Look: look, Keep: s.Keep, Break: broken(s.Break, quorum.Rules()),
+		Seed: s.Seed, Look: look, Last: look(h.Tail) != nil, Keep: s.Keep, Break: broken(s.Break, quorum.Rules()),
 	}
 }
 

@@ -145,9 +145,7 @@ func hasStore(set []txlog.Member, store uint64) bool {
 // decides starts what a member has more than a follower. The copy is the member's from now on.
 func (c *Core) decides(h Has) (err error) {
 	m := member.New(c.set.member(h))
-	cfg := c.set.quorum(h, m.Look)
-	cfg.Last = m.Look(h.Tail) != nil
-	q, err := quorum.New(cfg)
+	q, err := quorum.New(c.set.quorum(h, m.Look))
 	if err != nil {
 		return fmt.Errorf("host: %w", err)
 	}

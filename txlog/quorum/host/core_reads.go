@@ -16,9 +16,9 @@ import (
 type question struct {
 	Read
 
-	ours        bool   // nobody reads: the machine of the node's copy wants to know how far the log is
-	to          string // the member that was asked last
-	next        uint64 // whom it asks while nobody is known to lead
+	ours        bool     // nobody reads: the machine of the node's copy wants to know how far the log is
+	to          []string // the members that were asked
+	next        uint64   // whom it asks while nobody is known to lead
 	came, asked time.Duration
 	index       uint64
 	said        bool // the index is there
@@ -112,9 +112,13 @@ func (c *Core) inquire(serial uint64, to string) {
 		to = c.members[(serial+q.next)%uint64(len(c.members))].Name
 		q.next++
 	}
-	if q.to = to; to != c.set.Self {
-		c.send(to, wire.Confirm{Serial: serial ^ c.salt})
+	if to == c.set.Self {
+		return
 	}
+	if !slices.Contains(q.to, to) {
+		q.to = append(q.to, to)
+	}
+	c.send(to, wire.Confirm{Serial: serial ^ c.salt})
 }
 
 // confirm says to another node up to where a read must have come, if this one leads.
@@ -135,7 +139,7 @@ func (c *Core) confirm(from string, serial uint64) {
 func (c *Core) confirmed(from string, m wire.Confirmed) {
 	serial := m.Serial ^ c.salt
 	q := c.remote[serial]
-	if q == nil || q.said || from != q.to || q.ours && m.Err == nil && from != c.leader {
+	if q == nil || q.said || !slices.Contains(q.to, from) || q.ours && m.Err == nil && from != c.leader {
 		return
 	}
 	var other txlog.NotLeaderError

@@ -219,3 +219,28 @@ func TestAllMembersAreAsked(t *testing.T) {
 		}
 	})
 }
+
+// The answer of a member that was asked counts also when another one was asked since: on a slow network it always comes so late.
+func TestAnAnswerThatComesLate(t *testing.T) {
+	bubble(t, 2, 1, func(t *testing.T, s *site) {
+		n := s.nodes[2]
+		n.kill()
+		one := s.raw("n1")
+		s.raw("n2")
+		n.store = store.NewMemory(99, s.genesis)
+		n.start()
+		read := n.fresh(t.Context())
+		serial := hears[wire.Confirm](one).Serial
+		pass(6 * round)
+		one.say("n3", wire.Confirmed{Serial: serial})
+		pass(2 * round)
+		select {
+		case r := <-read:
+			if r.err != nil {
+				t.Errorf("the read ends with %v", r.err)
+			}
+		default:
+			t.Error("the read still waits")
+		}
+	})
+}
