@@ -149,14 +149,14 @@ func FindMember(members []Member, name string) (Member, bool) {
 func Majority(members []Member) int { return len(members)/2 + 1 }
 
 // version is the first byte of whatever is stored.
-const version = 1
+const version = 2
 
 func (d *decoder) version() {
 	if v := d.take(1); d.err == nil && v[0] != version {
 		if v[0] > version {
 			d.fail(ErrVersion, "its format is %d, and this conch reads up to %d", v[0], version)
 		} else {
-			d.fail(ErrMalformed, "format %d", v[0])
+			d.fail(ErrMalformed, "its format is %d, and this conch reads %d", v[0], version)
 		}
 	}
 }

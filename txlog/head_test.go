@@ -98,32 +98,3 @@ func TestHashText(t *testing.T) {
 		}
 	}
 }
-
-// A sum is of a set: in which order its items came and went does not matter, what is in it does.
-func TestSum(t *testing.T) {
-	t.Parallel()
-	var a, b, empty Sum
-	for _, s := range []string{"one", "two", "three"} {
-		a.Add([]byte(s))
-	}
-	for _, s := range []string{"three", "four", "one", "two"} {
-		b.Add([]byte(s))
-	}
-	if a.Hash() == b.Hash() {
-		t.Error("an item more makes no difference")
-	}
-	b.Remove([]byte("four"))
-	if a.Hash() != b.Hash() {
-		t.Error("the order makes a difference")
-	}
-	a.Add([]byte("one"))
-	if a.Hash() == b.Hash() {
-		t.Error("an item twice makes no difference")
-	}
-	for _, s := range []string{"one", "one", "two", "three"} {
-		a.Remove([]byte(s))
-	}
-	if a != empty || !a.Hash().IsZero() {
-		t.Error("the empty set has a sum")
-	}
-}

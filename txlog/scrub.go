@@ -1,6 +1,9 @@
 package txlog
 
-import "slices"
+import (
+	"crypto/sha256"
+	"slices"
+)
 
 // A scrub computes the hash of a state anew, from all of it: a value that memory has lost shows there, if no diff has touched it.
 // A state that is Gradual is read as it was at the scrub's entry while the next entries are applied, so that none of them waits
@@ -129,14 +132,15 @@ func (c *Copy) content() (Hash, error) {
 
 // scrubRest looks at the results and the effects, of which there are few.
 func (c *Copy) scrubRest() error {
-	var sum Sum
+	items := make([]Hash, 0, len(c.order)+len(c.effects))
 	for _, of := range c.order {
-		sum.Add(c.item(of))
+		items = append(items, sha256.Sum256(c.item(of)))
 	}
 	for i := range c.effects {
-		sum.Add(c.effects[i].encode())
+		items = append(items, sha256.Sum256(c.effects[i].encode()))
 	}
-	if sum != c.sum || len(c.results) != len(c.order) {
+	var sum Sum
+	if sum.AddHashes(items); sum != c.sum || len(c.results) != len(c.order) {
 		return c.spoil(fault(ErrState, "its results and effects are not those of the entries"))
 	}
 	return nil

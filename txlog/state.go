@@ -21,7 +21,9 @@ type State interface { //nolint:interfacebloat // what the log asks of a state i
 	Apply(diff []byte) error
 	// View returns the state as it is now, for questions. What is applied later does not show in it.
 	View() View
-	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry.
+	// Hash returns the hash of the whole state. It is kept while diffs are applied, since it is asked for after each entry. Nobody may
+	// find two states with one hash, also if all that is in them is of one's own choice: any node may serve the state to others, and
+	// this hash is all that a member signs of it. Sum is such a hash.
 	Hash() Hash
 	// Snapshot returns the whole state as bytes, MostState at most. A goal that would make it larger has to fail.
 	Snapshot() []byte

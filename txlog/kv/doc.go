@@ -94,7 +94,8 @@
 //		}
 //	}
 //
-// Hash returns m.sum.Hash(). Snapshot writes everything down, sorted, so that equal data are equal bytes (encoding/json sorts the
+// Hash returns m.sum.Hash(). A member's signature covers the state by this hash alone, and any node may serve the state to others: a hash
+// of your own must be one of which nobody finds two states, however the items are chosen, so no sum and no XOR of hashes. Snapshot writes everything down, sorted, so that equal data are equal bytes (encoding/json sorts the
 // keys of a map). Restore forgets everything, the sum too, reads a snapshot and calls set for each entry: so the hash is
 // that of what is there, and a scrub finds what memory has lost. All of them take any bytes without a panic.
 //

@@ -8,7 +8,7 @@ import (
 )
 
 // leastRead is how many bytes are read at once at least: a small store is read in one part.
-const leastRead = 32 << 10
+const leastRead = 8 << 10
 
 // reading reads the store as it was when it began, in the order of the keys: it has a view of it.
 type reading struct {
@@ -16,6 +16,7 @@ type reading struct {
 	at    int      // in the first of them
 	size  int      // of the snapshot
 	sum   txlog.Sum
+	taken []txlog.Hash // the entries of this part
 	bytes bool
 	out   [][]byte // what each Next has written
 	room  []byte
@@ -28,6 +29,7 @@ func (s *State) Read(bytes bool) txlog.Reading {
 
 // Next implements [txlog.Reading].
 func (r *reading) Next(parts uint64) (done bool) {
+	r.taken = r.taken[:0]
 	most := max(leastRead, int(uint64(r.size)/max(1, parts)))
 	var part []byte
 	if r.bytes {
@@ -39,6 +41,7 @@ func (r *reading) Next(parts uint64) (done bool) {
 			part = append(part, r.room...)
 		}
 	}
+	r.sum.AddHashes(r.taken)
 	r.out = append(r.out, part)
 	return len(r.rest) == 0
 }
@@ -47,7 +50,7 @@ func (r *reading) Next(parts uint64) (done bool) {
 func (r *reading) take() int {
 	v := r.rest[0].held[r.at]
 	r.room = appendEntry(r.room[:0], v.key, v.text)
-	r.sum.AddHash(sha256.Sum256(r.room))
+	r.taken = append(r.taken, sha256.Sum256(r.room))
 	if r.at++; r.at == len(r.rest[0].held) {
 		r.rest, r.at = r.rest[1:], 0
 	}

@@ -82,15 +82,24 @@ func (s *State) get(key string) string {
 	return ""
 }
 
-// set replaces a value, and keeps the sum, the order and the size. It keeps nothing of the step's bytes.
+// set replaces a value, and keeps the sum.
 func (s *State) set(c step) {
 	if c.at != nil {
 		s.sum.RemoveHash(c.at.sum)
+	}
+	if now := s.put(c); now != nil {
+		s.sum.AddHash(now.sum)
+	}
+}
+
+// put replaces a value, and keeps the order and the size. It returns what is there now, and keeps nothing of the step's bytes.
+func (s *State) put(c step) *held {
+	if c.at != nil {
 		s.size -= entrySize(len(c.key), len(c.at.text))
 	}
 	if len(c.after) == 0 {
 		s.values.remove(string(c.key))
-		return
+		return nil
 	}
 	var room [1 << 10]byte
 	v := &held{text: string(c.after), sum: sha256.Sum256(appendEntry(room[:0], c.key, c.after))}
@@ -100,8 +109,8 @@ func (s *State) set(c step) {
 		v.key = string(c.key)
 	}
 	s.values.put(v)
-	s.sum.AddHash(v.sum)
 	s.size += entrySize(len(c.key), len(c.after))
+	return v
 }
 
 // View returns the store as it is, for questions. What is shared with it is copied before it changes.
@@ -130,6 +139,7 @@ func (s *State) Restore(snapshot []byte) error {
 		return malformed("it is no snapshot of " + Machine)
 	}
 	var last []byte
+	var sums []txlog.Hash
 	for r := (reader{rest: body}); len(r.rest) > 0; {
 		key, value := r.text(), r.text()
 		switch {
@@ -139,7 +149,8 @@ func (s *State) Restore(snapshot []byte) error {
 			return malformed("the keys of the snapshot are not in order")
 		}
 		last = key
-		s.set(step{key: key, after: value})
+		sums = append(sums, s.put(step{key: key, after: value}).sum)
 	}
+	s.sum.AddHashes(sums)
 	return nil
 }

@@ -2,15 +2,17 @@ package spread
 
 import (
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/binary"
 
 	"github.com/conchhq/conch/txlog"
 )
 
-// tally is the state machine of this world: it has the number of its diffs, and their sum, so that thousands of copies fit into memory.
+// tally is the state machine of this world: it has the number of its diffs, and a hash of all of them in turn, so that thousands of
+// copies fit into memory.
 type tally struct {
 	count uint64
-	sum   txlog.Sum
+	hash  txlog.Hash
 }
 
 func newTally() txlog.State { return &tally{} }
@@ -22,7 +24,7 @@ func (s *tally) Execute(goal []byte, _ *txlog.Budget) txlog.Outcome { return txl
 func (s *tally) Apply(diff []byte) error {
 	if len(diff) > 0 {
 		s.count++
-		s.sum.Add(diff)
+		s.hash = sha256.Sum256(append(s.hash[:], diff...))
 	}
 	return nil
 }
@@ -36,15 +38,11 @@ func (s *tally) Query([]byte, *txlog.Budget) ([]byte, error) {
 }
 
 // Hash implements txlog.State.
-func (s *tally) Hash() txlog.Hash { return s.sum.Hash() }
+func (s *tally) Hash() txlog.Hash { return s.hash }
 
 // Snapshot implements txlog.State.
 func (s *tally) Snapshot() []byte {
-	out := binary.BigEndian.AppendUint64(nil, s.count)
-	for _, word := range s.sum {
-		out = binary.BigEndian.AppendUint64(out, word)
-	}
-	return out
+	return append(binary.BigEndian.AppendUint64(nil, s.count), s.hash[:]...)
 }
 
 // Restore implements txlog.State.
@@ -53,9 +51,7 @@ func (s *tally) Restore(snapshot []byte) error {
 		return txlog.ErrMalformed
 	}
 	s.count = binary.BigEndian.Uint64(snapshot)
-	for i := range s.sum {
-		s.sum[i] = binary.BigEndian.Uint64(snapshot[8+8*i:])
-	}
+	s.hash = txlog.Hash(snapshot[8:])
 	return nil
 }
 
