@@ -49,7 +49,9 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	fresh.direct = m.noted(by, said, fresh.direct)
 	if c == nil {
 		c = fresh
-		s.add(c)
+		if !s.add(c, m.now) {
+			return nil
+		}
 	} else {
 		*c = *fresh
 	}
@@ -131,6 +133,9 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		m.relay(m.onward(s, c), by, c.said, c.made)
 		m.review(s)
 		return nil
+	}
+	if same && m.fresh(s, c) && !slices.Contains(s.ranked, c) && s.place(c) {
+		m.review(s) // it had to leave for one that has left in turn
 	}
 	if by.Subject == said.Subject && said.Incarnation < c.said.Incarnation {
 		m.do(Send{To: []string{by.Name}, Parcel: wire.Parcel{Said: []wire.Said{m.aged(c.said, c.made)}}}) // it has to begin above its last life
