@@ -83,12 +83,15 @@
 //     again, also if its leader works. With electors the side with a majority of them names one, and the other side nobody.
 //   - A majority of the electors is gone: nobody leads until it is back.
 //   - The electors' leader dies: nodes of the crowd that are cut off from all the others believe in it for 80 rounds.
-//   - Somebody claims the last reign: without electors nobody can lead in that namespace any more ([ErrLastReign]).
+//   - Somebody claims a reign that leaps: more than 2^32 above the highest that a node has heard of, or the second half of all
+//     to a node that has heard of none. It is refused. If all are taken all the same, in some 2^30 claims, nobody can lead in that
+//     namespace any more ([ErrLastReign]).
 //   - A forged, changed or re-signed statement, a sequence that goes back, an age below zero, a body that is too large, a
 //     flood: it is refused and counted, and the peer is named ([Refused]). Two hosts with one key are both named ([Twin]).
 //   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round and
-//     keeps the youngest 1,024, and without electors it remembers 256 candidates. So a relay of a flood brings less than its
-//     peers take of one peer, and heartbeats come through; other news may be late, or lost.
+//     keeps the youngest 1,024, and without electors it remembers 256 candidates; while the words of all of them count, a new
+//     one finds no place. So a relay of a flood brings less than its peers take of one peer, and heartbeats come through;
+//     other news may be late, or lost.
 //   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy
 //     comes by the quickest way, so this shows where all connections of a node stall.
 //   - A relay lies about ages. It can keep a dead leader's last word alive for as long as it lies, and cannot make another.

@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +21,8 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 		return err
 	case !s.open() && !s.elector[said.Subject] && !m.broken(ElectorsOnly):
 		return ErrElector
+	case s.leaps(&beat):
+		return fmt.Errorf("%w: reign %d is claimed, and the highest known is %d", wire.ErrReign, max(beat.Reign, beat.Top), s.top)
 	case m.now-m.madeAt(said) > s.valid:
 		return nil // nobody needs what is over
 	}
@@ -49,7 +52,9 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	fresh.direct = m.noted(by, said, fresh.direct)
 	if c == nil {
 		c = fresh
-		s.add(c)
+		if !s.add(c, m.now) {
+			return nil
+		}
 	} else {
 		*c = *fresh
 	}
@@ -60,6 +65,16 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	}
 	m.review(s)
 	return nil
+}
+
+// leaps reports whether a heartbeat has a reign that no crowd comes to. A reign is raised by one for each new leader; one word must not
+// take all that are left. A node that knows of none believes the first half.
+func (s *seat) leaps(b *wire.Heartbeat) bool {
+	most := s.top + mostLeap
+	if s.top == 0 {
+		most = wire.MostReign / 2
+	}
+	return max(b.Reign, b.Top) > most
 }
 
 // rumour takes what the crowd brings to an elector of one that it has not met. It may be old, and its subject dead. But the
@@ -131,6 +146,9 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 		m.relay(m.onward(s, c), by, c.said, c.made)
 		m.review(s)
 		return nil
+	}
+	if same && m.fresh(s, c) && !slices.Contains(s.ranked, c) && s.place(c) {
+		m.review(s) // it had to leave for one that has left in turn
 	}
 	if by.Subject == said.Subject && said.Incarnation < c.said.Incarnation {
 		m.do(Send{To: []string{by.Name}, Parcel: wire.Parcel{Said: []wire.Said{m.aged(c.said, c.made)}}}) // it has to begin above its last life

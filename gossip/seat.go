@@ -103,23 +103,29 @@ func (s *seat) sorted() []*candidate {
 	return all
 }
 
-// add remembers a candidate. Without electors anybody may be one, so the oldest that is none of the first is forgotten if
-// there are too many.
-func (s *seat) add(c *candidate) {
-	s.all[c.said.Subject] = c
-	if !s.open() || len(s.all) <= mostRested {
-		return
-	}
-	var oldest *candidate
-	for _, o := range s.sorted() {
-		if o != c && !slices.Contains(s.ranked, o) && (oldest == nil || o.made < oldest.made) {
-			oldest = o
+// add remembers a candidate, and reports whether there is room. Without electors anybody may be one, so there is room for so many; one
+// whose last word is over makes room, since a copy of it counts no more. One whose word still counts is never forgotten: the next copy of
+// it would be new here and passed on once more, and so at each node, for ever.
+func (s *seat) add(c *candidate, now time.Duration) bool {
+	if s.open() && len(s.all) >= mostRested {
+		var oldest *candidate
+		for _, o := range s.sorted() {
+			if oldest == nil || o.made < oldest.made {
+				oldest = o
+			}
 		}
+		if now-oldest.made <= s.valid {
+			return false
+		}
+		s.drop(oldest)
+		delete(s.all, oldest.said.Subject)
 	}
-	delete(s.all, oldest.said.Subject)
+	s.all[c.said.Subject] = c
+	return true
 }
 
-// place puts a candidate where it belongs among the first ones, and reports whether it is one of them.
+// place puts a candidate where it belongs among the first ones, and reports whether it is one of them. One that has to leave for it
+// is remembered all the same.
 func (s *seat) place(c *candidate) bool {
 	s.drop(c)
 	if !s.runs(c) {
@@ -133,13 +139,7 @@ func (s *seat) place(c *candidate) bool {
 		return false
 	}
 	s.ranked = slices.Insert(s.ranked, at, c)
-	if len(s.ranked) > s.most() {
-		last := s.ranked[len(s.ranked)-1]
-		s.ranked = s.ranked[:len(s.ranked)-1]
-		if s.open() {
-			delete(s.all, last.said.Subject)
-		}
-	}
+	s.ranked = s.ranked[:min(len(s.ranked), s.most())]
 	return true
 }
 

@@ -79,7 +79,7 @@ func TestBadInput(t *testing.T) {
 		l := s.agree(2 * time.Second)
 		a := s.attacker()
 		victim := keyOf(t, "n2").Subject()
-		crown := wire.Heartbeat{Leads: true, Stands: true, Wide: true, Reign: 1 << 40, Host: "evil"}.Body()
+		crown := wire.Heartbeat{Leads: true, Stands: true, Wide: true, Reign: 1 << 30, Host: "evil"}.Body()
 		aged, err := wire.Encode(wire.Parcel{Said: []wire.Said{func() wire.Said { s := word(victim, a.key, 1, "t", nil); s.Age = 1; return s }()}})
 		if err != nil {
 			t.Fatal(err)

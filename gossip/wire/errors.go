@@ -15,7 +15,7 @@ var (
 	// ErrAge means that a statement has an age below zero, or above MostAge.
 	ErrAge = errors.New("a statement has an impossible age")
 	// ErrReign means that a heartbeat has a reign above MostReign.
-	ErrReign = errors.New("the reign is above the last one")
+	ErrReign = errors.New("the reign is too high")
 )
 
 func fault(err error, text string, args ...any) error {

@@ -65,5 +65,6 @@ const (
 	mostKept      = 16 << 20  // bytes of entries that are kept for members that are behind
 	mostMessage   = 4 << 20   // bytes of a message that is read
 	mostWaiting   = 10_000    // reads that wait for a majority's answer
+	mostLeap      = 1 << 20   // terms by which a message is ahead of what this member knows: each election begins one. One word must not take all there are
 	mostNumber    = 1 << 62   // a term or an index above it is none: numbers that are added to it overflow nothing
 )

@@ -62,6 +62,13 @@ func TestHostileMessages(t *testing.T) {
 		{"for nobody", "b", "a", func(m *pb.Message, _ *world) { m.To = nil }, ErrOtherStore},
 		{"no term", "b", "a", func(m *pb.Message, _ *world) { m.Term = nil }, ErrMessage},
 		{"the last term", "b", "a", func(m *pb.Message, _ *world) { m.Term = new(^uint64(0)) }, ErrMessage},
+		{"a term that leaps", "b", "a", func(m *pb.Message, _ *world) { m.Term = new(m.GetTerm() + mostLeap + 1) }, ErrMessage},
+		{"a leader hears of a term that leaps", "a", "b", func(m *pb.Message, _ *world) {
+			m.Type, m.Term, m.Reject = pb.MsgPreVoteResp.Enum(), new(m.GetTerm()+mostLeap+1), new(true)
+		}, ErrMessage},
+		{"a vote in a term that leaps", "b", "a", func(m *pb.Message, _ *world) {
+			m.Type, m.Term = pb.MsgVote.Enum(), new(uint64(mostNumber))
+		}, ErrMessage},
 		{"a kind that does not exist", "b", "a", func(m *pb.Message, _ *world) { m.Type = pb.MessageType(99).Enum() }, ErrMessage},
 		{"a local kind", "b", "a", func(m *pb.Message, _ *world) { m.Type = pb.MsgHup.Enum() }, ErrMessage},
 		{"a term is handed over", "b", "a", func(m *pb.Message, _ *world) { m.Type = pb.MsgTimeoutNow.Enum() }, ErrMessage},

@@ -15,6 +15,9 @@ func (m *Machine) guard(msg *pb.Message) error {
 	switch {
 	case msg.GetTerm() == 0 || msg.GetTerm() > mostNumber || msg.GetIndex() > mostNumber || msg.GetCommit() > mostNumber:
 		return fault(ErrMessage, "a term or an index is out of range") // term 0 is that of local messages, in any term
+	case msg.GetTerm() > mostLeap && msg.GetTerm()-mostLeap > max(m.term, m.log.mark.Term, m.log.mark.At.Term):
+		return fault(ErrMessage, "term %d is not believed: this member is in term %d, and no log has so many elections. "+
+			"The sender's key is stolen, or its store was spoiled: take it out with conch log members --set, and delete that store", msg.GetTerm(), m.term)
 	case msg.GetSnapshot() != nil && msg.GetType() != pb.MsgSnap:
 		return fault(ErrMessage, "it has what another kind has")
 	case len(msg.GetEntries()) > 0 && msg.GetType() != pb.MsgApp:

@@ -46,6 +46,7 @@
 //	              heard by nobody, since nobody can tell those
 //	one-piece     a minute after the faults the living nodes are in one piece
 //	once-heard    a piece of news is told once; all-hear: to everybody
+//	passed-once   a node passes each heartbeat on once, in crowds of up to 200: what is passed on twice at each node never ends
 //	well-formed   what is sent can be read
 //	bad-refused   what is wrong is refused and named, and nobody believes it
 //

@@ -15,6 +15,7 @@ const (
 	NoNeedless = "no-needless" // no reign is raised, and no leader deposed, while one works that can be heard
 	OneOfMany  = "one-leader"  // with electors never two are believed in for longer than a validity
 	OnceHeard  = "once-heard"  // news comes once at most
+	PassedOnce = "passed-once" // a node passes a heartbeat on once at most
 	WellFormed = "well-formed" // what is sent can be read
 	BadRefused = "bad-refused" // what is wrong is refused and named, and nobody believes it
 	OnePiece   = "one-piece"   // once the overlay had time to heal, the living nodes are in one piece

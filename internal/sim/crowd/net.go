@@ -19,6 +19,7 @@ func (r *run) send(n *node, a gossip.Send) {
 		size = int64(len(b))
 		p, bad = wire.Decode(b)
 	}
+	r.passes(n, a)
 	words := n.tells()
 	for _, name := range a.To {
 		to := r.byName[name]
@@ -27,6 +28,26 @@ func (r *run) send(n *node, a gossip.Send) {
 			r.deliver(n, to, &p, bad, words)
 		})
 	}
+}
+
+// word is a heartbeat, as it is told from another one.
+type word struct {
+	subject               wire.Subject
+	incarnation, sequence uint64
+}
+
+// passes judges what a node passes on. A heartbeat alone, for several peers, is no answer to one of them.
+func (r *run) passes(n *node, a gossip.Send) {
+	if len(r.nodes) > 200 || r.cfg.Break != "" || len(a.To) < 2 || len(a.Parcel.Said) != 1 {
+		return
+	}
+	s := &a.Parcel.Said[0]
+	if s.Topic != "" || s.Subject == n.subject {
+		return
+	}
+	key := word{s.Subject, s.Incarnation, s.Sequence}
+	r.check(!n.passed[key], PassedOnce, "%s passes word %d of %s on once more", n.name, s.Sequence, r.bySubject[s.Subject].name)
+	n.passed[key] = true
 }
 
 func (r *run) sent(n *node, size int64) {

@@ -27,6 +27,7 @@ type node struct {
 	clock   *world.Clock
 	s       *spray.Machine
 	m       *gossip.Machine  // nil: the crowd has not begun
+	passed  map[word]bool    // heartbeats of others that it has passed on in this life
 	ends    []*end           // of its connections, by index
 	dials   map[*node]uint64 // that are under way
 	asked   map[*node]bool   // for which connections its overlay waits
@@ -83,7 +84,7 @@ func (n *node) boot() {
 func (n *node) begin() {
 	r := n.r
 	n.believes = gossip.Suggestion{}
-	n.m = gossip.New(r.machineOf(n))
+	n.m, n.passed = gossip.New(r.machineOf(n)), map[word]bool{}
 	r.serves(n, true)
 	n.step(gossip.Seniority{Namespace: namespace, Value: n.senior})
 	n.linked()
