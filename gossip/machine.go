@@ -24,8 +24,8 @@ type Machine struct {
 	chance      splitmix.Source
 
 	peers  map[string]*peer
-	listed []*peer              // sorted by name
-	gone   map[string]allowance // of peers that are, until it is whole again
+	listed []*peer          // sorted by name
+	gone   map[string]purse // of peers that are, until it is whole again
 	seats  map[string]*seat
 	order  []*seat
 
@@ -45,7 +45,7 @@ func New(c Config) *Machine {
 	c = c.withDefaults()
 	m := &Machine{
 		cfg: c, incarnation: c.Incarnation, chance: splitmix.Source(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
-		gone: map[string]allowance{}, news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
+		gone: map[string]purse{}, news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
 		telling: allowance{left: 8 * freshNews}, past: math.MinInt64,
 	}
 	for _, n := range c.Namespaces {
@@ -194,20 +194,21 @@ func (m *Machine) arcs(all []Peer) {
 // comes returns a peer that is new, or has come again.
 func (m *Machine) comes(name string) *peer {
 	if left, was := m.gone[name]; was {
-		return &peer{allowance: left}
+		return &peer{purse: left}
 	}
-	return &peer{allowance: allowance{left: 8 * m.cfg.flood, since: m.now}}
+	return &peer{purse: purse{allowance{left: 8 * m.cfg.flood, since: m.now}, allowance{left: 8 * mostVerified, since: m.now}}}
 }
 
 // goes keeps what those that are no peers any more have left of their allowances: to connect once more pays for nothing. What time has
 // paid for is forgotten.
 func (m *Machine) goes(now map[string]*peer) {
 	for name, p := range m.peers {
-		m.gone[name] = p.allowance
+		m.gone[name] = p.purse
 	}
-	maps.DeleteFunc(m.gone, func(name string, left allowance) bool {
+	maps.DeleteFunc(m.gone, func(name string, left purse) bool {
 		left.takes(0, m.now, m.cfg.Round, m.cfg.flood)
-		return now[name] != nil || left.left == 8*m.cfg.flood
+		left.signatures.takes(0, m.now, m.cfg.Round, mostVerified)
+		return now[name] != nil || left.left == 8*m.cfg.flood && left.signatures.left == 8*mostVerified
 	})
 }
 

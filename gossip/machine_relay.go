@@ -40,6 +40,16 @@ func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
 	}
 }
 
+// verifies reports whether a peer's statement is worth a look at its signature. A peer could else keep this node busy with what is
+// left out afterwards, until the heartbeats of others come too late.
+func (m *Machine) verifies(by *peer, why error) bool {
+	if by.signatures.takes(1, m.now, m.cfg.Round, mostVerified) {
+		return true
+	}
+	m.tooMuch(by, &by.signatures, why)
+	return false
+}
+
 // tooMuch counts what an allowance has no room for. That is told once in a round.
 func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
 	m.refused[why]++
@@ -80,6 +90,9 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	}
 	if m.full(key) {
 		return ErrTopics
+	}
+	if !m.verifies(by, ErrNews) {
+		return nil
 	}
 	if !m.signed(said) {
 		return ErrSignature

@@ -9,8 +9,17 @@ import (
 // peer is the other end of a connection.
 type peer struct {
 	Peer
-	allowance // for the statements that it brings, and for what it asks
+	purse
 }
+
+// purse is what a peer may cost.
+type purse struct {
+	allowance            // for the statements that it brings, and for what it asks
+	signatures allowance // of these, for those that are verified, which is what takes a processor's time
+}
+
+// mostVerified is how many signatures of a peer are verified in a round, and eight times as many at once: a relay passes on no more.
+const mostVerified = freshNews + mostBeats
 
 // allowance is how much is taken: so much in a round, and eight times as much at once.
 type allowance struct {
