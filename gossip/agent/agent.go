@@ -33,7 +33,7 @@ type Agent struct {
 }
 
 // New returns an agent that does not run yet. The error lists every fault of the configuration, or says that the
-// incarnation cannot be stored.
+// incarnation cannot be read or stored. A full disk is no such error: [Unstored] tells of it.
 func New(cfg Config) (*Agent, error) { return newAt(cfg, time.Now()) }
 
 func newAt(cfg Config, wall time.Time) (*Agent, error) {
@@ -41,11 +41,15 @@ func newAt(cfg Config, wall time.Time) (*Agent, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	incarnation, err := incarnate(cfg.StateFile, wall)
-	if err != nil {
+	incarnation, err := incarnate(cfg.StateFile, wall, writeIncarnation)
+	unstored, goesOn := errors.AsType[unstoredError](err)
+	if err != nil && !goesOn {
 		return nil, err
 	}
 	a := &Agent{cfg: cfg, mail: newMailbox()}
+	if goesOn {
+		a.mail.put(Unstored{File: cfg.StateFile, Why: unstored.error})
+	}
 	a.core = newCore(cfg, incarnation, a.mail.put)
 	return a, nil
 }

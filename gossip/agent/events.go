@@ -49,6 +49,11 @@ type (
 		Subject Node
 		Hosts   [2]string // as they call themselves
 	}
+	// Unstored says that this start has an incarnation that a full disk did not take. The node takes part.
+	Unstored struct {
+		File string
+		Why  error
+	}
 	// Missed says that so many events were left out here, since Tell did not return.
 	Missed struct{ Events int }
 )
@@ -58,6 +63,7 @@ func (News) event()        {}
 func (SteppedDown) event() {}
 func (Refused) event()     {}
 func (Twin) event()        {}
+func (Unstored) event()    {}
 func (Missed) event()      {}
 
 // Node is another node, or this one.

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"errors"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The lines that an agent opens.
@@ -14,8 +16,17 @@ const (
 // NewAt is New with a wall clock that a test has set.
 var NewAt = newAt
 
-// Incarnate is incarnate.
-var Incarnate = incarnate
+// Incarnate is incarnate, on a disk.
+func Incarnate(file string, wall time.Time) (uint64, error) {
+	return incarnate(file, wall, writeIncarnation)
+}
+
+// IncarnateFull is incarnate, on a disk that answers each write with an error. It reports whether the start goes on.
+func IncarnateFull(file string, wall time.Time, full error) (next uint64, goesOn bool) {
+	next, err := incarnate(file, wall, func(string, uint64) error { return full })
+	_, goesOn = errors.AsType[unstoredError](err)
+	return next, goesOn
+}
 
 // ReadNumber reads the text of a state file.
 func ReadNumber(text string) uint64 {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -16,8 +17,9 @@ import (
 const chanceBits = 20
 
 // incarnate returns the incarnation of this start: above those of all starts before that the file knows of. It is stored
-// before it is used. Without a file it is above those of all starts by the same wall clock.
-func incarnate(file string, wall time.Time) (uint64, error) {
+// before it is used. Without a file it is above those of all starts by the same wall clock; so it is on a disk that takes nothing more,
+// and the error is an unstoredError then.
+func incarnate(file string, wall time.Time, write func(string, uint64) error) (uint64, error) {
 	start := uint64(max(wall.UnixMilli(), 1))
 	if file != "" {
 		last, err := readIncarnation(file)
@@ -31,12 +33,22 @@ func incarnate(file string, wall time.Time) (uint64, error) {
 	}
 	next := start<<chanceBits | draw()>>(64-chanceBits)
 	if file != "" {
-		if err := writeIncarnation(file, next); err != nil {
+		err := write(file, next)
+		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
+			return next, unstoredError{err}
+		}
+		if err != nil {
 			return 0, fmt.Errorf("gossip/agent: the incarnation cannot be stored: %w", err)
 		}
 	}
 	return next, nil
 }
+
+// unstoredError means that a start goes on with an incarnation that is not stored. If the next start is by an older clock, what the node
+// says then is left out until its neighbours have told it what it has said now.
+type unstoredError struct{ error }
+
+func (e unstoredError) Unwrap() error { return e.error }
 
 // readIncarnation returns 0 if there is no file.
 func readIncarnation(file string) (uint64, error) {

@@ -1,8 +1,10 @@
 package agent_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
@@ -206,6 +208,24 @@ func TestTheStateFile(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil || len(entries) != 1 {
 		t.Errorf("drafts are left: %v %v", entries, err)
+	}
+}
+
+// A disk that takes nothing more keeps no node from taking part: its incarnation is above the last one, and people are told.
+func TestAStateFileOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "incarnation")
+	last, err := agent.Incarnate(file, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, full := range []error{syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS} {
+		if next, goesOn := agent.IncarnateFull(file, time.Unix(1, 0), &os.PathError{Op: "write", Path: file, Err: full}); !goesOn || next <= last {
+			t.Errorf("%v: it goes on is %v, with %d after %d", full, goesOn, next, last)
+		}
+	}
+	if _, goesOn := agent.IncarnateFull(file, time.Now(), fs.ErrPermission); goesOn {
+		t.Error("it goes on where it may not write")
 	}
 }
 

@@ -52,15 +52,25 @@ func Take(path string) (*Dir, error) {
 	if last, err := Read(path); err == nil {
 		d.seq = last.Seq
 	}
-	err = f.Truncate(0)
-	if err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
-	if err != nil {
+	if err := d.sign(); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return d, nil
+}
+
+// sign writes the number of this process, for conch reload alone: the lock is what keeps others away, so a full disk keeps no node from
+// starting.
+func (d *Dir) sign() error {
+	text := strconv.Itoa(os.Getpid()) + "\n"
+	_, err := d.pid.WriteAt([]byte(text), 0)
+	if err == nil {
+		err = d.pid.Truncate(int64(len(text)))
+	}
+	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) {
+		return nil
+	}
+	return err
 }
 
 // lock locks the file, unless a node has it. A look for a node shares the lock for a moment, which
@@ -133,7 +143,7 @@ func Find(path string) (int, error) {
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	if err != nil || pid <= 1 {
-		return 0, fmt.Errorf("%w: %s is just starting or ending", ErrNoNode, path)
+		return 0, fmt.Errorf("%w: %s is just starting or ending, or its disk was too full for its process number: then send it SIGHUP", ErrNoNode, path)
 	}
 	return pid, nil
 }

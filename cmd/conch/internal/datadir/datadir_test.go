@@ -88,3 +88,20 @@ func TestALookIsNoNode(t *testing.T) {
 	over.Store(true)
 	looking.Wait()
 }
+
+// A full disk keeps no node from starting: here the file that has its process number is one of the device that is always full.
+func TestAFullDisk(t *testing.T) {
+	t.Parallel()
+	path := t.TempDir()
+	if err := os.Symlink("/dev/full", filepath.Join(path, "conch.pid")); err != nil {
+		t.Fatal(err)
+	}
+	d, err := datadir.Take(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Release()
+	if _, err := datadir.Find(path); !errors.Is(err, datadir.ErrNoNode) {
+		t.Errorf("found %v", err)
+	}
+}

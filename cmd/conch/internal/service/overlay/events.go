@@ -86,6 +86,9 @@ func (t *teller) tell(e agent.Event) {
 			t.log.Error("two hosts have one key, and one of them is not heard: give each an identity of its own",
 				slog.String("node", e.Subject.String()), slog.String("one", e.Hosts[0]), slog.String("other", e.Hosts[1]))
 		}
+	case agent.Unstored:
+		t.log.Error("the disk took nothing more when this node started, so a later start with an older clock may not be heard at once: make room there",
+			slog.String("file", e.File), slog.Any("why", e.Why))
 	case agent.Missed:
 		t.log.Warn("so much happened in the overlay that some of it is not told", slog.Int("events", e.Events))
 		for _, kind := range []string{kindLeader, kindNews} {
