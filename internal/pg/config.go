@@ -111,14 +111,14 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 		return nil, err
 	}
 	Heed(parsed)
-	conn, err := pgx.ConnectConfig(ctx, parsed)
+	conn, err := connect(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	if _, err := Narrow(ctx, conn); err != nil {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
-		defer cancel()
-		_ = conn.Close(bye)
+		leave(conn)
 		return nil, err
 	}
 	return conn, nil
