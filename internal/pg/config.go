@@ -2,12 +2,9 @@ package pg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,12 +51,12 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if scheme := foreign(c.URL); scheme != "" {
 		return nil, &ConfigError{Reason: fmt.Sprintf("it begins with %s://, and conch works with PostgreSQL alone: write %s", scheme, example)}
 	}
+	if reason := ambiguous(c.URL); reason != "" {
+		return nil, &ConfigError{Reason: reason}
+	}
 	parsed, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, &ConfigError{Reason: parseReason(err)}
-	}
-	if strings.Contains(parsed.Host, "@") { // the text before it is part of the password
-		return nil, &ConfigError{Reason: "there is an @ in its password: write it as %40"}
 	}
 	if err := c.secure(parsed); err != nil {
 		return nil, err
@@ -132,39 +129,4 @@ func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return f(conn)
-}
-
-// parseReason returns the part of pgx's message that cannot contain a password: pgx quotes
-// the connection string, and the text that it could not parse may be the password.
-func parseReason(err error) string {
-	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
-		return "it cannot be parsed"
-	}
-	text := err.Error()
-	if i := strings.LastIndex(text, "`: "); i >= 0 {
-		text = text[i+len("`: "):]
-	}
-	for _, speaksOfFiles := range []string{"failed to configure TLS", "failed to read service"} {
-		if strings.HasPrefix(text, speaksOfFiles) {
-			return text
-		}
-	}
-	if strings.HasPrefix(text, "failed to parse as keyword/value") {
-		return "it is neither a URL nor a list of keywords and values: write " + example
-	}
-	text, _, _ = strings.Cut(text, " (")
-	return text
-}
-
-const example = "postgres://user@host:5432/database"
-
-var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
-
-// foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
-func foreign(url string) string {
-	found := scheme.FindStringSubmatch(url)
-	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
-		return ""
-	}
-	return found[1]
 }
