@@ -2,6 +2,7 @@ package pg
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,8 +80,7 @@ func (p place) addresses(ctx context.Context) []place {
 // Settle makes a configuration that has several addresses name the one that is good now. A pool opens its
 // connections itself, one address after the other, so it is given one that has just answered.
 func Settle(ctx context.Context, cfg *pgx.ConnConfig) error {
-	hosts := split(cfg, nil)
-	if len(hosts) == 1 && len(hosts[0].addresses(ctx)) == 1 {
+	if alone(ctx, split(cfg, nil)) {
 		return nil
 	}
 	conn, err := connect(ctx, cfg)
@@ -90,6 +90,10 @@ func Settle(ctx context.Context, cfg *pgx.ConnConfig) error {
 	pin(cfg, conn)
 	leave(conn)
 	return nil
+}
+
+func alone(ctx context.Context, hosts []place) bool {
+	return len(hosts) == 1 && len(hosts[0].addresses(ctx)) == 1
 }
 
 // pin makes a configuration name the address of a connection alone.
@@ -105,18 +109,13 @@ func leave(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// Address is what came of trying one address. Err is nil if it can be used.
+// Address is what came of trying one address.
 type Address struct {
-	At   string
-	Err  error
-	took time.Duration
+	Outcome string
+	// Bad is set if the address could not be used. One that is not what target_session_attrs asks for
+	// now, such as a standby, is as it should be.
+	Bad bool
 }
-
-// Idle reports whether the address answered, and is not what target_session_attrs asks for now.
-func (a Address) Idle() bool { return isUnfit(a.Err) }
-
-// Outcome returns the error as one sentence.
-func (a Address) Outcome() string { return tried{at: a.At, err: a.Err, took: a.took}.String() }
 
 const addressPatience = 3 * time.Second
 
@@ -129,6 +128,9 @@ func Addresses(ctx context.Context, c Config) ([]Address, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(addressPatience, cfg.ConnectTimeout))
 	defer cancel()
 	hosts := split(cfg, cfg.ValidateConnect)
+	if alone(ctx, hosts) {
+		return nil, nil
+	}
 	each := make([][]Address, len(hosts))
 	var all sync.WaitGroup
 	for i, host := range hosts {
@@ -139,21 +141,16 @@ func Addresses(ctx context.Context, c Config) ([]Address, error) {
 				all.Go(func() {
 					began := time.Now()
 					conn, err := pgx.ConnectConfig(ctx, p.cfg)
-					if err == nil {
-						leave(conn)
+					if err != nil {
+						each[i][j] = Address{Outcome: tried{at: p.name, err: err, took: time.Since(began)}.String(), Bad: !isUnfit(err)}
+						return
 					}
-					each[i][j] = Address{At: p.name, Err: err, took: time.Since(began)}
+					each[i][j].Outcome = p.name + ": answers"
+					leave(conn)
 				})
 			}
 		})
 	}
 	all.Wait()
-	var found []Address
-	for _, some := range each {
-		found = append(found, some...)
-	}
-	if len(found) == 1 {
-		return nil, nil
-	}
-	return found, nil
+	return slices.Concat(each...), nil
 }

@@ -85,6 +85,9 @@ func (c Config) Redact() string {
 	return describe(&parsed.Config)
 }
 
+// Target describes what a connection is connected with, without the password.
+func Target(conn *pgx.Conn) string { return describe(&conn.Config().Config) }
+
 func describe(c *pgconn.Config) string {
 	db := c.Database
 	if db == "" {
