@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +23,9 @@ const (
 // connectTimeout applies when neither the URL nor PGCONNECT_TIMEOUT sets one: without
 // it, connecting to a host that drops packets takes minutes.
 const connectTimeout = 10 * time.Second
+
+// longestSocket is the longest path of a Unix socket, in bytes: a NUL ends it.
+const longestSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Config names a database and says how to verify its server.
 type Config struct {
@@ -60,6 +65,11 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	}
 	if err := c.secure(parsed); err != nil {
 		return nil, err
+	}
+	for _, host := range split(parsed, nil) {
+		if path := strings.TrimPrefix(host.name, "socket "); path != host.name && len(path) > longestSocket {
+			return nil, &ConfigError{Reason: fmt.Sprintf("the path of its socket, %s, has %d bytes, and the system takes %d: use a shorter folder", path, len(path), longestSocket)}
+		}
 	}
 	// Otherwise a database in LATIN1 takes each byte of a name for a letter.
 	parsed.RuntimeParams["client_encoding"] = "UTF8"
