@@ -2,32 +2,41 @@ package pg
 
 import (
 	"context"
-	"slices"
-	"sync"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// headStart is how long an address is tried alone before the next one is tried beside it.
-const headStart = 500 * time.Millisecond
-
 // connect opens a connection to the first address that answers and is what target_session_attrs asks
 // for. Every connection of conch is opened here. pgx alone tries one address after the other, each for
 // the whole connect_timeout, so that one that is silent would use up all the time of the caller.
 func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
-	conn, err := reach(ctx, cfg, cfg.ValidateConnect)
-	if cfg.ValidateConnect != nil && ctx.Err() == nil && isSecondChoice(err) {
+	var second atomic.Bool // prefer-standby takes a primary if nothing else is left
+	fit := cfg.ValidateConnect
+	if fit != nil {
+		fit = func(ctx context.Context, conn *pgconn.PgConn) error {
+			err := cfg.ValidateConnect(ctx, conn)
+			if _, later := errors.AsType[*pgconn.NotPreferredError](err); later {
+				second.Store(true)
+			}
+			return unfit(conn, err)
+		}
+	}
+	conn, err := reach(ctx, cfg, fit)
+	if err != nil && second.Load() && ctx.Err() == nil {
 		return reach(ctx, cfg, nil)
 	}
 	return conn, err
 }
 
 func reach(ctx context.Context, cfg *pgx.ConnConfig, fit pgconn.ValidateConnectFunc) (*pgx.Conn, error) {
-	hosts := split(cfg, fit)
-	return race(ctx, cfg.ConnString(), hosts, func(ctx context.Context, host place) (*pgx.Conn, error) {
-		return race(ctx, cfg.ConnString()+"\n"+host.name, host.addresses(ctx), func(ctx context.Context, p place) (*pgx.Conn, error) { return pgx.ConnectConfig(ctx, p.cfg) })
+	return race(ctx, cfg.ConnString(), split(cfg, fit), func(ctx context.Context, host place) (*pgx.Conn, error) {
+		return race(ctx, cfg.ConnString()+"\n"+host.name, host.addresses(ctx), func(ctx context.Context, p place) (*pgx.Conn, error) {
+			return pgx.ConnectConfig(ctx, p.cfg)
+		})
 	})
 }
 
@@ -46,17 +55,25 @@ func split(cfg *pgx.ConnConfig, fit pgconn.ValidateConnectFunc) (hosts []place) 
 			continue
 		}
 		one := cfg.Copy()
-		one.Host, one.Port, one.TLSConfig, one.Fallbacks = a.Host, a.Port, a.TLSConfig, nil
+		one.Host, one.Port, one.TLSConfig, one.Fallbacks, one.ValidateConnect = a.Host, a.Port, a.TLSConfig, nil, fit
 		hosts = append(hosts, place{name: where(&one.Config), cfg: one})
 	}
 	for _, host := range hosts {
-		host.cfg.ValidateConnect = judged(fit, len(hosts) > 1)
+		host.asked(len(hosts) > 1)
 	}
 	return hosts
 }
 
-// addresses looks the name of a host up. A name that cannot be found is a place of which pgx says why.
-func (p place) addresses(ctx context.Context) []place {
+// asked makes one of several places answer a question in any case: a pooler lets its clients in when its
+// server is gone, and has to count as silent then.
+func (p place) asked(several bool) {
+	if several && p.cfg.ValidateConnect == nil {
+		p.cfg.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error { return conn.Ping(ctx) }
+	}
+}
+
+// addresses looks the name of a host up. Of a name without addresses pgx says why.
+func (p place) addresses(ctx context.Context) (found []place) {
 	if isSocket(p.cfg.Host) {
 		return []place{p}
 	}
@@ -67,20 +84,24 @@ func (p place) addresses(ctx context.Context) []place {
 		p.cfg.LookupFunc = func(context.Context, string) ([]string, error) { return ips, err }
 		return []place{p}
 	}
-	found := make([]place, len(ips))
-	for i, ip := range ips {
-		one := p.cfg.Copy()
-		one.LookupFunc = func(context.Context, string) ([]string, error) { return []string{ip}, nil }
-		one.ValidateConnect = judged(p.cfg.ValidateConnect, true)
-		found[i] = place{name: p.name + " (" + ip + ")", cfg: one}
+	for _, ip := range ips {
+		one := place{name: p.name + " (" + ip + ")", cfg: p.cfg.Copy()}
+		one.cfg.LookupFunc = func(context.Context, string) ([]string, error) { return []string{ip}, nil }
+		one.asked(true)
+		found = append(found, one)
 	}
 	return found
+}
+
+func alone(ctx context.Context, cfg *pgx.ConnConfig) bool {
+	hosts := split(cfg, nil)
+	return len(hosts) == 1 && len(hosts[0].addresses(ctx)) == 1
 }
 
 // Settle makes a configuration that has several addresses name the one that is good now. A pool opens its
 // connections itself, one address after the other, so it is given one that has just answered.
 func Settle(ctx context.Context, cfg *pgx.ConnConfig) error {
-	if alone(ctx, split(cfg, nil)) {
+	if alone(ctx, cfg) {
 		return nil
 	}
 	conn, err := connect(ctx, cfg)
@@ -90,10 +111,6 @@ func Settle(ctx context.Context, cfg *pgx.ConnConfig) error {
 	pin(cfg, conn)
 	leave(conn)
 	return nil
-}
-
-func alone(ctx context.Context, hosts []place) bool {
-	return len(hosts) == 1 && len(hosts[0].addresses(ctx)) == 1
 }
 
 // pin makes a configuration name the address of a connection alone.
@@ -117,40 +134,27 @@ type Address struct {
 	Bad bool
 }
 
-const addressPatience = 3 * time.Second
-
-// Addresses tries each address of a database, all at once. It returns none if there is only one.
-func Addresses(ctx context.Context, c Config) ([]Address, error) {
+// Addresses tries each address of a database, however good the others are. It returns none if there is only one.
+func Addresses(ctx context.Context, c Config) (all []Address, err error) {
 	cfg, err := c.Parse()
-	if err != nil {
+	if err != nil || alone(ctx, cfg) {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, min(addressPatience, cfg.ConnectTimeout))
+	ctx, cancel := context.WithTimeout(ctx, 4*time.Second)
 	defer cancel()
-	hosts := split(cfg, cfg.ValidateConnect)
-	if alone(ctx, hosts) {
-		return nil, nil
+	_, err = reach(ctx, cfg, func(ctx context.Context, conn *pgconn.PgConn) error { // none of them wins
+		check := conn.Ping
+		if cfg.ValidateConnect != nil {
+			check = func(ctx context.Context) error { return unfit(conn, cfg.ValidateConnect(ctx, conn)) }
+		}
+		if err := check(ctx); err != nil {
+			return err
+		}
+		return &unfitError{"answers"}
+	})
+	for _, one := range outcomes(err) {
+		_, good := errors.AsType[*unfitError](one.err)
+		all = append(all, Address{Outcome: one.String(), Bad: !good})
 	}
-	each := make([][]Address, len(hosts))
-	var all sync.WaitGroup
-	for i, host := range hosts {
-		all.Go(func() {
-			places := host.addresses(ctx)
-			each[i] = make([]Address, len(places))
-			for j, p := range places {
-				all.Go(func() {
-					began := time.Now()
-					conn, err := pgx.ConnectConfig(ctx, p.cfg)
-					if err != nil {
-						each[i][j] = Address{Outcome: tried{at: p.name, err: err, took: time.Since(began)}.String(), Bad: !isUnfit(err)}
-						return
-					}
-					each[i][j].Outcome = p.name + ": answers"
-					leave(conn)
-				})
-			}
-		})
-	}
-	all.Wait()
-	return slices.Concat(each...), nil
+	return all, nil
 }

@@ -164,6 +164,22 @@ func TestEachAddressIsNamedWithItsOutcome(t *testing.T) {
 	}
 }
 
+// While one address is silent, one that was just starting up is asked again.
+func TestAnAddressThatComesBackIsNotMissed(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	good, _ := db.Proxy(t)
+	good.Refuse()
+	silent := serve(t, func(net.Conn) { good.Heal() })
+	ctx, cancel := context.WithTimeout(t.Context(), whole)
+	defer cancel()
+	s, err := pg.Open(ctx, several(db, readWrite, good.Addr(), silent), pg.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeNow(s)
+}
+
 func TestTheURLLimitsHowLongAnAddressMayBeSilent(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)

@@ -10,6 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// headStart is how long a place is tried alone before the next one is tried beside it.
+const headStart = 500 * time.Millisecond
+
 // lastGood has, for each URL, the place of the last good connection, which is tried first.
 var lastGood sync.Map
 
@@ -20,54 +23,58 @@ func race(ctx context.Context, key string, places []place, try func(context.Cont
 	if len(places) == 1 {
 		return try(ctx, places[0])
 	}
-	r := heat{ends: make(chan end, len(places)), left: inOrder(places, key), head: headStart, try: try}
+	r := heat{ends: make(chan tried, len(places)), left: inOrder(places, key), head: headStart, try: try}
+	var end context.CancelFunc
 	if deadline, limited := ctx.Deadline(); limited {
-		left := time.Until(deadline)
-		r.head = min(headStart, left/time.Duration(2*len(places)))
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, left*3/4)
-		defer cancel()
+		most := time.Until(deadline)
+		r.head = min(headStart, most/time.Duration(2*len(places)))
+		ctx, end = context.WithTimeout(ctx, most*3/4)
+	} else {
+		ctx, end = context.WithCancel(ctx)
 	}
-	ctx, cancel := context.WithCancel(ctx) // ends what is still tried when one has won
-	defer cancel()
-	won, failed := r.run(ctx)
+	defer end() // of what is still tried when one has won
+	won := r.run(ctx)
 	if won.conn == nil {
-		return nil, joined(ctx, places, failed)
+		return nil, joined(ctx, places, r.failed)
 	}
-	go r.closeLate()
 	// A standby that was good enough once would keep the primary from ever being tried.
 	if won.conn.PgConn().ParameterStatus("in_hot_standby") != "on" {
-		lastGood.Store(key, won.at)
+		lastGood.Store(key, won.name)
 	}
 	return won.conn, nil
 }
 
 // heat is one race.
 type heat struct {
-	ends    chan end
-	left    []place // not yet tried
+	ends    chan tried
+	left    []place // to be tried
+	again   []place // to be tried again, if there is time
 	running int
+	failed  []tried
 	head    time.Duration
 	try     func(context.Context, place) (*pgx.Conn, error)
 }
 
-type end struct {
-	tried
-	conn *pgx.Conn
-}
-
-func (r *heat) run(ctx context.Context) (won end, failed []tried) {
+func (r *heat) run(ctx context.Context) tried {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for r.running > 0 || len(r.left) > 0 {
 		select {
 		case <-timer.C:
-		case e := <-r.ends:
-			r.running--
-			if e.conn != nil {
-				return e, nil
+			if len(r.left) == 0 { // while another is silent, one that restarts or is promoted may be back
+				r.left, r.again = r.again, nil
 			}
-			failed = append(failed, e.tried)
+			timer.Reset(r.head)
+		case one := <-r.ends:
+			r.running--
+			if one.conn != nil {
+				go r.closeLate()
+				return one
+			}
+			r.failed = append(slices.DeleteFunc(r.failed, func(t tried) bool { return t.name == one.name }), one)
+			if code := Code(one.err); code == "" || code == codeStarting {
+				r.again = append(r.again, one.place)
+			}
 		}
 		if len(r.left) > 0 {
 			r.start(ctx, r.left[0])
@@ -75,7 +82,7 @@ func (r *heat) run(ctx context.Context) (won end, failed []tried) {
 			timer.Reset(r.head)
 		}
 	}
-	return end{}, failed
+	return tried{}
 }
 
 func (r *heat) start(ctx context.Context, p place) {
@@ -83,15 +90,15 @@ func (r *heat) start(ctx context.Context, p place) {
 	go func() {
 		began := time.Now()
 		conn, err := r.try(ctx, p)
-		r.ends <- end{tried{at: p.name, err: err, took: time.Since(began)}, conn}
+		r.ends <- tried{place: p, conn: conn, err: err, took: time.Since(began)}
 	}()
 }
 
 // closeLate closes the connections that came after the first.
 func (r *heat) closeLate() {
 	for range r.running {
-		if e := <-r.ends; e.conn != nil {
-			leave(e.conn)
+		if one := <-r.ends; one.conn != nil {
+			leave(one.conn)
 		}
 	}
 }
@@ -99,29 +106,25 @@ func (r *heat) closeLate() {
 // inOrder puts the last good place first.
 func inOrder(places []place, key string) []place {
 	good, _ := lastGood.Load(key)
-	at := slices.IndexFunc(places, func(p place) bool { return p.name == good })
-	if at < 1 {
-		return places
-	}
+	at := max(0, slices.IndexFunc(places, func(p place) bool { return p.name == good }))
 	return slices.Concat(places[at:at+1], places[:at], places[at+1:])
 }
 
 // joined makes one error of those of several places, in their order.
-func joined(ctx context.Context, places []place, all []tried) error {
-	turn := func(t tried) int { return slices.IndexFunc(places, func(p place) bool { return p.name == t.at }) }
-	slices.SortStableFunc(all, func(a, b tried) int { return turn(a) - turn(b) })
+func joined(ctx context.Context, places []place, failed []tried) error {
+	turn := func(t tried) int { return slices.IndexFunc(places, func(p place) bool { return p.name == t.name }) }
+	slices.SortStableFunc(failed, func(a, b tried) int { return turn(a) - turn(b) })
 	whole := &addressesError{}
-	same := true
-	for _, one := range all {
-		same = same && Sentence(one.err) == Sentence(all[0].err)
-		if inner, several := errors.AsType[*addressesError](one.err); several {
-			whole.all = append(whole.all, inner.all...)
+	for _, one := range failed {
+		if inner := outcomes(one.err); inner != nil {
+			whole.all = append(whole.all, inner...)
 		} else {
 			whole.all = append(whole.all, one)
 		}
 	}
-	if same || errors.Is(ctx.Err(), context.Canceled) {
-		return all[0].err
+	differs := func(one tried) bool { return Sentence(one.err) != Sentence(failed[0].err) }
+	if !slices.ContainsFunc(failed, differs) || errors.Is(ctx.Err(), context.Canceled) {
+		return failed[0].err
 	}
 	return whole
 }
