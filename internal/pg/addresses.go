@@ -81,6 +81,7 @@ func (p place) addresses(ctx context.Context) (found []place) {
 	defer cancel()
 	ips, err := p.cfg.LookupFunc(ctx, p.cfg.Host)
 	if err != nil || len(ips) < 2 {
+		p.cfg = p.cfg.Copy()
 		p.cfg.LookupFunc = func(context.Context, string) ([]string, error) { return ips, err }
 		return []place{p}
 	}

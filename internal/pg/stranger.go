@@ -20,13 +20,9 @@ func (l *line) strange(first []byte) error {
 	if strings.IndexByte(answers, first[0]) >= 0 && !strings.HasPrefix(string(first), "SSH-") {
 		return nil
 	}
-	said := append([]byte(nil), first[:min(len(first), 40)]...)
-	if len(said) < 40 { // pgx reads a single byte first
-		rest := make([]byte, 40-len(said))
-		_ = l.SetReadDeadline(time.Now().Add(lastPatience))
-		n, _ := l.Conn.Read(rest)
-		said = append(said, rest[:n]...)
-	}
-	text, _, _ := strings.Cut(string(said), "\n")
-	return &strangerError{said: strings.TrimSpace(strings.ToValidUTF8(text, "?"))}
+	var rest [40]byte // pgx reads a single byte first
+	_ = l.SetReadDeadline(time.Now().Add(lastPatience))
+	n, _ := l.Conn.Read(rest[:])
+	text, _, _ := strings.Cut(string(first)+string(rest[:n]), "\n")
+	return &strangerError{said: strings.TrimSpace(strings.ToValidUTF8(text[:min(len(text), len(rest))], "?"))}
 }
