@@ -3,7 +3,6 @@ package pg
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -25,7 +24,7 @@ func fromServer(err error) string {
 		if sent.Routine == "InitializeSessionUserId" {
 			return fmt.Sprintf("there is no user %q on %s that may log in (%s): create it, or ALTER ROLE … LOGIN, or name another one in %s", user, at, message, EnvURL)
 		}
-		return fmt.Sprintf("the server does not let user %q in (%s): allow it in pg_hba.conf, or name another user in %s", user, message, EnvURL)
+		return fmt.Sprintf("the server does not let user %q in (%s): %s", user, message, remedy(message, "allow it in pg_hba.conf, or name another user in "+EnvURL))
 	case codeNoDatabase:
 		return fmt.Sprintf("there is no database %q on %s (%s): create it, or name another one in %s", db, at, message, EnvURL)
 	case codeNoSchema, codeNoTable, codeNoFunction:
@@ -51,48 +50,54 @@ func whileConnecting(err error, sent *pgconn.PgError, at, message string) string
 		return ""
 	}
 	if sent.Code == codeNoParameter || strings.Contains(message, "startup parameter") {
+		named := "" // the longest: keepalives is part of keepalives_idle
 		for name := range connect.Config.RuntimeParams {
-			if strings.Contains(message, name) {
-				return fmt.Sprintf("%s refuses the parameter %q (%s): take it out of %s; a pooler may be told to ignore it, PgBouncer by ignore_startup_parameters",
-					at, name, message, EnvURL)
+			if strings.Contains(message, name) && len(name) > len(named) {
+				named = name
 			}
 		}
+		if named != "" {
+			return fmt.Sprintf("%s refuses the parameter %q (%s): take it out of %s; a pooler may be told to ignore it, PgBouncer by ignore_startup_parameters",
+				at, named, message, EnvURL)
+		}
 	}
-	return fmt.Sprintf("%s refused the connection (%s): do what it says, or correct %s", at, message, EnvURL)
+	return fmt.Sprintf("%s refused the connection (%s): %s", at, message, remedy(message, "mend that, or correct "+EnvURL))
 }
 
-// lastWord returns what a server said. Of several attempts, with and without TLS, it prefers the last that
-// pg_hba.conf did not end: that one came furthest.
+// remedy knows some demands by their words; in another language than English the general remedy does.
+func remedy(message, general string) string {
+	for _, tls := range []string{"no encryption", "SSL off", "SSL required", "TLS required"} {
+		if strings.Contains(message, tls) {
+			return "ask for TLS with sslmode=verify-full in " + EnvURL
+		}
+	}
+	if strings.Contains(message, "client certificate") {
+		return "name the certificate with sslcert and sslkey in " + EnvURL
+	}
+	return general
+}
+
+// lastWord returns what a server said. Of several attempts at one address, with and without TLS, it prefers
+// the last that pg_hba.conf did not end: that one came furthest.
 func lastWord(err error) (last *pgconn.PgError) {
-	for _, sent := range saidBy(err) {
-		if last == nil || sent.Code != codeNoAuthorization {
+	attempts := []error{err}
+	if connect, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
+		if several, are := connect.Unwrap().(interface{ Unwrap() []error }); are {
+			attempts = several.Unwrap()
+		}
+	}
+	for _, one := range attempts {
+		if sent, said := errors.AsType[*pgconn.PgError](one); said && (last == nil || sent.Code != codeNoAuthorization) {
 			last = sent
 		}
 	}
 	return last
 }
 
-func saidBy(err error) []*pgconn.PgError {
-	//nolint:errorlint // each error of the tree is looked at, in its order
-	switch e := err.(type) {
-	case *pgconn.PgError:
-		return []*pgconn.PgError{e}
-	case interface{ Unwrap() error }:
-		return saidBy(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		var all []*pgconn.PgError
-		for _, one := range e.Unwrap() {
-			all = slices.Concat(all, saidBy(one))
-		}
-		return all
-	}
-	return nil
-}
-
 // quoted returns the message of a server as it may be shown: it may be anybody, and repeat what it was sent.
 func quoted(err error, sent *pgconn.PgError) string {
 	message := sent.Message
-	if connect, connecting := errors.AsType[*pgconn.ConnectError](err); connecting && connect.Config != nil && connect.Config.Password != "" {
+	if connect, connecting := errors.AsType[*pgconn.ConnectError](err); connecting && connect.Config != nil && len(connect.Config.Password) > 3 {
 		message = strings.ReplaceAll(message, connect.Config.Password, "…")
 	}
 	if len(message) > longestText {

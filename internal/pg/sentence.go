@@ -28,30 +28,24 @@ func Sentence(err error) string {
 	return harmless(err.Error())
 }
 
-// own drops the wrappers of this package's errors, which are sentences already.
+// sentence is an error of this package that is a sentence already.
+type sentence interface {
+	error
+	sentence()
+}
+
+func (*ConfigError) sentence()    {}
+func (*VersionError) sentence()   {}
+func (*StandbyError) sentence()   {}
+func (*PoolerError) sentence()    {}
+func (*OwnerError) sentence()     {}
+func (*SilenceError) sentence()   {}
+func (*addressesError) sentence() {}
+
+// own drops the wrappers of this package's errors.
 func own(err error) string {
-	var config *ConfigError
-	var version *VersionError
-	var standby *StandbyError
-	var pooler *PoolerError
-	var owner *OwnerError
-	var silence *SilenceError
-	var several *addressesError
-	switch {
-	case errors.As(err, &several):
-		return several.Error()
-	case errors.As(err, &silence):
-		return silence.Error()
-	case errors.As(err, &config):
-		return config.Error()
-	case errors.As(err, &version):
-		return version.Error()
-	case errors.As(err, &standby):
-		return standby.Error()
-	case errors.As(err, &pooler):
-		return pooler.Error()
-	case errors.As(err, &owner):
-		return owner.Error()
+	if ours, are := errors.AsType[sentence](err); are {
+		return ours.Error()
 	}
 	return ""
 }

@@ -14,10 +14,10 @@ const encode = "a character such as /, @, %, [ or a blank in its password, user 
 // ambiguous says what makes a URL mean something else than its author meant: part of the password would be
 // taken for a host, a port or a database, and these are shown.
 func ambiguous(url string) string {
-	_, rest, is := strings.Cut(url, "://")
-	if !is || foreign(url) != "" {
+	if !scheme.MatchString(url) {
 		return ""
 	}
+	_, rest, _ := strings.Cut(url, "://")
 	if end := strings.IndexAny(rest, "@/"); end >= 0 && rest[end] == '@' {
 		rest = rest[end+1:]
 	}
