@@ -22,6 +22,7 @@ const (
 	codeNoAuthorization = "28000"
 	codeNoDatabase      = "3D000"
 	codeNoSchema        = "3F000"
+	codeNoParameter     = "42704"
 	codeNoTable         = "42P01"
 	codeNoFunction      = "42883"
 	codeNoPrivilege     = "42501"

@@ -2,12 +2,11 @@ package pg
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +23,9 @@ const (
 // connectTimeout applies when neither the URL nor PGCONNECT_TIMEOUT sets one: without
 // it, connecting to a host that drops packets takes minutes.
 const connectTimeout = 10 * time.Second
+
+// longestSocket is the longest path of a Unix socket, in bytes: a NUL ends it.
+const longestSocket = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Config names a database and says how to verify its server.
 type Config struct {
@@ -54,15 +56,20 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if scheme := foreign(c.URL); scheme != "" {
 		return nil, &ConfigError{Reason: fmt.Sprintf("it begins with %s://, and conch works with PostgreSQL alone: write %s", scheme, example)}
 	}
+	if reason := ambiguous(c.URL); reason != "" {
+		return nil, &ConfigError{Reason: reason}
+	}
 	parsed, err := pgx.ParseConfig(c.URL)
 	if err != nil {
 		return nil, &ConfigError{Reason: parseReason(err)}
 	}
-	if strings.Contains(parsed.Host, "@") { // the text before it is part of the password
-		return nil, &ConfigError{Reason: "there is an @ in its password: write it as %40"}
-	}
 	if err := c.secure(parsed); err != nil {
 		return nil, err
+	}
+	for _, host := range split(parsed, nil) {
+		if path := strings.TrimPrefix(host.name, "socket "); path != host.name && len(path) > longestSocket {
+			return nil, &ConfigError{Reason: fmt.Sprintf("the path of its socket, %s, has %d bytes, and the system takes %d: use a shorter folder", path, len(path), longestSocket)}
+		}
 	}
 	// Otherwise a database in LATIN1 takes each byte of a name for a letter.
 	parsed.RuntimeParams["client_encoding"] = "UTF8"
@@ -88,6 +95,9 @@ func (c Config) Redact() string {
 	return describe(&parsed.Config)
 }
 
+// Target describes what a connection is connected with, without the password.
+func Target(conn *pgx.Conn) string { return describe(&conn.Config().Config) }
+
 func describe(c *pgconn.Config) string {
 	db := c.Database
 	if db == "" {
@@ -111,14 +121,14 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 		return nil, err
 	}
 	Heed(parsed)
-	conn, err := pgx.ConnectConfig(ctx, parsed)
+	conn, err := connect(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	if _, err := Narrow(ctx, conn); err != nil {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
-		defer cancel()
-		_ = conn.Close(bye)
+		leave(conn)
 		return nil, err
 	}
 	return conn, nil
@@ -132,39 +142,4 @@ func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	return f(conn)
-}
-
-// parseReason returns the part of pgx's message that cannot contain a password: pgx quotes
-// the connection string, and the text that it could not parse may be the password.
-func parseReason(err error) string {
-	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
-		return "it cannot be parsed"
-	}
-	text := err.Error()
-	if i := strings.LastIndex(text, "`: "); i >= 0 {
-		text = text[i+len("`: "):]
-	}
-	for _, speaksOfFiles := range []string{"failed to configure TLS", "failed to read service"} {
-		if strings.HasPrefix(text, speaksOfFiles) {
-			return text
-		}
-	}
-	if strings.HasPrefix(text, "failed to parse as keyword/value") {
-		return "it is neither a URL nor a list of keywords and values: write " + example
-	}
-	text, _, _ = strings.Cut(text, " (")
-	return text
-}
-
-const example = "postgres://user@host:5432/database"
-
-var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
-
-// foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
-func foreign(url string) string {
-	found := scheme.FindStringSubmatch(url)
-	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
-		return ""
-	}
-	return found[1]
 }

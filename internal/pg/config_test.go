@@ -53,6 +53,23 @@ func TestASocketHasNoTLS(t *testing.T) {
 	}
 }
 
+// A path that the system cannot connect to is refused before anything waits for it.
+func TestTheLongestSocket(t *testing.T) {
+	t.Parallel()
+	folder := func(bytes int) string { return "/" + strings.Repeat("x", bytes-1) }
+	room := 107 - len("/.s.PGSQL.5432")
+	if _, err := (pg.Config{URL: "postgres:///d?host=" + folder(room)}).Parse(); err != nil {
+		t.Error(err)
+	}
+	for _, url := range []string{
+		"postgres:///d?host=" + folder(room+1), "postgres:///d?port=54321&host=" + folder(room), "host=h," + folder(room+1), "host=" + folder(room) + "/.. port=15432",
+	} {
+		if _, err := (pg.Config{URL: url}).Parse(); err == nil || !strings.Contains(err.Error(), "the system takes 107: use a shorter folder") {
+			t.Errorf("%s: got %v", url, err)
+		}
+	}
+}
+
 // The message never contains the password, since it goes to logs.
 func TestAnUnusableURLNeverShowsThePassword(t *testing.T) {
 	t.Parallel()

@@ -30,6 +30,13 @@
 //     with an unknown outcome.
 //   - The connection breaks: IsLost. The session is dead, and every lock on it is free.
 //
+// # Addresses
+//
+// A database may have several addresses: hosts of its URL, and those behind one name. Every connection
+// is made by connect, which tries them beside each other, the last good one first; a pool is told by
+// Settle. An address that is silent costs the others half a second. If none is any use, the error has
+// the outcome of each.
+//
 // # TLS
 //
 // Config.Parse decides on TLS for the lock session, LISTEN, pools and migrations alike.

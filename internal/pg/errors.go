@@ -58,7 +58,7 @@ func (e *PoolerError) Error() string {
 	}
 	if e.Mode == PoolUnknown {
 		return fmt.Sprintf("%s is reached through %s, and whether it shares backends could not be found out, since a second connection "+
-			"got no answer (%v): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, name, e.Err)
+			"got no answer (%s): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, name, Sentence(e.Err))
 	}
 	return fmt.Sprintf("%s is reached through %s in %s mode, behind which two processes can hold one lock: "+
 		"connect to PostgreSQL directly, or through a pool in session mode", e.Target, name, e.Mode)

@@ -2,6 +2,8 @@ package pg
 
 import (
 	"context"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"time"
 )
 
@@ -13,4 +15,14 @@ func ListenHushed(ctx context.Context, c Config, channels []string, funcs Listen
 	}
 	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: after}
 	return l.run(ctx)
+}
+
+// Racing connects with another resolver.
+func Racing(ctx context.Context, c Config, lookup pgconn.LookupFunc) (*pgx.Conn, error) {
+	parsed, err := c.Parse()
+	if err != nil {
+		return nil, err
+	}
+	parsed.LookupFunc = lookup
+	return connect(ctx, parsed)
 }

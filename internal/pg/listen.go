@@ -84,15 +84,11 @@ func (l *listener) run(ctx context.Context) error {
 
 // line runs one connection from its start to its end.
 func (l *listener) line(ctx context.Context) (up bool, err error) {
-	conn, err := pgx.ConnectConfig(ctx, l.parsed)
+	conn, err := connect(ctx, l.parsed)
 	if err != nil {
 		return false, err
 	}
-	defer func() {
-		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
-		defer cancel()
-		_ = conn.Close(bye)
-	}()
+	defer leave(conn)
 	if err := l.within(ctx, func(ctx context.Context) error {
 		_, err := conn.Exec(ctx, l.sql)
 		return err

@@ -52,7 +52,7 @@ func poolerName(ctx context.Context, parsed *pgx.ConnConfig) string {
 
 // sharedError returns the refusal of a pool that certainly shares backends. Its queries
 // only make the message more exact: the mode of the pool and its name.
-func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *PoolerError {
+func sharedError(ctx context.Context, client *Session) *PoolerError {
 	refused := &PoolerError{Mode: PoolTransaction, Target: client.target}
 	asking, cancel := context.WithTimeout(ctx, namePatience)
 	defer cancel()
@@ -64,13 +64,13 @@ func sharedError(ctx context.Context, parsed *pgx.ConnConfig, client *Session) *
 	case errors.As(err, &sent) && strings.Contains(sent.Message, "statement pooling mode"):
 		refused.Mode, refused.Name = PoolStatement, pgBouncer
 	}
-	if name := poolerName(ctx, parsed); name != "" {
+	if name := poolerName(ctx, client.at); name != "" {
 		refused.Name = name
 	}
 	return refused
 }
 
-func (s *Session) unsure(ctx context.Context, parsed *pgx.ConnConfig, err error) *PoolerError {
-	name := poolerName(context.WithoutCancel(ctx), parsed)
+func (s *Session) unsure(ctx context.Context, err error) *PoolerError {
+	name := poolerName(context.WithoutCancel(ctx), s.at)
 	return &PoolerError{Mode: PoolUnknown, Name: name, Target: s.target, Err: err}
 }

@@ -16,7 +16,7 @@ const SearchPath = "pg_catalog, pg_temp"
 // commit that no standby has confirmed, and a role may be set to receive none.
 const hearing = "warning"
 
-// Narrow sets search_path and client_min_messages of a connection if the answer comes from
+// Narrow sets search_path, client_min_messages and jit of a connection if the answer comes from
 // the backend that was announced at its start, and reports whether it does. Otherwise a
 // pooler is in between, and the settings might stay on a backend that serves other clients.
 func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
@@ -32,5 +32,6 @@ func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
 func narrowSQL(backend uint32) string {
 	is := fmt.Sprintf("pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
 	return fmt.Sprintf("SELECT %s, CASE WHEN %s THEN pg_catalog.set_config('search_path', '%s', false) END, "+
-		"CASE WHEN %s THEN pg_catalog.set_config('client_min_messages', '%s', false) END", is, is, SearchPath, is, hearing)
+		"CASE WHEN %s THEN pg_catalog.set_config('client_min_messages', '%s', false) END, "+
+		"CASE WHEN %s THEN pg_catalog.set_config('jit', 'off', false) END", is, is, SearchPath, is, hearing, is)
 }

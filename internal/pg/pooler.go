@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
@@ -27,12 +26,12 @@ const (
 // in transaction mode gets the first client's backend. The second client asks twice
 // because a pool may also hand out the backend unused longest; it then sees two of them.
 // If no backend is shared, ownsBackend decides.
-func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, first uint32) error {
+func (s *Session) refuseShared(ctx context.Context, first uint32) error {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	second, err := dial(ctx, parsed)
+	second, err := dial(ctx, s.at)
 	if err != nil {
-		return s.unsure(ctx, parsed, err)
+		return s.unsure(ctx, err)
 	}
 	defer second.discard()
 
@@ -40,15 +39,15 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 	for _, client := range []*Session{second, second, s} {
 		now, err := client.ask(ctx, questionSQL)
 		if err != nil {
-			return s.unsure(ctx, parsed, err)
+			return s.unsure(ctx, err)
 		}
 		before, asked := seen[client]
 		seen[client] = now.backend
 		if (asked && before != now.backend) || seen[s] == seen[second] {
-			return sharedError(ctx, parsed, second)
+			return sharedError(ctx, second)
 		}
 	}
-	return second.ownsBackend(ctx, parsed)
+	return second.ownsBackend(ctx)
 }
 
 // ownsBackend proves that the pool does not share: the second client sets a timeout of a
@@ -57,9 +56,9 @@ func (s *Session) refuseShared(ctx context.Context, parsed *pgx.ConnConfig, firs
 // whatever the pool's order or timing. A busy pool or a pooler with many threads can
 // deceive the comparison of process ids, but not this test. It runs last and on the second
 // client, so that it seldom costs a pool a backend and never the session its own.
-func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error {
+func (s *Session) ownsBackend(ctx context.Context) error {
 	if _, err := s.ask(ctx, questionSQL+", pg_catalog.set_config('idle_session_timeout', '1', false)"); err != nil {
-		return s.unsure(ctx, parsed, err)
+		return s.unsure(ctx, err)
 	}
 	waiting, cancel := context.WithTimeout(ctx, deathPatience)
 	defer cancel()
@@ -70,7 +69,7 @@ func (s *Session) ownsBackend(ctx context.Context, parsed *pgx.ConnConfig) error
 		case errors.Is(err, context.Canceled):
 			return err
 		case pgconn.Timeout(err) || !IsLost(err):
-			return sharedError(ctx, parsed, s)
+			return sharedError(ctx, s)
 		default:
 			return nil
 		}

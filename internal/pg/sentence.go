@@ -22,66 +22,30 @@ func Sentence(err error) string {
 	}
 	for _, known := range []func(error) string{own, fromServer, fromConnecting, fromLine} {
 		if text := known(err); text != "" {
-			return text
+			return harmless(text)
 		}
 	}
-	return strings.Join(strings.Fields(err.Error()), " ")
+	return harmless(err.Error())
 }
 
-// own drops the wrappers of this package's errors, which are sentences already.
+// sentence is an error of this package that is a sentence already.
+type sentence interface {
+	error
+	sentence()
+}
+
+func (*ConfigError) sentence()    {}
+func (*VersionError) sentence()   {}
+func (*StandbyError) sentence()   {}
+func (*PoolerError) sentence()    {}
+func (*OwnerError) sentence()     {}
+func (*SilenceError) sentence()   {}
+func (*addressesError) sentence() {}
+
+// own drops the wrappers of this package's errors.
 func own(err error) string {
-	var config *ConfigError
-	var version *VersionError
-	var standby *StandbyError
-	var pooler *PoolerError
-	var owner *OwnerError
-	var silence *SilenceError
-	switch {
-	case errors.As(err, &silence):
-		return silence.Error()
-	case errors.As(err, &config):
-		return config.Error()
-	case errors.As(err, &version):
-		return version.Error()
-	case errors.As(err, &standby):
-		return standby.Error()
-	case errors.As(err, &pooler):
-		return pooler.Error()
-	case errors.As(err, &owner):
-		return owner.Error()
-	}
-	return ""
-}
-
-// fromServer decides by SQLSTATE and routine: the message is in the server's language.
-func fromServer(err error) string {
-	var sent *pgconn.PgError
-	if !errors.As(err, &sent) {
-		return ""
-	}
-	at, user, db := target(err)
-	switch sent.Code {
-	case codeWrongPassword:
-		return fmt.Sprintf("the password for user %q was refused by %s: correct it in %s, PGPASSWORD or the password file", user, at, EnvURL)
-	case codeNoAuthorization:
-		if sent.Routine == "InitializeSessionUserId" {
-			return fmt.Sprintf("there is no user %q on %s that may log in (%s): create it, or ALTER ROLE … LOGIN, or name another one in %s", user, at, sent.Message, EnvURL)
-		}
-		return fmt.Sprintf("the server does not let user %q in (%s): allow it in pg_hba.conf, or name another user in %s", user, sent.Message, EnvURL)
-	case codeNoDatabase:
-		return fmt.Sprintf("there is no database %q on %s: create it, or name another one in %s", db, at, EnvURL)
-	case codeNoSchema, codeNoTable, codeNoFunction:
-		if strings.Contains(sent.Message, "conch") {
-			return fmt.Sprintf("the schema of conch is missing or old (%s): run `conch migrate up`", sent.Message)
-		}
-	case codeNoPrivilege:
-		return fmt.Sprintf("the database user lacks a privilege (%s): run deploy/grants.sql as the owner of the schema, or connect as a role that it names", sent.Message)
-	case codeTooManyConns:
-		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, sent.Message)
-	case codeStarting:
-		return fmt.Sprintf("%s is starting up or shutting down (%s): try again in a moment", at, sent.Message)
-	case codeCanceled, CodeLockTimeout:
-		return fmt.Sprintf("the database took too long (%s): see what holds it up in pg_stat_activity", sent.Message)
+	if ours, are := errors.AsType[sentence](err); are {
+		return ours.Error()
 	}
 	return ""
 }
@@ -91,10 +55,24 @@ func fromConnecting(err error) string {
 		return ""
 	}
 	at, _, _ := target(err)
+	if unfit, is := errors.AsType[*unfitError](err); is {
+		return fmt.Sprintf("%s %s: name all hosts in %s, or change its target_session_attrs", at, unfit.is, EnvURL)
+	}
+	if stranger, is := errors.AsType[*strangerError](err); is {
+		return fmt.Sprintf("%s is not PostgreSQL (it said %q): correct the host and the port in %s", at, stranger.said, EnvURL)
+	}
 	if text := fromTLS(at, err); text != "" {
 		return text
 	}
-	return fromNetwork(at, err)
+	if text := fromNetwork(at, err); text != "" || errors.Is(err, context.Canceled) {
+		return text
+	}
+	why := err
+	for inner := why; inner != nil; inner = errors.Unwrap(inner) { // the innermost says what happened, and repeats no name
+		why = inner
+	}
+	text, _, _ := strings.Cut(why.Error(), ": %!w(") // pgx wraps an error that there is not
+	return fmt.Sprintf("the connection to %s failed (%s): is it PostgreSQL?", at, text)
 }
 
 func fromTLS(at string, err error) string {
@@ -104,13 +82,17 @@ func fromTLS(at string, err error) string {
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &authority):
-		return fmt.Sprintf("the certificate of %s is signed by an authority that is not trusted: name its CA file in %s", at, EnvCAFile)
+		return fmt.Sprintf("the certificate of %s is signed by itself or by an authority that is not trusted: name the file of its authority in %s, "+
+			"or encrypt without knowing the server with %s=1, as psql does for sslmode=require", at, EnvCAFile, EnvInsecure)
 	case errors.As(err, &host):
 		return fmt.Sprintf("the certificate of %s is for another host (%v): name the host in %s as the certificate does", at, host, EnvURL)
 	case errors.As(err, &invalid):
 		return fmt.Sprintf("the certificate of %s is not valid (%v): renew it", at, invalid)
 	case errors.As(err, &record):
 		return fmt.Sprintf("%s does not speak TLS: is it PostgreSQL?", at)
+	case strings.Contains(err.Error(), "remote error: tls: "):
+		_, alert, _ := strings.Cut(err.Error(), "remote error: tls: ")
+		return fmt.Sprintf("%s refused TLS with this program (%s): if it asks for a certificate, name one with sslcert and sslkey in %s", at, alert, EnvURL)
 	case strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no type for it
 		return fmt.Sprintf("%s offers no TLS, and the configuration asks for it: set ssl = on there, or take %s, %s and sslmode out", at, EnvCAFile, EnvInsecure)
 	}
@@ -120,6 +102,10 @@ func fromTLS(at string, err error) string {
 func fromNetwork(at string, err error) string {
 	var dns *net.DNSError
 	switch {
+	case errors.As(err, &dns) && dns.IsTimeout:
+		return fmt.Sprintf("the name %q was not looked up in time: is its name server reachable from here?", dns.Name)
+	case errors.As(err, &dns) && !dns.IsNotFound:
+		return fmt.Sprintf("the name %q was not looked up (%s): ask the name server", dns.Name, dns.Err)
 	case errors.As(err, &dns):
 		return fmt.Sprintf("there is no host %q: correct it in %s", dns.Name, EnvURL)
 	case errors.Is(err, syscall.ECONNREFUSED):

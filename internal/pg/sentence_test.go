@@ -217,7 +217,7 @@ func TestSentencesOfOurOwnErrorsAreTheErrors(t *testing.T) {
 	t.Parallel()
 	for _, err := range []error{
 		&pg.ConfigError{Reason: "r"}, &pg.VersionError{Server: "13"}, &pg.StandbyError{Target: "t"},
-		&pg.PoolerError{Mode: pg.PoolTransaction}, &pg.PoolerError{Mode: pg.PoolUnknown, Err: errors.New("e")},
+		&pg.PoolerError{Target: "t", Mode: pg.PoolTransaction}, &pg.PoolerError{Target: "t", Mode: pg.PoolUnknown, Err: errors.New("e")},
 	} {
 		if got := pg.Sentence(fmt.Errorf("opening: %w", err)); got != err.Error() {
 			t.Errorf("got %q, want %q", got, err)

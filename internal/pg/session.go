@@ -25,11 +25,11 @@ type Settings struct {
 // Session is one dedicated connection; see the package documentation.
 type Session struct {
 	conn    *pgx.Conn
+	at      *pgx.ConnConfig
 	target  string
 	backend uint32
 	version int
 	pooler  bool
-	warning *pgconn.Notice
 }
 
 // Open connects, applies the settings and checks the server, in one round trip after
@@ -43,7 +43,9 @@ func Open(ctx context.Context, c Config, set Settings) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.begin(ctx, parsed, set); err != nil {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
+	if err := s.begin(ctx, set); err != nil {
 		s.discard()
 		return nil, err
 	}
@@ -51,21 +53,20 @@ func Open(ctx context.Context, c Config, set Settings) (*Session, error) {
 }
 
 func dial(ctx context.Context, parsed *pgx.ConnConfig) (*Session, error) {
-	s := &Session{target: describe(&parsed.Config)}
 	parsed = parsed.Copy()
-	parsed.OnNotice = func(_ *pgconn.PgConn, notice *pgconn.Notice) { s.notice(notice) }
-	conn, err := pgx.ConnectConfig(ctx, parsed)
+	Heed(parsed)
+	conn, err := connect(ctx, parsed)
 	if err != nil {
 		return nil, err
 	}
-	s.conn = conn
-	return s, nil
+	pin(parsed, conn) // what else is asked, such as a pooler's name, is asked of the same address
+	return &Session{conn: conn, target: describe(&parsed.Config), at: parsed}, nil
 }
 
 // begin applies the settings only if the answer comes from the backend that was
 // announced when the connection started. Otherwise a pooler is in between, and a
 // setting made now might stay on a backend that serves other clients.
-func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Settings) error {
+func (s *Session) begin(ctx context.Context, set Settings) error {
 	if version := s.conn.PgConn().ParameterStatus("server_version"); tooOld(version) {
 		return &VersionError{Server: version}
 	}
@@ -76,7 +77,7 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 	}
 	if first.backend != told {
 		s.pooler = true
-		if err := s.refuseShared(ctx, parsed, first.backend); err != nil {
+		if err := s.refuseShared(ctx, first.backend); err != nil {
 			return err
 		}
 		again, err := s.setUp(ctx, set, first.backend)
@@ -84,7 +85,7 @@ func (s *Session) begin(ctx context.Context, parsed *pgx.ConnConfig, set Setting
 			return err
 		}
 		if again.backend != first.backend {
-			return sharedError(ctx, parsed, s)
+			return sharedError(ctx, s)
 		}
 	}
 	s.backend, s.version = first.backend, first.version
@@ -126,9 +127,11 @@ func (s *Session) Lost() bool { return s.conn.IsClosed() }
 // Watch runs work and returns the last WARNING that arrived meanwhile. After a COMMIT
 // with a WARNING the synchronous standby may not have the transaction.
 func (s *Session) Watch(work func(*pgx.Conn) error) (warning *pgconn.Notice, err error) {
-	s.warning = nil
+	marks := s.conn.PgConn().CustomData()
+	delete(marks, warned)
 	err = work(s.conn)
-	return s.warning, err
+	warning, _ = marks[warned].(*pgconn.Notice)
+	return warning, err
 }
 
 // Batch sends all statements in one round trip and one implicit transaction, and closes
@@ -156,10 +159,4 @@ func (s *Session) Close(ctx context.Context) error {
 	return s.conn.Close(ctx)
 }
 
-func (s *Session) discard() { _ = s.Close(context.Background()) }
-
-func (s *Session) notice(notice *pgconn.Notice) {
-	if isWarning(notice) {
-		s.warning = notice
-	}
-}
+func (s *Session) discard() { leave(s.conn) }

@@ -49,6 +49,7 @@ func TestTheSessionIsALease(t *testing.T) {
 		"lock_timeout":                        "300ms",
 		"synchronous_commit":                  "on",
 		"client_min_messages":                 "warning",
+		"jit":                                 "off",
 	} {
 		if got := shown(t, s, setting); got != want {
 			t.Errorf("%s = %s, want %s", setting, got, want)
@@ -69,9 +70,10 @@ func TestEveryConnectionIsSentWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.Background()) }()
-	var level string
-	if err := conn.QueryRow(t.Context(), `SHOW client_min_messages`).Scan(&level); err != nil || level != "warning" {
-		t.Errorf("client_min_messages = %s, want warning (error %v)", level, err)
+	var level, jit string
+	err = conn.QueryRow(t.Context(), `SELECT current_setting('client_min_messages'), current_setting('jit')`).Scan(&level, &jit)
+	if err != nil || level != "warning" || jit != "off" {
+		t.Errorf("client_min_messages = %s and jit = %s, want warning and off (error %v)", level, jit, err)
 	}
 }
 

@@ -87,6 +87,9 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	// The session runs a few statements again and again, and their speed counts most when
 	// a leader has died: plan each once, and not five times before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")
+	// The estimates of a function can be high enough for a plan to be compiled, which takes far longer
+	// than these statements.
+	put("jit", "'off'")
 	return sql.String()
 }
 

@@ -17,8 +17,9 @@ import (
 //	CA file            verify chain and host against that file
 //	sslmode=require    verify chain and host against the system's roots. libpq
 //	                   verifies nothing here; we are stricter, since encryption
-//	                   with an unknown server is rarely intended. With sslrootcert
-//	                   it is verify-ca, as in libpq
+//	                   with an unknown server is rarely intended, and a refusal
+//	                   names both ways on. With sslrootcert it is verify-ca, as
+//	                   in libpq
 //	any other sslmode  as pgx and libpq do it
 //
 // The first two never fall back to plain text, whatever the URL says. A Unix
@@ -33,9 +34,9 @@ func (c Config) secure(parsed *pgx.ConnConfig) error {
 	}, parsed.Fallbacks...)
 	switch {
 	case c.TLSInsecure:
-		hosts = forced(hosts, func(conf *tls.Config, _ string) { conf.InsecureSkipVerify = true })
+		hosts = forced(hosts, parsed.SSLNegotiation, func(conf *tls.Config, _ string) { conf.InsecureSkipVerify = true })
 	case roots != nil:
-		hosts = forced(hosts, func(conf *tls.Config, host string) { verify(conf, host, roots) })
+		hosts = forced(hosts, parsed.SSLNegotiation, func(conf *tls.Config, host string) { verify(conf, host, roots) })
 	default:
 		verifyRequired(hosts)
 	}
@@ -63,7 +64,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 }
 
 // forced keeps one attempt per host, with our TLS, and drops the plain text of sslmode=prefer.
-func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pgconn.FallbackConfig {
+func forced(hosts []*pgconn.FallbackConfig, negotiation string, set func(*tls.Config, string)) []*pgconn.FallbackConfig {
 	type target struct {
 		host string
 		port uint16
@@ -80,6 +81,9 @@ func forced(hosts []*pgconn.FallbackConfig, set func(*tls.Config, string)) []*pg
 		host.TLSConfig = nil
 		if !isSocket(host.Host) {
 			host.TLSConfig = &tls.Config{ServerName: host.Host, Certificates: certs, MinVersion: tls.VersionTLS12}
+			if negotiation == "direct" { // the server refuses a client that does not name its protocol
+				host.TLSConfig.NextProtos = []string{"postgresql"}
+			}
 			set(host.TLSConfig, host.Host)
 		}
 		kept = append(kept, host)

@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestTLS(t *testing.T) {
 		"the authority counts, whatever the URL": {cfg: pg.Config{URL: ip + "?sslmode=disable", TLSCAFile: trusted.file}, encrypted: true},
 		"another authority":                      {cfg: pg.Config{URL: ip, TLSCAFile: stranger.file}, fails: "an authority that is not trusted"},
 		"another host":                           {cfg: pg.Config{URL: name, TLSCAFile: trusted.file}, fails: "for another host"},
-		"require verifies, unlike libpq":         {cfg: pg.Config{URL: ip + "?sslmode=require"}, fails: "an authority that is not trusted"},
+		"require verifies, unlike libpq":         {cfg: pg.Config{URL: ip + "?sslmode=require"}, fails: "name the file of its authority in CONCH_DB_TLS_CA_FILE, or encrypt without knowing the server with CONCH_DB_TLS_INSECURE=1"},
 		"require with sslrootcert":               {cfg: pg.Config{URL: ip + "?sslmode=require&sslrootcert=" + trusted.file}, encrypted: true},
 	} {
 		t.Run(what, func(t *testing.T) {
@@ -160,6 +161,19 @@ func TestNoPlainTextWhereTLSIsAskedFor(t *testing.T) {
 	} {
 		if _, err := isEncrypted(t, cfg); err == nil || !strings.Contains(pg.Sentence(err), "offers no TLS") {
 			t.Errorf("%+v: got %v, want an error", cfg, err)
+		}
+	}
+}
+
+// A server that is spoken to in TLS at once refuses a client that does not name the protocol.
+func TestDirectTLSNamesItsProtocol(t *testing.T) {
+	t.Parallel()
+	file := newAuthority(t).file
+	for _, cfg := range []pg.Config{{}, {TLSInsecure: true}, {TLSCAFile: file}} {
+		cfg.URL = "postgres://h,i/d?sslmode=require&sslnegotiation=direct"
+		parsed, err := cfg.Parse()
+		if err != nil || !slices.Equal(parsed.TLSConfig.NextProtos, []string{"postgresql"}) || !slices.Equal(parsed.Fallbacks[0].TLSConfig.NextProtos, []string{"postgresql"}) {
+			t.Errorf("%+v: got %+v and %v", cfg, parsed, err)
 		}
 	}
 }

@@ -59,11 +59,11 @@ func (p *Pools) Close() {
 
 // useNames makes a new connection prepare its statements under names if there is no pooler that could change its backend.
 // To plan the statements of a write takes as long as to carry them out, or longer.
-func (p *Pools) useNames(_ context.Context, cfg *pgx.ConnConfig) error {
+func (p *Pools) useNames(ctx context.Context, cfg *pgx.ConnConfig) error {
 	if p.direct.Load() {
 		cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
 	}
-	return nil
+	return pg.Settle(ctx, cfg)
 }
 
 // detectPooler finds out whether there is a pooler, and sets the search_path if there is none.

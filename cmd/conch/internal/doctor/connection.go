@@ -26,6 +26,22 @@ func reachable(f Facts) []Finding {
 	return ok(f.Target)
 }
 
+func addresses(f Facts) []Finding {
+	if len(f.Addresses) < 2 {
+		return ok("one: " + f.Target)
+	}
+	var all []string
+	bad := false
+	for _, a := range f.Addresses {
+		all = append(all, a.Outcome)
+		bad = bad || a.Bad
+	}
+	if bad {
+		return warn(strings.Join(all, "; "), "mend the address that does not answer as it should, or take it out of the URL: connections get past it, and nothing is left if the others fail too")
+	}
+	return ok(strings.Join(all, "; "))
+}
+
 func encryption(f Facts) []Finding {
 	const remedy = "use sslmode=verify-full in the URL, and CONCH_DB_TLS_CA_FILE if you have your own authority"
 	switch {

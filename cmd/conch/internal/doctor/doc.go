@@ -2,7 +2,7 @@
 // remedy for each obstacle. It is pure: facts in, findings out; cmd/conch/internal/pgfacts gathers
 // the facts. Services gather the facts about their own needs, and return the same findings.
 //
-//	reachable encryption server schema privileges pooler          can conch work here at all?
+//	reachable addresses encryption server schema privileges pooler   can conch work here at all?
 //	locks connections                                             is there room?
 //	replication durability settings guards                        does what it relies on hold?
 //	clock boottime                                                this machine
@@ -49,6 +49,7 @@ const (
 
 var checks = []check{
 	{"reachable", nothing, reachable},
+	{"addresses", server, addresses},
 	{"encryption", server, encryption},
 	{"server", server, serverVersion},
 	{"pooler", server, pooler},

@@ -61,6 +61,10 @@ func TestEachFault(t *testing.T) {
 		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
 		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
 		{"nothing to lead", func(f *Facts) { *f = Facts{Unled: true} }, "reachable", OK, "leads nothing and needs no database"},
+		{"a silent address", func(f *Facts) {
+			f.Addresses = []Address{{Outcome: "a: answers"}, {Outcome: "b: did not answer within 3s", Bad: true}}
+		}, "addresses", Warn, "b: did not answer within 3s"},
+		{"a standby beside", func(f *Facts) { f.Addresses = []Address{{Outcome: "a: answers"}, {Outcome: "b: is a standby"}} }, "addresses", OK, "b: is a standby"},
 		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},
 		{"no lock session", func(f *Facts) { f.Session = "too many" }, "reachable", Fail, "too many"},
 		{"plain text", func(f *Facts) { f.Line.Local = false }, "encryption", Warn, "plain text"},

@@ -8,6 +8,8 @@ type Facts struct {
 	Unled       bool   // it is of a node that has no role and names no database
 	Target      string // the database, without a password
 	Unreachable string // why the database could not be asked, as one sentence
+	// Addresses are those of the database, each with what came of it.
+	Addresses []Address
 	// Unread says, for each check, why its facts could not be read.
 	Unread map[string]string
 
@@ -34,6 +36,12 @@ type Facts struct {
 	Boottime    bool
 	Leaderships []Leadership
 	Processes   []Process
+}
+
+// Address is one address of the database.
+type Address struct {
+	Outcome string
+	Bad     bool // it is of no use to anybody now
 }
 
 // Line is the connection to the database.

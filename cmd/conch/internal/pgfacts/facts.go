@@ -36,13 +36,14 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 		return f, err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	f.Line = line(conn)
+	f.Target, f.Line = pg.Target(conn), line(conn)
 	g := gatherer{conn: conn, f: &f}
 	g.read(ctx, "server", &f.Server, serverSQL)
 	// Before the session, which the server may count for a moment after its end.
 	g.read(ctx, "locks", &f.Room, roomSQL)
 	f.Unread["connections"] = f.Unread["locks"]
 	g.session(ctx, base)
+	g.addresses(ctx, base)
 	if f.Schema, err = migrate.Version(ctx, conn, migrate.Set{}); err != nil {
 		f.Unread["schema"] = pg.Sentence(err)
 		f.Schema = pgmint.SchemaMin // the schema exists, or reading it could not fail
@@ -86,6 +87,16 @@ func (g gatherer) read(ctx context.Context, check string, into any, sql string) 
 	err := g.conn.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(into)
 	if err != nil && g.f.Unread[check] == "" {
 		g.f.Unread[check] = pg.Sentence(err)
+	}
+}
+
+func (g gatherer) addresses(ctx context.Context, base pg.Config) {
+	found, err := pg.Addresses(ctx, base)
+	if err != nil {
+		g.f.Unread["addresses"] = pg.Sentence(err)
+	}
+	for _, a := range found {
+		g.f.Addresses = append(g.f.Addresses, doctor.Address(a))
 	}
 }
 

@@ -320,6 +320,17 @@ func TestReplication(t *testing.T) {
 	expect(t, judge(t, there), want{"history", doctor.OK, "timeline 2; every scope was last led in it"})
 }
 
+// With several addresses doctor names each, and the one that it talks with.
+func TestSeveralAddresses(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	good, _ := db.Proxy(t)
+	gone, _ := db.Proxy(t)
+	gone.Refuse()
+	found := judge(t, "postgres://conch@"+gone.Addr()+","+good.Addr()+"/"+db.Name+"?sslmode=disable&target_session_attrs=read-write")
+	expect(t, found, want{"reachable", doctor.OK, good.Addr()}, want{"addresses", doctor.Warn, good.Addr() + ": answers"}, want{"addresses", doctor.Warn, gone.Addr() + ": "})
+}
+
 func TestNoDatabase(t *testing.T) {
 	t.Parallel()
 	facts, err := pgfacts.Gather(t.Context(), pgmint.Config{URL: "postgres://conch:hunter2@127.0.0.1:1/app"})

@@ -11,6 +11,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -37,11 +38,9 @@ func CheckListen(addr string, withTLS, withToken bool) error {
 // isLocal reports whether only this machine can reach an address. Of names it accepts only
 // localhost: what others resolve to may change.
 func isLocal(addr string) (bool, error) {
-	if _, ok := socketPath(addr); ok {
-		return true, nil
-	}
-	if err := CheckAddress("listen", addr); err != nil {
-		return false, err
+	_, isSocket := socketPath(addr)
+	if err := CheckAddress("listen", addr); err != nil || isSocket {
+		return err == nil, err
 	}
 	host, _, _ := net.SplitHostPort(addr)
 	if strings.EqualFold(host, "localhost") {
@@ -53,7 +52,10 @@ func isLocal(addr string) (bool, error) {
 
 // CheckAddress returns an error for a malformed address. It resolves no host name.
 func CheckAddress(key, addr string) error {
-	if _, ok := socketPath(addr); ok {
+	if path, ok := socketPath(addr); ok {
+		if most := len(syscall.RawSockaddrUnix{}.Path) - 1; len(path) > most { // a NUL ends it
+			return fmt.Errorf("%s = %q has a path of %d bytes, and the system takes %d: use a shorter one", key, addr, len(path), most)
+		}
 		return nil
 	}
 	host, port, err := net.SplitHostPort(addr)

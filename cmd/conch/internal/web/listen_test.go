@@ -12,7 +12,7 @@ import (
 
 // Loopback and Unix sockets need neither TLS nor a token; every other address needs both.
 func TestCheckListen(t *testing.T) {
-	const local, exposed, bad, noPort, noHost = "", "can be reached from other machines", "is no address", "has no port", "has no host"
+	const local, exposed, bad, noPort, noHost, long = "", "can be reached from other machines", "is no address", "has no port", "has no host", "use a shorter one"
 	for addr, want := range map[string]string{
 		"127.0.0.1:7070": local, "127.8.9.1:0": local, "localhost:7070": local, "LocalHost:http": local, "[::1]:7070": local,
 		"[::ffff:127.0.0.1]:7070": local, "unix:/run/conch.sock": local, "/run/conch.sock": local, "@conch": local, "unix:conch.sock": local,
@@ -21,6 +21,8 @@ func TestCheckListen(t *testing.T) {
 		"[fe80::1%eth0]:7070": exposed, "node-1.internal:7070": exposed, "localhost.example:7070": exposed, "127.1:7070": exposed,
 
 		"127.0.0.1:99999": noPort, "localhost:abc": noPort, "localhost:-1": noPort, ":7070x": noPort, "256.0.0.1:7070": noHost,
+
+		"unix:/" + strings.Repeat("x", 106): local, "unix:/" + strings.Repeat("x", 107): long, "@" + strings.Repeat("x", 107): long,
 
 		"": bad, "7070": bad, "127.0.0.1": bad, "::1:7070": bad, "localhost": bad, "unix:": bad, "127.0.0.1:": bad,
 	} {

@@ -87,6 +87,11 @@ func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 		if n.Proxy, err = tcpproxy.New(c.Server.SocketPath()); err != nil {
 			return c, err
 		}
+		if n.Spare, err = tcpproxy.New(c.Server.SocketPath()); err != nil {
+			n.Proxy.Close()
+			return c, err
+		}
+		n.Spare.Blackhole(tcpproxy.Both)
 		c.Nodes = append(c.Nodes, n)
 		if err := n.Start(); err != nil {
 			return c, err
@@ -182,6 +187,7 @@ func (c *Cluster) Stop() error {
 	c.sweep(lastMoment)
 	for _, n := range c.Nodes {
 		n.Proxy.Close()
+		n.Spare.Close()
 	}
 	c.Nodes = nil
 	if c.launcher != nil {

@@ -26,6 +26,7 @@ const (
 	OutsideAskers  Kind = "outside-askers"
 	FenceStream    Kind = "fence-stream"
 	StrangeBytes   Kind = "strange-bytes"
+	SilentAddress  Kind = "silent-address"
 )
 
 // place is what a kind affects.
@@ -70,6 +71,7 @@ var traits = []trait{
 	{OutsideAskers, "a scope handed over in every orderly way, while callers act on the answers of the HTTP gate", 1, alone, 0, 0},
 	{FenceStream, "fences above READ COMMITTED that never pause, while leaders lose their sessions, drain and die", 1, alone, 0, 0},
 	{StrangeBytes, "programs, commands and operators with text that no database accepts", 1, alone, 0, 0},
+	{SilentAddress, "the address that was good falls silent while another one works, and back", 3, line, 1.5, 4},
 }
 
 // Kinds returns all kinds.

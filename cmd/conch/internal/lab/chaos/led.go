@@ -45,7 +45,7 @@ var (
 var bounds = map[Kind]bound{
 	Kill9: crash, Backend: crash, Reset: crash,
 	PGRestart: crash, PGKill: crash, LocksFull: crash, ClockAhead: crash, ClockBack: crash,
-	StopShort: silent, StopLong: silent, Silent: silent, SilentToServer: silent, SilentToClient: silent, Deaf: silent,
+	StopShort: silent, StopLong: silent, Silent: silent, SilentToServer: silent, SilentToClient: silent, Deaf: silent, SilentAddress: silent,
 	Latency: late, FrozenFence: stuck, BusyFence: stuck,
 	Rolling: crash, // a node that ends in order takes time to come back
 	// The other kinds have several steps, each with its own bound: [Injection.Steps].
@@ -147,6 +147,8 @@ func (e Evidence) outage(in Injection) bool {
 	switch in.Fault.Kind {
 	case PGRestart, PGKill, LocksFull:
 		return true
+	case SilentAddress: // the other address works
+		return e.Takeover == election.Keep
 	default:
 		return e.Takeover == election.Keep || t.place == line && len(in.Nodes) >= e.Machines
 	}

@@ -21,6 +21,7 @@ import (
 type Node struct {
 	ID      string
 	Proxy   *tcpproxy.Proxy
+	Spare   *tcpproxy.Proxy // a second address, silent except in one fault
 	cluster *Cluster
 	work    life
 	run     life
@@ -79,7 +80,7 @@ func (n *Node) Start() error {
 
 func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 	c := n.cluster
-	url := "postgres://" + postmaster.Superuser + "@" + n.Proxy.Addr() + "/postgres?sslmode=disable"
+	url := "postgres://" + postmaster.Superuser + "@" + n.Proxy.Addr() + "," + n.Spare.Addr() + "/postgres?sslmode=disable&target_session_attrs=read-write"
 	c.mu.Lock()
 	if l.alive {
 		c.mu.Unlock()

@@ -33,6 +33,7 @@ var procedures = map[Kind]*procedure{
 	Silent:         {silence(tcpproxy.Both), healLines},
 	SilentToServer: {silence(tcpproxy.ToServer), healLines},
 	SilentToClient: {silence(tcpproxy.ToClient), healLines},
+	SilentAddress:  {swapAddresses, swapBack},
 	Reset:          {tearLines, healLines},
 	Latency:        {slowLines, healLines},
 	PGRestart: {func(ctx context.Context, n *nemesis, _ *Injection) error {
@@ -136,6 +137,23 @@ func silence(way tcpproxy.Direction) func(context.Context, *nemesis, *Injection)
 		}
 		return nil
 	}
+}
+
+// swapAddresses leaves a machine the address that is silent at all other times.
+func swapAddresses(_ context.Context, n *nemesis, in *Injection) error {
+	for _, m := range n.hit(in) {
+		m.Spare.Heal()
+		m.Proxy.Blackhole(tcpproxy.Both)
+	}
+	return nil
+}
+
+func swapBack(_ context.Context, n *nemesis, in *Injection) error {
+	for _, m := range n.hit(in) {
+		m.Spare.Blackhole(tcpproxy.Both)
+		m.Proxy.Heal()
+	}
+	return nil
 }
 
 func tearLines(_ context.Context, n *nemesis, in *Injection) error {

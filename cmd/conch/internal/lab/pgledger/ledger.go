@@ -16,6 +16,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/fence/pgfence"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // xid is 64 bits wide and never wraps. It orders rows by when their transaction began to write.
@@ -55,8 +56,12 @@ type Writer struct{ conn *pgx.Conn }
 
 // Open connects and prepares, so that a new leader's first row costs only one round trip.
 func Open(ctx context.Context, url string) (*Writer, error) {
-	conn, err := pgx.Connect(ctx, url)
+	conn, err := pg.Connect(ctx, pg.Config{URL: url}) // the URL may have an address that is silent
 	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Exec(ctx, "RESET search_path"); err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	for _, sql := range []string{insertRow, pgfence.SQL, lastRow} {

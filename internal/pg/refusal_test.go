@@ -1,0 +1,117 @@
+package pg_test
+
+import (
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgproto3"
+
+	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/pg/pgtest"
+)
+
+// What a server or a pooler says when it refuses is shown, whatever its code.
+func TestTheWordsOfWhoRefusedAreShown(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	for query, words := range map[string][]string{
+		"keepalives=1": {`the parameter "keepalives"`, "unrecognized configuration parameter"},
+		"keepalives=1&keepalives_idle=2&options=-c%20nowhere%3D1": {"refused the connection", `parameter "nowhere"`},
+		"statement_cache_mode=x":                                  {`the parameter "statement_cache_mode"`},
+		"TimeZone=Nowhere%2FX":                                    {"refused the connection", "Nowhere/X"},
+		"ssl_min_protocol_version=TLSv1.2":                        {"refused the connection", "ssl_min_protocol_version"},
+	} {
+		says(t, connectError(t, with(t, db.URL, func(u *url.URL) { u.RawQuery += "&" + query })), words...)
+	}
+	for _, refused := range []struct{ code, message, says string }{
+		{"08P01", "unsupported startup parameter: application_name", `the parameter "application_name"`},
+		{"08P01", "no such user: ada", "no such user: ada"},
+		{"08P01", "server login failed: FATAL password authentication failed", "server login failed"},
+		{"08P01", "SSL required", "sslmode=verify-full"},
+		{"28000", "no pg_hba.conf entry for host, no encryption", "sslmode=verify-full"},
+		{"28000", "Invalid Username specified. The Username should be in <username@hostname> format.", "username@hostname"},
+		{"28000", "connection requires a valid client certificate", "sslcert and sslkey"},
+		{"28P01", "you sent " + secret, "you sent …"},
+		{"XX000", "Tenant or user not found", "Tenant or user not found"},
+		{"XX000", "red \x1b[31m and\nback \u202e", "red [31m and back"},
+	} {
+		at := serve(t, refuses(refused.code, refused.message))
+		for _, mode := range []string{"prefer", "disable"} {
+			err := connectError(t, "postgres://ada:"+secret+"@"+at+"/d?application_name=x&sslmode="+mode)
+			says(t, err, refused.says)
+			if text := pg.Sentence(err); strings.ContainsAny(text, "\x1b\u202e") || strings.Contains(text, "offers no TLS") {
+				t.Errorf("%q has control characters, or guesses about TLS", text)
+			}
+		}
+	}
+}
+
+// Of several attempts at one address, as with and without TLS, the one that came further speaks.
+func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
+	t.Parallel()
+	var attempts atomic.Int32
+	at := serve(t, func(conn net.Conn) {
+		if attempts.Add(1) == 1 {
+			refuses("28000", "no pg_hba.conf entry for host, SSL encryption")(conn)
+			return
+		}
+		refuses("28P01", "password authentication failed")(conn)
+	})
+	says(t, connectError(t, "postgres://ada:"+secret+"@"+at+","+at+"/d?sslmode=disable"), "the password for user")
+}
+
+// Programs that are not PostgreSQL are named by what they say.
+func TestAProgramThatIsNotPostgreSQLIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, hello := range []string{"HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH_9.6\r\n", "220 mail.example ESMTP\r\n", "-ERR unknown command\r\n"} {
+		at := serve(t, func(conn net.Conn) { _, _ = conn.Write([]byte(hello)); _ = conn.(*net.TCPConn).CloseWrite() })
+		for _, mode := range []string{"prefer", "disable", "require"} {
+			err := connectError(t, "postgres://ada@"+at+"/d?sslmode="+mode)
+			if mode == "require" && strings.HasPrefix(hello, "S") { // it reads as the consent to TLS
+				says(t, err, "is it PostgreSQL?")
+				continue
+			}
+			says(t, err, at+" is not PostgreSQL", strings.TrimSpace(hello))
+		}
+	}
+	at := serve(t, greets(&pgproto3.AuthenticationOk{}, &pgproto3.CopyDone{}))
+	err := connectError(t, "postgres://ada@"+at+"/d?sslmode=disable")
+	says(t, err, at, "is it PostgreSQL?")
+	if text := pg.Sentence(err); strings.Contains(text, "%!") {
+		t.Error(text)
+	}
+}
+
+// A password, user or database with a character that a URL gives another meaning.
+func TestAPasswordThatMustBeEncodedIsNamedAsSuch(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"postgres://u:" + secret + "/x@h/d":             "percent-encoded",
+		"postgres://u:12/" + secret + "@h/d":            "percent-encoded",
+		"postgres://u:" + secret + "%zz@h/d":            "percent-encoded",
+		"postgres://u:" + secret + "/x?y@h:5432/d":      "percent-encoded",
+		"postgres://u:[" + secret + "/]@h/d":            "percent-encoded",
+		"postgres://u:" + secret + " x@h/d":             "percent-encoded",
+		"postgres://ada@server:" + secret + "@h/d":      "%40",
+		"postgres://ada@server:" + secret + "@h:5432/d": "%40",
+		"postgres://u:" + secret + "@x@h,i/d":           "%40",
+	} {
+		_, err := pg.Config{URL: raw}.Parse()
+		if err == nil {
+			t.Errorf("%s was accepted", raw)
+			continue
+		}
+		says(t, err, want)
+	}
+	for _, raw := range []string{
+		"postgres://u:p%2Fq%23r@h/d", "postgres://u:p#q@h/d", "postgres://u:p?q@h/d", "postgres://ada%40server:p@h/d",
+		"postgres://h/d?user=ada@server", "postgres://[::1]:5432/d", "user=ada@server password=a://b@/c host=h",
+	} {
+		if _, err := (pg.Config{URL: raw}).Parse(); err != nil {
+			t.Errorf("%s: %v", raw, err)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package pg
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const encode = "a character such as /, @, %, [ or a blank in its password, user or database must be percent-encoded, " +
+	"/ as %2F, @ as %40, % as %25, # as %23 and ? as %3F"
+
+// ambiguous says what makes a URL mean something else than its author meant: part of the password would be
+// taken for a host, a port or a database, and these are shown.
+func ambiguous(url string) string {
+	if !scheme.MatchString(url) {
+		return ""
+	}
+	_, rest, _ := strings.Cut(url, "://")
+	if end := strings.IndexAny(rest, "@/"); end >= 0 && rest[end] == '@' {
+		rest = rest[end+1:]
+	}
+	hosts, path := rest, ""
+	if end := strings.IndexAny(rest, "/?"); end >= 0 {
+		hosts, path = rest[:end], rest[end:]
+	}
+	path, _, _ = strings.Cut(path, "?")
+	switch {
+	case strings.Contains(hosts, "@"):
+		return "there is an @ in its user or its password (a user such as ada@server, or a password): write it as %40"
+	case strings.Contains(path, "@"):
+		return encode
+	}
+	return ""
+}
+
+// parseReason returns the part of pgx's message that cannot contain a password: pgx quotes
+// the connection string, and the text that it could not parse may be the password.
+func parseReason(err error) string {
+	if _, ok := errors.AsType[*pgconn.ParseConfigError](err); !ok {
+		return "it cannot be parsed"
+	}
+	text := err.Error()
+	if i := strings.LastIndex(text, "`: "); i >= 0 {
+		text = text[i+len("`: "):]
+	}
+	for _, speaksOfFiles := range []string{"failed to configure TLS", "failed to read service"} {
+		if strings.HasPrefix(text, speaksOfFiles) {
+			return text
+		}
+	}
+	if strings.HasPrefix(text, "failed to parse as keyword/value") {
+		return "it is neither a URL nor a list of keywords and values: write " + example
+	}
+	text, _, _ = strings.Cut(text, " (")
+	if text == "failed to parse as URL" {
+		return "it cannot be read as a URL: " + encode
+	}
+	return text
+}
+
+const example = "postgres://user@host:5432/database"
+
+var scheme = regexp.MustCompile(`^([a-z][a-z0-9+:]*)://`)
+
+// foreign returns the scheme of a URL that is not PostgreSQL's. It contains no password.
+func foreign(url string) string {
+	found := scheme.FindStringSubmatch(url)
+	if found == nil || found[1] == "postgres" || found[1] == "postgresql" {
+		return ""
+	}
+	return found[1]
+}
