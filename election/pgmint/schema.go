@@ -20,8 +20,8 @@ var files embed.FS
 // SchemaMin and SchemaMax are the oldest and the newest schema version that this program knows. It
 // also works with SchemaMax+1, since schema N works with programs N and N − 1.
 const (
-	SchemaMin = 4
-	SchemaMax = 4
+	SchemaMin = 5
+	SchemaMax = 5
 )
 
 // Migrations returns the SQL files of the schema.
