@@ -104,7 +104,8 @@ func where(c *pgconn.Config) string {
 	return net.JoinHostPort(c.Host, port)
 }
 
-// Connect opens a plain connection, for work that holds no lock between statements.
+// Connect opens a plain connection, for work that holds no lock between statements. Its statements
+// have limits, unless a pooler is in between.
 func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -115,7 +116,7 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := Narrow(ctx, conn); err != nil {
+	if _, err := Narrow(ctx, conn, Plain); err != nil {
 		bye, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 		defer cancel()
 		_ = conn.Close(bye)
@@ -124,14 +125,14 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// With runs f over a plain connection of its own, which it closes.
+// With runs f over a plain connection of its own, which it closes, and names what held f up: see Locked.
 func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	conn, err := Connect(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return f(conn)
+	return Locked(ctx, c, f(conn))
 }
 
 // parseReason returns the part of pgx's message that cannot contain a password: pgx quotes

@@ -28,6 +28,9 @@ func Sentence(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
+// hidesRows reports whether a statement was refused since policies would hide rows from it.
+func hidesRows(sent *pgconn.PgError) bool { return sent.Routine == "check_enable_rls" }
+
 // own drops the wrappers of this package's errors, which are sentences already.
 func own(err error) string {
 	var config *ConfigError
@@ -36,7 +39,10 @@ func own(err error) string {
 	var pooler *PoolerError
 	var owner *OwnerError
 	var silence *SilenceError
+	var locked *LockedError
 	switch {
+	case errors.As(err, &locked):
+		return locked.Error()
 	case errors.As(err, &silence):
 		return silence.Error()
 	case errors.As(err, &config):
@@ -74,7 +80,13 @@ func fromServer(err error) string {
 		if strings.Contains(sent.Message, "conch") {
 			return fmt.Sprintf("the schema of conch is missing or old (%s): run `conch migrate up`", sent.Message)
 		}
+	case codeReadOnly:
+		return fmt.Sprintf("the database takes no writes (%s): is it a standby, or is default_transaction_read_only on, as hosted services set it when a disk is full?", sent.Message)
 	case codeNoPrivilege:
+		if hidesRows(sent) {
+			return fmt.Sprintf("row-level security is on in the schema conch, and conch needs to see every row (%s): as the owner of the schema, "+
+				"ALTER TABLE … DISABLE ROW LEVEL SECURITY; `conch doctor` names the tables", sent.Message)
+		}
 		return fmt.Sprintf("the database user lacks a privilege (%s): run deploy/grants.sql as the owner of the schema, or connect as a role that it names", sent.Message)
 	case codeTooManyConns:
 		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, sent.Message)

@@ -38,8 +38,9 @@ func Open(ctx context.Context, cfg pg.Config, writers, readers int) (*Pools, err
 	pg.Heed(parsed)
 	p := &Pools{}
 	write.ConnConfig, write.MinConns, write.MaxConnIdleTime = parsed, 0, time.Minute
-	write.BeforeConnect, write.AfterConnect, write.PrepareConn = p.useNames, p.detectPooler, p.hasMode
+	write.BeforeConnect, write.AfterConnect, write.PrepareConn = p.useNames, p.detectPooler(pg.Limits{}), p.hasMode
 	read := write.Copy()
+	read.AfterConnect = p.detectPooler(readLimits)
 	write.MaxConns, read.MaxConns = int32(writers), int32(readers)
 	if p.Writers, err = pgxpool.NewWithConfig(ctx, write); err != nil {
 		return nil, err
@@ -66,13 +67,18 @@ func (p *Pools) useNames(_ context.Context, cfg *pgx.ConnConfig) error {
 	return nil
 }
 
-// detectPooler finds out whether there is a pooler, and sets the search_path if there is none.
-func (p *Pools) detectPooler(ctx context.Context, conn *pgx.Conn) error {
-	direct, err := pg.Narrow(ctx, conn)
-	if err == nil {
-		p.direct.Store(direct)
+// readLimits end a look at a table that somebody has locked: a caller waits for its answer.
+var readLimits = pg.Limits{Lock: 3 * time.Second}
+
+// detectPooler finds out whether there is a pooler, and makes the settings of conch if there is none.
+func (p *Pools) detectPooler(limits pg.Limits) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		direct, err := pg.Narrow(ctx, conn, limits)
+		if err == nil {
+			p.direct.Store(direct)
+		}
+		return err
 	}
-	return err
 }
 
 // hasMode reports whether a connection names its statements exactly if there is no pooler.
