@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,32 +39,27 @@ func (l TableLock) String() string {
 		since = fmt.Sprintf(" for %d s", l.Seconds)
 	}
 	if l.PID == 0 {
-		gid := strings.ReplaceAll(harmless(l.GID), "'", "''")
+		gid := strings.ReplaceAll(oneLine(l.GID), "'", "''")
 		return fmt.Sprintf("the prepared transaction '%s' of %s holds %s%s (to end it: ROLLBACK PREPARED '%s')", gid, l.App, l.Tables, since, gid)
 	}
 	query := "this role may not see its statement"
 	if l.Query != "" {
-		query = "statement: " + harmless(l.Query)
+		query = "statement: " + oneLine(literal.ReplaceAllString(l.Query, "…"))
 	}
-	name, does, end := cmp.Or(harmless(l.App), "unnamed"), "holds", "pg_terminate_backend"
+	name, does, end := cmp.Or(oneLine(l.App), "unnamed"), "holds", "pg_terminate_backend"
 	if l.Waits {
 		does, end = "waits for", "pg_cancel_backend"
 	}
 	return fmt.Sprintf("pid %d (%s) %s %s%s, %s (to end it: SELECT %s(%d))", l.PID, name, does, cmp.Or(l.Tables, "something else"), since, query, end, l.PID)
 }
 
+// literal is all of a statement from its first literal on, which may be a secret.
 var literal = regexp.MustCompile(`(?s)('|\$\w*\$).*`)
 
-// harmless makes the text of others fit for one line of a terminal: short, without control characters
-// and, since a statement may contain a secret, without all from its first literal on.
-func harmless(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 || r >= 0x200b && r <= 0x206f || r == 0xfeff {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "?"))
-	text = strings.Join(strings.Fields(literal.ReplaceAllString(text, "…")), " ")
+// oneLine makes the text of others fit for a terminal: short, and without what would move its cursor.
+func oneLine(text string) string {
+	words := strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) })
+	text = strings.Join(words, " ")
 	if short := []rune(text); len(short) > 80 {
 		return string(short[:80]) + "…"
 	}

@@ -50,17 +50,8 @@ CREATE OR REPLACE TRIGGER guard_epoch BEFORE INSERT OR UPDATE OR DELETE ON conch
 -- A bid after a failover reads the leases of candidates as 32-bit numbers.
 ALTER TABLE conch.process ADD CONSTRAINT process_lease_ms CHECK (lease_ms BETWEEN 0 AND 2147483647);
 
--- fence_closely checks a token that did not pass at once, or whose transaction may have a snapshot
--- that is older than the lock. It returns how long the transaction may idle, or raises an error. The
--- caller holds the lock.
---
--- Epochs only grow, so an old snapshot is enough to tell that a token is stale. To tell that one is
--- current, the function shares the row for an instant, in a subtransaction that it undoes: Postgres
--- raises 40001 if the row was replaced since the snapshot was taken. If not, the snapshot shows the
--- newest row, and it stays the newest while the lock is held. Sharing the row until the commit would
--- prove the same, but would hold up farewells, and for ever with a stream of transactions.
---
--- Rows that row-level security hides from the owner too are an error, and not a scope without a leader.
+-- As in version 2, and two cases are told apart: a READ ONLY transaction, which may lock no row, and
+-- row-level security that hides the row from the owner too, which seemed to be a scope without a leader.
 CREATE OR REPLACE FUNCTION conch.fence_closely(scope text, epoch bigint, term uuid) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp SET row_security = off AS $$
 DECLARE
