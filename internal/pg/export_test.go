@@ -14,3 +14,6 @@ func ListenHushed(ctx context.Context, c Config, channels []string, funcs Listen
 	l := &listener{parsed: parsed, sql: listenSQL(channels), funcs: funcs, hushed: after}
 	return l.run(ctx)
 }
+
+// IsWarning reports whether a notice makes the outcome of a commit unknown.
+var IsWarning = isWarning

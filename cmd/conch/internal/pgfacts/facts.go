@@ -50,6 +50,9 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	g.clock(ctx)
 	g.read(ctx, "replication", &f.Standbys, standbysSQL)
 	g.read(ctx, "settings", &f.Settings, settingsSQL)
+	g.read(ctx, "tables", &f.Tables, tablesSQL)
+	g.read(ctx, "notifications", &f.Queue, queueSQL)
+	g.locks(ctx)
 	if f.Schema > 0 {
 		g.schema(ctx)
 	}
@@ -86,6 +89,19 @@ func (g gatherer) read(ctx context.Context, check string, into any, sql string) 
 	err := g.conn.QueryRow(ctx, sql, pgx.QueryExecModeSimpleProtocol).Scan(into)
 	if err != nil && g.f.Unread[check] == "" {
 		g.f.Unread[check] = pg.Sentence(err)
+	}
+}
+
+// locks lists what locks tables; one that has just begun may be over in a moment.
+func (g gatherer) locks(ctx context.Context) {
+	found, err := pg.TableLocks(ctx, g.conn, false)
+	if err != nil {
+		g.f.Unread["waits"] = pg.Sentence(err)
+	}
+	for _, l := range found {
+		if l.Seconds != 0 {
+			g.f.Locked = append(g.f.Locked, l.String())
+		}
 	}
 }
 
