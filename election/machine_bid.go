@@ -52,7 +52,8 @@ func (m *Machine) mayBid(s *seat) bool {
 	return s.state == waiting && s.campaigns() && m.registered(s) && (s.farewell == nil || s.sayFailures > 0)
 }
 
-// bidFailed takes the failure of a batch of bids.
+// bidFailed takes the failure of a batch of bids. It does not say that nobody leads as long as the
+// process of the last known holder has not ended: this candidate could only not read who leads.
 func (m *Machine) bidFailed(now fence.Instant, why error) {
 	batch := make([]*turn, len(m.asked))
 	for i, s := range m.asked {
@@ -61,6 +62,10 @@ func (m *Machine) bidFailed(now fence.Instant, why error) {
 	m.pace.failed(now, batch)
 	for _, s := range m.asked {
 		m.report(Fact{Kind: Retrying, Scope: s.Scope, Err: why, After: s.tryAt.Sub(now)})
-		m.unled(s, now, why)
+		if s.process != 0 {
+			m.led(s, now)
+		} else {
+			m.unled(s, now, why)
+		}
 	}
 }

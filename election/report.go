@@ -74,11 +74,14 @@ func headline(f Fact) (slog.Level, string) {
 		return slog.LevelWarn, "the connection to the database works but has a drawback"
 	case Retrying:
 		var silence interface{ Silent() bool }
+		var locked interface{ Locked() bool }
 		switch {
 		case f.Scope != "":
 			return slog.LevelError, "bid failed"
 		case errors.As(f.Err, &silence) && silence.Silent(): // the mint is there, but this process was silent
 			return slog.LevelWarn, "SESSION LOST: this process was silent for longer than its lease, and campaigns again"
+		case errors.As(f.Err, &locked) && locked.Locked(): // the mint is there, but nobody can read or write
+			return slog.LevelError, "TABLES LOCKED: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
 		}
 		return slog.LevelError, "DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted"
 	case Stale, Late, Lost, Abandoned, Barred, Blocked, Evicted:

@@ -10,10 +10,11 @@ import (
 // or newer, be reached without a pooler in transaction or statement mode, and have a schema that
 // this program knows. Call it before a program starts.
 func Check(ctx context.Context, cfg Config) error {
-	s, err := pg.Open(ctx, cfg.Connection(" check"), pg.Settings{})
+	base := cfg.Connection(" check")
+	s, err := pg.Open(ctx, base, pg.Settings{LockTimeout: pg.Plain.Lock, StatementTimeout: pg.Plain.Statement})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = s.Close(context.Background()) }()
-	return checkSchema(ctx, s.Conn())
+	return pg.Locked(ctx, base, checkSchema(ctx, s.Conn()))
 }

@@ -87,7 +87,6 @@ func TestFenceUnderAHostilePath(t *testing.T) {
 
 // The fence limits how long the caller may idle to the lease, and leaves a shorter limit alone.
 func TestFenceBoundsTheIdling(t *testing.T) {
-	pgtest.LongRun(t)
 	t.Parallel()
 	db, _, _, token := setupFor(t, 30*time.Second) // with a short lease the server might end the transaction first
 	for set, want := range map[string]string{"0": "30s", "10min": "30s", "29999": "29999ms", "30s": "30s", "30001ms": "30s"} {

@@ -2,9 +2,11 @@ package pgmint_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -95,6 +97,39 @@ func TestFenceSharesForAnInstant(t *testing.T) {
 	}
 	if r := bid(t, b, election.Bid{Scope: "s", Lease: unhurried}); r.Outcome != election.Won {
 		t.Errorf("a bid after the commit: got %+v, want Won", r)
+	}
+}
+
+// Above READ COMMITTED the fence locks the newest row, which a READ ONLY transaction may not: it says so. A token that is
+// surely over is refused all the same, and in READ COMMITTED nothing has to be locked.
+func TestFenceInAReadOnlyTransaction(t *testing.T) {
+	t.Parallel()
+	db, _, a, first := setup(t)
+	fenced := func(level pgx.TxIsoLevel, token fence.Token) error {
+		t.Helper()
+		tx, err := db.Connect(t).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: level, AccessMode: pgx.ReadOnly})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = tx.Rollback(t.Context()) }()
+		return pgfence.Fence(t.Context(), tx, token)
+	}
+	if err := fenced(pgx.ReadCommitted, first); err != nil {
+		t.Errorf("READ COMMITTED: got %v, want it to pass", err)
+	}
+	unknown := first
+	unknown.Scope = "unknown"
+	for _, level := range []pgx.TxIsoLevel{pgx.RepeatableRead, pgx.Serializable} {
+		for _, token := range []fence.Token{first, unknown} {
+			sent, ok := errors.AsType[*pgconn.PgError](fenced(level, token))
+			if !ok || sent.Code != "25006" || !strings.Contains(sent.Message, "READ ONLY") || !strings.Contains(sent.Hint, "needs no fence") {
+				t.Errorf("%s, scope %s: got %v, want an error that says what to do", level, token.Scope, sent)
+			}
+		}
+	}
+	parts(t, a, election.Farewell{Token: first, Released: true})
+	if err := fenced(pgx.Serializable, first); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("a token that is over: got %v, want ErrStale", err)
 	}
 }
 

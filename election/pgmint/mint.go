@@ -79,10 +79,12 @@ func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session
 		owed: map[string]fence.Term{}, atOnce: bidsAtOnce, seen: time.Now(),
 	}
 	if err := s.admit(ctx); err != nil {
+		err = pg.LockedOn(ctx, conn.Conn(), err)
 		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
 	if err := s.register(ctx); err != nil {
+		err = pg.LockedOn(ctx, conn.Conn(), err)
 		_ = s.Close()
 		return nil, err
 	}

@@ -20,8 +20,8 @@ var files embed.FS
 // SchemaMin and SchemaMax are the oldest and the newest schema version that this program knows. It
 // also works with SchemaMax+1, since schema N works with programs N and N − 1.
 const (
-	SchemaMin = 4
-	SchemaMax = 4
+	SchemaMin = 5
+	SchemaMax = 5
 )
 
 // Migrations returns the SQL files of the schema.
@@ -60,6 +60,15 @@ type Migration struct {
 // Up migrates the schema to the latest version. Several processes may call it at once.
 func Up(ctx context.Context, cfg Config, progress func(string)) error {
 	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
+		var strange string // a migration makes these tables only where they are missing
+		err := conn.QueryRow(ctx, `SELECT coalesce(pg_catalog.min(c.oid::regclass::text), '') FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+			WHERE n.nspname = 'conch' AND c.relname IN ('leadership', 'leadership_history') AND c.relkind <> 'r'`).Scan(&strange)
+		if err == nil && strange != "" {
+			err = fmt.Errorf("%s is none of conch's tables, but a view, a foreign or a partitioned table: move it elsewhere (ALTER TABLE %[1]s SET SCHEMA public), and try again", strange)
+		}
+		if err != nil {
+			return err
+		}
 		return migrate.Up(ctx, conn, migrate.Set{Files: Migrations()}, progress)
 	})
 }

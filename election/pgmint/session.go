@@ -57,7 +57,7 @@ func (s *session) failure(what string, err error) error {
 		return s.over(what, pg.Silenced(err))
 	}
 	s.unsure = true
-	return fmt.Errorf("%s: %w", what, err)
+	return fmt.Errorf("%s: %w", what, pg.LockedOn(context.Background(), s.pg.Conn(), err))
 }
 
 // codeBuried is what conch.bid raises for a process that was declared dead.

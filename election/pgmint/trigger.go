@@ -7,19 +7,18 @@ import (
 )
 
 // TriggerSQL returns the statement, on one line, that restores a missing or disabled trigger of
-// conch.leadership and does nothing else. It is empty for an unknown name.
-func TriggerSQL(name string) string {
-	text, err := fs.ReadFile(Migrations(), "0001_leadership.up.sql")
-	if err != nil {
-		return "" // impossible: the file is embedded
-	}
-	found := triggerText.FindAllStringSubmatch(string(text), -1)
-	for _, f := range found {
-		if f[1] == name {
-			return "CREATE OR REPLACE TRIGGER " + strings.Join(strings.Fields(f[1]+f[2]), " ")
+// the schema and does nothing else. It is empty for an unknown name.
+func TriggerSQL(name string) (sql string) {
+	names, _ := fs.Glob(Migrations(), "*.up.sql") // in order; the files are embedded
+	for _, file := range names {
+		text, _ := fs.ReadFile(Migrations(), file)
+		for _, f := range triggerText.FindAllStringSubmatch(string(text), -1) {
+			if f[1] == name {
+				sql = "CREATE OR REPLACE TRIGGER " + strings.Join(strings.Fields(f[1]+f[2]), " ")
+			}
 		}
 	}
-	return ""
+	return sql
 }
 
 var triggerText = regexp.MustCompile(`(?m)^CREATE (?:OR REPLACE )?TRIGGER (\w+)([^;]*;)`)

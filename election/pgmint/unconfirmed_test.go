@@ -2,6 +2,7 @@ package pgmint_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -62,12 +63,23 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	if err := <-answer; err == nil {
 		t.Error("a mint committed on one server only: got no error, want one")
 	}
-	run(t, c, `ALTER SYSTEM RESET synchronous_standby_names`)
-	run(t, c, `SELECT pg_reload_conf()`)
-	pgtest.Eventually(t, 10*time.Second, "the reload", func() bool {
-		var s string
-		return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == ""
-	})
+	standbys := func(names string) {
+		t.Helper()
+		run(t, c, `ALTER SYSTEM SET synchronous_standby_names = '`+names+`'`)
+		run(t, c, `SELECT pg_reload_conf()`)
+		pgtest.Eventually(t, 10*time.Second, "the reload", func() bool {
+			var s string
+			return c.QueryRow(t.Context(), `SHOW synchronous_standby_names`).Scan(&s) == nil && s == names
+		})
+	}
+	// The standby that is connected is not the one that is asked for.
+	standbys("absent")
+	for range 3 {
+		if r, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}}); err == nil || !strings.Contains(err.Error(), "no standby is connected") {
+			t.Errorf("a bid that no standby could confirm: got %+v, %v, want it not to be made", r, err)
+		}
+	}
+	standbys("")
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
 		t.Errorf("the heartbeat of a term that may be replaced: got %v, %v, want Over", alive, err)
 	}

@@ -32,6 +32,9 @@ func Advance(ctx context.Context, cfg pgmint.Config, scope string, epoch int64, 
 	was, err := pg.QueryConfirmed(ctx, s, pgx.RowTo[int64], `SELECT conch.advance($1, $2, $3)`, scope, epoch, pg.Storable(s.Conn().PgConn(), actor))
 	switch {
 	case pg.Code(err) == pg.CodeLockTimeout:
+		if table := pg.Locked(ctx, cfg.Connection(" admin"), err); errors.As(table, new(*LockedError)) {
+			return table
+		}
 		return blocked(ctx, s.Conn(), scope)
 	case errors.As(err, &unconfirmed):
 		return fmt.Errorf("pgops: scope %q: %w: see that a standby confirms commits again, and advance to an epoch above %d", scope, err, epoch)

@@ -25,10 +25,10 @@ const lookEvery = 200 * time.Millisecond
 func Ask(ctx context.Context, cfg pgmint.Config, r Request, progress func(string)) (ScopeStatus, error) {
 	s := sentRequest{Request: r, progress: progress, until: time.Now().Add(takePatience)}
 	if err := s.send(ctx, cfg); err != nil {
-		return s.before, err
+		return s.before, pg.Locked(ctx, cfg.Connection(" ask"), err)
 	}
 	defer func() { _ = s.conn.Close(context.WithoutCancel(ctx)) }()
-	return s.before, s.await(ctx)
+	return s.before, pg.Locked(ctx, cfg.Connection(" ask"), s.await(ctx))
 }
 
 // sentRequest is a request that Ask has sent.

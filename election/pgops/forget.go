@@ -31,5 +31,5 @@ func Forget(ctx context.Context, cfg pgmint.Config, scope string) error {
 	if err == nil && why[0] != "" {
 		return &LedError{Scope: scope, Why: why[0]}
 	}
-	return err
+	return pg.Locked(ctx, cfg.Connection(" admin"), err)
 }

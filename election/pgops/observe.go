@@ -2,6 +2,7 @@ package pgops
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -73,12 +74,7 @@ type ScopeStatus struct {
 // A process is alive while its session holds its process key. Each list of scopes is unnested once, not
 // searched for each scope, since a long list is stored outside its row and slow to read. Through a
 // pooler this may run with another search_path, so functions that accept any type are qualified.
-const scopesSQL = `
-WITH alive AS (
-    SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
-     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
-       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-), campaign AS (
+const scopesSQL = aliveSQL + `, campaign AS (
     SELECT l.scope, pg_catalog.array_agg(p.id ORDER BY p.id) AS ids
       FROM conch.process p JOIN alive USING (process_key) CROSS JOIN pg_catalog.unnest(p.scopes) AS s(scope) JOIN conch.leadership l USING (scope)
      WHERE ($1 = '' OR l.scope = $1)
@@ -95,24 +91,61 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        LEFT JOIN (SELECT h.scope, count(*) AS failures, max(h.at) AS at, (pg_catalog.array_agg(h.reason ORDER BY h.id DESC))[1] AS reason
                     FROM conch.leadership_history h
                    WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope
- WHERE CASE WHEN $1 = '' THEN l.forgotten IS DISTINCT FROM l.term ELSE l.scope = $1 END
+ ` + shownSQL
+
+const aliveSQL = `
+WITH alive AS (
+    SELECT DISTINCT (k.classid::bigint << 32) | k.objid::bigint AS process_key FROM pg_locks k
+     WHERE k.locktype = 'advisory' AND k.objsubid = 1 AND k.granted AND k.mode = 'ExclusiveLock'
+       AND k.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+)`
+
+const shownSQL = ` WHERE CASE WHEN $1 = '' THEN l.forgotten IS DISTINCT FROM l.term ELSE l.scope = $1 END
  ORDER BY l.scope`
 
-// Scopes reads one scope or, if scope is empty, all that are not forgotten, in order.
+// bareSQL reads what conch.leadership alone tells.
+const bareSQL = aliveSQL + `
+SELECT l.scope, l.epoch, l.holder, l.acquired_at, NULL::timestamptz, 0::bigint, l.released, '{}'::text[],
+       l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
+       l.lease_ms, l.term::text, l.takeover, l.lock_key, 0::bigint, '', NULL::timestamptz
+  FROM conch.leadership l ` + shownSQL
+
+// lookPatience limits one look behind a pooler, where a connection has no limits of its own.
+const lookPatience = 40 * time.Second
+
+// Scopes reads one scope or, if scope is empty, all that are not forgotten, in order. While a table is
+// locked it returns a *[LockedError], with what conch.leadership alone tells, if that can be read.
 func (o *Observer) Scopes(ctx context.Context, scope string) ([]ScopeStatus, error) {
-	rows, err := o.conn.Query(ctx, scopesSQL, scope)
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
+	all, err := o.scopes(ctx, scopesSQL, scope)
+	if err == nil {
+		err = o.explain(ctx, all)
+	}
+	if err = o.named(ctx, err); err != nil && all == nil && errors.As(err, new(*LockedError)) {
+		all, _ = o.scopes(ctx, bareSQL, scope)
+	}
+	return all, err
+}
+
+// LockedError says what locked tables of conch while something waited for them, and how to end that.
+type LockedError = pg.LockedError
+
+// named returns a *LockedError for a look that took too long while tables were locked.
+func (o *Observer) named(ctx context.Context, err error) error {
+	return pg.Locked(ctx, o.cfg.Connection(" observer"), err)
+}
+
+func (o *Observer) scopes(ctx context.Context, sql, scope string) ([]ScopeStatus, error) {
+	rows, err := o.conn.Query(ctx, sql, scope)
 	if err != nil {
 		return nil, err
 	}
-	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ScopeStatus, err error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s ScopeStatus, err error) {
 		err = row.Scan(&s.Scope, &s.Epoch, &s.Holder, &s.AcquiredAt, &s.HeartbeatAt, &s.HeartbeatAgeMS,
 			&s.Released, &s.Candidates, &s.Held, &s.LeaseMS, &s.Term, &s.Takeover, &s.lockKey, &s.Failures, &s.LastFailure, &s.LastFailureAt)
 		return s, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return all, o.explain(ctx, all)
 }
 
 // mostExplained limits for how many scopes an observer reads pg_locks.
@@ -175,9 +208,12 @@ func (o *Observer) History(ctx context.Context, scope string, limit int) ([]Even
 }
 
 func (o *Observer) events(ctx context.Context, where string, args ...any) ([]Event, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookPatience)
+	defer cancel()
 	rows, err := o.conn.Query(ctx, eventsSQL+where, args...)
 	if err != nil {
-		return nil, err
+		return nil, o.named(ctx, err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
+	events, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Event])
+	return events, o.named(ctx, err)
 }

@@ -20,7 +20,7 @@ const (
 func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error) error {
 	w := watcher{observer: o, scope: scope, cursor: cursor{seen: map[int64]bool{}}}
 	if err := w.begin(ctx); err != nil {
-		return err
+		return o.named(ctx, err)
 	}
 	nudge := make(chan struct{}, 1)
 	poke := func() {

@@ -14,7 +14,7 @@
 //
 //	CN001 (CodeStale)   the token is not the current one: fence.ErrStale; do not try again
 //	40001               above READ COMMITTED: the snapshot is too old to decide; try again
-//	25006               the transaction is read-only, and the fence needs one that may write
+//	25006               above READ COMMITTED and READ ONLY: leave the fence out, or begin READ WRITE
 //	no answer           to the COMMIT: the outcome is unknown, as without a fence
 //
 // The fence holds its lock until the commit, and the mint waits for the lock. The server

@@ -36,7 +36,7 @@ const CodeStale = "CN001"
 // one, and keeps the token current until the transaction ends. Call it last before the
 // commit and never inside a savepoint: a rollback to the savepoint drops the fence's lock.
 // Above READ COMMITTED it fails with 40001 if the transaction's snapshot is too old to
-// decide, and with 25006 in a read-only transaction. [Transact] does the same and needs no
+// decide, and with 25006 in one that is READ ONLY: one that writes nothing needs no fence. [Transact] does the same and needs no
 // extra round trip.
 func Fence(ctx context.Context, tx Querier, t fence.Token) error {
 	_, err := tx.Exec(ctx, SQL, t.Scope, t.Epoch, [16]byte(t.Term))

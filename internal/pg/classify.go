@@ -26,6 +26,7 @@ const (
 	codeNoTable         = "42P01"
 	codeNoFunction      = "42883"
 	codeNoPrivilege     = "42501"
+	codeReadOnly        = "25006"
 	codeCanceled        = "57014"
 
 	codeIdleSession       = "57P05"

@@ -114,7 +114,8 @@ func where(c *pgconn.Config) string {
 	return net.JoinHostPort(c.Host, port)
 }
 
-// Connect opens a plain connection, for work that holds no lock between statements.
+// Connect opens a plain connection, for work that holds no lock between statements. Its statements
+// have limits, unless a pooler is in between.
 func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	parsed, err := c.Parse()
 	if err != nil {
@@ -127,19 +128,19 @@ func Connect(ctx context.Context, c Config) (*pgx.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	if _, err := Narrow(ctx, conn); err != nil {
+	if _, err := Narrow(ctx, conn, Plain); err != nil {
 		leave(conn)
 		return nil, err
 	}
 	return conn, nil
 }
 
-// With runs f over a plain connection of its own, which it closes.
+// With runs f over a plain connection of its own, which it closes, and names what held f up: see Locked.
 func With(ctx context.Context, c Config, f func(*pgx.Conn) error) error {
 	conn, err := Connect(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	return f(conn)
+	return Locked(ctx, c, f(conn))
 }

@@ -63,7 +63,12 @@ func QueryConfirmed[T any](ctx context.Context, s *Session, scan pgx.RowToFunc[T
 	return found, err
 }
 
+// isWarning leaves out the warning that the queue of notifications is half full, which says nothing
+// about the commit that it comes with.
 func isWarning(notice *pgconn.Notice) bool {
+	if notice.Routine == "asyncQueueFillWarning" {
+		return false
+	}
 	severity := notice.SeverityUnlocalized
 	if severity == "" {
 		severity = notice.Severity

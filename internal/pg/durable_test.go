@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -45,5 +46,15 @@ func TestConfirmed(t *testing.T) {
 	}
 	if err := say(warns, `SELECT 1/0`); pg.Code(err) != "22012" {
 		t.Errorf("with a warning and a division by zero: got %v, want SQLSTATE 22012", err)
+	}
+}
+
+// That the queue of notifications is half full says nothing about the commit that it comes with.
+func TestTheQueueOfNotificationsWarnsInVain(t *testing.T) {
+	t.Parallel()
+	for routine, want := range map[string]bool{"asyncQueueFillWarning": false, "SyncRepWaitForLSN": true, "": true} {
+		if got := pg.IsWarning(&pgconn.Notice{Severity: "WARNING", Routine: routine}); got != want {
+			t.Errorf("a warning of %q: got %t, want %t", routine, got, want)
+		}
 	}
 }

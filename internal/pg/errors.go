@@ -112,7 +112,7 @@ func (e *OwnerError) Unwrap() error { return e.Err }
 // changed, and other errors unchanged.
 func ForOwners(err error) error {
 	var sent *pgconn.PgError
-	if errors.As(err, &sent) && sent.Code == codeNoPrivilege {
+	if errors.As(err, &sent) && sent.Code == codeNoPrivilege && !hidesRows(sent) {
 		return &OwnerError{Err: sent}
 	}
 	return err

@@ -26,3 +26,6 @@ func Racing(ctx context.Context, c Config, lookup pgconn.LookupFunc) (*pgx.Conn,
 	parsed.LookupFunc = lookup
 	return connect(ctx, parsed)
 }
+
+// IsWarning reports whether a notice makes the outcome of a commit unknown.
+var IsWarning = isWarning

@@ -3,6 +3,9 @@ package pg
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -16,12 +19,29 @@ const SearchPath = "pg_catalog, pg_temp"
 // commit that no standby has confirmed, and a role may be set to receive none.
 const hearing = "warning"
 
-// Narrow sets search_path, client_min_messages and jit of a connection if the answer comes from
-// the backend that was announced at its start, and reports whether it does. Otherwise a
-// pooler is in between, and the settings might stay on a backend that serves other clients.
-func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
+// common are the settings of every connection of conch, whatever a role or a database is set to, as
+// SQL. With row_security off, rows that a policy would hide are an error: no leadership would seem to
+// exist otherwise.
+var common = [][2]string{
+	{"search_path", "'" + SearchPath + "'"},
+	{"client_min_messages", "'" + hearing + "'"},
+	{"row_security", "'off'"},
+	{"default_transaction_isolation", "'read committed'"},
+	{"jit", "'off'"}, // to compile a statement takes longer than any of conch's
+}
+
+// Limits end the statements of a plain connection; zero leaves what the role or the database has.
+type Limits struct{ Lock, Statement time.Duration }
+
+// Plain are the limits of a connection for work that a person waits for.
+var Plain = Limits{Lock: 3 * time.Second, Statement: 30 * time.Second}
+
+// Narrow makes the settings of a connection if the answer comes from the backend that was
+// announced at its start, and reports whether it does. Otherwise a pooler is in between, and
+// the settings might stay on a backend that serves other clients.
+func Narrow(ctx context.Context, conn *pgx.Conn, limits Limits) (direct bool, err error) {
 	told := conn.PgConn().PID()
-	results, err := conn.PgConn().Exec(ctx, narrowSQL(told)).ReadAll()
+	results, err := conn.PgConn().Exec(ctx, narrowSQL(told, limits)).ReadAll()
 	if err != nil {
 		return false, err
 	}
@@ -29,9 +49,18 @@ func Narrow(ctx context.Context, conn *pgx.Conn) (direct bool, err error) {
 	return err == nil && string(row[0]) == "t", err
 }
 
-func narrowSQL(backend uint32) string {
+func narrowSQL(backend uint32, limits Limits) string {
+	settings := common
+	for name, d := range map[string]time.Duration{"lock_timeout": limits.Lock, "statement_timeout": limits.Statement} {
+		if d > 0 {
+			settings = append(settings[:len(settings):len(settings)], [2]string{name, "'" + strconv.FormatInt(atLeastOneMS(d), 10) + "'"})
+		}
+	}
 	is := fmt.Sprintf("pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
-	return fmt.Sprintf("SELECT %s, CASE WHEN %s THEN pg_catalog.set_config('search_path', '%s', false) END, "+
-		"CASE WHEN %s THEN pg_catalog.set_config('client_min_messages', '%s', false) END, "+
-		"CASE WHEN %s THEN pg_catalog.set_config('jit', 'off', false) END", is, is, SearchPath, is, hearing, is)
+	var sql strings.Builder
+	sql.WriteString("SELECT " + is)
+	for _, one := range settings {
+		fmt.Fprintf(&sql, ", CASE WHEN %s THEN pg_catalog.set_config('%s', %s, false) END", is, one[0], one[1])
+	}
+	return sql.String()
 }

@@ -31,7 +31,13 @@ func fromServer(err error) string {
 		if strings.Contains(message, "conch") {
 			return fmt.Sprintf("the schema of conch is missing or old (%s): run `conch migrate up`", message)
 		}
+	case codeReadOnly:
+		return fmt.Sprintf("the database takes no writes (%s): is it a standby, or is default_transaction_read_only on, as hosted services set it when a disk is full?", message)
 	case codeNoPrivilege:
+		if hidesRows(sent) {
+			return fmt.Sprintf("row-level security is on in the schema conch, and conch needs to see every row (%s): as the owner of the schema, "+
+				"ALTER TABLE … DISABLE ROW LEVEL SECURITY; `conch doctor` names the tables", message)
+		}
 		return fmt.Sprintf("the database user lacks a privilege (%s): run deploy/grants.sql as the owner of the schema, or connect as a role that it names", message)
 	case codeTooManyConns:
 		return fmt.Sprintf("%s has no connection left (%s): raise max_connections, or run fewer programs on it", at, message)

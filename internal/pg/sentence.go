@@ -28,6 +28,9 @@ func Sentence(err error) string {
 	return harmless(err.Error())
 }
 
+// hidesRows reports whether a statement was refused since policies would hide rows from it.
+func hidesRows(sent *pgconn.PgError) bool { return sent.Routine == "check_enable_rls" }
+
 // sentence is an error of this package that is a sentence already.
 type sentence interface {
 	error
@@ -40,6 +43,7 @@ func (*StandbyError) sentence()   {}
 func (*PoolerError) sentence()    {}
 func (*OwnerError) sentence()     {}
 func (*SilenceError) sentence()   {}
+func (*LockedError) sentence()    {}
 func (*addressesError) sentence() {}
 
 // own drops the wrappers of this package's errors.

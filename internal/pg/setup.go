@@ -80,10 +80,10 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	// A role or a database may have a transaction_timeout; servers before 17 do not know it.
 	fmt.Fprintf(&sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d AND pg_catalog.current_setting('transaction_timeout', true) IS NOT NULL "+
 		"THEN pg_catalog.set_config('transaction_timeout', '0', false) END", backend)
-	put("default_transaction_isolation", "'read committed'")
 	put("synchronous_commit", commitSQL)
-	put("search_path", "'"+SearchPath+"'")
-	put("client_min_messages", "'"+hearing+"'")
+	for _, one := range common {
+		put(one[0], one[1])
+	}
 	// The session runs a few statements again and again, and their speed counts most when
 	// a leader has died: plan each once, and not five times before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")

@@ -91,7 +91,7 @@ func scanRecordWith(row pgx.CollectableRow, after ...any) (r pending.Record, err
 func (s *Store) Get(ctx context.Context, id pending.ID) (pending.Record, error) {
 	rows, err := s.db.pools.Readers.Query(ctx, records(`i.id = $1 AND i.chain = $2`, 3), uuid(&id), s.cfg.Chain, 1)
 	if err != nil {
-		return pending.Record{}, err
+		return pending.Record{}, s.db.pools.Locked(ctx, err)
 	}
 	r, err := pgx.CollectExactlyOneRow(rows, scanRecord)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -111,7 +111,7 @@ func (s *Store) List(ctx context.Context, f pending.Filter) ([]pending.Record, e
 	}
 	rows, err := s.db.pools.Readers.Query(ctx, listRecords, s.cfg.Chain, notNull([]byte(f.Account)), f.State, f.Standing, f.Most, f.Bytes)
 	if err != nil {
-		return nil, err
+		return nil, s.db.pools.Locked(ctx, err)
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (pending.Record, error) {
 		var bytes int64

@@ -59,7 +59,7 @@ func (s *Store) find(ctx context.Context, sql string, args ...any) (all []sequen
 		return err
 	})
 	if err := s.db.pools.Readers.SendBatch(ctx, &batch).Close(); err != nil {
-		return nil, err
+		return nil, s.db.pools.Locked(ctx, err)
 	}
 	return all, nil
 }

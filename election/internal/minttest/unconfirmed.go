@@ -1,16 +1,53 @@
 package minttest
 
 import (
+	"context"
+	"encoding/binary"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
-// Unconfirmed makes the commits of a server wait for a standby that does not exist. Its function
+// Silent connects as the standby nobody, which confirms that it has all until now, and nothing later.
+func Silent(t *testing.T, server *postmaster.Server) {
+	t.Helper()
+	cfg, err := pgconn.ParseConfig(server.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.RuntimeParams["replication"], cfg.RuntimeParams["application_name"] = "true", "nobody"
+	conn, err := pgconn.ConnectConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	found, err := conn.Exec(t.Context(), `IDENTIFY_SYSTEM`).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var high, low uint32
+	if _, err := fmt.Sscanf(string(found[0].Rows[0][2]), "%X/%X", &high, &low); err != nil {
+		t.Fatal(err)
+	}
+	status := []byte{'r'} // what was written, flushed and applied; a time; and no wish for a reply
+	for range 3 {
+		status = binary.BigEndian.AppendUint64(status, uint64(high)<<32|uint64(low))
+	}
+	conn.Frontend().Send(&pgproto3.Query{String: "START_REPLICATION PHYSICAL " + string(found[0].Rows[0][2])})
+	conn.Frontend().Send(&pgproto3.CopyData{Data: append(status, make([]byte, 9)...)})
+	if err := conn.Frontend().Flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Unconfirmed makes the commits of a server wait for a standby that never confirms one. Its function
 // cancelWait cancels the wait of the next commit.
 func Unconfirmed(t *testing.T, server *postmaster.Server) (c *pgx.Conn, cancelWait func()) {
 	t.Helper()
@@ -28,6 +65,7 @@ func Unconfirmed(t *testing.T, server *postmaster.Server) (c *pgx.Conn, cancelWa
 		return err == nil && n > 0
 	}
 	// SHOW has the setting before the server's checkpointer applies it.
+	Silent(t, server)
 	d := Database(server).Connect(t)
 	pgtest.Eventually(t, 20*time.Second, "commits to wait", func() bool {
 		over := make(chan struct{})

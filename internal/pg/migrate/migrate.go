@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -41,7 +44,7 @@ func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
 		return err
 	}
 	for {
-		next, err := upOne(ctx, conn, set, steps)
+		next, err := upOne(ctx, conn, set, steps, progress)
 		if err != nil || next == nil {
 			return err
 		}
@@ -50,8 +53,8 @@ func Up(ctx context.Context, conn *pgx.Conn, set Set, progress Progress) error {
 }
 
 // upOne applies the first missing migration and returns it, or nil if none is missing.
-func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step) (next *step, err error) {
-	err = locked(ctx, conn, func(tx pgx.Tx) error {
+func upOne(ctx context.Context, conn *pgx.Conn, set Set, steps []step, progress Progress) (next *step, err error) {
+	err = locked(ctx, conn, progress, func(tx pgx.Tx) error {
 		if err := prepare(ctx, tx, set); err != nil {
 			return err
 		}
@@ -97,7 +100,11 @@ type Removal struct {
 // first. It does not call the guard of a set of which nothing is applied.
 func Down(ctx context.Context, conn *pgx.Conn, removals ...Removal) error {
 	undone := make([][]step, len(removals))
-	err := locked(ctx, conn, func(tx pgx.Tx) (err error) {
+	var progress Progress
+	if len(removals) > 0 {
+		progress = removals[0].Progress
+	}
+	err := locked(ctx, conn, progress, func(tx pgx.Tx) (err error) {
 		for i, r := range removals {
 			if undone[i], err = r.takeBack(ctx, tx); err != nil {
 				return err
@@ -164,14 +171,46 @@ func above(to int, steps []step, applied []record) ([]step, error) {
 	return list, nil
 }
 
+// A migration waits for each lock only briefly, since all later users of a table wait behind it, leaders
+// too, and tries several times.
+const (
+	lockSlice = time.Second
+	lockRest  = time.Second
+	lockTries = 6
+)
+
 // locked runs work in a transaction that holds the migration lock and has our search_path:
-// Postgres resolves the names in what a migration creates once and for all.
-func locked(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
+// Postgres resolves the names in what a migration creates once and for all. It says whom it waits for.
+func locked(ctx context.Context, conn *pgx.Conn, progress Progress, work func(pgx.Tx) error) error {
+	for try := 1; ; try++ {
+		err := tried(ctx, conn, work)
+		if pg.Code(err) != pg.CodeLockTimeout {
+			return err
+		}
+		if locks, failed := pg.TableLocks(ctx, conn, true); failed == nil && len(locks) > 0 {
+			err = &pg.LockedError{Locks: locks, Err: err}
+		}
+		if try == lockTries {
+			return err
+		}
+		progress.sayf("waits: %s", pg.Sentence(err))
+		if err := pause.For(ctx, lockRest); err != nil {
+			return err
+		}
+	}
+}
+
+func tried(ctx context.Context, conn *pgx.Conn, work func(pgx.Tx) error) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock($1), pg_catalog.set_config('search_path', $2, true)`, lockKey, pg.SearchPath); err == nil {
+	_, err = tx.Exec(ctx, `SELECT pg_catalog.set_config('lock_timeout', $1, true), pg_catalog.set_config('statement_timeout', '0', true)`,
+		strconv.FormatInt(lockSlice.Milliseconds(), 10))
+	if err == nil {
+		_, err = tx.Exec(ctx, `SELECT pg_catalog.pg_advisory_xact_lock($1), pg_catalog.set_config('search_path', $2, true)`, pg.MigrationKey, pg.SearchPath)
+	}
+	if err == nil {
 		err = work(tx)
 	}
 	if err == nil {

@@ -8,9 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// lockKey is arbitrary and never changes: all versions of the program must use the same.
-const lockKey int64 = 0x636f6e63685f6d67 // "conch_mg"
-
 type record struct {
 	Version   int
 	Name      string

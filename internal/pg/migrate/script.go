@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/conchhq/conch/internal/pg"
 )
 
 // Script writes, as plain SQL, what Up would do to a database that has the first applied
@@ -19,7 +21,7 @@ func Script(w io.Writer, set Set, applied int) error {
 			before = createSchema + ";\n" + strings.Replace(set.createTable(), "CREATE TABLE", "CREATE TABLE IF NOT EXISTS", 1) + ";\n"
 		}
 		_, err := fmt.Fprintf(w, "-- %s %s\nBEGIN;\nSET LOCAL search_path = pg_catalog, pg_temp;\nSELECT pg_advisory_xact_lock(%d);\n%s\n%s\nINSERT INTO %s (version, name, checksum) VALUES (%d, '%s', '%s');\nCOMMIT;\n\n",
-			set.table(), one, lockKey, before, strings.TrimSpace(one.up), set.table(), one.version, one.name, one.checksum)
+			set.table(), one, pg.MigrationKey, before, strings.TrimSpace(one.up), set.table(), one.version, one.name, one.checksum)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,8 @@ import (
 type Pools struct {
 	Writers *pgxpool.Pool // for what a node does itself
 	Readers *pgxpool.Pool // for those who look something up, so that a write never waits for them
-	direct  atomic.Bool   // the last new connection showed no pooler in between
+	cfg     pg.Config
+	direct  atomic.Bool // the last new connection showed no pooler in between
 }
 
 // Open returns pools of up to so many connections each, and does not connect yet.
@@ -36,10 +37,11 @@ func Open(ctx context.Context, cfg pg.Config, writers, readers int) (*Pools, err
 		return nil, err
 	}
 	pg.Heed(parsed)
-	p := &Pools{}
+	p := &Pools{cfg: cfg}
 	write.ConnConfig, write.MinConns, write.MaxConnIdleTime = parsed, 0, time.Minute
-	write.BeforeConnect, write.AfterConnect, write.PrepareConn = p.useNames, p.detectPooler, p.hasMode
+	write.BeforeConnect, write.AfterConnect, write.PrepareConn = p.useNames, p.detectPooler(pg.Limits{}), p.hasMode
 	read := write.Copy()
+	read.AfterConnect = p.detectPooler(readLimits)
 	write.MaxConns, read.MaxConns = int32(writers), int32(readers)
 	if p.Writers, err = pgxpool.NewWithConfig(ctx, write); err != nil {
 		return nil, err
@@ -50,6 +52,9 @@ func Open(ctx context.Context, cfg pg.Config, writers, readers int) (*Pools, err
 	}
 	return p, nil
 }
+
+// Locked names what locks tables of conch, for an error of a reader that waited for one.
+func (p *Pools) Locked(ctx context.Context, err error) error { return pg.Locked(ctx, p.cfg, err) }
 
 // Close closes the connections after the statements under way have ended.
 func (p *Pools) Close() {
@@ -66,13 +71,18 @@ func (p *Pools) useNames(ctx context.Context, cfg *pgx.ConnConfig) error {
 	return pg.Settle(ctx, cfg)
 }
 
-// detectPooler finds out whether there is a pooler, and sets the search_path if there is none.
-func (p *Pools) detectPooler(ctx context.Context, conn *pgx.Conn) error {
-	direct, err := pg.Narrow(ctx, conn)
-	if err == nil {
-		p.direct.Store(direct)
+// readLimits end a look at a table that somebody has locked: a caller waits for its answer.
+var readLimits = pg.Limits{Lock: 3 * time.Second}
+
+// detectPooler finds out whether there is a pooler, and makes the settings of conch if there is none.
+func (p *Pools) detectPooler(limits pg.Limits) func(context.Context, *pgx.Conn) error {
+	return func(ctx context.Context, conn *pgx.Conn) error {
+		direct, err := pg.Narrow(ctx, conn, limits)
+		if err == nil {
+			p.direct.Store(direct)
+		}
+		return err
 	}
-	return err
 }
 
 // hasMode reports whether a connection names its statements exactly if there is no pooler.

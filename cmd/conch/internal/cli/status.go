@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,10 +27,10 @@ leading and how to end that, as far as it can be seen.`,
   conch status --scope payments --json`,
 	}, func(ctx context.Context, o *pgops.Observer, scope string) error {
 		all, err := o.Scopes(ctx, scope)
-		if err != nil {
+		if err != nil && len(all) == 0 {
 			return err
 		}
-		return a.printStatus(scope, all)
+		return errors.Join(a.printStatus(scope, all), err) // while a table is locked, what can be read
 	}))
 }
 

@@ -3,7 +3,8 @@
 // the facts. Services gather the facts about their own needs, and return the same findings.
 //
 //	reachable addresses encryption server schema privileges pooler   can conch work here at all?
-//	locks connections                                             is there room?
+//	tables waits                                                  are its tables its own, and free?
+//	locks connections notifications                               is there room?
 //	replication durability settings guards                        does what it relies on hold?
 //	clock boottime                                                this machine
 //	history holders leaders roles takeover identities             the scopes, as they are now
@@ -54,9 +55,12 @@ var checks = []check{
 	{"server", server, serverVersion},
 	{"pooler", server, pooler},
 	{"schema", server, schemaVersion},
+	{"tables", server, tables},
+	{"waits", server, waits},
 	{"privileges", schema, privileges},
 	{"locks", server, locks},
 	{"connections", server, connections},
+	{"notifications", server, notifications},
 	{"replication", server, replication},
 	{"durability", server, durability},
 	{"settings", server, settings},
@@ -81,10 +85,11 @@ func Judge(f Facts) []Finding {
 		case c.needs >= server && f.Unreachable != "", c.needs == schema && f.Schema == 0:
 			continue // said once, by the check that found it
 		case f.Unread[c.name] != "":
-			all = append(all, Finding{
-				Check: c.name, Status: Warn, Detail: "could not be looked at: " + f.Unread[c.name],
-				Remedy: "let doctor connect as a role that may read them, such as the one that nodes use",
-			})
+			remedy := "let doctor connect as a role that may read them, such as the one that nodes use"
+			if len(f.Locked) > 0 {
+				remedy = "first do what the check waits says"
+			}
+			all = append(all, About(c.name, Warning("could not be looked at: "+f.Unread[c.name], remedy))...)
 			continue
 		}
 		for _, found := range c.judge(f) {

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -118,10 +119,23 @@ func TestEachFault(t *testing.T) {
 		{"nothing to be warned of", set("client_min_messages", "error", "session"), "durability", OK, ""},
 		{"unlogged", func(f *Facts) { f.Unlogged = []string{"conch.leadership"} }, "durability", Fail, "SET LOGGED"},
 		{"idle sessions", set("idle_session_timeout", "2000", "user"), "settings", Warn, "2s (from: user)"},
-		{"statements", set("statement_timeout", "4000", "database"), "settings", Warn, "ALTER DATABASE"},
-		{"transactions", set("transaction_timeout", "4000", "client"), "settings", Warn, "URL"},
-		{"long timeouts", set("statement_timeout", "60000", "database"), "settings", OK, ""},
-		{"isolation", set("default_transaction_isolation", "serializable", "user"), "settings", Fail, "nobody can be elected"},
+		{"idle sessions of a database", set("idle_session_timeout", "2000", "database"), "settings", Warn, "ALTER DATABASE"},
+		{"idle sessions of a URL", set("idle_session_timeout", "2000", "client"), "settings", Warn, "URL"},
+		{"long timeouts", set("idle_session_timeout", "60000", "database"), "settings", OK, ""},
+		{"a hidden row", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Kind: "r", Secured: true, Hides: true}} }, "tables", Fail, "ALTER TABLE conch.process DISABLE ROW LEVEL SECURITY"},
+		{"a row hidden from others", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Kind: "r", Secured: true}} }, "tables", Warn, "other roles"},
+		{"a foreign table", func(f *Facts) { f.Tables = []Table{{Name: "conch.leadership", Kind: "f", Needed: true}} }, "tables", Fail, "is a foreign table"},
+		{"a view of their own", func(f *Facts) { f.Tables = []Table{{Name: "conch.mine", Kind: "v"}} }, "tables", OK, ""},
+		{"a table that was moved", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Needed: true, Elsewhere: "old.process"}} }, "tables", Fail, "ALTER TABLE old.process SET SCHEMA conch"},
+		{"a table that is gone", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Needed: true}} }, "tables", Fail, "is missing"},
+		{"no table yet", func(f *Facts) { f.Schema, f.Tables = 0, []Table{{Name: "conch.process", Needed: true}} }, "tables", OK, ""},
+		{"a rule", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Kind: "r", Rules: "quiet"}} }, "tables", Fail, "DROP RULE quiet ON conch.process"},
+		{"a table lock", func(f *Facts) { f.Locked = []string{"pid 7 (report) holds conch.heartbeat"} }, "waits", Fail, "pid 7 (report)"},
+		{"a queue that is not read", func(f *Facts) { f.Queue.Usage = 0.62 }, "notifications", Warn, "62% full"},
+		{"and by whom", func(f *Facts) {
+			f.Queue.Usage = 0.1
+			_ = json.Unmarshal([]byte(`[{"pid": 7, "app": "ear", "base": "b", "seconds": 90}]`), &f.Queue.Oldest)
+		}, "notifications", Warn, "pid 7 (ear, database b), for 90 s: SELECT pg_terminate_backend(7)"},
 		{"read only", set("default_transaction_read_only", "on", "database"), "settings", Fail, "nobody can be elected"},
 		{"no triggers", set("session_replication_role", "replica", "user"), "settings", Fail, "no trigger fires"},
 		{"disarmed", func(f *Facts) {

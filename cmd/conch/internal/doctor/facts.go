@@ -29,6 +29,9 @@ type Facts struct {
 	Standbys    []Standby
 	Settings    []Setting
 	Unlogged    []string // tables of conch that a crash would empty
+	Locked      []string // what locks tables of conch, and what ends that; those first that wait for nobody
+	Tables      []Table
+	Queue       Queue
 	Disarmed    []string // triggers of conch that are missing or disabled
 	Rearm       []string // the statements that put them back
 	ClockAhead  time.Duration
@@ -66,6 +69,28 @@ type Privilege struct {
 	Name string `json:"name"`
 	Look bool   `json:"look"` // an observer needs it too
 	Has  bool   `json:"has"`
+}
+
+// Table is a table that conch needs, or another one of its schema.
+type Table struct {
+	Name      string `json:"name"`      // conch.leadership
+	Kind      string `json:"kind"`      // relkind; empty if it is missing
+	Elsewhere string `json:"elsewhere"` // where a table of that name is instead
+	Needed    bool   `json:"needed"`
+	Secured   bool   `json:"secured"` // row-level security is on
+	Hides     bool   `json:"hides"`   // and it counts for this role
+	Rules     string `json:"rules"`
+}
+
+// Queue is the server's queue of notifications, and the sessions with the oldest transactions.
+type Queue struct {
+	Usage  float64 `json:"usage"` // 1: full
+	Oldest []struct {
+		PID     int    `json:"pid"`
+		App     string `json:"app"`
+		Base    string `json:"base"`
+		Seconds int64  `json:"seconds"`
+	} `json:"oldest"`
 }
 
 // Room is the use and the limits of the server's lock table and connections.

@@ -7,14 +7,9 @@ import (
 	"time"
 )
 
-// Times of conch's connections. Lock sessions and waiters set their own timeouts for silence; the
-// settings of the role or the database apply to listeners, commands and the application.
-const (
-	// listenerRest is how long a listener is silent before it checks its connection.
-	listenerRest = 3 * time.Second
-	// waiterBlocks is how long a waiter's one statement takes while all is well.
-	waiterBlocks = 5 * time.Second
-)
+// listenerRest is how long a listener is silent before it checks its connection. The other connections of
+// conch set their own timeouts and isolation; what the role or the database has is for the application.
+const listenerRest = 3 * time.Second
 
 // undo returns how to remove a setting, which depends on its source.
 func (f Facts) undo(s Setting) string {
@@ -42,14 +37,6 @@ var limits = []struct {
 		"lock sessions and waiters set their own, but listeners and commands lose their connection over and over, and are then only as fast as polling",
 	},
 	{
-		"statement_timeout", 2 * waiterBlocks,
-		"it cuts off the statement in which a follower waits for its leader's end, and bids for many scopes at once",
-	},
-	{
-		"transaction_timeout", 2 * waiterBlocks,
-		"it ends the session in which a follower waits for its leader's end",
-	},
-	{
 		"idle_in_transaction_session_timeout", 10 * time.Millisecond,
 		"no client can put a second statement into a transaction in that time",
 	},
@@ -63,10 +50,6 @@ func settings(f Facts) (found []Finding) {
 			continue
 		}
 		found = append(found, warn(fmt.Sprintf("%s is %s (from: %s): %s", s.Name, time.Duration(ms)*time.Millisecond, s.Source, l.why), f.undo(s))...)
-	}
-	if s := f.setting("default_transaction_isolation"); s.Value != "" && s.Value != "read committed" {
-		found = append(found, fail(fmt.Sprintf("default_transaction_isolation is %q (from: %s): nobody can be elected, since the mint must see what was committed a moment ago", s.Value, s.Source),
-			f.undo(s))...)
 	}
 	if s := f.setting("default_transaction_read_only"); s.Value == "on" {
 		found = append(found, fail(fmt.Sprintf("default_transaction_read_only is on (from: %s): nobody can be elected", s.Source), f.undo(s))...)

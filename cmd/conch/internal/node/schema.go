@@ -59,17 +59,14 @@ func SchemaUp(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress fun
 	if err := pgmint.Up(ctx, cfg, prefixed(wingElection, progress)); err != nil {
 		return err
 	}
-	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for _, t := range tablesOf(kinds) {
-		if err := migrate.Up(ctx, conn, t.Set, prefixed(t.Wing, progress)); err != nil {
-			return err
+	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
+		for _, t := range tablesOf(kinds) {
+			if err := migrate.Up(ctx, conn, t.Set, prefixed(t.Wing, progress)); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // SchemaScript writes as plain SQL what SchemaUp would do to a database whose schema is have;
@@ -93,11 +90,6 @@ func SchemaScript(w io.Writer, have Schema, kinds []Kind) error {
 // SchemaDown removes the tables of all wings or of none, the election last, since the others
 // call its fence. It refuses while a scope is led or a wing's Guard returns an error.
 func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress func(string)) error {
-	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var all []migrate.Removal
 	for _, t := range slices.Backward(tablesOf(kinds)) {
 		all = append(all, migrate.Removal{Set: t.Set, Progress: prefixed(t.Wing, progress), Guard: func(ctx context.Context, tx pgx.Tx) error {
@@ -107,9 +99,10 @@ func SchemaDown(ctx context.Context, cfg pgmint.Config, kinds []Kind, progress f
 			return t.Guard(ctx, tx)
 		}})
 	}
-	return migrate.Down(ctx, conn, append(all, migrate.Removal{
+	all = append(all, migrate.Removal{
 		Set: migrate.Set{Files: pgmint.Migrations()}, Guard: pgmint.RefuseHeld, Progress: prefixed(wingElection, progress),
-	})...)
+	})
+	return pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error { return migrate.Down(ctx, conn, all...) })
 }
 
 // SchemaStatus reads which migrations are applied.
@@ -121,23 +114,21 @@ func SchemaStatus(ctx context.Context, cfg pgmint.Config, kinds []Kind) (Schema,
 	}
 	s.Current, s.Latest = base.Current, base.Latest
 	s.add(wingElection, base.Migrations)
-	conn, err := pg.Connect(ctx, cfg.Connection(" admin"))
-	if err != nil {
-		return s, err
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for _, t := range tablesOf(kinds) {
-		steps, err := migrate.Status(ctx, conn, t.Set)
-		if err != nil {
-			return s, err
+	err = pg.With(ctx, cfg.Connection(" admin"), func(conn *pgx.Conn) error {
+		for _, t := range tablesOf(kinds) {
+			steps, err := migrate.Status(ctx, conn, t.Set)
+			if err != nil {
+				return err
+			}
+			var list []pgmint.Migration
+			for _, step := range steps {
+				list = append(list, pgmint.Migration{Version: step.Version, Name: step.Name, AppliedAt: step.AppliedAt})
+			}
+			s.add(t.Wing, list)
 		}
-		var list []pgmint.Migration
-		for _, step := range steps {
-			list = append(list, pgmint.Migration{Version: step.Version, Name: step.Name, AppliedAt: step.AppliedAt})
-		}
-		s.add(t.Wing, list)
-	}
-	return s, nil
+		return nil
+	})
+	return s, err
 }
 
 func (s *Schema) add(wing string, list []pgmint.Migration) {

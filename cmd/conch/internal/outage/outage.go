@@ -60,8 +60,11 @@ func (t *Teller) fact(f election.Fact) {
 		attrs = append(attrs, slog.Duration("stale_for", now.Sub(t.good).Round(time.Millisecond)))
 	}
 	attrs = append(attrs, slog.Duration("retry_in", f.After), slog.String("error", pgmint.Sentence(f.Err)))
-	t.Log.LogAttrs(context.Background(), slog.LevelError,
-		"DATABASE UNREACHABLE: this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted", attrs...)
+	what := "DATABASE UNREACHABLE"
+	if _, locked := errors.AsType[*pg.LockedError](f.Err); locked {
+		what = "TABLES LOCKED" // the database answers
+	}
+	t.Log.LogAttrs(context.Background(), slog.LevelError, what+": this process is a FOLLOWER, its view of the leader is STALE, and it cannot be promoted", attrs...)
 }
 
 // bidFailed logs that the database answers and that a bid or a registration for one scope fails. Many

@@ -111,3 +111,13 @@ func TestSilenceIsNoOutage(t *testing.T) {
 		t.Error("the shutdown of the server is not logged")
 	}
 }
+
+// A database that answers, while a table is locked, is not called unreachable.
+func TestALockedTableIsNoOutage(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	teller(&log).Events().Fact(election.Fact{Kind: election.Retrying, Err: &pg.LockedError{Locks: []pg.TableLock{{PID: 7, App: "report", Tables: "conch.heartbeat"}}}})
+	if s := log.String(); !strings.Contains(s, "TABLES LOCKED") || !strings.Contains(s, "pg_terminate_backend(7)") || strings.Contains(s, "UNREACHABLE") {
+		t.Errorf("the log says %q, want the lock to be blamed", s)
+	}
+}

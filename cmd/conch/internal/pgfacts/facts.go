@@ -51,6 +51,9 @@ func Gather(ctx context.Context, cfg pgmint.Config) (doctor.Facts, error) {
 	g.clock(ctx)
 	g.read(ctx, "replication", &f.Standbys, standbysSQL)
 	g.read(ctx, "settings", &f.Settings, settingsSQL)
+	g.read(ctx, "tables", &f.Tables, tablesSQL)
+	g.read(ctx, "notifications", &f.Queue, queueSQL)
+	g.locks(ctx)
 	if f.Schema > 0 {
 		g.schema(ctx)
 	}
@@ -97,6 +100,19 @@ func (g gatherer) addresses(ctx context.Context, base pg.Config) {
 	}
 	for _, a := range found {
 		g.f.Addresses = append(g.f.Addresses, doctor.Address(a))
+	}
+}
+
+// locks lists what locks tables; one that has just begun may be over in a moment.
+func (g gatherer) locks(ctx context.Context) {
+	found, err := pg.TableLocks(ctx, g.conn, false)
+	if err != nil {
+		g.f.Unread["waits"] = pg.Sentence(err)
+	}
+	for _, l := range found {
+		if l.Seconds != 0 {
+			g.f.Locked = append(g.f.Locked, l.String())
+		}
 	}
 }
 

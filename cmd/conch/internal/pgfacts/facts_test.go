@@ -147,16 +147,53 @@ func TestSettings(t *testing.T) {
 	role := db.Name + "_set"
 	run(t, db.Connect(t), `CREATE ROLE `+role+` LOGIN SUPERUSER`,
 		`ALTER ROLE `+role+` SET idle_session_timeout = '2s'`,
-		`ALTER DATABASE `+db.Name+` SET statement_timeout = '4s'`,
-		`ALTER ROLE `+role+` IN DATABASE `+db.Name+` SET default_transaction_isolation = 'repeatable read'`,
 		`ALTER ROLE `+role+` SET session_replication_role = 'replica'`,
 		`ALTER ROLE `+role+` SET synchronous_commit = 'off'`)
 	expect(t, judge(t, as(t, db.URL, role)),
 		want{"settings", doctor.Warn, "idle_session_timeout is 2s (from: user)"},
-		want{"settings", doctor.Warn, "statement_timeout is 4s (from: database)"},
-		want{"settings", doctor.Fail, `default_transaction_isolation is "repeatable read"`},
 		want{"settings", doctor.Fail, "no trigger fires"},
 		want{"durability", doctor.Warn, "synchronous_commit is off"})
+}
+
+// What conch sets on its own connections keeps nobody from leading, and is no finding.
+func TestSettingsThatDoNotMatter(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	role := db.Name + "_odd"
+	run(t, db.Connect(t), `CREATE ROLE `+role+` LOGIN SUPERUSER`)
+	for _, setting := range []string{
+		`default_transaction_isolation = 'serializable'`, `default_transaction_deferrable = on`, `statement_timeout = '2s'`, `lock_timeout = '1ms'`,
+		`idle_in_transaction_session_timeout = '1s'`, `row_security = on`, `search_path = ''`, `client_min_messages = error`,
+	} {
+		run(t, db.Connect(t), `ALTER ROLE `+role+` SET `+setting)
+	}
+	address := as(t, db.URL, role)
+	session(t, address, "a", election.Strict, "s")
+	found := judge(t, address)
+	for _, f := range found {
+		if f.Status != doctor.OK && f.Check != "durability" {
+			t.Errorf("got %+v, want ok", f)
+		}
+	}
+	expect(t, found, want{"holders", doctor.OK, "1 of 1 scope is led"})
+}
+
+// Doctor names tables that are not as the migrations made them, and a lock on one, even if it cannot read it then.
+func TestTables(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	admin, role := db.Connect(t), db.Name+"_shut"
+	run(t, admin, `CREATE ROLE `+role+` LOGIN`, `GRANT USAGE ON SCHEMA conch TO `+role, `GRANT SELECT ON ALL TABLES IN SCHEMA conch TO `+role,
+		`ALTER TABLE conch.schema_version ENABLE ROW LEVEL SECURITY`,
+		`CREATE RULE quiet AS ON INSERT TO conch.leadership_history DO INSTEAD NOTHING`,
+		`CREATE SCHEMA old`, `ALTER TABLE conch.command SET SCHEMA old`)
+	expect(t, judge(t, as(t, db.URL, role)), want{"tables", doctor.Fail, "hides rows from role"}, want{"tables", doctor.Fail, "ALTER TABLE conch.schema_version DISABLE ROW LEVEL SECURITY"},
+		want{"schema", doctor.Warn, "row-level security is on"}, want{"tables", doctor.Fail, "ALTER TABLE old.command SET SCHEMA conch"},
+		want{"tables", doctor.Fail, "DROP RULE quiet ON conch.leadership_history"})
+	expect(t, judge(t, db.URL), want{"tables", doctor.Warn, "conch.schema_version DISABLE"}, want{"waits", doctor.OK, ""}, want{"notifications", doctor.OK, "0% full"})
+	stranger := db.Connect(t)
+	run(t, stranger, `BEGIN`, `LOCK TABLE conch.process`)
+	eventually(t, db.URL, want{"waits", doctor.Fail, fmt.Sprintf("pg_terminate_backend(%d)", stranger.PgConn().PID())})
 }
 
 func TestScopes(t *testing.T) {

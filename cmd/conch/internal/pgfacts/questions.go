@@ -31,8 +31,7 @@ const settingsSQL = `
 SELECT jsonb_agg(jsonb_build_object('name', name, 'value', CASE name WHEN 'client_min_messages' THEN reset_val ELSE setting END, 'source', source))
   FROM pg_settings WHERE name IN ('client_min_messages',
     'synchronous_standby_names', 'synchronous_commit', 'fsync', 'full_page_writes',
-    'idle_session_timeout', 'statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout',
-    'default_transaction_isolation', 'default_transaction_read_only', 'session_replication_role')`
+    'idle_session_timeout', 'idle_in_transaction_session_timeout', 'default_transaction_read_only', 'session_replication_role')`
 
 // privilegesSQL lists what deploy/grants.sql grants a node; "look" is what an observer has too. A
 // missing object is not granted, and no error.
@@ -72,6 +71,22 @@ SELECT coalesce(jsonb_agg(r.rolname ORDER BY r.rolname), '[]')
    AND r.rolcanlogin AND NOT r.rolsuper
    AND has_function_privilege(r.oid, p.oid, 'EXECUTE') AND has_schema_privilege(r.oid, n.oid, 'USAGE')
    AND NOT pg_has_role(r.oid, 'USAGE') AND NOT pg_has_role('pg_signal_backend', 'USAGE')`
+
+// tablesSQL lists the tables that the election needs, and all others of the schema that are secured or have rules.
+const tablesSQL = `
+WITH needed(name) AS (VALUES ('schema_version'), ('leadership'), ('leadership_history'), ('heartbeat'), ('process'), ('command')
+), class AS (SELECT c.* FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'conch' AND c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S'))
+SELECT coalesce(jsonb_agg(jsonb_build_object('name', 'conch.' || coalesce(c.relname, n.name), 'kind', coalesce(c.relkind::text, ''), 'needed', n.name IS NOT NULL,
+    'elsewhere', (SELECT min(format('%I.%I', s.nspname, e.relname)) FROM pg_class e JOIN pg_namespace s ON s.oid = e.relnamespace
+                   WHERE c.oid IS NULL AND e.relname = n.name AND e.relkind = 'r'),
+    'secured', coalesce(c.relrowsecurity, false), 'hides', coalesce(c.relrowsecurity AND row_security_active(c.oid), false),
+    'rules', (SELECT string_agg(quote_ident(r.rulename), ', ') FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN'))
+    ORDER BY coalesce(c.relname, n.name)), '[]') FROM class c FULL JOIN needed n ON n.name = c.relname`
+
+const queueSQL = `
+SELECT jsonb_build_object('usage', pg_notification_queue_usage(), 'oldest', (SELECT jsonb_agg(o) FROM (
+    SELECT pid, application_name AS app, datname AS base, extract(epoch FROM clock_timestamp() - xact_start)::bigint AS seconds FROM pg_stat_activity
+     WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend' ORDER BY xact_start LIMIT 3) o))`
 
 const unloggedSQL = `
 SELECT coalesce(jsonb_agg('conch.' || relname ORDER BY relname), '[]') FROM pg_class

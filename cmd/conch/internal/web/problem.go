@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/election/pgops"
 )
 
 // Problem is an RFC 9457 problem document, and the error that handlers return.
@@ -83,7 +84,7 @@ func ProblemOf(err error) *Problem {
 		return p
 	case errors.As(err, &big):
 		return Failf(http.StatusRequestEntityTooLarge, "a body of more than %d bytes is not read", big.Limit).Named("too-large", "Too large")
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded) && !errors.As(err, new(*pgops.LockedError)):
 		return Failf(http.StatusGatewayTimeout, "the database did not answer in time").Named("database-timeout", "The database did not answer").RetryAfter(5)
 	default:
 		return Failf(http.StatusServiceUnavailable, "%s", pgmint.Sentence(err)).Named("database-unavailable", "The database cannot be asked").RetryAfter(5)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -66,6 +67,8 @@ func (r *reader) ask(ctx context.Context, f func(context.Context, Observer) erro
 			r.answered = time.Now()
 			r.mu.Unlock()
 			return nil
+		case errors.As(err, new(*pgops.LockedError)):
+			return err
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !old:

@@ -20,6 +20,8 @@ const (
 	FrozenFence    Kind = "frozen-fence"
 	BusyFence      Kind = "busy-fence"
 	LocksFull      Kind = "locks-full"
+	TableLock      Kind = "table-lock"
+	Unannounced    Kind = "unannounced"
 	ClockAhead     Kind = "clock-ahead"
 	ClockBack      Kind = "clock-back"
 	Rolling        Kind = "rolling-restart"
@@ -65,6 +67,8 @@ var traits = []trait{
 	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
 	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
 	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},
+	{TableLock, "a table that a reader and, behind it, a VACUUM FULL keep from everybody", 2, alone, 0.5, 2.5},
+	{Unannounced, "no notification is sent, as with a queue that is half full or more, and the leaders' lock sessions terminated", 1, alone, 1, 2.5},
 	{ClockAhead, "the database's clock one hour ahead for a while", 2, database, 1, 3},
 	{ClockBack, "the database's clock one hour back for a while", 2, database, 1, 3},
 	{Rolling, "every machine restarted in order, one after the other", 1, alone, 0, 0},

@@ -96,6 +96,7 @@ func TestFaultsThatAgree(t *testing.T) {
 		{Silent, Deaf, false},
 		{Backend, Silent, false},    // over at once
 		{StopLong, Rolling, false},  // a stopped process cannot end in order
+		{TableLock, Kill9, false},   // its hog must be ended first
 		{LocksFull, Kill9, false},   // its hog must be ended first
 		{FrozenFence, Kill9, false}, // kills by itself
 		{FenceStream, Kill9, false},

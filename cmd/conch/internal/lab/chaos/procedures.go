@@ -54,6 +54,24 @@ var procedures = map[Kind]*procedure{
 		},
 		func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil },
 	},
+	TableLock: {
+		func(ctx context.Context, n *nemesis, _ *Injection) (err error) {
+			n.hog, err = pgrogue.Queue(ctx, n.URL, "heartbeat")
+			return err
+		},
+		func(_ context.Context, n *nemesis, _ *Injection) error { n.hog.Release(); return nil },
+	},
+	Unannounced: {
+		func(ctx context.Context, n *nemesis, in *Injection) error {
+			if err := pgrogue.Mute(ctx, n.URL, true); err != nil {
+				return err
+			}
+			return depose(ctx, n, in)
+		},
+		func(ctx context.Context, n *nemesis, _ *Injection) error {
+			return pgrogue.Mute(context.WithoutCancel(ctx), n.URL, false)
+		},
+	},
 	ClockAhead: {turn(time.Hour), turn(0)},
 	ClockBack:  {turn(-time.Hour), turn(0)},
 	Rolling:    {roll, nothing},

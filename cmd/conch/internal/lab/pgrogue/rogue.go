@@ -1,5 +1,5 @@
 // Package pgrogue misbehaves in Postgres for the nemesis (package chaos): a transaction that stops
-// or goes on after its fence, a hog of the lock table, a stream of fences, and an administrator
+// or goes on after its fence, a hog of the lock table or of one table, a stream of fences, and an administrator
 // who ends backends.
 package pgrogue
 
@@ -67,8 +67,11 @@ func closeConn(conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// Hog holds locks until the server has no room for another.
-type Hog struct{ conn *pgx.Conn }
+// Hog holds locks that others need.
+type Hog struct {
+	conn   *pgx.Conn
+	behind chan struct{} // nil, or closed once what waits behind the hog has ended
+}
 
 // outOfMemory is the SQLSTATE of a full lock table.
 const outOfMemory = "53200"
@@ -88,7 +91,12 @@ func Fill(ctx context.Context, url string) (*Hog, error) {
 }
 
 // Release closes the session, which frees the locks.
-func (h *Hog) Release() { closeConn(h.conn) }
+func (h *Hog) Release() {
+	closeConn(h.conn)
+	if h.behind != nil {
+		<-h.behind
+	}
+}
 
 // Straggler is a transaction that does not end after its fence.
 type Straggler struct {
