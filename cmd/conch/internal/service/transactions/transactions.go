@@ -27,13 +27,10 @@ type transactions struct {
 func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
 	a, store, known := ts.accounts.find(r.Account)
 	if !known {
-		return "", errUnknownAccount
+		return "", unknownAccount(r.Account)
 	}
-	switch {
-	case len(r.To) == 0 && len(r.Data) == 0:
+	if len(r.To) == 0 && len(r.Data) == 0 {
 		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
-	case len(r.To) != 0 && len(r.To) != len(a.Address):
-		return "", &web.FieldError{Field: "to", Text: "is not an address: write 0x and 40 hexadecimal digits"}
 	}
 	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
 	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
@@ -50,6 +47,14 @@ func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
 	}
 	ts.managers.wake(a.Chain.ID(), a.Address)
 	return idText(in.ID), nil
+}
+
+// unknownAccount returns the error for an account that this node does not have, or whose address is mistyped.
+func unknownAccount(name string) error {
+	if _, err := evm.ParseAddress(name); errors.Is(err, evm.ErrChecksum) {
+		return &web.FieldError{Field: "account", Text: err.Error()}
+	}
+	return errUnknownAccount
 }
 
 func (ts *transactions) get(ctx context.Context, text string) (Transaction, error) {
@@ -76,7 +81,7 @@ func (ts *transactions) list(ctx context.Context, s Selection) (all []Transactio
 	if s.Account != "" {
 		a, kept, known := ts.accounts.find(s.Account)
 		if !known {
-			return nil, errUnknownAccount
+			return nil, unknownAccount(s.Account)
 		}
 		f.Account, stores = a.Address, []chainStore{{a.Chain.ID(), kept}}
 	}
