@@ -149,6 +149,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.transactions.explain(r.Context(), &t)
 	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
 }
 

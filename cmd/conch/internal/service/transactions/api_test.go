@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/chain"
@@ -23,6 +25,7 @@ import (
 const (
 	firstID  = "00000000-0000-4000-8000-000000000001"
 	secondID = "00000000-0000-4000-8000-000000000002"
+	thirdID  = "00000000-0000-4000-8000-000000000003" // it has reverted
 	toTX     = "/v1/transactions"
 	to20     = `"to":"0x00000000000000000000000000000000000000aa"`
 )
@@ -44,7 +47,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	first, second, nonce := testID(firstID), testID(secondID), uint64(3)
+	first, second, third, nonce := testID(firstID), testID(secondID), testID(thirdID), uint64(3)
 	return &fakeStore{kept: map[pending.ID]pending.Record{
 		first: {
 			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Created: time.Unix(1, 0)},
@@ -54,6 +57,11 @@ func newFakeStore() *fakeStore {
 		second: {
 			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)},
 			Hold:   pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
+		},
+		third: {
+			Intent: pending.Intent{ID: third, Account: payerAccount.Address, Call: chain.Call{Data: []byte{1}, Gas: 70_000}, Created: time.Unix(3, 0)},
+			Fate:   pending.Done, Index: &nonce,
+			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Failed: true},
 		},
 	}}
 }
@@ -120,6 +128,10 @@ type world struct {
 	api   *api
 	logs  *webtest.Log
 	more  func(*web.Config)
+
+	reason  string // why the call of the third transaction reverts
+	fault   error
+	replays int
 }
 
 func newWorld() *world {
@@ -128,6 +140,16 @@ func newWorld() *world {
 	s := newService(node.Frame{ID: "node-1", Log: log}, nil)
 	s.accounts.stores[payerAccount.Chain.ID()] = w.store
 	s.accounts.configured = []Account{payerAccount}
+	s.transactions.reasons = newReasons(func(ctx context.Context, a Account, call chain.Call, height uint64) (string, error) {
+		if w.replays++; a.Name != payerAccount.Name || call.Gas != 70_000 || height != 8 {
+			return "", fmt.Errorf("asked about %s, %+v, %d", a.Name, call, height)
+		}
+		if w.store.hangs {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return w.reason, w.fault
+	})
 	w.api = newAPI(s.transactions, log)
 	return w
 }
@@ -192,9 +214,13 @@ var transactionAnswers = []exchange{
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
+	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},
+	{Name: "one that has reverted", Given: func(w *world) { w.reason = "no money" }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"fate":"done","outcome":"reverted","revert":{"reason":"no money","replayed_at":8}`},
+	{Name: "one that has reverted, nobody can say why", Given: func(w *world) { w.fault = errors.New("missing trie node") }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"missing trie node","replayed_at":8}`},
+	{Name: "one that has reverted, and would not again", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"the call does not fail on the state before its block`},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
 	{Name: "one, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
@@ -313,9 +339,64 @@ func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 // The document lists the states and fates that the code has.
 func TestDocumentedWordsOfTransactions(t *testing.T) {
 	s := webtest.Read(t, openAPI)
-	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings()} {
+	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings(), "Outcome": pending.Outcomes()} {
 		if got := fmt.Sprint(s.At(s.Root(), "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
 			t.Errorf("%s: got %s in the document, want %v as in the code", name, got, words)
 		}
 	}
+}
+
+// Why a call has reverted is asked once, and again only some time after nobody could say. Nobody waits for another one's question.
+func TestReasonsAreAskedOnce(t *testing.T) {
+	w := newWorld()
+	rs, clock := &w.api.transactions.reasons, time.Unix(0, 0)
+	rs.now = func() time.Time { return clock }
+	r := w.store.kept[testID(thirdID)]
+	is := func(what, want string, replays int) {
+		t.Helper()
+		if got := rs.of(t.Context(), payerAccount, r); got.Reason+got.Unknown != want || w.replays != replays {
+			t.Errorf("%s: got %+v after %d calls, want %q after %d", what, got, w.replays, want, replays)
+		}
+	}
+	for range mostReplays {
+		rs.places <- struct{}{}
+	}
+	is("no place", "too many ask now: ask again in a moment", 0)
+	for range mostReplays {
+		<-rs.places
+	}
+	w.fault = errors.New("away")
+	is("no answer", "away", 1)
+	is("a second later", "away", 1)
+	clock, w.fault, w.reason = clock.Add(reasonAgain), nil, "no money"
+	is("later", "no money", 2)
+	clock = clock.Add(time.Hour)
+	is("much later", "no money", 2)
+	r.Last.Block.Hash = "\xce"
+	is("in another block", "no money", 3)
+	for i := range mostReasons + 1 {
+		r.Last.Block.Hash = chain.Hash(fmt.Sprint(i))
+		_ = rs.of(t.Context(), payerAccount, r)
+	}
+	if len(rs.known) > mostReasons {
+		t.Errorf("%d reasons are remembered, want %d at most", len(rs.known), mostReasons)
+	}
+}
+
+// An endpoint that says nothing holds a request up for reasonPatience, and no other one after it.
+func TestASilentEndpointHoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.store.hangs = true
+		began := time.Now()
+		for range 3 {
+			got := w.api.transactions.reasons.of(t.Context(), payerAccount, w.store.kept[testID(thirdID)])
+			if !strings.Contains(got.Unknown, "no endpoint of the chain has answered in time") {
+				t.Errorf("got %+v", got)
+			}
+		}
+		if took := time.Since(began); took != reasonPatience {
+			t.Errorf("took %v, want %v once", took, reasonPatience)
+		}
+	})
 }

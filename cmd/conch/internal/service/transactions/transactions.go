@@ -20,6 +20,7 @@ type transactions struct {
 	node     string // its ID
 	accounts *accounts
 	managers *managers
+	reasons  reasons
 }
 
 // accept stores a request and returns its ID. The same request with the same key again returns the
@@ -117,7 +118,10 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
 		ID: idText(r.ID), Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
-		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
+		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), record: r,
+	}
+	if outcome := r.Outcome(); outcome != "" {
+		t.Outcome = &outcome
 	}
 	if len(r.Call.To) > 0 {
 		t.To = "0x" + hex.EncodeToString(r.Call.To)
