@@ -88,7 +88,7 @@ type Pooler interface {
 // Replayer is a Chain that can say why a call has failed. It is optional.
 type Replayer interface {
 	// Replay carries a call out on the state after the block of a height, and changes nothing. It returns why the call fails
-	// there, in printable characters; an empty text if it does not.
+	// there, in words of the contract or its node; an empty text if it does not.
 	Replay(ctx context.Context, from Account, call Call, height uint64) (why string, err error)
 }
 

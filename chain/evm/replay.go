@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/ethereum/go-ethereum/accounts/abi"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -30,15 +29,12 @@ func (c *Chain) Replay(ctx context.Context, from chain.Account, call chain.Call,
 	case err == nil:
 		return "", nil
 	case spoken && (reverts(code, text) || strings.Contains(strings.ToLower(text), "out of gas")):
-		return readable(reasonOf(err, text)), nil
+		return reasonOf(err, text), nil
 	}
 	return "", err // the node no longer has that state, say
 }
 
-const (
-	mostReason = 300 // characters of a reason
-	mostError  = 36  // bytes of a custom error that are shown: its selector and one word
-)
+const mostError = 36 // bytes of a custom error that are shown: its selector and one word
 
 // reasonOf returns why a contract has reverted: what the data of the node's error say, or else its text.
 func reasonOf(err error, text string) string {
@@ -55,18 +51,4 @@ func reasonOf(err error, text string) string {
 		return reason
 	}
 	return fmt.Sprintf("custom error 0x%s, of %d bytes", hex.EncodeToString(data[:min(len(data), mostError)]), len(data))
-}
-
-// readable makes a contract's words harmless and short.
-func readable(words string) string {
-	safe := []rune(strings.Map(func(c rune) rune {
-		if unicode.IsPrint(c) {
-			return c
-		}
-		return unicode.ReplacementChar
-	}, words))
-	if len(safe) > mostReason {
-		return string(safe[:mostReason]) + "…"
-	}
-	return string(safe)
 }

@@ -10,45 +10,39 @@ import (
 // keyHeader is the header by which a client names what it asks for, so that a repeated request is carried out once.
 const keyHeader = "Idempotency-Key"
 
-// unheeded are headers by which a client asks for a safety that no route gives, each with what to do. To ignore one would have the
-// client believe what is not so. Others that say nothing of safety, such as X-Request-Id, which proxies add to every request, are ignored.
-var unheeded = map[string]string{
-	"X-Idempotency-Key":      "send Idempotency-Key instead",
-	"X-Idempotency":          "send Idempotency-Key instead",
-	"X-Idempotency-Token":    "send Idempotency-Key instead",
-	"Idempotency-Token":      "send Idempotency-Key instead",
-	"Idempotence-Key":        "send Idempotency-Key instead",
-	"If-Match":               "nothing here has a version to compare: leave it out",
-	"If-None-Match":          "nothing here has a version to compare: leave it out",
-	"If-Unmodified-Since":    "nothing here has a version to compare: leave it out",
-	"Content-Digest":         "the body is not compared with it: leave it out, and use TLS",
-	"Repr-Digest":            "the body is not compared with it: leave it out, and use TLS",
-	"Digest":                 "the body is not compared with it: leave it out, and use TLS",
-	"Content-Md5":            "the body is not compared with it: leave it out, and use TLS",
-	"Content-Range":          "a body is taken whole: leave it out",
-	"X-Http-Method-Override": "the method of the request itself counts: leave it out",
-	"X-Http-Method":          "the method of the request itself counts: leave it out",
-	"X-Method-Override":      "the method of the request itself counts: leave it out",
+// unheeded says what to do about a header by which a client asks for a safety that no route gives; nothing of any other one. To
+// ignore it would have the client believe what is not so. Headers that ask for none are ignored, such as X-Request-Id, which proxies
+// add to every request.
+func unheeded(name, value string) string {
+	switch lower := strings.ToLower(name); {
+	case name != keyHeader && strings.Contains(lower, "idempot"):
+		return "send " + keyHeader + " instead"
+	case strings.HasPrefix(lower, "if-"):
+		return "nothing here has a version to compare: leave it out"
+	case lower == "content-md5", lower == "digest", lower == "content-digest", lower == "repr-digest":
+		return "the body is not compared with it: leave it out, and use TLS"
+	case lower == "content-encoding" && !strings.EqualFold(value, "identity"), lower == "content-range":
+		return "a body is taken as it is, and whole: send it so, without this header"
+	case strings.Contains(lower, "method-override"):
+		return "the method of the request itself counts: leave it out"
+	}
+	return ""
 }
 
-// heeds refuses a request that would change something and has a header of unheeded, or an Idempotency-Key that its route has no
-// use for, or a body in a coding that nobody decodes. Requests that only read do no harm if they are repeated.
+// heeds refuses a request that would change something and has an unheeded header, or an Idempotency-Key that its route has no
+// use for. Requests that only read do no harm if they are repeated.
 func (rt Route) heeds(r *http.Request) error {
 	if rt.Method == "" || rt.Needs != ToOperate {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
-		if what := unheeded[name]; what != "" {
+		what := unheeded(name, r.Header.Get(name))
+		if name == keyHeader && !rt.Keyed {
+			what = rt.Method + " " + rt.Path + " has no key: leave it out"
+		}
+		if what != "" {
 			return Failf(http.StatusBadRequest, "the header %s has no effect here: %s", name, what).Named("unheeded-header", "Header without effect").About(name)
 		}
-	}
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return Failf(http.StatusUnsupportedMediaType, "a body in the coding %.40q is not read: send it as it is, without Content-Encoding", coding).
-			Named("encoded", "Encoded").About("Content-Encoding").with("Accept-Encoding", "identity")
-	}
-	if _, has := r.Header[keyHeader]; has && !rt.Keyed {
-		return Failf(http.StatusBadRequest, "the header %s has no effect here, since %s %s has no key: leave it out", keyHeader, rt.Method, rt.Path).
-			Named("unheeded-header", "Header without effect").About(keyHeader)
 	}
 	return nil
 }

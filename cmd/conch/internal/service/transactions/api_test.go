@@ -219,6 +219,7 @@ var transactionAnswers = []exchange{
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
 	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},
 	{Name: "one that has reverted", Given: func(w *world) { w.reason = "no money" }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"fate":"done","outcome":"reverted","revert":{"reason":"no money","replayed_at":8}`},
+	{Name: "one that has reverted with dangerous words", Given: func(w *world) { w.reason = "a\x1b[2J\u202eb" + strings.Repeat("c", 400) }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"reason":"a\\u001b[2J\\u202eb` + strings.Repeat("c", 283) + `","replayed_at":8}`},
 	{Name: "one that has reverted, nobody can say why", Given: func(w *world) { w.fault = errors.New("missing trie node") }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"missing trie node","replayed_at":8}`},
 	{Name: "one that has reverted, and would not again", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"the call does not fail on the state before its block`},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
@@ -349,7 +350,7 @@ func TestDocumentedWordsOfTransactions(t *testing.T) {
 // Why a call has reverted is asked once, and again only some time after nobody could say. Nobody waits for another one's question.
 func TestReasonsAreAskedOnce(t *testing.T) {
 	w := newWorld()
-	rs, clock := &w.api.transactions.reasons, time.Unix(0, 0)
+	rs, clock := w.api.transactions.reasons, time.Unix(0, 0)
 	rs.now = func() time.Time { return clock }
 	r := w.store.kept[testID(thirdID)]
 	is := func(what, want string, replays int) {

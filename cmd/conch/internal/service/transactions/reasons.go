@@ -17,6 +17,7 @@ const (
 	reasonAgain    = 10 * time.Second // when it is asked again after it could not say
 	mostReplays    = 4                // calls under way; a request that finds no place is answered without a reason
 	mostReasons    = 1000             // those that are remembered
+	harmless       = "%.300s"         // of other people's words
 )
 
 // reasons finds out why calls have reverted, when somebody asks: once for each transaction and block. Nothing else waits for it.
@@ -24,8 +25,8 @@ type reasons struct {
 	replay func(ctx context.Context, a Account, call chain.Call, height uint64) (why string, err error)
 	places chan struct{}
 	now    func() time.Time
-	mu     *sync.Mutex
-	known  map[reverted]reason
+	mu     sync.Mutex
+	known  map[reverted]Revert
 }
 
 // reverted is a transaction in a block.
@@ -34,48 +35,44 @@ type reverted struct {
 	block chain.Hash
 }
 
-type reason struct {
-	Revert
-	until time.Time // zero: it stays
-}
-
-func newReasons(replay func(context.Context, Account, chain.Call, uint64) (string, error)) reasons {
-	return reasons{replay: replay, places: make(chan struct{}, mostReplays), now: time.Now, mu: new(sync.Mutex), known: map[reverted]reason{}}
+func newReasons(replay func(context.Context, Account, chain.Call, uint64) (string, error)) *reasons {
+	return &reasons{replay: replay, places: make(chan struct{}, mostReplays), now: time.Now, known: map[reverted]Revert{}}
 }
 
 // of returns why a transaction has reverted.
-func (rs reasons) of(ctx context.Context, a Account, r pending.Record) Revert {
+func (rs *reasons) of(ctx context.Context, a Account, r pending.Record) Revert {
 	key := reverted{r.ID, r.Last.Block.Hash}
 	rs.mu.Lock()
-	known, is := rs.known[key]
+	out, is := rs.known[key]
 	rs.mu.Unlock()
-	if is && (known.until.IsZero() || rs.now().Before(known.until)) {
-		return known.Revert
+	if is && (out.again.IsZero() || rs.now().Before(out.again)) {
+		return out
 	}
-	out := reason{Revert: Revert{ReplayedAt: max(r.Last.Block.Number, 1) - 1}}
+	out = Revert{ReplayedAt: max(r.Last.Block.Number, 1) - 1}
 	select {
 	case rs.places <- struct{}{}:
 		defer func() { <-rs.places }()
 	default:
 		out.Unknown = "too many ask now: ask again in a moment"
-		return out.Revert
+		return out
 	}
 	ctx, cancel := context.WithTimeout(ctx, reasonPatience)
 	defer cancel()
-	var err error
-	out.Reason, err = rs.replay(ctx, a, r.Call, out.ReplayedAt)
+	why, err := rs.replay(ctx, a, r.Call, out.ReplayedAt)
 	switch {
 	case err != nil && errors.Is(ctx.Err(), context.Canceled):
-		return out.Revert // nobody reads it
+		return out // nobody reads it
 	case errors.Is(err, context.DeadlineExceeded):
 		out.Unknown = "no endpoint of the chain has answered in time: ask again in a moment"
 	case err != nil:
-		out.Unknown = fmt.Sprintf("%.300s", cli.Inert(err.Error()))
-	case out.Reason == "":
+		out.Unknown = fmt.Sprintf(harmless, cli.Inert(err.Error()))
+	case why == "":
 		out.Unknown = "the call does not fail on the state before its block: an earlier transaction of that block was in its way"
+	default:
+		out.Reason = fmt.Sprintf(harmless, cli.Inert(why))
 	}
 	if err != nil {
-		out.until = rs.now().Add(reasonAgain)
+		out.again = rs.now().Add(reasonAgain)
 	}
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
@@ -83,7 +80,7 @@ func (rs reasons) of(ctx context.Context, a Account, r pending.Record) Revert {
 		clear(rs.known)
 	}
 	rs.known[key] = out
-	return out.Revert
+	return out
 }
 
 // explain adds why a transaction has reverted.

@@ -20,7 +20,7 @@ type transactions struct {
 	node     string // its ID
 	accounts *accounts
 	managers *managers
-	reasons  reasons
+	reasons  *reasons
 }
 
 // accept stores a request and returns its ID. The same request with the same key again returns the
