@@ -104,6 +104,7 @@ func TestChainRewind(t *testing.T) {
 // The chain puts what was final into other blocks, at the same height and at another one, while it never counts fewer nonces:
 // what the API says of the block becomes true again, and an alarm tells of it.
 func TestFinalInOtherBlocks(t *testing.T) {
+	pgtest.LongRun(t)
 	t.Parallel()
 	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
 	n := senderAt(t, "n1", db.URL, chain.ws(), "")

@@ -43,7 +43,7 @@ func TestWhatAServiceIsTold(t *testing.T) {
 	}
 
 	const wrong, right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", wrong).refused(t, 1, "wrong checksum", right)
+	conch(t, "tx", "send", "--node", n.api(), "--account", "payer", "--to", wrong).refused(t, 2, "wrong checksum", right)
 
 	// The code of a contract that ends at once with Error("no money").
 	reverts := "0x6064600c60003960646000fd08c379a0" + fmt.Sprintf("%064x%064x", 32, 8) + fmt.Sprintf("%x", "no money") + strings.Repeat("0", 48)
