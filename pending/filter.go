@@ -34,7 +34,7 @@ func (r Record) Outcome() string {
 		if r.Last.Failed {
 			return Reverted
 		}
-		return Succeeded
+		return succeeded
 	case Cancelled, Rejected:
 		return r.Fate.String()
 	case Open, Again:
@@ -42,15 +42,15 @@ func (r Record) Outcome() string {
 	return ""
 }
 
-// Succeeded and Reverted are the outcomes of an intent that is [Done].
+// Reverted is the outcome of an intent that is [Done], and whose transaction had no effect.
 const (
-	Succeeded = "succeeded"
-	Reverted  = "reverted" // its transaction is in the chain, and had no effect
+	succeeded = "succeeded"
+	Reverted  = "reverted"
 )
 
 // Outcomes returns the words of [Record.Outcome]. No intent is expired yet: none has a deadline.
 func Outcomes() []string {
-	return []string{Succeeded, Reverted, Cancelled.String(), Rejected.String(), "expired"}
+	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), "expired"}
 }
 
 func (f Filter) takes(r *Record) bool {

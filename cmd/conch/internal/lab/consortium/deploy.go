@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
-	"github.com/conchhq/conch/pending"
 )
 
 // deploy has the first organisation's node pay for the others and create the contract. It returns the table for the
@@ -73,7 +72,7 @@ func (s *site) fund(ctx context.Context, first, o *organisation) error {
 		if err := first.api.ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
 			return err
 		}
-		if sent.Outcome != pending.Succeeded {
+		if sent.Outcome != "succeeded" {
 			return fmt.Errorf("the payment to %s is %s %s", o.name, sent.Fate, sent.Outcome)
 		}
 		return nil
