@@ -85,6 +85,13 @@ type Pooler interface {
 	Pooled(ctx context.Context, account Account) (uint64, error)
 }
 
+// Replayer is a Chain that can say why a call has failed. It is optional.
+type Replayer interface {
+	// Replay carries a call out on the state after the block of a height, and changes nothing. It returns why the call fails
+	// there, in words of the contract or its node; an empty text if it does not.
+	Replay(ctx context.Context, from Account, call Call, height uint64) (why string, err error)
+}
+
 // Description is the identity and the limits of a chain.
 type Description struct {
 	// ID is such as "evm:1337". Transactions for one ID are worthless on another chain.

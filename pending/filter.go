@@ -27,6 +27,32 @@ func Standings() []string {
 	return []string{Queued, Open.String(), Done.String(), Cancelled.String(), Rejected.String()}
 }
 
+// Outcome returns one of [Outcomes], or an empty text until the intent has ended.
+func (r Record) Outcome() string {
+	switch r.Fate {
+	case Done:
+		if r.Last.Failed {
+			return Reverted
+		}
+		return succeeded
+	case Cancelled, Rejected:
+		return r.Fate.String()
+	case Open, Again:
+	}
+	return ""
+}
+
+// Reverted is the outcome of an intent that is [Done], and whose transaction had no effect.
+const (
+	succeeded = "succeeded"
+	Reverted  = "reverted"
+)
+
+// Outcomes returns the words of [Record.Outcome]. No intent is expired yet: none has a deadline.
+func Outcomes() []string {
+	return []string{succeeded, Reverted, Cancelled.String(), Rejected.String(), "expired"}
+}
+
 func (f Filter) takes(r *Record) bool {
 	return (f.Account == "" || f.Account == r.Account) &&
 		(f.State == "" || r.Index != nil && f.State == r.Last.Status.String()) &&

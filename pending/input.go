@@ -163,7 +163,10 @@ type action interface{ action() }
 
 type (
 	// load reads the chain's counts, and the slots that the store or the chain has as not final.
-	load struct{}
+	load struct {
+		Final bool // those from a nonce on are read too if the store has them as final
+		From  uint64
+	}
 	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {
 		First       uint64

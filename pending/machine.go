@@ -18,6 +18,7 @@ type machine struct {
 	deep       deep        // the slots that have left the line
 	next       uint64      // the nonce that the next intent gets; it never goes down
 	loadedFrom uint64      // reload if best drops below this: slots under it may not be in memory
+	nextLoad   load        // whether the next one reads final slots too
 	finalBelow uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
 	best       uint64      // the account's next nonce at the head, at most next: what is above, the store does not know
 	bestEver   uint64      // the highest best ever
@@ -233,6 +234,9 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 		}
 	}
 	m.loadedFrom, m.finalBelow = min(in.Best, max(m.next, in.Snapshot.Next)), max(m.finalBelow, min(lowest, in.Best))
+	if m.nextLoad.Final {
+		m.loadedFrom, m.nextLoad = min(m.loadedFrom, m.nextLoad.From), load{}
+	}
 	m.next = max(m.next, in.Snapshot.Next)
 	m.ahead.loaded(in.Snapshot)
 	if in.Snapshot.Strange && !m.strange {

@@ -9,6 +9,9 @@ func (m *machine) turned(now fence.Instant, in turned) {
 	b := in.Turn.Block
 	switch in.Turn.Kind {
 	case chain.Applied:
+		if m.head.Number > 0 { // the first head may have what was final before
+			m.lookForFinal(in)
+		}
 		if m.head.Number == 0 { // waiting times begin with the first head
 			m.frontSince, m.markedAt, m.lookedAt = b.Number, b.Number, b.Number
 			m.strangeAt, m.strangeEnds = b.Number, 0 // the count was read before the height was known
@@ -54,9 +57,6 @@ func (m *machine) applied(in turned) {
 		if s == nil || s.inFinal {
 			continue
 		}
-		if s.Final && s.in != nil && s.in.Block.Hash != b.Hash {
-			m.alarm(Alarm{Cause: Rewound, Index: s.Index}, true)
-		}
 		m.place(s, &inclusion{Hash: inc.Hash, Block: b, Failed: inc.Failed}, true)
 		s.retracted = s.retracted && !s.own()
 	}
@@ -69,6 +69,20 @@ func (m *machine) applied(in turned) {
 	m.endPastAlarms()
 	for _, s := range m.slots.all() { // one that has left is in a block
 		m.notePassed(s, count)
+	}
+}
+
+// lookForFinal looks for nonces that are stored as final and no longer in memory. They were in other blocks, which have left
+// the chain, even if every count of it has been as high as before. So their rows are read again, and looked up.
+func (m *machine) lookForFinal(in turned) {
+	for _, inc := range in.Inclusions {
+		if inc.Index >= m.loadedFrom || m.slots.get(inc.Index) != nil || m.deep.get(inc.Index) != nil {
+			continue
+		}
+		if !m.nextLoad.Final || inc.Index < m.nextLoad.From {
+			m.nextLoad = load{Final: true, From: inc.Index}
+		}
+		m.phase = blank
 	}
 }
 

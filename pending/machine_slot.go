@@ -119,6 +119,9 @@ func (s *slot) endStands() bool {
 // place notes the transaction with the slot's nonce in the best chain.
 func (m *machine) place(s *slot, in *inclusion, streamed bool) {
 	m.alarm(Alarm{Cause: Consumed, Index: s.Index}, false)
+	if s.Final && s.in != nil && s.in.Block.Hash != in.Block.Hash {
+		m.alarm(Alarm{Cause: Rewound, Index: s.Index}, true)
+	}
 	m.uncap(s)
 	s.found(in, streamed)
 }

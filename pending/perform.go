@@ -18,7 +18,7 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 	defer cancel()
 	switch a := a.(type) {
 	case load:
-		return l.load(ctx, brief)
+		return l.load(ctx, brief, a)
 	case assign:
 		return l.assign(ctx, a)
 	case replace:
@@ -51,10 +51,10 @@ func (l *loop) perform(ctx context.Context, a action) (input, error) {
 //
 // Once the rows have taken longer than one exchange may, they have twice the time: else an account with very many would
 // never have a leader again.
-func (l *loop) load(ctx, brief context.Context) (input, error) {
+func (l *loop) load(ctx, brief context.Context, a load) (input, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Longest<<l.slowLoads)
 	defer cancel()
-	out, err := l.loadRows(ctx, brief)
+	out, err := l.loadRows(ctx, brief, a)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		l.slowLoads = min(l.slowLoads+1, mostSlowLoads)
 	}
@@ -64,7 +64,11 @@ func (l *loop) load(ctx, brief context.Context) (input, error) {
 // mostSlowLoads is how often the time for a load doubles.
 const mostSlowLoads = 4
 
-func (l *loop) loadRows(ctx, brief context.Context) (out loaded, err error) {
+func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err error) {
+	from := uint64(math.MaxInt64)
+	if a.Final {
+		from = a.From
+	}
 	var fault error
 	var asking sync.WaitGroup
 	asking.Go(func() {
@@ -76,7 +80,7 @@ func (l *loop) loadRows(ctx, brief context.Context) (out loaded, err error) {
 		out.Best, fault = l.Chain.Next(brief, l.Account)
 	})
 	if err = l.settle(brief); err == nil {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, math.MaxInt64, l.held.Most)
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, from, l.held.Most)
 	}
 	asking.Wait()
 	if err = errors.Join(fault, err); err != nil {
@@ -90,7 +94,7 @@ func (l *loop) loadRows(ctx, brief context.Context) (out loaded, err error) {
 		out.Best = max(out.Best, again)
 	}
 	if !out.Snapshot.has(out.Best) {
-		if out.Snapshot, err = l.Store.Load(ctx, l.Account, out.Best, l.held.Most); err != nil {
+		if out.Snapshot, err = l.Store.Load(ctx, l.Account, min(from, out.Best), l.held.Most); err != nil {
 			return out, err
 		}
 	}

@@ -127,6 +127,7 @@ func parse(t *testing.T, words []string) input {
 			case "pooled":
 				one.Where = chain.Pooled
 			default:
+				where, one.Failed = strings.CutSuffix(where, "!")
 				one.Where, one.Block = chain.Included, blockNamed(where)
 			}
 			in.Sights = append(in.Sights, one)
@@ -162,7 +163,8 @@ func parse(t *testing.T, words []string) input {
 		in := turned{Turn: chain.Turn{Block: blockNamed(words[1]), By: args.word("by")}, Count: args.number("count")}
 		in.Turn.Kind = map[string]chain.TurnKind{"applied": chain.Applied, "reverted": chain.Reverted, "finalized": chain.Finalized}[words[0]]
 		for _, name := range args.list("with") {
-			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name)})
+			name, failed := strings.CutSuffix(name, "!") // 5a! has reverted
+			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index(name), Hash: chain.Hash(name), Failed: failed})
 		}
 		return in
 	case "saved":
@@ -359,6 +361,9 @@ func say(a action) string {
 	switch a := a.(type) {
 	case load:
 		w.WriteString("load")
+		if a.Final {
+			fmt.Fprintf(&w, ", the final ones from %d on too", a.From)
+		}
 	case assign:
 		fmt.Fprintf(&w, "assign %d most %d", a.First, a.Most)
 	case replace:
@@ -428,6 +433,9 @@ func say(a action) string {
 			fmt.Fprintf(&w, " %s:%s", string(c.Hash), c.Status)
 			if c.Block.Hash != "" {
 				w.WriteString("@" + string(c.Block.Hash))
+			}
+			if c.Failed {
+				w.WriteString("!")
 			}
 			if c.Intent != Open {
 				w.WriteString("→" + c.Intent.String())

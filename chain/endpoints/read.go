@@ -32,6 +32,21 @@ func read[T any](ctx context.Context, s *Set, ask func(chain.Chain) (T, error)) 
 	return got, errors.Join(faults...)
 }
 
+var _ chain.Replayer = (*Set)(nil)
+
+// Replay implements chain.Replayer. That an endpoint cannot say, since it no longer has the state perhaps, is not held against it.
+func (s *Set) Replay(ctx context.Context, from chain.Account, call chain.Call, height uint64) (why string, err error) {
+	err = chain.ErrAnswer
+	for _, m := range s.order() {
+		if r, can := m.Chain.(chain.Replayer); can {
+			if why, err = r.Replay(ctx, from, call, height); err == nil {
+				break
+			}
+		}
+	}
+	return why, err
+}
+
 // Describe implements chain.Chain. An endpoint that does not answer, or serves another chain, is left out
 // as long as one is there. Limits are the lowest of all.
 func (s *Set) Describe(ctx context.Context) (chain.Description, error) {

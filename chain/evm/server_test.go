@@ -8,6 +8,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,6 +67,12 @@ type fault struct {
 	text string
 }
 
+// dataFault is a fault with data, hexadecimal digits after 0x.
+type dataFault struct {
+	fault
+	data string
+}
+
 func (f fault) Error() string { return f.text }
 
 type rpcCall struct {
@@ -80,11 +87,14 @@ func (c rpcCall) say(answer server) string {
 		if errors.Is(err, errNoAnswer) {
 			return ""
 		}
-		code := -32000
+		code, data := -32000, "null"
 		if f, is := errors.AsType[fault](err); is {
 			code = f.code
 		}
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, c.ID, code, err)
+		if f, is := errors.AsType[dataFault](err); is {
+			code, data = f.code, strconv.Quote(f.data)
+		}
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, c.ID, code, err, data)
 	}
 	text, err := json.Marshal(said)
 	if err != nil {

@@ -101,6 +101,41 @@ func TestChainRewind(t *testing.T) {
 	n.says("alarm ended", "cause", "rewound")
 }
 
+// The chain puts what was final into other blocks, at the same height and at another one, while it never counts fewer nonces:
+// what the API says of the block becomes true again, and an alarm tells of it.
+func TestFinalInOtherBlocks(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	db, chain := migrated(t), startDevnode(t, "--block-time", "0", "--finality", "2")
+	n := senderAt(t, "n1", db.URL, chain.ws(), "")
+	asked := requested(t, n, 0, 2)
+	books := openBooks(t, db.URL)
+	until(t, "all are in the pool", func() bool { ready, _ := chain.pooled(); return ready == 2 })
+	chain.mine(1)
+	books.end(chain, each("finalized", 2))
+	before := books.number(`SELECT max(block_number) FROM conch.pending_transactions`)
+	blocks := [][]string{{books.attempts(0)[0].Raw}, {books.attempts(1)[0].Raw}, {}, {}, {}, {}, {}, {}}
+	depth := number(t, chain.call("eth_blockNumber")) - uint64(before) + 1
+	chain.call("dev_reorg", hexed(depth), blocks)
+	n.says("ALARM: the chain has taken back what was final", "account", "payer", "cause", "rewound")
+	until(t, "the API has the blocks that the chain has", chain.meanwhile(func() bool {
+		for id := range asked {
+			is := shown(t, n.api(), id)
+			receipt, _ := chain.call("eth_getTransactionReceipt", is["hash"]).(map[string]any)
+			block, _ := is["block"].(map[string]any)
+			height, _ := block["number"].(float64)
+			if is["fate"] != "done" || block["hash"] != receipt["blockHash"] || hexed(uint64(height)) != receipt["blockNumber"] {
+				return false
+			}
+		}
+		return true
+	}))
+	n.says("alarm ended", "cause", "rewound")
+	if signed := books.number(`SELECT count(*) FROM conch.pending_attempts`); signed != 2 {
+		t.Errorf("%d attempts for 2 intents, want 2", signed)
+	}
+}
+
 // ear collects notifications about slots. (S23)
 type ear struct {
 	heard chan said

@@ -26,6 +26,7 @@ type Route struct {
 	Needs  Access
 	Body   int64    // the most bytes that a body may have; 0: 64 KiB, negative: no limit
 	Query  []string // the parameters that a request may have; see query.go
+	Keyed  bool     // Serve asks Key for the request's key
 	Serve  Handler
 	ops    bool            // served on the ops listener too
 	more   func() []string // parameters that come while the site is made; nil: none
@@ -96,6 +97,9 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 			name, err := admit(r, rt.Needs)
 			if err == nil {
 				err = rt.knows(r)
+			}
+			if err == nil {
+				err = rt.heeds(r)
 			}
 			if err == nil {
 				bound(w, r, rt.Body)

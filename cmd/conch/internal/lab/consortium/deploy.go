@@ -64,7 +64,7 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 // fund has the first organisation pay another one, whose node pays for what it sends.
 func (s *site) fund(ctx context.Context, first, o *organisation) error {
 	body := map[string]string{"account": "ops", "to": o.account, "value": "1000000000000000000", "idempotency_key": "fund-" + o.name}
-	var sent struct{ ID, Fate string }
+	var sent struct{ ID, Fate, Outcome string }
 	if err := untilAnswered(ctx, func() error { return first.api.ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
 		return fmt.Errorf("paying %s: %w%s", o.name, err, first.lastWords())
 	}
@@ -72,8 +72,8 @@ func (s *site) fund(ctx context.Context, first, o *organisation) error {
 		if err := first.api.ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
 			return err
 		}
-		if sent.Fate != "done" {
-			return fmt.Errorf("the payment to %s is %s", o.name, sent.Fate)
+		if sent.Outcome != "succeeded" {
+			return fmt.Errorf("the payment to %s is %s %s", o.name, sent.Fate, sent.Outcome)
 		}
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	chainevm "github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -64,7 +66,7 @@ func (a *api) routes() []web.Route {
 	return []web.Route{
 		{Method: http.MethodGet, Path: pathContracts, Serve: a.getContracts},
 		{Method: http.MethodGet, Path: pathContract, Serve: a.about(a.getContract)},
-		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Serve: a.about(a.postTransaction)},
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Keyed: true, Serve: a.about(a.postTransaction)},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"limit", "before"}, Serve: a.about(a.getTransactions)},
 		{Method: http.MethodGet, Path: pathTransaction, Serve: a.about(a.getTransaction)},
 		{Method: http.MethodPost, Path: pathTransaction + "/cancel", Needs: web.ToOperate, Serve: a.about(a.cancelTransaction)},
@@ -106,6 +108,9 @@ func (a *api) contract(r *http.Request) (declared, error) { return a.find(r.Path
 func (a *api) find(address string) (declared, error) {
 	all, _, _ := a.office.Contracts()
 	if at := slices.IndexFunc(all, func(d declared) bool { return strings.EqualFold(d.Address, address) }); at >= 0 {
+		if _, err := chainevm.ParseAddress(address); errors.Is(err, chainevm.ErrChecksum) {
+			return declared{}, (&web.FieldError{Field: "address", Text: err.Error()}).Problem(http.StatusUnprocessableEntity)
+		}
 		return all[at], nil
 	}
 	return declared{}, unknownContract(address)
@@ -166,6 +171,10 @@ func (b requestBody) check() error {
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node running, d declared) error {
 	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	var err error
+	if body.Key, err = web.Key(r, "idempotency_key", body.Key); err != nil {
 		return err
 	}
 	if err := body.check(); err != nil {

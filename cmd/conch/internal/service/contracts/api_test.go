@@ -179,6 +179,8 @@ func answers() []exchange {
 		{Name: "a long key", Ask: "POST " + toTX, Body: `{"request":1,"idempotency_key":"` + strings.Repeat("k", 201) + `"}`, Status: 422, Want: `"field":"idempotency_key"`},
 		{Name: "a key with a NUL", Ask: "POST " + toTX, Body: `{"request":1,"idempotency_key":"a\u0000b"}`, Status: 422, Want: `"field":"idempotency_key"`},
 		{Name: "a key with a replacement character", Ask: "POST " + toTX, Body: `{"request":1,"idempotency_key":"a\ufffdb"}`, Status: 422, Want: `"field":"idempotency_key"`},
+		{Name: "the header's key of another transaction", Ask: "POST " + toTX, Body: `{"request":1}`, Header: "Idempotency-Key: taken", Status: 409, Want: "key-taken"},
+		{Name: "two keys", Ask: "POST " + toTX, Body: `{"request":1,"idempotency_key":"a"}`, Header: "Idempotency-Key: b", Status: 400, Want: "urn:conch:problem:bad-key"},
 		{Name: "a key of another transaction", Ask: "POST " + toTX, Body: `{"request":1,"idempotency_key":"taken"}`, Status: 409, Want: "key-taken"},
 		{Name: "the newest one", Ask: "GET " + toTX + "?limit=1", Status: 200, Want: `{"transactions":[{` + ended + `}],"next_before":12}`},
 		{Name: "older ones", Ask: "GET " + toTX + "?before=12", Status: 200, Want: `"transactions":[{`},

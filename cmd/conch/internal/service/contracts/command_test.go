@@ -54,6 +54,8 @@ func TestUsage(t *testing.T) {
 		{"--request is no JSON", []string{"send", "0xc0", "--request", "{pay}"}},
 		{"needs --account", []string{"deploy", "--member", member("bank", 1)}},
 		{"--member bank is not a name", []string{"deploy", "--account", "ops", "--member", "bank"}},
+		{"with these digits it is 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", []string{"deploy", "--account", "ops", "--member", "bank=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"}},
+		{"it has 38 digits after 0x", []string{"deploy", "--account", "ops", "--member", member("bank", 1)[:45]}},
 		{"--member =0x", []string{"deploy", "--account", "ops", "--member", member("", 1)}},
 		{`"west" is not among the members`, deploy("--committee", "bank,west")},
 		{`"west" is not among the members`, deploy("--issuer", "west")},

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/chain"
+	chainevm "github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/sequencer"
@@ -125,7 +125,9 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	s.peers = peers.Of(c)
 	for i := range s.contracts {
 		one := &s.contracts[i]
-		one.Address = evm.Spelled(one.Address)
+		if _, err := chainevm.ParseAddress(one.Address); err == nil { // else Validate says what is wrong with it
+			one.Address = evm.Spelled(one.Address)
+		}
 		if len(one.Committee) == 0 {
 			one.Committee = one.Members
 		}
@@ -166,8 +168,8 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 }
 
 func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, twice bool) {
-	if raw, err := chain.ParseHex(one.Address); err != nil || len(raw) != addressBytes {
-		d.Fault(place+".address", "%q is not an address: conch contract deploy prints one", one.Address)
+	if _, err := chainevm.ParseAddress(one.Address); err != nil {
+		d.Fault(place+".address", "%q %v (conch contract deploy prints one)", one.Address, err)
 	} else if twice {
 		d.Fault(place+".address", "%s is there twice", one.Address)
 	}
@@ -184,8 +186,8 @@ func (s *Section) validateAgreed(d *config.Decoder, place string, one Agreed, tw
 		if _, known := s.peers.Peer(name); !known && name != s.self() {
 			d.Fault(place+".members", "%q is neither this node nor one of the [[peers]]", name)
 		}
-		if raw, err := chain.ParseHex(one.Accounts[name]); err != nil || len(raw) != addressBytes {
-			d.Fault(config.Under(place+".accounts", name), "%q is not the address of an account: write 0x and 40 hexadecimal digits", one.Accounts[name])
+		if _, err := chainevm.ParseAddress(one.Accounts[name]); err != nil {
+			d.Fault(config.Under(place+".accounts", name), "%q %v", one.Accounts[name], err)
 		}
 	}
 	if len(one.Members) > 0 && !slices.Contains(one.Members, s.self()) {
@@ -221,13 +223,8 @@ func (s *Section) validateAccounts(d *config.Decoder) {
 	}
 }
 
-const addressBytes = 20
-
 // accountOf returns a member's account; empty if it is none.
 func (a Agreed) accountOf(name string) ledger.Account {
-	raw, err := chain.ParseHex(a.Accounts[name])
-	if err != nil || len(raw) != addressBytes {
-		return ""
-	}
-	return ledger.Account(raw)
+	account, _ := chainevm.ParseAddress(a.Accounts[name])
+	return ledger.Account(account)
 }

@@ -21,7 +21,7 @@ const (
 	east     = "[[peers]]\nname = \"east\"\nurl = \"https://east.example:7443\"\nca = \"ca.pem\"\n"
 	// agreed begins at line 15 of a file after the others.
 	agreed = `[[contracts]]
-address = "0xAC1d8f982acdfa9b94d224242426775274691fe3"
+address = "0xAC1D8F982ACDFA9B94D224242426775274691FE3"
 account = "ops"
 members = ["bank", "north", "east"]
 accounts = { bank = "0x00000000000000000000000000000000000000b1", north = "0x00000000000000000000000000000000000000b2", east = "0x00000000000000000000000000000000000000b3" }
@@ -114,9 +114,12 @@ func TestFaults(t *testing.T) {
 		{"standalone", "[node]\nstandalone = true\n" + strings.Replace(whole, db, "", 1), []string{"contracts: a standalone node forgets"}},
 		{"no identity", strings.Replace(whole, identity, "", 1), []string{"identity.name: is missing", "identity.key: is missing"}},
 		{"one table", db + identity + "[contracts]\naddress = \"0x\"\n", []string{"contracts", "[[contracts]]"}},
-		{"no address", but("address = \"0xAC1d8f982acdfa9b94d224242426775274691fe3\"\n", ""), []string{"contracts[0].address", "conch contract deploy"}},
-		{"a short address", but("0xAC1d", "0xAC"), []string{"line 16, contracts[0].address", "is not an address"}},
-		{"a contract twice", whole + strings.Replace(agreed, "0xAC1d", "0xac1d", 1), []string{"line 23, contracts[1].address", "is there twice"}},
+		{"no address", but("address = \"0xAC1D8F982ACDFA9B94D224242426775274691FE3\"\n", ""), []string{"contracts[0].address", "conch contract deploy"}},
+		{"a short address", but("0xAC1D", "0xAC"), []string{"line 16, contracts[0].address", "is not an address"}},
+		{"an address with a wrong checksum", but("0xAC1D", "0xAc1D"), []string{"line 16, contracts[0].address", "with these digits it is 0xAc1D8f982aCDFa9b94d224242426775274691fE3"}},
+		{"a member with a wrong checksum", but("00b1\"", "0Ab1\""), []string{"contracts[0].accounts.bank", "with these digits it is 0x"}},
+		{"a member by a name", but("0x00000000000000000000000000000000000000b1", "bank.eth"), []string{"contracts[0].accounts.bank", "it is a name"}},
+		{"a contract twice", whole + strings.Replace(agreed, "0xAC1D8F982ACDFA9B94D224242426775274691FE3", "0xac1d8f982acdfa9b94d224242426775274691fe3", 1), []string{"line 23, contracts[1].address", "is there twice"}},
 		{"no account", but("account = \"ops\"\n", ""), []string{"contracts[0].account: is missing", "[[accounts]]"}},
 		{"another policy", whole + "policy = \"turns\"\n", []string{`line 22, contracts[0].policy: "turns" is none of rendezvous, ring`}},
 		{"no members", but("members = [\"bank\", \"north\", \"east\"]\n", ""), []string{"contracts[0].members: is missing"}},

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/chain"
+	chainevm "github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/sequencer/evm"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -79,8 +80,11 @@ func (d *deployment) read() error {
 	d.Accounts = map[string]string{}
 	for _, m := range d.members {
 		name, account, _ := strings.Cut(m, "=")
-		if raw, err := chain.ParseHex(account); name == "" || err != nil || len(raw) != addressBytes {
+		if name == "" || account == "" {
 			return cli.Usagef("--member %s is not a name, = and the address of an account", m)
+		}
+		if _, err := chainevm.ParseAddress(account); err != nil {
+			return cli.Usagef("--member %s: %q %w", m, account, err)
 		}
 		d.Members, d.Accounts[name] = append(d.Members, name), account
 	}

@@ -42,7 +42,7 @@ func (a *api) routes() []web.Route {
 	}
 	goals := post(pathGoals, a.postGoal)
 	goals.Body = 2 * txlog.MostGoal // a goal and what is around it
-	goals.Query = []string{"wait"}
+	goals.Query, goals.Keyed = []string{"wait"}, true
 	entries, state := get(pathEntries, a.getEntries), get(pathState, a.getState)
 	long := web.Route{Method: http.MethodPost, Path: pathState, Body: goals.Body, Serve: a.postState} // it reads, so each token will do
 	entries.Query, state.Query = []string{"from", "limit", "wait_ms"}, []string{"query", "fresh"}

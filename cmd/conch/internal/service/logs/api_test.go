@@ -70,6 +70,8 @@ func answers() []exchange {
 		{Name: "with a since that is none", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":-1}`, Status: 400, Want: `since is -1, and has to be a whole number, 0 or more`},
 		{Name: "with a since that the log does not have", Ask: goals, Body: `{"goal":{"op":"add","key":"n"},"since":999}`, Status: 422, Want: `"detail":"since: is 999, and the newest entry of the log is `},
 		{Name: "no object", Ask: goals, Body: `[]`, Status: 400, Want: `the document is an array, and has to be an object`},
+		{Name: "with the id of another in the header", Ask: goals, Body: `{"goal":{"op":"add","key":"m"}}`, Header: `Idempotency-Key: "a"`, Status: 409, Want: "goal-conflict"},
+		{Name: "with two ids", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Header: "Idempotency-Key: b", Status: 400, Want: "the field goal_id of the body"},
 		{Name: "with the id of another", Ask: goals, Body: `{"goal_id":"a","goal":{"op":"add","key":"m"}}`, Status: 409, Want: "goal-conflict"},
 		{Name: "with an id that is too long", Ask: goals, Body: fmt.Sprintf(`{"goal_id":%q,"goal":1}`, strings.Repeat("x", 129)), Status: 400, Want: `128 bytes","field":"goal_id"`},
 		{Name: "too large", Ask: goals, Body: fmt.Sprintf(`{"goal":{"op":"put","key":"a","value":%q}}`, strings.Repeat("x", txlog.MostGoal)), Status: 413, Want: "65536"},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/pending"
@@ -171,7 +172,7 @@ func (reg *accounts) find(name string) (found Account, kept store, known bool) {
 		if a.Name == name {
 			return a, reg.stores[a.Chain.ID()], true
 		}
-		if raw, err := chain.ParseHex(name); err == nil && chain.Account(raw) == a.Address {
+		if address, err := evm.ParseAddress(name); err == nil && address == a.Address {
 			found = a
 			hits++
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/pending"
 )
@@ -44,7 +45,7 @@ func newAPI(all *transactions, log *slog.Logger) *api {
 func (a *api) routes() []web.Route {
 	const one = pathTransactions + "/{id}"
 	return []web.Route{
-		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Serve: a.postTransaction},
+		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxCall, Keyed: true, Serve: a.postTransaction},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"account", "state", "fate", "limit"}, Serve: a.getTransactions},
 		{Method: http.MethodGet, Path: one, Serve: a.getTransaction},
 		{Method: http.MethodPost, Path: one + "/cancel", Needs: web.ToOperate, Serve: a.cancelTransaction},
@@ -64,6 +65,10 @@ type requestBody struct {
 func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	var body requestBody
 	if err := web.ReadJSON(r, &body); err != nil {
+		return err
+	}
+	var err error
+	if body.Key, err = web.Key(r, "idempotency_key", body.Key); err != nil {
 		return err
 	}
 	request, err := body.parse()
@@ -87,8 +92,12 @@ func (b requestBody) parse() (Request, error) {
 		return out, &web.FieldError{Field: "account", Text: "is missing"}
 	}
 	var err error
-	if out.To, err = chain.ParseHex(b.To); err != nil {
-		return out, &web.FieldError{Field: "to", Text: err.Error()}
+	if b.To != "" {
+		to, err := evm.ParseAddress(b.To)
+		if err != nil {
+			return out, &web.FieldError{Field: "to", Text: err.Error()}
+		}
+		out.To = []byte(to)
 	}
 	if out.Data, err = chain.ParseHex(b.Data); err != nil {
 		return out, &web.FieldError{Field: "data", Text: err.Error()}
@@ -140,6 +149,7 @@ func (a *api) getTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	a.transactions.explain(r.Context(), &t)
 	return web.Answer(w, http.StatusOK, datedTransaction{at.UTC(), t})
 }
 

@@ -2,6 +2,7 @@ package transactions
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/big"
@@ -23,6 +24,7 @@ import (
 const (
 	firstID  = "00000000-0000-4000-8000-000000000001"
 	secondID = "00000000-0000-4000-8000-000000000002"
+	thirdID  = "00000000-0000-4000-8000-000000000003" // it has reverted
 	toTX     = "/v1/transactions"
 	to20     = `"to":"0x00000000000000000000000000000000000000aa"`
 )
@@ -44,7 +46,7 @@ type fakeStore struct {
 }
 
 func newFakeStore() *fakeStore {
-	first, second, nonce := testID(firstID), testID(secondID), uint64(3)
+	first, second, third, nonce := testID(firstID), testID(secondID), testID(thirdID), uint64(3)
 	return &fakeStore{kept: map[pending.ID]pending.Record{
 		first: {
 			Intent: pending.Intent{ID: first, Account: payerAccount.Address, Key: "k", Call: chain.Call{Value: big.NewInt(5)}, Creator: "node-1", Created: time.Unix(1, 0)},
@@ -54,6 +56,11 @@ func newFakeStore() *fakeStore {
 		second: {
 			Intent: pending.Intent{ID: second, Account: payerAccount.Address, Created: time.Unix(2, 0)},
 			Hold:   pending.Hold{Intent: first, Why: "it cannot pay"}, HoldSince: time.Unix(3, 0),
+		},
+		third: {
+			Intent: pending.Intent{ID: third, Account: payerAccount.Address, Call: chain.Call{Data: []byte{1}, Gas: 70_000}, Created: time.Unix(3, 0)},
+			Fate:   pending.Done, Index: &nonce,
+			Last: pending.Change{Status: pending.Finalized, Hash: "\xab", Block: chain.Block{Number: 9, Hash: "\xcd"}, Failed: true},
 		},
 	}}
 }
@@ -120,6 +127,10 @@ type world struct {
 	api   *api
 	logs  *webtest.Log
 	more  func(*web.Config)
+
+	reason  string // why the call of the third transaction reverts
+	fault   error
+	replays int
 }
 
 func newWorld() *world {
@@ -128,6 +139,16 @@ func newWorld() *world {
 	s := newService(node.Frame{ID: "node-1", Log: log}, nil)
 	s.accounts.stores[payerAccount.Chain.ID()] = w.store
 	s.accounts.configured = []Account{payerAccount}
+	s.transactions.reasons = newReasons(func(ctx context.Context, a Account, call chain.Call, height uint64) (string, error) {
+		if w.replays++; a.Name != payerAccount.Name || call.Gas != 70_000 || height != 8 {
+			return "", fmt.Errorf("asked about %s, %+v, %d", a.Name, call, height)
+		}
+		if w.store.hangs {
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+		return w.reason, w.fault
+	})
 	w.api = newAPI(s.transactions, log)
 	return w
 }
@@ -163,6 +184,12 @@ var transactionAnswers = []exchange{
 	{Name: "an unknown account", Ask: "POST " + toTX, Body: `{"account":"x",` + to20 + `}`, Status: 422, Want: "unknown-account"},
 	{Name: "bad hex", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0xzz"}`, Status: 422, Want: `"field":"to"`},
 	{Name: "odd hex", Ask: "POST " + toTX, Body: body(`,"data":"0x1"`), Status: 422, Want: `"field":"data"`},
+	{Name: "a wrong checksum", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"}`, Status: 422, Want: `"detail":"to: has a wrong checksum (EIP-55), so a character or the case of a letter is wrong: compare it with where you have it from; with these digits it is 0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","field":"to"`},
+	{Name: "the right checksum", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"}`, Status: 202},
+	{Name: "capital letters", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED"}`, Status: 202},
+	{Name: "an address without 0x", Ask: "POST " + toTX, Body: `{"account":"payer","to":"5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"}`, Status: 422, Want: `does not begin with 0x`},
+	{Name: "a name of ENS", Ask: "POST " + toTX, Body: `{"account":"payer","to":"payee.eth"}`, Status: 422, Want: `it is a name`},
+	{Name: "an account with a wrong checksum", Ask: "POST " + toTX, Body: `{"account":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD",` + to20 + `}`, Status: 422, Want: `"field":"account"`},
 	{Name: "a short address", Ask: "POST " + toTX, Body: `{"account":"payer","to":"0x01"}`, Status: 422, Want: `"field":"to"`},
 	{Name: "too little gas", Ask: "POST " + toTX, Body: body(`,"data":"0x01","gas":21015`), Status: 422, Want: `"field":"gas"`},
 	{Name: "a negative value", Ask: "POST " + toTX, Body: body(`,"value":"-1"`), Status: 422, Want: `"field":"value"`},
@@ -177,13 +204,23 @@ var transactionAnswers = []exchange{
 	{Name: "a key of conch's own", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"conch:nudge 0xab"`), Status: 422, Want: `begins with conch:, as the keys of conch's own`},
 	{Name: "a key in any script", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"Müller 你好 \ud83d\ude00"`), Status: 202},
 	{Name: "a key of another transaction", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Status: 409, Want: "key-taken"},
+	{Name: "a key in the header", Ask: "POST " + toTX, Body: body(`,"value":"5"`), Header: "Idempotency-Key: k", Status: 202, Want: firstID},
+	{Name: "the header's key of another transaction", Ask: "POST " + toTX, Body: body(`,"value":"6"`), Header: `Idempotency-Key: "k"`, Status: 409, Want: "key-taken"},
+	{Name: "a key in both", Ask: "POST " + toTX, Body: body(`,"value":"6","idempotency_key":"k"`), Header: "Idempotency-Key: k", Status: 409, Want: "key-taken"},
+	{Name: "two keys", Ask: "POST " + toTX, Body: body(`,"idempotency_key":"k"`), Header: "Idempotency-Key: l", Status: 400, Want: "urn:conch:problem:bad-key"},
+	{Name: "a key of conch's own in the header", Ask: "POST " + toTX, Body: body(""), Header: "Idempotency-Key: conch:nudge", Status: 422, Want: `begins with conch:, as the keys of conch's own`},
 	{Name: "no database", Given: databaseAway, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "database-unavailable"},
 	{Name: "too many callers", Given: busy, Ask: "POST " + toTX, Body: body(""), Status: 503, Want: "problem:busy", Sends: "Retry-After: 1"},
 	{Name: "the database hangs", Given: databaseHangs, Ask: "POST " + toTX, Body: body(""), Status: 504, Want: "database-timeout"},
 
-	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
+	{Name: "one", Ask: "GET " + toTX + "/" + firstID, Status: 200, Want: `{"id":"` + firstID + `","account":"payer","chain":"evm:1","address":"` + payerAccount.Address.String() + `","to":"","value":"5","data":"0x","idempotency_key":"k","state":"finalized","fate":"done","outcome":"succeeded","waiting_for":null,"nonce":3,"hash":"0xab","block":{"number":9,"hash":"0xcd"},"witnesses":["https://a","https://b"],"failed":false,"creator":"node-1","created_at":"1970-01-01T00:00:01Z"}`},
 	{Name: "one without a nonce", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"state":null`},
 	{Name: "one that waits", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"waiting_for":{"reason":"behind transaction ` + firstID + `: it cannot pay","intent":"` + firstID + `","since":"1970-01-01T00:00:03Z"},"nonce":null,"hash":null,"block":null,"witnesses":null`},
+	{Name: "one that has not ended", Ask: "GET " + toTX + "/" + secondID, Status: 200, Want: `"fate":"queued","outcome":null`},
+	{Name: "one that has reverted", Given: func(w *world) { w.reason = "no money" }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"fate":"done","outcome":"reverted","revert":{"reason":"no money","replayed_at":8}`},
+	{Name: "one that has reverted with dangerous words", Given: func(w *world) { w.reason = "a\x1b[2J\u202eb" + strings.Repeat("c", 400) }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"reason":"a\\u001b[2J\\u202eb` + strings.Repeat("c", 283) + `","replayed_at":8}`},
+	{Name: "one that has reverted, nobody can say why", Given: func(w *world) { w.fault = errors.New("missing trie node") }, Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"missing trie node","replayed_at":8}`},
+	{Name: "one that has reverted, and would not again", Ask: "GET " + toTX + "/" + thirdID, Status: 200, Want: `"revert":{"unknown":"the call does not fail on the state before its block`},
 	{Name: "an unknown id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 	{Name: "one, no database", Given: databaseAway, Ask: "GET " + toTX + "/" + firstID, Status: 503, Want: "database-unavailable"},
 	{Name: "one, the database hangs", Given: databaseHangs, Ask: "GET " + toTX + "/" + firstID, Status: 504},
@@ -191,6 +228,7 @@ var transactionAnswers = []exchange{
 	{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
 	{Name: "an unknown state", Ask: "GET " + toTX + "?state=lost", Status: 400, Want: "state"},
 	{Name: "an empty fate", Ask: "GET " + toTX + "?fate=", Status: 400, Want: "fate"},
+	{Name: "all of an account with a wrong checksum", Ask: "GET " + toTX + "?account=0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD", Status: 422, Want: "with these digits it is 0x5aAeb"},
 	{Name: "all of an unknown account", Ask: "GET " + toTX + "?account=nobody", Status: 422, Want: "unknown-account"},
 	{Name: "all, no database", Given: databaseAway, Ask: "GET " + toTX, Status: 503},
 	{Name: "all, the database hangs", Given: databaseHangs, Ask: "GET " + toTX, Status: 504},
@@ -301,7 +339,7 @@ func TestRequestsAndSelectionsArriveWhole(t *testing.T) {
 // The document lists the states and fates that the code has.
 func TestDocumentedWordsOfTransactions(t *testing.T) {
 	s := webtest.Read(t, openAPI)
-	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings()} {
+	for name, words := range map[string][]string{"TransactionState": pending.Statuses(), "Fate": pending.Standings(), "Outcome": pending.Outcomes()} {
 		if got := fmt.Sprint(s.At(s.Root(), "components", "schemas", name, "enum")); got != fmt.Sprint(words) {
 			t.Errorf("%s: got %s in the document, want %v as in the code", name, got, words)
 		}

@@ -22,6 +22,8 @@ type shown struct {
 	Value     string    `json:"value"`
 	State     *string   `json:"state"`
 	Fate      string    `json:"fate"`
+	Outcome   *string   `json:"outcome"`
+	Revert    *Revert   `json:"revert"`
 	Why       string    `json:"why"`
 	Nonce     *uint64   `json:"nonce"`
 	Hash      *string   `json:"hash"`

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
@@ -70,8 +71,6 @@ type Account struct {
 // DefaultSignerMethod is the method of web3signer.
 const DefaultSignerMethod = "eth_signTransaction"
 
-const addressBytes = 20 // length of an address of an EVM chain
-
 // Table implements config.Section.
 func (*Section) Table() string { return "accounts" }
 
@@ -120,10 +119,9 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 			"archive_after": d.Span(&one.ArchiveAfter), "shared_key": d.Flag(&one.SharedKey), "restore_wait": wait(d, &one.RestoreWait),
 		})
 		if address != "" {
-			if raw, err := chain.ParseHex(address); err != nil || len(raw) != addressBytes {
-				d.Fault(here+".address", "%q is not an address: write 0x and 40 hexadecimal digits", address)
-			} else {
-				one.Address = chain.Account(raw)
+			var err error
+			if one.Address, err = evm.ParseAddress(address); err != nil {
+				d.Fault(here+".address", "%q %v", address, err)
 			}
 		}
 		s.accounts = append(s.accounts, one)
@@ -185,7 +183,7 @@ func settleAddress(d *config.Decoder, place string, a *Account) {
 	}
 }
 
-// keystoreAddress reads the address in a keystore. Its errors quote nothing of the file.
+// keystoreAddress reads the address in a keystore. Its errors quote nothing of the file but the address.
 func keystoreAddress(file string) (chain.Account, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -199,11 +197,14 @@ func keystoreAddress(file string) (chain.Account, error) {
 	if json.Unmarshal(text, &kept) != nil || kept.Version != 3 || len(kept.Crypto) == 0 {
 		return "", errors.New("is not a keystore: it has to be web3 secret storage, version 3, as geth, clef or cast write it")
 	}
-	raw, err := chain.ParseHex(kept.Address)
-	if err != nil || len(raw) != addressBytes && len(raw) != 0 {
-		return "", errors.New("has an address that is not hexadecimal digits for 20 bytes")
+	if kept.Address == "" {
+		return "", nil
 	}
-	return chain.Account(raw), nil
+	address, err := evm.ParseAddress("0x" + strings.TrimPrefix(kept.Address, "0x")) // most write it without
+	if err != nil {
+		return "", fmt.Errorf("has an address that %w", err)
+	}
+	return address, nil
 }
 
 // Validate implements config.Section.

@@ -59,7 +59,7 @@ type service struct {
 func newService(f node.Frame, dial func(Chain) (chain.Chain, error)) *service {
 	s := &service{frame: f, dial: dial, keyring: newKeyring(), managers: newManagers()}
 	s.accounts = newAccounts(f, s.managers)
-	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers}
+	s.transactions = &transactions{node: f.ID, accounts: s.accounts, managers: s.managers, reasons: newReasons(s.replay)}
 	s.counts = newCounts(s.accounts)
 	if f.Accounts != nil {
 		f.Accounts.Offer(s.offer)

@@ -1,6 +1,7 @@
 package transactions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/pending"
 )
 
 func transactionAt(ctx context.Context, c *cli.Client, method, path string) (json.RawMessage, shown, error) {
@@ -42,14 +44,28 @@ func (t shown) verdict() error {
 	case t.Fate != "done":
 		return fmt.Errorf("the transaction was %s", t.Fate)
 	case t.Failed:
-		return errors.New("the transaction is in the chain and had no effect: its call failed")
+		return fmt.Errorf("the transaction is in the chain and had no effect: its call failed: %s", cmp.Or(t.reverted(), "the node does not say why"))
 	}
 	return nil
+}
+
+// reverted says why the call has failed, empty if it has not.
+func (t shown) reverted() string {
+	switch {
+	case t.Revert == nil:
+		return ""
+	case t.Revert.Reason == "":
+		return "the reason is not known (" + t.Revert.Unknown + ")"
+	}
+	return fmt.Sprintf("%s (as replayed on the state after block %d)", t.Revert.Reason, t.Revert.ReplayedAt)
 }
 
 // line describes the state of a transaction.
 func (t shown) line() string {
 	text := t.Fate
+	if t.Outcome != nil && *t.Outcome == pending.Reverted {
+		text += " " + pending.Reverted
+	}
 	if t.State != nil {
 		text += " " + *t.State
 	}
@@ -94,7 +110,8 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 		{"to", cli.OrDash(t.To)},
 		{"value", t.Value},
 		{"fate", t.Fate},
-		{"why", t.Why},
+		{"outcome", cli.OrDash(text(t.Outcome))},
+		{"why", cmp.Or(t.Why, t.reverted())},
 		{"waits", t.waits()},
 		{"state", cli.OrDash(text(t.State))},
 		{"nonce", cli.OrDash(number(t.Nonce))},
@@ -106,8 +123,8 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 
 // list prints transactions.
 func (a *shell) list(all []json.RawMessage) error {
-	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tSTATE\tCREATED", func(t shown) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
+	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tOUTCOME\tSTATE\tCREATED", func(t shown) string {
+		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.Outcome)), cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
 	})
 }
 

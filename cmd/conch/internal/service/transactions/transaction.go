@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math/big"
 	"time"
+
+	"github.com/conchhq/conch/pending"
 )
 
 // What transactions says to callers.
@@ -43,6 +45,8 @@ type Transaction struct {
 	Key        string     `json:"idempotency_key"`
 	State      *string    `json:"state"` // null until it has a nonce
 	Fate       string     `json:"fate"`
+	Outcome    *string    `json:"outcome"`          // null until it has ended
+	Revert     *Revert    `json:"revert,omitempty"` // of one transaction alone, if that is its outcome
 	Why        string     `json:"why,omitempty"`
 	Cancelling bool       `json:"cancelling,omitempty"`
 	WaitingFor *Waiting   `json:"waiting_for"` // null once it has ended
@@ -53,6 +57,18 @@ type Transaction struct {
 	Failed     bool       `json:"failed"`
 	Creator    string     `json:"creator"`
 	CreatedAt  time.Time  `json:"created_at"`
+
+	record pending.Record
+}
+
+// Revert says why the call of a transaction in the chain had no effect, as far as that can be found out: by the same call on the
+// state after the block before its own.
+type Revert struct {
+	Reason     string `json:"reason,omitempty"`
+	Unknown    string `json:"unknown,omitempty"` // why there is no reason
+	ReplayedAt uint64 `json:"replayed_at"`       // the height of that block
+
+	again time.Time // when it may be asked for again; zero: never
 }
 
 // BlockName names the block that a transaction is in.

@@ -20,6 +20,7 @@ type transactions struct {
 	node     string // its ID
 	accounts *accounts
 	managers *managers
+	reasons  *reasons
 }
 
 // accept stores a request and returns its ID. The same request with the same key again returns the
@@ -27,13 +28,10 @@ type transactions struct {
 func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
 	a, store, known := ts.accounts.find(r.Account)
 	if !known {
-		return "", errUnknownAccount
+		return "", unknownAccount(r.Account)
 	}
-	switch {
-	case len(r.To) == 0 && len(r.Data) == 0:
+	if len(r.To) == 0 && len(r.Data) == 0 {
 		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
-	case len(r.To) != 0 && len(r.To) != len(a.Address):
-		return "", &web.FieldError{Field: "to", Text: "is not an address: write 0x and 40 hexadecimal digits"}
 	}
 	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
 	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
@@ -50,6 +48,14 @@ func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
 	}
 	ts.managers.wake(a.Chain.ID(), a.Address)
 	return idText(in.ID), nil
+}
+
+// unknownAccount returns the error for an account that this node does not have, or whose address is mistyped.
+func unknownAccount(name string) error {
+	if _, err := evm.ParseAddress(name); errors.Is(err, evm.ErrChecksum) {
+		return &web.FieldError{Field: "account", Text: err.Error()}
+	}
+	return errUnknownAccount
 }
 
 func (ts *transactions) get(ctx context.Context, text string) (Transaction, error) {
@@ -76,7 +82,7 @@ func (ts *transactions) list(ctx context.Context, s Selection) (all []Transactio
 	if s.Account != "" {
 		a, kept, known := ts.accounts.find(s.Account)
 		if !known {
-			return nil, errUnknownAccount
+			return nil, unknownAccount(s.Account)
 		}
 		f.Account, stores = a.Address, []chainStore{{a.Chain.ID(), kept}}
 	}
@@ -112,7 +118,10 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 	t := Transaction{
 		ID: idText(r.ID), Account: ts.accounts.nameOf(accountID{id, r.Account}), Chain: id, Address: r.Account.String(),
 		Value: "0", Data: "0x" + hex.EncodeToString(r.Call.Data), Gas: r.Call.Gas, Key: r.Key, Fate: r.Standing(), Why: r.Why,
-		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(),
+		Cancelling: r.Cancel && r.Fate == pending.Open, WaitingFor: waitingFor(r), Witnesses: witnesses(r), Failed: r.Last.Failed, Creator: r.Creator, CreatedAt: r.Created.UTC(), record: r,
+	}
+	if outcome := r.Outcome(); outcome != "" {
+		t.Outcome = &outcome
 	}
 	if len(r.Call.To) > 0 {
 		t.To = "0x" + hex.EncodeToString(r.Call.To)

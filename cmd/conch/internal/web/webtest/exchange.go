@@ -5,6 +5,7 @@ package webtest
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -98,6 +99,7 @@ func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operatio
 	for _, operation := range s.Operations() {
 		if ours(operation) && strings.Contains(operation, " /v1/") {
 			s.refusesOthers(t, operation, api(t, world()))
+			s.heedsKey(t, operation, api(t, world()))
 		}
 	}
 	for _, missing := range s.Unseen(ours) {
@@ -116,7 +118,7 @@ func (s *Spec) refusesOthers(t *testing.T, operation string, api http.Handler) {
 	cancel() // what is served all the same, such as a stream, ends at once
 	api.ServeHTTP(out, r.WithContext(over))
 	want := "none"
-	if names := s.Queries(operation); len(names) > 0 {
+	if names := s.Parameters(operation, "query"); len(names) > 0 {
 		want = strings.Join(names, ", ")
 	}
 	var p web.Problem
@@ -126,5 +128,20 @@ func (s *Spec) refusesOthers(t *testing.T, operation string, api http.Handler) {
 	slices.Sort(names)
 	if has = strings.Join(names, ", "); out.Code != http.StatusBadRequest || p.Field != "nobody-knows-it" || has != want && operation != "GET /v1/events" {
 		t.Errorf("%s with a parameter that nobody knows: %d %s, want 400 and that it has %s", operation, out.Code, out.Body, want)
+	}
+}
+
+// heedsKey checks that an operation whose document has the header Idempotency-Key does not refuse it, and that any other
+// operation that changes something does.
+func (s *Spec) heedsKey(t *testing.T, operation string, api http.Handler) {
+	t.Helper()
+	if strings.HasPrefix(operation, "GET ") || !strings.Contains(fmt.Sprint(s.part(operation, "security")), "operate") {
+		return
+	}
+	out := httptest.NewRecorder()
+	api.ServeHTTP(out, Exchange[any]{Ask: named.ReplaceAllString(operation, "x"), Header: "Idempotency-Key: a"}.Request())
+	documented := slices.Contains(s.Parameters(operation, "header"), "Idempotency-Key")
+	if refused := strings.Contains(out.Body.String(), "unheeded-header"); refused == documented {
+		t.Errorf("%s with an Idempotency-Key: %d %s; documented: %v", operation, out.Code, out.Body, documented)
 	}
 }

@@ -83,13 +83,11 @@ func (s *Spec) Operations() (all []string) {
 	return all
 }
 
-// Queries returns the parameters in the query of an operation, by name.
-func (s *Spec) Queries(operation string) (names []string) {
-	method, path, _ := strings.Cut(operation, " ")
-	item := s.At(s.root, "paths", strings.ReplaceAll(path, "{name...}", "{name}"))
-	for _, of := range []any{s.At(item, "parameters"), s.At(item, strings.ToLower(method), "parameters")} {
+// Parameters returns the parameters that an operation has in its query or its header, by name.
+func (s *Spec) Parameters(operation, in string) (names []string) {
+	for _, of := range []any{s.part(operation, "parameters"), s.At(s.root, "paths", pathOf(operation), "parameters")} {
 		for _, p := range list(of) {
-			if s.At(p, "in") == any("query") {
+			if s.At(p, "in") == any(in) {
 				names = append(names, fmt.Sprint(s.At(p, "name")))
 			}
 		}
@@ -98,11 +96,21 @@ func (s *Spec) Queries(operation string) (names []string) {
 	return names
 }
 
+// pathOf returns the path of an operation as the document has it.
+func pathOf(operation string) string {
+	_, path, _ := strings.Cut(operation, " ")
+	return strings.ReplaceAll(path, "{name...}", "{name}")
+}
+
+// part returns a member of an operation.
+func (s *Spec) part(operation, name string) any {
+	method, _, _ := strings.Cut(operation, " ")
+	return s.At(s.root, "paths", pathOf(operation), strings.ToLower(method), name)
+}
+
 // responses returns those of an operation, by status or default.
 func (s *Spec) responses(operation string) object {
-	method, path, _ := strings.Cut(operation, " ")
-	path = strings.ReplaceAll(path, "{name...}", "{name}")
-	found, _ := s.At(s.root, "paths", path, strings.ToLower(method), "responses").(object)
+	found, _ := s.part(operation, "responses").(object)
 	return found
 }
 

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// keyHeader is the header by which a client names what it asks for, so that a repeated request is carried out once.
+const keyHeader = "Idempotency-Key"
+
+// unheeded says what to do about a header by which a client asks for a safety that no route gives; nothing of any other one. To
+// ignore it would have the client believe what is not so. Headers that ask for none are ignored, such as X-Request-Id, which proxies
+// add to every request.
+func unheeded(name, value string) string {
+	switch lower := strings.ToLower(name); {
+	case name != keyHeader && strings.Contains(lower, "idempot"):
+		return "send " + keyHeader + " instead"
+	case strings.HasPrefix(lower, "if-"):
+		return "nothing here has a version to compare: leave it out"
+	case lower == "content-md5", lower == "digest", lower == "content-digest", lower == "repr-digest":
+		return "the body is not compared with it: leave it out, and use TLS"
+	case lower == "content-encoding" && !strings.EqualFold(value, "identity"), lower == "content-range":
+		return "a body is taken as it is, and whole: send it so, without this header"
+	case strings.Contains(lower, "method-override"):
+		return "the method of the request itself counts: leave it out"
+	}
+	return ""
+}
+
+// heeds refuses a request that would change something and has an unheeded header, or an Idempotency-Key that its route has no
+// use for. Requests that only read do no harm if they are repeated.
+func (rt Route) heeds(r *http.Request) error {
+	if rt.Method == "" || rt.Needs != ToOperate {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		what := unheeded(name, r.Header.Get(name))
+		if name == keyHeader && !rt.Keyed {
+			what = rt.Method + " " + rt.Path + " has no key: leave it out"
+		}
+		if what != "" {
+			return Failf(http.StatusBadRequest, "the header %s has no effect here: %s", name, what).Named("unheeded-header", "Header without effect").About(name)
+		}
+	}
+	return nil
+}
+
+// Key returns the key of a request to a route that is Keyed: that of the body's field or that of the header, which has to
+// be the same if there are both.
+func Key(r *http.Request, field, inBody string) (string, error) {
+	values, has := r.Header[keyHeader]
+	if !has {
+		return inBody, nil
+	}
+	if len(values) > 1 {
+		return "", badKey("is there %d times: send one", len(values))
+	}
+	key, err := headerKey(values[0])
+	if err != nil {
+		return "", err
+	}
+	if inBody != "" && inBody != key {
+		return "", badKey("and the field %s of the body are different: send one of them, or the same in both", field)
+	}
+	return key, nil
+}
+
+// headerKey reads the value of the header: a text in quotes as the IETF's draft has it (a string of RFC 8941), or the key as it
+// is, as most clients send it. Both name the same key.
+func headerKey(value string) (string, error) {
+	key, quoted := value, strings.HasPrefix(value, `"`)
+	if quoted {
+		var closed bool
+		if key, closed = unquote(value[1:]); !closed {
+			return "", badKey(`begins with a quotation mark and is not one text in quotes: write "…", with \ before each " and \ in it, and nothing after it`)
+		}
+	}
+	switch {
+	case key == "":
+		return "", badKey("is empty: name what you ask for, or leave the header out")
+	case len(key) > maxKey:
+		return "", badKey("has %d characters, and a key has at most %d", len(key), maxKey)
+	case !quoted && strings.ContainsAny(key, `,"`):
+		return "", badKey("has several values, or a comma or quotation mark that needs quotes around the whole: send one key")
+	case strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c > '~' }):
+		return "", badKey("has a character outside of visible ASCII: choose another key, or write it into the body")
+	}
+	return key, nil
+}
+
+// unquote reads a text up to the quotation mark with which it has to end.
+func unquote(rest string) (text string, closed bool) {
+	var out strings.Builder
+	for i := 0; i < len(rest); i++ {
+		switch {
+		case rest[i] == '"':
+			return out.String(), i == len(rest)-1
+		case rest[i] == '\\':
+			if i++; i == len(rest) || rest[i] != '"' && rest[i] != '\\' {
+				return "", false
+			}
+		}
+		_ = out.WriteByte(rest[i])
+	}
+	return "", false
+}
+
+func badKey(format string, args ...any) *Problem {
+	return Failf(http.StatusBadRequest, "the header "+keyHeader+" "+format, args...).Named("bad-key", "Key not understood").About(keyHeader)
+}

@@ -1,0 +1,26 @@
+package pending
+
+import "testing"
+
+// Each end of an intent has one word, and what has not ended has none, whatever its slot says.
+func TestOutcomes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		r    Record
+		want string
+	}{
+		{Record{}, ""},
+		{Record{Fate: Open, Last: Change{Status: InBlock, Failed: true}}, ""},
+		{Record{Fate: Open, Last: Change{Status: FinalityTimeout}}, ""},
+		{Record{Fate: Open, Last: Change{Status: Usurped}}, ""}, // it waits for another slot
+		{Record{Fate: Done, Last: Change{Status: Finalized}}, "succeeded"},
+		{Record{Fate: Done, Cancel: true, Last: Change{Status: Finalized}}, "succeeded"}, // the cancellation came too late
+		{Record{Fate: Done, Last: Change{Status: Finalized, Failed: true}}, "reverted"},
+		{Record{Fate: Cancelled, Last: Change{Status: Usurped, Failed: true}}, "cancelled"}, // the filler has failed
+		{Record{Fate: Rejected, Last: Change{Status: Usurped}}, "rejected"},
+	} {
+		if got := c.r.Outcome(); got != c.want {
+			t.Errorf("%v %v: got the outcome %q, want %q", c.r.Fate, c.r.Last.Status, got, c.want)
+		}
+	}
+}
