@@ -40,5 +40,5 @@ func (a *app) keepers() []*cobra.Command {
 			return err
 		})(cmd, nil)
 	}
-	return []*cobra.Command{keep, first}
+	return []*cobra.Command{lasting(keep), lasting(first)}
 }

@@ -94,7 +94,7 @@ sleep (state D). Only a fence refuses those.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return Does(func(ctx context.Context) error { return a.conduct(ctx, cmd, f, args) })(cmd, nil)
 	}
-	return cmd
+	return lasting(cmd)
 }
 
 // conduct checks all that can be checked before the campaign, then runs a node with one role and no API.

@@ -17,7 +17,7 @@ import (
 func Serve(o Options) error {
 	// Pdeathsig kills the command when the thread that started it ends: keep that thread.
 	runtime.LockOSThread()
-	signal.Notify(make(chan os.Signal, 1), ignoredSignals...)
+	signal.Notify(make(chan os.Signal, 1), Heeded(ignoredSignals...)...)
 	childEnded := make(chan os.Signal, 1)
 	signal.Notify(childEnded, unix.SIGCHLD)
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
