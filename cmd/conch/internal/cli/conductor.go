@@ -47,6 +47,7 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	defer c.tty.close()
 	quiet := c.listen()
 	defer quiet()
+	keeper.ReapAdopted()
 	if ctx.Err() != nil {
 		return nil // asked to end before the start
 	}

@@ -47,6 +47,7 @@ docs/configuration.md lists every key.`,
 		}
 		reload, hurry, stop := heed(ctx)
 		defer stop()
+		keeper.ReapAdopted()
 		return node.Run(ctx, node.Options{
 			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry, Kinds: a.Kinds,
 		})
