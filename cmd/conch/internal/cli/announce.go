@@ -44,5 +44,5 @@ func (a *app) announce(ctx context.Context, id string) func(election.Fact) {
 	if here, _ := Terminal(a.Stderr); !here || a.Log.Enabled(ctx, slog.LevelInfo) {
 		return nil
 	}
-	return (&announcer{out: a.Stderr, id: id}).fact
+	return (&announcer{out: a.words, id: id}).fact
 }

@@ -10,21 +10,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 )
 
 // listen handles signals until stop is called.
 func (c *conductor) listen() (stop func()) {
-	wanted := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH}
-	if !signal.Ignored(unix.SIGHUP) { // nohup is meant for the command too
-		wanted = append(wanted, unix.SIGHUP)
-	}
+	wanted := []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGQUIT, unix.SIGHUP, unix.SIGUSR1, unix.SIGUSR2, unix.SIGWINCH}
 	if c.tty == nil { // else the terminal stops and continues the whole job itself
 		wanted = append(wanted, unix.SIGTSTP, unix.SIGCONT)
 	}
 	signals := make(chan os.Signal, 16)
 	over := make(chan struct{})
 	var listening sync.WaitGroup
-	signal.Notify(signals, wanted...)
+	signal.Notify(signals, keeper.Heeded(wanted...)...) // nohup is meant for the command too
 	listening.Go(func() {
 		for {
 			select {

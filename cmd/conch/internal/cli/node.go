@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
@@ -46,11 +47,12 @@ docs/configuration.md lists every key.`,
 		}
 		reload, hurry, stop := heed(ctx)
 		defer stop()
+		keeper.ReapAdopted()
 		return node.Run(ctx, node.Options{
 			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry, Kinds: a.Kinds,
 		})
 	})
-	return cmd
+	return lasting(cmd)
 }
 
 // nodeFlags adds the flags that a node accepts beside its file.
@@ -79,8 +81,8 @@ func (a *app) load(src config.Source) (config.Config, error) {
 // haste. Main handles the first one.
 func heed(ctx context.Context) (reload, hurry <-chan struct{}, stop func()) {
 	hangups, ends := make(chan os.Signal, 1), make(chan os.Signal, 2)
-	signal.Notify(hangups, syscall.SIGHUP)
-	signal.Notify(ends, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(hangups, syscall.SIGHUP) // under nohup, too: it ends nothing here, and conch reload sends it
+	signal.Notify(ends, keeper.Heeded(os.Interrupt, syscall.SIGTERM)...)
 	again, haste, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
 	go func() {
 		count := 0

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -14,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/spool"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -28,16 +31,26 @@ const (
 type app struct {
 	Shell
 	logFormat string
+	words     io.Writer    // for the log, and the last sentence: stderr, or the spool before it
+	spool     *spool.Spool // nil unless the command is a lasting one
 }
 
 // Main runs one command line and returns the exit code. kinds are those of a node's services;
 // others make further commands.
 func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	if signal.Ignored(os.Interrupt) {
+		signal.Ignore(syscall.SIGQUIT) // a shell has what it starts in the background ignore both, and Go shows only the first
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), keeper.Heeded(os.Interrupt, syscall.SIGTERM)...)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
+	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}, words: w.Stderr}
+	defer func() {
+		if a.spool != nil {
+			a.spool.Close(lastWords)
+		}
+	}()
 	root := a.root(args, others)
 	root.SetArgs(args)
 	root.SetIn(w.Stdin)
@@ -51,7 +64,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 		return int(command)
 	}
 	text, code := explain(err)
-	_, _ = fmt.Fprintln(w.Stderr, "conch: "+a.ownWords(text))
+	_, _ = fmt.Fprintln(a.words, "conch: "+a.ownWords(text))
 	return code
 }
 
@@ -140,14 +153,16 @@ func (a *app) prepare(cmd *cobra.Command) error {
 		return Usagef("--log-level %q is none of debug, info, warn, error", said)
 	}
 	options := &slog.HandlerOptions{Level: level}
+	made := func(w io.Writer) slog.Handler { return slog.NewTextHandler(w, options) }
 	switch a.logFormat {
 	case "text":
-		a.Log = slog.New(slog.NewTextHandler(a.Stderr, options))
 	case "json":
-		a.Log = slog.New(slog.NewJSONHandler(a.Stderr, options))
+		made = func(w io.Writer) slog.Handler { return slog.NewJSONHandler(w, options) }
 	default:
 		return Usagef("--log-format %q is neither text nor json", a.logFormat)
 	}
+	_, lasting := cmd.Annotations[lasts]
+	a.logTo(made, lasting)
 	return nil
 }
 

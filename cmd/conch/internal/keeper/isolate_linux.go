@@ -51,7 +51,7 @@ func Init(command []string) (int, error) {
 	}
 	runtime.LockOSThread() // Pdeathsig comes when the thread that forked ends
 	// Caught, not ignored: an ignored signal would stay ignored in the command.
-	signal.Notify(make(chan os.Signal, 1), ignoredSignals...)
+	signal.Notify(make(chan os.Signal, 1), Heeded(ignoredSignals...)...)
 	path, err := exec.LookPath(command[0])
 	if err != nil {
 		return 0, err

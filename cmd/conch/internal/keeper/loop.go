@@ -4,6 +4,7 @@ package keeper
 
 import (
 	"syscall"
+	"time"
 
 	"github.com/conchhq/conch/fence"
 )
@@ -38,13 +39,31 @@ func (l *loop) run() {
 		case in := <-l.inputs:
 			over = l.feed(in)
 		case <-l.awake:
-			over = l.feed(l.reap()...) || l.feed(Tick{})
+			over = l.feed(l.reap()...) || l.catchUp() || l.feed(Tick{})
 		}
 		if over {
 			return
 		}
 		l.alarm(l.machine.Next())
 	}
+}
+
+// catchUp takes the orders that are there already when the alarm rings. A keeper that was stopped or starved for a moment
+// finds both at once, and conch, which was not late, would lose its command.
+func (l *loop) catchUp() (over bool) {
+	if !l.machine.Late(fence.Boottime()) {
+		return false
+	}
+	enough := time.After(l.machine.set.Grace / 16)
+	for !over && l.machine.Late(fence.Boottime()) {
+		select {
+		case in := <-l.inputs:
+			over = l.feed(in)
+		case <-enough:
+			return false
+		}
+	}
+	return over
 }
 
 // feed gives the machine the inputs and the answers to its actions. It reports whether it has quit.

@@ -67,7 +67,9 @@ func (m *Machine) Step(now fence.Instant, in Input) []Action {
 	}
 	switch in := in.(type) {
 	case Deadline:
-		m.extend(now, in.At)
+		if m.extend(now, in.At); m.state == running {
+			return m.out // if it has come too late, a later one may be right behind it: a Tick decides
+		}
 	case Signal:
 		m.forward(in)
 	case End:
@@ -195,9 +197,12 @@ func (m *Machine) swept(now fence.Instant, fresh int) {
 	}
 }
 
+// Late reports whether a Tick would end the command for want of a later deadline.
+func (m *Machine) Late(now fence.Instant) bool { return m.state == running && now >= m.askAt() }
+
 // pass does what is due by now.
 func (m *Machine) pass(now fence.Instant) {
-	if m.state == running && now >= m.askAt() {
+	if m.Late(now) {
 		m.end(Late, m.deadline)
 	}
 	if m.state == ending && now >= m.killAt {

@@ -1,0 +1,49 @@
+//go:build unix
+
+package keeper
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// none is a tree that does what it is asked.
+type none struct{ asked []syscall.Signal }
+
+func (n *none) start() (int, error)              { return 1, nil }
+func (n *none) signal(sig syscall.Signal)        { n.asked = append(n.asked, sig) }
+func (n *none) sweep(syscall.Signal) (fresh int) { return 0 }
+
+// A keeper that was starved for a moment wakes to the alarm of the last deadline and to the next deadline. It does not
+// end a command of a conch that was in time, whichever it sees first; and an alarm alone ends the command.
+func TestAnAlarmAndTheNextDeadlineAtOnce(t *testing.T) {
+	t.Parallel()
+	for round := range 30 {
+		n, awake, inputs := &none{}, make(chan struct{}, 1), make(chan Input)
+		l := &loop{
+			machine: NewMachine(Settings{Grace: 200 * time.Millisecond}), tree: n, inputs: inputs, awake: awake,
+			reap: func() []Input { return nil }, alarm: func(fence.Instant) {}, tell: func(Report) {},
+		}
+		began := fence.Boottime()
+		l.feed(Deadline{At: began.Add(time.Hour)})
+		l.machine.deadline = began // an hour later
+		orders := []Input{Deadline{At: began.Add(time.Millisecond)}, Deadline{At: began.Add(2 * time.Hour)}}
+		over := make(chan struct{})
+		go func() {
+			for _, in := range orders {
+				inputs <- in
+			}
+			inputs <- Exited{}
+			inputs <- Emptied{}
+		}()
+		awake <- struct{}{}
+		go func() { l.run(); close(over) }()
+		<-over
+		if got := len(n.asked); l.machine.cause == Late || got != 1 { // asked once, for what the command has left behind
+			t.Fatalf("round %d: the command was ended as %q, and asked to end %d times", round, l.machine.cause, got)
+		}
+	}
+}
