@@ -197,9 +197,9 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		if last.Cause != Funds && (turned || !a.Relaxed && next > last.Next) {
 			last = Refusal{}
 		}
-		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height, next)}
+		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height+a.Stood, next)}
 		switch gap = true; {
-		case !(stops && waits) && a.gaveUp(one.Refusal, w.Age, height, next):
+		case !(stops && waits) && a.gaveUp(one.Refusal, w.Age, height+a.Stood, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
 		case stops:
 			if stay(w, p.Err); w.changes(one.Refusal) {

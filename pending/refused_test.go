@@ -74,7 +74,7 @@ func TestRefusalsAreJudgedSideBySide(t *testing.T) {
 				node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
 				from := node.Account("sender", 1<<60)
 				store := &pending.Memory{}
-				cfg := pending.Config{Account: from, Chain: picky{node.Line(), refuses}, Store: store, Relaxed: c.relaxed}
+				cfg := pending.Config{Account: from, Chain: picky{node.Line(), refuses}, Store: store, Relaxed: c.relaxed, Sequence: new(pending.Sequence)}
 				var ids []pending.ID
 				for _, some := range c.calls {
 					var n int

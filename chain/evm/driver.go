@@ -97,7 +97,7 @@ func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	}
 	return chain.Description{
 		ID: "evm:" + strconv.FormatUint(c.cfg.ChainID, 10), MaxBatch: c.cfg.MaxBatch, MaxPending: c.cfg.MaxPending,
-		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL, Genesis: c.genesisHash(),
+		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, StillAfter: c.cfg.StillAfter, By: c.cfg.URL, Genesis: c.genesisHash(),
 	}, nil
 }
 
