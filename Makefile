@@ -127,7 +127,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/postgres.sh
 	@scripts/pgbouncer.sh
 	@scripts/model.sh full
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...

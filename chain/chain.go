@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // Chain is one blockchain behind one endpoint. All methods are safe for concurrent use
@@ -36,7 +37,7 @@ type Chain interface { //nolint:interfacebloat // one call a step of a transacti
 	Linked(ctx context.Context, of Block, blocks []Block) ([]bool, error)
 	// Confirm asks for a second opinion about final transactions, in the order of the claims. It
 	// comes from another endpoint than Claim.By, or from the same one, which is asked anew for all
-	// of it after its final block has passed Claim.At (W2).
+	// of it after its final block has passed Claim.At, or its head has stood for a while (W2).
 	Confirm(ctx context.Context, claims []Claim) ([]Opinion, error)
 	// Heads follows the best chain until ctx ends and yields every block that joins it,
 	// leaves it (final or not) or becomes final. From the zero Block it begins by applying
@@ -106,6 +107,8 @@ type Description struct {
 	MinRaise int
 	// Depth is how many blocks below the head a block is final; 0 if the chain names it.
 	Depth uint64
+	// StillAfter is for how long the head has to stand until time counts in the place of blocks; 0: it never does.
+	StillAfter time.Duration
 	// By is the endpoint, without secrets.
 	By string
 	// Genesis is the hash of the first block, empty if the endpoint does not return it. Chains that were

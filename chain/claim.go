@@ -16,11 +16,18 @@ type Claim struct {
 	Placed
 	// By is the endpoint that said so, and At the final block as of which it did. An endpoint that is
 	// asked about its own claim, or about one with an empty By, answers only once its final block has
-	// passed At.
-	By string
-	At Block
+	// passed At. With Still the chain's head has not moved for Description.StillAfter, and At itself will do: the
+	// endpoint is asked for it anew.
+	By    string
+	At    Block
+	Still bool
 	// Counts: see above.
 	Counts bool
+}
+
+// Passed reports whether an endpoint whose final block has a height may be asked about its own claim.
+func (c Claim) Passed(final uint64) bool {
+	return final > c.At.Number || c.Still && final == c.At.Number
 }
 
 // Opinion is an answer to a Claim.

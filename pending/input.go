@@ -175,6 +175,7 @@ type (
 		Owed        *big.Int // the most that the account's transactions that are in no block may cost
 		Relaxed     bool     // as in Config
 		RejectAfter time.Duration
+		Stood       uint64 // how many blocks time has counted for
 	}
 	// replace signs one more attempt for each of some slots, and stores all at once.
 	replace struct {
@@ -209,6 +210,7 @@ type (
 		Of    chain.Block
 		By    string // the endpoint that showed Of
 		From  uint64
+		Still bool // the head stands
 	}
 	// confirm asks for a second opinion about transactions that one endpoint calls final.
 	confirm struct {
@@ -248,6 +250,7 @@ type claim struct {
 	inclusion
 	By      string      // the endpoint that calls it final
 	At      chain.Block // the final block as of which it does
+	Still   bool        // the head stands
 	Foreign bool        // it is a transaction that is no stored attempt of the slot
 	Counts  bool        // it is that the nonce counts as used in the state after the block
 }

@@ -14,20 +14,23 @@ import (
 type machine struct {
 	set        settings
 	phase      phase
-	slots      line        // the slots that are not stored as final, but for those in deep
-	deep       deep        // the slots that have left the line
-	next       uint64      // the nonce that the next intent gets; it never goes down
-	loadedFrom uint64      // reload if best drops below this: slots under it may not be in memory
-	nextLoad   load        // whether the next one reads final slots too
-	finalBelow uint64      // raise the alarm Rewound if best drops below this: the nonces under it were final
-	best       uint64      // the account's next nonce at the head, at most next: what is above, the store does not know
-	bestEver   uint64      // the highest best ever
-	head       chain.Block // the newest block of the best chain
-	final      chain.Block // the last final block, an ancestor of head; zero if it is not known
-	finalBy    string      // the endpoint that called it final
-	finals     uint64      // counts the turns that named a final block
-	unwound    bool        // a block has left the chain since the last one was applied
-	lower      int         // counts in a row that were below best, although no block had left the chain
+	slots      line          // the slots that are not stored as final, but for those in deep
+	deep       deep          // the slots that have left the line
+	next       uint64        // the nonce that the next intent gets; it never goes down
+	loadedFrom uint64        // reload if best drops below this: slots under it may not be in memory
+	nextLoad   load          // whether the next one reads final slots too
+	finalBelow uint64        // raise the alarm Rewound if best drops below this: the nonces under it were final
+	best       uint64        // the account's next nonce at the head, at most next: what is above, the store does not know
+	bestEver   uint64        // the highest best ever
+	head       chain.Block   // the newest block of the best chain
+	final      chain.Block   // the last final block, an ancestor of head; zero if it is not known
+	finalBy    string        // the endpoint that called it final
+	finals     uint64        // counts the turns that named a final block
+	still      bool          // the head stands: see stand
+	stood      uint64        // how many blocks time has counted for
+	movedAt    fence.Instant // when the head last moved, or time last counted for a block
+	unwound    bool          // a block has left the chain since the last one was applied
+	lower      int           // counts in a row that were below best, although no block had left the chain
 
 	resting      bool          // the chain is not followed: it is asked for its count before the next nonce is assigned
 	queued       int           // intents that wait for a slot
@@ -106,6 +109,7 @@ type settings struct {
 	SharedKey   bool
 	RestoreWait time.Duration
 	RejectAfter time.Duration
+	StillAfter  time.Duration // of the chain's Description
 	Relaxed     bool
 	Retry       time.Duration
 	Patience    time.Duration

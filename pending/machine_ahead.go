@@ -39,10 +39,13 @@ func (m *machine) checkAhead() {
 		return
 	}
 	if a.since == 0 {
-		a.since, a.lowest = m.head.Number, a.count
+		a.lowest = a.count
+		if m.head.Number > 0 {
+			a.since = m.height()
+		}
 	}
 	a.lowest = min(a.lowest, a.count)
-	if a.since == 0 || m.head.Number < a.since+believedAfter {
+	if a.since == 0 || m.height() < a.since+believedAfter {
 		return
 	}
 	if a.fresh || m.set.SharedKey || a.clash == (ID{}) && a.provenAll(m.next, a.lowest) {
@@ -83,7 +86,7 @@ func (a *ahead) provenAll(from, to uint64) bool {
 // survey reads the transactions without a row, some blocks at a time, up to a final block.
 func (m *machine) survey() {
 	a := &m.ahead
-	if m.surveying || a.since == 0 || a.asked == m.finals || m.head.Number < a.since+believedAfter || a.fresh || m.set.SharedKey || m.final.Hash == "" {
+	if m.surveying || a.since == 0 || a.asked == m.finals || m.height() < a.since+believedAfter || a.fresh || m.set.SharedKey || m.final.Hash == "" {
 		return
 	}
 	if a.of.Hash == "" || a.height > a.of.Number && m.final.Number > a.of.Number {
@@ -94,7 +97,7 @@ func (m *machine) survey() {
 		return // read to the end: the next final block may have more
 	}
 	m.surveying = true
-	m.do(survey{First: m.next, Of: a.of, By: m.finalBy, From: a.height})
+	m.do(survey{First: m.next, Of: a.of, By: m.finalBy, From: a.height, Still: m.still})
 }
 
 // surveyed takes the transactions of some blocks.

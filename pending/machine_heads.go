@@ -7,6 +7,9 @@ import (
 
 func (m *machine) turned(now fence.Instant, in turned) {
 	b := in.Turn.Block
+	if in.Turn.Kind != chain.Finalized {
+		m.still, m.movedAt = false, now
+	}
 	switch in.Turn.Kind {
 	case chain.Applied:
 		if m.head.Number > 0 { // the first head may have what was final before

@@ -72,9 +72,9 @@ func (m *machine) confirm() {
 		if !counts && !m.wantsOpinion(s) {
 			continue
 		}
-		one := claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.finalAtCount, Counts: true}
+		one := claim{Index: s.Index, inclusion: inclusion{Block: m.head}, By: s.witnesses[0], At: s.finalAtCount, Still: m.still, Counts: true}
 		if !counts {
-			one = claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Foreign: !s.own() && !s.vacant()}
+			one = claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Still: m.still, Foreign: !s.own() && !s.vacant()}
 		}
 		if read += one.reads(claims); read > m.mostRead && len(claims) > 0 {
 			break

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/chain"
@@ -29,4 +30,87 @@ func TestWhatClaimsRead(t *testing.T) {
 			t.Errorf("%s: they read %d times, want %d", name, got, c.want)
 		}
 	}
+}
+
+// W1, W2, W3: an answer counts only for what was asked, and only as far as it goes. Each condition of linked and confirmed has
+// a case that fails without it.
+func TestAnswersThatEndNothing(t *testing.T) {
+	t.Parallel()
+	block := func(n uint64) chain.Block { return chain.Block{Number: n, Hash: chain.Hash([]byte{byte(n)})} }
+	at, final, head := block(7), block(9), block(12)
+	agrees := func(edit func(*confirmation)) confirmed {
+		one := confirmation{Hash: "a", Block: at, Opinion: chain.Opinion{Stand: chain.Agrees, By: "two"}}
+		edit(&one)
+		return confirmed{Answers: []confirmation{one}}
+	}
+	differs := func(c *confirmation) { c.Stand = chain.Differs }
+	link := func(of, about chain.Block, is bool) linked {
+		return linked{Of: of, By: "one", Answers: []linkAnswer{{Block: about, Linked: is}}}
+	}
+	asIs, first := func(*slot) {}, func(s *slot) { s.first, s.firstBy = final, "one" }
+	foreign := func(s *slot) { first(s); s.in.Hash = "x" }
+	ended := func(s *slot) { first(s); s.inFinal = true }
+	for name, c := range map[string]struct {
+		slot func(*slot)
+		in   input
+		want string // what is known of the slot then
+	}{
+		"linked to the final block":        {asIs, link(final, at, true), "in, first"},
+		"linked to the head":               {asIs, link(head, at, true), "in"},
+		"no ancestor of it":                {asIs, link(final, at, false), "retracted, doubt"},
+		"another block is no ancestor":     {asIs, link(final, block(8), false), "in"},
+		"of a slot that has ended":         {ended, link(final, at, false), "in, first, final"},
+		"of a slot in no block":            {func(s *slot) { s.in = nil }, link(final, at, true), ""},
+		"linked before to another one":     {func(s *slot) { s.first = block(8) }, link(final, at, true), "in, first before"},
+		"the head no longer contradicts":   {func(s *slot) { s.contradicted = true }, link(head, at, true), "in"},
+		"a second witness":                 {first, agrees(func(*confirmation) {}), "in, first, final"},
+		"about another transaction":        {first, agrees(func(c *confirmation) { c.Hash = "b" }), "in, first"},
+		"about another block":              {first, agrees(func(c *confirmation) { c.Block = block(8) }), "in, first"},
+		"without a first one":              {asIs, agrees(func(*confirmation) {}), "in"},
+		"about what is in no block":        {func(s *slot) { first(s); s.in = nil }, agrees(func(*confirmation) {}), "first"},
+		"mute":                             {first, agrees(func(c *confirmation) { c.Stand = chain.Mute }), "in, first"},
+		"it contradicts":                   {first, agrees(differs), "in, doubt, refuted"},
+		"it contradicts what was followed": {func(s *slot) { first(s); s.streamed = true }, agrees(differs), "in, doubt, refuted"},
+		"it contradicts what has ended":    {ended, agrees(differs), "in, first, final"},
+		"it contradicts a stranger's":      {foreign, agrees(func(c *confirmation) { c.Hash = "x"; differs(c) }), "retracted, doubt"},
+		"a stranger's":                     {foreign, agrees(func(c *confirmation) { c.Hash = "x" }), "in, first, final"},
+		"a lost attempt":                   {foreign, agrees(func(c *confirmation) { c.Hash, c.Own = "x", true }), "in, first, final, adopted"},
+		"a stranger's without a proof":     {foreign, agrees(func(c *confirmation) { c.Hash, c.Unproven = "x", "words" }), "retracted, doubt"},
+		"the block of a vacant nonce":      {func(s *slot) { first(s); s.in.Hash = "" }, agrees(func(c *confirmation) { c.Hash = "" }), "in, first, spent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
+			m.head, m.final, m.finals = head, final, 1
+			s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), in: &inclusion{Hash: "a", Block: at}}
+			c.slot(s)
+			m.slots.add(s)
+			switch in := c.in.(type) {
+			case linked:
+				m.linked(in)
+			case confirmed:
+				m.confirmed(in)
+			}
+			if got := s.told(final); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// told says what is known of a slot's end.
+func (s *slot) told(final chain.Block) string {
+	var words []string
+	for _, one := range []struct {
+		word string
+		is   bool
+	}{
+		{"in", s.in != nil}, {"first", s.first == final}, {"first before", s.first.Hash != "" && s.first != final}, {"retracted", s.retracted},
+		{"final", s.inFinal}, {"adopted", s.adopted}, {"doubt", s.doubt}, {"spent", s.spent}, {"refuted", s.refuted}, {"followed", s.streamed}, {"contradicted", s.contradicted},
+	} {
+		if one.is {
+			words = append(words, one.word)
+		}
+	}
+	return strings.Join(words, ", ")
 }

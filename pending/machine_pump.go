@@ -27,6 +27,7 @@ func (m *machine) pump(now fence.Instant) {
 	if now >= m.signBy {
 		m.signAt = 0
 	}
+	m.stand(now)
 	m.beginRecall()
 	m.takeCensus(now)
 	m.leave(now)
@@ -166,7 +167,7 @@ func (m *machine) sign(now fence.Instant) {
 	}
 	m.signing, m.replacing, m.heard = true, nil, 0
 	m.do(assign{
-		First: m.next, Most: room, Best: m.best, Owed: m.owed(), Relaxed: m.set.Relaxed, RejectAfter: m.set.RejectAfter,
+		First: m.next, Most: room, Best: m.best, Owed: m.owed(), Relaxed: m.set.Relaxed, RejectAfter: m.set.RejectAfter, Stood: m.stood,
 	})
 }
 

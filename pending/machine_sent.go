@@ -83,9 +83,9 @@ func (m *machine) invalid(now fence.Instant, s *slot, attempt *Attempt, at *deli
 			return
 		}
 		if s.invalidAt == 0 {
-			s.invalidAt, s.invalidFrom = max(m.head.Number, 1), now
+			s.invalidAt, s.invalidFrom = max(m.height(), 1), now
 		}
-		if m.head.Number < s.invalidAt+believedAfter || now < s.invalidFrom.Add(wait) {
+		if m.height() < s.invalidAt+believedAfter || now < s.invalidFrom.Add(wait) {
 			s.waits = "invalid: " + why
 			at.reached = gone // to be sent again
 			m.pause(now)

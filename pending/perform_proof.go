@@ -65,7 +65,7 @@ func (l *loop) confirm(ctx context.Context, a confirm) (input, error) {
 }
 
 func (l *loop) claim(c claim) chain.Claim {
-	return chain.Claim{By: c.By, At: c.At, Counts: c.Counts, Placed: chain.Placed{
+	return chain.Claim{By: c.By, At: c.At, Still: c.Still, Counts: c.Counts, Placed: chain.Placed{
 		Block: c.Block, Inclusion: chain.Inclusion{Account: l.Account, Index: c.Index, Hash: c.Hash, Failed: c.Failed},
 	}}
 }
@@ -104,7 +104,7 @@ func (l *loop) survey(ctx context.Context, a survey) (input, error) {
 	var claims []chain.Claim
 	for _, one := range placed {
 		if one.Index >= a.First {
-			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of})
+			claims = append(claims, chain.Claim{Placed: one, By: a.By, At: a.Of, Still: a.Still})
 			if out.First == 0 || one.Block.Number < out.First {
 				out.First = one.Block.Number
 			}

@@ -114,6 +114,16 @@ func (r Refusal) again(cause Cause, why string, height, next uint64) Refusal {
 	return r
 }
 
+// changes reports whether a further refusal in strict order is to be stored. If the clock was ahead at the first one, the
+// store sets that right with the next.
+func (w Waiting) changes(r Refusal) bool {
+	if r.Cause == Funds {
+		return r.Times == 1
+	}
+	w.Refusal.Times = r.Times
+	return r.Cause == Unclear || r != w.Refusal || w.Age < 0
+}
+
 // pause returns for how long others pass the intent: ever longer.
 func (r Refusal) pause() time.Duration {
 	pause := firstPause
@@ -146,45 +156,55 @@ func (a assign) gaveUp(r Refusal, age time.Duration, height, next uint64) bool {
 	}
 }
 
-// judge decides what becomes of the intents that were tried. In strict order it ends at the first one that gets no
-// slot, since those behind it may depend on it. In relaxed order they pass it: what was signed for them has nonces
-// that leave a gap, so they are signed anew at once. The height is that of the chain before they were signed.
+// judge decides what becomes of the intents that were tried. What was signed behind one that gets no slot has a nonce
+// that leaves a gap: it is signed anew, at once if nothing before it has to wait. In strict order nothing gets a slot
+// before all that were accepted earlier, since it may depend on them, and nothing is rejected before them. But all are
+// judged side by side: the time of each begins when it was first refused. It begins anew once one has got a slot that
+// was not to have one then. The height is that of the chain before they were signed.
 func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batch, out stored) {
 	tried, next := q.tries(), a.First // next is the nonce that the intent would have got
-	gap := false                      // an intent got no slot
+	stops := !a.Relaxed || q.oneSaves()
+	gap, anew := false, false // an intent got no slot; one behind it is signed anew at once
+	turned := false           // one that had been refused got a slot
+	stay := func(w Waiting, why error) {
+		gap = true
+		if out.Left++; out.Hold == nil && !anew {
+			out.Hold = &heldError{w.ID, why}
+		}
+	}
 	for i, p := range prepared {
 		w := tried[i]
-		if p.Err == nil {
-			next++
-			if gap {
-				out.Left++
-				continue
-			}
+		cause, is := blamed(p.Err)
+		switch {
+		case p.Err == nil && !gap:
 			id := w.ID // a copy: a pointer into the queue would keep all calls that were read with it, as long as the slot
 			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
+			next, turned = next+1, turned || w.Refusal.Times > 0
+			continue
+		case p.Err == nil:
+			if anew = anew || out.Hold == nil; w.Refusal.Times > 0 {
+				b.Held = append(b.Held, Held{Intent: w.ID}) // it is refused no longer
+			}
+			out.Left++
+			next++
+			continue
+		case !is:
+			stay(w, p.Err)
+			next++
 			continue
 		}
-		gap = true
-		cause, is := blamed(p.Err)
-		if !is {
-			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
-			return b, out
+		last, waits := w.Refusal, out.Hold != nil || anew
+		if last.Cause != Funds && (turned || !a.Relaxed && next > last.Next) {
+			last = Refusal{}
 		}
-		one := Held{Intent: w.ID, Refusal: w.Refusal.again(cause, p.Err.Error(), height, next)}
-		stops := !a.Relaxed || q.oneSaves()
-		switch {
-		case a.gaveUp(one.Refusal, w.Age, height, next):
+		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height+a.Stood, next)}
+		switch gap = true; {
+		case !(stops && waits) && a.gaveUp(one.Refusal, w.Age, height+a.Stood, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
-			if stops {
-				out.Left += len(prepared) - i - 1
-				return b, out
-			}
 		case stops:
-			if cause != Funds || one.Refusal.Times == 1 { // further ones change nothing
+			if stay(w, p.Err); w.changes(one.Refusal) {
 				b.Held = append(b.Held, one)
 			}
-			out.Hold, out.Left = &heldError{w.ID, p.Err}, out.Left+len(prepared)-i
-			return b, out
 		default:
 			one.Pause = one.Refusal.pause()
 			b.Held = append(b.Held, one)

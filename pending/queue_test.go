@@ -83,7 +83,7 @@ func TestWhatIsPutOffDelaysNoRejection(t *testing.T) {
 
 // W19: what becomes of an account's queue. Each letter is an intent: g is signed, r is refused, u is refused in
 // odd words, p cannot be paid, o could be paid but for what is in flight, f needs a higher fee than is allowed. A
-// capital is refused for the last time.
+// capital is refused for the last time, but G was refused before and is signed.
 func TestJudge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -95,7 +95,14 @@ func TestJudge(t *testing.T) {
 		{"gpg", false, "signed g, refused p, stops at p, left 2"},
 		{"rg", false, "refused r, stops at r, left 2"},
 		{"Rg", false, "rejected R, left 1"},
-		{"gUug", false, "signed g, rejected U, left 2"},
+		{"gUug", false, "signed g, rejected U, refused u, stops at u, left 2"},
+		{"rrprg", false, "refused rrpr, stops at r, left 5"},
+		{"RRg", false, "rejected RR, left 1"},
+		{"RgR", false, "rejected R, left 2"},
+		{"pR", false, "refused p, stops at p, left 2"},
+		{"fRg", false, "stops at f, left 3"},
+		{"rG", false, "refused rG, stops at r, left 2"},
+		{"gfr", false, "signed g, refused r, stops at f, left 2"},
 		{"og", false, "stops at o, left 2"},
 		{"gfg", false, "signed g, stops at f, left 2"},
 
@@ -103,8 +110,10 @@ func TestJudge(t *testing.T) {
 		{"gpgrug", true, "signed g, put off pru, left 2"},
 		{"pru", true, "put off pru, left 0"},
 		{"RgU", true, "rejected RU, left 1"},
+		{"GR", true, "signed G, put off R, left 0"},
+		{"gfRr", true, "signed g, rejected R, put off r, stops at f, left 1"},
 		{"gog", true, "signed g, stops at o, left 2"},
-		{"pgf", true, "put off p, stops at f, left 2"},
+		{"pgf", true, "put off p, left 2"},
 	} {
 		t.Run(fmt.Sprint(c.queue, c.relaxed), func(t *testing.T) {
 			t.Parallel()
@@ -120,6 +129,31 @@ func TestJudge(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is refused again is stored only if that changes something: with many of them each write has many rows. A clock that
+// was ahead at the first time is set right by the next write.
+func TestWhichRefusalsAreStored(t *testing.T) {
+	t.Parallel()
+	first := Refusal{Cause: Refused, Why: "words", Times: 1, Height: 100, Next: 7}
+	for name, c := range map[string]struct {
+		last Waiting
+		next Refusal
+		want bool
+	}{
+		"the first":          {Waiting{}, first, true},
+		"the same":           {Waiting{Refusal: first}, first.again(Refused, "words", 101, 7), false},
+		"other words":        {Waiting{Refusal: first}, first.again(Refused, "others", 101, 7), true},
+		"after a rewind":     {Waiting{Refusal: first}, first.again(Refused, "words", 90, 7), true},
+		"a clock was ahead":  {Waiting{Refusal: first, Age: -1}, first.again(Refused, "words", 101, 7), true},
+		"another cause":      {Waiting{Refusal: first}, first.again(Funds, "words", 101, 7), true},
+		"no money":           {Waiting{Refusal: Refusal{Cause: Funds, Times: 1}}, Refusal{Cause: Funds, Times: 2, Why: "1 wei"}, false},
+		"odd words, counted": {Waiting{Refusal: Refusal{Cause: Unclear, Times: 1}}, Refusal{Cause: Unclear, Times: 2}, true},
+	} {
+		if got := c.last.changes(c.next); got != c.want {
+			t.Errorf("%s: stored %v, want %v", name, got, c.want)
+		}
 	}
 }
 
@@ -163,7 +197,7 @@ func TestAHoldEnds(t *testing.T) {
 
 func queueOf(letters string, first uint64) (tried []Waiting, prepared []chain.Prepared) {
 	errs := map[rune]error{'r': chain.ErrCall, 'u': chain.ErrUnclear, 'p': chain.ErrFunds, 'o': chain.ErrOwed, 'f': chain.ErrFee}
-	last := map[rune]Refusal{'R': {Cause: Refused, Times: 1, Height: 100, Next: 7}, 'U': {Cause: Unclear, Times: maxUnclearTries}}
+	last := map[rune]Refusal{'R': {Cause: Refused, Why: chain.ErrCall.Error(), Times: 1, Height: 100, Next: 7}, 'U': {Cause: Unclear, Times: maxUnclearTries, Next: 7}, 'G': {Cause: Refused, Times: 1, Height: 100, Next: 7}}
 	for i, letter := range letters {
 		w := Waiting{Intent: Intent{ID: ID{byte(i), byte(letter)}}, Refusal: last[letter], Age: minUnclearTime}
 		p := chain.Prepared{Signed: chain.Signed{Index: first + uint64(i)}, Err: errs[[]rune(strings.ToLower(string(letter)))[0]]}

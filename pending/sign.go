@@ -23,23 +23,11 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 	if err != nil {
 		return stored{}, err
 	}
-	queue, err := l.Store.Queue(brief, l.Account, a.Relaxed, a.Most)
-	if err != nil {
+	queue, prepared, err := l.prepare(brief, a)
+	if err != nil || len(prepared) == 0 {
 		return stored{}, err
 	}
 	tried := queue.tries()
-	if len(tried) == 0 {
-		return stored{}, nil
-	}
-	most := l.mostFee.Load().Below(cancelRoom)
-	drafts := make([]chain.Draft, len(tried))
-	for i, w := range tried {
-		drafts[i] = chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: w.Call, Most: most, Owed: a.Owed}
-	}
-	prepared, err := l.Chain.Prepare(brief, drafts)
-	if err != nil {
-		return nil, err
-	}
 	batch, out := a.judge(queue, prepared, since)
 	out.Slots, out.Left = batch.New, out.Left+queue.left()
 	if out.Hold != nil {
@@ -57,6 +45,42 @@ func (l *loop) assign(ctx context.Context, a assign) (input, error) {
 		out.PutOff = &waits.PutOff
 	}
 	return out, nil
+}
+
+// prepare reads as many of the oldest intents as may get a slot, and has them signed. In strict order it goes on behind
+// those that the chain refuses: what is behind them waits until all are judged.
+func (l *loop) prepare(ctx context.Context, a assign) (queue Queue, prepared []chain.Prepared, err error) {
+	for most := a.Most; ; most = min(2*most, l.MaxBatch) {
+		more, next, err := l.prepareBehind(ctx, a, queue, most)
+		if err != nil && len(prepared) == 0 {
+			return queue, nil, err
+		}
+		if err != nil || len(next) == 0 {
+			return queue, prepared, nil
+		}
+		queue, prepared = more, append(prepared, next...)
+		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && cause != Funds })
+		if a.Relaxed || most >= l.MaxBatch || !refused {
+			return queue, prepared, nil
+		}
+	}
+}
+
+// prepareBehind has those signed of the oldest intents that are behind the known ones; none if one of these has gone.
+func (l *loop) prepareBehind(ctx context.Context, a assign, known Queue, most int) (Queue, []chain.Prepared, error) {
+	queue, err := l.Store.Queue(ctx, l.Account, a.Relaxed, most)
+	old, tried := known.tries(), queue.tries()
+	same := func(a, b Waiting) bool { return a.ID == b.ID }
+	if err != nil || len(tried) <= len(old) || !slices.EqualFunc(old, tried[:len(old)], same) {
+		return queue, nil, err
+	}
+	fee := l.mostFee.Load().Below(cancelRoom)
+	drafts := make([]chain.Draft, 0, len(tried)-len(old))
+	for i := len(old); i < len(tried); i++ {
+		drafts = append(drafts, chain.Draft{Account: l.Account, Index: a.First + uint64(i), Call: tried[i].Call, Most: fee, Owed: a.Owed})
+	}
+	prepared, err := l.Chain.Prepare(ctx, drafts)
+	return queue, prepared, err
 }
 
 // changesPutOff reports whether a batch may change what is put off: some is, or one that was may be no longer.

@@ -40,6 +40,10 @@ func TestStories(t *testing.T) {
 				m.set.Held = held{Most: n, Guests: n, Page: max(1, n/2), Depth: 1}
 				return nil
 			}
+			if words[0] == "still" {
+				m.set.StillAfter, _ = time.ParseDuration(words[1])
+				return nil
+			}
 			if words[0] == "wait" || words[0] == "pace" {
 				d, err := time.ParseDuration(words[1])
 				if err != nil {
@@ -412,6 +416,9 @@ func say(a action) string {
 	case confirm:
 		w.WriteString("confirm")
 		for _, one := range a.Claims {
+			if one.Still {
+				w.WriteString(" still")
+			}
 			if one.Counts {
 				fmt.Fprintf(&w, " %d@%s (its count)", one.Index, string(one.Block.Hash))
 				continue

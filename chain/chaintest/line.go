@@ -43,7 +43,7 @@ func (l *Line) Describe(ctx context.Context) (d chain.Description, err error) {
 		cfg := l.node.cfg
 		d = chain.Description{
 			ID: cfg.ID, MaxBatch: batch, MaxPending: cfg.PerAccount, BlockGas: cfg.BlockGas,
-			MinRaise: minRaise, Depth: cfg.Depth, By: lineName,
+			MinRaise: minRaise, Depth: cfg.Depth, StillAfter: cfg.StillAfter, By: lineName,
 		}
 	})
 	return d, err

@@ -16,6 +16,8 @@ type Config struct {
 	Seed uint64 // of all chance
 	// Depth is how many blocks below the head a block is final; 0: only Finalize says so.
 	Depth uint64
+	// StillAfter is that of the Description.
+	StillAfter time.Duration
 	// PerAccount limits an account's transactions in the pool; 0: no limit. At the limit only
 	// a nonce below the account's highest is accepted, and the highest is dropped.
 	PerAccount int

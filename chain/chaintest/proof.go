@@ -123,7 +123,7 @@ func (l *Line) Confirm(ctx context.Context, claims []chain.Claim) (opinions []ch
 func (n *Node) opinion(c chain.Claim) chain.Opinion {
 	o := chain.Opinion{By: lineName}
 	switch final := uint64(n.final); {
-	case (c.By == lineName || c.By == "") && final <= c.At.Number, !c.Counts && final < c.Block.Number:
+	case (c.By == lineName || c.By == "") && !c.Passed(final), !c.Counts && final < c.Block.Number:
 		o.Why = fmt.Sprintf("its final block is still %d", final)
 		return o
 	case c.Counts:

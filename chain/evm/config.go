@@ -18,6 +18,9 @@ const (
 	defaultBody     = 4 << 20
 	defaultAnswer   = 64 << 20
 	defaultMinDepth = 2
+
+	stillInstant = 2 * time.Second
+	stillDepth   = time.Minute
 )
 
 // Config configures a Chain. URL and ChainID are required.
@@ -40,6 +43,10 @@ type Config struct {
 	MinDepth uint64
 	// Instant says that a block is final as soon as it is the head.
 	Instant bool
+	// StillAfter is for how long the head has to stand until time counts in the place of blocks: a chain that makes them on
+	// demand makes none while nobody sends. Default: 2 s with Instant, a minute with a Depth, and never where the chain
+	// names its final blocks; below 0: never.
+	StillAfter time.Duration
 	// Timeout bounds one request; default 10 s.
 	Timeout time.Duration
 	// Poll is the shortest interval between looks at the head; default 500 ms. It is half the time of a block, up
@@ -100,6 +107,14 @@ func (c Config) Validate() error {
 }
 
 func (c Config) withDefaults() Config {
+	switch {
+	case c.StillAfter != 0:
+		c.StillAfter = max(0, c.StillAfter)
+	case c.Instant:
+		c.StillAfter = stillInstant
+	case c.Depth > 0:
+		c.StillAfter = stillDepth
+	}
 	if c.Timeout == 0 {
 		c.Timeout = defaultTimeout
 	}

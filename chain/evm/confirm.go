@@ -31,7 +31,7 @@ func (c *Chain) Confirm(ctx context.Context, claims []chain.Claim) ([]chain.Opin
 	var open, nonces []int // positions of the claims about blocks that are final here, and about a nonce alone
 	for i, claim := range claims {
 		opinions[i].By = c.cfg.URL
-		if !is || !claim.Counts && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && height <= claim.At.Number {
+		if !is || !claim.Counts && height < claim.Block.Number || (claim.By == c.cfg.URL || claim.By == "") && !claim.Passed(height) {
 			opinions[i].Why = fmt.Sprintf("its final block is %d", height)
 			if !is {
 				opinions[i].Why = "it has no final block yet"

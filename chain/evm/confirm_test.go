@@ -121,6 +121,62 @@ func TestAFinalBlockIsAnAncestorOfTheHead(t *testing.T) {
 	}
 }
 
+// W2: about its own claim an endpoint is asked once its final block has passed that as of which it made it. If the head
+// stands, that block itself will do, but none below: the block and what is in it are asked for anew, by hash.
+func TestASecondLookAtTheSameBlock(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		by    string // "own": the endpoint's
+		at    uint64
+		still bool
+		want  string
+	}{
+		"another's claim":            {"other", 4, false, "agrees"},
+		"its own, of an older block": {"own", 3, false, "agrees"},
+		"its own":                    {"own", 4, false, "mute"},
+		"of no name":                 {"", 4, false, "mute"},
+		"its own, and it stands":     {"own", 4, true, "agrees"},
+		"of no name, and it stands":  {"", 4, true, "agrees"},
+		"it has gone back":           {"own", 5, true, "mute"},
+	} {
+		w := &twoBranches{head: 4}
+		endpoint := open(t, evm.Config{ChainID: 1337, Instant: true, URL: serve(t, w.say)})
+		claim := claimOf(false, 4)
+		if claim.By, claim.At.Number, claim.Still = c.by, c.at, c.still; c.by == "own" {
+			d, err := endpoint.Describe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.By = d.By
+		}
+		if got := stands(t, endpoint, claim); got != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// For how long a head has to stand until time counts in the place of blocks.
+func TestStillAfter(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cfg  evm.Config
+		want time.Duration
+	}{
+		"final at once":    {evm.Config{Instant: true}, 2 * time.Second},
+		"final at a depth": {evm.Config{Depth: 3}, time.Minute},
+		"final by the tag": {evm.Config{}, 0},
+		"as configured":    {evm.Config{StillAfter: time.Hour}, time.Hour},
+		"never":            {evm.Config{Instant: true, StillAfter: -1}, 0},
+	} {
+		w := &twoBranches{head: 4}
+		c.cfg.ChainID, c.cfg.URL = 1337, serve(t, w.say)
+		d, err := open(t, c.cfg).Describe(t.Context())
+		if err != nil || d.StillAfter != c.want {
+			t.Errorf("%s: got %v, %v, want %v", name, d.StillAfter, err, c.want)
+		}
+	}
+}
+
 // W2: hashes that deny a block are asked anew the next time. A single one that is wrong would contradict
 // for ever.
 func TestHashesThatDenyAreAskedAnew(t *testing.T) {

@@ -47,6 +47,7 @@ type facts struct {
 	headersOnly bool // the node has eth_getHeaderByNumber
 	tips        tipSource
 	legacy      bool // the blocks have no base fee
+	floor       bool // a call's data has a least gas of its own: the rules are those of Prague or later
 }
 
 // New makes a driver and does not connect. The error lists every fault of cfg.
@@ -97,7 +98,7 @@ func (c *Chain) Describe(ctx context.Context) (chain.Description, error) {
 	}
 	return chain.Description{
 		ID: "evm:" + strconv.FormatUint(c.cfg.ChainID, 10), MaxBatch: c.cfg.MaxBatch, MaxPending: c.cfg.MaxPending,
-		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, By: c.cfg.URL, Genesis: c.genesisHash(),
+		BlockGas: f.blockGas, MinRaise: minRaise, Depth: c.cfg.Depth, StillAfter: c.cfg.StillAfter, By: c.cfg.URL, Genesis: c.genesisHash(),
 	}, nil
 }
 
@@ -137,7 +138,7 @@ func (c *Chain) learn(ctx context.Context) (facts, error) {
 	if latest.GasLimit == 0 {
 		return facts{}, fmt.Errorf("%w: %s gives a block gas limit of 0, which is impossible", chain.ErrAnswer, c.cfg.URL)
 	}
-	f, err := c.learnMore(ctx, facts{blockGas: uint64(latest.GasLimit), legacy: latest.BaseFee == nil})
+	f, err := c.learnMore(ctx, facts{blockGas: uint64(latest.GasLimit), legacy: latest.BaseFee == nil, floor: latest.Requests != nil})
 	if err != nil {
 		return facts{}, err
 	}

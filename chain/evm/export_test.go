@@ -108,3 +108,14 @@ func refuse(b *budget, after time.Duration) {
 
 // UrgencyOfSend is how urgent a Submit with this context is.
 func UrgencyOfSend(ctx context.Context) urgency { return urgencyOfSend(ctx) }
+
+// Ask makes a single call of an endpoint.
+func Ask(ctx context.Context, url, method string) (answer string, err error) {
+	e := newEndpoint(Config{URL: url, Timeout: 5 * time.Second, MaxAnswer: 1 << 20})
+	defer e.close()
+	err = e.call(ctx, &answer, method)
+	return answer, err
+}
+
+// WithoutNullErrors reads a body in which no error is null.
+var WithoutNullErrors = withoutNullErrors

@@ -16,10 +16,15 @@ const (
 	creationGas = 53_000 // of a contract creation, before its code runs
 	zeroGas     = 4      // for a zero byte of data
 	byteGas     = 16     // for any other byte
+	floorGas    = 10     // the least for a zero byte, and four times that for any other byte (EIP-7623)
+
+	mostBytes    = 128 << 10       // of a transaction with its signature, in the pools of all common nodes
+	mostData     = mostBytes - 256 // the rest is for what a transaction has beside its data
+	mostInitCode = 48 << 10        // of the code that creates a contract (EIP-3860)
 )
 
 // LeastGas returns the intrinsic gas of a call by the rules of Istanbul. Prepare refuses a first
-// attempt with less. Later rules need more for some calls, which the node says. EIP-2780 needs
+// attempt with less. Later rules need more for some calls, which the node says, but for floorOf. EIP-2780 needs
 // less for some, and to allow more does no harm, since unspent gas is not paid.
 func LeastGas(call chain.Call) uint64 {
 	least := uint64(transferGas)
@@ -28,6 +33,31 @@ func LeastGas(call chain.Call) uint64 {
 	}
 	zeros := uint64(bytes.Count(call.Data, []byte{0}))
 	return least + zeros*zeroGas + (uint64(len(call.Data))-zeros)*byteGas
+}
+
+// floorOf returns the least gas of a call's data by the rules of Prague (EIP-7623).
+func floorOf(call chain.Call) uint64 {
+	zeros := uint64(bytes.Count(call.Data, []byte{0}))
+	return transferGas + (zeros+4*(uint64(len(call.Data))-zeros))*floorGas
+}
+
+// leastGas returns the least gas of a call on this chain.
+func (f facts) leastGas(call chain.Call) uint64 {
+	if f.floor {
+		return max(LeastGas(call), floorOf(call))
+	}
+	return LeastGas(call)
+}
+
+// Oversize returns why nodes take a call with no gas limit at all, since it is too large; nil if they may take it.
+func Oversize(call chain.Call) error {
+	switch n := len(call.Data); {
+	case n > mostData:
+		return fmt.Errorf("has %d bytes, and nodes take at most %d, for the whole transaction 128 KiB: send it in parts", n, mostData)
+	case len(call.To) == 0 && n > mostInitCode:
+		return fmt.Errorf("has %d bytes, and chains take at most %d of the code that creates a contract: make the contract smaller, or split it", n, mostInitCode)
+	}
+	return nil
 }
 
 // estimate is the node's answer to eth_estimateGas.
@@ -63,8 +93,8 @@ func (m *market) gasLimit(f facts, d chain.Draft, call chain.Call) (uint64, erro
 			// The call may need more by the time it is executed.
 			gas = min(gas+gas/5, max(gas, f.blockGas))
 		}
-	case gas < LeastGas(call) && d.Above.None(): // a later attempt keeps the gas of the first
-		return 0, fmt.Errorf("%w: its gas limit is %d, and it needs at least %d", chain.ErrCall, gas, LeastGas(call))
+	case gas < f.leastGas(call) && d.Above.None(): // a later attempt keeps the gas of the first
+		return 0, fmt.Errorf("%w: its gas limit is %d, and it needs at least %d", chain.ErrCall, gas, f.leastGas(call))
 	}
 	if gas > f.blockGas {
 		return 0, fmt.Errorf("%w: its gas limit is %d, and the chain allows a transaction %d", chain.ErrCall, gas, f.blockGas)

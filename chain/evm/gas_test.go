@@ -1,9 +1,11 @@
 package evm_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"strings"
 	"testing"
 
@@ -103,6 +105,66 @@ func TestLeastGas(t *testing.T) {
 			raised.Above = chain.Fee{Max: gwei(1), Tip: gwei(1)}
 			if all, err = driver.Prepare(t.Context(), []chain.Draft{raised}); err != nil || all[0].Err != nil || all[0].Gas != gas {
 				t.Errorf("%s, raised, with %d gas: got %+v, %v, want that gas and no error", name, gas, all, err)
+			}
+		}
+	}
+}
+
+// Since Prague a call's data has a least gas of its own (EIP-7623). A chain with those rules says so in its blocks, and less is
+// refused before there is a nonce.
+func TestTheFloorOfData(t *testing.T) {
+	t.Parallel()
+	own := evm.NewKeystore(newKey(t))
+	call := chain.Call{To: make([]byte, 20), Data: append(bytes.Repeat([]byte{1}, 100), make([]byte, 100)...)}
+	const intrinsic, floor = 21_000 + 100*16 + 100*4, 21_000 + 100*40 + 100*10
+	for _, prague := range []bool{false, true} {
+		driver := open(t, evm.Config{ChainID: 1337, Signers: []evm.Signer{own}, URL: serve(t, func(method string, params []json.RawMessage) any {
+			said := healthy(method, params)
+			if block, is := said.(map[string]any); is && prague && block["baseFeePerGas"] != nil {
+				block["requestsHash"] = "0x" + strings.Repeat("e3", 32)
+			}
+			return said
+		})})
+		for gas, refused := range map[uint64]bool{intrinsic: prague, floor - 1: prague, floor: false} {
+			d := chain.Draft{Account: own.Account(), Call: call}
+			d.Call.Gas = gas
+			all, err := driver.Prepare(t.Context(), []chain.Draft{d})
+			if err != nil || errors.Is(all[0].Err, chain.ErrCall) != refused {
+				t.Errorf("Prague %v, %d gas: got %v, %v, want it refused %v", prague, gas, all, err, refused)
+			}
+		}
+	}
+}
+
+// What no node takes is refused before it has a nonce, with any gas limit and with none: once it has one, a transaction that
+// does nothing has to be paid for it. The largest that is not refused is no larger than what pools take.
+func TestOversize(t *testing.T) {
+	t.Parallel()
+	own := evm.NewKeystore(newKey(t))
+	driver := open(t, evm.Config{ChainID: 1337, URL: serve(t, (&picky{says: "0xf4240"}).say), Signers: []evm.Signer{own}})
+	to := make([]byte, 20)
+	large := chain.Call{To: to, Data: make([]byte, 128<<10-256), Value: new(big.Int).SetBit(new(big.Int), 59, 1)}
+	for name, c := range map[string]struct {
+		call chain.Call
+		want error
+	}{
+		"128 KiB with all":      {large, nil},
+		"a byte more":           {chain.Call{To: to, Data: make([]byte, 128<<10-255)}, chain.ErrCall},
+		"200 KiB":               {chain.Call{To: to, Data: make([]byte, 200<<10)}, chain.ErrCall},
+		"a contract of 48 KiB":  {chain.Call{Data: make([]byte, 48<<10)}, nil},
+		"a contract with more":  {chain.Call{Data: make([]byte, 48<<10+1)}, chain.ErrCall},
+		"no contract of 48 KiB": {chain.Call{To: to, Data: make([]byte, 48<<10+1)}, nil},
+	} {
+		for _, gas := range []uint64{0, 10_000_000} {
+			d := chain.Draft{Account: own.Account(), Index: 1 << 60, Call: c.call}
+			d.Call.Gas = gas
+			all, err := driver.Prepare(t.Context(), []chain.Draft{d})
+			if err != nil || !errors.Is(all[0].Err, c.want) || (all[0].Err == nil) != (c.want == nil) {
+				t.Errorf("%s with %d gas: got %v, %v, want %v", name, gas, all, err, c.want)
+				continue
+			}
+			if n := len(all[0].Bytes); n > 128<<10 {
+				t.Errorf("%s: signed with %d bytes, which pools refuse", name, n)
 			}
 		}
 	}

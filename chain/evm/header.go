@@ -17,6 +17,7 @@ type header struct {
 	Parent   hexutil.Bytes  `json:"parentHash"`
 	GasLimit hexutil.Uint64 `json:"gasLimit"`
 	BaseFee  *hexutil.Big   `json:"baseFeePerGas"`
+	Requests *hexutil.Bytes `json:"requestsHash"` // since Prague
 }
 
 // block returns the zero Block for a nil header.

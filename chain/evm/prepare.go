@@ -78,6 +78,9 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 	if call.Value != nil && (call.Value.Sign() < 0 || call.Value.BitLen() > 256) {
 		return nil, fmt.Errorf("%w: its value %v is negative or above 256 bits", chain.ErrCall, call.Value)
 	}
+	if err := Oversize(call); err != nil && d.Above.None() {
+		return nil, fmt.Errorf("%w: its data %w", chain.ErrCall, err)
+	}
 	gas, err := m.gasLimit(f, d, call)
 	if err != nil {
 		return nil, err

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
+	"strings"
 	"time"
 )
 
@@ -20,6 +23,8 @@ type note struct {
 	after  time.Duration
 	waits  bool   // the response has the header Retry-After
 	start  []byte // of the body, as far as it was read
+	size   int    // of the body, as far as it was read
+	id     string // of the call, if the request is a single one
 }
 
 type noteKey struct{}
@@ -31,7 +36,7 @@ func noting(ctx context.Context) (context.Context, *note) {
 }
 
 // noter is an http.RoundTripper that fills in the note of each request. It changes no response, except that
-// it ends one that is too large.
+// it ends one that is too large, and takes an error that is null for none.
 type noter struct {
 	most int // bytes of a body
 	next http.RoundTripper
@@ -47,10 +52,55 @@ func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !asked {
 		n = new(note)
 	}
-	*n = note{status: response.StatusCode}
+	*n = note{status: response.StatusCode, id: idOf(request)}
 	n.after, n.waits = retryAfter(response.Header.Get("Retry-After"), time.Now())
-	response.Body = &noted{response.Body, n, t.most, t.most}
+	response.Body = &noted{withoutNullErrors(response.Body), n, t.most, t.most}
 	return response, nil
+}
+
+var firstID = regexp.MustCompile(`^\{"jsonrpc":"2.0","id":(\d+)`) // as go-ethereum's client writes it
+
+func idOf(request *http.Request) string {
+	if request.GetBody == nil {
+		return ""
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = body.Close() }()
+	start := make([]byte, 64)
+	n, _ := io.ReadFull(body, start)
+	if found := firstID.FindSubmatch(start[:n]); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
+// isAnothers reports whether the answer to a single call is that to another one, as a cache may give it: go-ethereum's client
+// compares the IDs of a batch alone. A long answer is not looked at; what is in it has a hash or a number of its own.
+func (n *note) isAnothers() bool {
+	var answer struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if n.id == "" || n.size > len(n.start) || json.Unmarshal(n.start, &answer) != nil {
+		return false
+	}
+	id := strings.Trim(string(answer.ID), `"`)
+	return id != "" && id != "null" && id != n.id
+}
+
+// errAnothers is the error of an answer for which isAnothers is true.
+var errAnothers = errors.New("the answer is that to another request: a cache or proxy before the node may mix them up")
+
+// stays refuses to follow a redirection to another place: the path or the headers have the provider's secret. One that would
+// ask by GET loses what is asked.
+func stays(next *http.Request, before []*http.Request) error {
+	first := before[0]
+	if len(before) > 3 || next.Method != first.Method || next.URL.Host != first.URL.Host || next.URL.Scheme != first.URL.Scheme {
+		return fmt.Errorf("it sends what is asked on to %s, and conch does not follow, since the URL may have a secret: write the URL that answers", shown(next.URL.String()))
+	}
+	return nil
 }
 
 // CloseIdleConnections does what http.Client.CloseIdleConnections asks of a transport.
@@ -70,6 +120,7 @@ type noted struct {
 
 func (b *noted) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
+	b.note.size += n
 	b.note.start = append(b.note.start, p[:min(n, keptBody-len(b.note.start))]...)
 	if n > b.left {
 		return b.left, &sizeError{b.most}

@@ -111,7 +111,7 @@ func TestVerdicts(t *testing.T) {
 // bytesAlone are the reasons why a chain never takes an attempt, whatever its state and whatever the node.
 var bytesAlone = map[string][]string{
 	"it cannot be decoded":      {"rlp:", "typed transaction too short", "failed to decode signed transaction", "failed to decode transaction", "decode transaction", "empty transaction data", "invalid rlp", "decoderlperror"},
-	"its signature is wrong":    {"invalid sender", "invalid signature", "invalid transaction signature", "invalid transaction v, r, s values", "invalidtxsignature", "failedtoresolvesender", "failed to recover sender"},
+	"its signature is wrong":    {"invalid signature", "invalid transaction signature", "invalid transaction v, r, s values", "invalidtxsignature", "failedtoresolvesender", "failed to recover sender"},
 	"its tip is above its fee":  {"max priority fee per gas higher than max fee per gas", "max priority fee per gas exceeds max fee per gas", "invalidmaxpriorityfeepergas"},
 	"a number has too many bit": {"higher than 2^256"},
 	"its nonce is the last":     {"nonce has max value", "nonce exceeds max nonce"},

@@ -66,6 +66,10 @@ func refusalsAreKept(t *testing.T, f Fixture) {
 		t.Errorf("after another cause: %+v, want one refusal since a moment ago", q.Oldest[0])
 	}
 	f.wantWaits(t, 2, 0, pending.PutOff{})
+	f.write(t, pending.Batch{Held: []pending.Held{{Intent: in.ID}}}) // it is refused no longer
+	if _, q := f.relaxed(t, 9); len(q.Oldest) != 2 || q.Oldest[0].Refusal.Times != 0 {
+		t.Errorf("when it is refused no longer: %+v, want it without a refusal", q.Oldest)
+	}
 }
 
 // A clock that was ahead and is set right, as after a failover, does not make a refusal wait for the time that it had:

@@ -265,6 +265,7 @@ func (a *api) tell(ctx context.Context, w http.ResponseWriter, r *http.Request, 
 	}
 	_, _, n := a.office.Contracts()
 	t.Story = storyOf(moments, n)
+	t.Why = t.waitsFor()
 	return web.Answer(w, status, t)
 }
 

@@ -187,7 +187,7 @@ func answers() []exchange {
 		{Name: "a bad cursor", Ask: "GET " + toTX + "?before=x", Status: 400, Want: "next_before"},
 		{Name: "too many", Ask: "GET " + toTX + "?limit=1001", Status: 400, Want: "limit"},
 		{Name: "one that has ended", Ask: "GET " + toTX + "/" + endedID, Status: 200, Want: `{` + ended + `,"story":` + story + `}`},
-		{Name: "one that is open", Ask: "GET " + toTX + "/" + openID, Status: 200, Want: `"fate":"open","attempt":null,"block":null`},
+		{Name: "one that is open", Ask: "GET " + toTX + "/" + openID, Status: 200, Want: `"fate":"open","why":"why","attempt":null,"block":null`},
 		{Name: "an unknown id", Ask: "GET " + toTX + "/00000000000000070000000000000009", Status: 404, Want: "unknown-transaction"},
 		{Name: "no id", Ask: "GET " + toTX + "/x", Status: 404, Want: "unknown-transaction"},
 		{Name: "cancelled", Ask: "POST " + toTX + "/" + openID + "/cancel", Status: 202, Want: `"fate":"open"`},

@@ -96,6 +96,14 @@ type Moment struct {
 	Why       string    `json:"why,omitempty"`
 }
 
+// waitsFor returns why the transaction has ended, or what it waits for by the last moment of its story.
+func (t Told) waitsFor() string {
+	if t.Fate != fateOpen || len(t.Story) == 0 {
+		return t.Why
+	}
+	return t.Story[len(t.Story)-1].Why
+}
+
 // fateOpen is the fate of what has not ended; the others are called as the stages that end it.
 const fateOpen = "open"
 

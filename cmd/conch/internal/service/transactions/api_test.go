@@ -176,6 +176,8 @@ var transactionAnswers = []exchange{
 	{Name: "without a value", Ask: "POST " + toTX, Body: body(""), Status: 202, Want: firstID},
 	{Name: "a call of 64 kB", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 64<<10) + `"`), Status: 202, Want: firstID},
 	{Name: "too large", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 200<<10) + `"`), Status: 413, Want: "is not read"},
+	{Name: "more than nodes take", Ask: "POST " + toTX, Body: body(`,"data":"0x` + strings.Repeat("ab", 128<<10) + `"`), Status: 422, Want: "has 131072 bytes, and nodes take at most"},
+	{Name: "more code than chains take", Ask: "POST " + toTX, Body: `{"account":"payer","gas":9000000,"data":"0x` + strings.Repeat("ab", 48<<10+1) + `"}`, Status: 422, Want: "has 49153 bytes, and chains take at most"},
 	{Name: "no JSON", Ask: "POST " + toTX, Body: `{"account":`, Status: 400, Want: "not what is documented"},
 	{Name: "a number for a value", Ask: "POST " + toTX, Body: body(`,"value":5`), Status: 400, Want: "value"},
 	{Name: "a misspelt key", Ask: "POST " + toTX, Body: body(`,"idempotency-key":"k"`), Status: 400, Want: "idempotency-key"},

@@ -34,7 +34,9 @@ type Chain struct {
 	Budget    Budget                  // of each endpoint that has none of its own
 	MinDepth  int                     // least blocks below the head of the block that the chain calls final; 0: the driver's default
 	MinTip    uint64                  // lowest tip for a unit of gas, in wei
-	FinalIn   time.Duration           // how long a transaction is in a block before its state says so; 0: the default of package pending, below 0: never
+	// StillAfter is for how long the head has to stand until time counts in the place of blocks; 0: the driver's default, below 0: never.
+	StillAfter time.Duration
+	FinalIn    time.Duration // how long a transaction is in a block before its state says so; 0: the default of package pending, below 0: never
 }
 
 // KindEVM is Ethereum and everything that talks like it.
@@ -97,6 +99,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 		keys := map[string]config.Setter{
 			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one), "min_tip": minTip(d, &one), "finality_timeout": wait(d, &one.FinalIn),
+			"still_after": wait(d, &one.StillAfter),
 		}
 		maps.Copy(keys, budgetKeys(d, &one.Budget))
 		d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)

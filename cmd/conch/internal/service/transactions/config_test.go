@@ -39,7 +39,7 @@ const kept = `{"version":3,"address":"` + address + `","crypto":{"ciphertext":"S
 // S2: the default scope of an account is made of the chain's ID and the address, not of names.
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	c, err := loadAccounts(t, db+mainnet+"finality = 12\nmin_tip = \"4 wei\"\nfinality_timeout = \"2h\"\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
+	c, err := loadAccounts(t, db+mainnet+"finality = 12\nmin_tip = \"4 wei\"\nfinality_timeout = \"2h\"\nstill_after = \"7s\"\n"+payer+"max_in_flight = 7\nmax_fee = \"30 gwei\"\nmax_tip = 5\ngap_fill_threshold_blocks = 20\nraise_after = \"45s\"\nrepair_interval = \"3s\"\narchive_after = \"720h\"\nshared_key = true\nrestore_wait = \"3m\"\norder = \"relaxed\"\n"+hot+"order = \"strict\"\n"+"restore_wait = \"0s\"\nscope = \"mine\"\n", kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,6 +56,8 @@ func TestAccounts(t *testing.T) {
 		t.Errorf("got shared_key and restore_wait of %+v, want those of the file, and no wait for the second account", all)
 	case a.MaxFee.String() != "30000000000" || a.MaxTip.String() != "5" || evmConfig(a.Chain, a.Chain.Endpoints[0], nil).MinTip.String() != "4":
 		t.Errorf("got fees %v, %v, and the chain %+v, want 30000000000, 5 and 4 wei", a.MaxFee, a.MaxTip, a.Chain)
+	case evmConfig(a.Chain, a.Chain.Endpoints[0], nil).StillAfter != 7*time.Second:
+		t.Errorf("got still_after %v, want seven seconds", a.Chain.StillAfter)
 	case a.Chain.FinalIn != 2*time.Hour:
 		t.Errorf("got finality_timeout %v, want two hours", a.Chain.FinalIn)
 	case len(roles) != 2 || roles[0].Scope != "pending:evm:1:"+address || !roles[0].Fenced || roles[0].Section != "accounts" || roles[1].Scope != "mine":

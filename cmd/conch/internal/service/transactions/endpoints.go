@@ -142,7 +142,7 @@ func evmConfig(c Chain, e Endpoint, keys *evm.Keys) evm.Config {
 	return evm.Config{
 		MaxCallsPerSecond: float64(budget.Calls), Costs: budget.costs(),
 		URL: e.URL, ChainID: uint64(c.ChainID), Keys: keys,
-		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth), MinTip: new(big.Int).SetUint64(c.MinTip),
+		Depth: uint64(c.Finality), Instant: c.Instant, MinDepth: uint64(c.MinDepth), StillAfter: c.StillAfter, MinTip: new(big.Int).SetUint64(c.MinTip),
 	}
 }
 

@@ -34,6 +34,9 @@ func (ts *transactions) accept(ctx context.Context, r Request) (string, error) {
 		return "", &web.FieldError{Field: "to", Text: "is missing, and there is no data either: without to, data has to be the code of a contract to create"}
 	}
 	call := chain.Call{To: r.To, Value: r.Value, Data: r.Data, Gas: r.Gas}
+	if err := evm.Oversize(call); err != nil {
+		return "", &web.FieldError{Field: "data", Text: err.Error()}
+	}
 	if least := evm.LeastGas(call); r.Gas > 0 && r.Gas < least {
 		return "", &web.FieldError{Field: "gas", Text: fmt.Sprintf("is below %d, the least that this call needs: raise it, or leave it out to have it estimated", least)}
 	}
