@@ -88,9 +88,9 @@ func (a *app) printFindings(all []doctor.Finding) error {
 		if f.Status == doctor.Fail {
 			failed = append(failed, f.Check)
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", f.Status, f.Check, f.Detail))
+		rows = append(rows, Row("%s\t%s\t%s", f.Status, f.Check, f.Detail))
 		if f.Remedy != "" {
-			rows = append(rows, "\t\t→ "+f.Remedy)
+			rows = append(rows, Row("\t\t→ %s", f.Remedy))
 		}
 	}
 	var err error

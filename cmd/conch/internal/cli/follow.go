@@ -31,7 +31,7 @@ func (s *Shell) Follow(ctx context.Context, f Followed) error {
 		case err == nil:
 			for _, step := range unsaid(steps, said, away) {
 				said = step
-				_, _ = fmt.Fprintln(s.Stderr, f.ID, step)
+				s.Say("%s %s", f.ID, step)
 			}
 			if away = false; end != nil {
 				return end()
@@ -40,7 +40,7 @@ func (s *Shell) Follow(ctx context.Context, f Followed) error {
 			return fmt.Errorf("%w; the transaction is %s", err, f.ID)
 		case !away && ctx.Err() == nil:
 			away = true
-			_, _ = fmt.Fprintf(s.Stderr, "%s: its state is unknown now and is asked again: %s\n", f.ID, Sentence(err.Error()))
+			s.Say("%s: its state is unknown now and is asked again: %s", f.ID, Sentence(err.Error()))
 		}
 		select {
 		case <-ctx.Done():

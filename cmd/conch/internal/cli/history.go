@@ -57,7 +57,7 @@ func (a *app) printHistory(scope string, events []pgops.Event) error {
 	}
 	var rows []string
 	for _, e := range events {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
+		rows = append(rows, Row("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
 			Clock(e.At), e.Scope, e.Epoch, e.Event, OrDash(gap(e)), OrDash(e.Holder), OrDash(e.Reason), OrDash(e.Actor)))
 	}
 	return a.Table(historyHeader, rows)

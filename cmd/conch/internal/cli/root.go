@@ -37,6 +37,8 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
+	out := &door{to: w.Stdout}
+	w.Stdout, w.Stderr = out, &door{to: w.Stderr}
 	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
 	root := a.root(args, others)
 	root.SetArgs(args)
@@ -44,14 +46,19 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch unwritten := out.fault(); {
+	case errors.Is(unwritten, syscall.EPIPE): // its reader had enough, as head has
+		return Failed
+	case unwritten != nil:
+		err = failure{fmt.Errorf("not all of the answer could be written: %w", unwritten)}
+	case err == nil:
 		return done
 	}
 	if command, ok := errors.AsType[exitError](err); ok {
 		return int(command)
 	}
 	text, code := explain(err)
-	_, _ = fmt.Fprintln(w.Stderr, "conch: "+a.ownWords(text))
+	a.Say("conch: %s", a.ownWords(text))
 	return code
 }
 

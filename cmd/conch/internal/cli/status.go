@@ -52,7 +52,7 @@ func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 	}
 	var rows []string
 	for _, l := range all {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s\t%s\t%s",
+		rows = append(rows, Row("%s\t%d\t%s\t%s\t%s\t%s\t%s",
 			l.Scope, l.Epoch, OrDash(l.Holder), stateOf(l), Clock(l.AcquiredAt), age(l), OrDash(strings.Join(l.Candidates, ", "))))
 	}
 	if err := a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows); err != nil {
