@@ -240,6 +240,35 @@ func TestNamesInTheDatabaseDoNothing(t *testing.T) {
 	}
 }
 
+// Bad input: a scope that readers take for another is not led any more, and one from before that is seen, and reached by operators.
+func TestNamesThatLookAlike(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	c, err := pgx.Connect(t.Context(), db.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(t.Context()) }()
+	for _, scope := range []string{"mailer", "mailer ", "..", "Mailer"} {
+		if _, err := c.Exec(t.Context(), `INSERT INTO conch.leadership (scope, lock_key, epoch, term, holder, lease_ms, hold_ms, released, process_key, takeover, system_id, timeline, acquired_at, parted_at)
+			VALUES ($1, 1, 7, gen_random_uuid(), 'a', 3000, 0, true, 1, 'strict', 1, 1, now(), now())`, scope); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text := conch(t, "--db", db.URL, "status").done(t); !strings.Contains(text, "\"mailer \"   7 ") || !strings.Contains(text, "\nmailer      7") {
+		t.Errorf("status prints %s, want one of the two in quotes", text)
+	}
+	if text := conch(t, "--db", db.URL, "doctor").out; !strings.Contains(text, "look alike") {
+		t.Errorf("doctor prints %s, want that some look alike", text)
+	}
+	for _, scope := range []string{"mailer ", ".."} {
+		conch(t, "--db", db.URL, "migrate", "advance", "--scope", scope, "--epoch", "9").done(t)
+		conch(t, "--db", db.URL, "run", "--scope", scope, "--", "true").refused(t, 2, "--scope")
+		conch(t, "--db", db.URL, "run", "--id", scope, "--scope", "s", "--", "true").refused(t, 2, "instance id")
+		conch(t, "--db", db.URL, "scope", "forget", scope).done(t)
+	}
+}
+
 // Bad input: an answer that was not written whole is no success, and head that has enough is no fault.
 func TestAnswersThatCannotBeWritten(t *testing.T) {
 	t.Parallel()

@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/conchhq/conch/internal/name"
 )
 
 // Document prints one JSON document.
@@ -103,6 +106,17 @@ func Terminal(w io.Writer) (is bool, width func() int) {
 
 // Clock formats a time for people.
 func Clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+
+// Named returns a name as a table shows it: in quotes if readers could miss a part of it, - if there is none.
+func Named(text string) string {
+	switch {
+	case text != "" && name.Fault(text) != "":
+		return strconv.QuoteToASCII(text)
+	case strings.Contains(text, " "):
+		return strconv.Quote(text)
+	}
+	return OrDash(text)
+}
 
 // OrDash returns s, or "-" if s is empty.
 func OrDash(s string) string {

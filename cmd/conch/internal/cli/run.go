@@ -19,6 +19,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/name"
 )
 
 type runFlags struct {
@@ -200,6 +201,9 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 		return cfg, Usagef("--locks %q is neither session nor process", f.locks)
 	case f.stopGrace <= 0:
 		return cfg, Usagef("--stop-grace must be positive")
+	}
+	if why := name.Fault(f.scope); why != "" && election.ValidScope(f.scope) == nil {
+		return cfg, Usagef("--scope %q %s", f.scope, why)
 	}
 	return cfg, election.ValidScope(f.scope)
 }

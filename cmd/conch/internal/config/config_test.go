@@ -140,6 +140,12 @@ func TestFaults(t *testing.T) {
 		env        map[string]string
 		says       []string
 	}{
+		{"a scope with a space", "[[roles]]\nscope = \"mailer \"\n", nil, []string{`line 1, roles[0]: the scope "mailer " begins or ends with a space`}},
+		{"a name that is a scope", "[[roles]]\nname = \"\u00a0mailer\"\n", nil, []string{"roles[0]: the scope", "U+00A0"}},
+		{"a name beside a scope", "[[roles]]\nscope = \"a\"\nname = \"b \"\n", nil, []string{`line 3, roles[0].name: "b " begins or ends with a space`}},
+		{"a scope that is a path", "[[roles]]\nscope = \".\"\n", nil, []string{`"." is a folder in every path`}},
+		{"an id that nobody sees", one + "[node]\ninstance_id = \"a\u200b\"\n", nil, []string{"line 6, node.instance_id", "U+200B"}},
+		{"names of others", one + "preferred = [\"a \"]\nnever = [\"\ufeffb\"]\n", nil, []string{"roles[0].preferred[0]", "roles[0].never[0]", "U+FEFF"}},
 		{"not TOML", "[node\n", nil, []string{"line 1", "not TOML"}},
 		{"unknown section", one + "[nodes]\n", nil, []string{"line 5, nodes: unknown key", `"node"`}},
 		{"unknown key", one + "[node]\nlisen = \"x\"\n", nil, []string{"line 6, node.lisen", `is "listen" meant?`}},

@@ -96,7 +96,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 	for i, v := range d.Tables(place, value) {
 		var one Chain
 		keys := map[string]config.Setter{
-			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
+			"name": d.Name(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one), "min_tip": minTip(d, &one), "finality_timeout": wait(d, &one.FinalIn),
 		}
 		maps.Copy(keys, budgetKeys(d, &one.Budget))
@@ -111,7 +111,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 		address := ""
 		here := fmt.Sprintf("%s[%d]", place, i)
 		d.Table(here, v, map[string]config.Setter{
-			"name": d.Text(&one.Name), "chain": d.Text(&one.Chain.Name), "scope": d.Text(&one.Scope),
+			"name": d.Name(&one.Name), "chain": d.Text(&one.Chain.Name), "scope": d.Text(&one.Scope),
 			"address": d.Text(&address), "keystore": d.Path(&one.Keystore), "password_file": d.Path(&one.PasswordFile),
 			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
