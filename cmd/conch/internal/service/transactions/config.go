@@ -146,13 +146,16 @@ func wei(d *config.Decoder, to **big.Int) config.Setter {
 
 // Settle implements config.Section. It gives every account its chain, address and scope.
 func (s *Section) Settle(d *config.Decoder, _ config.Config) {
+	chains := map[string]Chain{}
+	for _, one := range slices.Backward(s.chains) {
+		chains[one.Name] = one
+	}
 	for i := range s.accounts {
 		a, place := &s.accounts[i], fmt.Sprintf("accounts[%d]", i)
-		at := slices.IndexFunc(s.chains, func(one Chain) bool { return one.Name == a.Chain.Name })
-		if at < 0 {
-			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
+		if one, known := chains[a.Chain.Name]; known {
+			a.Chain = one
 		} else {
-			a.Chain = s.chains[at]
+			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
 		}
 		settleAddress(d, place, a)
 		if a.Signer != "" && a.SignerMethod == "" {
