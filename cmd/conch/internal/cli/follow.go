@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const lookEvery = 300 * time.Millisecond
@@ -47,6 +49,20 @@ func (s *Shell) Follow(ctx context.Context, f Followed) error {
 			return errors.New("interrupted" + f.Interrupted)
 		case <-look.C:
 		}
+	}
+}
+
+// Sends is [Client.Send]. With wait it goes on until a node answers: all requests with a key are one.
+func (s *Shell) Sends(ctx context.Context, c *Client, wait bool, path, key string, body any) (id string, err error) {
+	for said := false; ; said = true {
+		id, err = c.Send(ctx, path, key, body)
+		if !wait || !Passing(err) || ctx.Err() != nil {
+			return id, err
+		}
+		if !said {
+			s.Say("%s; it is asked again", Sentence(err.Error()))
+		}
+		_ = pause.For(ctx, lookEvery)
 	}
 }
 

@@ -103,9 +103,13 @@ func (d *Decoder) Flag(to *bool) Setter {
 func (d *Decoder) Span(to *time.Duration) Setter {
 	return func(place string, value any) {
 		text, ok := value.(string)
-		if !ok {
+		switch value.(type) {
+		case int64, float64:
 			d.Fault(place, `%v has no unit: write "%vs" or "%vms", in quotation marks`, value, value, value)
 			return
+		}
+		if !ok {
+			text = fmt.Sprint(value)
 		}
 		span, err := time.ParseDuration(text)
 		switch {
