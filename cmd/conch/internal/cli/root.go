@@ -37,8 +37,8 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	out := &door{to: w.Stdout}
-	w.Stdout, w.Stderr = out, &door{to: w.Stderr}
+	out := &outlet{to: w.Stdout}
+	w.Stdout, w.Stderr = out, &outlet{to: w.Stderr}
 	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
 	root := a.root(args, others)
 	root.SetArgs(args)

@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// passages are the files that touch stdout and stderr themselves: one makes the door, the others hand a command its own.
+// passages are the files that touch stdout and stderr themselves: one makes the outlet, the others hand a command its own.
 var passages = []string{"cmd/conch/internal/cli/shell.go", "cmd/conch/internal/cli/conductor.go", "cmd/conch/internal/service/roles/command_unix.go"}
 
-// aside matches what prints beside the door, or beside the functions that keep others' words in their line and their cell.
+// aside matches what prints beside the outlet, or beside the functions that keep others' words in their line and their cell.
 var aside = regexp.MustCompile(`os\.Std(?:out|err)\b|\bfmt\.Print|(?:Fprint\w*|WriteString)\(\w+\.Std(?:out|err)\b|\bfmt\.Sprintf\("[^"]*\\t|\bprintln\(`)
 
 // printer is the file of those functions.
 const printer = "cmd/conch/internal/cli/print.go"
 
-func doorRules() []wall {
+func outletRules() []wall {
 	in := func(name, line string) house { return sources(file{name, "package x\n\nfunc f() { " + line + " }\n"}) }
 	const service, frame = "cmd/conch/internal/service/files/show.go", "cmd/conch/internal/cli/show.go"
 	return []wall{{
-		name: "words leave by the door", check: checkDoor,
+		name: "words leave by the outlet", check: checkOutlet,
 		why: "what others have written clears a screen or forges a line, unless Line, Say, Fields, Row and Table of cli have it in hand",
 		breaches: []breach{
 			{"stdout", in(service, "os.Stdout.Write(nil)"), service + ":3 prints by os.Stdout"},
@@ -31,7 +31,7 @@ func doorRules() []wall {
 	}}
 }
 
-func checkDoor(h house) (complaints []string) {
+func checkOutlet(h house) (complaints []string) {
 	for _, f := range h.files {
 		known := f.path == printer || strings.HasSuffix(f.path, "_test.go") || !strings.HasSuffix(f.path, ".go")
 		for _, passage := range passages {
