@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/name"
 )
 
 // Config describes an elector. Mint is required; every other zero value means its default.
@@ -20,7 +21,7 @@ import (
 type Config struct {
 	Mint Mint
 	// ID names this process among the candidates. It must be unique, 1 to 200 bytes of
-	// UTF-8, without ':' and control characters.
+	// UTF-8 without ':', and no other one to its readers' eyes; see [ValidID].
 	// The default is made by [Identity].
 	ID    string
 	Roles []Role
@@ -48,8 +49,8 @@ type Config struct {
 // Role is work that only one process may do at a time. Set Lead, Fenced or both; with neither,
 // the elector only opens and shuts the gate for other code to ask.
 type Role struct {
-	// Scope names the role for all processes: 1 to 200 bytes of UTF-8 without control
-	// characters.
+	// Scope names the role for all processes: 1 to 200 bytes of UTF-8 that readers tell from every
+	// other scope, without a space at its ends and without what nobody sees.
 	Scope string
 	// Lead starts when the act door first opens. Its context ends with the leadership; the
 	// cause is a *LostError. When Lead returns, with or without an error, the scope is given up.
@@ -145,6 +146,8 @@ func (c Config) Validate() error {
 	for _, r := range c.Roles {
 		if err := ValidScope(r.Scope); err != nil {
 			faults = append(faults, err)
+		} else if why := name.Fault(r.Scope); why != "" {
+			fault("the scope %q %s", r.Scope, why)
 		}
 		if seen[r.Scope] {
 			fault("scope %q has two roles", r.Scope)
@@ -208,7 +211,8 @@ func (c Config) window(r Role) time.Duration {
 	return min(r.Lease-c.margin(r.Lease), cmp.Or(cmp.Or(r.LateThreshold, c.LateThreshold), r.Lease))
 }
 
-// ValidScope returns an error unless scope is 1 to 200 bytes of UTF-8 without control characters.
+// ValidScope returns an error unless scope is 1 to 200 bytes of UTF-8 without control characters, as scopes in a database are.
+// [Config.Validate] refuses more: those that readers could take for another one.
 func ValidScope(scope string) error {
 	switch {
 	case scope == "":
@@ -221,17 +225,17 @@ func ValidScope(scope string) error {
 	return nil
 }
 
-// ValidID returns an error unless id is 1 to 200 bytes of UTF-8 without ':' or control characters.
+// ValidID returns an error unless id is 1 to 200 bytes of UTF-8 without ':', and readers cannot take it for another one.
 func ValidID(id string) error {
-	switch {
+	switch why := name.Fault(id); {
 	case id == "":
 		return errors.New("election: the instance id is empty")
 	case len(id) > 200:
 		return fmt.Errorf("election: the instance id is %d bytes long; 200 are allowed", len(id))
 	case strings.ContainsRune(id, ':'):
 		return fmt.Errorf("election: the instance id %q contains ':', which separates it from the epoch in notifications", id)
-	case !utf8.ValidString(id) || strings.ContainsFunc(id, unicode.IsControl):
-		return fmt.Errorf("election: the instance id %q is not valid text", id)
+	case why != "":
+		return fmt.Errorf("election: the instance id %q %s", id, why)
 	}
 	return nil
 }

@@ -29,9 +29,14 @@ func TestFaultyConfigurations(t *testing.T) {
 		"a margin of 2s does not fit a lease": func(c *election.Config) {
 			c.Lease, c.Margin, c.Heartbeat = 3*time.Second, 2*time.Second, 100*time.Millisecond
 		},
-		"lock timeout of 1h0m0s is not between": func(c *election.Config) { c.LockTimeout = time.Hour },
-		"the scope is empty":                    func(c *election.Config) { c.Roles[0].Scope = "" },
-		"instance id \"a:b\"":                   func(c *election.Config) { c.ID = "a:b" },
+		"lock timeout of 1h0m0s is not between":                                        func(c *election.Config) { c.LockTimeout = time.Hour },
+		"the scope is empty":                                                           func(c *election.Config) { c.Roles[0].Scope = "" },
+		`the scope "mailer " begins or ends with a space`:                              func(c *election.Config) { c.Roles[0].Scope = "mailer " },
+		`the scope "mail\u200ber" is not valid text: nobody sees its character U+200B`: func(c *election.Config) { c.Roles[0].Scope = "mail\u200ber" },
+		`looks the same as the usual one: write "café"`:                                func(c *election.Config) { c.Roles[0].Scope = "cafe\u0301" },
+		`the scope ".." is a folder in every path`:                                     func(c *election.Config) { c.Roles[0].Scope = ".." },
+		`the instance id " a" begins or ends with a space`:                             func(c *election.Config) { c.ID = " a" },
+		"instance id \"a:b\"":                                                          func(c *election.Config) { c.ID = "a:b" },
 	} {
 		c := election.Config{Mint: electiontest.NewMemory(), ID: "a", Roles: []election.Role{{Scope: "s"}}}
 		if err := c.Validate(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // Keystore is a Signer with a key from an encrypted file. Its prints and JSON show the account.
@@ -94,13 +95,9 @@ func WriteKeystore(file, privateKey, password string, cost Cost) (chain.Account,
 }
 
 func readPassword(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	line, err := secretfile.Line(file)
 	if err != nil {
 		return "", fmt.Errorf("%w: the keystore's password cannot be read: %w: name a file that holds it on one line", chain.ErrKey, err)
-	}
-	line, _, _ := strings.Cut(string(text), "\n")
-	if line = strings.TrimSuffix(line, "\r"); line == "" {
-		return "", fmt.Errorf("%w: the first line of %s is empty: it has to be the keystore's password", chain.ErrKey, file)
 	}
 	return line, nil
 }

@@ -22,7 +22,7 @@ type breach struct {
 }
 
 func walls() []wall {
-	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), modelRules(), citationRules(), frontDoorRules(), mapRules(), sqlstateRules(), glossaryRules(), proofRules())
+	return slices.Concat(floorWalls(), labWalls(), serviceWalls(), wingWalls(), libraryWalls(), moduleWalls(), machineWalls(), houseRules(), paperRules(), modelRules(), citationRules(), frontDoorRules(), mapRules(), sqlstateRules(), glossaryRules(), proofRules(), outletRules())
 }
 
 func TestHouse(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // secure decides TLS for every host of the connection string (S28):
@@ -57,7 +59,7 @@ func (c Config) roots() (*x509.CertPool, error) {
 		return nil, &ConfigError{Reason: fmt.Sprintf("%s cannot be read: %v", EnvCAFile, err), Err: err}
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
+	if !pool.AppendCertsFromPEM(secretfile.Text(text)) {
 		return nil, &ConfigError{Reason: fmt.Sprintf("%s: %s holds no PEM certificate", EnvCAFile, c.TLSCAFile)}
 	}
 	return pool, nil

@@ -16,8 +16,9 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
-	"runtime"
 	"time"
+
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 const (
@@ -146,16 +147,14 @@ func selfSigned(private crypto.Signer) (Identity, error) {
 }
 
 func readKey(file string) (crypto.Signer, error) {
-	text, mode, err := read(file)
+	text, err := secretfile.Read(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no key at %s: \"conch identity new --file %s\" makes one", file, file)
 	case err != nil:
-		return nil, err
-	case runtime.GOOS != "windows" && mode.Perm()&0o037 != 0: // a group may read it, as with secrets of Kubernetes
-		return nil, fmt.Errorf("the key in %s is open to other users (mode %04o): \"chmod 600 %s\" shuts it", file, mode.Perm(), file)
+		return nil, fmt.Errorf("the key in %s cannot be used: %w", file, err)
 	}
-	block, _ := pem.Decode(text)
+	block, _ := pem.Decode([]byte(text))
 	if block == nil || block.Type != privateType {
 		return nil, fmt.Errorf("%s has no key that can be read: it must begin with \"-----BEGIN %s-----\" (PKCS #8, without a password)", file, privateType)
 	}
@@ -169,7 +168,7 @@ func readKey(file string) (crypto.Signer, error) {
 
 // readCertificates reads at least one certificate.
 func readCertificates(file string) (all []*x509.Certificate, err error) {
-	rest, _, err := read(file)
+	rest, err := read(file)
 	if err != nil {
 		return nil, err
 	}
@@ -193,19 +192,15 @@ func readCertificates(file string) (all []*x509.Certificate, err error) {
 	return all, nil
 }
 
-func read(file string) (content []byte, mode fs.FileMode, err error) {
+func read(file string) (content []byte, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, 0, err
-	}
 	content, err = io.ReadAll(io.LimitReader(f, mostFile+1))
 	if err == nil && len(content) > mostFile {
 		err = fmt.Errorf("%s is larger than %d bytes", file, mostFile)
 	}
-	return content, info.Mode(), err
+	return secretfile.Text(content), err
 }

@@ -5,7 +5,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"time"
 
@@ -15,7 +14,7 @@ import (
 // announcer tells a person at a terminal what the log leaves out at its default level: which
 // leader a run waits for, and when it leads itself.
 type announcer struct {
-	out io.Writer
+	say func(format string, values ...any)
 	id  string
 	now string // the line printed last
 }
@@ -35,7 +34,7 @@ func (a *announcer) fact(f election.Fact) {
 	}
 	if text != a.now {
 		a.now = text
-		_, _ = fmt.Fprintln(a.out, "conch: "+text)
+		a.say("conch: %s", text)
 	}
 }
 
@@ -44,5 +43,5 @@ func (a *app) announce(ctx context.Context, id string) func(election.Fact) {
 	if here, _ := Terminal(a.Stderr); !here || a.Log.Enabled(ctx, slog.LevelInfo) {
 		return nil
 	}
-	return (&announcer{out: a.words, id: id}).fact
+	return (&announcer{say: a.tell, id: id}).fact
 }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 func TestAnnouncements(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	a := &announcer{out: &out, id: "one"}
+	a := &announcer{say: func(f string, v ...any) { _, _ = fmt.Fprintln(&out, Row(f, v...)) }, id: "one"}
 	for _, f := range []election.Fact{
 		{Kind: election.Following, Scope: "crons", Holder: "two"},
 		{Kind: election.Following, Scope: "crons", Holder: "two"},

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 const (
@@ -136,7 +138,7 @@ func readToken(file string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("the token cannot be read: %w", err)
 	}
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(string(secretfile.Text(text))) {
 		if words := strings.Fields(line); len(words) > 0 && !strings.HasPrefix(words[0], "#") {
 			return words[len(words)-1], nil
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -41,7 +43,7 @@ of a node without a database at those alone. It ends with 1 if a check fails.`,
 			if err != nil {
 				return err
 			}
-			found := doctor.Judge(facts)
+			found := append(doctor.Judge(facts), a.startFaults(cfg)...)
 			for _, k := range a.Kinds {
 				if k.Examine != nil {
 					found = append(found, k.Examine(ctx, cfg)...)
@@ -79,6 +81,21 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 	return facts, cfg, nil
 }
 
+// startFaults finds what a node that starts with the configuration would refuse, by asking what it asks.
+func (a *app) startFaults(cfg config.Config) (found []doctor.Finding) {
+	if !cfg.Read() {
+		return nil
+	}
+	err := node.Check(cfg, a.Kinds)
+	if errors.Is(err, node.ErrNoDatabase) {
+		return nil // another check has said so
+	}
+	for _, f := range faultsOf(cfg, err) {
+		found = append(found, doctor.About("configuration", doctor.Failure(f.String(), "correct it: a node does not start with it"))...)
+	}
+	return found
+}
+
 // printFindings prints the findings, and returns an error if a check has failed.
 func (a *app) printFindings(all []doctor.Finding) error {
 	var failed, rows []string
@@ -88,9 +105,9 @@ func (a *app) printFindings(all []doctor.Finding) error {
 		if f.Status == doctor.Fail {
 			failed = append(failed, f.Check)
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s", f.Status, f.Check, f.Detail))
+		rows = append(rows, Row("%s\t%s\t%s", f.Status, f.Check, f.Detail))
 		if f.Remedy != "" {
-			rows = append(rows, "\t\t→ "+f.Remedy)
+			rows = append(rows, Row("\t\t→ %s", f.Remedy))
 		}
 	}
 	var err error

@@ -82,7 +82,7 @@ func (a *app) askLeader(ctx context.Context, r pgops.Request) error {
 	if err != nil {
 		return err
 	}
-	held, err := pgops.Ask(ctx, cfg, r, func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) })
+	held, err := pgops.Ask(ctx, cfg, r, func(text string) { a.Say("%s", text) })
 	if err == nil {
 		return a.printHandOver(held, "done")
 	}

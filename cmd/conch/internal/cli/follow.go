@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const lookEvery = 300 * time.Millisecond
@@ -31,7 +33,7 @@ func (s *Shell) Follow(ctx context.Context, f Followed) error {
 		case err == nil:
 			for _, step := range unsaid(steps, said, away) {
 				said = step
-				_, _ = fmt.Fprintln(s.Stderr, f.ID, step)
+				s.Say("%s %s", f.ID, step)
 			}
 			if away = false; end != nil {
 				return end()
@@ -40,13 +42,27 @@ func (s *Shell) Follow(ctx context.Context, f Followed) error {
 			return fmt.Errorf("%w; the transaction is %s", err, f.ID)
 		case !away && ctx.Err() == nil:
 			away = true
-			_, _ = fmt.Fprintf(s.Stderr, "%s: its state is unknown now and is asked again: %s\n", f.ID, Sentence(err.Error()))
+			s.Say("%s: its state is unknown now and is asked again: %s", f.ID, Sentence(err.Error()))
 		}
 		select {
 		case <-ctx.Done():
 			return errors.New("interrupted" + f.Interrupted)
 		case <-look.C:
 		}
+	}
+}
+
+// Sends is [Client.Send]. With wait it goes on until a node answers: all requests with a key are one.
+func (s *Shell) Sends(ctx context.Context, c *Client, wait bool, path, key string, body any) (id string, err error) {
+	for said := false; ; said = true {
+		id, err = c.Send(ctx, path, key, body)
+		if !wait || !Passing(err) || ctx.Err() != nil {
+			return id, err
+		}
+		if !said {
+			s.Say("%s; it is asked again", Sentence(err.Error()))
+		}
+		_ = pause.For(ctx, lookEvery)
 	}
 }
 

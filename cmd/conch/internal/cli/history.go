@@ -57,8 +57,8 @@ func (a *app) printHistory(scope string, events []pgops.Event) error {
 	}
 	var rows []string
 	for _, e := range events {
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
-			Clock(e.At), e.Scope, e.Epoch, e.Event, OrDash(gap(e)), OrDash(e.Holder), OrDash(e.Reason), OrDash(e.Actor)))
+		rows = append(rows, Row("%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s",
+			Clock(e.At), Named(e.Scope), e.Epoch, e.Event, OrDash(gap(e)), Named(e.Holder), OrDash(e.Reason), OrDash(e.Actor)))
 	}
 	return a.Table(historyHeader, rows)
 }
@@ -82,7 +82,7 @@ func (a *app) printEvent(e pgops.Event) error {
 		e.At = e.At.UTC()
 		return a.Document(e)
 	}
-	text := fmt.Sprintf("%s  %s  epoch %d  %-11s  %s", Clock(e.At), e.Scope, e.Epoch, e.Event, OrDash(e.Holder))
+	text := fmt.Sprintf("%s  %s  epoch %d  %-11s  %s", Clock(e.At), Named(e.Scope), e.Epoch, e.Event, Named(e.Holder))
 	if gap := gap(e); gap != "" {
 		text += "  after " + gap + " without a leader"
 	}

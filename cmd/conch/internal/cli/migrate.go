@@ -93,7 +93,7 @@ who only call conch.fence, one for those who only look.`,
 		if err != nil {
 			return usage{err}
 		}
-		return a.Line("%s", text)
+		return a.Text(text + "\n")
 	})
 	return cmd
 }
@@ -118,7 +118,7 @@ func (a *app) move(ctx context.Context, migrate func(context.Context, pgmint.Con
 	if err != nil {
 		return err
 	}
-	progress := func(text string) { _, _ = fmt.Fprintln(a.Stderr, text) }
+	progress := func(text string) { a.Say("%s", text) }
 	if err := migrate(ctx, cfg, a.Kinds, progress); err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 		if m.AppliedAt != nil {
 			applied = Clock(*m.AppliedAt)
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
+		rows = append(rows, Row("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
 	}
 	if err := a.Table("WING\tVERSION\tNAME\tAPPLIED", rows); err != nil {
 		return err

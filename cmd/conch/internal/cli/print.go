@@ -1,30 +1,47 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/conchhq/conch/internal/name"
 )
 
 // Document prints one JSON document.
 func (s *Shell) Document(v any) error {
-	enc := json.NewEncoder(s.Stdout)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return s.Text(strings.ToValidUTF8(text.String(), "\ufffd")) // what came as JSON may have other bytes
 }
 
-// Line prints one line for people.
-func (s *Shell) Line(format string, args ...any) error {
-	_, err := fmt.Fprintf(s.Stdout, format+"\n", args...)
+// Text prints lines that conch has written, such as SQL, as they are.
+func (s *Shell) Text(text string) error {
+	_, err := io.WriteString(s.Stdout, text)
 	return err
 }
 
-// Table prints columns for people; each row's cells are separated by tabs.
+// Line prints for people, as [Row] does.
+func (s *Shell) Line(format string, args ...any) error { return s.Text(Row(format, args...) + "\n") }
+
+// Say prints on stderr, as [Row] does, what is not the answer.
+func (s *Shell) Say(format string, args ...any) {
+	_, _ = io.WriteString(s.Stderr, Row(format, args...)+"\n")
+}
+
+// Table prints columns for people; each row is one of [Row].
 func (s *Shell) Table(header string, rows []string) error {
 	w := tabwriter.NewWriter(s.Stdout, 0, 0, 3, ' ', 0)
 	for _, row := range append([]string{header}, rows...) {
@@ -76,7 +93,7 @@ func Entries[T any](s *Shell, all []json.RawMessage, header string, row func(T) 
 
 // Terminal reports whether a writer is a terminal that can be redrawn, and how wide it is.
 func Terminal(w io.Writer) (is bool, width func() int) {
-	file, ok := w.(*os.File)
+	file, ok := Beneath(w).(*os.File)
 	is = ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 	return is, func() int {
 		if !is {
@@ -89,6 +106,17 @@ func Terminal(w io.Writer) (is bool, width func() int) {
 
 // Clock formats a time for people.
 func Clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
+
+// Named returns a name as a table shows it: in quotes if readers could miss a part of it, - if there is none.
+func Named(text string) string {
+	switch {
+	case text != "" && name.Fault(text) != "":
+		return strconv.QuoteToASCII(text)
+	case strings.Contains(text, " "):
+		return strconv.Quote(text)
+	}
+	return OrDash(text)
+}
 
 // OrDash returns s, or "-" if s is empty.
 func OrDash(s string) string {

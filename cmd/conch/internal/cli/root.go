@@ -45,6 +45,8 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
+	out := &outlet{to: w.Stdout}
+	w.Stdout, w.Stderr = out, &outlet{to: w.Stderr}
 	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}, words: w.Stderr}
 	defer func() {
 		if a.spool != nil {
@@ -57,15 +59,25 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
+	switch unwritten := out.fault(); {
+	case errors.Is(unwritten, syscall.EPIPE): // its reader had enough, as head has
+		return Failed
+	case unwritten != nil:
+		err = failure{fmt.Errorf("not all of the answer could be written: %w", unwritten)}
+	case err == nil:
 		return done
 	}
 	if command, ok := errors.AsType[exitError](err); ok {
 		return int(command)
 	}
 	text, code := explain(err)
-	_, _ = fmt.Fprintln(a.words, "conch: "+a.ownWords(text))
+	a.tell("conch: %s", a.ownWords(text))
 	return code
+}
+
+// tell is Say, and waits for no reader where the command is a lasting one.
+func (a *app) tell(format string, args ...any) {
+	_, _ = io.WriteString(a.words, Row(format, args...)+"\n")
 }
 
 // ownWords names --db instead of the environment's variable if the flag was given.

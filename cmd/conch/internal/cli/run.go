@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/name"
 	"github.com/conchhq/conch/internal/pg"
 )
 
@@ -211,6 +212,9 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 		return cfg, Usagef("--locks %q is neither session nor process", f.locks)
 	case f.stopGrace <= 0:
 		return cfg, Usagef("--stop-grace must be positive")
+	}
+	if why := name.Fault(f.scope); why != "" && election.ValidScope(f.scope) == nil {
+		return cfg, Usagef("--scope %q %s", f.scope, why)
 	}
 	return cfg, election.ValidScope(f.scope)
 }

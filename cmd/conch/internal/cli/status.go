@@ -53,8 +53,8 @@ func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 	}
 	var rows []string
 	for _, l := range all {
-		rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s\t%s\t%s",
-			l.Scope, l.Epoch, OrDash(l.Holder), stateOf(l), Clock(l.AcquiredAt), age(l), OrDash(strings.Join(l.Candidates, ", "))))
+		rows = append(rows, Row("%s\t%d\t%s\t%s\t%s\t%s\t%s",
+			Named(l.Scope), l.Epoch, Named(l.Holder), stateOf(l), Clock(l.AcquiredAt), age(l), OrDash(strings.Join(named(l.Candidates), ", "))))
 	}
 	if err := a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 		if l.Obstacle == "" {
 			continue
 		}
-		if err := a.Line("%s: %s", l.Scope, l.Obstacle); err != nil {
+		if err := a.Line("%s: %s", Named(l.Scope), l.Obstacle); err != nil {
 			return err
 		}
 	}
@@ -89,6 +89,13 @@ func stateOf(l pgops.ScopeStatus) string {
 		state += fmt.Sprintf("; failed %s in 10m: %s", times(l.Failures), strings.TrimPrefix(l.LastFailure, election.ErrResigned.Error()+": "))
 	}
 	return state
+}
+
+func named(all []string) (out []string) {
+	for _, one := range all {
+		out = append(out, Named(one))
+	}
+	return out
 }
 
 func times(n int64) string {

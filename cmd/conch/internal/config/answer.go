@@ -23,14 +23,15 @@ func (c Config) answerRoom() (room time.Duration, why string) {
 	if c.Node.Standalone {
 		return room, ""
 	}
+	places := c.places()
 	for i, r := range c.Settled() {
 		if half := r.DrainTimeout / 2; half < room {
-			room, why = half, fmt.Sprintf("half of the drain_timeout of %s (%s)", c.place(i), r.DrainTimeout)
+			room, why = half, fmt.Sprintf("half of the drain_timeout of %s (%s)", places[i], r.DrainTimeout)
 		}
 		e := c.Elector(r)
 		e.Heartbeat = 1 // so that Spare returns all the time for which the gate is open
 		if open := e.Spare(e.Roles[0]) + e.Heartbeat; open < room {
-			room, why = open, fmt.Sprintf("%s, for which a heartbeat keeps the gate of %s open", open, c.place(i))
+			room, why = open, fmt.Sprintf("%s, for which a heartbeat keeps the gate of %s open", open, places[i])
 		}
 	}
 	return room, why

@@ -155,16 +155,14 @@ func (c Config) all() (roles []Role) {
 	return roles
 }
 
-// place returns the name by which faults call a settled role, such as roles[1].
-func (c Config) place(i int) string {
+// places returns the names by which faults call the settled roles, such as roles[1].
+func (c Config) places() (all []string) {
 	for _, s := range c.Sections {
-		n := len(s.Roles())
-		if i < n {
-			return fmt.Sprintf("%s[%d]", s.Table(), i)
+		for i := range s.Roles() {
+			all = append(all, fmt.Sprintf("%s[%d]", s.Table(), i))
 		}
-		i -= n
 	}
-	return ""
+	return all
 }
 
 // defaultDrain is how long a role may take to end when it is asked to (F6).

@@ -140,6 +140,16 @@ func TestFaults(t *testing.T) {
 		env        map[string]string
 		says       []string
 	}{
+		{"a scope with a space", "[[roles]]\nscope = \"mailer \"\n", nil, []string{`line 1, roles[0]: the scope "mailer " begins or ends with a space`}},
+		{"a name that is a scope", "[[roles]]\nname = \"\u00a0mailer\"\n", nil, []string{"roles[0]: the scope", "U+00A0"}},
+		{"a name beside a scope", "[[roles]]\nscope = \"a\"\nname = \"b \"\n", nil, []string{`line 3, roles[0].name: "b " begins or ends with a space`}},
+		{"a scope that is a path", "[[roles]]\nscope = \".\"\n", nil, []string{`"." is a folder in every path`}},
+		{"an id that nobody sees", one + "[node]\ninstance_id = \"a\u200b\"\n", nil, []string{"line 6, node.instance_id", "U+200B"}},
+		{"names of others", one + "preferred = [\"a \"]\nnever = [\"\ufeffb\"]\n", nil, []string{"roles[0].preferred[0]", "roles[0].never[0]", "U+FEFF"}},
+		{"quotes of a word processor", one + "[node]\nlisten = “x”\n", nil, []string{"line 6: this is not TOML", "of a word processor"}},
+		{"a quote of a chat", one + "[node]\nlisten = \"x”\n", nil, []string{"line 6", "of a word processor"}},
+		{"a mark before the first character", "\ufeff" + one + "[node]\nlisen = 3\n", nil, []string{`line 6, node.lisen`}},
+		{"a duration that is a flag", one + "[election]\nlease = true\n", nil, []string{`line 6, election.lease: "true" is not a duration`}},
 		{"not TOML", "[node\n", nil, []string{"line 1", "not TOML"}},
 		{"unknown section", one + "[nodes]\n", nil, []string{"line 5, nodes: unknown key", `"node"`}},
 		{"unknown key", one + "[node]\nlisen = \"x\"\n", nil, []string{"line 6, node.lisen", `is "listen" meant?`}},

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/name"
 )
 
 // Setter stores the value of a key. Place is the key's full name, such as roles[1].lease, for
@@ -65,6 +67,16 @@ func (d *Decoder) Word(to *string) Setter {
 	}
 }
 
+// Name accepts a text that readers can tell from every other one.
+func (d *Decoder) Name(to *string) Setter {
+	return func(place string, value any) {
+		d.Text(to)(place, value)
+		if why := name.Fault(*to); why != "" {
+			d.Fault(place, "%q %s", *to, why)
+		}
+	}
+}
+
 // Path accepts a path; a relative one starts at the folder of the configuration file.
 func (d *Decoder) Path(to *string) Setter {
 	return func(place string, value any) {
@@ -91,9 +103,13 @@ func (d *Decoder) Flag(to *bool) Setter {
 func (d *Decoder) Span(to *time.Duration) Setter {
 	return func(place string, value any) {
 		text, ok := value.(string)
-		if !ok {
+		switch value.(type) {
+		case int64, float64:
 			d.Fault(place, `%v has no unit: write "%vs" or "%vms", in quotation marks`, value, value, value)
 			return
+		}
+		if !ok {
+			text = fmt.Sprint(value)
 		}
 		span, err := time.ParseDuration(text)
 		switch {
@@ -120,7 +136,12 @@ func (d *Decoder) Count(to *int) Setter {
 }
 
 // Texts accepts a list of texts.
-func (d *Decoder) Texts(to *[]string) Setter {
+func (d *Decoder) Texts(to *[]string) Setter { return d.list(to, d.Text) }
+
+// Names accepts a list of what [Decoder.Name] accepts.
+func (d *Decoder) Names(to *[]string) Setter { return d.list(to, d.Name) }
+
+func (d *Decoder) list(to *[]string, each func(*string) Setter) Setter {
 	return func(place string, value any) {
 		list, ok := value.([]any)
 		if !ok {
@@ -129,7 +150,7 @@ func (d *Decoder) Texts(to *[]string) Setter {
 		}
 		*to = make([]string, len(list))
 		for i, v := range list {
-			d.Text(&(*to)[i])(fmt.Sprintf("%s[%d]", place, i), v)
+			each(&(*to)[i])(fmt.Sprintf("%s[%d]", place, i), v)
 		}
 	}
 }

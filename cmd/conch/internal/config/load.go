@@ -6,7 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/knadh/koanf/parsers/toml/v2"
 	"github.com/knadh/koanf/providers/rawbytes"
@@ -16,6 +18,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // Source is where a configuration comes from.
@@ -40,6 +43,7 @@ func Load(s Source) (Config, error) {
 	if err != nil {
 		return Config{}, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
+	text = secretfile.Text(text)
 	d := &Decoder{dir: filepath.Dir(s.Path), origins: origins{
 		file: filepath.Base(s.Path), lines: linesOf(text), said: map[string]string{},
 	}}
@@ -56,6 +60,9 @@ func Load(s Source) (Config, error) {
 	return c, nil
 }
 
+// typographic are the quotation marks that a word processor and a chat put for those of a keyboard.
+const typographic = "“”„‟‘’‚«»"
+
 func parse(text []byte) (map[string]any, *Fault) {
 	k := koanf.New(".")
 	err := k.Load(rawbytes.Provider(text), toml.Parser())
@@ -65,6 +72,9 @@ func parse(text []byte) (map[string]any, *Fault) {
 	fault := &Fault{Text: "this is not TOML: " + err.Error()}
 	if at, ok := errors.AsType[*gotoml.DecodeError](err); ok {
 		fault.Line, _ = at.Position()
+		if mark := slices.Collect(strings.Lines(string(text)))[max(0, fault.Line-1)]; strings.ContainsAny(mark, typographic) {
+			fault.Text = "this is not TOML: the line has quotation marks of a word processor: write \" instead"
+		}
 	}
 	return nil, fault
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"strconv"
 	"strings"
 
@@ -49,32 +50,45 @@ func linesOf(text []byte) map[string]int {
 	lines := map[string]int{}
 	count := map[string]int{} // of the elements of each [[table]] so far
 	table := ""
-	p := unstable.Parser{}
+	p := ruler{text: text, line: 1}
 	p.Reset(text)
 	for p.NextExpression() {
 		e := p.Expression()
 		switch e.Kind {
 		case unstable.Table:
-			table, _ = note(&p, e.Key(), "", lines)
+			table, _ = p.note(e.Key(), "", lines)
 		case unstable.ArrayTable:
-			name, line := note(&p, e.Key(), "", lines)
+			name, line := p.note(e.Key(), "", lines)
 			table = name + "[" + strconv.Itoa(count[name]) + "]"
 			count[name]++
 			lines[table] = line
 		case unstable.KeyValue:
-			note(&p, e.Key(), table, lines)
+			p.note(e.Key(), table, lines)
 		default:
 		}
 	}
 	return lines
 }
 
+// ruler is a parser that knows the line of what it has come to. The parser's own function counts each time from the beginning.
+type ruler struct {
+	unstable.Parser
+	text     []byte
+	at, line int // up to where lines are counted, and the line there
+}
+
+func (p *ruler) lineAt(offset int) int {
+	p.line += bytes.Count(p.text[p.at:max(p.at, offset)], []byte("\n"))
+	p.at = max(p.at, offset)
+	return p.line
+}
+
 // note records the line of a key and of each prefix of it.
-func note(p *unstable.Parser, key unstable.Iterator, name string, lines map[string]int) (full string, line int) {
+func (p *ruler) note(key unstable.Iterator, name string, lines map[string]int) (full string, line int) {
 	for key.Next() {
 		part := key.Node()
 		name = Under(name, string(part.Data))
-		line = p.Shape(part.Raw).Start.Line
+		line = p.lineAt(int(part.Raw.Offset))
 		if lines[name] == 0 {
 			lines[name] = line
 		}

@@ -19,14 +19,14 @@ func (d *Decoder) validate(c Config) {
 	if len(all) == 0 && !c.everywhere() {
 		d.Fault("roles", "there is nothing to lead: add a [[roles]] with a name")
 	}
-	scopes := map[string]int{}
+	scopes, places := map[string]int{}, c.places()
 	for i, r := range all {
 		if r.Scope == "" {
 			continue // its section has reported that
 		}
-		place := c.place(i)
+		place := places[i]
 		if first, taken := scopes[r.Scope]; taken {
-			d.Fault(place+".scope", "%q is the scope of %s already: two roles of one scope would fight over it", r.Scope, c.place(first))
+			d.Fault(place+".scope", "%q is the scope of %s already: two roles of one scope would fight over it", r.Scope, places[first])
 		}
 		scopes[r.Scope] = i
 		d.validateElection(place, c, r)

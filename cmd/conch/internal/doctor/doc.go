@@ -73,6 +73,7 @@ var checks = []check{
 	{"roles", schema, roles},
 	{"takeover", schema, takeover},
 	{"identities", schema, identities},
+	{"names", schema, names},
 }
 
 // Judge runs all checks. A check whose facts could not be read is a warning: unknown is not well.

@@ -59,6 +59,14 @@ func TestEachFault(t *testing.T) {
 		status Status
 		says   string // of detail and remedy
 	}{
+		{"case", func(f *Facts) {
+			f.Leaderships = append(f.Leaderships, Leadership{Scope: "mailer"}, Leadership{Scope: "Mailer"})
+		}, "names", Warn, `"Mailer" and "mailer" look alike`},
+		{"letters", func(f *Facts) {
+			f.Leaderships = append(f.Leaderships, Leadership{Scope: "mailer"}, Leadership{Scope: "m\u0430iler"})
+		}, "names", Warn, `"m\u0430iler"`},
+		{"a space", func(f *Facts) { f.Leaderships = append(f.Leaderships, Leadership{Scope: "mailer "}) }, "names", Warn, `"mailer ", of scopes, begins or ends with a space`},
+		{"processes", func(f *Facts) { f.Processes = append(f.Processes, Process{ID: "NODE-1"}, Process{ID: "node-l"}) }, "names", Warn, `and are the names of two processes`},
 		{"no database", func(f *Facts) { f.Unreachable = "nothing listens" }, "reachable", Fail, "nothing listens"},
 		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
 		{"nothing to lead", func(f *Facts) { *f = Facts{Unled: true} }, "reachable", OK, "leads nothing and needs no database"},

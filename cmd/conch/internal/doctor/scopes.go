@@ -115,8 +115,9 @@ func takeover(f Facts) (found []Finding) {
 		}
 	}
 	odd := 0
+	takeovers := f.takeovers()
 	for _, scope := range scopes {
-		modes := f.takeovers(scope)
+		modes := takeovers[scope]
 		delete(modes, agreed[scope])
 		if len(modes) == 0 || agreed[scope] == "" && len(modes) == 1 {
 			continue
@@ -152,15 +153,18 @@ func (f Facts) scopes() (all []string) {
 	return slices.Compact(all)
 }
 
-// takeovers returns the names of a scope's candidates by their takeover.
-func (f Facts) takeovers(scope string) map[string][]string {
-	modes := map[string][]string{}
+// takeovers returns, by scope, the names of its candidates by their takeover.
+func (f Facts) takeovers() map[string]map[string][]string {
+	of := map[string]map[string][]string{}
 	for _, p := range f.Processes {
-		if slices.Contains(p.Scopes, scope) {
-			modes[p.Takeover] = append(modes[p.Takeover], p.ID)
+		for _, scope := range p.Scopes {
+			if of[scope] == nil {
+				of[scope] = map[string][]string{}
+			}
+			of[scope][p.Takeover] = append(of[scope][p.Takeover], p.ID)
 		}
 	}
-	return modes
+	return of
 }
 
 func campaigning(modes map[string][]string) string {
@@ -178,8 +182,11 @@ func identities(f Facts) (found []Finding) {
 	}
 	for i, p := range f.Processes {
 		for _, q := range f.Processes[i+1:] {
+			if p.ID != q.ID {
+				continue
+			}
 			shared := slices.IndexFunc(p.Scopes, func(s string) bool { return slices.Contains(q.Scopes, s) })
-			if p.ID != q.ID || shared < 0 {
+			if shared < 0 {
 				continue
 			}
 			found = append(found, warn(fmt.Sprintf("two processes call themselves %q and campaign for %q: at most one leads, since their terms differ, but history and transfer cannot tell them apart", p.ID, p.Scopes[shared]),

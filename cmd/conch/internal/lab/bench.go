@@ -107,7 +107,7 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 		}
 		forgetDatabase()
 	}
-	cfg.Say = func(format string, args ...any) { _, _ = fmt.Fprintf(l.Stderr, format+"\n", args...) }
+	cfg.Say = l.Say
 	for i, name := range names {
 		r, err := bench.Run(ctx, name, cfg)
 		if err != nil {
@@ -130,8 +130,7 @@ func (l lab) printBench(r bench.Report, markdown, apart bool) error {
 		}
 	}
 	if markdown {
-		_, err := fmt.Fprint(l.Stdout, r.Markdown())
-		return err
+		return l.Text(r.Markdown())
 	}
 	return l.Table(strings.ToUpper(r.Name)+"\tVALUE\tCEILING\tRATIO\tUNIT", r.Rows())
 }

@@ -12,6 +12,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/conchhq/conch/internal/secretfile"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -98,7 +99,7 @@ func rootsOf(file string) (*x509.CertPool, error) {
 		return nil, err
 	}
 	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(text) {
+	if !roots.AppendCertsFromPEM(secretfile.Text(text)) {
 		return nil, fmt.Errorf("%s has no certificate", file)
 	}
 	return roots, nil

@@ -7,6 +7,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // lookEvery is the least interval between looks at the files.
@@ -63,6 +65,9 @@ func (c *Certificate) Read() (use func(), err error) {
 
 func (c *Certificate) read() (*tls.Certificate, [2]fileStamp, error) {
 	stamp := c.stamps() // before reading: the next look sees a change during it
+	if err := secretfile.Private(c.keyFile); err != nil {
+		return nil, stamp, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
+	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
 		return nil, stamp, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)

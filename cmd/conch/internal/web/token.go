@@ -2,7 +2,6 @@ package web
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -11,9 +10,10 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"strings"
 	"sync/atomic"
+
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // minSecret is the least length of a token. 16 random bytes, encoded, are longer.
@@ -109,12 +109,12 @@ func tokenLines(file string) ([]tokenLine, error) {
 	if file == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := secretfile.Read(file)
 	if err != nil {
 		return nil, err
 	}
 	var found []tokenLine
-	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines := bufio.NewScanner(strings.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 )
 
 // Config describes where to show it.
@@ -41,6 +43,9 @@ func New(cfg Config) *Screen { return &Screen{cfg: cfg, start: time.Now()} }
 // Say prints a line, before the table is opened or after it is closed.
 func (s *Screen) Say(format string, args ...any) { _, _ = fmt.Fprintf(s.cfg.Out, format+"\n", args...) }
 
+// tells sends a terminal what it obeys. Whatever else is in it has to be inert.
+func (s *Screen) tells(text string) { _, _ = io.WriteString(cli.Beneath(s.cfg.Out), text) }
+
 // Note records an event: a line below the table, or a plain line.
 func (s *Screen) Note(format string, args ...any) {
 	line := fmt.Sprintf("%6.1fs  ", time.Since(s.start).Seconds()) + fmt.Sprintf(format, args...)
@@ -56,7 +61,7 @@ func (s *Screen) Note(format string, args ...any) {
 func (s *Screen) Open() {
 	if s.cfg.Terminal {
 		s.table = true
-		_, _ = io.WriteString(s.cfg.Out, HideCursor)
+		s.tells(HideCursor)
 	}
 }
 
@@ -64,7 +69,7 @@ func (s *Screen) Open() {
 func (s *Screen) Close() {
 	if s.table {
 		s.table = false
-		_, _ = io.WriteString(s.cfg.Out, ShowCursor)
+		s.tells(ShowCursor)
 	}
 }
 
@@ -85,18 +90,16 @@ func (s *Screen) Draw(render func() string) {
 	text = narrow(text, s.cfg.Width())
 	s.lines = strings.Count(text, "\n")
 	b.WriteString(text)
-	_, _ = io.WriteString(s.cfg.Out, b.String())
+	s.tells(b.String())
 }
 
-// narrow cuts every line to the width; 0 means unknown and cuts nothing.
+// narrow makes every line inert and cuts it to the width; 0 means unknown and cuts nothing.
 func narrow(text string, width int) string {
-	if width <= 0 {
-		return text
-	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		line, _ = strings.CutSuffix(line, "\n")
-		if runes := []rune(line); len(runes) > width {
+		line = cli.Inert(line)
+		if runes := []rune(line); width > 0 && len(runes) > width {
 			line = string(runes[:width])
 		}
 		b.WriteString(line + "\n")

@@ -132,7 +132,7 @@ interrupted wait also returns 1; the transaction goes on.`,
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
 		path := pathContracts + "/" + url.PathEscape(args[0]) + "/transactions"
 		key = cli.NewKey(key)
-		id, err := c.Send(ctx, path, key, sendRequest{json.RawMessage(request), key, deadline})
+		id, err := a.Sends(ctx, c, wait, path, key, sendRequest{json.RawMessage(request), key, deadline})
 		switch {
 		case err != nil:
 			return err

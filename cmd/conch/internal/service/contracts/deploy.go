@@ -68,7 +68,7 @@ Run it again after an interruption: with the same --key it is the same contract.
 		return nil
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
 		if warning := declaration(d.Agreed, 0).Warning(); warning != "" {
-			_, _ = fmt.Fprintln(a.Stderr, "warning:", warning)
+			a.Say("warning: %s", warning)
 		}
 		return a.deploys(ctx, c, &d, creation, cli.NewKey(*key))
 	})
@@ -128,7 +128,7 @@ func (a *shell) deploys(ctx context.Context, c *cli.Client, d *deployment, creat
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(a.Stderr, "the transaction %s creates the contract; this returns when it is final (--key %s)\n", id, key)
+	a.Say("the transaction %s creates the contract; this returns when it is final (--key %s)", id, key)
 	return a.Follow(ctx, cli.Followed{
 		ID: id, Interrupted: ": repeat the command with --key " + key,
 		Look: func(ctx context.Context) (steps []string, end func() error, err error) {
@@ -154,7 +154,7 @@ func (a *shell) created(d *deployment, tx sentTransaction) error {
 	if a.JSON {
 		return a.Document(map[string]string{"address": d.Address, "transaction": tx.ID})
 	}
-	return a.Line("%s", d.table())
+	return a.Text(d.table() + "\n")
 }
 
 // table is the declaration as a configuration has it.

@@ -134,7 +134,7 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		if m.HeardAt != nil {
 			heard = cli.Clock(*m.HeardAt)
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%s", name, m.Account, final, heard))
+		rows = append(rows, cli.Row("%s\t%s\t%s\t%s", name, m.Account, final, heard))
 	}
 	return a.Table("MEMBER\tACCOUNT\tFINAL\tHEARD", rows)
 }
@@ -183,6 +183,6 @@ func (a *shell) table(all []json.RawMessage) error {
 		if k.Coordinator != nil {
 			coordinator = *k.Coordinator
 		}
-		return fmt.Sprintf("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, cli.OrDash(counted(k.Open)))
+		return cli.Row("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, cli.OrDash(counted(k.Open)))
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // cabinet has the files of all scopes on this node, which leads or follows each.
@@ -106,7 +107,7 @@ func rootsOf(file string) (*x509.CertPool, error) {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(text) {
+	if !pool.AppendCertsFromPEM(secretfile.Text(text)) {
 		return nil, fmt.Errorf("%s holds no certificate", file)
 	}
 	return pool, nil

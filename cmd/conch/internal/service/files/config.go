@@ -101,26 +101,24 @@ func (s *Section) Validate(d *config.Decoder, c config.Config) {
 
 // validateDirs refuses shared and nested folders, since each store needs its own.
 func validateDirs(d *config.Decoder, all []Files) {
+	owner := map[string]int{}
+	for i, f := range slices.Backward(all) {
+		owner[filepath.Clean(f.Dir)] = i
+	}
 	for i, f := range all {
-		place := fmt.Sprintf("files[%d].dir", i)
-		for first, other := range all {
-			switch {
-			case first == i || f.Dir == "" || other.Dir == "":
-			case filepath.Clean(f.Dir) != filepath.Clean(other.Dir):
-				if inside(f.Dir, other.Dir) {
-					d.Fault(place, "%s is inside %s, the folder of files[%d]: name one beside it", f.Dir, other.Dir, first)
-				}
-			case first < i:
-				d.Fault(place, "%s is already the folder of files[%d]", f.Dir, first)
+		if f.Dir == "" {
+			continue
+		}
+		place, dir := fmt.Sprintf("files[%d].dir", i), filepath.Clean(f.Dir)
+		if first := owner[dir]; first < i {
+			d.Fault(place, "%s is already the folder of files[%d]", f.Dir, first)
+		}
+		for at := filepath.Dir(dir); at != dir; dir, at = at, filepath.Dir(at) {
+			if other, is := owner[at]; is && all[other].Dir != "" {
+				d.Fault(place, "%s is inside %s, the folder of files[%d]: name one beside it", f.Dir, all[other].Dir, other)
 			}
 		}
 	}
-}
-
-// inside reports whether dir is below of. Both are absolute.
-func inside(dir, of string) bool {
-	below, err := filepath.Rel(of, dir)
-	return err == nil && filepath.IsLocal(below)
 }
 
 func validatePeers(d *config.Decoder, place string, c config.Config, f Files) {

@@ -52,7 +52,7 @@ func (a *shell) patient(what string) (over func()) {
 	if people, _ := cli.Terminal(a.Stderr); !people {
 		return func() {}
 	}
-	tell := time.AfterFunc(2*time.Second, func() { _, _ = fmt.Fprintln(a.Stderr, "still waiting: "+what) })
+	tell := time.AfterFunc(2*time.Second, func() { a.Say("still waiting: %s", what) })
 	return func() { tell.Stop() }
 }
 
@@ -117,7 +117,7 @@ nobody else how the log began.`,
 			return c.Stranger()
 		}
 		if made.Warning != "" {
-			_, _ = fmt.Fprintln(a.Stderr, "warning: "+made.Warning)
+			a.Say("warning: %s", made.Warning)
 		}
 		if a.JSON {
 			return a.Document(raw)
@@ -154,7 +154,7 @@ func (a *shell) query() *cobra.Command {
 		case a.JSON:
 			return a.Document(raw)
 		}
-		return a.Line("%s", cli.Inert(read.Answer))
+		return a.Line("%s", read.Answer)
 	})
 }
 
@@ -194,12 +194,12 @@ is done twice. With --since nothing is done if the members have changed since th
 			return err
 		}
 		if changed.Warning != "" {
-			_, _ = fmt.Fprintln(a.Stderr, "warning: "+changed.Warning)
+			a.Say("warning: %s", changed.Warning)
 		}
 		if a.JSON {
 			return a.Document(changed)
 		}
-		return a.Line("as of entry %d these decide: %s", changed.Index, cli.Inert(strings.Join(set, ", "))) // also if they did before
+		return a.Line("as of entry %d these decide: %s", changed.Index, strings.Join(set, ", ")) // also if they did before
 	})
 }
 
@@ -243,7 +243,7 @@ func memberRows(s Status) (rows []string) {
 		if m.Leaving {
 			name += " (leaving)"
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%s\t%d\t%s", name, leads, heard, m.Store, m.Key))
+		rows = append(rows, cli.Row("%s\t%s\t%s\t%d\t%s", name, leads, heard, m.Store, m.Key))
 	}
 	return rows
 }
@@ -326,7 +326,7 @@ func rowOf(s Status) string {
 	for _, m := range s.Members {
 		who = append(who, m.Name)
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", s.Namespace, s.State, s.Role, index, s.Copy.Behind, cli.OrDash(s.Leader), s.Term, cli.OrDash(strings.Join(who, ", ")))
+	return cli.Row("%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s", s.Namespace, s.State, s.Role, index, s.Copy.Behind, cli.OrDash(s.Leader), s.Term, cli.OrDash(strings.Join(who, ", ")))
 }
 
 func (a *shell) showOne(ctx context.Context, c *cli.Client, namespace string) error {

@@ -93,13 +93,13 @@ func (a *shell) submit(ctx context.Context, c *cli.Client, args []string, g Aske
 	}
 	switch {
 	case o.Fault != "":
-		return fmt.Errorf("the goal has failed, and nothing has changed: %s", cli.Inert(o.Fault))
+		return fmt.Errorf("the goal has failed, and nothing has changed: %s", o.Fault)
 	case a.JSON:
 		return nil
 	case later:
-		return a.Line("--goal-id %s --since %d", cli.Quoted(cli.Inert(o.GoalID)), *g.Since)
+		return a.Line("--goal-id %s --since %d", cli.Quoted(o.GoalID), *g.Since)
 	}
-	return a.Line("%s", cli.Inert(o.Result))
+	return a.Line("%s", o.Result)
 }
 
 func (a *shell) tail() *cobra.Command {
@@ -149,7 +149,7 @@ func (a *shell) entries(ctx context.Context, c *cli.Client, namespace string, fr
 			return nil // it was interrupted, which is how it ends
 		case err != nil && follow && cli.Passing(err):
 			if !away {
-				_, _ = fmt.Fprintln(a.Stderr, cli.Sentence(err.Error())+"; it is asked again")
+				a.Say("%s; it is asked again", cli.Sentence(err.Error()))
 			}
 			away = true
 			_ = pause.For(ctx, betweenTries)
@@ -184,7 +184,7 @@ func (a *shell) ahead(from, newest uint64, follow bool) {
 	if follow {
 		text += fmt.Sprintf(": tail waits for entry %d", from)
 	}
-	_, _ = fmt.Fprintln(a.Stderr, text)
+	a.Say("%s", text)
 }
 
 func (a *shell) entry(e *Entry) error {
@@ -194,9 +194,9 @@ func (a *shell) entry(e *Entry) error {
 	what := ""
 	switch {
 	case e.GoalID != "" && e.Fault != "":
-		what = fmt.Sprintf(" %s: %s failed: %s", cli.Inert(e.GoalID), cli.Inert(e.Goal), cli.Inert(e.Fault))
+		what = fmt.Sprintf(" %s: %s failed: %s", e.GoalID, e.Goal, e.Fault)
 	case e.GoalID != "":
-		what = fmt.Sprintf(" %s: %s → %s", cli.Inert(e.GoalID), cli.Inert(e.Goal), cli.Inert(e.Result))
+		what = fmt.Sprintf(" %s: %s → %s", e.GoalID, e.Goal, e.Result)
 	case e.Members != nil:
 		what = fmt.Sprint(" ", e.Members)
 	}

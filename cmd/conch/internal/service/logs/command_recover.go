@@ -123,7 +123,7 @@ func (a *shell) adopt(ctx context.Context, l *Log, from string) error {
 
 func (a *shell) recovered(l *Log, r Recovered) error {
 	if !l.ID.IsZero() && l.ID.String() != r.ID {
-		_, _ = fmt.Fprintf(a.Stderr, "warning: the configuration names the old log: write id = %q\n", r.ID)
+		a.Say("warning: the configuration names the old log: write id = %q", r.ID)
 	}
 	if a.JSON {
 		return a.Document(r)

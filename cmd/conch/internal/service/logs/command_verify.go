@@ -145,7 +145,7 @@ func (a *shell) verdict(v Verdict) error {
 	} else {
 		var rows []string
 		for _, n := range v.Nodes {
-			rows = append(rows, fmt.Sprintf("%s\t%d\t%s\t%s\t%s", n.Self, n.Index, brief(n.ID), brief(n.Hash), brief(n.State)))
+			rows = append(rows, cli.Row("%s\t%d\t%s\t%s\t%s", n.Self, n.Index, brief(n.ID), brief(n.Hash), brief(n.State)))
 		}
 		if err := a.Table("NODE\tINDEX\tLOG\tHASH\tSTATE", rows); err != nil {
 			return err

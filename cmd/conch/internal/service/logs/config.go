@@ -76,7 +76,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 
 func (l *Log) keys(d *config.Decoder) map[string]config.Setter {
 	keys := map[string]config.Setter{
-		"namespace": d.Word(&l.Namespace), "machine": d.Word(&l.Machine), "store": d.Path(&l.Store), "peers": d.Texts(&l.Peers), "goal_timeout": d.Span(&l.Timeout),
+		"namespace": d.Name(&l.Namespace), "machine": d.Word(&l.Machine), "store": d.Path(&l.Store), "peers": d.Texts(&l.Peers), "goal_timeout": d.Span(&l.Timeout),
 		"id": func(place string, v any) {
 			l.id = new(string)
 			d.Word(l.id)(place, v)

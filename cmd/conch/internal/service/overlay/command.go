@@ -69,7 +69,7 @@ func rowsOf(n Nodes) (rows []string) {
 		if one.BackMS > 0 {
 			state += fmt.Sprintf(" for %v more", milliseconds(one.BackMS).Round(time.Second/10))
 		}
-		rows = append(rows, fmt.Sprintf("%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s", one.Namespace, leader, one.Reign, state, since, heard, one.Changes, electors))
+		rows = append(rows, cli.Row("%s\t%s\t%d\t%s\t%s\t%s\t%d\t%s", one.Namespace, leader, one.Reign, state, since, heard, one.Changes, electors))
 	}
 	return rows
 }

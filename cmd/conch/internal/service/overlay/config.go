@@ -61,7 +61,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 		g := &s.Gossip
 		d.Table(place, value, map[string]config.Setter{
 			"source": d.Word(&g.Source), "advertise": d.Word(&g.Advertise), "contacts": d.Texts(&g.Contacts), "electors": d.Texts(&g.Electors),
-			"namespaces": d.Texts(&g.Namespaces), "policy": d.Word(&g.Policy), "round": d.Span(&g.Round),
+			"namespaces": d.Names(&g.Namespaces), "policy": d.Word(&g.Policy), "round": d.Span(&g.Round),
 			"diameter": func(place string, v any) {
 				if v == int64(0) { // which would be taken for the default
 					d.Fault(place, "0 is too little: leave the key out, or write 2 or more")

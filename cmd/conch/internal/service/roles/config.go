@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/internal/name"
 )
 
 // Section is [[roles]].
@@ -46,8 +47,11 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 				"command": command(d, &job.Command), "cmd_db": d.Text(&job.DB), "user": d.Text(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
+			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
+				d.Fault(fmt.Sprintf("%s[%d].name", place, i), "%q %s", r.Name, why)
+			}
 			if r.Scope == "" {
-				r.Scope = r.Name
+				r.Scope = r.Name // the election judges it
 			}
 			if r.Name == "" {
 				r.Name = r.Scope

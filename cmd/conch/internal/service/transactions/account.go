@@ -8,12 +8,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 func (a *shell) account() *cobra.Command {
@@ -67,7 +67,7 @@ spend what the account has, and without them nobody can.`,
 
 // passwordIn returns the first line of a file. If there is no such file, it is made with a word that nobody can guess.
 func passwordIn(file string) (string, error) {
-	text, err := os.ReadFile(file)
+	word, err := secretfile.Line(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		word := rand.Text()
 		f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -77,12 +77,5 @@ func passwordIn(file string) (string, error) {
 		_, err = fmt.Fprintln(f, word)
 		return word, errors.Join(err, f.Close())
 	}
-	if err != nil {
-		return "", err
-	}
-	word, _, _ := strings.Cut(string(text), "\n")
-	if word = strings.TrimSuffix(word, "\r"); word == "" {
-		return "", cli.Usagef("the first line of %s is empty, and has to be a password", file)
-	}
-	return word, nil
+	return word, err
 }

@@ -104,7 +104,7 @@ interrupted wait also returns 1; the transaction goes on.`,
 		return nil
 	}, func(ctx context.Context, c *cli.Client, _ []string) error {
 		request.Key = cli.NewKey(request.Key)
-		id, err := c.Send(ctx, pathTransactions, request.Key, request)
+		id, err := a.Sends(ctx, c, wait, pathTransactions, request.Key, request)
 		switch {
 		case err != nil:
 			return err

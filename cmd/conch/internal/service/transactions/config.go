@@ -97,7 +97,7 @@ func (s *Section) readChains(d *config.Decoder, place string, value any) {
 	for i, v := range d.Tables(place, value) {
 		var one Chain
 		keys := map[string]config.Setter{
-			"name": d.Text(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
+			"name": d.Name(&one.Name), "kind": d.Text(&one.Kind), "url": readURL(d, &one), "urls": readURLs(d, &one),
 			"chain_id": d.Count(&one.ChainID), "finality": finality(d, &one), "min_depth": minDepth(d, &one), "min_tip": minTip(d, &one), "finality_timeout": wait(d, &one.FinalIn),
 			"still_after": wait(d, &one.StillAfter),
 		}
@@ -113,7 +113,7 @@ func (s *Section) readAccounts(d *config.Decoder, place string, value any) {
 		address := ""
 		here := fmt.Sprintf("%s[%d]", place, i)
 		d.Table(here, v, map[string]config.Setter{
-			"name": d.Text(&one.Name), "chain": d.Text(&one.Chain.Name), "scope": d.Text(&one.Scope),
+			"name": d.Name(&one.Name), "chain": d.Text(&one.Chain.Name), "scope": d.Text(&one.Scope),
 			"address": d.Text(&address), "keystore": d.Path(&one.Keystore), "password_file": d.Path(&one.PasswordFile),
 			"signer": d.Text(&one.Signer), "signer_method": d.Text(&one.SignerMethod),
 			"max_in_flight": d.Count(&one.MaxInFlight), "max_fee": wei(d, &one.MaxFee), "max_tip": wei(d, &one.MaxTip),
@@ -147,13 +147,16 @@ func wei(d *config.Decoder, to **big.Int) config.Setter {
 
 // Settle implements config.Section. It gives every account its chain, address and scope.
 func (s *Section) Settle(d *config.Decoder, _ config.Config) {
+	chains := map[string]Chain{}
+	for _, one := range slices.Backward(s.chains) {
+		chains[one.Name] = one
+	}
 	for i := range s.accounts {
 		a, place := &s.accounts[i], fmt.Sprintf("accounts[%d]", i)
-		at := slices.IndexFunc(s.chains, func(one Chain) bool { return one.Name == a.Chain.Name })
-		if at < 0 {
-			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
+		if one, known := chains[a.Chain.Name]; known {
+			a.Chain = one
 		} else {
-			a.Chain = s.chains[at]
+			d.Fault(place+".chain", "%q is the name of no [[chains]]", a.Chain.Name)
 		}
 		settleAddress(d, place, a)
 		if a.Signer != "" && a.SignerMethod == "" {

@@ -160,19 +160,3 @@ func (s *service) compareChains(ctx context.Context, accounts []Account) error {
 	asking.Wait()
 	return errors.Join(faults...)
 }
-
-// checkPassword returns an error if the file cannot be read, or every user may read it.
-func checkPassword(file string) error {
-	info, err := os.Stat(file)
-	switch {
-	case err != nil:
-		return fmt.Errorf("cannot be read: %w", err)
-	case info.Mode().Perm()&0o007 != 0:
-		return fmt.Errorf("every user of this machine may read it: chmod 600 %s", file)
-	}
-	f, err := os.Open(file)
-	if err != nil {
-		return fmt.Errorf("cannot be read: %w", err)
-	}
-	return f.Close()
-}

@@ -3,6 +3,7 @@ package transactions
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/chain/evm"
+	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/outage"
 	"github.com/conchhq/conch/fence"
@@ -88,23 +91,27 @@ func TestComplaintsAreLoudAndRare(t *testing.T) {
 	}
 }
 
-// A password that every user may read is refused, and the error does not quote it.
+// A password that every user may read is refused by all that open the key, the doctor too, and by the check of a file; and no error
+// quotes it.
 func TestPasswordFiles(t *testing.T) {
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "password")
-	if err := checkPassword(file); err == nil {
-		t.Error("got no error for a file that does not exist")
-	}
-	if err := os.WriteFile(file, []byte("SECRET"), 0o600); err != nil {
+	dir := t.TempDir()
+	a := Account{Keystore: filepath.Join(dir, "key"), PasswordFile: filepath.Join(dir, "password")}
+	var err error
+	if a.Address, err = evm.WriteKeystore(a.Keystore, strings.Repeat("11", 32), "SECRET", evm.NoCost); err != nil {
 		t.Fatal(err)
 	}
-	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o440: true, 0o644: false, 0o604: false} {
-		if err := os.Chmod(file, mode); err != nil {
+	for mode, fine := range map[os.FileMode]bool{0o600: true, 0o440: true, 0o644: false, 0o604: false, 0o660: false} {
+		_ = os.Remove(a.PasswordFile)
+		if err := errors.Join(os.WriteFile(a.PasswordFile, []byte("\ufeffSECRET\r\n"), 0o600), os.Chmod(a.PasswordFile, mode)); err != nil {
 			t.Fatal(err)
 		}
-		err := checkPassword(file)
-		if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
-			t.Errorf("mode %o: got error %v, want none: %v", mode, err, fine)
+		var checked error
+		check(config.Config{Sections: []config.Section{&Section{accounts: []Account{a}}}}, func(_ string, err error) { checked = err })
+		for asked, err := range map[string]error{"check": checked, "doctor": signs(t.Context(), newKeyring(), a)} {
+			if (err == nil) != fine || err != nil && (strings.Contains(err.Error(), "SECRET") || !strings.Contains(err.Error(), "chmod 600")) {
+				t.Errorf("mode %o, %s: got error %v, want none: %v", mode, asked, err, fine)
+			}
 		}
 	}
 }

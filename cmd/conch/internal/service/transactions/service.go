@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/pgcrowd"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
+	"github.com/conchhq/conch/internal/secretfile"
 	"github.com/conchhq/conch/pending/pgstore"
 )
 
@@ -39,7 +40,8 @@ func kindOf(dial func(Chain) (chain.Chain, error)) node.Kind {
 func check(c config.Config, fault func(key string, err error)) {
 	for i, a := range config.Of[*Section](c).accounts {
 		if a.PasswordFile != "" {
-			fault(fmt.Sprintf("accounts[%d].password_file", i), checkPassword(a.PasswordFile))
+			_, err := secretfile.Line(a.PasswordFile)
+			fault(fmt.Sprintf("accounts[%d].password_file", i), err)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func (a *shell) show(raw json.RawMessage, t shown) error {
 // list prints transactions.
 func (a *shell) list(all []json.RawMessage) error {
 	return cli.Entries(a.Shell, all, "ID\tACCOUNT\tNONCE\tFATE\tOUTCOME\tSTATE\tCREATED", func(t shown) string {
-		return fmt.Sprintf("%s\t%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.Outcome)), cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
+		return cli.Row("%s\t%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Account, cli.OrDash(number(t.Nonce)), t.Fate, cli.OrDash(text(t.Outcome)), cli.OrDash(text(t.State)), cli.Clock(t.CreatedAt))
 	})
 }
 
