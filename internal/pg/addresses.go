@@ -3,7 +3,9 @@ package pg
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -155,7 +157,9 @@ func Addresses(ctx context.Context, c Config) (all []Address, err error) {
 	})
 	for _, one := range outcomes(err) {
 		_, good := errors.AsType[*unfitError](one.err)
-		all = append(all, Address{Outcome: one.String(), Bad: !good})
+		// localhost has a second address, at which many servers do not listen.
+		spare := strings.HasSuffix(one.name, "(::1)") && errors.Is(one.err, syscall.ECONNREFUSED)
+		all = append(all, Address{Outcome: one.String(), Bad: !good && !spare})
 	}
 	return all, nil
 }

@@ -23,15 +23,14 @@ func serve(t *testing.T, answer func(net.Conn)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	over, end := context.WithCancel(context.Background())
-	t.Cleanup(func() { end(); _ = listener.Close() })
+	t.Cleanup(func() { _ = listener.Close() })
 	go func() {
 		for {
 			conn, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			context.AfterFunc(over, func() { _ = conn.Close() })
+			context.AfterFunc(t.Context(), func() { _ = conn.Close() })
 			go answer(conn)
 		}
 	}()

@@ -8,8 +8,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-const encode = "a character such as /, @, %, [ or a blank in its password, user or database must be percent-encoded, " +
-	"/ as %2F, @ as %40, % as %25, # as %23 and ? as %3F"
+const encode = "the password in the URL, or another part of it, has a character, such as / or #, that must be percent-encoded: " +
+	"write / as %2F, # as %23, ? as %3F, @ as %40 and % as %25"
 
 // ambiguous says what makes a URL mean something else than its author meant: part of the password would be
 // taken for a host, a port or a database, and these are shown.
@@ -55,7 +55,7 @@ func parseReason(err error) string {
 	}
 	text, _, _ = strings.Cut(text, " (")
 	if text == "failed to parse as URL" {
-		return "it cannot be read as a URL: " + encode
+		return "it cannot be read as a URL, perhaps since " + encode
 	}
 	return text
 }
