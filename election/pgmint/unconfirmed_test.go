@@ -74,6 +74,10 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 	}
 	// The standby that is connected is not the one that is asked for.
 	standbys("absent")
+	pgtest.Eventually(t, 10*time.Second, "the reload of the standby's process", func() bool {
+		var state string
+		return c.QueryRow(t.Context(), `SELECT sync_state FROM pg_stat_replication`).Scan(&state) == nil && state == "async"
+	})
 	for range 3 {
 		if r, err := a.Try(t.Context(), []election.Bid{{Scope: "other", Lease: time.Second}}); err == nil || !strings.Contains(err.Error(), "no standby is connected") {
 			t.Errorf("a bid that no standby could confirm: got %+v, %v, want it not to be made", r, err)

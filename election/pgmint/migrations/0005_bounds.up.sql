@@ -1,3 +1,7 @@
+-- A bid after a failover reads the leases of candidates as 32-bit numbers. It looks at this table first,
+-- so this comes first.
+ALTER TABLE conch.process ADD CONSTRAINT process_lease_ms CHECK (lease_ms BETWEEN 0 AND 2147483647);
+
 -- A notification is a hint that may be lost, and must not stop what it tells of. A commit that notifies
 -- fails with 54000 once the server's one queue is full, and from half full on the server warns: one
 -- session of any database that listens and stays in a transaction is enough. So from half full on
@@ -46,9 +50,6 @@ BEGIN
 END $$;
 CREATE OR REPLACE TRIGGER guard_epoch BEFORE INSERT OR UPDATE OR DELETE ON conch.leadership FOR EACH ROW
     EXECUTE FUNCTION conch.guard_epoch();
-
--- A bid after a failover reads the leases of candidates as 32-bit numbers.
-ALTER TABLE conch.process ADD CONSTRAINT process_lease_ms CHECK (lease_ms BETWEEN 0 AND 2147483647);
 
 -- As in version 2, and two cases are told apart: a READ ONLY transaction, which may lock no row, and
 -- row-level security that hides the row from the owner too, which seemed to be a scope without a leader.

@@ -184,7 +184,7 @@ const (
 func locked(ctx context.Context, conn *pgx.Conn, progress Progress, work func(pgx.Tx) error) error {
 	for try := 1; ; try++ {
 		err := tried(ctx, conn, work)
-		if pg.Code(err) != pg.CodeLockTimeout {
+		if err == nil || !pg.SafeToRetry(err) || conn.IsClosed() { // a lock that was not had, or a deadlock
 			return err
 		}
 		if locks, failed := pg.TableLocks(ctx, conn, true); failed == nil && len(locks) > 0 {

@@ -137,7 +137,7 @@ func TestEachFault(t *testing.T) {
 		{"a table that was moved", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Needed: true, Elsewhere: "old.process"}} }, "tables", Fail, "ALTER TABLE old.process SET SCHEMA conch"},
 		{"a table that is gone", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Needed: true}} }, "tables", Fail, "is missing"},
 		{"no table yet", func(f *Facts) { f.Schema, f.Tables = 0, []Table{{Name: "conch.process", Needed: true}} }, "tables", OK, ""},
-		{"a rule", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Kind: "r", Rules: "quiet"}} }, "tables", Fail, "DROP RULE quiet ON conch.process"},
+		{"a rule", func(f *Facts) { f.Tables = []Table{{Name: "conch.process", Kind: "r", Rule: "quiet"}} }, "tables", Fail, "DROP RULE quiet ON conch.process"},
 		{"a table lock", func(f *Facts) { f.Locked = []string{"pid 7 (report) holds conch.heartbeat"} }, "waits", Fail, "pid 7 (report)"},
 		{"a queue that is not read", func(f *Facts) { f.Queue.Usage = 0.62 }, "notifications", Warn, "62% full"},
 		{"and by whom", func(f *Facts) {

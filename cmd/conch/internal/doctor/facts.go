@@ -79,7 +79,7 @@ type Table struct {
 	Needed    bool   `json:"needed"`
 	Secured   bool   `json:"secured"` // row-level security is on
 	Hides     bool   `json:"hides"`   // and it counts for this role
-	Rules     string `json:"rules"`
+	Rule      string `json:"rule"`    // one that is on it
 }
 
 // Queue is the server's queue of notifications, and the sessions with the oldest transactions.

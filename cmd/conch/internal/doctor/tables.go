@@ -25,9 +25,9 @@ func tables(f Facts) (found []Finding) {
 		if t.Secured {
 			hide, mend, hidden = append(hide, t.Name), append(mend, fmt.Sprintf("ALTER TABLE %s DISABLE ROW LEVEL SECURITY;", t.Name)), hidden || t.Hides
 		}
-		if t.Rules != "" {
-			found = append(found, fail(fmt.Sprintf("%s has rules, which change what conch writes or reads: %s", t.Name, t.Rules),
-				fmt.Sprintf("as its owner: DROP RULE %s ON %s", t.Rules, t.Name))...)
+		if t.Rule != "" {
+			found = append(found, fail(fmt.Sprintf("%s has the rule %s, which changes what conch writes", t.Name, t.Rule),
+				fmt.Sprintf("as its owner: DROP RULE %s ON %s", t.Rule, t.Name))...)
 		}
 	}
 	const remedy = "as the owner of the schema, and in the event trigger that switched it on, if there is one: "

@@ -80,7 +80,7 @@ SELECT coalesce(jsonb_agg(jsonb_build_object('name', 'conch.' || coalesce(c.reln
     'elsewhere', (SELECT min(format('%I.%I', s.nspname, e.relname)) FROM pg_class e JOIN pg_namespace s ON s.oid = e.relnamespace
                    WHERE c.oid IS NULL AND e.relname = n.name AND e.relkind = 'r'),
     'secured', coalesce(c.relrowsecurity, false), 'hides', coalesce(c.relrowsecurity AND row_security_active(c.oid), false),
-    'rules', (SELECT string_agg(quote_ident(r.rulename), ', ') FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN'))
+    'rule', (SELECT min(quote_ident(r.rulename)) FROM pg_rewrite r WHERE r.ev_class = c.oid AND r.rulename <> '_RETURN'))
     ORDER BY coalesce(c.relname, n.name)), '[]') FROM class c FULL JOIN needed n ON n.name = c.relname`
 
 const queueSQL = `

@@ -15,9 +15,10 @@ func Queue(ctx context.Context, url, table string) (*Hog, error) {
 	}
 	h := &Hog{conn: reader, behind: make(chan struct{})}
 	name := pgx.Identifier{"conch", table}.Sanitize()
-	writer, err := pgx.Connect(ctx, url)
+	_, err = reader.Exec(ctx, `BEGIN; SELECT FROM `+name)
+	var writer *pgx.Conn
 	if err == nil {
-		_, err = reader.Exec(ctx, `BEGIN; SELECT FROM `+name)
+		writer, err = pgx.Connect(ctx, url)
 	}
 	if err != nil {
 		close(h.behind)
