@@ -26,6 +26,7 @@ const (
 	OutsideAskers  Kind = "outside-askers"
 	FenceStream    Kind = "fence-stream"
 	StrangeBytes   Kind = "strange-bytes"
+	LogUnread      Kind = "log-unread"
 )
 
 // place is what a kind affects.
@@ -61,6 +62,7 @@ var traits = []trait{
 	{PGKill, "SIGKILL for Postgres, which is started again", 2, database, 0.1, 2},
 	{Backend, "the leaders' lock sessions terminated", 3, machine, 0, 0},
 	{Deaf, "the leaders' lock sessions terminated while their lines are silent, so that the leaders do not notice", 2, line, 0.6, 2.5},
+	{LogUnread, "the lock session of a run terminated, whose log nobody reads", 2, alone, 0, 0},
 	{FrozenFence, "a process stopped between its fence and its commit, while its leader dies", 2, alone, 0, 0},
 	{BusyFence, "a transaction that goes on after its fence, while its leader dies", 2, alone, 0, 0},
 	{LocksFull, "a lock table without room, until its hog ends", 2, alone, 1, 2.5},

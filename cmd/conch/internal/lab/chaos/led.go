@@ -43,7 +43,7 @@ var (
 
 // bounds has the bound of each kind. Time during a fault counts too, unless nobody can lead then.
 var bounds = map[Kind]bound{
-	Kill9: crash, Backend: crash, Reset: crash,
+	Kill9: crash, Backend: crash, LogUnread: crash, Reset: crash,
 	PGRestart: crash, PGKill: crash, LocksFull: crash, ClockAhead: crash, ClockBack: crash,
 	StopShort: silent, StopLong: silent, Silent: silent, SilentToServer: silent, SilentToClient: silent, Deaf: silent,
 	Latency: late, FrozenFence: stuck, BusyFence: stuck,

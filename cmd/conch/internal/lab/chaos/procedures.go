@@ -60,6 +60,7 @@ var procedures = map[Kind]*procedure{
 	OutsideAskers: {handOver, nothing},
 	FenceStream:   {flood, nothing},
 	StrangeBytes:  {speakStrangely, nothing},
+	LogUnread:     {unread, nothing},
 }
 
 func nothing(context.Context, *nemesis, *Injection) error { return nil }

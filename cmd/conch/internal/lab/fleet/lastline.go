@@ -13,10 +13,13 @@ type LastLine struct {
 	mu      sync.Mutex
 	text    string
 	crashed bool
+	reading sync.Mutex // held while nobody reads
 }
 
 // Write never fails.
 func (l *LastLine) Write(b []byte) (int, error) {
+	l.reading.Lock()
+	defer l.reading.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range strings.Lines(string(b)) {

@@ -135,5 +135,11 @@ func (p *Process) Yield() { _ = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 
 // LastWords returns the last line on stderr, which says why the process ended.
 func (p *Process) LastWords() string { return p.last.String() }
 
+// Unread has nobody read stderr until resume is called.
+func (p *Process) Unread() (resume func()) {
+	p.last.reading.Lock()
+	return p.last.reading.Unlock
+}
+
 // CloseStdin tells the process, without a signal, that we are gone.
 func (p *Process) CloseStdin() { _ = p.stdin.Close() }
