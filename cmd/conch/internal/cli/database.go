@@ -22,6 +22,24 @@ func DatabaseVariables() []string {
 	}
 }
 
+// What a command of a run or a role gets instead of conch's own database.
+const (
+	EnvCommandURL = "CONCH_CMD_DB_URL"
+	NoDatabase    = "none"
+)
+
+// CommandDatabase returns the URL that a command gets, "" for none, and the variables that it does not get. said is a
+// URL, NoDatabase, or "" for conch's own database.
+func CommandDatabase(said, own string) (url string, hidden []string) {
+	switch said {
+	case "":
+		return own, nil
+	case NoDatabase:
+		said = ""
+	}
+	return said, append(DatabaseVariables(), EnvCommandURL, "PGSSLPASSWORD")
+}
+
 // Configure reads which database to use from --db and the environment. A candidate passes its scopes.
 func (s *Shell) Configure(scopes ...string) (pgmint.Config, error) {
 	cfg, err := pgmint.ConfigFromEnv(func(name string) string {

@@ -21,6 +21,7 @@ func (a *app) keepers() []*cobra.Command {
 	flags.SetInterspersed(false)
 	flags.DurationVar(&o.Grace, "grace", 0, "time before the deadline")
 	flags.IntVar(&o.Group, "group", 0, "process group to join")
+	flags.StringVar(&o.User, "user", "", "whom the command runs as")
 	flags.BoolVar(&o.Isolate, "isolate", false, "in a PID namespace")
 	keep.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Command = args

@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pg"
 )
 
 type runFlags struct {
@@ -27,7 +26,9 @@ type runFlags struct {
 	lease                time.Duration
 	killGrace, stopGrace time.Duration
 	fenced, restart      bool
-	isolate              bool
+	isolate, noWait      bool
+	opsListen            string
+	cmdDB, user          string
 }
 
 // services returns run and the hidden commands that it starts.
@@ -46,15 +47,25 @@ CMD and all its descendants are dead before another may act, even if conch itsel
 is killed with -9 or stopped: a keeper, a process of its own, sees to it. CMD finds
 CONCH_SCOPE, CONCH_EPOCH, CONCH_TERM, CONCH_ID and CONCH_DB_URL in its environment.
 
-When leadership is lost CMD gets SIGTERM, then SIGKILL, and conch campaigns again.
+When leadership is lost CMD gets SIGTERM, then SIGKILL, and conch campaigns again. A
+late heartbeat is enough, since CMD must be dead before the gate shuts: with a lease of
+3s CMD gets SIGTERM 1.95s after the last heartbeat that came through, which are 0.6s
+apart. So a machine, or a database, that stops for more than 1.2s may cost CMD a
+restart; a longer --lease takes longer stops, and longer to replace a dead leader.
+
 When CMD exits by itself, what it left running is ended too, leadership is released,
 and conch exits with CMD's code (128 + N if signal N ended it); with --restart CMD
 is started again instead. So CMD must stay in the foreground, and it is a service
 that goes on: work to be done once per schedule is a cron, not a run.
 
+While the database is down conch waits for it, as it does while another one leads.
+With --no-wait it exits instead, with 75 if another one leads, and with 69 if that
+cannot be known.
+
 Signals are passed on to CMD. SIGINT or SIGTERM ends conch when CMD has ended, which
 is killed after --stop-grace, or at once at the second. On a terminal Ctrl-C reaches
 CMD without conch; if CMD still runs after half of --stop-grace it gets SIGTERM too.
+What conch was started to ignore, as by nohup, conch and CMD ignore.
 
 By default CMD starts when the act door opens: after a crash of the predecessor one
 lease later. With --fenced it starts at once; say it only if all of CMD's effects
@@ -63,9 +74,12 @@ transactions.
 
 Nothing local can recall what is already on its way to another machine, was started
 elsewhere for CMD (a container engine, cron, ssh), or sits in an uninterruptible
-sleep (state D). Only a fence refuses those.`,
+sleep (state D). A CMD that stops both its keeper and conch (SIGSTOP) acts on: give it
+another --user, or --isolate, since neither may signal them. If all of them are stopped
+and go on, CMD may act for a moment, too. Only a fence refuses all of those.`,
 		Example: `  conch run --scope payments -- ./payments --listen :8080
   conch run --scope mailer --restart -- python3 mailer.py
+  conch run --scope mailer --ops-listen :9090 --user mailer --cmd-db none -- ./mailer
   conch run --scope ledger --fenced --lease 1s -- ./ledger`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -89,6 +103,10 @@ sleep (state D). Only a fence refuses those.`,
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
 	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
+	flags.BoolVar(&f.noWait, "no-wait", false, "exit with 75 if another one leads, and with 69 if that cannot be known")
+	flags.StringVar(&f.opsListen, "ops-listen", "", "`address` of /healthz, /readyz, /metrics and /leader/{scope}; default none")
+	flags.StringVar(&f.cmdDB, "cmd-db", "", "the `URL` that CMD gets as CONCH_DB_URL, or none, instead of conch's own; without a password in the arguments: CONCH_CMD_DB_URL")
+	flags.StringVar(&f.user, "user", "", "the `name` of the user that CMD runs as; conch needs the rights of root for it")
 	flags.DurationVar(&f.killGrace, "kill-grace", 0, "how long before the deadline CMD gets SIGTERM, and at half of it SIGKILL; default a quarter of the lease, less if the gate shuts soon after a heartbeat")
 	flags.DurationVar(&f.stopGrace, "stop-grace", 10*time.Second, "how long CMD may take to end when conch is asked to")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -101,7 +119,7 @@ sleep (state D). Only a fence refuses those.`,
 func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
 	campaign, err := a.candidate(cmd, f)
 	cfg := config.Config{
-		Node: config.Node{Listen: config.Off}, Election: campaign,
+		Node: config.Node{Listen: config.Off, OpsListen: f.opsListen}, Election: campaign,
 		Sections: []config.Section{oneRole{config.Role{Name: f.scope, Scope: f.scope, Fenced: f.fenced, Kept: true, DrainTimeout: keeper.DrainTime(f.stopGrace)}}},
 	}
 	if err == nil {
@@ -113,11 +131,20 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	if err != nil {
 		return usage{err}
 	}
-	if err := runnable(command[0]); err != nil {
+	if err := a.surroundings(cmd, &f, command[0]); err != nil {
 		return usage{err}
 	}
 	if cfg.Database, err = a.ready(ctx, f.scope); err != nil {
-		return err
+		_, wrongly := errors.AsType[usage](err)
+		switch {
+		case wrongly || ctx.Err() != nil:
+			return err
+		case f.noWait:
+			return unknownLeader(f.scope, err)
+		case !pg.SafeToRetry(err) && !pg.IsLost(err):
+			return err
+		}
+		// A database that is down is waited for, as by a node: the campaign says so every ten seconds.
 	}
 	cfg.Named = true // it was named, or it answers at the default address
 	if cmd.Flags().Changed("locks") {
@@ -133,22 +160,6 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	}
 	c := &conductor{app: a, flags: f, command: command}
 	return c.run(ctx, cfg)
-}
-
-// runnable returns why a program cannot be run, nil if it can.
-func runnable(program string) error {
-	_, err := exec.LookPath(program)
-	if err == nil {
-		return nil
-	}
-	why := err
-	if found, ok := errors.AsType[*exec.Error](err); ok {
-		why = found.Err
-	}
-	if path, ok := errors.AsType[*fs.PathError](why); ok {
-		why = path.Err
-	}
-	return fmt.Errorf("%s cannot be run: %w", program, why)
 }
 
 // timely checks that a campaign can end its command in time; its error names the flag or variable at fault.

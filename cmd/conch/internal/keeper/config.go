@@ -33,6 +33,7 @@ type Options struct {
 	Grace   time.Duration // see Settings
 	Group   int           // the process group that the command joins; 0: a new one
 	Isolate bool          // run the command in its own PID namespace
+	User    string        // whom the command runs as; empty: the keeper's user
 }
 
 // Config describes a command for a keeper.

@@ -42,8 +42,10 @@
 //
 //   - A process in an uninterruptible sleep (state D) dies when the sleep ends. Its
 //     last act may still happen; the leadership is not released before.
-//   - A tree that is stopped and resumed from outside, keeper included, may finish an
-//     act before the keeper handles its alarm.
+//   - A tree that is stopped and resumed from outside, keeper included, acts until the system lets
+//     the keeper run: on a loaded machine several acts began in 130 ms.
+//   - A command that stops its keeper and conch acts on until somebody resumes them. As another user
+//     (Options.User) it may not signal them, and with Isolate it cannot.
 //   - Processes started elsewhere on the command's behalf: by a container engine, a
 //     service manager, at, cron, ssh.
 //   - A descendant that has become another user (sudo, setuid), if the keeper is not

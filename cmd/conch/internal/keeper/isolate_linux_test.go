@@ -91,3 +91,39 @@ func TestNoNamespaceToBeHad(t *testing.T) {
 		t.Errorf("conch led although the command cannot run: %s", got)
 	}
 }
+
+// A command that stops its keeper and conch acts beside its successor. Under --isolate it has no number for either, and its
+// parent is a process 1, which ignores it.
+func TestACommandThatStopsItsKeeperActsOn(t *testing.T) {
+	pgtest.LongRun(t)
+	t.Parallel()
+	for _, args := range [][]string{nil, {"--isolate"}} {
+		if args != nil && keeper.CanIsolate(t.Context()) != nil {
+			continue
+		}
+		db := pgtest.New(t)
+		p := begin(t, sh(t, db, `kill -STOP $PPID; [ $PPID = 1 ] || kill -STOP $(awk '{ print $4 }' /proc/$PPID/stat); while :; do echo "acts in $CONCH_EPOCH"; sleep 0.02; done`, args...))
+		p.says("acts in 1")
+		if args != nil {
+			for range 100 { // two leases
+				p.says("acts in 1")
+			}
+			p.send(unix.SIGTERM)
+			p.end()
+			continue
+		}
+		next := begin(t, sh(t, db, `echo "acts in $CONCH_EPOCH"; cat`, "--id", "next"))
+		next.says("acts in 2")
+		for range 1000 {
+			select {
+			case <-p.Lines: // what it has printed before
+			default:
+			}
+		}
+		p.says("acts in 1")
+		_ = next.stdin.Close()
+		next.wait()
+		sweepMarked(t)
+		p.wait()
+	}
+}

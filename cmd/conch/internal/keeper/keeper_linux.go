@@ -48,6 +48,9 @@ func Keep(cfg Config) (*Keeper, error) {
 	defer func() { _ = theirReports.Close() }()
 
 	args := []string{Command, "--grace", cfg.Grace.String(), "--group", strconv.Itoa(cfg.Group)}
+	if cfg.User != "" {
+		args = append(args, "--user", cfg.User)
+	}
 	if cfg.Isolate {
 		args = append(args, "--isolate")
 	}

@@ -35,6 +35,9 @@ func Init([]string) (int, error) { return 0, errLinux }
 // CanIsolate returns ErrIsolate: PID namespaces need Linux.
 func CanIsolate(context.Context) error { return fmt.Errorf("%w: %w", ErrIsolate, errLinux) }
 
+// CanBecome fails: a command that runs as another user needs Linux.
+func CanBecome(string) error { return errLinux }
+
 // Keep prepares to run a command. The first deadline that leaves time to end it starts it.
 func Keep(cfg Config) (*Keeper, error) {
 	awake := make(chan struct{}, 1)

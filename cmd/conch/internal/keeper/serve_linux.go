@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"runtime"
 	"syscall"
@@ -40,6 +39,20 @@ func Serve(o Options) error {
 		}
 	}
 	t := &commandTree{descendants: newDescendants(o.Group), options: o, cgroup: group, wake: wake}
+	if o.User != "" {
+		credential, who, err := become(o.User)
+		if err != nil {
+			return err
+		}
+		t.credential = credential
+		for name, value := range who {
+			_ = os.Setenv(name, value)
+		}
+		// A user who is not root would keep what it takes to signal the keeper.
+		if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+			return os.NewSyscallError("PR_CAP_AMBIENT", err)
+		}
+	}
 	alarm, err := newAlarm(wake)
 	if err != nil {
 		return err
@@ -69,17 +82,18 @@ var ignoredSignals = []os.Signal{
 // commandTree is the command and its descendants, as the keeper sees them.
 type commandTree struct {
 	*descendants
-	options Options
-	cgroup  *cgroup
-	mainPID int
-	raised  bool // our session has the highest priority
-	killing bool // cgroup.kill was called
-	wake    func()
+	options    Options
+	cgroup     *cgroup
+	mainPID    int
+	raised     bool // our session has the highest priority
+	killing    bool // cgroup.kill was called
+	wake       func()
+	credential *syscall.Credential // of the command; nil: ours
 }
 
 func (t *commandTree) start() (int, error) {
 	argv := t.options.Command
-	path, err := exec.LookPath(argv[0])
+	path, err := Runnable(argv[0])
 	if err != nil {
 		return 0, err
 	}
@@ -91,6 +105,7 @@ func (t *commandTree) start() (int, error) {
 	for _, attr := range attrs {
 		attr.Pdeathsig = unix.SIGKILL
 		attr.Setpgid, attr.Pgid = true, t.options.Group
+		attr.Credential = t.credential
 		if t.mainPID, err = t.fork(path, argv, attr); err == nil {
 			raiseAllThreads() // no process is started from here on that would inherit the priority
 			return t.mainPID, nil

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/backoff"
@@ -26,6 +28,7 @@ type Supervision struct {
 	Log      *slog.Logger
 	ID       string        // the candidate's
 	Database string        // the database URL for the command; see Environ
+	Hidden   []string      // variables that the command does not get from conch's environment
 	Door     fence.Door    // the command runs while this door is open
 	Within   time.Duration // see Follow
 	Restart  bool          // restart the command in the same term when it exits by itself
@@ -65,7 +68,10 @@ func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdic
 func (s *Supervision) runOnce(ctx context.Context, l election.Leadership) Verdict {
 	out := Outcome{Log: s.Log}
 	cfg := s.Config
-	cfg.Env = append(os.Environ(), Environ(l.Token, s.ID, s.Database)...)
+	cfg.Env = append(slices.DeleteFunc(os.Environ(), func(setting string) bool {
+		name, _, _ := strings.Cut(setting, "=")
+		return slices.Contains(s.Hidden, name)
+	}), Environ(l.Token, s.ID, s.Database)...)
 	cfg.Report = func(r Report) {
 		out.Note(r)
 		if s.Report != nil {

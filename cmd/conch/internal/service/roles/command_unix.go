@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -20,16 +21,17 @@ func (s *service) command(r config.Role, job Job, door fence.Door) node.Work {
 		if err != nil {
 			return err // cannot happen: validated
 		}
-		database := ""
+		own := ""
 		if s.frame.Database != nil {
-			database = s.frame.Database.URL
+			own = s.frame.Database.URL
 		}
+		database, hidden := cli.CommandDatabase(job.DB, own)
 		return keeper.Supervise(ctx, l, keeper.Supervision{
 			// No stdin: several roles cannot share one. Both outputs go to the node's.
 			Config: keeper.Config{
-				Options: keeper.Options{Command: job.Command, Grace: grace}, Stdout: os.Stdout, Stderr: os.Stderr,
+				Options: keeper.Options{Command: job.Command, Grace: grace, User: job.User}, Stdout: os.Stdout, Stderr: os.Stderr,
 			},
-			Log: s.frame.Log, ID: s.frame.ID, Database: database, Door: door, Within: keeper.CommandTime(r.DrainTimeout),
+			Log: s.frame.Log, ID: s.frame.ID, Database: database, Hidden: hidden, Door: door, Within: keeper.CommandTime(r.DrainTimeout),
 			OnStart: func(k *keeper.Keeper) func() {
 				stay := context.AfterFunc(s.frame.Hurry, k.Kill)
 				return func() { stay() }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 )
 
@@ -16,6 +17,8 @@ type Section struct{ roles []config.Role }
 // Job is what a role does while it leads: one of the three, or else it only keeps its gate.
 type Job struct {
 	Command []string // runs while leading
+	DB      string   // what it gets as CONCH_DB_URL: a URL, or none; empty: the node's. It may have a password
+	User    string   // whom it runs as; empty: the node's user
 	HTTP    string   // gets POST …/start when leading begins, …/stop when it ends; may have a password
 	Builtin string   // builtinLog
 }
@@ -40,7 +43,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			var job Job
 			keys := d.Role(&r)
 			maps.Copy(keys, map[string]config.Setter{
-				"command": command(d, &job.Command), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
+				"command": command(d, &job.Command), "cmd_db": d.Text(&job.DB), "user": d.Text(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 			if r.Scope == "" {
@@ -101,6 +104,11 @@ func validateJob(d *config.Decoder, place string, r config.Role) {
 		if len(job.Command) == 0 || job.Command[0] == "" {
 			d.Fault(place+".command", "is empty: name a program")
 		}
+	} else if job.DB+job.User != "" {
+		d.Fault(place, "has cmd_db or user, which are a command's: name the command")
+	}
+	if job.DB != "" && job.DB != cli.NoDatabase && !strings.Contains(job.DB, "://") {
+		d.Fault(place+".cmd_db", "is neither a URL nor %s", cli.NoDatabase) // it may have a password
 	}
 	if job.HTTP != "" {
 		kinds++

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os/exec"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/keeper"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -26,8 +26,11 @@ func Kind() node.Kind {
 func check(c config.Config, fault func(key string, err error)) {
 	for i, r := range config.Of[*Section](c).roles {
 		if job, _ := r.Does.(Job); len(job.Command) > 0 {
-			_, err := exec.LookPath(job.Command[0])
+			_, err := keeper.Runnable(job.Command[0])
 			fault(fmt.Sprintf("roles[%d].command", i), err)
+			if job.User != "" {
+				fault(fmt.Sprintf("roles[%d].user", i), keeper.CanBecome(job.User))
+			}
 		}
 	}
 }

@@ -1,0 +1,58 @@
+package keeper
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+)
+
+// byteOrderMark is what some editors write before a script, which then is none to the system.
+const byteOrderMark = "\ufeff"
+
+// Runnable returns the path of a program, or why it cannot be run: in words, where the system says of a script that there
+// is no such file and means another one.
+func Runnable(program string) (path string, err error) {
+	path, err = exec.LookPath(program)
+	if err == nil {
+		err = interpreted(path)
+	}
+	if found, ok := errors.AsType[*exec.Error](err); ok {
+		err = found.Err
+	}
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		err = at.Err
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s cannot be run: %w", program, err)
+	}
+	return path, nil
+}
+
+// interpreted returns what is wrong with the first line of a script, which names its interpreter; nil if nothing is, or
+// the file is no script or cannot be read.
+func interpreted(path string) error {
+	head := make([]byte, 256)
+	if file, err := os.Open(path); err == nil { // a program need not be readable
+		n, _ := file.Read(head)
+		head, _, _ = bytes.Cut(head[:n], []byte("\n"))
+		_ = file.Close()
+	}
+	line, script := strings.CutPrefix(strings.TrimPrefix(string(head), byteOrderMark), "#!")
+	words := strings.Fields(line)
+	switch {
+	case !script || len(words) == 0:
+		return nil
+	case strings.HasPrefix(string(head), byteOrderMark):
+		return errors.New("a byte order mark stands before its #!: save it without one")
+	case strings.HasSuffix(line, "\r"):
+		return fmt.Errorf("its first line, %q, ends with a carriage return, which becomes part of a name: save it with Unix line ends", head)
+	}
+	if _, err := os.Stat(words[0]); err != nil {
+		return fmt.Errorf("its first line names the interpreter %q, which cannot be used: %w", words[0], errors.Unwrap(err))
+	}
+	return nil
+}
