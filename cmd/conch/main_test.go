@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,9 @@ const building = 10 * time.Minute
 
 func TestMain(m *testing.M) {
 	http.DefaultClient.Timeout = longPatience // if an answer hangs
+	if signal.Ignored(os.Interrupt) {         // the tests run in the background, which conch must not obey
+		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	}
 	program, raced = built("conch"), built("conch-raced", raceFlag)
 	pgtest.MostlyWait()
 	pgtest.Template(migrate)

@@ -54,8 +54,10 @@ func TestMain(m *testing.M) {
 		live(life)
 		return
 	}
-	if signal.Ignored(unix.SIGHUP) { // the tests run under nohup, which conch must not obey
-		signal.Notify(make(chan os.Signal, 1), unix.SIGHUP)
+	for _, sig := range []os.Signal{unix.SIGHUP, unix.SIGINT} {
+		if signal.Ignored(sig) { // the tests run under nohup or in the background, which conch must not obey
+			signal.Notify(make(chan os.Signal, 1), sig)
+		}
 	}
 	pgtest.MostlyWait()
 	pgtest.Template(func(ctx context.Context, conn *pgx.Conn) error {
