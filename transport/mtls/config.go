@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"time"
+
+	"github.com/conchhq/conch/internal/stamp"
 )
 
 // Config describes a node's place in the network.
@@ -120,6 +122,15 @@ func (p Peer) address() (string, error) {
 		return "", fmt.Errorf("the URL is not https://host:port") // it is left out: somebody may have written a password
 	}
 	return u.Host, nil
+}
+
+// stamp is another one once a file that load reads is.
+func (c Config) stamp() string {
+	files := []string{c.Key, c.Certificate, c.CA}
+	for _, p := range c.Peers {
+		files = append(files, p.CA)
+	}
+	return stamp.Of(files...)
 }
 
 // load reads the files that the configuration names.
