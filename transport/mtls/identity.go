@@ -18,6 +18,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 const (
@@ -169,23 +171,12 @@ func readKey(file string) (crypto.Signer, error) {
 
 // readCertificates reads at least one certificate.
 func readCertificates(file string) (all []*x509.Certificate, err error) {
-	rest, _, err := read(file)
+	text, _, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type != certType {
-			continue
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("a certificate in %s is damaged: %w", file, err)
-		}
-		all = append(all, c)
+	if all, err = expiry.Parse(text); err != nil {
+		return nil, fmt.Errorf("a certificate in %s is damaged: %w", file, err)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no certificate: one begins with \"-----BEGIN %s-----\"", file, certType)

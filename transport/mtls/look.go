@@ -78,8 +78,8 @@ func (e *Endpoint) prove(due func(*conn) bool) map[*peer]*RefusalError {
 	return refused
 }
 
-// explain adds to what another node has refused, or ended, that this node's own certificate is no good: TLS has no word for it that
-// says whose it is.
+// explain says of a connection that another node has refused, or ended without a word, that this node's own certificate is no good, if
+// it is not: TLS has no word that says whose certificate is bad.
 func (e *Endpoint) explain(r *RefusalError) *RefusalError {
 	e.mu.RLock()
 	file, chain := e.latest.Certificate, e.self.Certificates()
@@ -88,7 +88,7 @@ func (e *Endpoint) explain(r *RefusalError) *RefusalError {
 		return r
 	}
 	if v := expiry.Judge(chain, e.now()); v.Grade >= expiry.Ended {
-		return refuse(r.Peer, r.Reason, "this node's own certificate, in %s, %s: renew it here, and those that know this node by its CA take it (%w)", file, v.Text, r.Err)
+		return refuse(r.Peer, RefusedUs, "this node's own certificate, in %s, %s, and all that know it by its CA refuse it: renew it here (%w)", file, v.Text, r.Err)
 	}
 	return r
 }

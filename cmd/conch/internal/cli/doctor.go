@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/pgfacts"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -42,6 +43,9 @@ of a node without a database at those alone. It ends with 1 if a check fails.`,
 				return err
 			}
 			found := doctor.Judge(facts)
+			for _, p := range node.Papers(cfg, a.Kinds, time.Now()) {
+				found = append(found, p.Finding())
+			}
 			for _, k := range a.Kinds {
 				if k.Examine != nil {
 					found = append(found, k.Examine(ctx, cfg)...)

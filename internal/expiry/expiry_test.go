@@ -27,13 +27,13 @@ func TestAt(t *testing.T) {
 		{-day, 30 * day, expiry.Month, "ends in 30 days"},
 		{-day, 7*day + time.Second, expiry.Month, "ends in 7 days"},
 		{-day, 7 * day, expiry.Week, "ends in 7 days"},
-		{-day, 36 * time.Hour, expiry.Week, "ends in 36 h"},
-		{-day, day, expiry.Day, "ends in 24 h"},
-		{-day, 30 * time.Second, expiry.Day, "ends in 30 s"},
-		{-day, 0, expiry.Day, "ends in 0 s"},
-		{-day, -time.Second, expiry.Ended, "ended 1 s ago, on 2026-03-01 11:59 UTC"},
-		{-day, -2 * time.Hour, expiry.Ended, "ended 2 h ago"},
-		{5 * time.Minute, day, expiry.Early, "begins in 5 min, on 2026-03-01 12:05 UTC: if that is in the past, this machine's clock is slow"},
+		{-day, 36 * time.Hour, expiry.Week, "ends in 36h0m0s"},
+		{-day, day, expiry.Day, "ends in 24h0m0s"},
+		{-day, 30 * time.Second, expiry.Day, "ends in 30s"},
+		{-day, 0, expiry.Day, "ends in 0s"},
+		{-day, -time.Second, expiry.Ended, "ended 1s ago, on 2026-03-01 11:59 UTC"},
+		{-day, -2 * time.Hour, expiry.Ended, "ended 2h0m0s ago"},
+		{5 * time.Minute, day, expiry.Early, "begins in 5m0s, on 2026-03-01 12:05 UTC: if that is in the past, this machine's clock is slow"},
 	} {
 		v := expiry.At(now.Add(c.from), now.Add(c.until), now)
 		if v.Grade != c.grade || !strings.HasPrefix(v.Text, c.text) || !v.Ends.Equal(now.Add(c.until)) {
