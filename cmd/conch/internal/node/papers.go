@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	papersEvery  = time.Minute // between looks at certificates: one may last for an hour only
+	lookEvery    = time.Minute // a certificate may last for an hour only
 	serverEvery  = time.Hour   // between looks at that of the database's server, each of which is a connection
 	serverWithin = 30 * time.Second
 )
@@ -72,7 +72,7 @@ func (n *Node) watchServer(ctx context.Context) {
 		within, cancel := context.WithTimeout(ctx, serverWithin)
 		chain, err := pg.ServerCertificate(within, n.cfg.Database.Connection(" certificate"))
 		cancel()
-		if wait = papersEvery; err == nil { // others report that the database is away
+		if wait = lookEvery; err == nil { // others report that the database is away
 			wait = serverEvery
 			n.server.Store(&chain)
 		}
