@@ -21,9 +21,11 @@ type Endpoint struct {
 	listener net.Listener
 	handlers sync.WaitGroup
 	calling  sync.WaitGroup
-	now      func() time.Time   // by which certificates are judged
-	every    time.Duration      // see look
-	links    *transport.LinkLog // with Config.Roam, as all below that says so
+	now      func() time.Time // by which certificates are judged
+	every    time.Duration    // see look
+
+	reloading sync.Mutex         // held by Reload, and before mu
+	links     *transport.LinkLog // with Config.Roam, as all below that says so
 
 	mu        sync.RWMutex
 	latest    Config // cfg, or that of the last Reload

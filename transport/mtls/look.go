@@ -26,26 +26,7 @@ func (e *Endpoint) keepLooking(ctx context.Context) {
 // look reads keys and certificates whose files have changed, and ends the connections whose proof holds no more. It takes and returns
 // why the files as they are cannot be used, which the log says once.
 func (e *Endpoint) look(failed string) string {
-	e.mu.RLock()
-	latest, read, fingerprint := e.latest, e.stamp, e.self.fingerprint
-	e.mu.RUnlock()
-	if latest.stamp() != read {
-		own, err := LoadIdentity(latest.Key, latest.Certificate)
-		switch {
-		case err == nil && own.fingerprint != fingerprint:
-			err = fmt.Errorf("%s has another key than the one that this node shows: put it back, or give the others the new one and reload or restart this node", latest.Key)
-		case err == nil:
-			err = e.Reload(latest)
-		}
-		if err == nil {
-			e.cfg.Log.Info("keys and certificates were read again, since their files have changed")
-			return ""
-		}
-		if err.Error() != failed {
-			e.cfg.Log.Warn("the changed keys and certificates are not used yet", slog.Any("error", err))
-		}
-		failed = err.Error()
-	}
+	failed = e.readAgain(failed)
 	now := e.now()
 	e.mu.Lock()
 	refused := e.prove(func(c *conn) bool { return !c.until.IsZero() && now.After(c.until) })
@@ -54,6 +35,32 @@ func (e *Endpoint) look(failed string) string {
 		p.refused(r)
 	}
 	return failed
+}
+
+func (e *Endpoint) readAgain(failed string) string {
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
+	e.mu.RLock()
+	latest, read, fingerprint := e.latest, e.stamp, e.self.fingerprint
+	e.mu.RUnlock()
+	if latest.stamp() == read {
+		return failed
+	}
+	own, err := LoadIdentity(latest.Key, latest.Certificate)
+	switch {
+	case err == nil && own.fingerprint != fingerprint:
+		err = fmt.Errorf("%s has another key than the one that this node shows: put it back, or give the others the new one and reload or restart this node", latest.Key)
+	case err == nil:
+		err = e.reload(latest)
+	}
+	if err == nil {
+		e.cfg.Log.Info("keys and certificates were read again, since their files have changed")
+		return ""
+	}
+	if err.Error() != failed {
+		e.cfg.Log.Warn("the changed keys and certificates are not used yet", slog.Any("error", err))
+	}
+	return err.Error()
 }
 
 // prove proves anew the connections that are due, and ends those of which that fails. It returns why, by peer. The endpoint's mutex is held.

@@ -11,6 +11,12 @@ import (
 // disconnected at once; all others keep their connections, and see a new certificate of this node when they connect the
 // next time. Self, Listen, Keepalive and Roam cannot change. If it returns an error nothing has changed.
 func (e *Endpoint) Reload(c Config) error {
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
+	return e.reload(c)
+}
+
+func (e *Endpoint) reload(c Config) error {
 	c = c.withDefaults()
 	if err := c.Validate(); err != nil {
 		return err
