@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 // Config configures the files of one scope on one node. ID, Scope and Store are required.
@@ -67,12 +68,12 @@ func (c Config) withDefaults() Config {
 	fill(&c.RetryMax, 5*time.Second)
 	fill(&c.Parallel, 4)
 	if c.Client == nil {
-		c.Client = &http.Client{CheckRedirect: noRedirect, Transport: &http.Transport{
+		c.Client = &http.Client{CheckRedirect: noRedirect, Transport: &expiry.Transport{Transport: &http.Transport{
 			MaxIdleConnsPerHost: c.Parallel, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: c.Longest,
 			TLSHandshakeTimeout: c.Longest, TLSClientConfig: &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
 			// Failed requests leave the shared connection open: without pings a silent one would be used for ever.
 			HTTP2: &http.HTTP2Config{SendPingTimeout: c.Longest, PingTimeout: c.Longest},
-		}}
+		}}}
 	}
 	if c.Clock == nil {
 		c.Clock = fence.Boottime

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 // endpoint makes requests, and errors without secrets. No print shows a secret in a function.
@@ -33,9 +34,9 @@ func newEndpoint(cfg Config) *endpoint {
 		lines: connections{turn: make(chan struct{}, 1)}, budget: budget{costs: cfg.Costs, allowance: newAllowance(cfg.MaxCallsPerSecond, time.Now())},
 		url: func() string { return cfg.URL }, header: func() http.Header { return cfg.Header },
 		shown: shown(cfg.URL), timeout: cfg.Timeout, most: cfg.MaxAnswer,
-		http: &http.Client{CheckRedirect: stays, Transport: noter{cfg.MaxAnswer, &http.Transport{
+		http: &http.Client{CheckRedirect: stays, Transport: noter{cfg.MaxAnswer, &expiry.Transport{Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
-		}}},
+		}}}},
 	}
 }
 

@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"cmp"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -147,11 +148,45 @@ func TestACAOfASite(t *testing.T) {
 	}
 }
 
+// A certificate that is about to end is a warning before anything starts, and one that has ended is a fault, each with the key and with
+// what to do; the doctor says the same. A node starts with it all the same. Two nodes with one key are refused.
+func TestCertificatesNearTheirEnd(t *testing.T) {
+	t.Parallel()
+	m := prepareMachine(t, "n1")
+	ca := newAuthority(t, filepath.Join(m.dir, "ca.pem"))
+	file := func(more string) {
+		m.write("[node]\nlisten = \"off\"\n[identity]\nname = \"n1\"\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\ncertificate = \"cert.pem\"\nca = \"ca.pem\"\n[gossip]\nadvertise = \"127.0.0.1:1\"\n" + more)
+	}
+	file("")
+	ca.certify(t, m)
+	if out := conch(t, "config", "check", "--config", m.file).done(t); !strings.Contains(out, "warning: line 7, identity.certificate: the certificate of this node, n1, in ") ||
+		!strings.Contains(out, "ends in 59m") || !strings.Contains(out, "have the CA sign the key again") || !strings.HasSuffix(out, ": ok\n") {
+		t.Errorf("of a certificate that ends within the hour the check says %s", out)
+	}
+	ca.lasts = -2 * time.Hour
+	ca.certify(t, m)
+	if r := conch(t, "config", "check", "--config", m.file); r.code != 2 || !strings.Contains(r.out, ": line 7, identity.certificate: the certificate of this node, n1, in ") || !strings.Contains(r.out, "ended 2h") || !strings.Contains(r.err, "1 fault") {
+		t.Errorf("of a certificate that has ended the check says %+v", r)
+	}
+	found := decode[[]finding](t, conch(t, "doctor", "--config", m.file, "--json").out)
+	if f := judged(found, "certificates"); f.Status != "fail" || !strings.Contains(f.Detail, "n1, in ") || !strings.Contains(f.Detail, "ended 2h") || !strings.Contains(f.Remedy, "have the CA sign the key again") {
+		t.Errorf("of a certificate that has ended the doctor says %+v", f)
+	}
+	if f := judged(found, "identity"); f.Status != "ok" {
+		t.Errorf("its time is said once, and the identity is %+v", f)
+	}
+	for _, key := range []string{m.fingerprint, "sha256:" + fmt.Sprintf("%064d", 2)} {
+		file(fmt.Sprintf("[[peers]]\nname = \"n2\"\nurl = \"https://127.0.0.1:1\"\nkey = \"sha256:%064d\"\n[[peers]]\nname = \"n3\"\nurl = \"https://127.0.0.1:1\"\nkey = %q\n", 2, key))
+		conch(t, "node", "--config", m.file).refused(t, 2, "peers[1].key: is the key of ", "already")
+	}
+}
+
 // authority is a CA.
 type authority struct {
 	file        string
 	certificate *x509.Certificate
 	key         ed25519.PrivateKey
+	lasts       time.Duration // of what it signs; an hour if it is 0
 }
 
 func newAuthority(t *testing.T, file string) *authority {
@@ -185,7 +220,7 @@ func (a *authority) certify(t *testing.T, m *machine) {
 		t.Fatal(err)
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), DNSNames: []string{m.name}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(2), DNSNames: []string{m.name}, NotAfter: time.Now().Add(cmp.Or(a.lasts, time.Hour)),
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, leaf, a.certificate, key.(ed25519.PrivateKey).Public(), a.key)

@@ -42,8 +42,9 @@ func pageOfEverything(t *testing.T) (text string) {
 	t.Helper()
 	d := prepareDaemon(t, "one", "", "")
 	conch(t, "identity", "new", "--file", filepath.Join(d.dir, "identity.pem")).done(t)
+	newAuthority(t, filepath.Join(d.dir, "ca.pem"))
 	d.write(fileOf(migrated(t).URL, "listen = \"127.0.0.1:0\"\nops_listen = \"127.0.0.1:0\"\n[[roles]]\nname = \"payments\"\n"+accountAt(d, "http://127.0.0.1:1", 1337, "")+
-		"[[files]]\nscope = \"data\"\ndir = \"files\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
+		"[[files]]\nscope = \"data\"\ndir = \"files\"\nca_file = \"ca.pem\"\npeers = { two = \"http://127.0.0.1:1\" }\n"+
 		"[identity]\nname = \"one\"\nlisten = \"127.0.0.1:0\"\nkey = \"identity.pem\"\n[gossip]\n[[logs]]\nnamespace = \"flags\"\n"+
 		"[[peers]]\nname = \"two\"\nurl = \"https://127.0.0.1:1\"\nkey = \"sha256:"+strings.Repeat("2", 64)+"\"\n"))
 	d.start().says("serving health and metrics")
@@ -57,7 +58,7 @@ func pageOfEverything(t *testing.T) (text string) {
 
 // given are labels whose values come from the configuration or the build; le is that of every
 // histogram.
-var given = []string{"scope", "namespace", "account", "peer", "version", "goversion", "le"}
+var given = []string{"scope", "namespace", "account", "peer", "name", "version", "goversion", "le"}
 
 var labelIn = regexp.MustCompile(`(\w+)="([^"]*)"`)
 

@@ -66,12 +66,12 @@ func writePEM(t *testing.T, path, kind string, der []byte) {
 	}
 }
 
-func tlsServer(t *testing.T, a *authority) *postmaster.Server {
+func tlsServer(t *testing.T, a *authority, lasts time.Duration) *postmaster.Server {
 	t.Helper()
 	server := pgtest.Own(t, postmaster.Config{TCP: true})
 	key := newKey(t)
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "server"}, NotAfter: time.Now().Add(lasts),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	der, err := x509.MarshalECPrivateKey(key)
@@ -116,7 +116,7 @@ func isEncrypted(t *testing.T, cfg pg.Config) (encrypted bool, err error) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	trusted, stranger := newAuthority(t), newAuthority(t)
-	server := tlsServer(t, trusted)
+	server := tlsServer(t, trusted, time.Hour)
 	ip := server.TCPURL("postgres")
 	name := strings.Replace(ip, "127.0.0.1", "localhost", 1)
 	for what, test := range map[string]struct {
@@ -146,7 +146,44 @@ func TestTLS(t *testing.T) {
 			if err != nil || encrypted != test.encrypted {
 				t.Fatalf("encrypted is %v, want %v (error %v)", encrypted, test.encrypted, err)
 			}
+			shown, err := pg.ServerCertificate(t.Context(), test.cfg)
+			if verified := strings.Contains(test.cfg.URL+test.cfg.TLSCAFile, trusted.file); err != nil || (len(shown) > 0) != verified {
+				t.Errorf("%d certificates prove the server, verified is %t (error %v)", len(shown), verified, err)
+			}
 		})
+	}
+}
+
+// What a server shows is known also when it has ended, and nobody can connect any more.
+func TestTheEndOfAServersCertificate(t *testing.T) {
+	t.Parallel()
+	trusted := newAuthority(t)
+	server := tlsServer(t, trusted, -time.Minute)
+	for _, cfg := range []pg.Config{
+		{URL: server.TCPURL("postgres"), TLSCAFile: trusted.file},
+		{URL: server.TCPURL("postgres") + "?sslmode=verify-ca&sslrootcert=" + trusted.file},
+	} {
+		if _, err := isEncrypted(t, cfg); err == nil || !strings.Contains(pg.Sentence(err), "renew it") {
+			t.Errorf("got %v, want that somebody has to renew it", err)
+		}
+		if shown, err := pg.ServerCertificate(t.Context(), cfg); err != nil || len(shown) != 1 || shown[0].Subject.CommonName != "server" {
+			t.Errorf("got %v, error %v", shown, err)
+		}
+	}
+	key := newKey(t)
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(t.TempDir(), "client")
+	writePEM(t, own+".key", "EC PRIVATE KEY", der)
+	writePEM(t, own+".crt", "CERTIFICATE", trusted.sign(t, &x509.Certificate{SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: "node"}, NotAfter: time.Now().Add(time.Hour)}, key))
+	mine := pg.Config{URL: server.TCPURL("postgres") + "?sslmode=require&sslcert=" + own + ".crt&sslkey=" + own + ".key"}.ClientCertificate()
+	if len(mine) != 1 || mine[0].Subject.CommonName != "node" {
+		t.Errorf("the node logs in by %v", mine)
+	}
+	if none := (pg.Config{URL: server.TCPURL("postgres")}).ClientCertificate(); none != nil {
+		t.Errorf("the node logs in by %v", none)
 	}
 }
 

@@ -145,7 +145,7 @@ func (d *door) prove(ctx context.Context, raw net.Conn) {
 	defer d.leave(raw)
 	c, err := d.endpoint.greetStranger(ctx, raw)
 	if err != nil {
-		r := handshakeRefusal("", err)
+		r := d.endpoint.explain(handshakeRefusal("", err))
 		if ctx.Err() == nil && !d.endpoint.calledOff(r) { // otherwise Run ends, and nobody is to blame
 			d.endpoint.refused(r, raw.RemoteAddr())
 		}
@@ -177,11 +177,12 @@ func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, erro
 	self, known := e.self, e.roster
 	e.mu.RUnlock()
 	var name string
+	var until time.Time
 	link := tls.Server(raw, &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{self.certificate},
 		ClientAuth: tls.RequestClientCert, SessionTicketsDisabled: true, // without a certificate VerifyConnection refuses, and says so
 		VerifyConnection: func(s tls.ConnectionState) (err error) {
-			name, err = known.who(s.PeerCertificates, time.Now())
+			name, until, err = known.who(s.PeerCertificates, e.now())
 			return err
 		},
 	})
@@ -191,7 +192,7 @@ func (e *Endpoint) greetStranger(ctx context.Context, raw net.Conn) (*conn, erro
 	if link.ConnectionState().NegotiatedProtocol != "h2" {
 		return nil, refuse(name, OldTLS, "it does not speak HTTP/2")
 	}
-	c := &conn{tls: link, verified: known, incoming: true}
+	c := &conn{tls: link, verified: known, until: until, incoming: true}
 	return c, e.admit(c, name)
 }
 

@@ -77,7 +77,7 @@ func (e *Endpoint) ring(c *call) {
 		err := e.speak(ctx, c)
 		blame := ctx.Err() == nil // and not the one who has called it off
 		failed := e.unanswered(c)
-		r := refusalOf(err, c.peer.name, Ended)
+		r := e.explain(refusalOf(err, c.peer.name, Ended))
 		if errors.Is(err, errTwin) {
 			e.twins.Add(1)
 		}

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"regexp"
 	"time"
+
+	"github.com/conchhq/conch/internal/stamp"
 )
 
 // Config describes a node's place in the network.
@@ -122,34 +124,57 @@ func (p Peer) address() (string, error) {
 	return u.Host, nil
 }
 
+// stamp is another one once a file that load reads is.
+func (c Config) stamp() string {
+	files := []string{c.Key, c.Certificate, c.CA}
+	for _, p := range c.Peers {
+		files = append(files, p.CA)
+	}
+	return stamp.Of(files...)
+}
+
 // load reads the files that the configuration names.
 func (c Config) load() (Identity, *roster, error) {
 	self, err := LoadIdentity(c.Key, c.Certificate)
 	faults := []error{err}
-	r := &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
+	r, err := c.roster()
+	faults = append(faults, err)
+	if name, is := r.pinned[self.fingerprint]; is {
+		faults = append(faults, fmt.Errorf("peer %q has the key of this node itself", name))
+	}
+	return self, r, errors.Join(faults...)
+}
+
+func (c Config) roster() (r *roster, err error) {
+	var faults []error
+	r = &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
 	if c.Roam && c.CA != "" {
-		pool, err := readPool(c.CA)
-		if err != nil {
+		if r.guests, err = readPool(c.CA); err != nil {
 			faults = append(faults, fmt.Errorf("CA: %w", err))
 		}
-		r.guests = pool
 	}
 	for _, p := range c.Peers {
 		if p.Key != "" {
 			f, _ := ParseFingerprint(p.Key) // Validate has read it
 			r.pinned[f], r.keys[p.Name] = p.Name, f
-			if err == nil && f == self.fingerprint {
-				faults = append(faults, fmt.Errorf("peer %q has the key of this node itself", p.Name))
-			}
 			continue
 		}
-		pool, err := readPool(cmp.Or(p.CA, c.CA))
-		if err != nil {
+		if r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA)); err != nil {
 			faults = append(faults, fmt.Errorf("CA of peer %q: %w", p.Name, err))
 		}
-		r.roots[p.Name] = pool
 	}
-	return self, r, errors.Join(faults...)
+	return r, errors.Join(faults...)
+}
+
+// Proves reports until when certificates prove a peer to a node of this configuration, by the judgement of the handshake: for ever if
+// that time is zero. An error of a proof is a *RefusalError.
+func (c Config) Proves(p Peer, shown []*x509.Certificate, now time.Time) (until time.Time, err error) {
+	c.Peers = []Peer{p}
+	r, err := c.roster()
+	if err != nil {
+		return until, err
+	}
+	return r.is(p.Name, shown, now)
 }
 
 func readPool(file string) (*x509.CertPool, error) {

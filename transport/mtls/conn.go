@@ -19,7 +19,8 @@ const mostConns = 3
 type conn struct {
 	peer     *peer
 	tls      *tls.Conn
-	verified *roster // by which it was proven
+	verified *roster   // by which it was proven
+	until    time.Time // how long that proof holds; zero: for ever
 	key      Fingerprint
 	incoming bool
 	since    time.Time
@@ -36,9 +37,11 @@ func (e *Endpoint) admit(c *conn, name string) error {
 	defer e.mu.Unlock()
 	chain := c.tls.ConnectionState().PeerCertificates
 	if c.verified != e.roster {
-		if err := e.roster.is(name, chain); err != nil {
+		until, err := e.roster.is(name, chain, e.now())
+		if err != nil {
 			return err
 		}
+		c.until = until
 	}
 	p := e.peers[name]
 	if p == nil && c.incoming && e.roster.guests != nil {
@@ -51,6 +54,7 @@ func (e *Endpoint) admit(c *conn, name string) error {
 		return refuse(name, UnknownKey, "it was removed a moment ago")
 	}
 	p.uses++
+	p.proven = c.until
 	c.peer, c.key, c.since, c.gone = p, fingerprintOf(chain[0]), time.Now(), make(chan struct{})
 	e.conns[c.tls] = c
 	if !c.incoming {

@@ -16,9 +16,12 @@
 //
 // A peer speaks only as itself. Envelope.From is the name that the handshake has proven; no message contains it. A node
 // says its own name once, in its hello, and a peer that calls itself otherwise than it is called here is refused: two
-// organisations would not mean the same node by one name. The time of a certificate counts in both ways, but one that a key
-// has signed for itself never ends, so a wrong clock keeps nobody out who is pinned. Sessions are not resumed: each
-// connection is proven anew. A certificate that ends while a connection lasts counts when it is made again, or on Reload.
+// organisations would not mean the same node by one name. Sessions are not resumed: each connection is proven anew.
+//
+// The time of a certificate counts where a CA says who a peer is, for as long as a connection lasts: one whose peer's certificate has
+// ended, or that of the CA, is cut off within 20 seconds. A pinned key has no time: who has it can write any dates around it, so they
+// would keep out nobody but a node whose clock is wrong. Keys, certificates and those of CAs are read again within 20 seconds of a
+// change of their files. What cannot be read, or is another key of this node, waits for Reload, and the log says so.
 //
 // With Config.Roam and Config.CA there are guests besides: each node that has a certificate of that CA with exactly one DNS name
 // that is a valid name, and neither this node's own nor that of one of Config.Peers with another key or CA. It is then the
@@ -90,7 +93,8 @@
 //
 // # What can go wrong
 //
-//	wrong key, other CA, expired, unknown key   refused in the handshake; the other side sees "refused us"
+//	wrong key, other CA, expired, unknown key   refused in the handshake; the other side sees "refused us", and knows if its
+//	                                            own certificate has ended
 //	a name that is not its own                  refused after the handshake
 //	another version of the protocol             refused by both, with both numbers
 //	two hosts with one identity, with Roam      the second is refused by each node that has the first; the log names both

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/conchhq/conch/transport"
 )
@@ -20,10 +21,15 @@ type Endpoint struct {
 	listener net.Listener
 	handlers sync.WaitGroup
 	calling  sync.WaitGroup
-	links    *transport.LinkLog // with Config.Roam, as all below that says so
+	now      func() time.Time // by which certificates are judged
+	every    time.Duration    // see look
+
+	reloading sync.Mutex         // held by Reload, and before mu
+	links     *transport.LinkLog // with Config.Roam, as all below that says so
 
 	mu        sync.RWMutex
 	latest    Config // cfg, or that of the last Reload
+	stamp     string // of the files that it names
 	self      Identity
 	roster    *roster
 	peers     map[string]*peer
@@ -62,6 +68,7 @@ func New(c Config) (*Endpoint, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
+	read := c.stamp()
 	self, known, err := c.load()
 	if err != nil {
 		return nil, fmt.Errorf("mtls: %w", err)
@@ -71,7 +78,7 @@ func New(c Config) (*Endpoint, error) {
 		return nil, fmt.Errorf("mtls: %w", err)
 	}
 	e := &Endpoint{
-		cfg: c, latest: c, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
+		cfg: c, latest: c, stamp: read, now: time.Now, every: lookEvery, listener: listener, self: self, roster: known, peers: map[string]*peer{}, conns: map[*tls.Conn]*conn{},
 		lines: map[string]*line{}, claims: map[string]transport.Claims{}, strangers: strangers{counts: map[Reason]uint64{}, named: map[Reason]uint64{}, seldom: newSeldom()},
 		links: transport.NewLinkLog(), sessions: map[string]*session{}, leaving: map[*conn]bool{}, calls: map[string]*call{}, guests: newGuests(), away: map[*tls.Conn]*away{},
 		shut: make(chan struct{}),
@@ -100,6 +107,7 @@ func (e *Endpoint) Run(over context.Context) error {
 	for _, p := range e.peers {
 		e.start(p)
 	}
+	e.calling.Go(func() { e.keepLooking(ctx) })
 	for _, c := range e.calls {
 		e.ring(c)
 	}

@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/conchhq/conch/internal/expiry"
 	"github.com/conchhq/conch/internal/secretfile"
 )
 
@@ -168,23 +169,12 @@ func readKey(file string) (crypto.Signer, error) {
 
 // readCertificates reads at least one certificate.
 func readCertificates(file string) (all []*x509.Certificate, err error) {
-	rest, err := read(file)
+	text, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			break
-		}
-		if block.Type != certType {
-			continue
-		}
-		c, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, fmt.Errorf("a certificate in %s is damaged: %w", file, err)
-		}
-		all = append(all, c)
+	if all, err = expiry.Parse(text); err != nil {
+		return nil, fmt.Errorf("a certificate in %s is damaged: %w", file, err)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no certificate: one begins with \"-----BEGIN %s-----\"", file, certType)

@@ -19,10 +19,11 @@ type peer struct {
 	stop  func()        // ends the sender, and waits for it
 
 	// Guarded by the endpoint's mutex.
-	guest  bool  // it is dropped when nothing uses it
-	caller bool  // a guest that has called
-	uses   int   // connections, streams and calls
-	newest *conn // of those that wait for their turn
+	guest  bool      // it is dropped when nothing uses it
+	caller bool      // a guest that has called
+	uses   int       // connections, streams and calls
+	newest *conn     // of those that wait for their turn
+	proven time.Time // see PeerStats.CertificateEnds
 
 	mu      sync.Mutex
 	address string
@@ -165,6 +166,8 @@ func (e *Endpoint) start(p *peer) {
 	}
 	ctx, cancel := context.WithCancel(e.running)
 	var running sync.WaitGroup
-	running.Go(func() { p.keep(ctx, func(ctx context.Context) error { return e.attempt(ctx, p) }) })
+	running.Go(func() {
+		p.keep(ctx, func(ctx context.Context) error { return e.explain(refusalOf(e.attempt(ctx, p), p.name, Ended)) })
+	})
 	p.stop = func() { cancel(); running.Wait() }
 }

@@ -3,7 +3,6 @@ package mtls_test
 import (
 	"compress/gzip"
 	"context"
-	"crypto/ecdsa"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -259,27 +258,6 @@ func TestBothSidesLearnOfARefusal(t *testing.T) {
 		return a.Stats().Peers["sea"].Refused[mtls.OtherName] > 0
 	})
 	eventually(t, "who answers for d is b", func() bool { return a.Stats().Peers["d"].Refused[mtls.OtherName] > 0 })
-}
-
-// A peer that is known by its key may show a certificate of a CA, whose time counts all the same.
-func TestThePinnedKeysCertificateHasItsTime(t *testing.T) {
-	t.Parallel()
-	authority := authority(t)
-	key, valid, current := authority.issue(t, -time.Hour, time.Hour, "whatever")
-	i, err := mtls.LoadIdentity(key, valid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, _ := mtls.CertificateOf(i).PrivateKey.(*ecdsa.PrivateKey)
-	_, old := authority.sign(t, private, -2*time.Hour, -time.Hour, "whatever")
-	a := listen(t, mtls.Config{Self: "a", Key: identity(t, "a")})
-	a.cfg.Peers = []mtls.Peer{{Name: "b", URL: "https://127.0.0.1:1", Key: i.Fingerprint().String()}}
-	a.reload(t)
-	a.run(t)
-	_, _ = call(t, a, old)
-	eventually(t, "it is refused as expired", func() bool { return a.Stats().Peers["b"].Refused[mtls.Expired] == 1 })
-	_, _ = call(t, a, current)
-	eventually(t, "the valid one is accepted", func() bool { return len(a.Connections("b")) == 1 })
 }
 
 // Nothing is unpacked: a few bytes could become many.

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 )
 
 // Reload reads the files again and takes another configuration. A peer that is gone, or whose proof no longer holds, is
 // disconnected at once; all others keep their connections, and see a new certificate of this node when they connect the
 // next time. Self, Listen, Keepalive and Roam cannot change. If it returns an error nothing has changed.
 func (e *Endpoint) Reload(c Config) error {
+	e.reloading.Lock()
+	defer e.reloading.Unlock()
+	return e.reload(c)
+}
+
+func (e *Endpoint) reload(c Config) error {
 	c = c.withDefaults()
 	if err := c.Validate(); err != nil {
 		return err
@@ -19,12 +24,13 @@ func (e *Endpoint) Reload(c Config) error {
 	if c.Self != e.cfg.Self || c.Listen != e.cfg.Listen || c.Keepalive != e.cfg.Keepalive || c.Roam != e.cfg.Roam {
 		return errors.New("mtls: Self, Listen, Keepalive and Roam cannot change while the node runs: start it again")
 	}
+	read := c.stamp()
 	self, known, err := c.load()
 	if err != nil {
 		return fmt.Errorf("mtls: %w", err)
 	}
 	e.mu.Lock()
-	e.self, e.roster, e.latest = self, known, c
+	e.self, e.roster, e.latest, e.stamp = self, known, c, read
 	gone := maps.Clone(e.peers)
 	maps.DeleteFunc(gone, func(_ string, p *peer) bool { return p.guest })
 	for _, p := range c.Peers {
@@ -43,14 +49,7 @@ func (e *Endpoint) Reload(c Config) error {
 	for name := range gone {
 		delete(e.peers, name)
 	}
-	now := time.Now()
-	for _, link := range e.conns {
-		name, err := known.who(link.tls.ConnectionState().PeerCertificates, now)
-		if err != nil || name != link.peer.name || e.peers[name] != link.peer {
-			link.cut.Store(true)
-			shut(link.tls)
-		}
-	}
+	e.prove(func(*conn) bool { return true })
 	e.mu.Unlock()
 	for _, p := range slices.Collect(maps.Values(gone)) {
 		p.stop()

@@ -3,8 +3,11 @@ package mtls
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 // roster says whose a certificate is. It does not change.
@@ -16,18 +19,16 @@ type roster struct {
 	guests *x509.CertPool            // of anybody else; nil if nobody else comes
 }
 
-// who returns the name that a certificate proves, or a *RefusalError that blames the first thing that is wrong. The TLS
-// handshake has shown that the other side has the key.
-func (r *roster) who(chain []*x509.Certificate, now time.Time) (string, error) {
+// who returns the name that a certificate proves, and until when, or a *RefusalError that blames the first thing that is wrong. The
+// TLS handshake has shown that the other side has the key. A pinned key proves its name for ever, and no time is returned: who has it
+// can write any dates around it, so that they would keep out nobody but a node, theirs or this one, whose clock is wrong.
+func (r *roster) who(chain []*x509.Certificate, now time.Time) (name string, until time.Time, err error) {
 	if len(chain) == 0 {
-		return "", refuse("", NoCertificate, "it showed no certificate")
+		return "", until, refuse("", NoCertificate, "it showed no certificate")
 	}
 	leaf := chain[0]
 	if name, ok := r.pinned[fingerprintOf(leaf)]; ok {
-		if now.Before(leaf.NotBefore) || now.After(leaf.NotAfter) {
-			return "", expired(name, leaf)
-		}
-		return name, nil
+		return name, until, nil
 	}
 	var named []string
 	var wrong error
@@ -41,54 +42,78 @@ func (r *roster) who(chain []*x509.Certificate, now time.Time) (string, error) {
 	}
 	switch {
 	case len(named) == 1:
-		return named[0], verify(named[0], r.roots[named[0]], chain, now)
+		until, err = verify(named[0], r.roots[named[0]], chain, now)
+		return named[0], until, err
 	case len(named) > 1:
-		return "", refuse("", OtherName, "the certificate has the names of %d peers", len(named))
+		return "", until, refuse("", OtherName, "the certificate has the names of %d peers", len(named))
 	case wrong != nil:
-		return "", wrong
+		return "", until, wrong
 	case r.guests != nil && len(all) > 0:
 		return r.guest(all, chain, now)
 	default:
-		return "", refuse("", UnknownKey, "no peer has the key %v, nor any of the names in the certificate", fingerprintOf(leaf))
+		return "", until, refuse("", UnknownKey, "no peer has the key %v, nor any of the names in the certificate", fingerprintOf(leaf))
 	}
 }
 
 // guest returns the name of a node that is no peer. One that is refused is a stranger, whatever it calls itself.
-func (r *roster) guest(names []string, chain []*x509.Certificate, now time.Time) (string, error) {
-	name := names[0]
+func (r *roster) guest(names []string, chain []*x509.Certificate, now time.Time) (name string, until time.Time, err error) {
+	name = names[0]
 	switch {
 	case len(names) > 1:
-		return "", refuse("", OtherName, "the certificate has %d names, and that of a guest has one", len(names))
+		return "", until, refuse("", OtherName, "the certificate has %d names, and that of a guest has one", len(names))
 	case !validName.MatchString(name):
-		return "", refuse("", OtherName, "the certificate has the name %.80q: %s", name, nameRule)
+		return "", until, refuse("", OtherName, "the certificate has the name %.80q: %s", name, nameRule)
 	case name == r.self:
-		return "", refuse("", OtherName, "the certificate has the name of this node itself")
+		return "", until, refuse("", OtherName, "the certificate has the name of this node itself")
 	}
-	if err := verify(name, r.guests, chain, now); err != nil {
+	if until, err = verify(name, r.guests, chain, now); err != nil {
 		found := refusalOf(err, "", OtherCA)
-		return "", refuse("", found.Reason, "for the name %q: %w", name, found.Err)
+		return "", until, refuse("", found.Reason, "for the name %q: %w", name, found.Err)
 	}
-	return name, nil
+	return name, until, nil
 }
 
-// verify checks that a CA has signed a certificate.
-func verify(name string, roots *x509.CertPool, chain []*x509.Certificate, now time.Time) error {
+// verify checks that a CA has signed a certificate, and returns how long that holds: until the first one of the chain ends.
+func verify(name string, roots *x509.CertPool, chain []*x509.Certificate, now time.Time) (until time.Time, err error) {
 	between := x509.NewCertPool()
 	for _, c := range chain[1:] {
 		between.AddCert(c)
 	}
 	// A node is both a client and a server, and CAs tend to write one of them.
 	usages := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: usages})
+	chains, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: now, KeyUsages: usages})
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return expired(name, invalid.Cert)
+		return until, expired(name, chain[0], invalid.Cert, now)
 	}
 	if err != nil {
-		return &RefusalError{Peer: name, Reason: OtherCA, Err: err}
+		return until, &RefusalError{Peer: name, Reason: OtherCA, Err: err}
 	}
-	return nil
+	for _, c := range chains {
+		if v := expiry.Judge(c, now); v.Ends.After(until) {
+			until = v.Ends
+		}
+	}
+	return until, nil
 }
 
-func expired(name string, c *x509.Certificate) error {
-	return refuse(name, Expired, "a certificate is valid from %v to %v", c.NotBefore.UTC(), c.NotAfter.UTC())
+// expired says whose certificate has ended, and where it is to be renewed: not here.
+func expired(name string, leaf, ended *x509.Certificate, now time.Time) error {
+	v := expiry.Judge([]*x509.Certificate{ended}, now)
+	if ended.Equal(leaf) {
+		return refuse(name, Expired, "the certificate of %s %s: renew it there", name, v.Text)
+	}
+	return refuse(name, Expired, "the certificate of %s is signed by that of %.80q, which %s: have the CA renew that one", name, ended.Subject, v.Text)
+}
+
+// is checks that a chain proves one peer, and returns until when.
+func (r *roster) is(want string, chain []*x509.Certificate, now time.Time) (until time.Time, err error) {
+	name, until, err := r.who(chain, now)
+	if err != nil {
+		found := refusalOf(err, want, UnknownKey)
+		return until, &RefusalError{Peer: want, Reason: found.Reason, Err: found.Err}
+	}
+	if name != want {
+		return until, &RefusalError{Peer: want, Reason: OtherName, Err: fmt.Errorf("who answers there is peer %q", name)}
+	}
+	return until, nil
 }

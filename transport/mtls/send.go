@@ -3,7 +3,6 @@ package mtls
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"fmt"
 	"net"
 	"syscall"
@@ -157,15 +156,19 @@ func (e *Endpoint) dial(ctx context.Context, p *peer, address string) (*conn, er
 	if err != nil {
 		return nil, &RefusalError{Peer: p.name, Reason: Unreachable, Err: err}
 	}
+	var until time.Time
 	link := tls.Client(raw, &tls.Config{
 		MinVersion: tls.VersionTLS13, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{self.certificate},
 		InsecureSkipVerify: true, //nolint:gosec // VerifyConnection does it: a peer is named by its key, or by a name that is no host's
-		VerifyConnection:   func(s tls.ConnectionState) error { return known.is(p.name, s.PeerCertificates) },
+		VerifyConnection: func(s tls.ConnectionState) (err error) {
+			until, err = known.is(p.name, s.PeerCertificates, e.now())
+			return err
+		},
 	})
 	if err = link.HandshakeContext(ctx); err == nil && link.ConnectionState().NegotiatedProtocol != "h2" {
 		err = refuse(p.name, OldTLS, "it does not speak HTTP/2")
 	}
-	c := &conn{peer: p, tls: link, verified: known}
+	c := &conn{peer: p, tls: link, verified: known, until: until}
 	if err == nil {
 		err = e.admit(c, p.name)
 	}
@@ -180,19 +183,6 @@ func (e *Endpoint) dial(ctx context.Context, p *peer, address string) (*conn, er
 func refuseInward(_, address string, _ syscall.RawConn) error {
 	if transport.Inward(address) {
 		return fmt.Errorf("%s is of this host or its link, and somebody else has named it", address)
-	}
-	return nil
-}
-
-// is checks that a chain proves one peer.
-func (r *roster) is(want string, chain []*x509.Certificate) error {
-	name, err := r.who(chain, time.Now())
-	if err != nil {
-		found := refusalOf(err, want, UnknownKey)
-		return &RefusalError{Peer: want, Reason: found.Reason, Err: found.Err}
-	}
-	if name != want {
-		return &RefusalError{Peer: want, Reason: OtherName, Err: fmt.Errorf("who answers there is peer %q", name)}
 	}
 	return nil
 }

@@ -30,6 +30,8 @@ type PeerStats struct {
 	Unread        uint64    // messages that arrived for a subject without a line
 	Braked        uint64    // times that it sent more than its rate, and was made to wait
 	Refused       map[Reason]uint64
+	// CertificateEnds is until when its last connection is proven, or was; zero before the first one, and for a peer that is known by its key.
+	CertificateEnds time.Time
 }
 
 // Stats returns the counts.
@@ -40,6 +42,7 @@ func (e *Endpoint) Stats() Stats {
 	s.Gone.Refused = maps.Clone(s.Gone.Refused)
 	for name, p := range e.peers {
 		counts := p.snapshot()
+		counts.CertificateEnds = p.proven
 		if e.cfg.Roam {
 			s := e.sessions[name]
 			counts.Connected = s != nil && s.up

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
+	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
@@ -27,7 +29,8 @@ func (a *app) configCheck() *cobra.Command {
 		Short: "find every fault of a configuration file, without starting anything",
 		Long: `check reads a configuration file as "conch node" would, environment and flags
 included, with the files of tokens and certificates that it names. It prints ok, or
-every fault with its line and key, and then exits with 2. It opens no connection.
+every fault with its line and key, and then exits with 2. A certificate that has ended
+is a fault; of one that ends within seven days it warns. It opens no connection.
 Give it the flags that the node is started with.`,
 		Example: `  conch config check --config /etc/conch.toml
   conch config check --config conch.toml --id node-1
@@ -44,7 +47,17 @@ Give it the flags that the node is started with.`,
 		if cfg.Read() {
 			list = append(list, faultsOf(cfg, node.Check(cfg, a.Kinds), list...)...)
 		}
-		return a.printFaults(src.Path, config.InOrder(list))
+		warnings := []config.Fault{}
+		for _, p := range node.Papers(cfg, a.Kinds, time.Now()) { // a node starts with each of them: what it is for may be the least of its work
+			f := p.Finding()
+			switch fault := cfg.Fault(p.Key, f.Detail+": "+f.Remedy); f.Status {
+			case doctor.Fail:
+				list = append(list, fault)
+			case doctor.Warn:
+				warnings = append(warnings, fault)
+			}
+		}
+		return a.printFaults(src.Path, config.InOrder(list), warnings)
 	})
 	return cmd
 }
@@ -63,24 +76,31 @@ func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []conf
 	})
 }
 
-func (a *app) printFaults(path string, found []config.Fault) error {
+func (a *app) printFaults(path string, found, warnings []config.Fault) error {
 	if a.JSON {
-		if err := a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found}); err != nil {
+		if err := a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found, "warnings": warnings}); err != nil {
 			return err
 		}
 	}
-	if len(found) == 0 {
-		if a.JSON {
-			return nil
-		}
-		return a.Line("%s: ok", path)
-	}
 	if !a.JSON {
+		rows := []string{}
+		for _, f := range warnings {
+			rows = append(rows, fmt.Sprintf("%s: warning: %s", path, f))
+		}
 		for _, f := range found {
-			if err := a.Line("%s: %s", path, f); err != nil {
+			rows = append(rows, fmt.Sprintf("%s: %s", path, f))
+		}
+		if len(found) == 0 {
+			rows = append(rows, path+": ok")
+		}
+		for _, row := range rows {
+			if err := a.Line("%s", row); err != nil {
 				return err
 			}
 		}
+	}
+	if len(found) == 0 {
+		return nil
 	}
 	return usage{fmt.Errorf("%s has %d fault%s", path, len(found), plural(len(found)))}
 }

@@ -44,6 +44,9 @@ of a node without a database at those alone. It ends with 1 if a check fails.`,
 				return err
 			}
 			found := append(doctor.Judge(facts), a.startFaults(cfg)...)
+			for _, p := range node.Papers(cfg, a.Kinds, time.Now()) {
+				found = append(found, p.Finding())
+			}
 			for _, k := range a.Kinds {
 				if k.Examine != nil {
 					found = append(found, k.Examine(ctx, cfg)...)

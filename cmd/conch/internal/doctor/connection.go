@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 // minVersion is the oldest server that can end the session of a silent leader.
@@ -45,6 +47,9 @@ func addresses(f Facts) []Finding {
 func encryption(f Facts) []Finding {
 	const remedy = "use sslmode=verify-full in the URL, and CONCH_DB_TLS_CA_FILE if you have your own authority"
 	switch {
+	case f.Line.Verified && f.Line.Certificate.Grade >= expiry.Week:
+		return warn("TLS, and the certificate of the database's server "+f.Line.Certificate.Text, "renew it on the server and have that read it again (SELECT pg_reload_conf()): "+
+			"sessions that are open stay, and no new one is opened after its end, so the next failover would fail")
 	case f.Line.TLS && f.Line.Verified:
 		return ok("TLS, and the server's certificate is verified")
 	case f.Line.TLS:

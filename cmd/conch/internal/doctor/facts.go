@@ -1,6 +1,10 @@
 package doctor
 
-import "time"
+import (
+	"time"
+
+	"github.com/conchhq/conch/internal/expiry"
+)
 
 // Facts are what the checks look at.
 type Facts struct {
@@ -52,6 +56,8 @@ type Line struct {
 	Local    bool // a Unix socket or the loopback
 	TLS      bool
 	Verified bool // the certificate was checked
+	// Certificate says how near its end is, if it was.
+	Certificate expiry.Verdict
 }
 
 // Server is what the database server says about itself.

@@ -54,6 +54,13 @@ func (b *Base) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
+// Certificates returns a metric of how long certificates last, by name.
+func Certificates() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: Prefix + "certificate_expiry_seconds", Help: "How long a certificate lasts that this node shows or relies on; negative once it has ended.",
+	}, []string{"name"})
+}
+
 // Build returns a metric whose labels say which program this is.
 func Build(version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{

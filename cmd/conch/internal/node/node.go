@@ -3,11 +3,14 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/datadir"
@@ -18,6 +21,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/expiry"
 )
 
 // Options describe a node. Config and Log are required.
@@ -50,6 +54,11 @@ type Node struct {
 	mint     *pgmint.Mint
 	services *services
 	board    *web.Board
+
+	expiry *prometheus.GaugeVec                // of certificates
+	grades map[string]expiry.Grade             // the same, as of the last look; owned by loop's goroutine
+	lost   bool                                // data_dir; owned by the same
+	server atomic.Pointer[[]*x509.Certificate] // what the database's server shows; nil: it is not known
 
 	asked           context.Context            // ends when the node is asked to end, by its caller or by a role
 	finish          context.CancelCauseFunc    // asks the node to end
@@ -140,7 +149,7 @@ func Run(ctx context.Context, o Options) error {
 
 // newNode makes a node that is asked to end when ctx ends.
 func newNode(ctx context.Context, o Options) *Node {
-	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log, board: web.NewBoard()}
+	n := &Node{opts: o, cfg: o.Config, id: cmp.Or(o.Config.Election.ID, election.Identity()), log: o.Log, board: web.NewBoard(), expiry: metric.Certificates()}
 	n.cfg.Election.ID = n.id
 	n.latest = n.cfg
 	n.asked, n.finish = context.WithCancelCause(ctx)
@@ -174,9 +183,14 @@ func (n *Node) makeRoleHost() error {
 	return nil
 }
 
-// loop reloads when asked, until the node is asked to end or a listener fails.
+// loop reloads when asked, and looks at certificates, until the node is asked to end or a listener fails.
 func (n *Node) loop(failed <-chan error) error {
-	for {
+	if n.cfg.UsesDatabase() {
+		n.calls.Go(func() { n.watchServer(n.asked) })
+	}
+	again := time.NewTicker(lookEvery)
+	defer again.Stop()
+	for n.look(time.Now()); ; n.look(time.Now()) {
 		select {
 		case <-n.asked.Done():
 			return nil
@@ -184,7 +198,20 @@ func (n *Node) loop(failed <-chan error) error {
 			return err
 		case <-n.opts.Reload:
 			n.reload()
+		case <-again.C:
 		}
+	}
+}
+
+// look looks again at what was well when the node started: certificates, and its folder.
+func (n *Node) look(now time.Time) {
+	n.lookAtPapers(now)
+	if n.dir == nil || n.lost {
+		return
+	}
+	if err := n.dir.Gone(); err != nil {
+		n.lost = true // which is said once
+		n.log.Error("data_dir is lost", slog.Any("error", err))
 	}
 }
 

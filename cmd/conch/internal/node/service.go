@@ -3,9 +3,11 @@ package node
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -22,6 +24,8 @@ type Kind struct {
 	Check func(c config.Config, fault func(key string, err error))
 	// Examine finds for conch doctor what a node would meet. It changes nothing.
 	Examine func(ctx context.Context, c config.Config) []doctor.Finding
+	// Papers are the certificates that the service's part of a configuration names.
+	Papers func(c config.Config, now time.Time) []certificate.Paper
 	// Tables are the service's tables in the database; nil if it has none.
 	Tables *Tables
 	// OpenAPI documents the routes of the service; see web.Document.
@@ -57,6 +61,8 @@ type Service interface { //nolint:interfacebloat // what each frame takes; Plain
 	// Health is what the service says of itself on /healthz, under its table; nil: nothing. It must not wait, and callers
 	// without a token read it.
 	Health() any
+	// Papers are the certificates that others have shown to this node. It must not wait.
+	Papers(now time.Time) []certificate.Paper
 	// Close ends what the service has begun. It is called after all roles have ended.
 	Close()
 }
@@ -93,6 +99,9 @@ func (Plain) Collectors() []prometheus.Collector { return nil }
 
 // Health implements Service.
 func (Plain) Health() any { return nil }
+
+// Papers implements Service.
+func (Plain) Papers(time.Time) []certificate.Paper { return nil }
 
 // Close implements Service.
 func (Plain) Close() {}
@@ -147,6 +156,13 @@ func (s *services) routes() (all []web.Route) {
 func (s *services) collectors() (all []prometheus.Collector) {
 	for _, one := range s.all {
 		all = append(all, one.Collectors()...)
+	}
+	return all
+}
+
+func (s *services) papers(now time.Time) (all []certificate.Paper) {
+	for _, one := range s.all {
+		all = append(all, one.Papers(now)...)
 	}
 	return all
 }

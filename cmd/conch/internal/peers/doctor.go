@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
+	"github.com/conchhq/conch/internal/expiry"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -39,7 +40,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	}
 	own, key, err := s.Identity.load()
 	asking.Wait()
-	self := judgeSelf(own, key, err, s.unproven(own, time.Now()))
+	self := judgeSelf(own, key, err, s.unproven(own))
 	return append(doctor.About(checkSelf, self), doctor.About(checkPeers, judgePeers(partners)...)...)
 }
 
@@ -51,18 +52,16 @@ var remedies = map[string]string{
 
 // unproven returns why this node's own certificate does not prove its name to those who know it by a CA alone; nil if it has none
 // of a CA.
-func (d Directory) unproven(own mtls.Identity, now time.Time) error {
+func (d Directory) unproven(own mtls.Identity) error {
 	chain := own.Certificates()
-	if d.Identity.Certificate == "" || len(chain) == 0 {
+	if d.Identity.Certificate == "" || d.Identity.CA == "" || len(chain) == 0 {
 		return nil
 	}
-	if c := chain[0]; now.Before(c.NotBefore) || now.After(c.NotAfter) {
-		return fmt.Errorf("the certificate in %s is valid from %v to %v", d.Identity.Certificate, c.NotBefore.UTC(), c.NotAfter.UTC())
+	_, ended, err := d.proves(Peer{Name: d.Identity.Name}, chain)
+	if ended {
+		return nil // the check of certificates says so
 	}
-	if d.Identity.CA == "" {
-		return nil
-	}
-	return d.proves(Peer{Name: d.Identity.Name}, chain)
+	return err
 }
 
 // judgeSelf has this node's identity. Whether the peers know its key it cannot say, since it does not show it: so it is named, to be
@@ -80,7 +79,11 @@ func judgeSelf(own mtls.Identity, key string, fault, unproven error) doctor.Find
 
 func judgePeers(partners []partner) (found []doctor.Finding) {
 	for _, p := range partners {
-		switch {
+		switch ends := shown(p.name, expiry.At(time.Time{}, p.until, time.Now())); {
+		case p.ended:
+			found = append(found, doctor.Failure(fmt.Sprintf("peer %q: %s", p.name, p.foreign), ends.Remedy))
+		case !p.until.IsZero() && ends.Grade >= expiry.Week:
+			found = append(found, ends.Finding())
 		case p.foreign != "":
 			found = append(found, doctor.Failure(fmt.Sprintf("peer %q: %s", p.name, p.foreign), "ask the peer, by a way that you trust, what conch identity show prints there, and correct key or url"))
 		case p.away != "":

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/transport/mtls"
@@ -31,6 +32,9 @@ func TestFindings(t *testing.T) {
 		{"peers", judgePeers([]partner{{name: "north"}, {name: "east"}}), doctor.OK, []string{"2 peers answer"}},
 		{"a peer that is away", judgePeers([]partner{{name: "north", away: "refused"}}), doctor.Warn, []string{`"north" does not answer: refused`, "url"}},
 		{"a peer with another key", judgePeers([]partner{{name: "north", away: "x", foreign: "the key is sha256:1"}}), doctor.Fail, []string{`"north": the key is sha256:1`, "conch identity show"}},
+		{"a peer whose certificate has ended", judgePeers([]partner{{name: "north", away: "x", foreign: "the certificate of north ended 2h0m0s ago", ended: true}}), doctor.Fail, []string{`"north": the certificate of north ended`, "renewed there", "nothing here"}},
+		{"a peer whose certificate ends", judgePeers([]partner{{name: "north", until: time.Now().Add(3 * 24 * time.Hour)}}), doctor.Warn, []string{"of peer north ends in 2 days", "renewed there"}},
+		{"a peer whose certificate lasts", judgePeers([]partner{{name: "north", until: time.Now().Add(9 * 24 * time.Hour)}}), doctor.OK, []string{"1 peer answers"}},
 	} {
 		if len(c.got) != 1 || c.got[0].Status != c.status || (c.got[0].Remedy == "") != (c.status == doctor.OK) {
 			t.Errorf("%s: got %+v, want %v", c.name, c.got, c.status)

@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/tls"
@@ -24,6 +23,8 @@ type partner struct {
 	name    string
 	away    string // why it does not answer; empty: it does
 	foreign string // why what it shows is not its key; empty: it is
+	ended   bool   // that is its certificate's time alone
+	until   time.Time
 }
 
 // Meet connects to who is at an address, as far as he shows his key. Away is why nobody answers, and foreign why what was shown
@@ -47,9 +48,8 @@ func (d Directory) meet(ctx context.Context, p Peer) (out partner) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	shown := func(state tls.ConnectionState) error {
-		err := d.proves(p, state.PeerCertificates)
-		if err != nil {
+	shown := func(state tls.ConnectionState) (err error) {
+		if out.until, out.ended, err = d.proves(p, state.PeerCertificates); err != nil {
 			out.foreign = err.Error()
 		}
 		return err
@@ -67,29 +67,19 @@ func (d Directory) meet(ctx context.Context, p Peer) (out partner) {
 	return out
 }
 
-// proves returns why certificates do not prove who a peer is.
-func (d Directory) proves(p Peer, shown []*x509.Certificate) error {
+// proves returns until when certificates prove who a peer is, or why they do not, and whether that is their time alone.
+func (d Directory) proves(p Peer, shown []*x509.Certificate) (until time.Time, ended bool, err error) {
 	if len(shown) == 0 {
-		return errors.New("it shows no certificate")
+		return until, false, errors.New("it shows no certificate")
 	}
-	if p.Key != "" {
-		if got := mtls.Fingerprint(sha256.Sum256(shown[0].RawSubjectPublicKeyInfo)); got.String() != p.Key {
-			return fmt.Errorf("the key at %s is %v, and not the one that is written down", p.URL, got)
-		}
-		return nil
+	if got := mtls.Fingerprint(sha256.Sum256(shown[0].RawSubjectPublicKeyInfo)); p.Key != "" && got.String() != p.Key {
+		return until, false, fmt.Errorf("the key at %s is %v, and not the one that is written down", p.URL, got)
 	}
-	roots, err := rootsOf(cmp.Or(p.CA, d.Identity.CA))
-	if err != nil {
-		return err
+	until, err = mtls.Config{CA: d.Identity.CA}.Proves(mtls.Peer{Name: p.Name, Key: p.Key, CA: p.CA}, shown, time.Now())
+	if refused, is := errors.AsType[*mtls.RefusalError](err); is {
+		return until, refused.Reason == mtls.Expired, refused.Err
 	}
-	between := x509.NewCertPool()
-	for _, c := range shown[1:] {
-		between.AddCert(c)
-	}
-	// A node is both a client and a server, and CAs tend to write one of them: nodes take both.
-	usages := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	_, err = shown[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, DNSName: p.Name, KeyUsages: usages})
-	return err
+	return until, false, err
 }
 
 // rootsOf reads the certificates of a CA.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/config/configtest"
+	"github.com/conchhq/conch/transport/mtls"
 )
 
 const (
@@ -134,6 +135,36 @@ func TestCheck(t *testing.T) {
 	for _, part := range []string{"identity.key: there is no key", "identity.ca: ", "site.pem", "peers[0].key: ", "peers[1].ca: "} {
 		if !strings.Contains(text, part) {
 			t.Errorf("got the faults %s\nwant %q", text, part)
+		}
+	}
+}
+
+// A key says who a node is, so two nodes cannot have one: neither two peers, which two electors would be too, nor a peer and this node.
+func TestEachNodeHasItsOwnKey(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	own, err := mtls.CreateIdentity(filepath.Join(dir, "identity.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ north, east, says string }{
+		{strings.Repeat("1", 64), strings.Repeat("2", 64), ""},
+		{strings.Repeat("1", 64), strings.Repeat("1", 64), "peers[1].key: is the key of peer north already"},
+		{strings.Repeat("1", 64), strings.TrimPrefix(own.Fingerprint().String(), "sha256:"), "peers[1].key: is the key of this node itself already"},
+	} {
+		text := strings.Replace(strings.Replace(whole, "ca = \"ca.pem\"", "key = \"sha256:"+c.east+"\"", 1), "sha256:00", "sha256:"+c.north, 1)
+		cfg, err := load(t, strings.Replace(text, "identity.pem", filepath.Join(dir, "identity.pem"), 1), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := ""
+		check(cfg, func(key string, err error) {
+			if err != nil {
+				said += key + ": " + err.Error()
+			}
+		})
+		if (said == "") != (c.says == "") || !strings.HasPrefix(said, c.says) {
+			t.Errorf("north %.4s, east %.4s: got %q, want %q", c.north, c.east, said, c.says)
 		}
 	}
 }

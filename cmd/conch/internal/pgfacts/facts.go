@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/expiry"
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/migrate"
 )
@@ -152,11 +153,9 @@ func line(conn *pgx.Conn) (l doctor.Line) {
 	raw := conn.PgConn().Conn()
 	if secured, ok := raw.(*tls.Conn); ok {
 		l.TLS, raw = true, secured.NetConn()
-		// The standard library records verified chains. Our own verification, and that of
-		// sslmode=verify-ca, is a function in the configuration.
-		conf := conn.Config().TLSConfig
-		l.Verified = len(secured.ConnectionState().VerifiedChains) > 0 ||
-			conf != nil && (conf.VerifyPeerCertificate != nil || conf.VerifyConnection != nil)
+		if chain := pg.Verified(conn); len(chain) > 0 {
+			l.Verified, l.Certificate = true, expiry.Judge(chain, time.Now())
+		}
 	}
 	switch at := raw.RemoteAddr().(type) {
 	case *net.UnixAddr:

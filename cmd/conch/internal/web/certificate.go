@@ -4,11 +4,11 @@ import (
 	"crypto/tls"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/internal/secretfile"
+	"github.com/conchhq/conch/internal/stamp"
 )
 
 // lookEvery is the least interval between looks at the files.
@@ -21,14 +21,8 @@ type Certificate struct {
 
 	mu     sync.Mutex
 	now    *tls.Certificate
-	stamp  [2]fileStamp
+	stamp  string
 	looked time.Time
-}
-
-// fileStamp changes with a file or with a link's target, by which mounted secrets are renewed.
-type fileStamp struct {
-	at   time.Time
-	size int64
 }
 
 // LoadCertificate reads a certificate chain and its key.
@@ -52,36 +46,27 @@ func (c *Certificate) Reload() error {
 
 // Read reads the files again. The new certificate is served once use is called.
 func (c *Certificate) Read() (use func(), err error) {
-	fresh, stamp, err := c.read()
+	fresh, read, err := c.read()
 	if err != nil {
 		return nil, err
 	}
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.now, c.stamp = fresh, stamp
+		c.now, c.stamp = fresh, read
 	}, nil
 }
 
-func (c *Certificate) read() (*tls.Certificate, [2]fileStamp, error) {
-	stamp := c.stamps() // before reading: the next look sees a change during it
+func (c *Certificate) read() (*tls.Certificate, string, error) {
+	before := stamp.Of(c.certFile, c.keyFile)
 	if err := secretfile.Private(c.keyFile); err != nil {
-		return nil, stamp, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
+		return nil, before, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
 	if err != nil {
-		return nil, stamp, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
+		return nil, before, fmt.Errorf("the certificate %s with the key %s cannot be used: %w", c.certFile, c.keyFile, err)
 	}
-	return &pair, stamp, nil
-}
-
-func (c *Certificate) stamps() (s [2]fileStamp) {
-	for i, name := range []string{c.certFile, c.keyFile} {
-		if info, err := os.Stat(name); err == nil {
-			s[i] = fileStamp{info.ModTime(), info.Size()}
-		}
-	}
-	return s
+	return &pair, before, nil
 }
 
 // Config returns a TLS configuration that always serves the current certificate.
@@ -98,12 +83,12 @@ func (c *Certificate) current(now time.Time) *tls.Certificate {
 	defer c.mu.Unlock()
 	if now.Sub(c.looked) >= lookEvery {
 		c.looked = now
-		if c.stamps() != c.stamp {
+		if stamp.Of(c.certFile, c.keyFile) != c.stamp {
 			// If only one of the two files is new yet, they do not match: the next look tries again.
-			if fresh, stamp, err := c.read(); err != nil {
+			if fresh, read, err := c.read(); err != nil {
 				c.log.Warn("the changed certificate is not used yet", slog.Any("error", err))
 			} else {
-				c.now, c.stamp = fresh, stamp
+				c.now, c.stamp = fresh, read
 			}
 		}
 	}

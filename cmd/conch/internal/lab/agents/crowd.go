@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/fence"
 )
@@ -49,7 +50,7 @@ type Crowd struct {
 // Open starts a crowd and waits until all its agents name one leader. The caller closes it, also after an error.
 func Open(ctx context.Context, s Shape) (*Crowd, error) {
 	c := &Crowd{shape: s, views: newViews(), launcher: fleet.NewLauncher(), files: map[string]string{}, children: map[string]*child{}, cancel: func() {}}
-	ca, err := newAuthority(s.Dir)
+	ca, err := authority.New(filepath.Join(s.Dir, "ca.pem"))
 	if err != nil {
 		return c, err
 	}
@@ -67,10 +68,10 @@ func Open(ctx context.Context, s Shape) (*Crowd, error) {
 }
 
 // prepare makes the settings of all agents, without contacts. The electors come first.
-func (c *Crowd) prepare(ctx context.Context, ca *authority) (all []settings, err error) {
+func (c *Crowd) prepare(ctx context.Context, ca *authority.Authority) (all []settings, err error) {
 	for i := range c.shape.Nodes {
-		s := settings{Name: fmt.Sprint("agent-", i+1), Listen: "127.0.0.1:0", CA: ca.file}
-		p, err := ca.issue(s.Name)
+		s := settings{Name: fmt.Sprint("agent-", i+1), Listen: "127.0.0.1:0", CA: ca.File}
+		p, err := issue(ca, s.Name)
 		if err != nil {
 			return nil, err
 		}

@@ -64,6 +64,11 @@ func (s *supervisor) undo(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
+	if s.expired != nil && !now.Before(s.renewAt) {
+		if err := s.renew(); err != nil {
+			return err
+		}
+	}
 	if !s.rightAt.IsZero() && !now.Before(s.rightAt) {
 		if err := s.turnBack(); err != nil {
 			return err
@@ -84,6 +89,8 @@ func (s *supervisor) canStrike(victim *organisation) bool {
 		return s.rightAt.IsZero() && s.turned.process != nil
 	case OldHead:
 		return s.oldHead == 0
+	case Certificate:
+		return s.expired == nil && victim.process != s.asleep
 	default:
 		return true
 	}
@@ -105,6 +112,8 @@ func (s *supervisor) strike(ctx context.Context, f Fault, victim *organisation, 
 		return s.turn(ctx, f, now)
 	case OldHead:
 		return s.hold(ctx)
+	case Certificate:
+		return s.expire(ctx, victim, now)
 	default:
 		s.partition(victim, now)
 		return nil

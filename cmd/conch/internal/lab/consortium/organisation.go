@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,16 +30,18 @@ import (
 // organisation is one party of the contract, and the process of its node.
 type organisation struct {
 	name        string
-	dir         string      // its files
-	db          string      // URL of its database
-	listen      string      // of its API
-	address     string      // where its peers find it, if no proxy is between them; else empty
-	level       string      // of its log; empty: the node's own
-	account     string      // on the chain, in lower case
-	secret      string      // its private key
-	chain       string      // URL of its endpoint
-	clock       *skew.Clock // nil: the machine's
-	fingerprint string      // of its identity
+	dir         string        // its files
+	db          string        // URL of its database
+	listen      string        // of its API
+	address     string        // where its peers find it, if no proxy is between them; else empty
+	level       string        // of its log; empty: the node's own
+	account     string        // on the chain, in lower case
+	secret      string        // its private key
+	chain       string        // URL of its endpoint
+	clock       *skew.Clock   // nil: the machine's
+	fingerprint string        // of its identity
+	ca          string        // file of the CA by which it knows its peers; empty: by their fingerprints
+	refusals    *atomic.Int64 // counts peers that are refused since their certificates have ended
 	api         *api
 	log         io.Writer
 
@@ -101,9 +104,16 @@ func (o *organisation) write(id uint64, peers []*organisation, l *network.Networ
 		"[[accounts]]\nname = \"ops\"\nchain = \"private\"\nkeystore = \"account.json\"\npassword_file = \"password\"\n", quoted(filepath.Join(o.dir, "data")), quoted(o.chain), id)
 	if table != "" {
 		fmt.Fprintf(&b, "[identity]\nname = %s\nlisten = %s\nkey = \"identity.pem\"\n", quoted(o.name), quoted(cmp.Or(o.address, "127.0.0.1:0")))
+		if o.ca != "" {
+			fmt.Fprintf(&b, "certificate = \"certificate.pem\"\nca = %s\n", quoted(o.ca))
+		}
 		for _, p := range peers {
-			if p != o {
-				fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+cmp.Or(l.Way(o.name, p.name), p.address)), quoted(p.fingerprint))
+			if p == o {
+				continue
+			}
+			fmt.Fprintf(&b, "[[peers]]\nname = %s\nurl = %s\n", quoted(p.name), quoted("https://"+cmp.Or(l.Way(o.name, p.name), p.address)))
+			if o.ca == "" {
+				fmt.Fprintf(&b, "key = %s\n", quoted(p.fingerprint))
 			}
 		}
 		b.WriteString(table)
@@ -134,6 +144,9 @@ func (o *organisation) start(program string, launcher *fleet.Launcher, l *networ
 		if line.Message == "the node of the contracts runs" {
 			l.Lead(o.name, line.Listen)
 		}
+		if line.Reason == string(mtls.Expired) && o.refusals != nil {
+			o.refusals.Add(1)
+		}
 	}})
 	if err := launcher.Start(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", o.name, err)
@@ -159,6 +172,7 @@ func (p *process) signal(s syscall.Signal) error {
 type spoken struct {
 	Message string `json:"msg"`
 	Listen  string `json:"listen"`
+	Reason  string `json:"reason"`
 }
 
 // ear hears the lines of a log.

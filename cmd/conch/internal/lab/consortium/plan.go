@@ -19,6 +19,8 @@ const (
 	Restore   Kind = "restore"
 	Clock     Kind = "clock"
 	OldHead   Kind = "old-head"
+
+	Certificate Kind = "certificate"
 )
 
 // kinds has each kind, what it does, and how often it is drawn. The first three are those of the demo, in its order.
@@ -34,6 +36,7 @@ var kinds = []struct {
 	{Reorg, "the newest blocks of the chain are replaced, one to three of them", 3},
 	{Restore, "a node's database is put back to what it was some seconds earlier", 2},
 	{Clock, "the wall clock of one node is turned by hours or years, and turned back", 2},
+	{Certificate, "the certificate of one node ends while it is connected, and is renewed later", 1},
 	{OldHead, "one node sees no new block of the chain, for three ranges", 1},
 }
 
@@ -95,7 +98,7 @@ func Plan(seed uint64, n int) []Fault {
 
 // rank is 0 for what lasts while other faults come.
 func rank(k Kind) int {
-	if k == OldHead || k == Restore {
+	if k == OldHead || k == Restore || k == Certificate {
 		return 0
 	}
 	return 1

@@ -26,8 +26,8 @@ func TestPlans(t *testing.T) {
 		for _, f := range plan[:len(kinds)] {
 			first = append(first, f.Kind)
 		}
-		begin := slices.Sorted(slices.Values(first[:2]))
-		if !slices.Equal(slices.Sorted(slices.Values(first)), slices.Sorted(slices.Values(kinds))) || !slices.Equal(begin, []Kind{OldHead, Restore}) {
+		begin := slices.Sorted(slices.Values(first[:3]))
+		if !slices.Equal(slices.Sorted(slices.Values(first)), slices.Sorted(slices.Values(kinds))) || !slices.Equal(begin, []Kind{Certificate, OldHead, Restore}) {
 			t.Errorf("seed %d begins with %v, want each kind once, and what lasts first", seed, first)
 		}
 		for _, f := range plan {
@@ -98,13 +98,14 @@ func TestTheEndOfAPlan(t *testing.T) {
 		"a saved database":   {func() { s.saved = &saving{} }, false},
 		"a turned clock":     {func() { s.rightAt = time.Now() }, false},
 		"an old head":        {func() { s.oldHead = 7 }, false},
+		"no certificate":     {func() { s.expired = new(organisation) }, false},
 		"too few requests":   {func() { s.cfg.Chaos = &Chaos{Intents: 2} }, false},
 		"nothing":            {func() {}, true},
 		"its time is over":   {func() { s.faultAt, s.cfg.Duration = time.Now(), time.Nanosecond }, true},
 	} {
 		before := s.cfg
 		s.cfg.Chaos = &Chaos{}
-		s.faultAt, s.healAt, s.asleep, s.saved, s.rightAt, s.oldHead = time.Time{}, time.Time{}, nil, nil, time.Time{}, 0
+		s.faultAt, s.healAt, s.asleep, s.saved, s.rightAt, s.oldHead, s.expired = time.Time{}, time.Time{}, nil, nil, time.Time{}, 0, nil
 		c.spoil()
 		if got := s.enough(time.Now().Add(time.Second)); got != c.want {
 			t.Errorf("%s: it is over: %t, want %t", name, got, c.want)

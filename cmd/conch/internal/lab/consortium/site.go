@@ -10,10 +10,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/attacker"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/network"
@@ -47,6 +49,9 @@ type site struct {
 	turned  *organisation // whose clock can be turned
 	noClock error         // why it cannot
 	bandit  *attacker.Attacker
+	papers  *authority.Authority // by which the organisations know each other; nil: by fingerprints
+
+	refusals atomic.Int64 // of certificates that have ended
 }
 
 // prepare starts the servers, founds the organisations and deploys their contract. The caller clears up, also after an
@@ -106,6 +111,11 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 	if err := s.lay(); err != nil {
 		return err
 	}
+	if s.cfg.Chaos != nil { // fingerprints have no end
+		if s.papers, err = authority.New(filepath.Join(dir, "ca.pem")); err != nil {
+			return err
+		}
+	}
 	for i, name := range members {
 		key := "" // a new one
 		if i == 0 {
@@ -122,6 +132,10 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 				return err
 			}
 			o.log, s.logs = file, append(s.logs, file)
+		}
+		o.refusals = &s.refusals
+		if err := s.certify(o, authority.Lasting); err != nil {
+			return err
 		}
 		s.all = append(s.all, o)
 	}

@@ -188,6 +188,9 @@ func (s *supervisor) makeWhole(ctx context.Context) error {
 	if s.saved != nil {
 		faults = append(faults, s.putBack(ctx))
 	}
+	if s.expired != nil {
+		faults = append(faults, s.renew())
+	}
 	s.letGo(true)
 	return errors.Join(append(faults, s.turnBack())...)
 }

@@ -53,6 +53,10 @@ type supervisor struct {
 	rightAt  time.Time // when the clock is turned back; zero: it is right
 	oldHead  uint64    // the head that a node is shown; 0: none
 	robbing  sync.WaitGroup
+	expired  *organisation // whose certificate is about to end, or has
+	renewAt  time.Time
+
+	refusedBefore int64
 }
 
 // supervise runs and harms the nodes until the duration is over or asked ends, then waits until everything has ended, or
@@ -171,7 +175,7 @@ func (s *supervisor) enough(now time.Time) bool {
 	for _, c := range s.customers {
 		asked += c.seen().asked
 	}
-	over := s.healAt.IsZero() && s.asleep == nil && s.saved == nil && s.rightAt.IsZero() && s.oldHead == 0
+	over := s.healAt.IsZero() && s.asleep == nil && s.saved == nil && s.rightAt.IsZero() && s.oldHead == 0 && s.expired == nil
 	return over && s.faultAt.IsZero() && asked >= s.cfg.Chaos.Intents
 }
 

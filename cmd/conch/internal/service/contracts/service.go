@@ -8,12 +8,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/pgstore"
@@ -138,6 +141,16 @@ func (s *service) Routes() []web.Route { return newAPI(s, s.frame.Log).routes() 
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Papers implements node.Service.
+func (s *service) Papers(now time.Time) []certificate.Paper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.term == nil {
+		return nil
+	}
+	return peers.Shown(s.term.endpoint, now)
+}
 
 // Contracts implements office.
 func (s *service) Contracts() (all []declared, self ledger.Account, n names) {

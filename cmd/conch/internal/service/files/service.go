@@ -5,9 +5,11 @@ import (
 	_ "embed"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
@@ -22,6 +24,7 @@ func Kind() node.Kind {
 	return node.Kind{
 		Section: func() config.Section { return new(Section) },
 		Check:   check,
+		Papers:  papers,
 		OpenAPI: openAPI,
 		Open: func(f node.Frame) node.Service {
 			return &service{log: f.Log, cabinet: newCabinet(f)}
@@ -37,6 +40,14 @@ func check(c config.Config, fault func(key string, err error)) {
 		_, err = rootsOf(f.CAFile)
 		fault(fmt.Sprintf("files[%d].ca_file", i), err)
 	}
+}
+
+// papers are those of the CAs by which the other nodes are known.
+func papers(c config.Config, now time.Time) (all []certificate.Paper) {
+	for i, f := range config.Of[*Section](c).all {
+		all = certificate.Authority(all, "files:"+f.Scope+".ca", fmt.Sprintf("files[%d].ca_file", i), f.CAFile, now)
+	}
+	return all
 }
 
 type service struct {

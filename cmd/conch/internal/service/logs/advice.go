@@ -15,6 +15,12 @@ import (
 
 // advice says what is in the way of the log, as far as this node can know, and what to do.
 func (r *part) advice(st host.Status) string {
+	r.mu.Lock()
+	gone := r.gone
+	r.mu.Unlock()
+	if gone != nil {
+		return gone.Error() + ": " + refetch
+	}
 	if text := r.elsewhere(r.peersNow()); text != "" { // nothing that is said about this log would help
 		return text
 	}

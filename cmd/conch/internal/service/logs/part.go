@@ -52,6 +52,7 @@ type part struct {
 	mu         sync.Mutex
 	state      string
 	why        error          // with stateFailed, or why nothing is believed
+	gone       error          // what has become of the store's file under this node; nil: it is there
 	closed     bool           // the disk has failed: the store is not used again before the next start of this process
 	genesis    *txlog.Genesis // nil: it is not known
 	follows    bool           // it was no member when the log ran here last
@@ -152,7 +153,7 @@ func (r *part) serve(ctx context.Context, s *disk.Store) error {
 		return err
 	}
 	r.mu.Lock()
-	r.host, r.store, r.state, r.why = h, s, stateRunning, nil
+	r.host, r.store, r.state, r.why, r.gone = h, s, stateRunning, nil, nil
 	r.mu.Unlock()
 	g := s.Genesis()
 	r.log.Info("the log runs on this node", slog.String("id", g.ID().String()), slog.Uint64("index", h.Position().Index), slog.Uint64("store", s.View().ID))
@@ -177,6 +178,7 @@ func (r *part) watch(ctx context.Context, h *host.Host) {
 	said := ""
 	for look := 0; pause.For(ctx, watchEvery) == nil; look++ {
 		r.askAround(look)
+		r.lookAtFile()
 		st := h.Status()
 		now := r.advice(st)
 		switch {
@@ -189,6 +191,24 @@ func (r *part) watch(ctx context.Context, h *host.Host) {
 		said = now
 	}
 }
+
+// lookAtFile notes whether the store's file is still there.
+func (r *part) lookAtFile() {
+	s := r.reading()
+	if s == nil {
+		return
+	}
+	err := s.Gone()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil && r.gone == nil {
+		r.log.Error("the log goes on in a file that is lost with this process", slog.Any("error", err), slog.String("remedy", refetch))
+	}
+	r.gone = err
+}
+
+// refetch is what to do about a store whose file is gone.
+const refetch = "while a majority of the members works, restart this node: it fetches the log from them, and asks to be admitted again. Never restart a majority so"
 
 // heard takes an event of the host. It is called by its loop, and does not wait.
 func (r *part) heard(e host.Event) {

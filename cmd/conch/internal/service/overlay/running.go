@@ -1,13 +1,9 @@
 package overlay
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
@@ -22,16 +18,12 @@ const askPatience = 5 * time.Second
 // electors is away, shows nowhere else. The doctor does not show the node's certificate to anybody, which would end the node's own
 // connections. Nothing is found where no node answers, or another one.
 func examineRunning(ctx context.Context, c config.Config, self string) []doctor.Finding {
-	if c.Node.Listen == config.Off {
-		return nil
-	}
 	ctx, cancel := context.WithTimeout(ctx, askPatience)
 	defer cancel()
-	at := reached(c.Node)
-	if !listens(ctx, at) {
+	client, err := cli.OwnNode(ctx, c.Node)
+	if client == nil && err == nil {
 		return nil
 	}
-	client, err := ownNode(c.Node, at)
 	var n Nodes
 	if err == nil {
 		_, n, err = cli.Fetch(ctx, client, http.MethodGet, pathNodes, func(n Nodes) bool { return n.Self != "" })
@@ -52,46 +44,4 @@ func examineRunning(ctx context.Context, c config.Config, self string) []doctor.
 		found = append(found, say("the running node says: "+t.detail, t.remedy))
 	}
 	return found
-}
-
-// reached returns how this machine reaches the API of the node of this configuration: as a URL, or unix:/path.
-func reached(n config.Node) string {
-	host, port, err := net.SplitHostPort(n.Listen)
-	if err != nil || strings.HasPrefix(n.Listen, "unix:") {
-		return "unix:" + strings.TrimPrefix(n.Listen, "unix:")
-	}
-	if ip, _ := netip.ParseAddr(host); host == "" || ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	if n.TLSCert != "" {
-		return "https://" + net.JoinHostPort(host, port)
-	}
-	return "http://" + net.JoinHostPort(host, port)
-}
-
-// listens reports whether somebody listens there.
-func listens(ctx context.Context, at string) bool {
-	network := "unix"
-	address, is := strings.CutPrefix(at, "unix:")
-	if !is {
-		network = "tcp"
-		_, address, _ = strings.Cut(at, "://")
-	}
-	link, err := new(net.Dialer).DialContext(ctx, network, address)
-	if err == nil {
-		_ = link.Close()
-	}
-	return err == nil
-}
-
-// ownNode returns a client for the API of the node of this configuration.
-func ownNode(n config.Node, at string) (*cli.Client, error) {
-	client := cli.NewClient(at, cmp.Or(n.ReadTokenFile, n.TokenFile))
-	if err := client.Prepare(func(string) string { return "" }); err != nil {
-		return nil, err
-	}
-	if strings.HasPrefix(at, "https:") {
-		return client, client.Expect(n.TLSCert)
-	}
-	return client, nil
 }

@@ -13,8 +13,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/cmd/conch/internal/backoff"
+	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
+	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/internal/pause"
@@ -232,6 +234,16 @@ func (s *service) Routes() []web.Route { return s.routes }
 
 // Collectors implements node.Service.
 func (s *service) Collectors() []prometheus.Collector { return []prometheus.Collector{&collector{s}} }
+
+// Papers implements node.Service.
+func (s *service) Papers(now time.Time) []certificate.Paper {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.now == nil {
+		return nil
+	}
+	return peers.Shown(s.now.endpoint, now)
+}
 
 // Close implements node.Service.
 func (s *service) Close() {

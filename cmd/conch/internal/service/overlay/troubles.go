@@ -110,7 +110,9 @@ func whyNot(reason string) string {
 		return "does not answer"
 	case mtls.RefusedUs:
 		return "refuses this node"
-	case mtls.WrongKey, mtls.UnknownKey, mtls.OtherCA, mtls.OtherName, mtls.Expired, mtls.NoCertificate:
+	case mtls.Expired:
+		return "shows a certificate that has ended, or that of its CA has: renew it there, or correct the clock here"
+	case mtls.WrongKey, mtls.UnknownKey, mtls.OtherCA, mtls.OtherName, mtls.NoCertificate:
 		return "does not prove who it is (" + reason + ")"
 	case mtls.Ended: // the word that refuses may be lost with the connection
 		return "ended the connection before it answered: it may refuse this node"

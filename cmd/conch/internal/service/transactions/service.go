@@ -47,6 +47,7 @@ func check(c config.Config, fault func(key string, err error)) {
 }
 
 type service struct {
+	node.Plain
 	frame        node.Frame
 	dial         func(Chain) (chain.Chain, error)
 	chains       chains
