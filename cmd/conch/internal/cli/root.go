@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -37,7 +38,8 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
-	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
+	info, _ := debug.ReadBuildInfo()
+	a := &app{Shell: Shell{World: w, Build: b.recorded(info), Log: slog.New(slog.DiscardHandler), Kinds: kinds}}
 	root := a.root(args, others)
 	root.SetArgs(args)
 	root.SetIn(w.Stdin)
