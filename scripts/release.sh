@@ -26,6 +26,10 @@ keeps() {
 
 echo "$version" | grep -Eq '^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.]+)?$' || fail "name a version like v0.1.0"
 grep -q "^## \[${version#v}\]" CHANGELOG.md || fail "CHANGELOG.md has no heading [${version#v}]"
+if grep -q "^## \[${version#v}\] - unreleased" CHANGELOG.md; then
+	echo "release: note that CHANGELOG.md calls ${version#v} unreleased: write the day there before you push" >&2
+fi
+git var GIT_COMMITTER_IDENT >/dev/null || fail "git does not know who you are: set user.name and user.email"
 [ -z "$(git status --porcelain)" ] || fail "the tree has changes that are not committed"
 keeps "$version" "$(git rev-parse 'HEAD^{tree}')"
 module=$(GOWORK=off go list -m)

@@ -105,6 +105,25 @@ func TestTheQuickstartKillsTheLeader(t *testing.T) {
 	}
 }
 
+// The pages show the versions of the schema that conch migrate up prints.
+func TestPagesShowTheVersionsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	out := strings.Split(strings.TrimSpace(conch(t, "--db", migrated(t).URL, "migrate", "up").done(t)), "\n")
+	want := out[len(out)-1]
+	shown := regexp.MustCompile(`schema \d+ of \d+, [^\n]+ of \d+`)
+	for _, page := range []string{"README.md", "docs/quickstart.md", "docs/operations.md"} {
+		lines := shown.FindAllString(tree(t, page), -1)
+		if len(lines) == 0 {
+			t.Errorf("%s does not show what conch migrate up prints last", page)
+		}
+		for _, line := range lines {
+			if line != want {
+				t.Errorf("%s shows %q, and conch migrate up prints %q", page, line, want)
+			}
+		}
+	}
+}
+
 func TestTheVersionByAFlag(t *testing.T) {
 	t.Parallel()
 	want := conch(t, "version").done(t)

@@ -177,7 +177,7 @@ func (h house) isMade(out string) {
 // The whole road of a release, of this very tree: the tags, a proxy made of them, a program for each library that requires
 // the released version, and the command as go install makes it.
 func TestTheRoadOfARelease(t *testing.T) {
-	pgtest.LongRun(t)
+	pgtest.NightRun(t)
 	t.Parallel()
 	h := house{t, t.TempDir()}
 	h.must("git", "clone", "-q", "--no-tags", mustAbs(t, "../.."), ".")

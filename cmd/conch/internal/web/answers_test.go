@@ -227,7 +227,6 @@ var otherAnswers = []exchange{
 	{Name: "an image on a page of another site", Given: leads(0, time.Second), Ask: gatePath, Header: "Sec-Fetch-Site: cross-site", Status: 403, Want: "another site"},
 	{Name: "a page at another port", Given: leads(0, time.Second), Ask: gatePath, Header: "Sec-Fetch-Site: same-site", Status: 403, Want: "another site"},
 	{Name: "a script of another site, in an old browser", Ask: "GET /v1/scopes", Header: "Origin: https://attacker.example", Status: 403, Want: "another site"},
-	{Name: "a stream for a page of another site", Ask: "GET /v1/events", Header: "Sec-Fetch-Site: cross-site", Status: 403, Want: "another site"},
 	{Name: "a page of its own", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Sec-Fetch-Site: same-origin", Status: 200, Want: mayAct + `400}`},
 	{Name: "an address that is typed", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Sec-Fetch-Site: none", Status: 200, Want: mayAct + `400}`},
 	{Name: "an old browser's own page", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Origin: http://127.0.0.1:7070", Status: 200, Want: mayAct + `400}`},
