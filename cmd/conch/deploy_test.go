@@ -127,7 +127,7 @@ func TestUnit(t *testing.T) {
 		"SystemCallFilter=@system-service", "RestrictNamespaces=pid user",
 	}
 	verify(t, "conch.service", append(both, "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s"))
-	verify(t, "conch-run@.service", append(both, "ExecStart=/usr/local/bin/conch run --scope %i --restart --log-level info -- $COMMAND", "TimeoutStopSec=30s"))
+	verify(t, "conch-run@.service", append(both, "ExecStart=/usr/local/bin/conch run --scope %i --restart --log-level info $OPTIONS -- $COMMAND", "Environment=OPTIONS=", "TimeoutStopSec=30s"))
 }
 
 func verify(t *testing.T, name string, lines []string) {
