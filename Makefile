@@ -147,5 +147,5 @@ fuzz: ## every fuzz test, FUZZ_RUNS (300000) inputs each; a finding is a new fil
 fmt: ## formats every Go file
 	gofmt -w $$(git ls-files --cached --others --exclude-standard '*.go' | while read -r f; do [ -f "$$f" ] && echo "$$f"; done)
 
-release: ## the tags of a release, not pushed: make release VERSION=v0.1.0
-	@scripts/release.sh $(VERSION)
+release: ## the tags of a release, not pushed: make release VERSION=v0.1.0 (RELEASE=--dry-run leaves none)
+	@scripts/release.sh $(RELEASE) $(VERSION)

@@ -4,12 +4,11 @@ package main_test
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,117 +20,17 @@ import (
 
 func deployed(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", name))
+	return tree(t, filepath.Join("deploy", name))
+}
+
+// tree returns the text of a file of the tree.
+func tree(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// at follows keys and indexes into a document, such as "spec", "containers", 0.
-func at(v any, path ...any) any {
-	for _, step := range path {
-		switch step := step.(type) {
-		case string:
-			m, _ := v.(map[string]any)
-			v = m[step]
-		case int:
-			list, _ := v.([]any)
-			if step >= len(list) {
-				return nil
-			}
-			v = list[step]
-		}
-	}
-	return v
-}
-
-func manifests(t *testing.T, file string) map[string]any {
-	t.Helper()
-	all := map[string]any{}
-	for d := yaml.NewDecoder(strings.NewReader(deployed(t, file))); ; {
-		var one map[string]any
-		switch err := d.Decode(&one); {
-		case errors.Is(err, io.EOF):
-			return all
-		case err != nil:
-			t.Fatal(err)
-		}
-		key := at(one, "kind").(string) + " " + at(one, "metadata", "name").(string)
-		if all[key] != nil {
-			t.Errorf("two manifests of %s, want one", key)
-		}
-		all[key] = one
-	}
-}
-
-// Properties of the manifests that must not get lost.
-func TestKubernetes(t *testing.T) {
-	t.Parallel()
-	all := manifests(t, "kubernetes.yaml")
-	deployment := all["Deployment conch"]
-	pod := at(deployment, "spec", "template", "spec")
-	container := at(pod, "containers", 0)
-	for _, c := range []struct {
-		got, want any
-	}{
-		{at(deployment, "spec", "replicas"), 3},
-		{at(all["PodDisruptionBudget conch"], "spec", "maxUnavailable"), 1},
-		{at(pod, "automountServiceAccountToken"), false},
-		{at(pod, "securityContext", "runAsNonRoot"), true},
-		{at(pod, "terminationGracePeriodSeconds"), 45},
-		{at(container, "livenessProbe", "httpGet", "path"), "/healthz"},
-		{at(container, "readinessProbe", "httpGet", "path"), "/readyz"},
-		{at(container, "readinessProbe", "httpGet", "port"), at(container, "ports", 0, "name")},
-		{at(container, "ports", 0, "containerPort"), 9090},
-		{at(container, "env", 0, "name"), "CONCH_DB_URL"},
-		{at(container, "env", 0, "valueFrom", "secretKeyRef", "name"), "conch-db"},
-		{at(container, "env", 1, "name"), "CONCH_INSTANCE_ID"},
-		{at(container, "env", 1, "valueFrom", "fieldRef", "fieldPath"), "metadata.name"},
-		{at(pod, "containers", 1, "name"), "payments"}, // the program that asks the gate
-		{at(pod, "containers", 1, "securityContext", "allowPrivilegeEscalation"), false},
-		{at(container, "securityContext", "readOnlyRootFilesystem"), true},
-		{at(container, "securityContext", "allowPrivilegeEscalation"), false},
-		{at(container, "securityContext", "capabilities", "drop", 0), "ALL"},
-		{at(container, "resources", "limits", "cpu"), nil}, // a throttled leader loses its lease
-	} {
-		if c.got != c.want {
-			t.Errorf("the manifests have %v, want %v", c.got, c.want)
-		}
-	}
-	selector, label := at(deployment, "spec", "selector", "matchLabels"), at(deployment, "spec", "template", "metadata", "labels")
-	for name, m := range map[string]any{"the deployment": selector, "the budget": at(all["PodDisruptionBudget conch"], "spec", "selector", "matchLabels")} {
-		if at(m, "app.kubernetes.io/name") != at(label, "app.kubernetes.io/name") {
-			t.Errorf("%s selects %v, want the pods' labels %v", name, m, label)
-		}
-	}
-	for _, script := range []any{at(all["ConfigMap conch-example-label"], "data", "label.sh"), at(all["ConfigMap conch"], "data", "payments.sh")} {
-		if out, err := shellCheck(t, script.(string)); err != nil {
-			t.Errorf("%v\n%s\n%s", err, out, script)
-		}
-	}
-}
-
-// conch run accepts the arguments that the manifest gives it as an entry point.
-func TestKubernetesRun(t *testing.T) {
-	t.Parallel()
-	container := at(manifests(t, "kubernetes-run.yaml")["Deployment mailer"], "spec", "template", "spec", "containers", 0)
-	list, _ := at(container, "args").([]any)
-	var args []string
-	for _, a := range list {
-		args = append(args, strings.Replace(a.(string), "/usr/local/bin/mailer", "/no/such/mailer", 1))
-	}
-	conch(t, append([]string{"--db", "postgres://conch:x@127.0.0.1:1/app"}, args...)...).refused(t, 2, "/no/such/mailer cannot be run")
-	if at(container, "env", 1, "name") != "CONCH_INSTANCE_ID" || at(container, "resources", "limits", "cpu") != nil {
-		t.Errorf("the container is %v, want CONCH_INSTANCE_ID and no limit of the CPU", container)
-	}
-}
-
-func shellCheck(t *testing.T, script string) (string, error) {
-	t.Helper()
-	cmd := exec.Command("sh", "-n")
-	cmd.Stdin = strings.NewReader(script)
-	return proctest.Output(t, cmd, patience)
 }
 
 // conch accepts every configuration in deploy, and serves probes where the manifests ask.
@@ -172,6 +71,9 @@ func TestContainerfile(t *testing.T) {
 			t.Errorf("%s is %q, want a list: there is no shell", word, list)
 		}
 	}
+	if copies := strings.Join(instructions["COPY"], "\n"); !strings.Contains(copies, "NOTICES.md") {
+		t.Errorf("COPY is %q, want NOTICES.md among it: the image passes on what others have licensed", copies)
+	}
 	if run := strings.Join(instructions["RUN"], " "); !strings.Contains(run, "CGO_ENABLED=0") {
 		t.Errorf("RUN is %q, want CGO_ENABLED=0: there is no libc", run)
 	}
@@ -190,15 +92,42 @@ func TestContainerfile(t *testing.T) {
 	}
 }
 
+// The image is made of the whole tree but what .dockerignore names: nothing that is built or copied, and all that Git ignores.
+func TestDockerignore(t *testing.T) {
+	t.Parallel()
+	var out []string
+	for line := range strings.Lines(tree(t, ".dockerignore")) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, line)
+		}
+	}
+	for _, name := range []string{".git", "bin", "bench", "cover.*", "**/*.test", "**/*.prof"} {
+		if !slices.Contains(out, name) {
+			t.Errorf(".dockerignore lacks %s", name)
+		}
+	}
+	for _, module := range strings.Fields(strings.NewReplacer("use", "", "(", "", ")", "", "go 1.26.0", "").Replace(tree(t, "go.work"))) {
+		if top, _, _ := strings.Cut(strings.TrimPrefix(module, "./"), "/"); slices.Contains(out, top) {
+			t.Errorf(".dockerignore leaves out %s, which go.work has", module)
+		}
+	}
+	for _, needed := range []string{"LICENSE", "NOTICES.md", "go.work", "go.work.sum", "internal"} {
+		if slices.Contains(out, needed) {
+			t.Errorf(".dockerignore leaves out %s", needed)
+		}
+	}
+}
+
 // The units have these lines and, if systemd is installed, pass systemd-analyze.
 func TestUnit(t *testing.T) {
 	t.Parallel()
 	both := []string{
 		"User=conch", "Delegate=yes", "ProtectControlGroups=no", "KillMode=mixed", "Restart=always", "NoNewPrivileges=yes",
-		"ProtectSystem=strict", "RestartPreventExitStatus=2",
+		"ProtectSystem=strict", "RestartPreventExitStatus=2", "LimitCORE=0", "CapabilityBoundingSet=", "PrivateDevices=yes",
+		"SystemCallFilter=@system-service", "RestrictNamespaces=pid user",
 	}
 	verify(t, "conch.service", append(both, "ExecReload=/bin/kill -HUP $MAINPID", "TimeoutStopSec=45s"))
-	verify(t, "conch-run@.service", append(both, "ExecStart=/usr/local/bin/conch run --scope %i --restart --log-level info -- $COMMAND", "TimeoutStopSec=30s"))
+	verify(t, "conch-run@.service", append(both, "ExecStart=/usr/local/bin/conch run --scope %i --restart --log-level info $OPTIONS -- $COMMAND", "Environment=OPTIONS=", "TimeoutStopSec=30s"))
 }
 
 func verify(t *testing.T, name string, lines []string) {
@@ -221,6 +150,9 @@ func verify(t *testing.T, name string, lines []string) {
 	}
 	if out, err := proctest.Output(t, exec.Command(tool, "verify", file), patience); err != nil || strings.Contains(out, name) {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	if out, err := proctest.Output(t, exec.Command(tool, "security", "--offline=true", "--no-pager", "--threshold=30", file), patience); err != nil {
+		t.Errorf("systemd-analyze security finds more than 3.0 of exposure: %v\n%s", err, out)
 	}
 }
 

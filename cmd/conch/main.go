@@ -9,10 +9,7 @@ import (
 )
 
 // Set by the linker: -X main.version=… -X main.commit=….
-var (
-	version = "devel"
-	commit  = ""
-)
+var version, commit string
 
 // collectAt is how many percent a heap grows before it is collected, twice Go's default. A collection also uses the
 // processors on which this process has nothing else to do, and there the database and the chain's node may.

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -74,6 +75,52 @@ func TestHistoryOfAScopeThatIsNone(t *testing.T) {
 	}
 	if text := conch(t, "history", "--db", db.URL).done(t); text != "leadership has never changed hands here\n" {
 		t.Errorf("history prints %q, want that leadership has never changed hands", text)
+	}
+}
+
+// The quickstart's pattern finds the conch run that it means, however it was started, and neither another one nor a keeper.
+func TestTheQuickstartKillsTheLeader(t *testing.T) {
+	t.Parallel()
+	_, pattern, found := strings.Cut(tree(t, "docs/quickstart.md"), "kill -9 $(pgrep -f '")
+	pattern, _, _ = strings.Cut(pattern, "'")
+	means, err := regexp.Compile(pattern)
+	if err != nil || !found {
+		t.Fatalf("the quickstart has no pattern: %v", err)
+	}
+	for line, want := range map[string]bool{
+		"conch run --scope mailer --id node-1 -- sh worker.sh":                true,
+		"/usr/local/bin/conch run --scope mailer --id node-1 -- sh worker.sh": true,
+		"bin/conch run --scope mailer --id node-1 -- sh worker.sh":            true,
+		"conch run --scope mailer --id node-10 -- sh worker.sh":               false,
+		"conch run --scope mailer --id node-2 -- sh worker.sh":                false,
+		"conch keeper --grace 750ms --group 0 -- sh worker.sh":                false,
+		"vim conch run --scope mailer --id node-1 -- sh worker.sh":            false,
+	} {
+		if means.MatchString(line) != want {
+			t.Errorf("the pattern %s finds %q: %v, want %v", pattern, line, !want, want)
+		}
+	}
+	if unit := tree(t, "deploy/conch-run@.service"); strings.Contains(unit, "--id") || !strings.Contains(unit, "systemctl kill --kill-who=main --signal=KILL conch-run@mailer") {
+		t.Error("the unit names its process, or lacks the command that kills it")
+	}
+}
+
+// The pages show the versions of the schema that conch migrate up prints.
+func TestPagesShowTheVersionsOfTheSchema(t *testing.T) {
+	t.Parallel()
+	out := strings.Split(strings.TrimSpace(conch(t, "--db", migrated(t).URL, "migrate", "up").done(t)), "\n")
+	want := out[len(out)-1]
+	shown := regexp.MustCompile(`schema \d+ of \d+, [^\n]+ of \d+`)
+	for _, page := range []string{"README.md", "docs/quickstart.md", "docs/operations.md"} {
+		lines := shown.FindAllString(tree(t, page), -1)
+		if len(lines) == 0 {
+			t.Errorf("%s does not show what conch migrate up prints last", page)
+		}
+		for _, line := range lines {
+			if line != want {
+				t.Errorf("%s shows %q, and conch migrate up prints %q", page, line, want)
+			}
+		}
 	}
 }
 

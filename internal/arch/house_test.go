@@ -197,6 +197,9 @@ func readTree(t *testing.T, root string) ([]file, []module) {
 		if bytes.IndexByte(text, 0) >= 0 {
 			return nil // not text
 		}
+		if rel == "NOTICES.md" {
+			text, _, _ = bytes.Cut(text, []byte("\n## Texts\n")) // licences are in the words of others
+		}
 		files = append(files, file{path: rel, text: string(text)})
 		if entry.Name() == "go.mod" {
 			modules = append(modules, parseModule(t, root, filepath.Dir(path)))

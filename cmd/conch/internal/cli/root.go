@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -45,9 +46,10 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 
+	info, _ := debug.ReadBuildInfo()
 	out := &outlet{to: w.Stdout}
 	w.Stdout, w.Stderr = out, &outlet{to: w.Stderr}
-	a := &app{Shell: Shell{World: w, Build: b, Log: slog.New(slog.DiscardHandler), Kinds: kinds}, words: w.Stderr}
+	a := &app{Shell: Shell{World: w, Build: b.recorded(info), Log: slog.New(slog.DiscardHandler), Kinds: kinds}, words: w.Stderr}
 	defer func() {
 		if a.spool != nil {
 			a.spool.Close(lastWords)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -20,33 +21,48 @@ func (a *app) version() *cobra.Command {
 		RunE: Does(func(context.Context) error {
 			v := struct {
 				Version string `json:"version"`
-				Commit  string `json:"commit"`
+				Commit  string `json:"commit,omitempty"`
 				Schema  struct {
 					Min int `json:"min"`
 					Max int `json:"max"`
 				} `json:"schema"`
 				Go string `json:"go"`
-			}{Version: a.Build.Version, Commit: a.commit(), Go: runtime.Version()}
+			}{Version: a.Build.Version, Commit: a.Build.Commit, Go: runtime.Version()}
 			v.Schema.Min, v.Schema.Max = pgmint.SchemaMin, pgmint.SchemaMax
 			if a.JSON {
 				return a.Document(v)
 			}
-			return a.Line("conch %s, commit %s, schema %d to %d, %s", v.Version, v.Commit, v.Schema.Min, v.Schema.Max, v.Go)
+			commit := ""
+			if v.Commit != "" {
+				commit = " commit " + v.Commit + ","
+			}
+			return a.Line("conch %s,%s schema %d to %d, %s", v.Version, commit, v.Schema.Min, v.Schema.Max, v.Go)
 		}),
 	}
 }
 
-// commit returns the commit that the linker stamped, else the one that the go command recorded.
-func (a *app) commit() string {
-	if a.Build.Commit != "" {
-		return a.Build.Commit
+// pseudo matches the version that the go command makes of a commit without a tag.
+var pseudo = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(\+|$)`)
+
+// recorded fills in what the linker did not stamp from what the go command recorded: go install has the version of a
+// module, and a build in a clone has the commit. Of what nobody knows nothing is said.
+func (b Build) recorded(info *debug.BuildInfo) Build {
+	if info == nil {
+		info = &debug.BuildInfo{}
 	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				return s.Value
-			}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && b.Commit == "" {
+			b.Commit = s.Value
 		}
 	}
-	return "unknown"
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	if found := pseudo.FindStringSubmatch(b.Version); found != nil && b.Commit == "" {
+		b.Commit = found[1]
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = "devel"
+	}
+	return b
 }

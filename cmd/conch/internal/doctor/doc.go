@@ -10,7 +10,8 @@
 //	history holders leaders roles takeover identities             the scopes, as they are now
 //
 // ok means that all is as it should be; warn, that it works at a cost that the detail names; fail,
-// that it keeps conch from leading or breaks a guarantee. Every finding but ok has a remedy.
+// that it keeps conch from leading or breaks a guarantee. Every finding but ok has a remedy. What is not
+// configured has no finding.
 package doctor
 
 // Status is the severity of a finding.
@@ -110,14 +111,6 @@ func About(check string, found ...Finding) []Finding {
 
 // Well returns a finding that needs no remedy.
 func Well(detail string) Finding { return Finding{Status: OK, Detail: detail} }
-
-// Nothing returns the finding of a check that has nothing to look at: a file was read and has no such table, or none was named.
-func Nothing(read bool, table string) Finding {
-	if read {
-		return Well("none: the file has no " + table)
-	}
-	return Well("none checked: --config names a file that may have " + table)
-}
 
 // Warning returns a finding about something that works at a cost.
 func Warning(detail, remedy string) Finding {

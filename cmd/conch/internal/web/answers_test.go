@@ -224,6 +224,13 @@ var otherAnswers = []exchange{
 	{Name: "a method that is not", Ask: "DELETE /v1/scopes", Status: 405, Want: "DELETE is not allowed for /v1/scopes", Sends: "Allow: GET, HEAD"},
 	{Name: "reading a drain", Ask: "GET /v1/scopes/payments/drain", Status: 405, Sends: "Allow: POST"},
 	{Name: "nothing", Ask: "GET /v2/scopes", Status: 404, Want: "openapi.yaml"},
+	{Name: "an image on a page of another site", Given: leads(0, time.Second), Ask: gatePath, Header: "Sec-Fetch-Site: cross-site", Status: 403, Want: "another site"},
+	{Name: "a page at another port", Given: leads(0, time.Second), Ask: gatePath, Header: "Sec-Fetch-Site: same-site", Status: 403, Want: "another site"},
+	{Name: "a script of another site, in an old browser", Ask: "GET /v1/scopes", Header: "Origin: https://attacker.example", Status: 403, Want: "another site"},
+	{Name: "a page of its own", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Sec-Fetch-Site: same-origin", Status: 200, Want: mayAct + `400}`},
+	{Name: "an address that is typed", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Sec-Fetch-Site: none", Status: 200, Want: mayAct + `400}`},
+	{Name: "an old browser's own page", Given: leads(0, 400*time.Millisecond), Ask: gatePath, Header: "Origin: http://127.0.0.1:7070", Status: 200, Want: mayAct + `400}`},
+	{Name: "health, for a page of another site", Ask: "GET /readyz", Header: "Sec-Fetch-Site: cross-site", Status: 200, Want: `{"status":"ready"}`},
 	{Name: "no dashboard yet", Ask: "GET /", Status: 404},
 	{Name: "a strange name", Ask: "GET /v1/scopes", Header: "Host: conch.attacker.example", Status: http.StatusMisdirectedRequest, Want: "not to"},
 }

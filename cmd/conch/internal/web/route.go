@@ -95,6 +95,9 @@ func (s *Site) mux(routes []Route, nothing string, admit admission) *http.ServeM
 		}
 		mux.HandleFunc(strings.TrimSpace(rt.Method+" "+rt.Path), func(w http.ResponseWriter, r *http.Request) {
 			name, err := admit(r, rt.Needs)
+			if err == nil && !rt.ops {
+				err = ofNoOtherSite(r)
+			}
 			if err == nil {
 				err = rt.knows(r)
 			}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
@@ -24,9 +23,9 @@ type agreement struct {
 const checkShared = "contracts"
 
 // judge judges the contracts.
-func judge(c config.Config, agreements []agreement) []doctor.Finding {
+func judge(agreements []agreement) []doctor.Finding {
 	if len(agreements) == 0 {
-		return doctor.About(checkShared, doctor.Nothing(c.Read(), "[[contracts]]"))
+		return nil
 	}
 	return doctor.About(checkShared, judgeContracts(agreements)...)
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -28,7 +27,6 @@ func TestFindings(t *testing.T) {
 		status     doctor.Status
 		says       []string // of detail and remedy
 	}{
-		{"no contract", nil, doctor.OK, []string{"none checked"}},
 		{"all is well", well(func(*agreement) {}), doctor.OK, []string{"0xc0", "head 9, final 7"}},
 		{"an account that cannot sign", well(func(a *agreement) { a.account = "external" }), doctor.Fail, []string{"external", "contracts.account"}},
 		{"no account at all", []agreement{{Agreed: Agreed{Address: "0xc0"}, account: "no [[accounts]]"}}, doctor.Fail, []string{"no [[accounts]]"}},
@@ -46,7 +44,7 @@ func TestFindings(t *testing.T) {
 		{"another policy", differs(func(c *ledger.Contract) { c.Policy = "ring" }), doctor.Fail, []string{"policy: the file says rendezvous, and the contract ring"}},
 		{"another issuer", differs(func(c *ledger.Contract) { c.Domain = "notes/1 issued by 0x62" }), doctor.Fail, []string{"domain or issuer"}},
 	} {
-		found := judge(config.Config{}, c.agreements)
+		found := judge(c.agreements)
 		at := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Check == checkShared })
 		if at < 0 || found[at].Status != c.status || (found[at].Remedy == "") != (c.status == doctor.OK) {
 			t.Errorf("%s: got %+v, want %v for %q", c.name, found, c.status, checkShared)

@@ -29,7 +29,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 		asking.Go(func() { agreements[i] = consult(ctx, c, s.self(), a) })
 	}
 	asking.Wait()
-	return judge(c, agreements)
+	return judge(agreements)
 }
 
 // consult reads a contract on its chain.

@@ -27,19 +27,18 @@ type paying struct {
 	claimed string   // its scope in the database; empty if there is none yet, or unknown
 }
 
-// judge makes all checks. A standalone node claims no account, since it has no election.
+// judge makes all checks of what there is. A standalone node claims no account, since it has no election.
 func judge(c config.Config, chains []endpoint, accounts []paying) (all []doctor.Finding) {
-	add := func(check, table string, there int, found []doctor.Finding) {
-		if there == 0 {
-			found = []doctor.Finding{doctor.Nothing(c.Read(), table)}
-		}
-		all = append(all, doctor.About(check, found...)...)
+	if len(chains) > 0 {
+		all = doctor.About("chains", judgeChains(chains)...)
 	}
-	add("chains", "[[chains]]", len(chains), judgeChains(chains))
-	add("keys", "[[accounts]]", len(accounts), judgeKeys(accounts))
-	add("funds", "[[accounts]]", len(accounts), judgeFunds(accounts))
+	if len(accounts) == 0 {
+		return all
+	}
+	all = append(all, doctor.About("keys", judgeKeys(accounts)...)...)
+	all = append(all, doctor.About("funds", judgeFunds(accounts)...)...)
 	if !c.Node.Standalone {
-		add("claims", "[[accounts]]", len(accounts), judgeClaims(accounts))
+		all = append(all, doctor.About("claims", judgeClaims(accounts)...)...)
 	}
 	return all
 }

@@ -100,10 +100,23 @@ func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operatio
 		if ours(operation) && strings.Contains(operation, " /v1/") {
 			s.refusesOthers(t, operation, api(t, world()))
 			s.heedsKey(t, operation, api(t, world()))
+			s.refusesOtherSites(t, operation, api(t, world()))
 		}
 	}
 	for _, missing := range s.Unseen(ours) {
 		t.Errorf("openapi.yaml documents %s, and no example gives it", missing)
+	}
+}
+
+// refusesOtherSites checks that an operation is not there for pages of other sites, whatever it does.
+func (s *Spec) refusesOtherSites(t *testing.T, operation string, api http.Handler) {
+	t.Helper()
+	r, out := Exchange[any]{Ask: named.ReplaceAllString(operation, "x"), Header: "Sec-Fetch-Site: cross-site"}.Request(), httptest.NewRecorder()
+	over, cancel := context.WithCancel(r.Context())
+	cancel() // what is served all the same, such as a stream, ends at once
+	api.ServeHTTP(out, r.WithContext(over))
+	if out.Code != http.StatusForbidden || !strings.Contains(out.Body.String(), "another site") {
+		t.Errorf("%s for a page of another site: %d %s, want 403", operation, out.Code, out.Body)
 	}
 }
 
