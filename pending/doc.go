@@ -27,6 +27,7 @@
 //   - The next nonce never goes down.
 //   - A new attempt pays more than every stored attempt of its slot, sent or not.
 //   - A cancelled intent is reported as cancelled once its filler is final.
+//   - Where the chain's head stands, time counts in the place of blocks: a chain that makes them on demand makes none.
 //   - If the database has another history than before, rows may be missing. No nonce is
 //     assigned until every nonce of the account that was ever seen in the chain is final.
 //

@@ -114,3 +114,31 @@ func (s *slot) told(final chain.Block) string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// A search goes on until it has read the last block too: the transaction may be in that one.
+func TestASearchReadsTheLastBlock(t *testing.T) {
+	t.Parallel()
+	for next, want := range map[uint64]bool{11: true, 12: true, 13: false} {
+		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
+		m.head = chain.Block{Number: 12, Hash: "head"}
+		s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), spent: true}
+		m.slots.add(s)
+		if m.found(found{Next: next}); s.spent != want || s.vacant() == want {
+			t.Errorf("read up to below %d of 12: it goes on %v, vacant %v; want %v, %v", next, s.spent, s.vacant(), want, !want)
+		}
+	}
+}
+
+// A nonce that has been given up for good stays so, whatever a search for another one finds later.
+func TestAVacantNonceThatHasEnded(t *testing.T) {
+	t.Parallel()
+	for _, ended := range []bool{true, false} {
+		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
+		s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), in: &inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
+		m.slots.add(s)
+		m.found(found{Index: 9, Placed: []chain.Placed{{Inclusion: chain.Inclusion{Hash: "x"}, Block: chain.Block{Number: 5, Hash: "5"}}}})
+		if found := s.in.Hash == "x"; found == ended {
+			t.Errorf("ended %v: a transaction with its nonce counts %v", ended, found)
+		}
+	}
+}

@@ -104,7 +104,7 @@ func (m *machine) search() {
 func (m *machine) found(in found) {
 	m.searching = false
 	for _, one := range in.Placed {
-		if s := m.slots.get(one.Index); s != nil && (s.in == nil || s.vacant()) && !s.inFinal {
+		if s := m.slots.get(one.Index); s != nil && (s.in == nil || s.vacant()) {
 			m.place(s, &inclusion{Hash: one.Hash, Block: one.Block, Failed: one.Failed}, false)
 		}
 	}

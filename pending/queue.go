@@ -165,7 +165,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 	tried, next := q.tries(), a.First // next is the nonce that the intent would have got
 	stops := !a.Relaxed || q.oneSaves()
 	gap, anew := false, false // an intent got no slot; one behind it is signed anew at once
-	turned := false           // one that had been refused got a slot
+	turned := false           // one whose call had been refused got a slot
 	stay := func(w Waiting, why error) {
 		gap = true
 		if out.Left++; out.Hold == nil && !anew {
@@ -179,7 +179,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		case p.Err == nil && !gap:
 			id := w.ID // a copy: a pointer into the queue would keep all calls that were read with it, as long as the slot
 			b.New = append(b.New, Slot{Index: p.Index, Intent: &id, Attempts: []Attempt{{Signed: p.Signed}}, Since: height, Value: w.Call.Value})
-			next, turned = next+1, turned || w.Refusal.Times > 0
+			next, turned = next+1, turned || w.Refusal.Times > 0 && w.Refusal.Cause != Funds
 			continue
 		case p.Err == nil:
 			if anew = anew || out.Hold == nil; w.Refusal.Times > 0 {
