@@ -28,8 +28,7 @@ type answer struct {
 // server notices a client that died during a statement only when the statement ends.
 func (s *Session) setUp(ctx context.Context, set Settings, backend uint32) (answer, error) {
 	got, err := s.ask(ctx, setUpSQL(set, backend, true))
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == refusedSetting && strings.Contains(refused.Message, "client_connection_check_interval") {
+	if refused, is := errors.AsType[*pgconn.PgError](err); is && refused.Code == refusedSetting && strings.Contains(refused.Message, "client_connection_check_interval") {
 		return s.ask(ctx, setUpSQL(set, backend, false))
 	}
 	return got, err
