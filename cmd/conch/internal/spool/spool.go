@@ -22,8 +22,7 @@ type Spool struct {
 
 	mu      sync.Mutex
 	work    sync.Cond // something waits, or was lost, or the end has come
-	waiting [][]byte
-	size    int // of what waits
+	waiting []byte
 	lost    int // lines after those that wait
 	closed  bool
 }
@@ -40,10 +39,10 @@ func New(to io.Writer, say func(lost int) error) *Spool {
 func (s *Spool) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost > 0 || s.size+len(line) > most { // once one is lost, the next may come only after the word about it
+	if s.lost > 0 || len(s.waiting)+len(line) > most { // once one is lost, the next may come only after the word about it
 		s.lost++
 	} else {
-		s.waiting, s.size = append(s.waiting, bytes.Clone(line)), s.size+len(line)
+		s.waiting = append(s.waiting, line...)
 	}
 	s.work.Signal()
 	return len(line), nil
@@ -65,20 +64,17 @@ func (s *Spool) run() {
 	defer close(s.over)
 	for closed := false; !closed; {
 		s.mu.Lock()
-		for len(s.waiting) == 0 && s.lost == 0 && !s.closed {
+		for s.waiting == nil && s.lost == 0 && !s.closed {
 			s.work.Wait()
 		}
 		lines, lost := s.waiting, s.lost
-		s.waiting, s.size, s.lost, closed = nil, 0, 0, s.closed
+		s.waiting, s.lost, closed = nil, 0, s.closed
 		s.mu.Unlock()
-		for _, line := range lines {
-			if !s.heard() {
-				s.missed++
-			} else if _, err := s.to.Write(line); err != nil {
-				s.missed++
-			}
+		if s.heard() {
+			n, _ := s.to.Write(lines)
+			lines = lines[n:]
 		}
-		s.missed += lost
+		s.missed += bytes.Count(lines, []byte("\n")) + lost
 		s.heard()
 	}
 }
