@@ -41,14 +41,13 @@ func newAt(cfg Config, wall time.Time) (*Agent, error) {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	incarnation, err := incarnate(cfg.StateFile, wall, writeIncarnation)
-	unstored, goesOn := errors.AsType[unstoredError](err)
-	if err != nil && !goesOn {
+	incarnation, unstored, err := incarnate(cfg.StateFile, wall, writeIncarnation)
+	if err != nil {
 		return nil, err
 	}
 	a := &Agent{cfg: cfg, mail: newMailbox()}
-	if goesOn {
-		a.mail.put(Unstored{File: cfg.StateFile, Why: unstored.error})
+	if unstored != nil {
+		a.mail.put(Unstored{File: cfg.StateFile, Why: unstored})
 	}
 	a.core = newCore(cfg, incarnation, a.mail.put)
 	return a, nil

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -18,14 +17,14 @@ var NewAt = newAt
 
 // Incarnate is incarnate, on a disk.
 func Incarnate(file string, wall time.Time) (uint64, error) {
-	return incarnate(file, wall, writeIncarnation)
+	next, _, err := incarnate(file, wall, writeIncarnation)
+	return next, err
 }
 
 // IncarnateFull is incarnate, on a disk that answers each write with an error. It reports whether the start goes on.
 func IncarnateFull(file string, wall time.Time, full error) (next uint64, goesOn bool) {
-	next, err := incarnate(file, wall, func(string, uint64) error { return full })
-	_, goesOn = errors.AsType[unstoredError](err)
-	return next, goesOn
+	next, unstored, _ := incarnate(file, wall, func(string, uint64) error { return full })
+	return next, unstored != nil
 }
 
 // ReadNumber reads the text of a state file.

@@ -17,38 +17,33 @@ import (
 const chanceBits = 20
 
 // incarnate returns the incarnation of this start: above those of all starts before that the file knows of. It is stored
-// before it is used. Without a file it is above those of all starts by the same wall clock; so it is on a disk that takes nothing more,
-// and the error is an unstoredError then.
-func incarnate(file string, wall time.Time, write func(string, uint64) error) (uint64, error) {
+// before it is used. Without a file it is above those of all starts by the same wall clock; so it is on a disk that takes nothing more:
+// unstored says so. If the next start is by an older clock then, what the node says is left out until its neighbours have told it what it
+// has said now.
+func incarnate(file string, wall time.Time, write func(string, uint64) error) (next uint64, unstored, err error) {
 	start := uint64(max(wall.UnixMilli(), 1))
 	if file != "" {
 		last, err := readIncarnation(file)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
 		start = max(start, last>>chanceBits+1)
 	}
 	if start >= 1<<(64-chanceBits)-1 {
-		return 0, fmt.Errorf("gossip/agent: %s has a number that leaves no room for another start: remove it, and the clock makes the next one", file)
+		return 0, nil, fmt.Errorf("gossip/agent: %s has a number that leaves no room for another start: remove it, and the clock makes the next one", file)
 	}
-	next := start<<chanceBits | draw()>>(64-chanceBits)
+	next = start<<chanceBits | draw()>>(64-chanceBits)
 	if file != "" {
 		err := write(file, next)
 		if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS) {
-			return next, unstoredError{err}
+			return next, err, nil
 		}
 		if err != nil {
-			return 0, fmt.Errorf("gossip/agent: the incarnation cannot be stored: %w", err)
+			return 0, nil, fmt.Errorf("gossip/agent: the incarnation cannot be stored: %w", err)
 		}
 	}
-	return next, nil
+	return next, nil, nil
 }
-
-// unstoredError means that a start goes on with an incarnation that is not stored. If the next start is by an older clock, what the node
-// says then is left out until its neighbours have told it what it has said now.
-type unstoredError struct{ error }
-
-func (e unstoredError) Unwrap() error { return e.error }
 
 // readIncarnation returns 0 if there is no file.
 func readIncarnation(file string) (uint64, error) {

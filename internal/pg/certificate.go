@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -56,10 +57,6 @@ func (c Config) ClientCertificate() (chain []*x509.Certificate) {
 	if err != nil || parsed.TLSConfig == nil || len(parsed.TLSConfig.Certificates) == 0 {
 		return nil
 	}
-	for _, der := range parsed.TLSConfig.Certificates[0].Certificate {
-		if one, err := x509.ParseCertificate(der); err == nil {
-			chain = append(chain, one)
-		}
-	}
+	chain, _ = x509.ParseCertificates(slices.Concat(parsed.TLSConfig.Certificates[0].Certificate...))
 	return chain
 }

@@ -111,8 +111,7 @@ func (e *OwnerError) Unwrap() error { return e.Err }
 // ForOwners returns an *OwnerError for a privilege that was missing while the schema was
 // changed, and other errors unchanged.
 func ForOwners(err error) error {
-	var sent *pgconn.PgError
-	if errors.As(err, &sent) && sent.Code == codeNoPrivilege && !hidesRows(sent) {
+	if sent, is := errors.AsType[*pgconn.PgError](err); is && sent.Code == codeNoPrivilege && !hidesRows(sent) {
 		return &OwnerError{Err: sent}
 	}
 	return err

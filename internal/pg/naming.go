@@ -33,8 +33,7 @@ func poolerName(ctx context.Context, parsed *pgx.ConnConfig) string {
 	parsed.Database = "pgbouncer"
 	console, err := dial(ctx, parsed)
 	if err != nil {
-		var sent *pgconn.PgError
-		if errors.As(err, &sent) && sent.Routine == "" && sent.Message == "not allowed" {
+		if sent, is := errors.AsType[*pgconn.PgError](err); is && sent.Routine == "" && sent.Message == "not allowed" {
 			return pgBouncer
 		}
 		return ""

@@ -3,7 +3,6 @@ package pg
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,17 +49,15 @@ func Narrow(ctx context.Context, conn *pgx.Conn, limits Limits) (direct bool, er
 }
 
 func narrowSQL(backend uint32, limits Limits) string {
-	settings := common
+	var sql strings.Builder
+	fmt.Fprintf(&sql, "SELECT pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
+	for _, one := range common {
+		put(&sql, backend, one[0], one[1])
+	}
 	for name, d := range map[string]time.Duration{"lock_timeout": limits.Lock, "statement_timeout": limits.Statement} {
 		if d > 0 {
-			settings = append(settings[:len(settings):len(settings)], [2]string{name, "'" + strconv.FormatInt(atLeastOneMS(d), 10) + "'"})
+			put(&sql, backend, name, fmt.Sprintf("'%d'", atLeastOneMS(d)))
 		}
-	}
-	is := fmt.Sprintf("pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d", backend)
-	var sql strings.Builder
-	sql.WriteString("SELECT " + is)
-	for _, one := range settings {
-		fmt.Fprintf(&sql, ", CASE WHEN %s THEN pg_catalog.set_config('%s', %s, false) END", is, one[0], one[1])
 	}
 	return sql.String()
 }

@@ -28,8 +28,7 @@ type answer struct {
 // server notices a client that died during a statement only when the statement ends.
 func (s *Session) setUp(ctx context.Context, set Settings, backend uint32) (answer, error) {
 	got, err := s.ask(ctx, setUpSQL(set, backend, true))
-	var refused *pgconn.PgError
-	if errors.As(err, &refused) && refused.Code == refusedSetting && strings.Contains(refused.Message, "client_connection_check_interval") {
+	if refused, is := errors.AsType[*pgconn.PgError](err); is && refused.Code == refusedSetting && strings.Contains(refused.Message, "client_connection_check_interval") {
 		return s.ask(ctx, setUpSQL(set, backend, false))
 	}
 	return got, err
@@ -70,10 +69,7 @@ const questionSQL = "SELECT pg_catalog.pg_backend_pid(), pg_catalog.current_sett
 func setUpSQL(set Settings, backend uint32, check bool) string {
 	var sql strings.Builder
 	sql.WriteString(questionSQL)
-	put := func(name, value string) {
-		fmt.Fprintf(&sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d THEN pg_catalog.set_config('%s', %s, false) END",
-			backend, name, value)
-	}
+	put := func(name, value string) { put(&sql, backend, name, value) }
 	for _, one := range leaseSettings(set, check) {
 		put(one.name, "'"+strconv.FormatInt(one.value, 10)+"'")
 	}
@@ -87,10 +83,12 @@ func setUpSQL(set Settings, backend uint32, check bool) string {
 	// The session runs a few statements again and again, and their speed counts most when
 	// a leader has died: plan each once, and not five times before a plan is kept.
 	put("plan_cache_mode", "'force_generic_plan'")
-	// The estimates of a function can be high enough for a plan to be compiled, which takes far longer
-	// than these statements.
-	put("jit", "'off'")
 	return sql.String()
+}
+
+// put adds a setting, of a value in SQL, that is made if it is the backend that answers.
+func put(sql *strings.Builder, backend uint32, name, value string) {
+	fmt.Fprintf(sql, ", CASE WHEN pg_catalog.pg_backend_pid() OPERATOR(pg_catalog.=) %d THEN pg_catalog.set_config('%s', %s, false) END", backend, name, value)
 }
 
 type setting struct {

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -56,12 +56,10 @@ func (l TableLock) String() string {
 // literal is all of a statement from its first literal on, which may be a secret.
 var literal = regexp.MustCompile(`(?s)('|\$\w*\$).*`)
 
-// oneLine makes the text of others fit for a terminal: short, and without what would move its cursor.
+// oneLine makes the text of others harmless and short.
 func oneLine(text string) string {
-	words := strings.FieldsFunc(strings.ToValidUTF8(text, "?"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) })
-	text = strings.Join(words, " ")
-	if short := []rune(text); len(short) > 80 {
-		return string(short[:80]) + "…"
+	if text = harmless(text); utf8.RuneCountInString(text) > 80 {
+		return string([]rune(text)[:80]) + "…"
 	}
 	return text
 }
@@ -73,7 +71,11 @@ type LockedError struct {
 }
 
 func (e *LockedError) Error() string {
-	return "tables of conch are locked, so this waited in vain: " + Describe(e.Locks)
+	words := make([]string, len(e.Locks))
+	for i, l := range e.Locks {
+		words[i] = l.String()
+	}
+	return "tables of conch are locked, so this waited in vain: " + strings.Join(words, "; ")
 }
 
 // Locked returns true. Packages that do not import this one recognise the error by it.
@@ -81,19 +83,10 @@ func (e *LockedError) Locked() bool { return true }
 
 func (e *LockedError) Unwrap() error { return e.Err }
 
-// Describe lists locks in words.
-func Describe(locks []TableLock) string {
-	words := make([]string, len(locks))
-	for i, l := range locks {
-		words[i] = l.String()
-	}
-	return strings.Join(words, "; ")
-}
-
 // Locked returns a *LockedError if err is of a wait that was too long and tables of conch are locked,
 // and other errors unchanged. It looks over a connection of its own.
 func Locked(ctx context.Context, c Config, err error) error {
-	if !waited(err) || errors.As(err, new(*LockedError)) {
+	if !waited(err) {
 		return err
 	}
 	looking, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
@@ -108,7 +101,7 @@ func Locked(ctx context.Context, c Config, err error) error {
 
 // LockedOn is Locked over a connection that is open and in no failed transaction.
 func LockedOn(ctx context.Context, conn *pgx.Conn, err error) error {
-	if !waited(err) || conn.IsClosed() || errors.As(err, new(*LockedError)) {
+	if !waited(err) || conn.IsClosed() {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookPatience)
@@ -119,10 +112,10 @@ func LockedOn(ctx context.Context, conn *pgx.Conn, err error) error {
 	return err
 }
 
-// waited reports whether an error is of a statement that took too long.
+// waited reports whether an error is of a statement that took too long, and nobody has said why.
 func waited(err error) bool {
 	code := Code(err)
-	return code == CodeLockTimeout || code == codeCanceled || errors.Is(err, context.DeadlineExceeded)
+	return !errors.As(err, new(*LockedError)) && (code == CodeLockTimeout || code == codeCanceled || errors.Is(err, context.DeadlineExceeded))
 }
 
 // TableLocks lists what keeps others from tables of the schema conch, and what stands in its way:

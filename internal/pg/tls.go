@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -48,21 +47,14 @@ func (c Config) secure(parsed *pgx.ConnConfig) error {
 }
 
 func (c Config) roots() (*x509.CertPool, error) {
-	if c.TLSCAFile == "" {
-		return nil, nil
-	}
-	if c.TLSInsecure {
+	if c.TLSInsecure && c.TLSCAFile != "" {
 		return nil, &ConfigError{Reason: EnvInsecure + " and " + EnvCAFile + " contradict each other: set one of them"}
 	}
-	text, err := os.ReadFile(c.TLSCAFile)
+	roots, err := secretfile.Roots(c.TLSCAFile)
 	if err != nil {
 		return nil, &ConfigError{Reason: fmt.Sprintf("%s cannot be read: %v", EnvCAFile, err), Err: err}
 	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(secretfile.Text(text)) {
-		return nil, &ConfigError{Reason: fmt.Sprintf("%s: %s holds no PEM certificate", EnvCAFile, c.TLSCAFile)}
-	}
-	return pool, nil
+	return roots, nil
 }
 
 // forced keeps one attempt per host, with our TLS, and drops the plain text of sslmode=prefer.

@@ -4,6 +4,7 @@ package secretfile
 
 import (
 	"bytes"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"os"
@@ -53,6 +54,22 @@ func Line(file string) (string, error) {
 		return "", fmt.Errorf("the first line of %s is empty, and has to be the secret", file)
 	}
 	return line, nil
+}
+
+// Roots returns the certificates of a CA's file, which need not be private; nil, which means those of the system, without a file.
+func Roots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(Text(text)) {
+		return nil, fmt.Errorf("%s holds no certificate", file)
+	}
+	return pool, nil
 }
 
 // Text returns what a file has without the mark with which some editors begin one.

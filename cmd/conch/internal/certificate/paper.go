@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/internal/expiry"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 // Paper is a certificate that a node shows or relies on.
@@ -42,7 +43,7 @@ func Authority(all []Paper, name, key, file string, now time.Time) []Paper {
 func Read(files ...string) (all []*x509.Certificate) {
 	for _, file := range files {
 		text, _ := os.ReadFile(file)
-		some, _ := expiry.Parse(text)
+		some, _ := expiry.Parse(secretfile.Text(text))
 		all = append(all, some...)
 	}
 	return all

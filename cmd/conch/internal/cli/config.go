@@ -76,33 +76,24 @@ func faultsOf(cfg config.Config, err error, known ...config.Fault) (found []conf
 	})
 }
 
-func (a *app) printFaults(path string, found, warnings []config.Fault) error {
+// printFaults leaves it to Main to report what could not be written.
+func (a *app) printFaults(path string, found, warnings []config.Fault) (err error) {
+	if len(found) > 0 {
+		err = usage{fmt.Errorf("%s has %d fault%s", path, len(found), plural(len(found)))}
+	}
 	if a.JSON {
-		if err := a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found, "warnings": warnings}); err != nil {
-			return err
-		}
+		return errors.Join(a.Document(map[string]any{"ok": len(found) == 0, "file": path, "faults": found, "warnings": warnings}), err)
 	}
-	if !a.JSON {
-		rows := []string{}
-		for _, f := range warnings {
-			rows = append(rows, fmt.Sprintf("%s: warning: %s", path, f))
-		}
-		for _, f := range found {
-			rows = append(rows, fmt.Sprintf("%s: %s", path, f))
-		}
-		if len(found) == 0 {
-			rows = append(rows, path+": ok")
-		}
-		for _, row := range rows {
-			if err := a.Line("%s", row); err != nil {
-				return err
-			}
-		}
+	for _, f := range warnings {
+		_ = a.Line("%s: warning: %s", path, f)
 	}
-	if len(found) == 0 {
-		return nil
+	for _, f := range found {
+		_ = a.Line("%s: %s", path, f)
 	}
-	return usage{fmt.Errorf("%s has %d fault%s", path, len(found), plural(len(found)))}
+	if err == nil {
+		return a.Line("%s: ok", path)
+	}
+	return err
 }
 
 func plural(n int) string {

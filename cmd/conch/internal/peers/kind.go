@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/internal/expiry"
+	"github.com/conchhq/conch/internal/secretfile"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -36,10 +37,8 @@ func check(c config.Config, fault func(key string, err error)) {
 	own, key, err := s.Identity.load()
 	fault(key, err)
 	owners := map[string]string{own.Fingerprint().String(): "this node itself"}
-	if s.Identity.CA != "" {
-		_, err := rootsOf(s.Identity.CA)
-		fault("identity.ca", err)
-	}
+	_, err = secretfile.Roots(s.Identity.CA)
+	fault("identity.ca", err)
 	for i, p := range s.Peers {
 		if p.Key != "" {
 			_, err := mtls.ParseFingerprint(p.Key)
@@ -49,10 +48,8 @@ func check(c config.Config, fault func(key string, err error)) {
 			owners[p.Key] = "peer " + p.Name
 			fault(fmt.Sprintf("peers[%d].key", i), err)
 		}
-		if p.CA != "" {
-			_, err := rootsOf(p.CA)
-			fault(fmt.Sprintf("peers[%d].ca", i), err)
-		}
+		_, err := secretfile.Roots(p.CA)
+		fault(fmt.Sprintf("peers[%d].ca", i), err)
 	}
 }
 

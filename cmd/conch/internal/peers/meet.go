@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"time"
 
-	"github.com/conchhq/conch/internal/secretfile"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -80,17 +78,4 @@ func (d Directory) proves(p Peer, shown []*x509.Certificate) (until time.Time, e
 		return until, refused.Reason == mtls.Expired, refused.Err
 	}
 	return until, false, err
-}
-
-// rootsOf reads the certificates of a CA.
-func rootsOf(file string) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(secretfile.Text(text)) {
-		return nil, fmt.Errorf("%s has no certificate", file)
-	}
-	return roots, nil
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -72,10 +73,10 @@ func Key(r *http.Request, field, inBody string) (string, error) {
 func headerKey(value string) (string, error) {
 	key, quoted := value, strings.HasPrefix(value, `"`)
 	if quoted {
-		var closed bool
-		if key, closed = unquote(value[1:]); !closed {
+		if !oneString.MatchString(value) {
 			return "", badKey(`begins with a quotation mark and is not one text in quotes: write "…", with \ before each " and \ in it, and nothing after it`)
 		}
+		key = strings.NewReplacer(`\\`, `\`, `\"`, `"`).Replace(value[1 : len(value)-1])
 	}
 	switch {
 	case key == "":
@@ -90,22 +91,7 @@ func headerKey(value string) (string, error) {
 	return key, nil
 }
 
-// unquote reads a text up to the quotation mark with which it has to end.
-func unquote(rest string) (text string, closed bool) {
-	var out strings.Builder
-	for i := 0; i < len(rest); i++ {
-		switch {
-		case rest[i] == '"':
-			return out.String(), i == len(rest)-1
-		case rest[i] == '\\':
-			if i++; i == len(rest) || rest[i] != '"' && rest[i] != '\\' {
-				return "", false
-			}
-		}
-		_ = out.WriteByte(rest[i])
-	}
-	return "", false
-}
+var oneString = regexp.MustCompile(`(?s)^"([^"\\]|\\["\\])*"$`)
 
 func badKey(format string, args ...any) *Problem {
 	return Failf(http.StatusBadRequest, "the header "+keyHeader+" "+format, args...).Named("bad-key", "Key not understood").About(keyHeader)

@@ -1,13 +1,11 @@
 package files
 
 import (
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,7 +83,7 @@ func (c *cabinet) manage(f Files, store *chunksync.Store) (*chunksync.Manager, e
 	if err != nil {
 		return nil, err
 	}
-	roots, err := rootsOf(f.CAFile)
+	roots, err := secretfile.Roots(f.CAFile)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +93,6 @@ func (c *cabinet) manage(f Files, store *chunksync.Store) (*chunksync.Manager, e
 		Roots:  roots,
 		Events: c.events(f.Scope),
 	})
-}
-
-// rootsOf reads the certificates of a file, or returns nil for the system's.
-func rootsOf(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(secretfile.Text(text)) {
-		return nil, fmt.Errorf("%s holds no certificate", file)
-	}
-	return pool, nil
 }
 
 // begin makes the manager of a term, with the configuration of the latest reload.

@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/secretfile"
 )
 
 //go:embed openapi.yaml
@@ -37,7 +38,7 @@ func check(c config.Config, fault func(key string, err error)) {
 	for i, f := range config.Of[*Section](c).all {
 		_, err := web.FirstToken(f.TokenFile)
 		fault(fmt.Sprintf("files[%d].token_file", i), err)
-		_, err = rootsOf(f.CAFile)
+		_, err = secretfile.Roots(f.CAFile)
 		fault(fmt.Sprintf("files[%d].ca_file", i), err)
 	}
 }
