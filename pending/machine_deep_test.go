@@ -244,3 +244,72 @@ func BenchmarkStepOfMany(b *testing.B) {
 		})
 	}
 }
+
+// Runs of which the chain says something new: a run that was followed is told of each block that leaves the chain, so a count that
+// is too low says nothing of it; and the block that a run is in may be applied again.
+func TestWhatConcernsRuns(t *testing.T) {
+	t.Parallel()
+	made := chain.Block{Number: 5, Hash: "5"}
+	for name, c := range map[string]struct {
+		streamed bool
+		tell     func(*deep)
+		away     bool
+	}{
+		"loaded, and not counted":      {false, func(d *deep) { d.uncounted(3) }, true},
+		"followed, and not counted":    {true, func(d *deep) { d.uncounted(3) }, false},
+		"all of it is counted":         {false, func(d *deep) { d.uncounted(5) }, false},
+		"a nonce is in another block":  {true, func(d *deep) { d.moved(3, chain.Block{Number: 5, Hash: "5'"}) }, true},
+		"its block is applied again":   {true, func(d *deep) { d.moved(3, made) }, false},
+		"another's is in one":          {true, func(d *deep) { d.moved(9, chain.Block{Number: 5, Hash: "5'"}) }, false},
+		"its block has left the chain": {true, func(d *deep) { d.revert(made, 9) }, true},
+		"another block has left":       {true, func(d *deep) { d.revert(chain.Block{Number: 5, Hash: "5'"}, 9) }, false},
+	} {
+		var d deep
+		d.add([]*run{{Run: Run{First: 2, Last: 4, Block: made}, streamed: c.streamed}})
+		if c.tell(&d); d.order[0].away() != c.away || (d.away == 1) != c.away {
+			t.Errorf("%s: it is away: %v, want %v (%d are)", name, d.order[0].away(), c.away, d.away)
+		}
+		for best, want := range map[uint64]int{0: 3, 2: 3, 3: 2, 4: 1, 5: 0} {
+			if got := d.inFlight(best); got != want && c.away || got != 0 && !c.away {
+				t.Errorf("%s: %d are to be sent again from %d on, want %d if it is away", name, got, best, want)
+			}
+		}
+	}
+	var d deep
+	d.add([]*run{{Run: Run{First: 2, Last: 4, Block: made}}, {Run: Run{First: 7, Last: 8, Block: chain.Block{Number: 5, Hash: "5'"}}}})
+	if lowest := d.revert(made, 9); lowest != 2 {
+		t.Errorf("the lowest nonce in the block that has left is %d, want 2", lowest)
+	}
+	if lowest := d.revert(made, 1); lowest != 1 {
+		t.Errorf("the lowest nonce is %d, want the 1 that is lower already", lowest)
+	}
+}
+
+// Only what is stored as final and in memory no more is read again, from the lowest nonce on, when a block has it.
+func TestWhatIsReadAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in    []uint64 // the nonces in the block
+		from  uint64
+		again bool
+	}{
+		"a slot in memory":  {in: []uint64{4}},
+		"a run":             {in: []uint64{3}},
+		"not loaded yet":    {in: []uint64{6}},
+		"a final one":       {in: []uint64{5}, from: 5, again: true},
+		"some final ones":   {in: []uint64{5, 1, 2}, from: 1, again: true},
+		"one beside others": {in: []uint64{3, 4, 5, 6}, from: 5, again: true},
+	} {
+		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
+		m.phase, m.loadedFrom = working, 6
+		m.slots.add(&slot{Slot: Slot{Index: 4, Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1)})
+		m.deep.add([]*run{{Run: Run{First: 3, Last: 3, Block: chain.Block{Number: 1, Hash: "1"}}}})
+		var in turned
+		for _, index := range c.in {
+			in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: "x"})
+		}
+		if m.lookForFinal(in); m.nextLoad.Final != c.again || m.nextLoad.From != c.from || (m.phase == blank) != c.again {
+			t.Errorf("%s: got %+v in phase %v, want rows read again: %v, from %d", name, m.nextLoad, m.phase, c.again, c.from)
+		}
+	}
+}

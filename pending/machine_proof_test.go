@@ -129,16 +129,44 @@ func TestASearchReadsTheLastBlock(t *testing.T) {
 	}
 }
 
-// A nonce that has been given up for good stays so, whatever a search for another one finds later.
-func TestAVacantNonceThatHasEnded(t *testing.T) {
+// What is final, or a nonce that has been given up for good, stays so until its block has left the chain: whatever a search for
+// another one finds later, and whatever a block has that follows.
+func TestWhatHasEnded(t *testing.T) {
 	t.Parallel()
-	for _, ended := range []bool{true, false} {
+	for name, in := range map[string]input{
+		"a search": found{Index: 9, Placed: []chain.Placed{{Inclusion: chain.Inclusion{Hash: "x"}, Block: chain.Block{Number: 5, Hash: "5"}}}},
+		"a block":  turned{Inclusions: []chain.Inclusion{{Hash: "x"}}, Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: 5, Hash: "5"}}},
+	} {
+		for _, ended := range []bool{true, false} {
+			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
+			s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), in: &inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
+			m.slots.add(s)
+			switch in := in.(type) {
+			case found:
+				m.found(in)
+			case turned:
+				m.applied(in)
+			}
+			if found := s.in.Hash == "x"; found == ended {
+				t.Errorf("%s, ended %v: a transaction with its nonce counts %v", name, ended, found)
+			}
+		}
+	}
+}
+
+// A slot leaves memory once it is stored as final in the very block in which it is: while a write was under way it may have been
+// proven in another one.
+func TestWhatIsOver(t *testing.T) {
+	t.Parallel()
+	for block, over := range map[chain.Hash]bool{"5": true, "5'": false} {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
-		s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), in: &inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
+		s := &slot{
+			Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), inFinal: true, in: &inclusion{Hash: "a", Block: chain.Block{Number: 5, Hash: "5"}},
+			saving: &Change{Hash: "a", Status: Finalized, Block: chain.Block{Number: 5, Hash: block}},
+		}
 		m.slots.add(s)
-		m.found(found{Index: 9, Placed: []chain.Placed{{Inclusion: chain.Inclusion{Hash: "x"}, Block: chain.Block{Number: 5, Hash: "5"}}}})
-		if found := s.in.Hash == "x"; found == ended {
-			t.Errorf("ended %v: a transaction with its nonce counts %v", ended, found)
+		if m.saved(); (m.slots.get(0) == nil) != over {
+			t.Errorf("stored as final in block %s: it has left %v, want %v", block, !over, over)
 		}
 	}
 }

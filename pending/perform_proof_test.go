@@ -14,13 +14,17 @@ import (
 // prover is a chain that agrees with every claim, and proves what it is told to.
 type prover struct {
 	chain.Chain
-	proven chain.Proven
-	err    error
+	proven  chain.Proven
+	err     error
+	claimed func(chain.Claim) // or nil
 }
 
 func (p prover) Confirm(_ context.Context, claims []chain.Claim) ([]chain.Opinion, error) {
 	opinions := make([]chain.Opinion, len(claims))
 	for i := range opinions {
+		if p.claimed != nil {
+			p.claimed(claims[i])
+		}
 		opinions[i] = chain.Opinion{Stand: chain.Agrees, By: "second"}
 	}
 	return opinions, nil
@@ -58,6 +62,20 @@ func TestALostSlotIsFoundBehindHundreds(t *testing.T) {
 	got, err = l.survey(t.Context(), survey{First: 7})
 	if said, is := got.(surveyed); err != nil || !is || said.Clash != (ID{}) || len(said.Proven) != 1 {
 		t.Errorf("got %+v, error %v; want the nonce proven, and nobody waited for: to do it again does no harm", got, err)
+	}
+}
+
+// W2: who is asked for a second opinion is told as of which block the first was, whose it is, and whether the head stands.
+func TestWhatASurveyClaims(t *testing.T) {
+	t.Parallel()
+	of := chain.Block{Number: 9, Hash: "9"}
+	for _, still := range []bool{true, false} {
+		var got []chain.Claim
+		p := prover{proven: chain.Proven{Account: "a", Index: 7}, claimed: func(c chain.Claim) { got = append(got, c) }}
+		l := &loop{Config: Config{Account: "a", Chain: p, Store: &Memory{}}}
+		if _, err := l.survey(t.Context(), survey{First: 7, Of: of, By: "one", Still: still}); err != nil || len(got) != 1 || got[0].At != of || got[0].By != "one" || got[0].Still != still {
+			t.Errorf("the head stands: %v; it claims %+v, error %v", still, got, err)
+		}
 	}
 }
 

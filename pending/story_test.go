@@ -408,6 +408,9 @@ func say(a action) string {
 		}
 	case survey:
 		fmt.Fprintf(&w, "survey %d from %d of %s", a.First, a.From, string(a.Of.Hash))
+		if a.Still {
+			w.WriteString(" still")
+		}
 	case link:
 		fmt.Fprintf(&w, "link of=%s", string(a.Of.Hash))
 		for _, one := range a.Slots {

@@ -60,13 +60,13 @@ func chaosOfTheSequencer(t *testing.T, args ...string) (chaosVerdict, result) {
 	return v, r
 }
 
-// Q3, Q5, Q10, Q18, P28, P33, P38 to P43, I1 to I4: a slice of the long run, and the attacker. The faults of the day are a restored
-// database, an old head, a kill and the databases' server; make test-whole has each kind once.
+// Q3, Q5, Q10, Q18, P28, P33, P38 to P43, I1 to I4: a slice of the long run, and the attacker. The faults of the day are a certificate
+// that ends, a restored database, an old head, a kill and the databases' server; make test-whole has each kind once.
 func TestChaosOfTheSequencer(t *testing.T) {
 	t.Parallel()
-	faults, seed, want := 4, uint64(38), []string{"restore", "old-head", "kill", "database"}
+	faults, seed, want := 5, uint64(19), []string{"certificate", "restore", "old-head", "kill", "database"}
 	if pgtest.Whole() {
-		faults, seed, want = 8, 1, append(want, "partition", "pause", "reorg")
+		faults, seed, want = 9, 1, append(want, "partition", "pause", "reorg")
 	}
 	v, r := chaosOfTheSequencer(t, "--faults", strconv.Itoa(faults), "--seed", fmt.Sprint(seed))
 	for _, kind := range want {

@@ -16,18 +16,21 @@ import (
 // for. Every connection of conch is opened here. pgx alone tries one address after the other, each for
 // the whole connect_timeout, so that one that is silent would use up all the time of the caller.
 func connect(ctx context.Context, cfg *pgx.ConnConfig) (*pgx.Conn, error) {
-	var second atomic.Bool // prefer-standby takes a primary if nothing else is left
+	var second atomic.Bool // prefer-standby takes a primary if nothing else answers for a moment
+	first, end := context.WithCancel(ctx)
+	defer end()
 	fit := cfg.ValidateConnect
 	if fit != nil {
 		fit = func(ctx context.Context, conn *pgconn.PgConn) error {
 			err := cfg.ValidateConnect(ctx, conn)
 			if _, later := errors.AsType[*pgconn.NotPreferredError](err); later {
 				second.Store(true)
+				time.AfterFunc(2*headStart, end)
 			}
 			return unfit(conn, err)
 		}
 	}
-	conn, err := reach(ctx, cfg, fit)
+	conn, err := reach(first, cfg, fit)
 	if err != nil && second.Load() && ctx.Err() == nil {
 		return reach(ctx, cfg, nil)
 	}

@@ -182,9 +182,26 @@ func TestAnAddressThatComesBackIsNotMissed(t *testing.T) {
 func TestTheURLLimitsHowLongAnAddressMayBeSilent(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	silent := serve(t, saysNothing)
-	_, err := pg.Connect(t.Context(), several(db, "&connect_timeout=1", silent, serve(t, saysNothing)))
-	says(t, err, silent+": did not answer within 1")
+	silent, closes := serve(t, saysNothing), serve(t, troubles["closes at once"].answer)
+	pgtest.Within(t, patience, "a search without another limit ends", func() {
+		_, err := pg.Connect(t.Context(), several(db, "&connect_timeout=1", silent, serve(t, saysNothing), serve(t, saysNothing), closes))
+		says(t, err, silent+": did not answer within 1", closes+": the connection to this address is gone")
+	})
+}
+
+// A primary waits a moment for a standby that is preferred, and not until a silent one has had all its time.
+func TestAPreferredStandbyThatIsSilent(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	good, _ := db.Proxy(t)
+	pgtest.Within(t, patience, "the primary is taken", func() {
+		conn, err := pg.Connect(t.Context(), several(db, "&connect_timeout=60&target_session_attrs=prefer-standby", serve(t, saysNothing), good.Addr()))
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		_ = conn.Close(t.Context())
+	})
 }
 
 func TestCancellingEndsTheSearch(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // headStart is how long a place is tried alone before the next one is tried beside it.
@@ -17,21 +18,20 @@ const headStart = 500 * time.Millisecond
 var lastGood sync.Map
 
 // race tries the places beside each other and returns the first good connection. The next one is tried
-// when one has failed, or has not answered in its head start. Together they have most of the time that
-// the caller has: the rest is for the use of the connection, or for saying why there is none.
+// when one has failed, or has not answered in its head start. Together they have the time of one that is
+// silent, and at most three quarters of the caller's: the rest is for the use of the connection, or for
+// saying why there is none.
 func race(ctx context.Context, key string, places []place, try func(context.Context, place) (*pgx.Conn, error)) (*pgx.Conn, error) {
 	if len(places) == 1 {
 		return try(ctx, places[0])
 	}
 	r := heat{ends: make(chan tried, len(places)), left: inOrder(places, key), head: headStart, try: try}
-	var end context.CancelFunc
+	most := places[0].cfg.ConnectTimeout + time.Duration(len(places))*headStart
 	if deadline, limited := ctx.Deadline(); limited {
-		most := time.Until(deadline)
-		r.head = min(headStart, most/time.Duration(2*len(places)))
-		ctx, end = context.WithTimeout(ctx, most*3/4)
-	} else {
-		ctx, end = context.WithCancel(ctx)
+		whole := time.Until(deadline)
+		r.head, most = min(headStart, whole/time.Duration(2*len(places))), min(most, whole*3/4)
 	}
+	ctx, end := context.WithTimeout(ctx, most)
 	defer end() // of what is still tried when one has won
 	won := r.run(ctx)
 	if won.conn == nil {
@@ -72,7 +72,7 @@ func (r *heat) run(ctx context.Context) tried {
 				return one
 			}
 			r.failed = append(slices.DeleteFunc(r.failed, func(t tried) bool { return t.name == one.name }), one)
-			if code := Code(one.err); code == "" || code == codeStarting {
+			if code := Code(one.err); code == "" && !pgconn.Timeout(one.err) || code == codeStarting {
 				r.again = append(r.again, one.place)
 			}
 		}

@@ -58,7 +58,7 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	}
 	c.tell = c.app.announce(ctx, cfg.Election.ID)
 	err := node.Run(campaign, node.Options{
-		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, Fact: c.fact,
+		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, LostLines: c.app.spool.Lost, Fact: c.fact,
 		Kinds: []node.Kind{{
 			Section: func() config.Section { return oneRole{} },
 			Open:    func(f node.Frame) node.Service { c.frame = f; return c },

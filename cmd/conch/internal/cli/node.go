@@ -49,7 +49,7 @@ docs/configuration.md lists every key.`,
 		defer stop()
 		keeper.ReapAdopted()
 		return node.Run(ctx, node.Options{
-			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, Reload: reload, Hurry: hurry, Kinds: a.Kinds,
+			Config: cfg, Load: load, Version: a.Build.Version, Log: a.Log, LostLines: a.spool.Lost, Reload: reload, Hurry: hurry, Kinds: a.Kinds,
 		})
 	})
 	return lasting(cmd)

@@ -61,6 +61,18 @@ func Certificates() *prometheus.GaugeVec {
 	}, []string{"name"})
 }
 
+// LostLines returns a metric of the lines of the process's log that were lost, which count returns; nil: none ever is.
+func LostLines(count func() uint64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: Prefix + "lines_lost_total", Help: "Lines of this process's log that are missing there, since nobody read them or they could not be written.",
+	}, func() float64 {
+		if count == nil {
+			return 0
+		}
+		return float64(count())
+	})
+}
+
 // Build returns a metric whose labels say which program this is.
 func Build(version string) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -34,7 +34,8 @@ type Options struct {
 	Hurry   <-chan struct{} // closed to hurry a shutdown that is under way
 	Kinds   []Kind          // the services, in the order of the configuration's sections
 
-	Fact func(election.Fact) // gets what happens to scopes, as in election.Events; may be nil
+	Fact      func(election.Fact) // gets what happens to scopes, as in election.Events; may be nil
+	LostLines func() uint64       // of the log; may be nil
 }
 
 // Node is a running node.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -19,6 +20,7 @@ type Spool struct {
 	say    func(lost int) error
 	missed int           // lines that were lost before the next one; of run's goroutine
 	over   chan struct{} // closed when all is written after Close
+	total  atomic.Uint64 // of lines that were lost
 
 	mu      sync.Mutex
 	work    sync.Cond // something waits, or was lost, or the end has come
@@ -41,12 +43,16 @@ func (s *Spool) Write(line []byte) (int, error) {
 	defer s.mu.Unlock()
 	if s.lost > 0 || len(s.waiting)+len(line) > most { // once one is lost, the next may come only after the word about it
 		s.lost++
+		s.total.Add(1)
 	} else {
 		s.waiting = append(s.waiting, line...)
 	}
 	s.work.Signal()
 	return len(line), nil
 }
+
+// Lost returns how many lines were lost since the start. It never waits.
+func (s *Spool) Lost() uint64 { return s.total.Load() }
 
 // Close waits until all lines are written, or for as long as it is told. What comes later is lost.
 func (s *Spool) Close(within time.Duration) {
@@ -74,7 +80,9 @@ func (s *Spool) run() {
 			n, _ := s.to.Write(lines)
 			lines = lines[n:]
 		}
-		s.missed += bytes.Count(lines, []byte("\n")) + lost
+		unwritten := bytes.Count(lines, []byte("\n"))
+		s.total.Add(uint64(unwritten))
+		s.missed += unwritten + lost
 		s.heard()
 	}
 }

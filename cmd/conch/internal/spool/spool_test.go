@@ -59,6 +59,9 @@ func TestAReaderThatStops(t *testing.T) {
 		_, _ = s.Write([]byte("after\n"))
 		s.Close(time.Minute)
 		got := strings.Count(r.text.String(), line)
+		if lost := s.Lost(); lost != uint64(all-got) {
+			t.Errorf("%d lines are counted as lost, want %d", lost, all-got)
+		}
 		if want := fmt.Sprintf("%d lost\nafter\n", all-got); !strings.HasSuffix(r.text.String(), line+want) || got*len(line) > 2*most {
 			t.Errorf("the reader got %d of %d lines and %q, want %q at the end", got, all, r.text.String()[got*len(line):], want)
 		}
@@ -80,8 +83,8 @@ func TestAReaderThatIsGone(t *testing.T) {
 		r.mu.Unlock()
 		_, _ = s.Write([]byte("four\n"))
 		s.Close(time.Minute)
-		if got := r.text.String(); got != "3 lost\nfour\n" {
-			t.Errorf("the reader got %q", got)
+		if got := r.text.String(); got != "3 lost\nfour\n" || s.Lost() != 3 {
+			t.Errorf("the reader got %q, and %d lines are counted as lost", got, s.Lost())
 		}
 	})
 }

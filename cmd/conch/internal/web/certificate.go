@@ -2,7 +2,9 @@ package web
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"time"
@@ -59,7 +61,7 @@ func (c *Certificate) Read() (use func(), err error) {
 
 func (c *Certificate) read() (*tls.Certificate, string, error) {
 	before := stamp.Of(c.certFile, c.keyFile)
-	if err := secretfile.Private(c.keyFile); err != nil {
+	if err := secretfile.Private(c.keyFile); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, before, fmt.Errorf("the key %s cannot be used: %w", c.keyFile, err)
 	}
 	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
