@@ -23,6 +23,7 @@ import (
 )
 
 const (
+	mostFile    = 1 << 20 // bytes of a file with keys or certificates
 	privateType = "PRIVATE KEY"
 	certType    = "CERTIFICATE"
 )
@@ -168,15 +169,28 @@ func readKey(file string) (crypto.Signer, error) {
 
 // readCertificates reads at least one certificate.
 func readCertificates(file string) (all []*x509.Certificate, err error) {
-	text, err := os.ReadFile(file)
+	text, err := read(file)
 	if err != nil {
 		return nil, err
 	}
-	if all, err = expiry.Parse(secretfile.Text(text)); err != nil {
+	if all, err = expiry.Parse(text); err != nil {
 		return nil, fmt.Errorf("a certificate in %s is damaged: %w", file, err)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s has no certificate: one begins with \"-----BEGIN %s-----\"", file, certType)
 	}
 	return all, nil
+}
+
+func read(file string) (content []byte, err error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	content, err = io.ReadAll(io.LimitReader(f, mostFile+1))
+	if err == nil && len(content) > mostFile {
+		err = fmt.Errorf("%s is larger than %d bytes", file, mostFile)
+	}
+	return secretfile.Text(content), err
 }

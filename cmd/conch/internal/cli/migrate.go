@@ -158,9 +158,7 @@ func (a *app) showSchema(ctx context.Context, cfg pgmint.Config) error {
 		}
 		rows = append(rows, Row("%s\t%d\t%s\t%s", m.Wing, m.Version, m.Name, applied))
 	}
-	if err := a.Table("WING\tVERSION\tNAME\tAPPLIED", rows); err != nil {
-		return err
-	}
+	_ = a.Table("WING\tVERSION\tNAME\tAPPLIED", rows)
 	wings := []string{fmt.Sprintf("schema %d of %d", s.Current, s.Latest)}
 	for _, w := range s.Wings[1:] {
 		wings = append(wings, fmt.Sprintf("%s %d of %d", w.Wing, w.Current, w.Latest))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"sync/atomic"
 )
@@ -22,12 +23,7 @@ func (o *outlet) Write(p []byte) (int, error) {
 }
 
 // fault returns the first error of a write.
-func (o *outlet) fault() error {
-	if first := o.failed.Load(); first != nil {
-		return *first
-	}
-	return nil
-}
+func (o *outlet) fault() error { return *cmp.Or(o.failed.Load(), new(error)) }
 
 // Beneath returns what is behind the outlet of a command, for those who draw on a terminal: they make inert themselves what is not theirs.
 func Beneath(w io.Writer) io.Writer {

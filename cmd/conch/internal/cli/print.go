@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"strconv"
@@ -27,7 +26,7 @@ func (s *Shell) Document(v any) error {
 	return s.Text(strings.ToValidUTF8(text.String(), "\ufffd")) // what came as JSON may have other bytes
 }
 
-// Text prints lines that conch has written, such as SQL, as they are.
+// Text prints lines that conch has written, such as SQL, as they are. Main reports what could not be written, here and below.
 func (s *Shell) Text(text string) error {
 	_, err := io.WriteString(s.Stdout, text)
 	return err
@@ -44,11 +43,7 @@ func (s *Shell) Say(format string, args ...any) {
 // Table prints columns for people; each row is one of [Row].
 func (s *Shell) Table(header string, rows []string) error {
 	w := tabwriter.NewWriter(s.Stdout, 0, 0, 3, ' ', 0)
-	for _, row := range append([]string{header}, rows...) {
-		if _, err := fmt.Fprintln(w, row); err != nil {
-			return err
-		}
-	}
+	_, _ = io.WriteString(w, strings.Join(append([]string{header}, rows...), "\n")+"\n")
 	return w.Flush()
 }
 
@@ -59,11 +54,8 @@ func (s *Shell) Fields(fields [][2]string) error {
 		width = max(width, len(f[0]))
 	}
 	for _, f := range fields {
-		if f[1] == "" {
-			continue
-		}
-		if err := s.Line("%-*s %s", width, f[0], f[1]); err != nil {
-			return err
+		if f[1] != "" {
+			_ = s.Line("%-*s %s", width, f[0], f[1])
 		}
 	}
 	return nil

@@ -112,9 +112,7 @@ func (a *app) printReload(out node.ReloadResult) error {
 		{"needs a restart", out.NeedsRestart},
 	} {
 		if len(part.list) > 0 {
-			if err := a.Line("%s: %s", part.what, strings.Join(part.list, ", ")); err != nil {
-				return err
-			}
+			_ = a.Line("%s: %s", part.what, strings.Join(part.list, ", "))
 		}
 	}
 	return a.Line("read again")

@@ -56,15 +56,10 @@ func (a *app) printStatus(scope string, all []pgops.ScopeStatus) error {
 		rows = append(rows, Row("%s\t%d\t%s\t%s\t%s\t%s\t%s",
 			Named(l.Scope), l.Epoch, Named(l.Holder), stateOf(l), Clock(l.AcquiredAt), age(l), OrDash(strings.Join(named(l.Candidates), ", "))))
 	}
-	if err := a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows); err != nil {
-		return err
-	}
+	_ = a.Table("SCOPE\tEPOCH\tHOLDER\tSTATE\tSINCE\tHEARTBEAT\tCANDIDATES", rows)
 	for _, l := range all { // too long for a column
-		if l.Obstacle == "" {
-			continue
-		}
-		if err := a.Line("%s: %s", Named(l.Scope), l.Obstacle); err != nil {
-			return err
+		if l.Obstacle != "" {
+			_ = a.Line("%s: %s", Named(l.Scope), l.Obstacle)
 		}
 	}
 	return nil

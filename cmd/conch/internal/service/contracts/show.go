@@ -91,9 +91,7 @@ func (a *shell) story(raw json.RawMessage, t Told) error {
 		return err
 	}
 	for _, m := range t.Story {
-		if err := a.Line("  %s", m.line()); err != nil {
-			return err
-		}
+		_ = a.Line("  %s", m.line())
 	}
 	return nil
 }

@@ -221,9 +221,7 @@ func (a *shell) showMembers(ctx context.Context, c *cli.Client, namespace string
 	case a.JSON:
 		return a.Document(raw)
 	}
-	if err := a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s)); err != nil {
-		return err
-	}
+	_ = a.Table("MEMBER\tLEADS\tHEARD\tSTORE\tKEY", memberRows(s))
 	return a.Line("as of entry %d", s.MembersAt)
 }
 
@@ -301,18 +299,14 @@ func (a *shell) showAll(all []Status) error {
 	for _, s := range all {
 		rows = append(rows, rowOf(s))
 	}
-	if err := a.Table("LOG\tSTATE\tROLE\tINDEX\tBEHIND\tLEADER\tTERM\tMEMBERS", rows); err != nil {
-		return err
-	}
+	_ = a.Table("LOG\tSTATE\tROLE\tINDEX\tBEHIND\tLEADER\tTERM\tMEMBERS", rows)
 	for _, s := range all {
 		text := s.Why
 		if s.Advice != "" {
 			text = strings.TrimPrefix(text+". "+s.Advice, ". ")
 		}
 		if text != "" {
-			if err := a.Line("%s: %s", s.Namespace, text); err != nil {
-				return err
-			}
+			_ = a.Line("%s: %s", s.Namespace, text)
 		}
 	}
 	return nil

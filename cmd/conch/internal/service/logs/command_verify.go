@@ -147,9 +147,7 @@ func (a *shell) verdict(v Verdict) error {
 		for _, n := range v.Nodes {
 			rows = append(rows, cli.Row("%s\t%d\t%s\t%s\t%s", n.Self, n.Index, brief(n.ID), brief(n.Hash), brief(n.State)))
 		}
-		if err := a.Table("NODE\tINDEX\tLOG\tHASH\tSTATE", rows); err != nil {
-			return err
-		}
+		_ = a.Table("NODE\tINDEX\tLOG\tHASH\tSTATE", rows)
 	}
 	for _, n := range v.Nodes[1:] {
 		if n.ID != v.Nodes[0].ID {

@@ -74,13 +74,9 @@ func (a *shell) verifyStore(ctx context.Context, namespace, file string) error {
 	if a.JSON {
 		return a.Document(v)
 	}
-	if err := a.Line("%s: entries %d to %d are whole, %d of them were checked one by one; hash %s, state %s", file, v.First, v.Index, v.Entries, brief(v.Hash), brief(v.State)); err != nil {
-		return err
-	}
+	_ = a.Line("%s: entries %d to %d are whole, %d of them were checked one by one; hash %s, state %s", file, v.First, v.Index, v.Entries, brief(v.Hash), brief(v.State))
 	for _, p := range v.Evidence {
-		if err := a.Line("%s", p.text()); err != nil {
-			return err
-		}
+		_ = a.Line("%s", p.text())
 	}
 	return nil
 }
