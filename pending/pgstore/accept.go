@@ -53,8 +53,7 @@ func (s *Store) Accept(ctx context.Context, in pending.Intent) (pending.Intent, 
 func (s *Store) serve(ctx context.Context) {
 	for batch := s.intake.next(); len(batch) > 0; batch = s.intake.next() {
 		err := s.insert(ctx, batch)
-		var refused *pgconn.PgError
-		if errors.As(err, &refused) && len(batch) > 1 {
+		if _, is := errors.AsType[*pgconn.PgError](err); is && len(batch) > 1 {
 			for i := range batch { // find the one that was refused
 				batch[i].err = s.insert(ctx, batch[i:i+1])
 			}
