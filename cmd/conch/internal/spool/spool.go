@@ -24,7 +24,8 @@ type Spool struct {
 
 	mu      sync.Mutex
 	work    sync.Cond // something waits, or was lost, or the end has come
-	waiting []byte
+	waiting [][]byte
+	size    int // of what waits
 	lost    int // lines after those that wait
 	closed  bool
 }
@@ -41,11 +42,11 @@ func New(to io.Writer, say func(lost int) error) *Spool {
 func (s *Spool) Write(line []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lost > 0 || len(s.waiting)+len(line) > most { // once one is lost, the next may come only after the word about it
+	if s.lost > 0 || s.size+len(line) > most { // once one is lost, the next may come only after the word about it
 		s.lost++
 		s.total.Add(1)
 	} else {
-		s.waiting = append(s.waiting, line...)
+		s.waiting, s.size = append(s.waiting, bytes.Clone(line)), s.size+len(line)
 	}
 	s.work.Signal()
 	return len(line), nil
@@ -70,19 +71,22 @@ func (s *Spool) run() {
 	defer close(s.over)
 	for closed := false; !closed; {
 		s.mu.Lock()
-		for s.waiting == nil && s.lost == 0 && !s.closed {
+		for len(s.waiting) == 0 && s.lost == 0 && !s.closed {
 			s.work.Wait()
 		}
 		lines, lost := s.waiting, s.lost
-		s.waiting, s.lost, closed = nil, 0, s.closed
+		s.waiting, s.size, s.lost, closed = nil, 0, 0, s.closed
 		s.mu.Unlock()
-		if s.heard() {
-			n, _ := s.to.Write(lines)
-			lines = lines[n:]
+		for _, line := range lines {
+			if s.heard() {
+				if _, err := s.to.Write(line); err == nil {
+					continue
+				}
+			}
+			s.missed++
+			s.total.Add(1)
 		}
-		unwritten := bytes.Count(lines, []byte("\n"))
-		s.total.Add(uint64(unwritten))
-		s.missed += unwritten + lost
+		s.missed += lost
 		s.heard()
 	}
 }
