@@ -201,8 +201,7 @@ func (s *Memory) Write(_ context.Context, t fence.Token, b Batch) error {
 		}
 		s.slots[b.Account][add.Index] = &memorySlot{Slot: add, at: time.Now()}
 		if add.Intent != nil {
-			index := add.Index
-			s.byID[*add.Intent].Index, s.byID[*add.Intent].Refusal = &index, Refusal{}
+			s.byID[*add.Intent].Index, s.byID[*add.Intent].Refusal = new(add.Index), Refusal{}
 		}
 	}
 	for _, add := range b.Attempts {

@@ -92,8 +92,7 @@ func (c *contract) status() Status {
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
 	if c.coordinator != nil {
-		own := c.coordinator.Status()
-		s.Coordinates = &own
+		s.Coordinates = new(c.coordinator.Status())
 	}
 	if final == 0 {
 		s.Unread = "no block of it is final yet"

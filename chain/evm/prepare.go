@@ -97,8 +97,7 @@ func (c *Chain) draft(m *market, f facts, d chain.Draft) (*types.DynamicFeeTx, e
 		Gas: gas, Value: call.Value, Data: call.Data,
 	}
 	if len(call.To) > 0 {
-		to := common.BytesToAddress(call.To)
-		tx.To = &to
+		tx.To = new(common.BytesToAddress(call.To))
 	}
 	if tx.Value == nil {
 		tx.Value = new(big.Int)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -24,7 +24,7 @@ type note struct {
 	waits  bool   // the response has the header Retry-After
 	start  []byte // of the body, as far as it was read
 	size   int    // of the body, as far as it was read
-	id     string // of the call, if the request is a single one
+	id     uint64 // of the call, if the request is a single one
 }
 
 type noteKey struct{}
@@ -58,23 +58,16 @@ func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-var firstID = regexp.MustCompile(`^\{"jsonrpc":"2.0","id":(\d+)`) // as go-ethereum's client writes it
-
-func idOf(request *http.Request) string {
+// idOf returns the ID of a single call, as go-ethereum's client writes it first; 0 of a batch.
+func idOf(request *http.Request) (id uint64) {
 	if request.GetBody == nil {
-		return ""
+		return 0
 	}
-	body, err := request.GetBody()
-	if err != nil {
-		return ""
+	if body, err := request.GetBody(); err == nil {
+		_, _ = fmt.Fscanf(body, `{"jsonrpc":"2.0","id":%d`, &id)
+		_ = body.Close()
 	}
-	defer func() { _ = body.Close() }()
-	start := make([]byte, 64)
-	n, _ := io.ReadFull(body, start)
-	if found := firstID.FindSubmatch(start[:n]); found != nil {
-		return string(found[1])
-	}
-	return ""
+	return id
 }
 
 // isAnothers reports whether the answer to a single call is that to another one, as a cache may give it: go-ethereum's client
@@ -83,11 +76,11 @@ func (n *note) isAnothers() bool {
 	var answer struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if n.id == "" || n.size > len(n.start) || json.Unmarshal(n.start, &answer) != nil {
+	if n.id == 0 || n.size > len(n.start) || json.Unmarshal(n.start, &answer) != nil {
 		return false
 	}
 	id := strings.Trim(string(answer.ID), `"`)
-	return id != "" && id != "null" && id != n.id
+	return id != "" && id != "null" && id != strconv.FormatUint(n.id, 10)
 }
 
 // errAnothers is the error of an answer for which isAnothers is true.

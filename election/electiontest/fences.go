@@ -87,8 +87,7 @@ func (s *Store) See(scope string) Seen {
 	if r == nil {
 		return Seen{}
 	}
-	copied := *r
-	return Seen{&copied}
+	return Seen{new(*r)}
 }
 
 // ErrAgain means that the row was replaced after the snapshot was taken: the transaction must

@@ -114,8 +114,7 @@ func (s *session) partArgs(farewells []election.Farewell) []any {
 			reasons[i], actors[i], tos[i] = s.text(f.Reason), s.text(f.Actor), s.text(f.To)
 		}
 		if s.locked[scope] && !s.wonAgain(f.Token) {
-			key := s.keys[scope]
-			keys[i] = &key
+			keys[i] = new(s.keys[scope])
 		}
 		if s.minted[scope] == f.Token.Term {
 			delete(s.minted, scope) // even if the statement fails, since it may have been carried out

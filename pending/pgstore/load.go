@@ -158,8 +158,7 @@ func slots(rows pgx.Rows, account chain.Account) (all []pending.Slot, err error)
 				return err
 			}
 			if intent.Valid {
-				id := pending.ID(intent.Bytes)
-				one.Intent = &id
+				one.Intent = new(pending.ID(intent.Bytes))
 			}
 			all = append(all, one)
 		}

@@ -135,14 +135,12 @@ func (c Config) stamp() string {
 
 // load reads the files that the configuration names.
 func (c Config) load() (Identity, *roster, error) {
-	self, err := LoadIdentity(c.Key, c.Certificate)
-	faults := []error{err}
+	self, fault := LoadIdentity(c.Key, c.Certificate)
 	r, err := c.roster()
-	faults = append(faults, err)
 	if name, is := r.pinned[self.fingerprint]; is {
-		faults = append(faults, fmt.Errorf("peer %q has the key of this node itself", name))
+		err = errors.Join(err, fmt.Errorf("peer %q has the key of this node itself", name))
 	}
-	return self, r, errors.Join(faults...)
+	return self, r, errors.Join(fault, err)
 }
 
 func (c Config) roster() (r *roster, err error) {

@@ -97,8 +97,7 @@ func (s view) ask(key string) ([]byte, error) {
 
 func entry(key, v string) Entry {
 	if v[0] == isBytes {
-		encoded := base64.StdEncoding.EncodeToString([]byte(v[1:]))
-		return Entry{Key: key, Base64: &encoded}
+		return Entry{Key: key, Base64: new(base64.StdEncoding.EncodeToString([]byte(v[1:])))}
 	}
 	return Entry{Key: key, Value: json.RawMessage(v[1:])}
 }

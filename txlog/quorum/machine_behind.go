@@ -46,8 +46,7 @@ func (m *Machine) lags(from string, msg *pb.Message) bool {
 }
 
 func (m *Machine) tellBehind() {
-	at := m.behind.mark.At
-	m.out.Behind = &at
+	m.out.Behind = new(m.behind.mark.At)
 }
 
 // reached goes on from where the leader has said.

@@ -206,8 +206,7 @@ func (m *Machine) commit(entries []*pb.Entry) {
 	m.out.Persist.Mark = &mark
 	m.outgrown()
 	if m.log.compact(m.cfg.Keep) {
-		base := m.log.base
-		m.out.Persist.Base = &base
+		m.out.Persist.Base = new(m.log.base)
 	}
 	if mark.At.Index > max(m.committed, m.have) {
 		m.tell(txlog.Committed{Index: mark.At.Index})

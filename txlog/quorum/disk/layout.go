@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"math/bits"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/store"
@@ -52,26 +51,21 @@ type state struct {
 	Sums        [buckets]sum
 }
 
-// sum is of the checksums of all values of a bucket, modulo 2^256. It finds what a disk has lost or mixed up. Others choose what is
+// sum is of the checksums of all values of a bucket, word by word, modulo 2^64. It finds what a disk has lost or mixed up. Others choose what is
 // stored and never what a disk loses, so it need not withstand them, as [txlog.Sum] must.
 type sum struct {
 	N   uint64
 	Sum [sha256.Size / 8]uint64
 }
 
-func (s *sum) add(checksum []byte) {
-	s.N++
-	carry := uint64(0)
-	for i := range s.Sum {
-		s.Sum[i], carry = bits.Add64(s.Sum[i], binary.LittleEndian.Uint64(checksum[8*i:]), carry)
-	}
-}
+func (s *sum) add(checksum []byte)    { s.count(checksum, 1) }
+func (s *sum) remove(checksum []byte) { s.count(checksum, ^uint64(0)) }
 
-func (s *sum) remove(checksum []byte) {
-	s.N--
-	borrow := uint64(0)
+// count adds a checksum so many times; ^0 is minus one.
+func (s *sum) count(checksum []byte, times uint64) {
+	s.N += times
 	for i := range s.Sum {
-		s.Sum[i], borrow = bits.Sub64(s.Sum[i], binary.LittleEndian.Uint64(checksum[8*i:]), borrow)
+		s.Sum[i] += times * binary.LittleEndian.Uint64(checksum[8*i:])
 	}
 }
 

@@ -104,8 +104,7 @@ func utc(t *time.Time) *time.Time {
 	if t == nil {
 		return nil
 	}
-	at := t.UTC()
-	return &at
+	return new(t.UTC())
 }
 
 func age(l pgops.ScopeStatus) string {

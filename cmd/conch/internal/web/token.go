@@ -74,8 +74,7 @@ func (t *Tokens) Read() (use func(), err error) {
 			}
 		}
 	}
-	all := append(read, operate...)
-	return func() { t.set.Store(&all) }, nil
+	return func() { t.set.Store(new(append(read, operate...))) }, nil
 }
 
 // FirstToken returns a file's token for requests to nodes with the same file; empty for no file.

@@ -93,8 +93,7 @@ func (s *Site) view(scope string, l *pgops.ScopeStatus) scopeView {
 		}
 	}
 	if g := s.cfg.Electors.Gate(scope); g != nil {
-		h := s.lookAt(scope, g)
-		v.Here = &h
+		v.Here = new(s.lookAt(scope, g))
 	}
 	return v
 }
@@ -103,6 +102,5 @@ func utc(t *time.Time) *time.Time {
 	if t == nil || t.IsZero() {
 		return nil
 	}
-	u := t.UTC()
-	return &u
+	return new(t.UTC())
 }

@@ -117,8 +117,7 @@ func transactionOf(contract string, f sequencer.Found) Transaction {
 	}
 	t.Fate, t.Why = string(sender.StageReverted), f.Result.Why
 	if f.Result.Confirmed {
-		attempt := f.Result.Assembled.String()
-		t.Fate, t.Attempt = string(sender.StageConfirmed), &attempt
+		t.Fate, t.Attempt = string(sender.StageConfirmed), new(f.Result.Assembled.String())
 	}
 	if f.Result.Block > 0 {
 		t.Block = &f.Result.Block
@@ -219,8 +218,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	for _, a := range d.Members {
 		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs}
 		if h := heard[a]; !h.At.IsZero() {
-			at := h.At.UTC()
-			m.Final, m.HeardAt = &h.Final, &at
+			m.Final, m.HeardAt = &h.Final, new(h.At.UTC())
 		}
 		if m.This {
 			m.Final = c.Final

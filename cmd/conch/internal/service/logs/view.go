@@ -115,8 +115,7 @@ func (r *part) status(now time.Time) Status {
 		return out
 	}
 	st := h.Status()
-	at := placeOf(st.Position)
-	out.Position, out.Store, out.First = &at, st.Store, s.View().Floor.Index+1
+	out.Position, out.Store, out.First = new(placeOf(st.Position)), st.Store, s.View().Floor.Index+1
 	out.Leader, out.Leads, out.Decides, out.Term, out.Waiting = st.Leader, st.Leads, st.Decides, st.Term, st.Goals.Pending
 	switch {
 	case st.Leads:
@@ -156,8 +155,7 @@ func membersOf(st host.Status) (out []MemberState, at uint64) {
 	for _, m := range st.Quorum.Members {
 		one := MemberState{Name: m.Name, Key: keyOf(m.Member), Store: m.Store, Leaving: m.Leaving, Stored: m.Stored}
 		if m.Heard >= 0 {
-			heard := int64(m.Heard) * round.Milliseconds()
-			one.HeardMS = &heard
+			one.HeardMS = new(int64(m.Heard) * round.Milliseconds())
 		}
 		out = append(out, one)
 	}
@@ -235,8 +233,7 @@ func genesisOf(g txlog.Genesis) Genesis {
 		out.Members = append(out.Members, MemberState{Name: m.Name, Key: keyOf(m), Store: m.Store})
 	}
 	if !g.Parent.Log.IsZero() {
-		p := placeOf(g.Parent)
-		out.Parent = &p
+		out.Parent = new(placeOf(g.Parent))
 	}
 	return out
 }

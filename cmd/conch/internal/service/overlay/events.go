@@ -41,8 +41,7 @@ func leaderEventOf(l agent.Leader, now time.Time) LeaderEvent {
 		e.Leader, e.LeaderFingerprint = &name, &key
 	}
 	if l.Before != (agent.Node{}) {
-		before := called(l.Before)
-		e.Before = &before
+		e.Before = new(called(l.Before))
 	}
 	return e
 }

@@ -150,8 +150,7 @@ func namespaceOf(s agent.Namespace) Namespace {
 		name, key, since := called(s.Leader), fingerprint(s.Leader.Subject), s.Since.UTC()
 		n.Leader, n.LeaderFingerprint, n.Since = &name, &key, &since
 		if s.Heard >= 0 {
-			heard := s.Heard.Milliseconds()
-			n.HeardMS = &heard
+			n.HeardMS = new(s.Heard.Milliseconds())
 		}
 	}
 	for _, e := range s.Electors {

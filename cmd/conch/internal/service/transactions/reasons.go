@@ -90,8 +90,7 @@ func (ts *transactions) explain(ctx context.Context, t *Transaction) {
 	}
 	for _, a := range ts.accounts.all() {
 		if a.id() == (accountID{t.Chain, t.record.Account}) {
-			revert := ts.reasons.of(ctx, a, t.record)
-			t.Revert = &revert
+			t.Revert = new(ts.reasons.of(ctx, a, t.record))
 			return
 		}
 	}

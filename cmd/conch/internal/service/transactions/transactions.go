@@ -133,12 +133,10 @@ func (ts *transactions) show(id string, r pending.Record) Transaction {
 		t.Value = r.Call.Value.String()
 	}
 	if r.Index != nil {
-		state := r.Last.Status.String()
-		t.Nonce, t.State = r.Index, &state
+		t.Nonce, t.State = r.Index, new(r.Last.Status.String())
 	}
 	if r.Last.Hash != "" {
-		hash := r.Last.Hash.String()
-		t.Hash = &hash
+		t.Hash = new(r.Last.Hash.String())
 	}
 	if r.Last.Block.Hash != "" {
 		t.Block = &BlockName{Number: r.Last.Block.Number, Hash: r.Last.Block.Hash.String()}

@@ -36,8 +36,7 @@ func waitingForNonce(r pending.Record) *Waiting {
 	if last := r.Refusal; last.Times > 0 && !stops && (r.Hold.Why == "" || !last.Until.IsZero()) {
 		since, out := last.Since.UTC(), &Waiting{Reason: last.Why, Refusals: last.Times}
 		if out.Since = &since; !last.Until.IsZero() {
-			until := last.Until.UTC()
-			out.Until = &until
+			out.Until = new(last.Until.UTC())
 		}
 		return out
 	}
@@ -53,8 +52,7 @@ func waitingForNonce(r pending.Record) *Waiting {
 		out.Reason = fmt.Sprintf("behind transaction %s: %s", out.Intent, r.Hold.Why)
 	}
 	if !r.HoldSince.IsZero() {
-		since := r.HoldSince.UTC()
-		out.Since = &since
+		out.Since = new(r.HoldSince.UTC())
 	}
 	return out
 }

@@ -111,10 +111,7 @@ func Answers[W any](t *testing.T, s *Spec, all []Exchange[W], ours func(operatio
 // refusesOtherSites checks that an operation is not there for pages of other sites, whatever it does.
 func (s *Spec) refusesOtherSites(t *testing.T, operation string, api http.Handler) {
 	t.Helper()
-	r, out := Exchange[any]{Ask: named.ReplaceAllString(operation, "x"), Header: "Sec-Fetch-Site: cross-site"}.Request(), httptest.NewRecorder()
-	over, cancel := context.WithCancel(r.Context())
-	cancel() // what is served all the same, such as a stream, ends at once
-	api.ServeHTTP(out, r.WithContext(over))
+	out := answered(api, operation, "", "Sec-Fetch-Site: cross-site")
 	if out.Code != http.StatusForbidden || !strings.Contains(out.Body.String(), "another site") {
 		t.Errorf("%s for a page of another site: %d %s, want 403", operation, out.Code, out.Body)
 	}
@@ -123,13 +120,19 @@ func (s *Spec) refusesOtherSites(t *testing.T, operation string, api http.Handle
 // named matches the variables of a path.
 var named = regexp.MustCompile(`{\w+(\.\.\.)?}`)
 
+// answered asks for an operation. What is served all the same, such as a stream, ends at once.
+func answered(api http.Handler, operation, query, header string) *httptest.ResponseRecorder {
+	r, out := Exchange[any]{Ask: named.ReplaceAllString(operation, "x") + query, Header: header}.Request(), httptest.NewRecorder()
+	over, cancel := context.WithCancel(r.Context())
+	cancel()
+	api.ServeHTTP(out, r.WithContext(over))
+	return out
+}
+
 // refusesOthers checks that an operation refuses a parameter that it does not have, and names those that are documented.
 func (s *Spec) refusesOthers(t *testing.T, operation string, api http.Handler) {
 	t.Helper()
-	r, out := Exchange[any]{Ask: named.ReplaceAllString(operation, "x") + "?nobody-knows-it=1"}.Request(), httptest.NewRecorder()
-	over, cancel := context.WithCancel(r.Context())
-	cancel() // what is served all the same, such as a stream, ends at once
-	api.ServeHTTP(out, r.WithContext(over))
+	out := answered(api, operation, "?nobody-knows-it=1", "")
 	want := "none"
 	if names := s.Parameters(operation, "query"); len(names) > 0 {
 		want = strings.Join(names, ", ")
@@ -151,8 +154,7 @@ func (s *Spec) heedsKey(t *testing.T, operation string, api http.Handler) {
 	if strings.HasPrefix(operation, "GET ") || !strings.Contains(fmt.Sprint(s.part(operation, "security")), "operate") {
 		return
 	}
-	out := httptest.NewRecorder()
-	api.ServeHTTP(out, Exchange[any]{Ask: named.ReplaceAllString(operation, "x"), Header: "Idempotency-Key: a"}.Request())
+	out := answered(api, operation, "", "Idempotency-Key: a")
 	documented := slices.Contains(s.Parameters(operation, "header"), "Idempotency-Key")
 	if refused := strings.Contains(out.Body.String(), "unheeded-header"); refused == documented {
 		t.Errorf("%s with an Idempotency-Key: %d %s; documented: %v", operation, out.Code, out.Body, documented)
