@@ -155,6 +155,62 @@ func TestASecondLookAtTheSameBlock(t *testing.T) {
 	}
 }
 
+// W2: a second witness says that it has the transaction in that block, by its own list of what is in it, and of one that failed by its
+// receipt from there. What it does not return is no contradiction.
+func TestWhatASecondWitnessReads(t *testing.T) {
+	t.Parallel()
+	claim, failed, empty, above := claimOf(false, 4), claimOf(false, 4), claimOf(false, 4), claimOf(false, 5)
+	failed.Failed, empty.Hash = true, ""
+	receipt := func(block uint64, status string) map[string]any {
+		r := map[string]any{"transactionHash": branchBlock(false, 1004), "blockHash": branchBlock(false, block)}
+		if status != "" {
+			r["status"] = status
+		}
+		return r
+	}
+	block := func(hash uint64, in any) map[string]any {
+		return map[string]any{"number": "0x4", "hash": branchBlock(false, hash), "parentHash": branchBlock(false, 3), "transactions": in}
+	}
+	has, lacks := []hexutil.Bytes{branchBlock(false, 1004)}, []hexutil.Bytes{branchBlock(false, 7)}
+	for name, c := range map[string]struct {
+		claim          chain.Claim
+		block, receipt any
+		want           string
+	}{
+		"it is there":                 {claim, block(4, has), nil, "agrees"},
+		"it is not":                   {claim, block(4, lacks), nil, "differs"},
+		"the block is empty":          {claim, block(4, []hexutil.Bytes{}), nil, "differs"},
+		"no block":                    {claim, nil, nil, "mute"},
+		"another block":               {claim, block(9, has), nil, "mute"},
+		"a block without a list":      {claim, block(4, nil), nil, "mute"},
+		"the block alone is claimed":  {empty, nil, nil, "agrees"},
+		"above its final block":       {above, block(5, has), nil, "mute"},
+		"it has failed":               {failed, block(4, has), receipt(4, "0x0"), "agrees"},
+		"it has succeeded":            {failed, block(4, has), receipt(4, "0x1"), "differs"},
+		"no receipt":                  {failed, block(4, has), nil, "mute"},
+		"a receipt without a status":  {failed, block(4, has), receipt(4, ""), "mute"},
+		"a receipt of another block":  {failed, block(4, has), receipt(9, "0x0"), "mute"},
+		"failed, and it is not there": {failed, block(4, lacks), receipt(4, "0x0"), "differs"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := &twoBranches{head: 4}
+			endpoint := open(t, evm.Config{ChainID: 1337, Instant: true, URL: serve(t, func(method string, params []json.RawMessage) any {
+				switch method {
+				case "eth_getBlockByHash":
+					return c.block
+				case "eth_getTransactionReceipt":
+					return c.receipt
+				}
+				return w.say(method, params)
+			})})
+			if got := stands(t, endpoint, c.claim); got != c.want {
+				t.Errorf("got %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // For how long a head has to stand until time counts in the place of blocks.
 func TestStillAfter(t *testing.T) {
 	t.Parallel()

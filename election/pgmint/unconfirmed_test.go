@@ -84,6 +84,10 @@ func commitWithWarning(t *testing.T, locks pgmint.Locks) {
 		}
 	}
 	standbys("")
+	var epoch int64
+	if err := c.QueryRow(t.Context(), `SELECT max(epoch) FROM conch.leadership WHERE scope = 'other'`).Scan(&epoch); err != nil || epoch != 1 {
+		t.Errorf("these tries used epochs up: the newest is %d, want that of the mint above, 1: %v", epoch, err)
+	}
 	if alive, err := a.Beat(t.Context(), []election.Pulse{{Token: token}}); err != nil || alive[0] != election.Over {
 		t.Errorf("the heartbeat of a term that may be replaced: got %v, %v, want Over", alive, err)
 	}
