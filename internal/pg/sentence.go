@@ -65,6 +65,8 @@ func fromConnecting(err error) string {
 	if stranger, is := errors.AsType[*strangerError](err); is {
 		return fmt.Sprintf("%s is not PostgreSQL (it said %q): correct the host and the port in %s", at, stranger.said, EnvURL)
 	}
+	tries := attempts(err)
+	err = tries[len(tries)-1] // where TLS was refused and may be left out, the next try came further
 	if text := fromTLS(at, err); text != "" {
 		return text
 	}
