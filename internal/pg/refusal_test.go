@@ -63,7 +63,7 @@ func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
 	says(t, connectError(t, "postgres://ada:"+secret+"@"+at+","+at+"/d?sslmode=disable"), "the password for user")
 	for said, want := range map[pgproto3.BackendMessage]string{
 		&pgproto3.ParameterStatus{}:                             "did not answer in time",
-		&pgproto3.AuthenticationCleartextPassword{}:             "server requested password",
+		&pgproto3.AuthenticationCleartextPassword{}:             "If it is, correct",
 		&pgproto3.ErrorResponse{Severity: "FATAL", Code: "???"}: "refused the connection",
 	} {
 		at := serve(t, greets(said))

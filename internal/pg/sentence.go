@@ -78,7 +78,7 @@ func fromConnecting(err error) string {
 		why = inner
 	}
 	text, _, _ := strings.Cut(why.Error(), ": %!w(") // pgx wraps an error that there is not
-	return fmt.Sprintf("the connection to %s failed (%s): is it PostgreSQL?", at, text)
+	return fmt.Sprintf("the connection to %s failed (%s): is it PostgreSQL? If it is, correct %s", at, text, EnvURL)
 }
 
 func fromTLS(at string, err error) string {
