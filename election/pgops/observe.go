@@ -87,10 +87,10 @@ SELECT l.scope, l.epoch, l.holder, l.acquired_at, h.last_seen,
        coalesce(c.ids, '{}'),
        l.parted_at IS NULL AND EXISTS (SELECT FROM alive a WHERE a.process_key = l.process_key),
        l.lease_ms, l.term::text, l.takeover, l.lock_key, coalesce(f.failures, 0), coalesce(f.reason, ''), f.at
-  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope LEFT JOIN campaign c ON c.scope = l.scope
+  FROM conch.leadership l LEFT JOIN conch.leader_heartbeat h ON h.provider_id = l.scope AND isfinite(h.last_seen) LEFT JOIN campaign c ON c.scope = l.scope
        LEFT JOIN (SELECT h.scope, count(*) AS failures, max(h.at) AS at, (pg_catalog.array_agg(h.reason ORDER BY h.id DESC))[1] AS reason
                     FROM conch.leadership_history h
-                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' GROUP BY h.scope) f ON f.scope = l.scope
+                   WHERE h.event = 'failed' AND h.at > clock_timestamp() - interval '10 minutes' AND isfinite(h.at) GROUP BY h.scope) f ON f.scope = l.scope
  ` + shownSQL
 
 const aliveSQL = `
@@ -183,15 +183,16 @@ type Event struct {
 }
 
 // The gap of a term counts from the first end after the start of the term before it: an end
-// may be recorded twice, for example when acts end after the drain timeout.
+// may be recorded twice, for example when acts end after the drain timeout. A role that may write
+// a time without end, which Go has none for, hides nothing else by it.
 const eventsSQL = `
 SELECT h.id, h.at, h.scope, h.epoch, h.holder, h.event, h.reason, h.actor,
        CASE WHEN h.event = 'acquired' THEN
-           (SELECT (extract(epoch FROM h.at - min(coalesce(e.beat_at, e.at))) OPERATOR(pg_catalog.*) 1000)::bigint FROM conch.leadership_history e
-             WHERE e.scope = h.scope AND e.id < h.id AND e.event IN ('lost', 'failed', 'released', 'drained', 'transferred')
+           (SELECT (extract(epoch FROM h.at - min(CASE WHEN isfinite(e.beat_at) THEN e.beat_at ELSE e.at END)) OPERATOR(pg_catalog.*) 1000)::bigint FROM conch.leadership_history e
+             WHERE e.scope = h.scope AND e.id < h.id AND isfinite(e.at) AND e.event IN ('lost', 'failed', 'released', 'drained', 'transferred')
                AND e.id > coalesce((SELECT max(a.id) FROM conch.leadership_history a
                                      WHERE a.scope = h.scope AND a.id < h.id AND a.event = 'acquired'), 0)) END
-  FROM conch.leadership_history h `
+  FROM (SELECT * FROM conch.leadership_history WHERE isfinite(at)) h `
 
 // History reads the newest events, at most limit, of one scope or, if scope is empty, of
 // all. The oldest comes first.

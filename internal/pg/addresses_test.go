@@ -151,7 +151,7 @@ func TestEachAddressIsNamedWithItsOutcome(t *testing.T) {
 		hosts, words = append(hosts, at), append(words, at+": ", trouble.said)
 	}
 	hosts, words = append(hosts, "127.0.0.1:1"), append(words, "127.0.0.1:1: nothing listens at this address")
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), whole)
 	defer cancel()
 	_, err := pg.Open(ctx, several(db, readWrite, hosts...), pg.Settings{})
 	says(t, err, words...)

@@ -106,6 +106,7 @@ func TestAnUnusableURLSaysWhatToWrite(t *testing.T) {
 	for url, want := range map[string]string{
 		"mysql://u:hunter2@h/d":       "begins with mysql://, and conch works with PostgreSQL alone: write postgres://",
 		"jdbc:postgresql://h/d":       "begins with jdbc:postgresql://",
+		"'postgres://u@h/d'":          "no space or quotation mark before it",
 		"localhost:5432/d":            "neither a URL nor a list of keywords and values: write postgres://",
 		"postgres://u:hun@ter2@h/d":   "write it as %40",
 		"postgresql://u:hun@ter2@h/d": "write it as %40",

@@ -86,18 +86,22 @@ func remedy(message, general string) string {
 // lastWord returns what a server said. Of several attempts at one address, with and without TLS, it prefers
 // the last that pg_hba.conf did not end: that one came furthest.
 func lastWord(err error) (last *pgconn.PgError) {
-	attempts := []error{err}
-	if connect, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
-		if several, are := connect.Unwrap().(interface{ Unwrap() []error }); are {
-			attempts = several.Unwrap()
-		}
-	}
-	for _, one := range attempts {
+	for _, one := range attempts(err) {
 		if sent, said := errors.AsType[*pgconn.PgError](one); said && (last == nil || sent.Code != codeNoAuthorization) {
 			last = sent
 		}
 	}
 	return last
+}
+
+// attempts returns the errors of several attempts at one address, such as with and without TLS.
+func attempts(err error) []error {
+	if connect, connecting := errors.AsType[*pgconn.ConnectError](err); connecting {
+		if several, are := connect.Unwrap().(interface{ Unwrap() []error }); are {
+			return several.Unwrap()
+		}
+	}
+	return []error{err}
 }
 
 // quoted returns the message of a server as it may be shown: it may be anybody, and repeat what it was sent.

@@ -61,6 +61,14 @@ func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
 		refuses("28P01", "password authentication failed")(conn)
 	})
 	says(t, connectError(t, "postgres://ada:"+secret+"@"+at+","+at+"/d?sslmode=disable"), "the password for user")
+	for said, want := range map[pgproto3.BackendMessage]string{
+		&pgproto3.ParameterStatus{}:                             "did not answer in time",
+		&pgproto3.AuthenticationCleartextPassword{}:             "If it is, correct",
+		&pgproto3.ErrorResponse{Severity: "FATAL", Code: "???"}: "refused the connection",
+	} {
+		at := serve(t, greets(said))
+		says(t, connectError(t, "postgres://ada@"+at+"/d?sslmode=prefer&connect_timeout=1&require_auth=scram-sha-256"), want)
+	}
 }
 
 // Programs that are not PostgreSQL are named by what they say.

@@ -65,6 +65,8 @@ func fromConnecting(err error) string {
 	if stranger, is := errors.AsType[*strangerError](err); is {
 		return fmt.Sprintf("%s is not PostgreSQL (it said %q): correct the host and the port in %s", at, stranger.said, EnvURL)
 	}
+	tries := attempts(err)
+	err = tries[len(tries)-1] // where TLS was refused and may be left out, the next try came further
 	if text := fromTLS(at, err); text != "" {
 		return text
 	}
@@ -76,7 +78,7 @@ func fromConnecting(err error) string {
 		why = inner
 	}
 	text, _, _ := strings.Cut(why.Error(), ": %!w(") // pgx wraps an error that there is not
-	return fmt.Sprintf("the connection to %s failed (%s): is it PostgreSQL?", at, text)
+	return fmt.Sprintf("the connection to %s failed (%s): is it PostgreSQL? If it is, correct %s", at, text, EnvURL)
 }
 
 func fromTLS(at string, err error) string {

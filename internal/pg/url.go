@@ -51,7 +51,7 @@ func parseReason(err error) string {
 		}
 	}
 	if strings.HasPrefix(text, "failed to parse as keyword/value") {
-		return "it is neither a URL nor a list of keywords and values: write " + example
+		return "it is neither a URL nor a list of keywords and values: write " + example + ", with no space or quotation mark before it"
 	}
 	text, _, _ = strings.Cut(text, " (")
 	if text == "failed to parse as URL" {

@@ -17,7 +17,7 @@ CREATE OR REPLACE TRIGGER announce_command AFTER INSERT OR UPDATE OF state ON co
 -- A role that may write an epoch must not use all of them up, since nothing may lower one. A bid raises
 -- it by 1, and after a failover or a restore by 1,000,000 more for each timeline. Only the owner may
 -- raise it further, to 2^62 at most, above which bids still have room. A timeline is bounded since
--- bids multiply it.
+-- bids multiply it, and a time since nobody could read a list with one that is infinite.
 CREATE OR REPLACE FUNCTION conch.guard_epoch() RETURNS trigger LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -45,6 +45,8 @@ BEGIN
             HINT = 'A bid raises it by 1, or jumps after a failover; the owner of the schema raises it with `conch migrate advance`.';
     ELSIF NEW.timeline NOT BETWEEN 0 AND 4294967295 THEN
         RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('%s is no timeline', NEW.timeline);
+    ELSIF NOT isfinite(NEW.acquired_at) OR NOT isfinite(NEW.parted_at) THEN
+        RAISE EXCEPTION USING ERRCODE = 'numeric_value_out_of_range', MESSAGE = format('a term of scope %s must not begin or end at infinity', NEW.scope);
     END IF;
     RETURN NEW;
 END $$;
