@@ -71,7 +71,7 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 		if err != nil && pg.SafeToRetry(err) && !a.names() {
 			return facts, config.Config{}, usage{fmt.Errorf("%w; a node that needs none is looked at with --config and its file", errNoDatabase)}
 		}
-		return facts, config.Config{}, nil
+		return facts, config.Config{Database: base}, nil
 	}
 	cfg, err := a.load(src)
 	if err != nil {

@@ -32,7 +32,7 @@ func Papers(c config.Config, kinds []Kind, now time.Time) (all []certificate.Pap
 		all = certificate.Authority(all, "database.ca", "database.url", c.Database.TLSCAFile, now)
 	}
 	for _, k := range kinds {
-		if k.Papers != nil {
+		if k.Papers != nil && c.Read() {
 			all = append(all, k.Papers(c, now)...)
 		}
 	}
