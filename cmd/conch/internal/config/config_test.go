@@ -202,6 +202,7 @@ func TestFaults(t *testing.T) {
 		{"a command for a shell", one + "command = \"a | b\"\n", nil, []string{"starts no shell", `"sh", "-c"`}},
 		{"an expansion", one + "command = 'a \"$HOME\"'\n", nil, []string{"starts no shell"}},
 		{"a database for a command", one + "command = \"a\"\ncmd_db = \"hunter2\"\n", nil, []string{"line 6, roles[0].cmd_db: is neither a URL nor none"}},
+		{"nothing for a command", one + "command = \"a\"\ncmd_db = \"\"\nuser = \"\"\n", nil, []string{"roles[0].cmd_db: is empty", "roles[0].user: is empty"}},
 		{"a database without a command", one + "cmd_db = \"none\"\nuser = \"nobody\"\n", nil, []string{"has cmd_db or user", "name the command"}},
 		{"an open quote", one + "command = \"a 'b\"\n", nil, []string{"not closed"}},
 		{"stall", one + "command = \"a\"\nstall_after = \"3s\"\n", nil, []string{"reports its progress"}},
