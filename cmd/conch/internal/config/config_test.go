@@ -160,6 +160,8 @@ func TestFaults(t *testing.T) {
 		{"a later wing", one + "[[crons]]\nname = \"x\"\n[[alerts]]\n", nil, []string{"crons: [[crons]] is not in this version", "line 7, alerts"}},
 		{"all of them", "[[contracts]]\n[[logs]]\n[[notify]]\n" + one, nil, []string{"line 1, contracts", "line 2", "line 3, notify"}},
 		{"a table for a value", one + "[node.listen]\nx = 1\n", nil, []string{"node.listen"}},
+		{"a list for a table", "[[node]]\nlisten = \"off\"\n" + one, nil, []string{"line 1, node: is a list", "write [node]"}},
+		{"another encoding", "\xff\xfe[\x00n\x00", nil, []string{"line 1: this is no text in UTF-8"}},
 		{"a value for a table", "node = 3\n" + one, nil, []string{"line 1, node: is a single value"}},
 		{"roles without brackets", "[roles]\nname = \"a\"\n[database]\nurl = \"postgres://db\"\n", nil, []string{"line 1, roles", "[[roles]]"}},
 		{"text", one + "[node]\nlisten = 7070\n", nil, []string{"line 6, node.listen: 7070 is not a text"}},
