@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,7 +121,7 @@ func (a *app) printFindings(all []doctor.Finding) error {
 		err = a.Table("STATUS\tCHECK\tDETAIL", rows)
 	}
 	if err == nil && len(failed) > 0 {
-		err = fmt.Errorf("%d of %d findings must be mended: %s", len(failed), len(all), strings.Join(failed, ", "))
+		err = fmt.Errorf("%d of %d findings must be mended: %s", len(failed), len(all), strings.Join(slices.Compact(failed), ", "))
 	}
 	return err
 }
