@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func (a *app) examine(ctx context.Context, src config.Source) (doctor.Facts, con
 		if err != nil && pg.SafeToRetry(err) && !a.names() {
 			return facts, config.Config{}, usage{fmt.Errorf("%w; a node that needs none is looked at with --config and its file", errNoDatabase)}
 		}
-		return facts, config.Config{}, nil
+		return facts, config.Config{Database: base}, nil
 	}
 	cfg, err := a.load(src)
 	if err != nil {
@@ -120,7 +121,7 @@ func (a *app) printFindings(all []doctor.Finding) error {
 		err = a.Table("STATUS\tCHECK\tDETAIL", rows)
 	}
 	if err == nil && len(failed) > 0 {
-		err = fmt.Errorf("%d of %d findings must be mended: %s", len(failed), len(all), strings.Join(failed, ", "))
+		err = fmt.Errorf("%d of %d findings must be mended: %s", len(failed), len(all), strings.Join(slices.Compact(failed), ", "))
 	}
 	return err
 }

@@ -66,7 +66,7 @@ cannot be known.
 Signals are passed on to CMD. SIGINT or SIGTERM ends conch when CMD has ended, which
 is killed after --stop-grace, or at once at the second. On a terminal Ctrl-C reaches
 CMD without conch; if CMD still runs after half of --stop-grace it gets SIGTERM too.
-What conch was started to ignore, as by nohup, conch and CMD ignore.
+SIGHUP, SIGINT and SIGQUIT are ignored by both if conch was started so, as by nohup.
 
 By default CMD starts when the act door opens: after a crash of the predecessor one
 lease later. With --fenced it starts at once; say it only if all of CMD's effects

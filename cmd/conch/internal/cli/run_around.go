@@ -32,7 +32,7 @@ func (a *app) surroundings(cmd *cobra.Command, f *runFlags, program string) erro
 	if f.cmdDB == "" && cmd.Flags().Changed("cmd-db") || f.cmdDB != "" && f.cmdDB != NoDatabase && !strings.Contains(f.cmdDB, "://") {
 		return Usagef("--cmd-db, or %s, is neither a URL nor %s", EnvCommandURL, NoDatabase) // it may have a password
 	}
-	if f.user != "" {
+	if cmd.Flags().Changed("user") { // empty, it is a variable that is not set, and not the user that conch runs as
 		if err := keeper.CanBecome(f.user); err != nil {
 			return fmt.Errorf("--user: %w", err)
 		}

@@ -30,7 +30,10 @@ func (d *Decoder) Fault(place, format string, args ...any) {
 // Table passes each value of a table to its key's setter. A key without a setter is a fault.
 func (d *Decoder) Table(place string, value any, keys map[string]Setter) {
 	values, ok := value.(map[string]any)
-	if !ok {
+	if _, list := value.([]any); list {
+		d.Fault(place, "is a list, and there is one: write [%s], in single brackets", place)
+		return
+	} else if !ok {
 		d.Fault(place, "is a single value, and [%s] is a table", place)
 		return
 	}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,6 +65,9 @@ func Load(s Source) (Config, error) {
 const typographic = "“”„‟‘’‚«»"
 
 func parse(text []byte) (map[string]any, *Fault) {
+	if bytes.IndexByte(text, 0) >= 0 { // what an editor calls Unicode may be UTF-16
+		return nil, &Fault{Line: 1, Text: "this is no text in UTF-8, as TOML is: save it as that"}
+	}
 	k := koanf.New(".")
 	err := k.Load(rawbytes.Provider(text), toml.Parser())
 	if err == nil {

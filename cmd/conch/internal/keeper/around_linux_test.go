@@ -138,6 +138,9 @@ func TestAnotherUser(t *testing.T) {
 	if r := call(t, cmd); r.code != 2 || r.out != "" || !strings.Contains(r.err, "--user: a command that runs as another user needs") {
 		t.Errorf("without the rights: %+v", r)
 	}
+	if r := call(t, sh(t, db, "echo never", "--user", "")); r.code != 2 || !strings.Contains(r.err, `there is no user ""`) {
+		t.Errorf("a variable that is not set: %+v", r)
+	}
 	if r := call(t, sh(t, db, "echo never", "--user", "no-such-user")); r.code != 2 || !strings.Contains(r.err, `there is no user "no-such-user"`) {
 		t.Errorf("a user who is not there: %+v", r)
 	}

@@ -60,7 +60,7 @@ func Init(command []string) (int, error) {
 		Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &unix.SysProcAttr{Pdeathsig: unix.SIGKILL},
 	})
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", command[0], err)
+		return 0, notStarted(command[0], err)
 	}
 	for {
 		var how unix.WaitStatus

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 )
 
 // byteOrderMark is what some editors write before a script, which then is none to the system.
@@ -30,6 +31,17 @@ func Runnable(program string) (path string, err error) {
 		return "", fmt.Errorf("%s cannot be run: %w", program, err)
 	}
 	return path, nil
+}
+
+// notStarted says why the system would not start a program that looked runnable.
+func notStarted(program string, err error) error {
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return fmt.Errorf("%s cannot be run: it is no program of this system, and no script, whose first line is #! and an interpreter", program)
+	case errors.Is(err, syscall.EACCES):
+		return fmt.Errorf("%s cannot be run: the user that CMD runs as may not run it, or may not enter a folder above it", program)
+	}
+	return fmt.Errorf("%s cannot be run: %w", program, err)
 }
 
 // interpreted returns what is wrong with the first line of a script, which names its interpreter; nil if nothing is, or

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -26,6 +27,15 @@ func TestScriptsThatCannotBeRun(t *testing.T) {
 		_, err := Runnable(path)
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "\r")) {
 			t.Errorf("%q: got %v, want %q", text, err, says)
+		}
+	}
+	for err, says := range map[error]string{
+		syscall.ENOEXEC: "a cannot be run: it is no program of this system, and no script, whose first line is #! and an interpreter",
+		syscall.EACCES:  "a cannot be run: the user that CMD runs as may not run it, or may not enter a folder above it",
+		syscall.ENOMEM:  "a cannot be run: cannot allocate memory",
+	} {
+		if got := notStarted("a", err); got.Error() != says {
+			t.Errorf("got %v, want %s", got, says)
 		}
 	}
 	if _, err := Runnable("no-such-command"); err == nil || err.Error() != "no-such-command cannot be run: executable file not found in $PATH" {

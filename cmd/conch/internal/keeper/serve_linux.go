@@ -2,7 +2,6 @@ package keeper
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -114,7 +113,7 @@ func (t *commandTree) start() (int, error) {
 	if t.options.Isolate && (errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC)) { // not allowed, or too many namespaces
 		return 0, ErrIsolate
 	}
-	return 0, fmt.Errorf("%s: %w", argv[0], err)
+	return 0, notStarted(t.options.Command[0], err)
 }
 
 // fork starts a process in the control group, or without one if that is refused.

@@ -86,14 +86,14 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 		"identity": func(place string, value any) {
 			i := &s.Identity
 			d.Table(place, value, map[string]config.Setter{
-				"name": d.Word(&i.Name), "listen": d.Word(&i.Listen), "key": d.Path(&i.Key), "certificate": d.Path(&i.Certificate), "ca": d.Path(&i.CA),
+				"name": d.Name(&i.Name), "listen": d.Word(&i.Listen), "key": d.Path(&i.Key), "certificate": d.Path(&i.Certificate), "ca": d.Path(&i.CA),
 			})
 		},
 		"peers": func(place string, value any) {
 			for i, v := range d.Tables(place, value) {
 				var one Peer
 				d.Table(fmt.Sprintf("%s[%d]", place, i), v, map[string]config.Setter{
-					"name": d.Word(&one.Name), "url": d.Word(&one.URL), "key": d.Word(&one.Key), "ca": d.Path(&one.CA),
+					"name": d.Name(&one.Name), "url": d.Word(&one.URL), "key": d.Word(&one.Key), "ca": d.Path(&one.CA),
 				})
 				s.Peers = append(s.Peers, one)
 			}

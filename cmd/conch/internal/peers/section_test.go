@@ -79,6 +79,8 @@ func TestFaults(t *testing.T) {
 		{"no key", but("key = \"identity.pem\"\n", ""), []string{"identity.key: is missing", "conch identity new"}},
 		{"a peer without a name", but("name = \"north\"\n", ""), []string{"peers[0].name: is missing"}},
 		{"this node as a peer", but("name = \"north\"", "name = \"bank\""), []string{`line 9, peers[0].name: "bank" is this node itself`}},
+		{"a peer with a space that nobody sees", but("name = \"north\"", "name = \"north \""), []string{`peers[0].name: "north " begins or ends with a space`}},
+		{"a node with a character that nobody sees", but("name = \"bank\"", "name = \"ba\u200bnk\""), []string{"identity.name", "U+200B"}},
 		{"a peer twice", but("name = \"east\"", "name = \"north\""), []string{`line 13, peers[1].name: "north" is the name of another peer`}},
 		{"no URL", but("https://north", "http://SECRET@north"), []string{"line 10, peers[0].url: is not a URL such as"}},
 		{"neither key nor ca", but("key = \"sha256:00\"\n", ""), []string{"line 8, peers[0]: needs one of key"}},

@@ -44,7 +44,7 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			var job Job
 			keys := d.Role(&r)
 			maps.Copy(keys, map[string]config.Setter{
-				"command": command(d, &job.Command), "cmd_db": d.Text(&job.DB), "user": d.Text(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
+				"command": command(d, &job.Command), "cmd_db": d.Word(&job.DB), "user": d.Word(&job.User), "http": d.Word(&job.HTTP), "builtin": d.Word(&job.Builtin),
 			})
 			d.Table(fmt.Sprintf("%s[%d]", place, i), v, keys)
 			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
