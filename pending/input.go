@@ -18,6 +18,11 @@ type (
 		Best     uint64
 		Pooled   uint64 // Best with the transactions in a pool; 0 if it was not asked for
 	}
+	// moved reports that a transaction which is stored as final seems to be in another block, and from which nonce on the
+	// final rows are to be looked at.
+	moved struct {
+		From uint64
+	}
 	// stored answers assign and replace.
 	stored struct {
 		Slots    []Slot     // what was committed: new slots after assign, new attempts after replace
@@ -141,6 +146,7 @@ type sight struct {
 }
 
 func (loaded) input()    {}
+func (moved) input()     {}
 func (stored) input()    {}
 func (sent) input()      {}
 func (seen) input()      {}
