@@ -42,7 +42,6 @@ type (
 	// linked answers link: which blocks are the block Of, or ancestors of it.
 	linked struct {
 		Of      chain.Block
-		By      string // the endpoint that showed Of
 		Answers []linkAnswer
 	}
 	// surveyed answers survey.
@@ -206,7 +205,6 @@ type (
 	// link asks whether the blocks of some slots' transactions are the block Of or ancestors of it.
 	link struct {
 		Of    chain.Block
-		By    string // the endpoint that showed Of
 		Slots []place
 	}
 	// survey reads transactions of the account with nonces from First on, in some blocks from a height
