@@ -342,7 +342,7 @@ func (s *deepSim) perform(a action) input {
 		}
 		return out
 	case link:
-		out := linked{Of: a.Of, By: a.By}
+		out := linked{Of: a.Of}
 		for _, one := range a.Slots {
 			out.Answers = append(out.Answers, linkAnswer{Index: one.Index, Block: one.Block, Linked: s.on(one.Block)})
 		}

@@ -18,6 +18,11 @@ type (
 		Best     uint64
 		Pooled   uint64 // Best with the transactions in a pool; 0 if it was not asked for
 	}
+	// moved reports that a transaction which is stored as final seems to be in another block, and from which nonce on the
+	// final rows are to be looked at.
+	moved struct {
+		From uint64
+	}
 	// stored answers assign and replace.
 	stored struct {
 		Slots    []Slot     // what was committed: new slots after assign, new attempts after replace
@@ -37,7 +42,6 @@ type (
 	// linked answers link: which blocks are the block Of, or ancestors of it.
 	linked struct {
 		Of      chain.Block
-		By      string // the endpoint that showed Of
 		Answers []linkAnswer
 	}
 	// surveyed answers survey.
@@ -141,6 +145,7 @@ type sight struct {
 }
 
 func (loaded) input()    {}
+func (moved) input()     {}
 func (stored) input()    {}
 func (sent) input()      {}
 func (seen) input()      {}
@@ -200,7 +205,6 @@ type (
 	// link asks whether the blocks of some slots' transactions are the block Of or ancestors of it.
 	link struct {
 		Of    chain.Block
-		By    string // the endpoint that showed Of
 		Slots []place
 	}
 	// survey reads transactions of the account with nonces from First on, in some blocks from a height

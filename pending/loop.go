@@ -186,6 +186,9 @@ func (l *loop) begin(ctx context.Context, a action) {
 			}
 		}
 		l.tell(ctx, in)
+		if rows, is := in.(loaded); is {
+			l.recheck(ctx, rows.Snapshot)
+		}
 	})
 }
 

@@ -138,6 +138,8 @@ func (m *machine) Step(now fence.Instant, in input) []action {
 	switch in := in.(type) {
 	case loaded:
 		m.loaded(now, in)
+	case moved:
+		m.readFinal(in.From)
 	case woken:
 		m.woken(in)
 	case turned:

@@ -82,11 +82,16 @@ func (m *machine) lookForFinal(in turned) {
 		if inc.Index >= m.loadedFrom || m.slots.get(inc.Index) != nil || m.deep.get(inc.Index) != nil {
 			continue
 		}
-		if !m.nextLoad.Final || inc.Index < m.nextLoad.From {
-			m.nextLoad = load{Final: true, From: inc.Index}
-		}
-		m.phase = blank
+		m.readFinal(inc.Index)
 	}
+}
+
+// readFinal reads the rows again, from a nonce on also those that are final.
+func (m *machine) readFinal(from uint64) {
+	if !m.nextLoad.Final || from < m.nextLoad.From {
+		m.nextLoad = load{Final: true, From: from}
+	}
+	m.phase = blank
 }
 
 // notePassed notes whether the chain counts the slot's nonce as used although no block is known to have it:

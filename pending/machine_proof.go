@@ -12,7 +12,7 @@ func (m *machine) link() {
 	if m.linking || !m.census.unlinked {
 		return
 	}
-	of, by := m.final, m.finalBy
+	of := m.final
 	var slots []place
 	for _, s := range m.slots.all() {
 		if len(slots) == m.set.MaxBatch {
@@ -23,7 +23,7 @@ func (m *machine) link() {
 		}
 	}
 	if len(slots) == 0 && m.head.Hash != "" {
-		of, by = m.head, ""
+		of = m.head
 		for _, s := range m.slots.all() {
 			if s.contradicted && s.in != nil && s.in.Block.Number <= m.head.Number && len(slots) < m.set.MaxBatch {
 				slots = append(slots, place{Index: s.Index, Block: s.in.Block})
@@ -32,7 +32,7 @@ func (m *machine) link() {
 	}
 	if len(slots) > 0 {
 		m.linking = true
-		m.do(link{Of: of, By: by, Slots: slots})
+		m.do(link{Of: of, Slots: slots})
 	}
 }
 
@@ -54,8 +54,8 @@ func (m *machine) linked(in linked) {
 		case !answer.Linked:
 			m.retract(s)
 			s.doubt = true
-		case in.Of.Hash == m.final.Hash && s.first.Hash == "":
-			s.first, s.firstBy = in.Of, in.By
+		case in.Of.Hash == m.final.Hash && s.first.Hash == "": // perhaps it was only the head when it was asked about
+			s.first, s.firstBy = in.Of, m.finalBy
 		}
 	}
 }

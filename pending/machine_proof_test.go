@@ -45,7 +45,7 @@ func TestAnswersThatEndNothing(t *testing.T) {
 	}
 	differs := func(c *confirmation) { c.Stand = chain.Differs }
 	link := func(of, about chain.Block, is bool) linked {
-		return linked{Of: of, By: "one", Answers: []linkAnswer{{Block: about, Linked: is}}}
+		return linked{Of: of, Answers: []linkAnswer{{Block: about, Linked: is}}}
 	}
 	asIs, first := func(*slot) {}, func(s *slot) { s.first, s.firstBy = final, "one" }
 	foreign := func(s *slot) { first(s); s.in.Hash = "x" }
@@ -61,7 +61,7 @@ func TestAnswersThatEndNothing(t *testing.T) {
 		"another block is no ancestor":     {asIs, link(final, block(8), false), "in"},
 		"of a slot that has ended":         {ended, link(final, at, false), "in, first, final"},
 		"of a slot in no block":            {func(s *slot) { s.in = nil }, link(final, at, true), ""},
-		"linked before to another one":     {func(s *slot) { s.first = block(8) }, link(final, at, true), "in, first before"},
+		"linked before to another one":     {func(s *slot) { s.first, s.firstBy = block(8), "one" }, link(final, at, true), "in, first before"},
 		"the head no longer contradicts":   {func(s *slot) { s.contradicted = true }, link(head, at, true), "in"},
 		"a second witness":                 {first, agrees(func(*confirmation) {}), "in, first, final"},
 		"about another transaction":        {first, agrees(func(c *confirmation) { c.Hash = "b" }), "in, first"},
@@ -81,7 +81,7 @@ func TestAnswersThatEndNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
-			m.head, m.final, m.finals = head, final, 1
+			m.head, m.final, m.finalBy, m.finals = head, final, "one", 1 // what was the head when it was asked may be final by now
 			s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), in: &inclusion{Hash: "a", Block: at}}
 			c.slot(s)
 			m.slots.add(s)
@@ -105,7 +105,7 @@ func (s *slot) told(final chain.Block) string {
 		word string
 		is   bool
 	}{
-		{"in", s.in != nil}, {"first", s.first == final}, {"first before", s.first.Hash != "" && s.first != final}, {"retracted", s.retracted},
+		{"in", s.in != nil}, {"first", s.first == final}, {"nobody's", s.first.Hash != "" && s.firstBy != "one"}, {"first before", s.first.Hash != "" && s.first != final}, {"retracted", s.retracted},
 		{"final", s.inFinal}, {"adopted", s.adopted}, {"doubt", s.doubt}, {"spent", s.spent}, {"refuted", s.refuted}, {"followed", s.streamed}, {"contradicted", s.contradicted},
 	} {
 		if one.is {

@@ -17,7 +17,7 @@ func (l *loop) link(ctx context.Context, a link) (input, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := linked{Of: a.Of, By: a.By}
+	out := linked{Of: a.Of}
 	for i, s := range a.Slots {
 		out.Answers = append(out.Answers, linkAnswer{Index: s.Index, Block: s.Block, Linked: are[i]})
 	}

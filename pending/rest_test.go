@@ -170,3 +170,62 @@ func calls(line *chaintest.Line) (n int) {
 	}
 	return n
 }
+
+// What was final is put into another block, deeper than the chain calls final and at a height that counts as many nonces,
+// while nobody follows the chain: at rest, or before the next leader. The next look at the chain says so.
+func TestFinalElsewhereWhileNobodyLooks(t *testing.T) {
+	t.Parallel()
+	for _, led := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
+			from := node.Account("sender", 1<<60)
+			store := &pending.Memory{}
+			cfg := pending.Config{Account: from, Chain: node.Line(), Store: store, Sequence: new(pending.Sequence)} // both lead in one term
+			m, end := leads(t, cfg)
+			ctx := t.Context()
+			pay := func() (id pending.ID) {
+				in, err := store.Accept(ctx, pending.Intent{Account: from, Call: chain.Call{To: []byte("somebody")}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				m.Wake()
+				return in.ID
+			}
+			mine := func() {
+				for range 60 {
+					node.Mine()
+					time.Sleep(time.Second)
+				}
+			}
+			ids := []pending.ID{pay(), pay(), pay()}
+			mine()
+			slots, err := store.Slots(ctx, from, 0, 2)
+			if err != nil || len(slots) != 3 || slots[2].Last.Status != pending.Finalized {
+				t.Fatalf("got %+v, error %v; want three that are final", slots, err)
+			}
+			if !led {
+				end()
+			}
+			blocks := make([][]chain.Signed, 70)
+			for i, s := range slots {
+				blocks[5+i] = []chain.Signed{s.Attempts[0].Signed}
+			}
+			node.Reorg(59, blocks...)
+			time.Sleep(time.Minute)
+			if led {
+				pay()
+			} else {
+				_, end = leads(t, cfg)
+			}
+			mine()
+			for i, id := range ids {
+				r, err := store.Get(ctx, id)
+				seen, err2 := node.Line().Probe(ctx, []chain.Hash{r.Last.Hash})
+				if err != nil || err2 != nil || r.Fate != pending.Done || r.Last.Block.Hash != seen[0].Block.Hash {
+					t.Errorf("led %v, nonce %d: %+v, errors %v, %v; want it done in the chain's block %+v", led, i, r.Last, err, err2, seen)
+				}
+			}
+			end()
+		})
+	}
+}

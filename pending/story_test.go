@@ -145,7 +145,7 @@ func parse(t *testing.T, words []string) input {
 		}
 		return in
 	case "linked":
-		in := linked{Of: blockNamed(args.word("of")), By: args.word("by")}
+		in := linked{Of: blockNamed(args.word("of"))}
 		for _, pair := range args.rest {
 			name, block, _ := strings.Cut(pair, "=")
 			block, not := strings.CutPrefix(block, "!")

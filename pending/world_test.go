@@ -191,7 +191,7 @@ func (w *world) lead(ctx context.Context) {
 	latch.Open(token, 0, bubbleClock().Add(1000*time.Hour))
 	line := w.node.Line()
 	cfg := pending.Config{
-		Account: w.from, Chain: forgetful{line, rand.New(rand.NewPCG(w.rand.Uint64(), 3)), &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
+		Account: w.from, Chain: &forgetful{Chain: line, rand: rand.New(rand.NewPCG(w.rand.Uint64(), 3)), forget: &w.forget}, Store: w.store, Sequence: w.writes, Clock: bubbleClock,
 		Relaxed: w.relaxed, MaxInFlight: 30, MaxBatch: 10, FillAfter: 8, RestoreWait: time.Minute,
 		Events: pending.Events{Alarm: func(a pending.Alarm) {
 			w.mu.Lock()

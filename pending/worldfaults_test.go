@@ -129,12 +129,15 @@ func (s *faultyStore) Write(ctx context.Context, t fence.Token, b pending.Batch)
 // forgetful is a node that sometimes does not find a transaction that it has.
 type forgetful struct {
 	chain.Chain
+	mu     sync.Mutex // holds rand: a leader looks at its last final row beside all else
 	rand   *rand.Rand
 	forget *atomic.Bool
 }
 
-func (f forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
+func (f *forgetful) Probe(ctx context.Context, hashes []chain.Hash) ([]chain.Sighting, error) {
 	seen, err := f.Chain.Probe(ctx, hashes)
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for i := range seen {
 		if f.forget.Load() && f.rand.IntN(2) == 0 {
 			seen[i] = chain.Sighting{}
