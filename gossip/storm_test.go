@@ -62,8 +62,7 @@ func (c *swarm) settles(most int) bool {
 			continue
 		}
 		c.now += 20 * time.Microsecond // the words are all valid to the end, and what a node may pass on in a round is there again
-		var i int
-		fmt.Sscanf(l.to, "m%d", &i)
+		i := slices.IndexFunc(c.machines, func(m *Machine) bool { return m.cfg.Self == named(l.to) })
 		for _, s := range of[Send](c.machines[i].Step(c.now, Received{From: l.from, Parcel: l.parcel})) {
 			for _, to := range s.To {
 				c.passed++

@@ -199,7 +199,7 @@ func (a assign) judge(q Queue, prepared []chain.Prepared, height uint64) (b Batc
 		}
 		one := Held{Intent: w.ID, Refusal: last.again(cause, p.Err.Error(), height+a.Stood, next)}
 		switch gap = true; {
-		case !(stops && waits) && a.gaveUp(one.Refusal, w.Age, height+a.Stood, next):
+		case (!stops || !waits) && a.gaveUp(one.Refusal, w.Age, height+a.Stood, next):
 			b.Rejects = append(b.Rejects, Reject{Intent: w.ID, Why: p.Err.Error()})
 		case stops:
 			if stay(w, p.Err); w.changes(one.Refusal) {

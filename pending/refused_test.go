@@ -31,7 +31,7 @@ func (p picky) Prepare(ctx context.Context, drafts []chain.Draft) ([]chain.Prepa
 // W12: refusals are judged side by side: the time of each begins when it was first refused, and not when those before it
 // are over. What is behind them waits about as long as behind one, in the default order too, also if the leader
 // changes meanwhile. A call that is refused for some seconds only is carried out, and before those behind it.
-func TestRefusalsAreJudgedSideBySide(t *testing.T) {
+func TestRefusalsAreJudgedSideBySide(t *testing.T) { //nolint:tparallel // they share the instant at which the one that runs began
 	t.Parallel()
 	began := time.Time{} // of the test that runs
 	late := func(after time.Duration, why error) error {

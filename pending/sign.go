@@ -56,7 +56,7 @@ func (l *loop) prepare(ctx context.Context, a assign) (queue Queue, prepared []c
 			return queue, nil, err
 		}
 		if err != nil || len(next) == 0 {
-			return queue, prepared, nil
+			return queue, prepared, nil //nolint:nilerr // those before are judged without what is behind
 		}
 		queue, prepared = more, append(prepared, next...)
 		refused := slices.ContainsFunc(next, func(p chain.Prepared) bool { cause, is := blamed(p.Err); return is && cause != Funds })

@@ -30,13 +30,13 @@ func TestReplay(t *testing.T) {
 		says any
 		want string // with ! before it: an error with that in it
 	}{
-		{"a reason", dataFault{fault{3, "execution reverted: no money"}, revertData("no money")}, "no money"},
+		{"a reason", dataError{fault{3, "execution reverted: no money"}, revertData("no money")}, "no money"},
 		{"a reason without data", fault{3, "execution reverted: no money"}, "execution reverted: no money"},
-		{"no reason", dataFault{fault{3, "execution reverted"}, "0x"}, "execution reverted"},
-		{"a panic", dataFault{fault{3, "execution reverted"}, "0x4e487b71" + word("11")}, "arithmetic underflow or overflow"},
-		{"a custom error", dataFault{fault{3, "execution reverted"}, "0xcf479181" + word("5") + word("7")}, "custom error 0xcf479181" + word("5") + ", of 68 bytes"},
-		{"a broken reason", dataFault{fault{3, "execution reverted"}, "0x08c379a0" + word("ffffffffffffffff")}, "custom error 0x08c379a0" + word("ffffffffffffffff") + ", of 36 bytes"},
-		{"data that are none", dataFault{fault{3, "execution reverted: a"}, "zz"}, "execution reverted: a"},
+		{"no reason", dataError{fault{3, "execution reverted"}, "0x"}, "execution reverted"},
+		{"a panic", dataError{fault{3, "execution reverted"}, "0x4e487b71" + word("11")}, "arithmetic underflow or overflow"},
+		{"a custom error", dataError{fault{3, "execution reverted"}, "0xcf479181" + word("5") + word("7")}, "custom error 0xcf479181" + word("5") + ", of 68 bytes"},
+		{"a broken reason", dataError{fault{3, "execution reverted"}, "0x08c379a0" + word("ffffffffffffffff")}, "custom error 0x08c379a0" + word("ffffffffffffffff") + ", of 36 bytes"},
+		{"data that are none", dataError{fault{3, "execution reverted: a"}, "zz"}, "execution reverted: a"},
 		{"too little gas", errors.New("out of gas"), "out of gas"},
 		{"it does not fail", "0x", ""},
 		{"a state that is gone", errors.New("missing trie node 1234"), "!missing trie node"},

@@ -67,8 +67,8 @@ type fault struct {
 	text string
 }
 
-// dataFault is a fault with data, hexadecimal digits after 0x.
-type dataFault struct {
+// dataError is a fault with data, hexadecimal digits after 0x.
+type dataError struct {
 	fault
 	data string
 }
@@ -91,7 +91,7 @@ func (c rpcCall) say(answer server) string {
 		if f, is := errors.AsType[fault](err); is {
 			code = f.code
 		}
-		if f, is := errors.AsType[dataFault](err); is {
+		if f, is := errors.AsType[dataError](err); is {
 			code, data = f.code, strconv.Quote(f.data)
 		}
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q,"data":%s}}`, c.ID, code, err, data)

@@ -106,7 +106,7 @@ func TestDockerignore(t *testing.T) {
 			t.Errorf(".dockerignore lacks %s", name)
 		}
 	}
-	for _, module := range strings.Fields(strings.NewReplacer("use", "", "(", "", ")", "", "go 1.26.0", "").Replace(tree(t, "go.work"))) {
+	for module := range strings.FieldsSeq(strings.NewReplacer("use", "", "(", "", ")", "", "go 1.26.0", "").Replace(tree(t, "go.work"))) {
 		if top, _, _ := strings.Cut(strings.TrimPrefix(module, "./"), "/"); slices.Contains(out, top) {
 			t.Errorf(".dockerignore leaves out %s, which go.work has", module)
 		}

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -69,10 +70,7 @@ func answers(path string) map[string]any {
 	if strings.HasSuffix(path, "/state") {
 		doc["as_of"] = map[string]any{"index": 7, "hash": h}
 	}
-	one := map[string]any{}
-	for key, value := range doc {
-		one[key] = value
-	}
+	one := maps.Clone(doc)
 	doc["transactions"], doc["contracts"], doc["logs"] = []any{one}, []any{one}, []any{one}
 	return doc
 }
@@ -174,7 +172,7 @@ func TestOthersWordsDoNothing(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			doc = map[string]any{"title": hostile, "detail": hostile}
 		}
-		_ = json.NewEncoder(w).Encode(doc)
+		_ = json.NewEncoder(w).Encode(doc) //nolint:errchkjson // texts and numbers
 	}
 	node.Config.Handler = http.HandlerFunc(answer)
 	node.Start()

@@ -46,7 +46,7 @@ func TestAt(t *testing.T) {
 func TestAChainEndsWithItsFirst(t *testing.T) {
 	t.Parallel()
 	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
-	make := func(name string, of *x509.Certificate, ends time.Duration) *x509.Certificate {
+	made := func(name string, of *x509.Certificate, ends time.Duration) *x509.Certificate {
 		c := &x509.Certificate{
 			SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-day), NotAfter: now.Add(ends),
 			IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
@@ -64,9 +64,9 @@ func TestAChainEndsWithItsFirst(t *testing.T) {
 		}
 		return c
 	}
-	root := make("root", nil, 20*day)
-	long, short := make("between", root, 9*day), make("between", root, 4*day)
-	leaf, stray := make("leaf", long, 15*day), make("stray", nil, -day)
+	root := made("root", nil, 20*day)
+	long, short := made("between", root, 9*day), made("between", root, 4*day)
+	leaf, stray := made("leaf", long, 15*day), made("stray", nil, -day)
 	for what, c := range map[string]struct {
 		chain []*x509.Certificate
 		ends  time.Duration

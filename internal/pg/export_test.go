@@ -2,9 +2,10 @@ package pg
 
 import (
 	"context"
+	"time"
+
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"time"
 )
 
 // ListenHushed is Listen with another limit for silence.

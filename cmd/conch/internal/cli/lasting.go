@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"io"
-	"log"
+	"log" //nolint:depguard // its writer alone: what libraries log must wait for no reader
 	"log/slog"
 	"os"
 	"os/signal"

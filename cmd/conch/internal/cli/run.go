@@ -35,12 +35,7 @@ type runFlags struct {
 // services returns run and the hidden commands that it starts.
 func (a *app) services() []*cobra.Command { return append(a.keepers(), a.run()) }
 
-func (a *app) run() *cobra.Command {
-	var f runFlags
-	cmd := &cobra.Command{
-		Use:   "run --scope S [flags] -- CMD ARG…",
-		Short: "run a command, in any language, only while this process leads",
-		Long: `run campaigns for a scope and runs CMD only while it leads. Start it on several
+const runHelp = `run campaigns for a scope and runs CMD only while it leads. Start it on several
 machines: one CMD runs at a time, and another takes over when it ends, is killed,
 hangs with its machine, or loses the database.
 
@@ -77,11 +72,20 @@ Nothing local can recall what is already on its way to another machine, was star
 elsewhere for CMD (a container engine, cron, ssh), or sits in an uninterruptible
 sleep (state D). A CMD that stops both its keeper and conch (SIGSTOP) acts on: give it
 another --user, or --isolate, since neither may signal them. If all of them are stopped
-and go on, CMD may act for a moment, too. Only a fence refuses all of those.`,
-		Example: `  conch run --scope payments -- ./payments --listen :8080
+and go on, CMD may act for a moment, too. Only a fence refuses all of those.`
+
+const runExample = `  conch run --scope payments -- ./payments --listen :8080
   conch run --scope mailer --restart -- python3 mailer.py
   conch run --scope mailer --ops-listen :9090 --user mailer --cmd-db none -- ./mailer
-  conch run --scope ledger --fenced --lease 1s -- ./ledger`,
+  conch run --scope ledger --fenced --lease 1s -- ./ledger`
+
+func (a *app) run() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:     "run --scope S [flags] -- CMD ARG…",
+		Short:   "run a command, in any language, only while this process leads",
+		Long:    runHelp,
+		Example: runExample,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:

@@ -19,7 +19,8 @@ func unread(ctx context.Context, n *nemesis, in *Injection) error {
 		n.mu.Lock()
 		run := m.run.process
 		n.mu.Unlock()
-		defer run.Unread()()
+		again := run.Unread()
+		defer again()
 		if in.Missed = !fill(ctx, run.PID()); in.Missed {
 			return nil
 		}
