@@ -10,7 +10,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// Whoever may write an epoch cannot use all of them up: nothing may lower one again.
+// A role that may write an epoch cannot use all of them up: nothing may lower one again.
 func TestANodeCannotUseUpTheEpochs(t *testing.T) {
 	t.Parallel()
 	c := granted(t)

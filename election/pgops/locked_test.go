@@ -97,7 +97,7 @@ func TestALockedTableIsNamed(t *testing.T) {
 	}
 }
 
-// Whoever may not see the statements of others is told so, with the pid all the same. A literal and what turns a
+// A role that may not see the statements of others is told so, with the pid all the same. A literal and what turns a
 // terminal is not shown.
 func TestALockIsNamedHarmlessly(t *testing.T) {
 	t.Parallel()
