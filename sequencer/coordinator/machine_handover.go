@@ -126,6 +126,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		w.grant.ValidUntil = e.ValidUntil
 		m.lasts(w)
 	}
+	m.sweep()
 	m.changedReady = true
 }
 

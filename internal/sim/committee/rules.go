@@ -60,6 +60,7 @@ var rules = []rule{
 	inCoordinator(coordinator.BoundedHold, NoStarvation, "a hold is bounded; otherwise what never lands holds up everything until its grant is over").in("stuck"),
 	inCoordinator(coordinator.ExclusiveLoser, NoStarvation, "a sender that has lost a state has the next turn for itself; otherwise a slow one never gets it").in("contention"),
 	inCoordinator(coordinator.SetAside, NoStarvation, "a sender that does not answer is set aside; otherwise it is asked again and again, and what is built on its work is unwound each time").in("half-dead"),
+	inCoordinator(coordinator.Doomed, NothingOnTheDead, "nothing is built on what was handed over and cannot land any more; otherwise each block skips the head of a chain while its tail grows, for as long as users go on").in("few"),
 }
 
 // with names the odds with which a rule shows.

@@ -23,6 +23,7 @@ type scene struct {
 	strict bool   // heights are judged as document 002 has it
 	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
+	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
 	set    func(*run)
 }
 
@@ -51,6 +52,10 @@ var scenes = []scene{
 	{
 		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
 		Ends: 20 * time.Second, blocks: 1_000_000, set: lostReturns,
+	},
+	{
+		Name: "few", What: "few notes and many payments: coordinators are killed, cut off and lose their databases, and then users go on",
+		Ends: time.Minute, blocks: 100, lasts: time.Minute, goesOn: 2 * time.Minute, set: fewNotes,
 	},
 }
 
