@@ -5,6 +5,7 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,6 +34,8 @@ type daemon struct {
 
 	mu  sync.Mutex
 	log []map[string]any
+
+	kept io.Writer // gets the lines of a node that runs for long, and the log has none; may be nil
 }
 
 // write writes the node's configuration, with DIR replaced by its folder.
@@ -85,6 +88,10 @@ func (d *daemon) launch(command string, args ...string) *daemon {
 }
 
 func (d *daemon) hear(text string) {
+	if d.kept != nil {
+		_, _ = fmt.Fprintln(d.kept, text) // what is lost of it is no matter of a test
+		return
+	}
 	line := map[string]any{}
 	if json.Unmarshal([]byte(text), &line) != nil {
 		line["msg"] = text
