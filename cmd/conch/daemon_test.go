@@ -78,7 +78,7 @@ func (d *daemon) launch(command string, args ...string) *daemon {
 	d.cmd.Stderr = proctest.Cut(d.hear)
 	d.cmd.Stdout = d.cmd.Stderr // of the roles' commands
 	d.t.Cleanup(func() {        // registered before the start, so it runs after the end
-		if d.t.Failed() {
+		if d.t.Failed() && d.kept == nil {
 			d.t.Logf("log of %s:\n%s", d.id, d.text())
 		}
 	})

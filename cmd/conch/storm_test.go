@@ -41,17 +41,25 @@ func TestAStormPasses(t *testing.T) {
 		seed = uint64(time.Now().Unix())
 	}
 	s := newStorm(t, seed)
-	v := judgeStorm(s.run(seed, lasts))
-	text, err := json.MarshalIndent(v, "", " ")
-	if err == nil {
-		err = os.WriteFile(filepath.Join(s.logs, "verdict.json"), text, 0o600)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := s.run(seed, lasts)
+	v := judgeStorm(r)
+	s.keep("record.json", r)
+	s.keep("verdict.json", v)
 	t.Logf("again with: %s=%s %s=%d go test ./cmd/conch -run %s -count 1 -v -timeout 1h\n%s", envStorm, lasts, envStormSeed, seed, t.Name(), v)
 	if len(v.Violations) > 0 || v.Landed < int(lasts/time.Second) {
 		t.Errorf("%d violations, %d landed; want none, and one landed for each second: or this shows nothing", len(v.Violations), v.Landed)
+	}
+}
+
+// keep stores what a run has shown beside the logs of its nodes: go test -artifacts leaves them.
+func (s *storm) keep(name string, what any) {
+	s.t.Helper()
+	text, err := json.MarshalIndent(what, "", " ")
+	if err == nil {
+		err = os.WriteFile(filepath.Join(s.logs, name), text, 0o600)
+	}
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -65,6 +73,7 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 	for i := range s.all {
 		lookers.Go(func() { s.looks(looking, i) })
 	}
+	lookers.Go(func() { s.watches(looking) })
 	s.fills(looking)
 	s.settled()
 	asking, enough := context.WithCancel(looking)
@@ -79,6 +88,7 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 	ends := time.Now()
 	pgtest.Within(s.t, longPatience, "everything is accepted", working.Wait)
 	s.settled()
+	s.follows()
 	stop()
 	lookers.Wait()
 	r := stormRecord{Seed: seed, Faults: faults, Ends: ends, Issued: stormPurses * stormNotes * stormAmount}
@@ -86,7 +96,6 @@ func (s *storm) run(seed uint64, lasts time.Duration) stormRecord {
 		s.told(i)
 		r.Owners = append(r.Owners, "0x"+hex.EncodeToString([]byte(o.account)))
 	}
-	s.follows()
 	for i, o := range s.all {
 		o.stop(syscall.SIGTERM)
 		r.Notes = append(r.Notes, s.notes(i))

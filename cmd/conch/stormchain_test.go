@@ -3,10 +3,12 @@
 package main_test
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,7 +56,6 @@ var (
 
 // stormBlocks is what the chain's node says of a block.
 type stormBlocks struct {
-	Timestamp    string
 	Transactions []struct{ Hash, From, To, Input string }
 }
 
@@ -83,23 +84,41 @@ func (d *devnode) asks(out any, method string, args ...any) error {
 	return json.Unmarshal(said.Result, out)
 }
 
-// entries reads the whole chain, and the gas that the contract has cost.
+// watches notes when each block was there, until the context ends: a block's own timestamp is in seconds, and there are several in
+// one.
+func (s *storm) watches(ctx context.Context) {
+	for ctx.Err() == nil {
+		var head string
+		if s.chain.asks(&head, "eth_blockNumber") == nil {
+			n, _ := strconv.ParseUint(strings.TrimPrefix(head, "0x"), 16, 64)
+			s.mu.Lock()
+			for now := time.Now(); uint64(len(s.heads)) <= n; {
+				s.heads = append(s.heads, now)
+			}
+			s.mu.Unlock()
+		}
+		select {
+		case <-time.After(stormBlock / 5):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// entries reads the blocks that were watched, and the gas that the contract has cost.
 func (s *storm) entries() (all []stormEntry, gas uint64) {
 	s.t.Helper()
-	head := number(s.t, s.chain.call("eth_blockNumber"))
-	for n := range head + 1 {
+	for n, at := range s.heads {
 		var block stormBlocks
 		var receipts []stormReceipt
-		if err := s.chain.asks(&block, "eth_getBlockByNumber", hexed(n), true); err != nil {
+		if err := s.chain.asks(&block, "eth_getBlockByNumber", hexed(uint64(n)), true); err != nil {
 			s.t.Fatal(err)
 		}
 		if len(block.Transactions) == 0 {
 			continue
 		}
-		if err := s.chain.asks(&receipts, "eth_getBlockReceipts", hexed(n)); err != nil {
+		if err := s.chain.asks(&receipts, "eth_getBlockReceipts", hexed(uint64(n))); err != nil {
 			s.t.Fatal(err)
 		}
-		at := time.Unix(int64(number(s.t, block.Timestamp)), 0)
 		for i, tx := range block.Transactions {
 			if !strings.EqualFold(tx.To, s.address) {
 				continue
@@ -113,7 +132,7 @@ func (s *storm) entries() (all []stormEntry, gas uint64) {
 				s.t.Fatalf("block %d, transaction %s: %v", n, tx.Hash, err)
 			}
 			for _, e := range found {
-				e.Block, e.At, e.Sender = n, at, strings.ToLower(tx.From)
+				e.Block, e.At, e.Sender = uint64(n), at, strings.ToLower(tx.From)
 				all = append(all, e)
 			}
 		}

@@ -184,11 +184,11 @@ func (v *stormVerdict) spans(r stormRecord, causes []string) {
 		if i+1 < len(r.Faults) {
 			next = r.Faults[i+1].From
 		}
-		from := f.To.Truncate(time.Second)
+		from := f.To
 		s := stormSpan{stormFault: f, Calm: next.Sub(from), Causes: map[string]int{}}
 		for k, e := range r.Entries {
 			switch {
-			case e.At.Before(f.From.Truncate(time.Second)) || !e.At.Before(next):
+			case e.At.Before(f.From) || !e.At.Before(next):
 			case e.At.Before(from) && e.Landed:
 				s.During[0]++
 			case e.At.Before(from):

@@ -122,7 +122,7 @@ func TestTheStormsPlan(t *testing.T) {
 			t.Errorf("seed %d: the plan is %v, want each kind, and one restored database", seed, seen)
 		}
 	}
-	if short := stormPlan(1, time.Minute); len(short) != 1 {
-		t.Errorf("a minute has %d faults, want the storm alone", len(short))
+	if calm, short := stormPlan(1, time.Minute), stormPlan(1, 70*time.Second); len(calm) != 0 || len(short) != 1 {
+		t.Errorf("a minute has %d faults and 70 seconds %d, want none, and the storm", len(calm), len(short))
 	}
 }

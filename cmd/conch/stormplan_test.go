@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
 // stormFault is one fault as it was done.
@@ -53,14 +55,17 @@ var stormKinds = []stormKind{
 	{"cut", (*storm).apart},
 	{"coordinator frozen", func(s *storm) int { return s.freeze(s.coordinator()) }},
 	{"another frozen", func(s *storm) int { return s.freeze(s.another()) }},
-	{"database away", func(s *storm) int { return s.outage(s.coordinator()) }},
+	{"database silent", func(s *storm) int { return s.outage(s.coordinator()) }},
 	{"database restarted", func(s *storm) int { return s.restart(s.another()) }},
 	{"database restored", (*storm).restore},
 }
 
 // stormPlan is the order of the faults: the storm first, then each other kind, and again what there is time for. A database is
-// restored once. Equal arguments give equal plans.
+// restored once. What is too short for the storm is calm. Equal arguments give equal plans.
 func stormPlan(seed uint64, lasts time.Duration) (plan []stormKind) {
+	if lasts < stormBegins+stormFirst {
+		return nil
+	}
 	r := rand.New(rand.NewPCG(seed, 47))
 	plan = stormKinds[:1:1]
 	for left := lasts - stormBegins - stormFirst; left >= stormEach; {
@@ -101,10 +106,11 @@ func (s *storm) freeze(i int) int {
 	return i
 }
 
+// outage has a database fall silent: what was asked of it is done later.
 func (s *storm) outage(i int) int {
-	s.servers[i].Kill9()
+	s.wires[i].Blackhole(tcpproxy.Both)
 	s.until(time.Now().Add(stormNoDB))
-	s.served(i)
+	s.wires[i].Heal()
 	return i
 }
 
