@@ -92,22 +92,13 @@ func (e *endpoint) call(ctx context.Context, result any, method string, args ...
 	}
 	ctx, said := noting(ctx)
 	l.begin()
-	if err := l.end(ask(ctx, l.client, said, result, method, args...)); err != nil {
+	if err := l.end(l.client.CallContext(ctx, result, method, args...)); err != nil {
 		err = said.explain(e.fail(method, err), e.secrets())
 		e.budget.note(err, calls)
 		return err
 	}
 	e.budget.note(nil, calls)
 	return nil
-}
-
-// ask makes a single call.
-func ask(ctx context.Context, client *rpc.Client, said *note, result any, method string, args ...any) error {
-	err := client.CallContext(ctx, result, method, args...)
-	if said.isAnothers() {
-		return errAnothers
-	}
-	return err
 }
 
 // batch makes one request, once the endpoint's allowance has room for it. The errors of single calls are in
@@ -139,7 +130,7 @@ func (e *endpoint) request(ctx context.Context, calls []rpc.BatchElem) error {
 	ctx, said := noting(ctx)
 	l.begin()
 	if len(calls) == 1 {
-		err = l.end(ask(ctx, l.client, said, calls[0].Result, calls[0].Method, calls[0].Args...))
+		err = l.end(l.client.CallContext(ctx, calls[0].Result, calls[0].Method, calls[0].Args...))
 		calls[0].Error = err
 		if _, _, spoken := answered(err); spoken || err == nil {
 			return nil
