@@ -34,9 +34,9 @@ type conductor struct {
 	keeper *keeper.Keeper // nil while no command runs
 	begun  atomic.Bool    // its keeper has reported that it runs
 
-	tell func(election.Fact)   // for a person at a terminal; may be nil
-	led  bool                  // this process has led; of the elector's goroutine
-	over atomic.Pointer[coded] // the end of a run that does not wait
+	tell func(election.Fact)     // for a person at a terminal; may be nil
+	led  bool                    // this process has led; of the elector's goroutine
+	over atomic.Pointer[failure] // the end of a run that does not wait
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
@@ -79,15 +79,15 @@ func (c *conductor) fact(f election.Fact) {
 	switch {
 	case !c.flags.noWait:
 	case f.Kind == election.Following:
-		c.quit(coded{fmt.Errorf("%s leads %q, and --no-wait waits for nobody", f.Holder, f.Scope), anotherLeads})
+		c.quit(failure{fmt.Errorf("%s leads %q, and --no-wait waits for nobody", f.Holder, f.Scope), anotherLeads})
 	case f.Kind == election.Blocked:
-		c.quit(coded{fmt.Errorf("acts of the last leader of %q hold its fence, and --no-wait waits for nobody", f.Scope), anotherLeads})
+		c.quit(failure{fmt.Errorf("acts of the last leader of %q hold its fence, and --no-wait waits for nobody", f.Scope), anotherLeads})
 	case !c.led && (f.Kind == election.Retrying || f.Kind == election.Barred):
 		c.quit(unknownLeader(c.flags.scope, f.Err))
 	}
 }
 
-func (c *conductor) quit(end coded) {
+func (c *conductor) quit(end failure) {
 	c.over.CompareAndSwap(nil, &end)
 	c.endNode()
 }

@@ -14,9 +14,12 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// failure marks an error of a command that was called correctly. Any other error that reaches
-// Main is about the command line.
-type failure struct{ error }
+// failure marks an error of a command that was called correctly, and has its exit code. Any other error
+// that reaches Main is about the command line.
+type failure struct {
+	error
+	code int
+}
 
 func (f failure) Unwrap() error { return f.error }
 
@@ -30,24 +33,17 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
 
-// coded is an error with an exit code of its own.
-type coded struct {
-	error
-	code int
-}
-
-func (c coded) Unwrap() error { return c.error }
-
 // Usagef returns the error of a command that was called wrongly.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
 // Does turns the work of a command into a function for cobra.
 func Does(work func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		if err := work(cmd.Context()); err != nil {
-			return failure{err}
+		err := work(cmd.Context())
+		if err == nil || errors.As(err, new(failure)) {
+			return err
 		}
-		return nil
+		return failure{err, Failed}
 	}
 }
 
@@ -56,7 +52,6 @@ func explain(err error) (text string, code int) {
 	var ours failure
 	var theirs usage
 	var lost unansweredError
-	var own coded
 	switch {
 	case errors.As(err, &theirs):
 		return Sentence(theirs.Error()), wrong
@@ -65,12 +60,10 @@ func explain(err error) (text string, code int) {
 	case errors.As(err, &lost):
 		// The sentence for a database error or an interrupt would drop what was added, such as a key.
 		return Sentence(ours.Error()), Failed
-	case errors.As(err, &own):
-		return Sentence(own.Error()), own.code
 	case errors.Is(err, context.Canceled):
 		return "interrupted", Failed
 	default:
-		return Sentence(pgmint.Sentence(ours.error)), Failed
+		return Sentence(pgmint.Sentence(ours.error)), ours.code
 	}
 }
 

@@ -42,6 +42,6 @@ func (a *app) surroundings(cmd *cobra.Command, f *runFlags, program string) erro
 }
 
 // unknownLeader is the end of a run that does not wait, and cannot know who leads.
-func unknownLeader(scope string, why error) coded {
-	return coded{fmt.Errorf("whether another one leads %q cannot be known: %s", scope, pgmint.Sentence(why)), unknowable}
+func unknownLeader(scope string, why error) failure {
+	return failure{fmt.Errorf("whether another one leads %q cannot be known: %s", scope, pgmint.Sentence(why)), unknowable}
 }
