@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -150,9 +151,5 @@ func target(err error) (at, user, db string) {
 		return "the database server", "", ""
 	}
 	c := connect.Config
-	db = c.Database
-	if db == "" {
-		db = c.User
-	}
-	return where(c), c.User, db
+	return where(c), c.User, cmp.Or(c.Database, c.User)
 }

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -199,9 +200,7 @@ func (a *app) candidate(cmd *cobra.Command, f runFlags) (election.Config, error)
 		}
 		cfg.ID = f.id
 	}
-	if cfg.ID == "" {
-		cfg.ID = election.Identity()
-	}
+	cfg.ID = cmp.Or(cfg.ID, election.Identity())
 	lease := "--lease " + cfg.Lease.String()
 	if text := a.Getenv("CONCH_LEASE_MS"); text != "" && !cmd.Flags().Changed("lease") {
 		lease = fmt.Sprintf("CONCH_LEASE_MS=%s (%s)", text, cfg.Lease)

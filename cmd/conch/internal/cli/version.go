@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"runtime"
@@ -55,9 +56,7 @@ func (b Build) recorded(info *debug.BuildInfo) Build {
 			b.Commit = s.Value
 		}
 	}
-	if b.Version == "" {
-		b.Version = info.Main.Version
-	}
+	b.Version = cmp.Or(b.Version, info.Main.Version)
 	if found := pseudo.FindStringSubmatch(b.Version); found != nil && b.Commit == "" {
 		b.Commit = found[1]
 	}
