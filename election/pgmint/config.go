@@ -77,9 +77,4 @@ func (c Config) lockKey(scope string) int64 {
 }
 
 // Channel returns ListenChannel, or its default.
-func (c Config) Channel() string {
-	if c.ListenChannel == "" {
-		return DefaultChannel
-	}
-	return c.ListenChannel
-}
+func (c Config) Channel() string { return cmp.Or(c.ListenChannel, DefaultChannel) }

@@ -100,12 +100,7 @@ func (m *Mint) room() int {
 	return min(max((m.budget-m.reserved)/max(m.sessions, 1), 1), bidsAtOnce)
 }
 
-func (c Config) locks() Locks {
-	if c.Locks == "" {
-		return SessionLocks
-	}
-	return c.Locks
-}
+func (c Config) locks() Locks { return cmp.Or(c.Locks, SessionLocks) }
 
 // validateLocks checks Locks and LockBudget.
 func (c Config) validateLocks() error {
