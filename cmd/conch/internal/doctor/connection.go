@@ -30,7 +30,7 @@ func reachable(f Facts) []Finding {
 
 func addresses(f Facts) []Finding {
 	if len(f.Addresses) < 2 {
-		return ok("one: " + f.Target)
+		return ok("one")
 	}
 	all := strings.Join(f.Addresses, "; ")
 	if f.Unusable {
