@@ -70,7 +70,7 @@ func At(from, until, now time.Time) Verdict {
 		v.Grade, v.Text = Early, fmt.Sprintf("begins in %s, on %s: if that is in the past, this machine's clock is slow", rough(from.Sub(now)), on(from))
 		return v
 	case left < 0:
-		v.Grade, v.Text = Ended, fmt.Sprintf("ended %s ago, on %s", rough(-left), on(until))
+		v.Grade, v.Text = Ended, fmt.Sprintf("ended %s ago, on %s", rough(max(-left, time.Second)), on(until))
 		return v
 	case left <= day:
 		v.Grade = Day

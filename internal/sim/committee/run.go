@@ -100,7 +100,6 @@ func Run(cfg Config) sim.Report {
 		wait = r.scene.goesOn + r.scene.Ends
 	}
 	r.until(r.w.Now() + wait)
-	r.took()
 	r.words.flush()
 	if r.scene != nil {
 		r.judgeScene()
@@ -111,10 +110,12 @@ func Run(cfg Config) sim.Report {
 		r.judgeSilence()
 	}
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return sim.Report{
+	report := sim.Report{
 		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
-		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
+		Stats: r.stats, Took: r.took(), Trace: fmt.Sprintf("%016x", r.w.Hash()),
 	}
+	report.Timed()
+	return report
 }
 
 func newRun(cfg Config) *run {

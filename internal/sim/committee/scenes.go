@@ -192,24 +192,12 @@ func (r *run) judgeScene() {
 	}
 }
 
-// took sums up how long intents took, for the report.
-func (r *run) took() {
-	var all []time.Duration
+// took returns how long each intent took.
+func (r *run) took() (all []time.Duration) {
 	for _, k := range r.order {
 		if w := r.wishes[k]; w.result != nil {
 			all = append(all, w.ended-w.accepted)
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	slices.Sort(all)
-	var sum time.Duration
-	for _, one := range all {
-		sum += one
-	}
-	r.stats["took_mean_ms"] = (sum / time.Duration(len(all))).Milliseconds()
-	r.stats["took_p50_ms"] = all[len(all)/2].Milliseconds()
-	r.stats["took_p99_ms"] = all[len(all)*99/100].Milliseconds()
-	r.stats["took_max_ms"] = all[len(all)-1].Milliseconds()
+	return all
 }

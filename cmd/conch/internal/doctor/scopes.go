@@ -83,7 +83,7 @@ func holders(f Facts) (found []Finding) {
 			remedy = fmt.Sprintf("%s campaigns for it: unless it leads in a moment, look at its log and for sessions that hold the fence in pg_locks", strings.Join(who, ", "))
 		}
 		found = append(found, warn(fmt.Sprintf("scope %q: %s, which led it with epoch %d, is gone, its last heartbeat was %s ago, and it has no successor",
-			l.Scope, l.Holder, l.Epoch, (time.Duration(l.SilentMS)*time.Millisecond).Round(time.Second)), remedy)...)
+			l.Scope, l.Holder, l.Epoch, (time.Duration(max(l.SilentMS, 100))*time.Millisecond).Round(100*time.Millisecond)), remedy)...)
 	}
 	if len(found) == 0 {
 		return ok(fmt.Sprintf("%d of %s led now, and no term of a dead process is left", led, Count(len(f.Leaderships), "scope is", "scopes are")))
