@@ -24,10 +24,12 @@ type place struct {
 	waits   []func(*contract) // until it is read, and has caught up with its ledger
 	held    int               // bytes of what waits
 	opening bool
-	number  uint64 // of the last request of its coordinator
-	nudges  uint64 // empty transactions that were sent for it
-	alone   spell  // intents are told as done that perhaps nobody else has
-	last    Status // when it was awake
+	number  uint64                   // of the last request of its coordinator
+	drained bool                     // the node coordinates it no more
+	nudges  uint64                   // empty transactions that were sent for it
+	alone   spell                    // intents are told as done that perhaps nobody else has
+	last    Status                   // when it was awake
+	heard   map[ledger.Account]Heard // what was last heard of its members; nil before the first message
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
 }
@@ -150,7 +152,7 @@ func (n *Node) wake(p *place, c *contract) {
 	n.many.Store(int64(len(n.awake)))
 	n.group.Go(c.follow)
 	c.toSender(sender.Tick{}) // what is to be done first
-	c.toCoordinator(coordinator.Tick{})
+	c.toCoordinator(coordinator.Drain{On: p.drained})
 	if !c.behind {
 		n.ready(p)
 	}

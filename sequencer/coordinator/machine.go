@@ -50,6 +50,7 @@ type Machine struct {
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
 	verdicts     *Judged                          // its answer, until this node has followed the ledger to that block
+	drained      bool                             // it takes no work
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
@@ -117,6 +118,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.judged()
 	case Reviewed:
 		m.reviewed(in)
+	case Drain:
+		m.drain(in.On)
 	case Tick:
 		m.tick()
 	}

@@ -167,6 +167,8 @@ func (s *stage) input(words []string) Input {
 	switch words[0] {
 	case "stored":
 		return Stored{s.store}
+	case "drain", "undrain":
+		return Drain{On: words[0] == "drain"}
 	case "hear":
 		return Heard{ledger.Account(words[1]), wire.Pulse{Works: len(words) > 2}}
 	case "judged":
