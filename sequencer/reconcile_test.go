@@ -48,6 +48,8 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 	}{
 		"its creator becomes final before the answer comes": {asked: 4, number: 2},
 		"the endpoint is behind":                            {asked: 9, number: 2},
+		"the endpoint is one block behind":                  {asked: 6, number: 2},
+		"an answer of the block that has its creator":       {asked: 6, number: 3, gone: true},
 		"an answer of the node's own final block":           {asked: 9, number: 6, gone: true},
 		"a later one": {asked: 9, number: 8, gone: true},
 	} {

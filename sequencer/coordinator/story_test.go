@@ -175,7 +175,11 @@ func (s *stage) input(words []string) Input {
 		var in Judged
 		in.Number, _ = strconv.ParseUint(words[1], 10, 64)
 		for _, w := range words[2:] {
-			in.Ends = append(in.Ends, map[string]ledger.End{"alive": ledger.Alive, "landed": ledger.Landed, "overdue": ledger.Overdue}[w])
+			end := ledger.Alive
+			for end.String() != w {
+				end++
+			}
+			in.Ends = append(in.Ends, end)
 		}
 		return in
 	case "reviewed":
