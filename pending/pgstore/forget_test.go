@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -13,7 +14,9 @@ import (
 
 func (s shelf) forget(age time.Duration) int {
 	s.t.Helper()
-	n, err := s.Forget(s.t.Context(), pendingtest.Account, age, 10)
+	ctx, cancel := context.WithTimeout(s.t.Context(), 30*time.Second)
+	defer cancel()
+	n, err := s.Forget(ctx, pendingtest.Account, age, 10)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -33,18 +36,19 @@ func TestForget(t *testing.T) {
 	if n := s.archive(0); n != 2 {
 		t.Fatalf("archived %d intents, want 2: the newest slot stays", n)
 	}
-	late, cancelled, queued, open := own(2), own(3), own(4), own(5)
+	late, cancelled, queued, open, rejected := own(2), own(3), own(4), own(5), own(6)
 	if err := s.Cancel(t.Context(), cancelled.ID); err != nil {
 		t.Fatal(err)
 	}
 	s.done(3, late)
-	s.write(pending.Batch{New: []pending.Slot{slotOf(4, open)}, Changes: []pending.Change{{Index: 4, Status: pending.InBlock, Hash: hashOf(4), Block: chain.Block{Number: 1, Hash: "b"}}}})
-	if n := s.forget(time.Hour); n != 0 || s.count("intents") != 5 || s.count("archived_intents") != 2 {
+	s.write(pending.Batch{New: []pending.Slot{slotOf(4, open), slotOf(5, rejected), slotOf(6, s.accept("the newest"))}, Changes: []pending.Change{{Index: 4, Status: pending.InBlock, Hash: hashOf(4), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	if n := s.forget(time.Hour); n != 0 || s.count("intents") != 7 || s.count("archived_intents") != 2 {
 		t.Errorf("%d intents were forgotten within their time", n)
 	}
 	run(t, s.conn, `UPDATE conch.pending_transactions SET updated_at = clock_timestamp() - interval '2 hours' WHERE nonce <> 3;
 		UPDATE conch.archived_transactions SET updated_at = clock_timestamp() - interval '2 hours';
-		UPDATE conch.intents SET created_at = clock_timestamp() - interval '2 hours'`)
+		UPDATE conch.intents SET created_at = clock_timestamp() - interval '2 hours';
+		UPDATE conch.intents SET fate = 'rejected' WHERE nonce = 5`) // its filler is not final
 	if n := s.forget(time.Hour); n != 2 {
 		t.Errorf("forgot %d intents at most, want 2: one that is done, and one that was cancelled", n)
 	}
@@ -53,25 +57,26 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is still found, as %+v, error %v", gone.Key, r, err)
 		}
 	}
-	for _, stays := range []pending.Intent{users, late, queued, open} {
+	for _, stays := range []pending.Intent{users, late, queued, open, rejected} {
 		if r, err := s.Get(t.Context(), stays.ID); err != nil || r.Key != stays.Key {
 			t.Errorf("%s is not found: %v", stays.Key, err)
 		}
 	}
 	for table, want := range map[string]int{
-		"intents": 3, "pending_transactions": 2, "pending_attempts": 2,
+		"intents": 5, "pending_transactions": 4, "pending_attempts": 4,
 		"archived_intents": 1, "archived_transactions": 1, "archived_attempts": 1,
 	} {
 		if n := s.count(table); n != want {
 			t.Errorf("%s has %d rows, want %d", table, n, want)
 		}
 	}
-	run(t, s.conn, `UPDATE conch.pending_transactions SET final = true, state = 'finalized'; UPDATE conch.intents SET fate = 'done' WHERE nonce IS NOT NULL`)
+	run(t, s.conn, `UPDATE conch.pending_transactions SET final = true, state = 'finalized'; UPDATE conch.intents SET fate = 'done' WHERE nonce IS NOT NULL;
+		DELETE FROM conch.pending_attempts WHERE nonce = 6; DELETE FROM conch.pending_transactions WHERE nonce = 6`)
 	if s.forget(0); s.count("pending_transactions") != 1 {
 		t.Error("the newest slot is gone, from which the next nonce is counted")
 	}
-	if snap, err := s.Load(t.Context(), pendingtest.Account, 9, 100); err != nil || snap.Next != 5 || snap.Queued != 1 {
-		t.Errorf("loaded %+v, error %v; want next nonce 5 and one queued", snap, err)
+	if snap, err := s.Load(t.Context(), pendingtest.Account, 9, 100); err != nil || snap.Next != 6 || snap.Queued != 1 {
+		t.Errorf("loaded %+v, error %v; want next nonce 6 and one queued", snap, err)
 	}
 	if again := own(1); again.ID == done.ID {
 		t.Error("a forgotten key names what was forgotten")

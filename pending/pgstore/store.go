@@ -21,7 +21,10 @@ type Store struct {
 	intake intake
 }
 
-var _ pending.Store = (*Store)(nil)
+var (
+	_ pending.Store     = (*Store)(nil)
+	_ pending.Forgetter = (*Store)(nil)
+)
 
 // ErrTaken means that the account belongs to another scope, which alone may send from it.
 var ErrTaken = errors.New("the account belongs to another scope")
