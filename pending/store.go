@@ -42,17 +42,9 @@ type Archiver interface {
 	Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error)
 }
 
-// OwnKeys is how the keys begin under which conch itself, and not a user of it, hands intents in.
+// OwnKeys is how the keys begin under which conch itself, and not a user of it, hands intents in. A store may delete those that
+// have ended long ago.
 const OwnKeys = "conch:"
-
-// Forgetter is a [Store] that can delete conch's own intents: the calls of its private contracts, which are large, and of no
-// use once they have ended.
-type Forgetter interface {
-	// Forget deletes up to most of the account's oldest intents that have ended for that long (by the store's clock) and whose
-	// keys begin with [OwnKeys], with their slots, from an archive too. Their IDs are not found any more, and their keys are
-	// new ones. Any process may ask for it.
-	Forget(ctx context.Context, account chain.Account, age time.Duration, most int) (gone int, err error)
-}
 
 // Waits is what of an account waits.
 type Waits struct {

@@ -12,8 +12,8 @@ import (
 
 type config struct{ Chain, Creator string }
 
-// Store keeps the pending transactions of one chain. It is a [pending.Store], a
-// [pending.Archiver] and a [pending.Forgetter], and safe for concurrent use.
+// Store keeps the pending transactions of one chain. It is a [pending.Store] and a
+// [pending.Archiver], and safe for concurrent use.
 type Store struct {
 	db     *Database
 	cfg    config
@@ -21,10 +21,7 @@ type Store struct {
 	intake intake
 }
 
-var (
-	_ pending.Store     = (*Store)(nil)
-	_ pending.Forgetter = (*Store)(nil)
-)
+var _ pending.Store = (*Store)(nil)
 
 // ErrTaken means that the account belongs to another scope, which alone may send from it.
 var ErrTaken = errors.New("the account belongs to another scope")

@@ -154,7 +154,8 @@ func (a *api) drain(on bool) func(w http.ResponseWriter, r *http.Request, node r
 		if err := node.Drain(ctx, d.Address, on); err != nil {
 			return refusal(r, err)
 		}
-		a.log.InfoContext(r.Context(), "the node coordinates a contract, unless it is drained", slog.String("contract", d.Address), slog.Bool("drained", on), slog.String("actor", web.Actor(r.Context())))
+		said := map[bool]string{true: "the node coordinates a contract no more", false: "the node coordinates a contract again"}[on]
+		a.log.InfoContext(r.Context(), said, slog.String("contract", d.Address), slog.String("actor", web.Actor(r.Context())))
 		return a.getContract(w, r, node, d)
 	}
 }

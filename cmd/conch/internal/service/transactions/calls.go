@@ -87,8 +87,13 @@ func (c calls) Withdraw(ctx context.Context, id string) error {
 
 // Forget implements node.Calls.
 func (c calls) Forget(ctx context.Context, age time.Duration, most int) (gone int, err error) {
-	if f, can := c.kept.(pending.Forgetter); can {
+	if f, can := c.kept.(forgetter); can {
 		return f.Forget(ctx, c.account.Address, age, most)
 	}
 	return 0, nil // it is kept in memory, and gone with the process
+}
+
+// forgetter is a store that can delete conch's own intents.
+type forgetter interface {
+	Forget(ctx context.Context, account chain.Account, age time.Duration, most int) (gone int, err error)
 }
