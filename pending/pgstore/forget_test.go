@@ -41,8 +41,11 @@ func TestForget(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.done(3, late)
-	s.write(pending.Batch{New: []pending.Slot{slotOf(4, open), slotOf(5, rejected), slotOf(6, s.accept("the newest"))}, Changes: []pending.Change{{Index: 4, Status: pending.InBlock, Hash: hashOf(4), Block: chain.Block{Number: 1, Hash: "b"}}}})
-	if n := s.forget(time.Hour); n != 0 || s.count("intents") != 7 || s.count("archived_intents") != 2 {
+	s.write(pending.Batch{New: []pending.Slot{slotOf(4, open), slotOf(5, rejected)}, Changes: []pending.Change{{Index: 4, Status: pending.InBlock, Hash: hashOf(4), Block: chain.Block{Number: 1, Hash: "b"}}}})
+	second := s.accept("a user's second")
+	s.done(6, second)
+	s.write(pending.Batch{New: []pending.Slot{slotOf(7, s.accept("the newest"))}})
+	if n := s.forget(time.Hour); n != 0 || s.count("intents") != 8 || s.count("archived_intents") != 2 {
 		t.Errorf("%d intents were forgotten within their time", n)
 	}
 	run(t, s.conn, `UPDATE conch.pending_transactions SET updated_at = clock_timestamp() - interval '2 hours' WHERE nonce <> 3;
@@ -57,13 +60,13 @@ func TestForget(t *testing.T) {
 			t.Errorf("%s is still found, as %+v, error %v", gone.Key, r, err)
 		}
 	}
-	for _, stays := range []pending.Intent{users, late, queued, open, rejected} {
-		if r, err := s.Get(t.Context(), stays.ID); err != nil || r.Key != stays.Key {
-			t.Errorf("%s is not found: %v", stays.Key, err)
+	for _, stays := range []pending.Intent{users, second, late, queued, open, rejected} {
+		if r, err := s.Get(t.Context(), stays.ID); err != nil || r.Key != stays.Key || r.Index != nil && r.Last.Hash == "" {
+			t.Errorf("%s is not found as it was, but as %+v: %v", stays.Key, r, err)
 		}
 	}
 	for table, want := range map[string]int{
-		"intents": 5, "pending_transactions": 4, "pending_attempts": 4,
+		"intents": 6, "pending_transactions": 5, "pending_attempts": 5,
 		"archived_intents": 1, "archived_transactions": 1, "archived_attempts": 1,
 	} {
 		if n := s.count(table); n != want {
@@ -71,7 +74,7 @@ func TestForget(t *testing.T) {
 		}
 	}
 	run(t, s.conn, `UPDATE conch.pending_transactions SET final = true, state = 'finalized'; UPDATE conch.intents SET fate = 'done' WHERE nonce IS NOT NULL;
-		DELETE FROM conch.pending_attempts WHERE nonce = 6; DELETE FROM conch.pending_transactions WHERE nonce = 6`)
+		DELETE FROM conch.pending_attempts WHERE nonce > 5; DELETE FROM conch.pending_transactions WHERE nonce > 5`)
 	if s.forget(0); s.count("pending_transactions") != 1 {
 		t.Error("the newest slot is gone, from which the next nonce is counted")
 	}

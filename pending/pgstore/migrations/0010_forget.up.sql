@@ -21,13 +21,13 @@ DECLARE
 BEGIN
     LOCK TABLE conch.intents IN ROW EXCLUSIVE MODE;
     WITH old AS MATERIALIZED (
-        SELECT i.id, i.nonce, i.fate, i.created_at FROM conch.intents i
+        SELECT i.id, i.nonce FROM conch.intents i
          WHERE i.chain = pending_forget.chain AND i.account = pending_forget.account AND starts_with(i.idempotency_key, 'conch:')
          ORDER BY i.seq LIMIT most),
     slots AS (
         DELETE FROM conch.pending_transactions t USING old o
          WHERE t.chain = pending_forget.chain AND t.account = pending_forget.account AND t.nonce = o.nonce AND t.intent = o.id
-           AND o.fate <> 'open' AND t.final AND t.updated_at < cutoff
+           AND t.final AND t.updated_at < cutoff
            AND t.nonce < (SELECT max(x.nonce) FROM conch.pending_transactions x WHERE x.chain = pending_forget.chain AND x.account = pending_forget.account)
         RETURNING t.nonce)
     SELECT coalesce(array_agg(s.nonce), '{}') INTO gone FROM slots s;
