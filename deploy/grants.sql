@@ -18,10 +18,11 @@
 --
 -- The functions run with the rights of their caller, all but conch.fence and
 -- conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.pending_forget and conch.sequencer_trim. The owner's rights would not make a node harmless, since a
--- node that may bid and part can depose every leader; they would put the owner's
--- rights behind pg_terminate_backend and behind each argument that a node passes. Use
--- two databases for nodes that must not touch each other's scopes.
+-- conch.pending_forget and conch.sequencer_trim. The owner's rights would not make
+-- a node harmless, since a node that may bid and part can depose every leader; they
+-- would put the owner's rights behind pg_terminate_backend and behind each argument
+-- that a node passes. Use two databases for nodes that must not touch each other's
+-- scopes.
 
 \set ON_ERROR_STOP on
 \if :{?node} \else \set node conch_node \endif
