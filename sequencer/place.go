@@ -24,14 +24,15 @@ type place struct {
 	waits   []func(*contract) // until it is read, and has caught up with its ledger
 	held    int               // bytes of what waits
 	opening bool
-	number  uint64                   // of the last request of its coordinator
-	drained bool                     // the node coordinates it no more
-	nudges  uint64                   // empty transactions that were sent for it
-	alone   spell                    // intents are told as done that perhaps nobody else has
-	last    Status                   // when it was awake
-	heard   map[ledger.Account]Heard // what was last heard of its members; nil before the first message
+	number  uint64 // of the last request of its coordinator
+	nudges  uint64 // empty transactions that were sent for it
+	alone   spell  // intents are told as done that perhaps nobody else has
+	last    Status // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
+
+	drained bool                     // the node coordinates it no more
+	heard   map[ledger.Account]Heard // what was last heard of its members; nil before the first message
 }
 
 // unread says why nothing is known of a contract's blocks.

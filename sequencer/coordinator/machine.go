@@ -42,6 +42,8 @@ type Machine struct {
 	reviewing bool          // Review is not answered
 	reviewAt  time.Duration // not before
 
+	drained bool // it takes no work
+
 	changedReady bool // what is ready may go now
 	tenure       tenure
 	turnedAt     ranking.Range
@@ -50,7 +52,6 @@ type Machine struct {
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
 	verdicts     *Judged                          // its answer, until this node has followed the ledger to that block
-	drained      bool                             // it takes no work
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
