@@ -222,6 +222,31 @@ func TestALiarDelaysLittle(t *testing.T) {
 	})
 }
 
+// victims are the users of honest members.
+type victims struct {
+	ctx context.Context
+	t   *testing.T
+
+	mu   sync.Mutex
+	took []time.Duration
+	open int // payments that were not confirmed
+}
+
+func (v *victims) pay(o *organisation, id, request string) {
+	began := time.Now()
+	_, err := o.node.Submit(v.ctx, "k", id, []byte(request), 0)
+	if err != nil {
+		v.t.Error(err)
+		return
+	}
+	r, err := o.node.Wait(v.ctx, "k", id)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.took = append(v.took, time.Since(began)); err != nil || !r.Confirmed {
+		v.open++
+	}
+}
+
 func besideALiar(t *testing.T, how *twist, mute bool) {
 	t.Helper()
 	g := newGroup(t, 5, 3)
@@ -245,38 +270,23 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	for _, o := range g.members {
 		o.start()
 	}
-	var mu sync.Mutex
-	var took []time.Duration
-	open := 0
-	pay := func(o *organisation, id, request string) {
-		began := time.Now()
-		_, err := o.node.Submit(ctx, "k", id, []byte(request), 0)
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		r, err := o.node.Wait(ctx, "k", id)
-		mu.Lock()
-		defer mu.Unlock()
-		if took = append(took, time.Since(began)); err != nil || !r.Confirmed {
-			open++
-		}
-	}
+	v := &victims{ctx: ctx, t: t}
 	for i := range 4 {
-		pay(g.members[0], fmt.Sprint("funds ", i), `{"issue": {"to": "office", "amount": 1000}}`)
+		v.pay(g.members[0], fmt.Sprint("funds ", i), `{"issue": {"to": "office", "amount": 1000}}`)
 	}
-	took = nil
+	v.took = nil
 	var paying sync.WaitGroup
 	for i := range 5 * lyingRange / 2 {
 		time.Sleep(2 * lyingBlock)
 		paying.Go(func() {
-			pay(g.members[i%4], fmt.Sprint("payment ", i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
+			v.pay(g.members[i%4], fmt.Sprint("payment ", i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
 		})
 	}
 	paying.Wait()
-	slices.Sort(took)
-	worst := took[len(took)-1]
-	t.Logf("%d payments: half within %v, nine of ten within %v, all within %v; %d entries skipped", len(took), took[len(took)/2], took[len(took)*9/10], worst, g.chain.Skipped())
+	slices.Sort(v.took)
+	worst := v.took[len(v.took)-1]
+	t.Logf("%d payments: half within %v, nine of ten within %v, all within %v; %d entries skipped",
+		len(v.took), v.took[len(v.took)/2], v.took[len(v.took)*9/10], worst, g.chain.Skipped())
 	if len(how.about) > 0 && how.told.Load() == 0 {
 		t.Error("the liar had nothing to say: this shows nothing")
 	}
@@ -284,7 +294,7 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	if mute { // until its last block, what was granted to the liar is granted to nobody else
 		limit += time.Duration(g.declared.Life) * lyingBlock
 	}
-	if worst > limit || open > 0 {
-		t.Errorf("an honest payment took %v, and %d were not confirmed; want %v at most, and all", worst, open, limit)
+	if worst > limit || v.open > 0 {
+		t.Errorf("an honest payment took %v, and %d were not confirmed; want %v at most, and all", worst, v.open, limit)
 	}
 }
