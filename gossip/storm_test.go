@@ -139,20 +139,26 @@ func TestAFullListForgetsNothingThatCounts(t *testing.T) {
 	for i := range mostRested {
 		all = append(all, invented(fmt.Sprint("s", i), 1, "", 0, wire.Heartbeat{Stands: true, Seniority: uint64(i + 1)}.Body()))
 	}
-	m.brings(0, "p0", all...)
+	now := time.Duration(0)
+	for i := range all {
+		if i%mostBeats == 0 {
+			now += m.cfg.Round
+		}
+		m.brings(now, "p0", all[i])
+	}
 	if n := len(m.order[0].all); n != mostRested {
 		t.Fatalf("%d candidates are known", n)
 	}
-	if sends := of[Send](m.brings(m.cfg.Round, "p1", invented("one more", 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 1000}.Body()))); len(sends) > 0 {
+	if sends := of[Send](m.brings(now+m.cfg.Round, "p1", invented("one more", 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 1000}.Body()))); len(sends) > 0 {
 		t.Errorf("a word for which there is no place is passed on: %+v", sends)
 	}
 	for _, s := range all {
 		s.Age = 1
-		if sends := of[Send](m.brings(m.cfg.Round, "p2", s)); len(sends) > 0 {
+		if sends := of[Send](m.brings(now+m.cfg.Round, "p2", s)); len(sends) > 0 {
 			t.Fatalf("a copy of %q is passed on", s.Subject)
 		}
 	}
-	later := m.order[0].valid + 2*m.cfg.Round // then none of them counts
+	later := now + m.order[0].valid + 2*m.cfg.Round // then none of them counts
 	m.brings(later, "p1", invented("one more", 2, "", 0, wire.Heartbeat{Stands: true, Seniority: 1000}.Body()))
 	if m.order[0].all[named("one more")] == nil || len(m.order[0].all) > mostRested {
 		t.Errorf("a new word finds no place among %d old ones", len(m.order[0].all))
