@@ -24,6 +24,7 @@ type Status struct {
 	Coordinates *coordinator.Status
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
+	Unsigned    string  // why this node can sign nothing; empty if it can
 	Waits       string  // why what this node has dispatched is in no block, empty if nothing is known to be in the way
 	Nudges      uint64  // empty transactions that were sent since the node's start, since the chain stood still
 }
@@ -34,6 +35,7 @@ type Heard struct {
 	Final   uint64    // the last final block that the member knew
 	At      time.Time // zero if nothing was heard since the contract woke
 	Differs bool      // it has another declaration of the contract, or none
+	Forges  bool      // its signatures or its entries were wrong, and it is left out for a while
 }
 
 // Contracts returns the addresses of the node's contracts, sorted.
@@ -91,13 +93,24 @@ func (c *contract) status() Status {
 		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges,
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
+	forges := c.sender.Blamed()
 	if c.coordinator != nil {
 		s.Coordinates = new(c.coordinator.Status())
+		for end, n := range c.place.ended {
+			s.Coordinates.Ended[end] += n
+		}
+		forges = append(forges, s.Coordinates.Forges...)
+	}
+	if why := c.n.unsigned.Load(); why != nil {
+		s.Unsigned = *why
 	}
 	if final == 0 {
 		s.Unread = "no block of it is final yet"
 	}
 	s.Members = c.n.membersOf(c.set, c.heard)
+	for i, h := range s.Members {
+		s.Members[i].Forges = slices.Contains(forges, h.Account)
+	}
 	return s
 }
 

@@ -18,6 +18,7 @@ type member struct {
 	whole   bool    // with what they are built on: it has lacked that
 	strikes int
 	after   time.Duration // until then it is not asked
+	forges  bool          // its last signature was wrong: whatever else it says, it is not asked before
 	heardAt time.Duration
 }
 
@@ -130,6 +131,7 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		}
 		switch {
 		case v.Why == wire.Done && v.Assembled == w.assembled:
+			one.forges = false
 			if m.sign(w, one.place, v.Signature) {
 				m.tell(w, complete)
 			}
@@ -201,6 +203,24 @@ func (m *Machine) unendorsed(a *ask) {
 		if a.lacksEndorsements(i) {
 			one.owes(w)
 		}
+	}
+}
+
+// forged takes an answer in which a signature is wrong for none. It is at the door of the member that gives it, and of no
+// attempt: the member is set aside like one that is silent, for the longest time, until it signs rightly.
+func (m *Machine) forged(a *ask) {
+	one := m.memberOf(a.to)
+	if !one.forges {
+		one.forges = true
+		m.do(Blame{Member: one.account})
+	}
+	switch until := m.now + m.set.LongestAside; a.kind { //nolint:exhaustive // nothing else is signed
+	case wire.KindEndorse:
+		m.unendorsed(a)
+		one.after = until
+	case wire.KindAskGrant:
+		m.ungranted(a)
+		m.client(a.to).aside = until
 	}
 }
 

@@ -21,8 +21,8 @@ func (m *Machine) peer(a ledger.Account) *peer {
 	return p
 }
 
-// choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). It is nil
-// if all are left out.
+// choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). One that was
+// blamed comes after all others. It is nil if nobody answers.
 func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 	if r := m.cfg.Committee.RangeOf(m.final()); m.order == nil || r != m.ordered {
 		m.order, m.ordered = nil, r
@@ -30,9 +30,11 @@ func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 			m.order = append(m.order, ledger.Account(name))
 		}
 	}
-	for i, a := range m.order {
-		if p := m.peer(a); p.until <= m.now {
-			return p, m.order[:i]
+	for _, blamed := range []bool{false, true} {
+		for i, a := range m.order {
+			if p := m.peer(a); p.until <= m.now && m.blames(a) == blamed {
+				return p, m.order[:i]
+			}
 		}
 	}
 	return nil, nil

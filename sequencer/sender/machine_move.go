@@ -10,7 +10,7 @@ import (
 // moved takes the intent from its coordinator. A new one is found for it with this step.
 func (m *Machine) moved(it *intent, h *happening) wire.Why {
 	switch h.event {
-	case skippedMissing:
+	case skippedMissing, skippedUnsigned:
 		m.over(it, h.hash)
 	case expired:
 		m.over(it, it.dispatched)

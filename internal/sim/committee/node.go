@@ -40,6 +40,7 @@ type node struct {
 	fetched     time.Duration
 	stay        bool          // it does not come back
 	slow        time.Duration // by which it answers later
+	corrupt     bool          // its signatures are wrong
 	deaf        time.Duration // from when it does not hear of grants; 0: never
 	patience    time.Duration // until it asks again
 	requests    uint64

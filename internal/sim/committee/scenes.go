@@ -52,6 +52,14 @@ var scenes = []scene{
 		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
 		Ends: 20 * time.Second, blocks: 1_000_000, set: lostReturns,
 	},
+	{
+		Name: "corrupt-coordinator", What: "the key of the coordinator that the ranking names for all the time is corrupt, so that the ledger skips what it sends",
+		Ends: 20 * time.Second, blocks: 1_000_000, set: corruptCoordinator,
+	},
+	{
+		Name: "corrupt-member", What: "all have to endorse, and one member's signatures are wrong for a while",
+		Ends: 60 * time.Second, blocks: 1_000_000, needed: 5, set: corruptMember,
+	},
 }
 
 // Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
@@ -170,6 +178,27 @@ func lostReturns(r *run) {
 	for _, n := range r.nodes {
 		r.stream(n, 400, time.Second, 55*time.Second, "give red 1", 1)
 		r.stream(n, 5, 2*time.Second, 20*time.Second, "odd red", 0)
+	}
+}
+
+func corruptCoordinator(r *run) {
+	named := r.first()
+	named.corrupt = true
+	for _, n := range r.nodes {
+		if n == named {
+			r.wish(2*time.Second, n, "give red 1", 1).exempt = true // nobody can take its grant
+			continue
+		}
+		r.stream(n, 40, time.Second, 40*time.Second, "give red 1", 1)
+	}
+}
+
+func corruptMember(r *run) {
+	bad := r.others(r.first())[0]
+	bad.corrupt = true
+	r.w.After(15*time.Second, func() { bad.corrupt = false })
+	for _, n := range r.nodes {
+		r.stream(n, 20, time.Second, 40*time.Second, "give red 1", 1)
 	}
 }
 
