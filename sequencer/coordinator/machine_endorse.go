@@ -122,6 +122,12 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		m.unendorsed(a)
 		return
 	}
+	for i, v := range body.Verdicts {
+		if v.Why == wire.Done && a.same(i) && v.Assembled != a.works[i].assembled {
+			m.forged(a)
+			return
+		}
+	}
 	one.asking--
 	var refusedOnes []*work
 	for i, v := range body.Verdicts {
@@ -206,7 +212,7 @@ func (m *Machine) unendorsed(a *ask) {
 	}
 }
 
-// forged takes an answer in which a signature is wrong for none. It is at the door of the member that gives it, and of no
+// forged takes an answer for none in which a signature is wrong, or is of something else than what was asked about. It is at the door of the member that gives it, and of no
 // attempt: the member is set aside like one that is silent, for the longest time, until it signs rightly.
 func (m *Machine) forged(a *ask) {
 	one := m.memberOf(a.to)

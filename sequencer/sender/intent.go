@@ -43,6 +43,7 @@ type intent struct {
 	held    *happening  // what it is told then: it is done
 
 	failures int
+	refusers []*peer // that have said that the members refuse it, and were believed
 	giveUp   string // why it is to be Reverted
 	annulled bool   // a cancellation was asked for
 	asked    bool   // it waits to be judged

@@ -141,6 +141,9 @@ func (n *node) commit(write, then func()) {
 
 // send signs a message and sends it.
 func (n *node) send(to ledger.Account, msg wire.Message) {
+	if ask, is := msg.Body.(wire.Assemble); is && n.refuses {
+		msg.Request, msg.Body = wire.RequestID{}, wire.Returned{Items: ask.Items, Why: wire.Refused}
+	}
 	msg.Body = n.signed(msg.Body)
 	n.trace(to, msg)
 	n.r.carry(n, to, msg)

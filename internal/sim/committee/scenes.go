@@ -57,6 +57,10 @@ var scenes = []scene{
 		Ends: 20 * time.Second, blocks: 1_000_000, set: corruptCoordinator,
 	},
 	{
+		Name: "refusing-coordinator", What: "the coordinator that the ranking names for all the time says of each intent that the members refuse it",
+		Ends: 20 * time.Second, blocks: 1_000_000, set: refusingCoordinator,
+	},
+	{
 		Name: "corrupt-member", What: "all have to endorse, and one member's signatures are wrong for a while",
 		Ends: 60 * time.Second, blocks: 1_000_000, needed: 5, set: corruptMember,
 	},
@@ -190,6 +194,14 @@ func corruptCoordinator(r *run) {
 			continue
 		}
 		r.stream(n, 40, time.Second, 40*time.Second, "give red 1", 1)
+	}
+}
+
+func refusingCoordinator(r *run) {
+	r.first().refuses = true
+	for _, n := range r.nodes {
+		r.stream(n, 40, time.Second, 40*time.Second, "give red 1", 1)
+		r.stream(n, 2, 2*time.Second, 20*time.Second, "odd red", 0) // the members do refuse it
 	}
 }
 
