@@ -212,8 +212,8 @@ func (m *Machine) unendorsed(a *ask) {
 	}
 }
 
-// forged takes an answer for none in which a signature is wrong, or is of something else than what was asked about. It is at the door of the member that gives it, and of no
-// attempt: the member is set aside like one that is silent, for the longest time, until it signs rightly.
+// forged takes an answer for none in which a signature is wrong, or is of something else than what was asked about. That is at
+// the door of the member, and of no attempt: it is set aside like one that is silent, for the longest time, until it signs rightly.
 func (m *Machine) forged(a *ask) {
 	one := m.memberOf(a.to)
 	if !one.forges {

@@ -44,10 +44,10 @@ type intent struct {
 
 	failures int
 	refusers []*peer // that have said that the members refuse it, and were believed
-	giveUp   string // why it is to be Reverted
-	annulled bool   // a cancellation was asked for
-	asked    bool   // it waits to be judged
-	queued   bool   // it is among those that wait for a coordinator
+	giveUp   string  // why it is to be Reverted
+	annulled bool    // a cancellation was asked for
+	asked    bool    // it waits to be judged
+	queued   bool    // it is among those that wait for a coordinator
 	result   Result
 	why      string // for the user: what it waits for
 }

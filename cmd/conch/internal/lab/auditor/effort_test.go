@@ -24,17 +24,17 @@ func TestWhatIsSentForNothing(t *testing.T) {
 		total int
 		fails bool
 	}{
-		"as many as land": {func(r *auditor.Record) { skipped(r, 1, 9, north) }, auditor.Calm{Landed: 2, Skipped: 2}, 2, false},
-		"one more":        {func(r *auditor.Record) { skipped(r, 2, 9, north) }, auditor.Calm{Landed: 2, Skipped: 3}, 3, true},
-		"by others":       {func(r *auditor.Record) { skipped(r, 9, 9, "0xff") }, auditor.Calm{Landed: 2, Skipped: 1}, 1, false},
+		"a few":     {func(r *auditor.Record) { skipped(r, 49, 9, north) }, auditor.Calm{Landed: 2, Skipped: 50}, 50, false},
+		"one more":  {func(r *auditor.Record) { skipped(r, 50, 9, north) }, auditor.Calm{Landed: 2, Skipped: 51}, 51, true},
+		"by others": {func(r *auditor.Record) { skipped(r, 90, 9, "0xff") }, auditor.Calm{Landed: 2, Skipped: 1}, 1, false},
 		"while there is trouble": {func(r *auditor.Record) {
-			skipped(r, 9, 9, north)
+			skipped(r, 90, 9, north)
 			r.Troubles = []auditor.Trouble{{From: 1, To: 2}, {From: 9, To: 9}}
-		}, auditor.Calm{Landed: 2, Skipped: 1}, 10, false},
+		}, auditor.Calm{Landed: 2, Skipped: 1}, 91, false},
 		"after it": {func(r *auditor.Record) {
-			skipped(r, 9, 9, north)
+			skipped(r, 90, 9, north)
 			r.Troubles = []auditor.Trouble{{From: 7, To: 8}}
-		}, auditor.Calm{Landed: 1, Skipped: 10}, 10, true},
+		}, auditor.Calm{Landed: 1, Skipped: 91}, 91, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -49,5 +49,16 @@ func TestWhatIsSentForNothing(t *testing.T) {
 				t.Errorf("the fault is %v", err)
 			}
 		})
+	}
+}
+
+// As many skipped entries as landed ones are none, however many there are.
+func TestAsManyAreSkippedAsLand(t *testing.T) {
+	t.Parallel()
+	for skipped, fails := range map[int]bool{300: false, 301: true} {
+		v := auditor.Verdict{Landed: 300, Calm: auditor.Calm{Landed: 300, Skipped: skipped}}
+		if err := v.Fault(); (err != nil) != fails {
+			t.Errorf("%d of 300: %v", skipped, err)
+		}
 	}
 }

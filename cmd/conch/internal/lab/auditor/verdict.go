@@ -36,6 +36,9 @@ type Verdict struct {
 	Attack    *Attacked      `json:"attack,omitempty"`
 }
 
+// fewSkipped is how many skipped entries prove nothing. What is built on what cannot land makes hundreds for each ten that land.
+const fewSkipped = 50
+
 // Calm is what the ledger has taken of the nodes, and what it has not, while nothing was done to them.
 type Calm struct {
 	Landed  int `json:"landed"`
@@ -57,8 +60,8 @@ func (v Verdict) Fault() error {
 			v.Accepted, v.Twice, v.Lost, v.Untrue, v.Denied, len(v.Violations), v.Violations[0])
 	case v.Landed == 0:
 		return errors.New("nothing has landed on the ledger, so nothing was shown")
-	case v.Calm.Skipped > v.Calm.Landed: // what is built on what cannot land makes a hundred of them for one that lands
-		return fmt.Errorf("while nothing was done to any node, the ledger has skipped %d entries and taken %d: at most as many may be skipped", v.Calm.Skipped, v.Calm.Landed)
+	case v.Calm.Skipped > max(v.Calm.Landed, fewSkipped):
+		return fmt.Errorf("while nothing was done to any node, the ledger has skipped %d entries and taken %d: at most as many may be skipped, or %d", v.Calm.Skipped, v.Calm.Landed, fewSkipped)
 	case v.Attack != nil && len(v.Attack.Refused) == 0:
 		return errors.New("nothing of the attack has reached a block, so nothing was shown of it")
 	default:
