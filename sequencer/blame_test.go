@@ -99,7 +99,7 @@ func TestOneNodeIsBlamedForItsSignatures(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
-				for _, o := range g.members { // who does not listen yet is left out
+				for _, o := range g.members { // one that does not listen yet is left out
 					if _, err := o.node.Status(ctx, "k"); err != nil {
 						t.Fatal(err)
 					}

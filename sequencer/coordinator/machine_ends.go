@@ -13,8 +13,8 @@ const (
 	Disowned = "disowned"
 )
 
-// Ends returns how an entry of a node may end. NotGranted is none: who copies an entry has that too, and what this node
-// sends ends as expired then.
+// Ends returns how an entry of a node may end. NotGranted is none: copies by others have that too, and what this
+// node sends ends as expired then.
 func Ends() []string {
 	all := []string{Landed}
 	for r := ledger.Malformed; r <= ledger.Missing; r++ {

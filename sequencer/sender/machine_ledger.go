@@ -59,9 +59,9 @@ var doors = [...]event{
 	ledger.Malformed:   skippedFaulty,   // the owner's: the hash that it has granted covers what is malformed
 	ledger.NotMember:   skippedFaulty,   // the owner's
 	ledger.Repeated:    skippedStray,    // nobody's: the intent has landed or was cancelled, and the ledger says that too
-	ledger.Expired:     skippedStray,    // nobody's: who copies an entry has that, too. The head says when its time is over
-	ledger.NotGranted:  skippedStray,    // nobody's: who copies an entry has that, too
-	ledger.NotEndorsed: skippedUnsigned, // the coordinator's: it has sent it, or the grant had failed before, and it put the endorsements there
+	ledger.Expired:     skippedStray,    // nobody's: a copy by others has that, too, and the head says when its time is over
+	ledger.NotGranted:  skippedStray,    // nobody's: a copy by others has that, too
+	ledger.NotEndorsed: skippedUnsigned, // the coordinator's: another sender would have failed for the grant, and it has put the endorsements there
 	ledger.Missing:     skippedMissing,  // nobody's: others were faster
 }
 
