@@ -220,10 +220,9 @@ func (c *contract) owner(a sender.Action) {
 		c.judge(a)
 	case sender.SendCancellation:
 		c.n.job(func() {
-			signature, err := c.n.cfg.Keys.Sign(c.set.Scheme.Cancelled(c.set.Declared, a.Intent))
+			signature, err := c.signature(c.set.Scheme.Cancelled(c.set.Declared, a.Intent), true)
 			if err != nil {
-				c.n.cfg.Log.Error("a cancellation cannot be signed", "contract", c.address(), "error", err)
-				return
+				return // the intent ends with its grants
 			}
 			c.n.post(func() {
 				c.submit(ledger.Sent{By: c.n.cfg.Self, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: signature}})
@@ -231,6 +230,8 @@ func (c *contract) owner(a sender.Action) {
 		})
 	case sender.Share:
 		c.share(a)
+	case sender.Blame:
+		c.n.cfg.Log.Warn("a coordinator has sent entries that are not endorsed as it says: it is left out until the range turns", "contract", c.address(), "coordinator", a.Member.String())
 	case sender.Nudge:
 		c.nudge()
 	}
@@ -264,6 +265,8 @@ func (c *contract) coordinate(a coordinator.Action) {
 			}, a.Given)
 			c.n.post(func() { c.toCoordinator(j) })
 		})
+	case coordinator.Blame:
+		c.n.cfg.Log.Warn("a member signs wrongly: it is set aside until it does not", "contract", c.address(), "member", a.Member.String())
 	case coordinator.Nudge:
 		c.nudge()
 	}

@@ -23,13 +23,13 @@ func (c *contract) send(to ledger.Account, msg wire.Message) {
 	case signs(msg.Body):
 		c.sign(msg.Body, func(signed wire.Body) {
 			if msg.Body = signed; self {
-				c.n.post(func() { c.receive(to, msg) })
+				c.n.post(func() { c.receive(to, msg, false) })
 				return
 			}
 			c.n.encode(to, msg)
 		})
 	case self:
-		c.n.own = append(c.n.own, func() { c.receive(to, msg) })
+		c.n.own = append(c.n.own, func() { c.receive(to, msg, false) })
 	default:
 		c.n.encode(to, msg)
 	}
@@ -97,20 +97,20 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			case !p.has(from): // it would be woken for a stranger
 				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
-				n.verify(p, from, msg, func(verified wire.Body) {
+				n.verify(p, from, msg, func(verified wire.Body, forged bool) {
 					msg.Body = verified
-					n.post(func() { n.deliver(p, from, msg, len(bytes)) })
+					n.post(func() { n.deliver(p, from, msg, forged, len(bytes)) })
 				})
 			default:
-				n.deliver(p, from, msg, len(bytes))
+				n.deliver(p, from, msg, false, len(bytes))
 			}
 		})
 	}
 }
 
 // deliver gives a message to its contract, or refuses it while too much waits there (I10).
-func (n *Node) deliver(p *place, from ledger.Account, msg wire.Message, size int) {
-	if !n.with(p, size, func(c *contract) { c.receive(from, msg) }) {
+func (n *Node) deliver(p *place, from ledger.Account, msg wire.Message, forged bool, size int) {
+	if !n.with(p, size, func(c *contract) { c.receive(from, msg, forged) }) {
 		n.reject(from, msg, wire.Busy)
 	}
 }
@@ -127,8 +127,8 @@ func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
 	n.encode(to, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: wire.Rejected{Why: why, Text: why.String()}})
 }
 
-// receive gives a message to the machine that it is for.
-func (c *contract) receive(from ledger.Account, msg wire.Message) {
+// receive gives a message to the machine that it is for. It is forged if a signature in it is wrong.
+func (c *contract) receive(from ledger.Account, msg wire.Message, forged bool) {
 	c.place.hears(from, msg.Height)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover:
@@ -144,7 +144,7 @@ func (c *contract) receive(from ledger.Account, msg wire.Message) {
 		}
 		c.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Assembled, wire.Endorsed, wire.Granted, wire.Handover:
-		c.toCoordinator(coordinator.Received{From: from, Message: msg})
+		c.toCoordinator(coordinator.Received{From: from, Message: msg, Forged: forged})
 	case wire.Endorse:
 		c.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:

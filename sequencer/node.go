@@ -69,6 +69,7 @@ type Node struct {
 	forgotten forgotten
 	alone     atomic.Int64 // intents that were told as done while perhaps nobody else had their contents
 	outages   outages
+	unsigned  atomic.Pointer[string] // why nothing can be signed; nil: it can
 }
 
 type waitKey struct{ contract, key string }

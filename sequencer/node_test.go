@@ -48,6 +48,7 @@ type organisation struct {
 	keys   sequencer.Keys
 	commit *flaky
 	ledger sequencer.Ledger // nil: the group's chain
+	lies   bool             // its signatures are wrong at the others
 }
 
 func newGroup(t testing.TB, count, needed int) *group {
@@ -134,6 +135,9 @@ type watched struct {
 
 func (w watched) Open(subject string) (transport.Line, error) {
 	line, err := w.Endpoint.Open(subject)
+	if w.of.lies {
+		line = lyingLine{line}
+	}
 	return watchedLine{line, w.of}, err
 }
 

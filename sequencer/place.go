@@ -24,10 +24,11 @@ type place struct {
 	waits   []func(*contract) // until it is read, and has caught up with its ledger
 	held    int               // bytes of what waits
 	opening bool
-	number  uint64 // of the last request of its coordinator
-	nudges  uint64 // empty transactions that were sent for it
-	alone   spell  // intents are told as done that perhaps nobody else has
-	last    Status // when it was awake
+	number  uint64            // of the last request of its coordinator
+	nudges  uint64            // empty transactions that were sent for it
+	ended   map[string]uint64 // entries of its coordinator before it slept, by how they have ended
+	alone   spell             // intents are told as done that perhaps nobody else has
+	last    Status            // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
 
@@ -187,7 +188,7 @@ func (n *Node) rest() {
 		c.stop()
 		p.last = c.status()
 		if p.open = nil; c.coordinator != nil {
-			p.number = c.coordinator.Number()
+			p.number, p.ended = c.coordinator.Number(), p.last.Coordinates.Ended
 		}
 		return true
 	})

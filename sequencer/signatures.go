@@ -1,6 +1,7 @@
 package sequencer
 
 import (
+	"errors"
 	"slices"
 	"sync/atomic"
 
@@ -36,13 +37,35 @@ func (n *Node) parts(many int, do func(i int), then func()) {
 	}
 }
 
-// sign adds the signatures. If the keys fail nothing is sent, and the other side asks again.
+// errForeign means that what the keys have signed is not this node's signature.
+var errForeign = errors.New("what its key signs is not its signature: the key is damaged, or another one")
+
+// signature signs a hash, and looks whether the signature is this node's own. A damaged key makes others leave this node
+// out, and only this node can say why.
+func (c *contract) signature(h ledger.Hash, look bool) ([]byte, error) {
+	s, err := c.n.cfg.Keys.Sign(h)
+	if err == nil && look && !c.set.Scheme.Verify(c.n.cfg.Self, h, s) {
+		err = errForeign
+	}
+	if err == nil {
+		if look && c.n.unsigned.Swap(nil) != nil {
+			c.n.cfg.Log.Info("this node can sign again", "contract", c.address())
+		}
+		return s, nil
+	}
+	why := err.Error()
+	if was := c.n.unsigned.Swap(&why); was == nil || *was != why {
+		c.n.cfg.Log.Error("this node cannot sign: it neither endorses nor grants", "contract", c.address(), "error", err)
+	}
+	return nil, err
+}
+
+// sign adds the signatures, and looks at the first. If the keys fail nothing is sent, and the other side asks again.
 func (c *contract) sign(body wire.Body, then func(wire.Body)) {
-	var failed atomic.Bool
+	var failed, looked atomic.Bool
 	sign := func(h ledger.Hash) []byte {
-		s, err := c.n.cfg.Keys.Sign(h)
+		s, err := c.signature(h, !looked.Swap(true))
 		if err != nil {
-			c.n.cfg.Log.Error("a hash cannot be signed", "contract", c.address(), "error", err)
 			failed.Store(true)
 		}
 		return s
@@ -72,10 +95,11 @@ func (c *contract) sign(body wire.Body, then func(wire.Body)) {
 	})
 }
 
-// verify makes what is signed wrongly a refusal. The loop calls it. An endorsement that is not needed any more is not
-// verified: all members endorse, and each signature costs as much as everything else that is done with it.
-func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func(wire.Body)) {
+// verify looks whether a signature is wrong. The loop calls it. An endorsement that is not needed any more is not verified, and
+// is a refusal: all members endorse, and each signature costs as much as everything else that is done with it.
+func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func(body wire.Body, forged bool)) {
 	scheme, declared, body := p.set.Scheme, p.set.Declared, msg.Body
+	var forged atomic.Bool
 	var many int
 	var do func(int)
 	switch b := body.(type) {
@@ -91,16 +115,16 @@ func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func
 			}
 		}
 		many, do = len(needed), func(i int) {
-			if v := &b.Verdicts[needed[i]]; !scheme.Verify(from, v.Assembled, v.Signature) {
-				*v = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "its signature is wrong"}
+			if v := b.Verdicts[needed[i]]; !scheme.Verify(from, v.Assembled, v.Signature) {
+				forged.Store(true)
 			}
 		}
 	case wire.Granted:
 		many, do = len(b.Items), func(i int) {
 			if item := b.Items[i]; item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
-				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
+				forged.Store(true)
 			}
 		}
 	}
-	n.parts(many, do, func() { then(body) })
+	n.parts(many, do, func() { then(body, forged.Load()) })
 }

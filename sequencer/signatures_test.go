@@ -44,7 +44,7 @@ func TestEndorsementsThatAreNotNeededAreNotVerified(t *testing.T) {
 		n := &Node{}
 		body := wire.Endorsed{Verdicts: []wire.Verdict{{Assembled: ledger.Hash{7}, Signature: []byte("s")}, {Why: wire.Conflict}}}
 		var got wire.Endorsed
-		n.verify(c.place, "B", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{1}, Number: 1}, Body: body}, func(b wire.Body) { got, _ = b.(wire.Endorsed) })
+		n.verify(c.place, "B", wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{1}, Number: 1}, Body: body}, func(b wire.Body, _ bool) { got, _ = b.(wire.Endorsed) })
 		n.group.Wait()
 		if many := verified.Load(); many != c.want || got.Verdicts[0].Why != c.why || got.Verdicts[1].Why != wire.Conflict {
 			t.Errorf("%s: %d were verified, and it is %+v; want %d and %v", c.what, many, got.Verdicts, c.want, c.why)

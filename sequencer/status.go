@@ -25,6 +25,7 @@ type Status struct {
 	Drained     bool    // it coordinates no more
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
+	Unsigned    string  // why this node can sign nothing; empty if it can
 	Waits       string  // why what this node has dispatched is in no block, empty if nothing is known to be in the way
 	Nudges      uint64  // empty transactions that were sent since the node's start, since the chain stood still
 }
@@ -35,6 +36,7 @@ type Heard struct {
 	Final   uint64    // the last final block that it spoke of; 0: of none
 	At      time.Time // zero if nothing was heard since the node's start
 	Differs bool      // it has another declaration of the contract, or none
+	Forges  bool      // its signatures or its entries were wrong, and it is left out for a while
 }
 
 // Contracts returns the addresses of the node's contracts, sorted.
@@ -89,13 +91,24 @@ func (c *contract) status() Status {
 		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges, Drained: c.place.drained,
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
+	forges := c.sender.Blamed()
 	if c.coordinator != nil {
 		s.Coordinates = new(c.coordinator.Status())
+		for end, n := range c.place.ended {
+			s.Coordinates.Ended[end] += n
+		}
+		forges = append(forges, s.Coordinates.Forges...)
+	}
+	if why := c.n.unsigned.Load(); why != nil {
+		s.Unsigned = *why
 	}
 	if final == 0 {
 		s.Unread = "no block of it is final yet"
 	}
 	s.Members = c.n.membersOf(c.place)
+	for i, h := range s.Members {
+		s.Members[i].Forges = slices.Contains(forges, h.Account)
+	}
 	return s
 }
 

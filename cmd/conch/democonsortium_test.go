@@ -31,9 +31,9 @@ func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result)
 	out := r.done(t)
 	v := decode[sequencerVerdict](t, out)
 	keys := decode[map[string]any](t, out)
-	wantKeys(t, keys, "accepted", "confirmed", "reverted", "kills", "pauses", "partitions", "landed", "twice", "lost", "untrue", "denied", "dispatch_ms", "conserved", "violations")
-	if len(keys) != 14 || strings.Count(out, "\n") != 1 {
-		t.Errorf("stdout is %q, want one document with 14 keys in one line", out)
+	wantKeys(t, keys, "accepted", "confirmed", "reverted", "kills", "pauses", "partitions", "landed", "skipped", "calm", "twice", "lost", "untrue", "denied", "dispatch_ms", "conserved", "violations")
+	if len(keys) != 16 || strings.Count(out, "\n") != 1 {
+		t.Errorf("stdout is %q, want one document with 16 keys in one line", out)
 	}
 	if v.Twice+v.Lost+v.Untrue+v.Denied != 0 || !v.Conserved || v.Violations == nil || len(v.Violations) > 0 || v.Accepted != v.Confirmed+v.Reverted || v.Landed != v.Confirmed {
 		t.Errorf("the verdict is %s, want no violations, and everything ended", out)

@@ -42,7 +42,7 @@ func TestSignaturesForSomethingElse(t *testing.T) {
 		s.tell(line)
 	}
 	other := wire.Endorsed{Verdicts: []wire.Verdict{{Assembled: named("y"), Signature: []byte("s")}}}
-	if got := s.answers("C", wire.KindEndorse, other); len(got) > 0 {
+	if got := s.answers("C", wire.KindEndorse, other); len(got) != 1 || got[0] != "C signs wrongly" {
 		t.Errorf("endorsed with another's signature, it does %q", got)
 	}
 	if got := s.tell("verdicts D x"); len(got) != 1 {

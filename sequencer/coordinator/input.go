@@ -14,6 +14,7 @@ type (
 	Received struct {
 		From    ledger.Account
 		Message wire.Message
+		Forged  bool // one of them is wrong
 	}
 	// Heard is another coordinator's heartbeat for the contract.
 	Heard struct {
@@ -69,6 +70,8 @@ type (
 	Note struct{ Intents []ledger.Intent }
 	// Forget says that rows are over: the ledger has decided them in a final block.
 	Forget struct{ Intents []ledger.Intent }
+	// Blame says, for the log, that a member signs wrongly, and is set aside.
+	Blame struct{ Member ledger.Account }
 	// Nudge asks for an empty transaction: the chain stands still, and something here waits for a block.
 	Nudge struct{}
 	// Judge asks what ends grants, in one final block. Judged answers it.
@@ -84,3 +87,4 @@ func (Note) action()   {}
 func (Forget) action() {}
 func (Judge) action()  {}
 func (Nudge) action()  {}
+func (Blame) action()  {}

@@ -53,6 +53,8 @@ type Machine struct {
 	judging      []*work                          // what Judge was asked
 	verdicts     *Judged                          // its answer, until this node has followed the ledger to that block
 	swept        []*work                          // by the last sweep, for its room
+	ended        map[string]uint64                // entries of this node, by how they have ended
+	reason       ledger.Reason                    // why what ends now was skipped
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
@@ -91,7 +93,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
-		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{}, number: c.Number,
+		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{}, number: c.Number, ended: map[string]uint64{},
 	}
 	for i, a := range c.Contract.Members {
 		m.members = append(m.members, &member{account: a, place: i})
@@ -107,7 +109,7 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 	m.now = now
 	switch in := in.(type) {
 	case Received:
-		m.received(in.From, in.Message)
+		m.received(in.From, in.Message, in.Forged)
 	case Heard:
 		m.heard(in.From, in.Pulse.Works)
 	case Stored:

@@ -70,7 +70,7 @@ func (m *Machine) end(number uint64) {
 func (a *ask) same(i int) bool { return a.works[i].seat == a.seats[i] }
 
 // received takes a message apart. A request gets exactly one answer (I10); an answer that nobody waits for is dropped.
-func (m *Machine) received(from ledger.Account, msg wire.Message) {
+func (m *Machine) received(from ledger.Account, msg wire.Message, forged bool) {
 	if m.memberOf(from) == nil {
 		if isRequest(msg.Body) {
 			m.answer(from, msg.Request, wire.Rejected{Why: wire.NotMember, Text: "only members of the contract are answered"})
@@ -78,6 +78,12 @@ func (m *Machine) received(from ledger.Account, msg wire.Message) {
 		return
 	}
 	m.awake(from)
+	if forged {
+		if a := m.asks[msg.Request.Number]; a != nil && m.answered(from, msg.Request, a.kind) != nil {
+			m.forged(a)
+		}
+		return
+	}
 	switch body := msg.Body.(type) {
 	case wire.Delegate:
 		m.answer(from, msg.Request, m.delegated(from, body))

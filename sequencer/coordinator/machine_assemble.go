@@ -153,7 +153,9 @@ func (m *Machine) awake(a ledger.Account) {
 		c.strikes, c.aside = 0, 0
 	}
 	one := m.memberOf(a)
-	one.strikes, one.after, one.heardAt = 0, 0, m.now
+	if one.heardAt = m.now; !one.forges {
+		one.strikes, one.after = 0, 0
+	}
 }
 
 // returnAll gives work back to its senders (P16). It may get lost: the digest of a heartbeat tells.

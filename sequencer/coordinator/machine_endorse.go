@@ -18,6 +18,7 @@ type member struct {
 	whole   bool    // with what they are built on: it has lacked that
 	strikes int
 	after   time.Duration // until then it is not asked
+	forges  bool          // its last signature was wrong: whatever else it says, it is not asked before
 	heardAt time.Duration
 }
 
@@ -121,6 +122,12 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		m.unendorsed(a)
 		return
 	}
+	for i, v := range body.Verdicts {
+		if v.Why == wire.Done && a.same(i) && v.Assembled != a.works[i].assembled {
+			m.forged(a)
+			return
+		}
+	}
 	one.asking--
 	var refusedOnes []*work
 	for i, v := range body.Verdicts {
@@ -130,6 +137,7 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 		}
 		switch {
 		case v.Why == wire.Done && v.Assembled == w.assembled:
+			one.forges = false
 			if m.sign(w, one.place, v.Signature) {
 				m.tell(w, complete)
 			}
@@ -201,6 +209,24 @@ func (m *Machine) unendorsed(a *ask) {
 		if a.lacksEndorsements(i) {
 			one.owes(w)
 		}
+	}
+}
+
+// forged takes an answer for none in which a signature is wrong, or is of something else than what was asked about. That is at
+// the door of the member, and of no attempt: it is set aside like one that is silent, for the longest time, until it signs rightly.
+func (m *Machine) forged(a *ask) {
+	one := m.memberOf(a.to)
+	if !one.forges {
+		one.forges = true
+		m.do(Blame{Member: one.account})
+	}
+	switch until := m.now + m.set.LongestAside; a.kind { //nolint:exhaustive // nothing else is signed
+	case wire.KindEndorse:
+		m.unendorsed(a)
+		one.after = until
+	case wire.KindAskGrant:
+		m.ungranted(a)
+		m.client(a.to).aside = until
 	}
 }
 

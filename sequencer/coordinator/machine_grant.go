@@ -108,6 +108,7 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 	switch {
 	case grants:
 		c.mute, c.strikes, c.aside = false, 0, 0
+		m.memberOf(from).forges = false
 	case refuses: // it answers, and does not grant: as long as it is asked, its attempts hold their states
 		c.mute = true
 		m.setAside(c)

@@ -26,6 +26,7 @@ func (m *Machine) block(b ledger.Block) {
 
 func (m *Machine) fact(f ledger.Fact) {
 	mine := false
+	m.reason = f.Skipped
 	all := slices.Clone(m.tenure.inherited[f.Intent])
 	if w := m.works[f.Intent]; w != nil {
 		all = append(all, w)
@@ -82,6 +83,7 @@ func (m *Machine) foreign(f ledger.Fact) {
 
 // settle forgets what is final: works in blocks that became so, and those whose grant has no block left.
 func (m *Machine) settle() {
+	m.reason = ledger.Expired
 	deepest := m.deepest() // also of a chain that went back below what was final: there it is less than that
 	for _, n := range due(deepest, m.blocks, m.lasting) {
 		for _, list := range []map[uint64][]*work{m.blocks, m.lasting} {
@@ -214,6 +216,7 @@ func (m *Machine) judged() {
 		switch {
 		case w.state != dispatched:
 		case i < len(m.verdicts.Ends) && m.verdicts.Ends[i] != ledger.Alive:
+			m.reason = reasonOf(m.verdicts.Ends[i])
 			m.tell(w, final)
 		default:
 			left = append(left, w)

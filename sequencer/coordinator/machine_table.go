@@ -232,6 +232,7 @@ func (m *Machine) tell(w *work, e event) bool {
 	case unwinds:
 		m.unwind(w)
 	case drops:
+		m.count(w, e)
 		m.drop(w)
 	case dooms:
 		m.doom(w)

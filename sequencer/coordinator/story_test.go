@@ -38,6 +38,7 @@ type stage struct {
 	store    uint64
 	reviewed []ledger.Entry  // what the last review was about
 	speaker  ledger.Account  // of the message that is read
+	forged   bool            // a signature in the next message is wrong
 	as       *wire.RequestID // that the next message answers, whatever it is
 	set      Config
 	blocks   []ledger.Block
@@ -129,6 +130,9 @@ func (s *stage) tell(line string) (done []string) {
 	case "strict":
 		s.set.Strict = true
 		return nil
+	case "aside": // at most so long
+		s.set.LongestAside, _ = time.ParseDuration(words[1])
+		return nil
 	case "head":
 		s.set.Head, _ = strconv.ParseUint(words[1], 10, 64)
 		return nil
@@ -137,6 +141,18 @@ func (s *stage) tell(line string) (done []string) {
 		h, _ := s.book.Hear(e.Whole)
 		s.book.take(h, s.book.landed[h])
 		return nil
+	case "forged":
+		s.forged = true
+		return nil
+	case "status":
+		st := s.m.Status()
+		var who [2]string
+		for i, list := range [][]ledger.Account{st.Aside, st.Forges} {
+			for _, a := range list {
+				who[i] += " " + string(a)
+			}
+		}
+		return []string{fmt.Sprintf("aside:%s; sign wrongly:%s; ended %v", who[0], who[1], st.Ended)}
 	case "as":
 		id := s.asked[keyOf(kinds[words[2]], ledger.Account(words[1]))]
 		if len(words) > 3 {
@@ -174,7 +190,7 @@ func (s *stage) tell(line string) (done []string) {
 }
 
 func (s *stage) begins(words []string) bool {
-	return words[0] == "strict" || words[0] == "head" || words[0] == "rows"
+	return words[0] == "strict" || words[0] == "aside" || words[0] == "head" || words[0] == "rows"
 }
 
 func (s *stage) start() []Action {
@@ -229,7 +245,9 @@ func (s *stage) input(words []string) Input {
 	if s.as != nil {
 		msg.Request, s.as = *s.as, nil
 	}
-	return Received{From: from, Message: msg}
+	in := Received{From: from, Message: msg, Forged: s.forged}
+	s.forged = false
+	return in
 }
 
 // keyOf names the last request of a kind to a member.

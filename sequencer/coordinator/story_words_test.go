@@ -134,6 +134,8 @@ func (s *stage) say(actions []Action) (done []string) {
 			done = append(done, "forget"+intents(a.Intents))
 		case Nudge:
 			done = append(done, "nudge")
+		case Blame:
+			done = append(done, string(a.Member)+" signs wrongly")
 		case Judge:
 			text := "judge"
 			for _, g := range a.Given {

@@ -48,6 +48,9 @@ type (
 		Assembled ledger.Hash
 		Block     uint64 // that has it, or a final one that comes after it
 	}
+	// Blame says, for the log, that a coordinator is left out until the range turns: the ledger has skipped what it had sent,
+	// since its endorsements are wrong.
+	Blame struct{ Member ledger.Account }
 	// Nudge asks for an empty transaction, since the chain stands still and is waited for.
 	Nudge struct{}
 )
@@ -59,6 +62,7 @@ func (Finished) action()         {}
 func (Judge) action()            {}
 func (SendCancellation) action() {}
 func (Share) action()            {}
+func (Blame) action()            {}
 func (Nudge) action()            {}
 
 type (

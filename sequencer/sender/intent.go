@@ -43,10 +43,11 @@ type intent struct {
 	held    *happening  // what it is told then: it is done
 
 	failures int
-	giveUp   string // why it is to be Reverted
-	annulled bool   // a cancellation was asked for
-	asked    bool   // it waits to be judged
-	queued   bool   // it is among those that wait for a coordinator
+	refusers []*peer // that have said that the members refuse it, and were believed
+	giveUp   string  // why it is to be Reverted
+	annulled bool    // a cancellation was asked for
+	asked    bool    // it waits to be judged
+	queued   bool    // it is among those that wait for a coordinator
 	result   Result
 	why      string // for the user: what it waits for
 }

@@ -28,6 +28,7 @@ type Machine struct {
 	stores      uint64
 	assembled   uint64
 
+	blamed  map[ledger.Account]ranking.Range // coordinators that have sent what is not endorsed, and the range until whose end they are left out
 	intents map[ledger.Sequence]*intent
 	*work   // nil while idle
 

@@ -168,6 +168,9 @@ func (m *Machine) failed(it *intent, h *happening) wire.Why {
 	if h.event == skippedFaulty {
 		m.over(it, h.hash)
 	}
+	if h.event == returnedFaulty && !m.believe(it) {
+		return m.moved(it, h)
+	}
 	if !m.countFailure(it, h.fault) {
 		m.moved(it, h)
 	}

@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -21,8 +22,8 @@ func (m *Machine) peer(a ledger.Account) *peer {
 	return p
 }
 
-// choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). It is nil
-// if all are left out.
+// choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). One that was
+// blamed comes after all others. It is nil if nobody answers.
 func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 	if r := m.cfg.Committee.RangeOf(m.final()); m.order == nil || r != m.ordered {
 		m.order, m.ordered = nil, r
@@ -30,12 +31,36 @@ func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 			m.order = append(m.order, ledger.Account(name))
 		}
 	}
+	for _, blamed := range []bool{false, true} {
+		for i, a := range m.order {
+			if p := m.peer(a); p.until <= m.now && m.blames(a) == blamed {
+				return p, m.order[:i]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// another returns the first that is not left out and has not said yet that the members refuse an intent, and those before it;
+// nil if there is none.
+func (m *Machine) another(it *intent) (to *peer, avoid []ledger.Account) {
 	for i, a := range m.order {
-		if p := m.peer(a); p.until <= m.now {
+		if p := m.peer(a); p.until <= m.now && !m.blames(a) && !slices.Contains(it.refusers, p) {
 			return p, m.order[:i]
 		}
 	}
 	return nil, nil
+}
+
+// believe reports whether the word of the intent's coordinator counts, that the members refuse it. Nobody can prove that, so
+// each says it once, as long as there is another one to ask.
+func (m *Machine) believe(it *intent) bool {
+	if !slices.Contains(it.refusers, it.with) {
+		it.refusers = append(it.refusers, it.with)
+		return true
+	}
+	to, _ := m.another(it)
+	return to == nil
 }
 
 // fail leaves a node out for a while, longer each time.

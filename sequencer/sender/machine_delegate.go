@@ -69,22 +69,35 @@ func (m *Machine) open(to *peer, avoid []ledger.Account) *delegation {
 	return d
 }
 
+// elsewhere offers an intent alone to a node that is not the one of choice.
+func (m *Machine) elsewhere(it *intent, to *peer, avoid []ledger.Account) {
+	current := m.current
+	d := m.open(to, avoid)
+	m.current, d.closed = current, true
+	m.send(d, []*intent{it})
+}
+
 // offer sends the first of those that wait.
 func (m *Machine) offer(d *delegation) {
-	o, body := &offer{sent: m.now, before: d.reached}, wire.Delegate{Delegation: d.id, Range: d.ranged, Avoid: d.avoid}
-	for len(m.waiting) > 0 && len(o.intents) < mostOffers {
+	var first []*intent
+	for len(m.waiting) > 0 && len(first) < mostOffers {
 		it := m.waiting[0]
 		it.queued = false
-		if m.waiting = m.waiting[1:]; it.state != Waiting {
-			continue
+		if m.waiting = m.waiting[1:]; it.state == Waiting {
+			first = append(first, it)
 		}
+	}
+	if len(first) > 0 {
+		m.send(d, first)
+	}
+}
+
+func (m *Machine) send(d *delegation, intents []*intent) {
+	o, body := &offer{sent: m.now, before: d.reached, intents: intents}, wire.Delegate{Delegation: d.id, Range: d.ranged, Avoid: d.avoid}
+	for _, it := range intents {
 		m.tell(it, happening{event: offered, to: d})
-		o.intents = append(o.intents, it)
 		body.Intents = append(body.Intents, wire.Offer{Sequence: it.Sequence, Payload: it.hash})
 		d.reached = it.order + 1
-	}
-	if len(o.intents) == 0 {
-		return
 	}
 	o.number = m.ask(d.to.account, body)
 	d.open, m.offers[o.number] = o, d

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
@@ -32,7 +33,7 @@ func (m *Machine) fact(block uint64, f ledger.Fact) {
 	if it == nil {
 		return
 	}
-	h := happening{event: skippedStray, hash: f.Assembled, block: block}
+	h := happening{event: doors[f.Skipped], hash: f.Assembled, block: block}
 	last := it.dispatched
 	if it.grant != nil && it.state != Noting && it.state != Dispatched {
 		last = it.grant.Assembled
@@ -43,12 +44,47 @@ func (m *Machine) fact(block uint64, f ledger.Fact) {
 	case f.Skipped == ledger.Taken:
 		h.event = superseded
 	case f.Assembled != last: // of an attempt before, or a cancellation
-	case f.Skipped == ledger.Missing:
-		h.event = skippedMissing
-	case f.Skipped == ledger.Malformed, f.Skipped == ledger.NotMember, f.Skipped == ledger.NotEndorsed:
-		h.event, h.fault = skippedFaulty, "the ledger has skipped it: "+f.Skipped.String()
+		h.event = skippedStray
+	case h.event == skippedFaulty:
+		h.fault = "the ledger has skipped it: " + f.Skipped.String()
 	}
 	m.tell(it, h)
+	if doors[f.Skipped] == skippedUnsigned { // of an attempt before, too
+		m.blame(it, f.Assembled)
+	}
+}
+
+// doors says at whose door it is that the ledger has skipped an attempt which its owner has granted.
+var doors = [...]event{
+	ledger.Malformed:   skippedFaulty,   // the owner's: the hash that it has granted covers what is malformed
+	ledger.NotMember:   skippedFaulty,   // the owner's
+	ledger.Repeated:    skippedStray,    // nobody's: the intent has landed or was cancelled, and the ledger says that too
+	ledger.Expired:     skippedStray,    // nobody's: a copy by others has that, too, and the head says when its time is over
+	ledger.NotGranted:  skippedStray,    // nobody's: a copy by others has that, too
+	ledger.NotEndorsed: skippedUnsigned, // the coordinator's: another sender would have failed for the grant, and it has put the endorsements there
+	ledger.Missing:     skippedMissing,  // nobody's: others were faster
+}
+
+// blame leaves the node out until the range turns that was granted an attempt and has sent it with endorsements that are
+// wrong, and takes from it what it has not dispatched.
+func (m *Machine) blame(it *intent, assembled ledger.Hash) {
+	for _, g := range it.given {
+		if g.Assembled != assembled || m.blames(g.to) {
+			continue
+		}
+		if m.blamed == nil {
+			m.blamed = map[ledger.Account]ranking.Range{}
+		}
+		m.blamed[g.to] = m.cfg.Committee.RangeOf(m.final())
+		m.lose(m.peer(g.to))
+		m.do(Blame{Member: g.to})
+	}
+}
+
+// blames reports whether a node is left out until the range turns.
+func (m *Machine) blames(a ledger.Account) bool {
+	in, is := m.blamed[a]
+	return is && in == m.cfg.Committee.RangeOf(m.final())
 }
 
 // included waits for the block to be final.

@@ -10,7 +10,7 @@ import (
 // moved takes the intent from its coordinator. A new one is found for it with this step.
 func (m *Machine) moved(it *intent, h *happening) wire.Why {
 	switch h.event {
-	case skippedMissing:
+	case skippedMissing, skippedUnsigned:
 		m.over(it, h.hash)
 	case expired:
 		m.over(it, it.dispatched)
@@ -22,7 +22,7 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 	m.leave(it)
 	it.why = h.event.String()
 	m.to(it, Waiting)
-	if to, _ := m.choice(); to == was && (h.event == returned || h.event == returnedFaulty) {
+	if to, _ := m.choice(); h.event == returnedFaulty || to == was && h.event == returned {
 		m.resting = append(m.resting, rest{it, m.now + firstPause}) // or the two of them would play ball
 		return wire.Done
 	}
@@ -39,10 +39,16 @@ type rest struct {
 // rested queues what has rested.
 func (m *Machine) rested() {
 	for len(m.resting) > 0 && m.resting[0].until <= m.now {
-		if it := m.resting[0].it; it.state == Waiting {
+		it := m.resting[0].it
+		m.resting = m.resting[1:]
+		if it.state != Waiting {
+			continue
+		}
+		if to, avoid := m.another(it); len(it.refusers) > 0 && to != nil {
+			m.elsewhere(it, to, avoid)
+		} else {
 			m.queue(it)
 		}
-		m.resting = m.resting[1:]
 	}
 }
 

@@ -59,6 +59,16 @@ func (m *Machine) Counts() map[string]int {
 	return all
 }
 
+// Blamed returns the coordinators that are left out until the range turns, as what they send is not endorsed.
+func (m *Machine) Blamed() (all []ledger.Account) {
+	for a := range m.blamed {
+		if m.blames(a) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
 // Height returns the ledger's last block, and the last final one, as far as the machine was told.
 func (m *Machine) Height() (head, final uint64) { return m.head, m.final() }
 

@@ -42,7 +42,7 @@ func stageOf(e event, from, to State) Stage {
 		return ""
 	case e == rowStored:
 		return StageStored
-	case e == skippedMissing || e == skippedFaulty || e == skippedStray:
+	case e >= skippedMissing && e <= skippedStray:
 		return StageSkipped
 	case e == rewound:
 		return StageRewound

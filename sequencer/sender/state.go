@@ -52,7 +52,8 @@ const (
 	landed                        // a block has it, with its payload
 	superseded                    // a block has its number, with another payload or cancelled
 	skippedMissing                // a block has skipped its attempt, since a state is not there
-	skippedFaulty                 // a block has skipped its attempt for its form or its endorsements
+	skippedFaulty                 // a block has skipped its attempt for its form or its owner
+	skippedUnsigned               // a block has skipped it for its endorsements, which its coordinator has put there
 	skippedStray                  // a block has skipped something that a stranger can make
 	rewound                       // its block is no longer in the canonical chain
 	expired                       // the head is past its grant's last block
@@ -70,8 +71,8 @@ const (
 var eventNames = [events]string{
 	"row stored", "key found twice", "offered", "acknowledged", "declined", "asked for an attempt", "asked for the grant",
 	"asked by another", "grant stored", "dispatched", "dispatch stored", "returned", "returned as faulty", "forgotten",
-	"coordinator lost", "range turned", "landed", "superseded", "skipped: missing", "skipped: faulty", "skipped: stray",
-	"rewound", "grant expired", "final", "judged done", "judged superseded", "judged dead", "judged alive", "cancelled",
+	"coordinator lost", "range turned", "landed", "superseded", "skipped: missing", "skipped: faulty",
+	"skipped: not endorsed", "skipped: stray", "rewound", "grant expired", "final", "judged done", "judged superseded", "judged dead", "judged alive", "cancelled",
 	"deadline passed", "result stored",
 }
 

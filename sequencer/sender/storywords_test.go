@@ -48,6 +48,8 @@ func (s *story) say(a Action) string {
 		fmt.Fprintf(&w, "tell %s that it is %s", a.Key, s.result(a.Result))
 	case Nudge:
 		w.WriteString("nudge the chain")
+	case Blame:
+		fmt.Fprintf(&w, "leave %s out until the range turns", string(a.Member))
 	case SendCancellation:
 		fmt.Fprintf(&w, "send a cancellation of %s", s.keys[a.Intent.Sequence])
 	case Judge:

@@ -149,9 +149,11 @@ func (t *stateTable) ofDispatch() {
 	t.on(handedStored).do((*Machine).handedStored, to(Dispatched), in(Noting)).
 		ignore(not, append(in(Storing, Waiting, Delegated, Accepted, Granting, Granted, Dispatched), ended...)...)
 	const another = "another attempt is on its way"
-	t.on(skippedMissing).do((*Machine).moved, to(Waiting), in(Granted, Noting, Dispatched)).
-		stay((*Machine).released, ungranted...).
-		ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)
+	for _, e := range []event{skippedMissing, skippedUnsigned} {
+		t.on(e).do((*Machine).moved, to(Waiting), in(Granted, Noting, Dispatched)).
+			stay((*Machine).released, ungranted...).
+			ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)
+	}
 	t.on(skippedFaulty).do((*Machine).failed, to(Waiting, Ending), in(Granted, Noting, Dispatched)).
 		stay((*Machine).released, ungranted...).
 		ignore(nobodyHas, Storing).ignore(another, Granting, Included).ignore(givenUp, Ending).ignore(overAlready, decided...)

@@ -2,6 +2,7 @@ package committee
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (n *node) performSender(actions []sender.Action) {
 		case sender.SendCancellation:
 			h := n.r.scheme.Cancelled(n.r.contract, a.Intent)
 			n.r.chain.send(fmt.Sprint("cancel ", a.Intent), ledger.Sent{
-				By: n.account, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: n.r.signer.Sign(n.account, h)},
+				By: n.account, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: n.sign(h)},
 			})
 		case sender.Nudge:
 			n.nudge()
@@ -141,9 +142,21 @@ func (n *node) commit(write, then func()) {
 
 // send signs a message and sends it.
 func (n *node) send(to ledger.Account, msg wire.Message) {
+	if ask, is := msg.Body.(wire.Assemble); is && n.refuses {
+		msg.Request, msg.Body = wire.RequestID{}, wire.Returned{Items: ask.Items, Why: wire.Refused}
+	}
 	msg.Body = n.signed(msg.Body)
 	n.trace(to, msg)
 	n.r.carry(n, to, msg)
+}
+
+// sign signs a hash. With a corrupt key one byte is wrong.
+func (n *node) sign(h ledger.Hash) []byte {
+	signature := n.r.signer.Sign(n.account, h)
+	if n.corrupt {
+		signature[0]++
+	}
+	return signature
 }
 
 // signed signs what a member signs.
@@ -153,7 +166,7 @@ func (n *node) signed(body wire.Body) wire.Body {
 		verdicts := append([]wire.Verdict(nil), b.Verdicts...)
 		for i, v := range verdicts {
 			if v.Why == wire.Done {
-				verdicts[i].Signature = n.r.signer.Sign(n.account, v.Assembled)
+				verdicts[i].Signature = n.sign(v.Assembled)
 			}
 		}
 		return wire.Endorsed{Verdicts: verdicts}
@@ -161,7 +174,7 @@ func (n *node) signed(body wire.Body) wire.Body {
 		items := append([]wire.GrantResult(nil), b.Items...)
 		for i, item := range items {
 			if item.Why == wire.Done {
-				items[i].Grant.Signature = n.r.signer.Sign(n.account, n.r.scheme.Granted(n.r.contract, item.Grant))
+				items[i].Grant.Signature = n.sign(n.r.scheme.Granted(n.r.contract, item.Grant))
 			}
 		}
 		return wire.Granted{Items: items}
@@ -169,23 +182,22 @@ func (n *node) signed(body wire.Body) wire.Body {
 	return body
 }
 
-// verified makes what is signed wrongly a refusal, as a loop has to.
-func (n *node) verified(from ledger.Account, body wire.Body) wire.Body {
+// signedWrongly reports whether a signature is wrong, as a loop has to. A node with a corrupt key believes itself.
+func (n *node) signedWrongly(from ledger.Account, body wire.Body) bool {
+	if n.corrupt && from == n.account {
+		return false
+	}
 	switch b := body.(type) {
 	case wire.Endorsed:
-		for i, v := range b.Verdicts {
-			if v.Why == wire.Done && !n.r.signer.Verify(from, v.Assembled, v.Signature) {
-				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused}
-			}
-		}
+		return slices.ContainsFunc(b.Verdicts, func(v wire.Verdict) bool {
+			return v.Why == wire.Done && !n.r.signer.Verify(from, v.Assembled, v.Signature)
+		})
 	case wire.Granted:
-		for i, item := range b.Items {
-			if item.Why == wire.Done && !n.r.signer.Verify(from, n.r.scheme.Granted(n.r.contract, item.Grant), item.Grant.Signature) {
-				b.Items[i] = wire.GrantResult{Sequence: item.Sequence, Why: wire.Refused}
-			}
-		}
+		return slices.ContainsFunc(b.Items, func(item wire.GrantResult) bool {
+			return item.Why == wire.Done && !n.r.signer.Verify(from, n.r.scheme.Granted(n.r.contract, item.Grant), item.Grant.Signature)
+		})
 	}
-	return body
+	return false
 }
 
 // receive gives a message to the machine that it is for.
@@ -193,13 +205,12 @@ func (n *node) receive(from ledger.Account, msg wire.Message) {
 	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
 		return
 	}
-	msg.Body = n.verified(from, msg.Body)
 	switch body := msg.Body.(type) {
 	case wire.Assembled:
 		n.r.builtOn(n, body)
 		n.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
-		n.toCoordinator(coordinator.Received{From: from, Message: msg})
+		n.toCoordinator(coordinator.Received{From: from, Message: msg, Forged: n.signedWrongly(from, body)})
 	case wire.Endorse:
 		n.toEndorser(endorser.Received{From: from, Message: msg})
 	case wire.AskAttempts:

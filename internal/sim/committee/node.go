@@ -41,6 +41,8 @@ type node struct {
 	fetched     time.Duration
 	stay        bool          // it does not come back
 	slow        time.Duration // by which it answers later
+	corrupt     bool          // its signatures are wrong
+	refuses     bool          // it says of all that it is to coordinate that the members refuse it
 	deaf        time.Duration // from when it does not hear of grants; 0: never
 	patience    time.Duration // until it asks again
 	requests    uint64

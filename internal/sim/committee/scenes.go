@@ -57,6 +57,18 @@ var scenes = []scene{
 		Name: "few", What: "few notes and many payments: coordinators are killed, cut off and lose their databases, and then users go on",
 		Ends: time.Minute, blocks: 100, lasts: time.Minute, goesOn: 2 * time.Minute, set: fewNotes,
 	},
+	{
+		Name: "corrupt-coordinator", What: "the key of the coordinator that the ranking names for all the time is corrupt, so that the ledger skips what it sends",
+		Ends: 20 * time.Second, blocks: 1_000_000, set: corruptCoordinator,
+	},
+	{
+		Name: "refusing-coordinator", What: "the coordinator that the ranking names for all the time says of each intent that the members refuse it",
+		Ends: 20 * time.Second, blocks: 1_000_000, set: refusingCoordinator,
+	},
+	{
+		Name: "corrupt-member", What: "all have to endorse, and one member's signatures are wrong for a while",
+		Ends: 60 * time.Second, blocks: 1_000_000, needed: 5, set: corruptMember,
+	},
 }
 
 // Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
@@ -175,6 +187,35 @@ func lostReturns(r *run) {
 	for _, n := range r.nodes {
 		r.stream(n, 400, time.Second, 55*time.Second, "give red 1", 1)
 		r.stream(n, 5, 2*time.Second, 20*time.Second, "odd red", 0)
+	}
+}
+
+func corruptCoordinator(r *run) {
+	named := r.first()
+	named.corrupt = true
+	for _, n := range r.nodes {
+		if n == named {
+			r.wish(2*time.Second, n, "give red 1", 1).exempt = true // nobody can take its grant
+			continue
+		}
+		r.stream(n, 40, time.Second, 40*time.Second, "give red 1", 1)
+	}
+}
+
+func refusingCoordinator(r *run) {
+	r.first().refuses = true
+	for _, n := range r.nodes {
+		r.stream(n, 40, time.Second, 40*time.Second, "give red 1", 1)
+		r.stream(n, 2, 2*time.Second, 20*time.Second, "odd red", 0) // the members do refuse it
+	}
+}
+
+func corruptMember(r *run) {
+	bad := r.others(r.first())[0]
+	bad.corrupt = true
+	r.w.After(15*time.Second, func() { bad.corrupt = false })
+	for _, n := range r.nodes {
+		r.stream(n, 20, time.Second, 40*time.Second, "give red 1", 1)
 	}
 }
 

@@ -79,6 +79,8 @@ func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
 		fmt.Sprintf("reverted\t%d", v.Reverted),
 		fmt.Sprintf("kills\t%d", v.Kills), fmt.Sprintf("pauses\t%d", v.Pauses), fmt.Sprintf("partitions\t%d", v.Partitions),
 		fmt.Sprintf("landed\t%d\ton the ledger, with those that issue notes", v.Landed),
+		fmt.Sprintf("skipped\t%d\tentries of the nodes that the ledger has not taken", v.Skipped),
+		fmt.Sprintf("calm\t%d\tof those while nothing was done to any node, beside %d that landed", v.Calm.Skipped, v.Calm.Landed),
 		fmt.Sprintf("twice\t%d", v.Twice), fmt.Sprintf("lost\t%d", v.Lost), fmt.Sprintf("untrue\t%d", v.Untrue),
 		fmt.Sprintf("denied\t%d\treverted, though nobody had ended it", v.Denied),
 		fmt.Sprintf("dispatch\t%s\tms from the kill of a coordinator to the next dispatch", v.Dispatch),

@@ -95,6 +95,7 @@ func (j *judge) code() {
 // play carries an entry out again, by the rules of a ledger alone.
 func (j *judge) play(e Entry) {
 	in := intent{e.Owner, e.Sequence}
+	j.effort(e)
 	if e.Event == Skipped {
 		return
 	}
@@ -127,6 +128,23 @@ func (j *judge) play(e Entry) {
 			j.fault("%s has landed in block %d and creates the state %s again", j.name(in), e.Block, o.State)
 		}
 		j.created[o.State] = o.Commitment
+	}
+}
+
+// effort counts what was sent for nothing. What is sent by others than the nodes is none of theirs.
+func (j *judge) effort(e Entry) {
+	if e.Event == Cancelled || !slices.Contains(j.Contract.Members, e.Sender) {
+		return
+	}
+	calm := !slices.ContainsFunc(j.Troubles, func(t Trouble) bool { return t.From <= e.Block && e.Block <= t.To })
+	switch {
+	case e.Event == Skipped:
+		j.verdict.Skipped++
+		if calm {
+			j.verdict.Calm.Skipped++
+		}
+	case calm:
+		j.verdict.Calm.Landed++
 	}
 }
 

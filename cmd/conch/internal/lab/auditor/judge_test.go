@@ -16,7 +16,7 @@ func TestAWholeRecordIsFoundWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := json.Marshal(v)
-	const want = `{"accepted":4,"confirmed":2,"reverted":2,"kills":1,"pauses":2,"partitions":3,"landed":2,"twice":0,"lost":0,"untrue":0,"denied":0,` +
+	const want = `{"accepted":4,"confirmed":2,"reverted":2,"kills":1,"pauses":2,"partitions":3,"landed":2,"skipped":1,"calm":{"landed":2,"skipped":1},"twice":0,"lost":0,"untrue":0,"denied":0,` +
 		`"dispatch_ms":{"p50":500,"p99":500,"max":500},"conserved":true,"violations":[]}`
 	if err != nil || string(got) != want {
 		t.Errorf("the verdict is %s, %v; want %s", got, err, want)

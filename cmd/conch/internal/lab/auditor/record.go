@@ -17,12 +17,16 @@ type Record struct {
 	Kills, Pauses, Partitions int
 	Dispatches                []time.Duration // from a kill of a coordinator to the next dispatch
 	Faults                    map[string]int  // whatever else was done, by its name
+	Troubles                  []Trouble
 	Restores                  []Restore
 	Held                      []Held
 	Stuck                     string  // why the run was ended before its plan was; empty: it was not
 	Seed                      *uint64 // of the plan, if there was one
 	Attack                    Attack
 }
+
+// Trouble is a time in which something was done to nodes, with the second after it: from one block to another, inclusive.
+type Trouble struct{ From, To uint64 }
 
 // Restore is a database that was put back. What its node has stored in between is forgotten.
 type Restore struct {

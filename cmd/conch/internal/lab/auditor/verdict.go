@@ -16,6 +16,8 @@ type Verdict struct {
 	Pauses     int             `json:"pauses"`
 	Partitions int             `json:"partitions"`
 	Landed     int             `json:"landed"`      // intents on the ledger
+	Skipped    int             `json:"skipped"`     // entries of the nodes that the ledger has not taken
+	Calm       Calm            `json:"calm"`        // of the time in which nothing was done to any node
 	Twice      int             `json:"twice"`       // intents that landed more than once, and states that were spent more than once
 	Lost       int             `json:"lost"`        // accepted, and unknown to their node or never ended
 	Untrue     int             `json:"untrue"`      // ends that were told and are not so
@@ -34,6 +36,15 @@ type Verdict struct {
 	Attack    *Attacked      `json:"attack,omitempty"`
 }
 
+// fewSkipped is how many skipped entries prove nothing. What is built on what cannot land makes hundreds for each ten that land.
+const fewSkipped = 50
+
+// Calm is what the ledger has taken of the nodes, and what it has not, while nothing was done to them.
+type Calm struct {
+	Landed  int `json:"landed"`
+	Skipped int `json:"skipped"`
+}
+
 // Attacked is what became of an attack.
 type Attacked struct {
 	Sent    map[string]int `json:"sent"`    // transactions, by their kinds
@@ -49,6 +60,8 @@ func (v Verdict) Fault() error {
 			v.Accepted, v.Twice, v.Lost, v.Untrue, v.Denied, len(v.Violations), v.Violations[0])
 	case v.Landed == 0:
 		return errors.New("nothing has landed on the ledger, so nothing was shown")
+	case v.Calm.Skipped > max(v.Calm.Landed, fewSkipped):
+		return fmt.Errorf("while nothing was done to any node, the ledger has skipped %d entries and taken %d: at most as many may be skipped, or %d", v.Calm.Skipped, v.Calm.Landed, fewSkipped)
 	case v.Attack != nil && len(v.Attack.Refused) == 0:
 		return errors.New("nothing of the attack has reached a block, so nothing was shown of it")
 	default:

@@ -54,6 +54,7 @@ func (s *supervisor) harm(ctx context.Context, now time.Time) error {
 		s.faultAt = s.faultAt.Add(s.next.After)
 	}
 	s.counted[string(f.Kind)]++
+	s.struck(now)
 	return s.strike(ctx, f, victim, now)
 }
 

@@ -164,10 +164,7 @@ func (s *supervisor) letGo(anyway bool) {
 	if s.oldHead == 0 {
 		return
 	}
-	head := uint64(0)
-	for _, c := range s.customers {
-		head = max(head, c.seen().Head)
-	}
+	head := s.head()
 	enough := head >= s.oldHead+oldRanges*chaosRange
 	if !enough && !anyway {
 		return

@@ -43,6 +43,8 @@ type supervisor struct {
 	stopAsking                context.CancelFunc
 	kills, pauses, partitions int
 	dispatches                []time.Duration
+	troubles                  []auditor.Trouble
+	troubled                  time.Time // until then there is trouble; zero: there is none
 
 	// Of chaos.
 	looking  context.Context // of whatever the customers do
@@ -224,6 +226,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) error {
 	if err := s.harm(ctx, now); err != nil {
 		return err
 	}
+	s.trouble(now)
 	if now.Before(s.drawAt) {
 		return nil
 	}

@@ -28,9 +28,7 @@ func (s *supervisor) isOver(ctx context.Context, now time.Time) bool {
 		}
 	}
 	if s.target == 0 {
-		for _, c := range s.customers {
-			s.target = max(s.target, c.seen().Head)
-		}
+		s.target = s.head()
 		s.screen.Note("every transaction has ended; waiting until all nodes have block %d as final …", s.target)
 	}
 	for i, c := range s.customers {

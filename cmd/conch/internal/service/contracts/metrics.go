@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
@@ -23,6 +24,7 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	openDesc         = desc("transactions", "Open transactions of this node's users.", "contract", "state")
 	coordinatingDesc = desc("coordinating", "Transactions that this node coordinates.", "contract", "stage")
+	entriesDesc      = desc("entries_total", "Entries that this node has sent to the ledger since its start, by how they have ended.", "contract", "end")
 	finalDesc        = desc("final_block", "Last final block that this node has followed.", "contract")
 	nudgesDesc       = desc("nudges_total", "Empty transactions that this node sent since a chain stood still.", "contract")
 	missingDesc      = desc("missing_attempts", "Attempts on the ledger whose contents this node lacks.", "contract")
@@ -42,7 +44,7 @@ var (
 // Describe implements prometheus.Collector.
 func (*collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		openDesc, coordinatingDesc, finalDesc, missingDesc, nudgesDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
+		openDesc, coordinatingDesc, entriesDesc, finalDesc, missingDesc, nudgesDesc, forgottenDesc, aloneDesc, connectedDesc, messagesDesc, bytesDesc, droppedDesc, brakedDesc, differDesc, strangersDesc, outagesDesc, refusedDesc,
 	} {
 		to <- d
 	}
@@ -87,10 +89,15 @@ func contractMetrics(to chan<- prometheus.Metric, address string, s sequencer.St
 	for state, n := range s.Intents {
 		gauge(openDesc, float64(n), address, state)
 	}
+	var ended map[string]uint64
 	if s.Coordinates != nil {
+		ended = s.Coordinates.Ended
 		for stage, n := range s.Coordinates.Stages {
 			gauge(coordinatingDesc, float64(n), address, stage)
 		}
+	}
+	for _, end := range coordinator.Ends() {
+		to <- prometheus.MustNewConstMetric(entriesDesc, prometheus.CounterValue, float64(ended[end]), address, end)
 	}
 	gauge(finalDesc, float64(s.Final), address)
 	gauge(missingDesc, float64(s.Missing), address)

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -8,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/coordinator"
 )
 
 var described = regexp.MustCompile(`fqName: "conch_sequencer_(\w+)".*variableLabels: \{([^}]*)\}`)
@@ -43,5 +48,39 @@ func TestEveryMetricIsDocumented(t *testing.T) {
 	slices.Sort(exported)
 	if !slices.Equal(documented, exported) {
 		t.Errorf("docs/contracts.md has the metrics\n%s\nand the program\n%s", strings.Join(documented, "\n"), strings.Join(exported, "\n"))
+	}
+}
+
+// entries exports the entries of a status alone.
+type entries sequencer.Status
+
+func (entries) Describe(to chan<- *prometheus.Desc) { to <- entriesDesc }
+
+func (e entries) Collect(to chan<- prometheus.Metric) {
+	all := make(chan prometheus.Metric, 100)
+	contractMetrics(all, "0xc0", sequencer.Status(e))
+	close(all)
+	for m := range all {
+		if m.Desc() == entriesDesc {
+			to <- m
+		}
+	}
+}
+
+// Each end of an entry is exported, with 0 before there is one.
+func TestEntriesAreCountedByTheirEnd(t *testing.T) {
+	t.Parallel()
+	for name, ended := range map[string]map[string]uint64{"some": {"landed": 3, "not_endorsed": 2}, "none": {}, "no coordinator": nil} {
+		s := entries{}
+		if ended != nil {
+			s.Coordinates = &coordinator.Status{Ended: ended}
+		}
+		want := "# HELP conch_sequencer_entries_total Entries that this node has sent to the ledger since its start, by how they have ended.\n# TYPE conch_sequencer_entries_total counter\n"
+		for _, end := range []string{"disowned", "expired", "landed", "malformed", "missing", "not_a_member", "not_endorsed", "repeated"} {
+			want += fmt.Sprintf("conch_sequencer_entries_total{contract=\"0xc0\",end=%q} %d\n", end, ended[end])
+		}
+		if err := testutil.CollectAndCompare(s, strings.NewReader(want)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

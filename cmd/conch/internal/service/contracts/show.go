@@ -115,6 +115,9 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		{"coordinator", k.coordinators()},
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
+		{"landed", k.lands()},
+		{"skipped", k.skips()},
+		{"cannot sign", k.Unsigned},
 		{"waits", k.Waits},
 		{"drained", k.drain()},
 	})
@@ -129,6 +132,9 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		}
 		if m.Differs {
 			name += " (DIFFERS: it has another declaration)"
+		}
+		if m.Wrong {
+			name += " (SIGNS WRONGLY: it is left out)"
 		}
 		if m.Final != nil {
 			final = fmt.Sprint(*m.Final)
@@ -177,7 +183,29 @@ func (k Contract) coordinators() string {
 	return *k.Coordinator + ", then " + *k.Next
 }
 
-func counted(all map[string]int) string {
+// skipped is how many entries of this node the ledger has not taken.
+func (k Contract) skipped() (n uint64) {
+	for _, one := range k.Skipped {
+		n += one
+	}
+	return n
+}
+
+func (k Contract) lands() string {
+	if k.Landed+k.skipped() == 0 {
+		return ""
+	}
+	return fmt.Sprint(k.Landed)
+}
+
+func (k Contract) skips() string {
+	if k.skipped() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d: %s", k.skipped(), counted(k.Skipped))
+}
+
+func counted[N int | uint64](all map[string]N) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		parts = append(parts, fmt.Sprintf("%d %s", all[name], name))
@@ -198,11 +226,11 @@ func (a *shell) transactions(all []json.RawMessage) error {
 
 // table prints contracts.
 func (a *shell) table(all []json.RawMessage) error {
-	return cli.Entries(a.Shell, all, "ADDRESS\tCHAIN\tDOMAIN\tMEMBERS\tCOORDINATOR\tOPEN", func(k Contract) string {
+	return cli.Entries(a.Shell, all, "ADDRESS\tCHAIN\tDOMAIN\tMEMBERS\tCOORDINATOR\tLANDED\tSKIPPED\tOPEN", func(k Contract) string {
 		coordinator := "not read yet"
 		if k.Coordinator != nil {
 			coordinator = *k.Coordinator
 		}
-		return cli.Row("%s\t%s\t%s\t%d\t%s\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, cli.OrDash(counted(k.Open)))
+		return cli.Row("%s\t%s\t%s\t%d\t%s\t%d\t%d\t%s", k.Address, k.Chain, k.Domain, len(k.Members), coordinator, k.Landed, k.skipped(), cli.OrDash(counted(k.Open)))
 	})
 }

@@ -4,11 +4,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
+	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
@@ -148,27 +150,30 @@ func storyOf(moments []sequencer.Moment, n names) []Moment {
 
 // Contract is what a node knows of a contract.
 type Contract struct {
-	AsOf         time.Time      `json:"as_of"`
-	Address      string         `json:"address"`
-	Chain        string         `json:"chain"`
-	Domain       string         `json:"domain"`
-	Endorsements int            `json:"endorsements"`
-	Warning      string         `json:"warning,omitempty"`
-	Head         *uint64        `json:"head"`
-	Final        *uint64        `json:"final"` // null with range and coordinators while no final block is known
-	Unread       string         `json:"unread,omitempty"`
-	Range        *uint64        `json:"range"`
-	RangeSize    uint64         `json:"range_size"`
-	Takes        *uint64        `json:"takes"` // blocks that a transaction takes; null: not measured
-	Coordinator  *string        `json:"coordinator"`
-	Next         *string        `json:"next_coordinator"`
-	Open         map[string]int `json:"open"`         // of this node's transactions, by state
-	Coordinating map[string]int `json:"coordinating"` // what this node coordinates, by stage
-	Missing      int            `json:"missing"`
-	Waits        string         `json:"waits,omitempty"` // why what this node has dispatched is in no block
-	Nudges       uint64         `json:"nudges"`          // empty transactions since the node's start
-	Drained      bool           `json:"drained"`         // this node coordinates it no more
-	Members      []Member       `json:"members"`
+	AsOf         time.Time         `json:"as_of"`
+	Address      string            `json:"address"`
+	Chain        string            `json:"chain"`
+	Domain       string            `json:"domain"`
+	Endorsements int               `json:"endorsements"`
+	Warning      string            `json:"warning,omitempty"`
+	Head         *uint64           `json:"head"`
+	Final        *uint64           `json:"final"` // null with range and coordinators while no final block is known
+	Unread       string            `json:"unread,omitempty"`
+	Range        *uint64           `json:"range"`
+	RangeSize    uint64            `json:"range_size"`
+	Takes        *uint64           `json:"takes"` // blocks that a transaction takes; null: not measured
+	Coordinator  *string           `json:"coordinator"`
+	Next         *string           `json:"next_coordinator"`
+	Open         map[string]int    `json:"open"`         // of this node's transactions, by state
+	Coordinating map[string]int    `json:"coordinating"` // what this node coordinates, by stage
+	Missing      int               `json:"missing"`
+	Landed       uint64            `json:"landed"`             // entries of this node since its start
+	Skipped      map[string]uint64 `json:"skipped"`            // those that the ledger has not taken, by why
+	Unsigned     string            `json:"unsigned,omitempty"` // why this node can sign nothing
+	Waits        string            `json:"waits,omitempty"`    // why what this node has dispatched is in no block
+	Nudges       uint64            `json:"nudges"`             // empty transactions since the node's start
+	Drained      bool              `json:"drained"`            // this node coordinates it no more
+	Members      []Member          `json:"members"`
 }
 
 // Member is a member of a contract, as this node knows it.
@@ -177,9 +182,10 @@ type Member struct {
 	Account     string     `json:"account"`
 	Coordinates bool       `json:"may_coordinate"`
 	This        bool       `json:"this_node"`
-	Final       *uint64    `json:"final"`    // the last final block that it spoke of
-	HeardAt     *time.Time `json:"heard_at"` // its last message since this node's start
-	Differs     bool       `json:"differs"`  // it has another declaration of the contract
+	Final       *uint64    `json:"final"`         // the last final block that it spoke of
+	HeardAt     *time.Time `json:"heard_at"`      // its last message since this node's start
+	Differs     bool       `json:"differs"`       // it has another declaration of the contract
+	Wrong       bool       `json:"signs_wrongly"` // and is left out for that
 }
 
 // warningOf says what is dangerous or slow about a contract in which a transaction takes so many blocks.
@@ -198,7 +204,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	c := Contract{
 		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
 		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
-		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained,
+		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained, Unsigned: s.Unsigned, Skipped: map[string]uint64{},
 	}
 	if s.Takes > 0 {
 		c.Takes = &s.Takes
@@ -212,13 +218,16 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	}
 	if s.Coordinates != nil {
 		c.Coordinating = s.Coordinates.Stages
+		c.Landed = s.Coordinates.Ended[coordinator.Landed]
+		maps.Copy(c.Skipped, s.Coordinates.Ended)
+		delete(c.Skipped, coordinator.Landed)
 	}
 	heard := map[ledger.Account]sequencer.Heard{}
 	for _, h := range s.Members {
 		heard[h.Account] = h
 	}
 	for _, a := range d.Members {
-		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs}
+		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs, Wrong: heard[a].Forges}
 		if h := heard[a]; !h.At.IsZero() {
 			if m.HeardAt = new(h.At.UTC()); h.Final > 0 {
 				m.Final = &h.Final
