@@ -23,13 +23,10 @@ const (
 )
 
 // One node that is no elector and floods the electors over TLS, with valid news of made-up keys, deposes no leader that works, also
-// where the processors have other work: it changes only where it does without a flood. So many floods as show that are for the night.
+// where the processors have other work: it changes only where it does without a flood. It is for the night, when the machine has nothing else to do.
 func TestFloodsDeposeNobody(t *testing.T) {
-	pgtest.LongRun(t)
-	floods := 2
-	if pgtest.Nightly() {
-		floods = 20
-	}
+	pgtest.NightRun(t)
+	const floods = 20
 	parcels := junk(t, int(floodTime/floodPause))
 	for range 4 {
 		proctest.Start(t, exec.Command("/bin/sh", "-c", "while :; do :; done"))
