@@ -71,8 +71,9 @@
 // # What can fail
 //
 //   - A majority of the stores is gone: nothing is decided any more. The status says how many answer and what a person can do.
-//   - A store is put back to an older state: it breaks its promises, and nobody can see it. If the leader counts on entries
-//     that it had, it is refused with ErrLost.
+//   - A store is put back to an older state: it breaks its promises. If the leader counts on entries that it had, it is refused with ErrLost.
+//     If it leads, or has elected one that does, without what is committed at another member, both are told (ErrForked, Status.Fork): the
+//     entries are refused, and nobody counts that member. Which of the two is right, or lies, a person has to find out.
 //   - Something cannot be kept: nothing of the step is said, and the store is not used any more.
 //   - A message is malformed, of another log, for another store, of nobody, or contradicts what is here: it is refused, and
 //     its sender named (Output.Refused). The library would panic at some of them. Before a message is decoded it is known to be from a

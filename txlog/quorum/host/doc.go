@@ -52,6 +52,7 @@
 //	                                  reads it asks again, for five seconds
 //	the leader's own users do           so is theirs, and larger for goals; a read waits for room as well (ErrManyReads)
 //	nobody leads for long               a goal waits at a member for a minute: it is not executed hours later
+//	other members cannot decide         the leader refuses the change, and waits for a store that is about to be admitted (txlog.ErrAway, ErrChanging)
 //	a node asks that the caller does not admit   its goals are refused (Settings.Submits, txlog.ErrBarred); it may follow and read
 //	a leader dies after an effect and before its entry   the next one performs it again, by the same name
 //	nobody answers for a goal         the error wraps txlog.ErrUnknown: asked again with the same id, it is executed once
