@@ -17,7 +17,7 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 	if _, list := msg.Body.(wire.AskList); list && r.broken == "beat-digest" {
 		return
 	}
-	if _, returned := msg.Body.(wire.Returned); returned && to != n.account && r.w.Chance(r.lostReturns) {
+	if _, returned := msg.Body.(wire.Returned); returned && r.w.Chance(r.lostReturns) && to != n.account {
 		return
 	}
 	msg.Body = r.forged(msg.Body)
