@@ -39,7 +39,10 @@ func loaded(t *testing.T, attempts, size int) *stage {
 			Inputs: []ledger.StateID{plain{}.State(named(fmt.Sprint(i-1)), 0)}, Outputs: make([]ledger.Hash, 2), Data: fmt.Append(nil, i),
 		}
 		r.Outputs = []domain.Secret{{Data: make([]byte, size)}, {Data: make([]byte, size)}}
-		r.Entry = ledger.Entry{Attempt: r.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{ValidUntil: 120}}
+		r.Entry = ledger.Entry{Attempt: r.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{Coordinator: "A", ValidUntil: 120, Signature: make([]byte, 65)}}
+		for i := range r.Entry.Endorsements {
+			r.Entry.Endorsements[i].Signature = make([]byte, 65)
+		}
 		s.set.Rows = append(s.set.Rows, r)
 	}
 	s.start()

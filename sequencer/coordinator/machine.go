@@ -44,6 +44,7 @@ type Machine struct {
 
 	changedReady bool // what is ready may go now
 	tenure       tenure
+	asked        map[ledger.Account]question // of those that have asked for a handover
 	turnedAt     ranking.Range
 	beatAt       time.Duration
 	orders       map[ranking.Range][]string
@@ -87,7 +88,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
-		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{}, number: c.Number,
+		lesser: map[ledger.Account]time.Duration{}, asked: map[ledger.Account]question{}, orders: map[ranking.Range][]string{}, number: c.Number,
 	}
 	for i, a := range c.Contract.Members {
 		m.members = append(m.members, &member{account: a, place: i})
