@@ -2,6 +2,7 @@ package committee
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -141,6 +142,10 @@ func (n *node) commit(write, then func()) {
 // send signs a message and sends it.
 func (n *node) send(to ledger.Account, msg wire.Message) {
 	msg.Body = n.signed(msg.Body)
+	msg, speaks := n.said(to, msg)
+	if !speaks {
+		return
+	}
 	n.trace(to, msg)
 	n.r.carry(n, to, msg)
 }
@@ -168,9 +173,15 @@ func (n *node) signed(body wire.Body) wire.Body {
 	return body
 }
 
-// verified makes what is signed wrongly a refusal, as a loop has to.
-func (n *node) verified(from ledger.Account, body wire.Body) wire.Body {
-	switch b := body.(type) {
+// verified makes what is signed wrongly a refusal, and leaves of a handover what is proven, as a loop has to.
+func (n *node) verified(from ledger.Account, msg wire.Message) wire.Body {
+	switch b := msg.Body.(type) {
+	case wire.Handover:
+		claims := n.coordinator.Claims(from, msg.Request, b)
+		if slices.ContainsFunc(claims, func(e wire.Inherited) bool { return !n.r.proven(from, e) }) {
+			claims = nil
+		}
+		return wire.Handover{Entries: claims}
 	case wire.Endorsed:
 		for i, v := range b.Verdicts {
 			if v.Why == wire.Done && !n.r.signer.Verify(from, v.Assembled, v.Signature) {
@@ -184,7 +195,13 @@ func (n *node) verified(from ledger.Account, body wire.Body) wire.Body {
 			}
 		}
 	}
-	return body
+	return msg.Body
+}
+
+// proven reports whether an entry was granted to who hands it over, and endorsed.
+func (r *run) proven(from ledger.Account, e wire.Inherited) bool {
+	entry := ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}
+	return r.broken == "proven-handover" || r.contract.Proven(r.scheme, from, entry)
 }
 
 // receive gives a message to the machine that it is for.
@@ -192,7 +209,7 @@ func (n *node) receive(from ledger.Account, msg wire.Message) {
 	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
 		return
 	}
-	msg.Body = n.verified(from, msg.Body)
+	msg.Body = n.verified(from, msg)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
 		n.toCoordinator(coordinator.Received{From: from, Message: msg})

@@ -35,11 +35,13 @@ type node struct {
 	landed      map[ledger.Intent]uint64         // that it has seen in the chain: the block
 	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
 	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
+	askers      map[ledger.Account]inheritance   // that have asked for a handover, for which range, and how long they repeat it
 	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
 	fetcher     wire.Incarnation                 // of its requests for attempts
 	fetched     time.Duration
 	stay        bool          // it does not come back
 	slow        time.Duration // by which it answers later
+	lies        *lie          // nil: it is honest
 	deaf        time.Duration // from when it does not hear of grants; 0: never
 	patience    time.Duration // until it asks again
 	requests    uint64
@@ -53,6 +55,7 @@ func (n *node) boot() {
 	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
 	n.fetched, n.requests = 0, 0
 	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
+	n.askers = map[ledger.Account]inheritance{}
 	if n.lives > 1 {
 		n.r.tell(n.name, "starts again")
 	}

@@ -100,8 +100,10 @@ func Run(cfg Config) sim.Report {
 	if r.scene != nil {
 		r.judgeScene()
 	}
-	if (r.scene == nil || r.scene.story) && len(r.found) == 0 {
+	if len(r.found) == 0 && (r.scene == nil || r.scene.story || r.scene.lie != nil) {
 		r.judgeEnd()
+	}
+	if len(r.found) == 0 && (r.scene == nil || r.scene.story) {
 		r.judgeSilence()
 	}
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()

@@ -21,6 +21,7 @@ type scene struct {
 	nodes  int    // 5 if 0
 	batch  int    // intents in a request to assemble; the default if 0
 	strict bool   // heights are judged as document 002 has it
+	lie    *lie   // that a member tells
 	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
 	set    func(*run)
@@ -56,14 +57,14 @@ var scenes = []scene{
 
 // Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
 func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range slices.Concat(scenes, withLies(), stories) {
 		names, what = append(names, s.Name), append(what, s.What)
 	}
 	return names, what
 }
 
 func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range slices.Concat(scenes, withLies(), stories) {
 		if s.Name == name {
 			return &s
 		}
