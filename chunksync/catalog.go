@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -55,15 +56,7 @@ type File struct {
 }
 
 func (f File) same(o File) bool {
-	if f.Size != o.Size || len(f.Chunks) != len(o.Chunks) {
-		return false
-	}
-	for i := range f.Chunks {
-		if f.Chunks[i] != o.Chunks[i] {
-			return false
-		}
-	}
-	return true
+	return f.Size == o.Size && slices.Equal(f.Chunks, o.Chunks)
 }
 
 // catalog is all files at one version.

@@ -1,6 +1,7 @@
 package chunksync
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,9 +42,7 @@ func problemOf(err error) problem {
 	case errors.Is(err, ErrFull):
 		p.Status = http.StatusRequestEntityTooLarge
 	}
-	if p.Title == "" {
-		p.Title = http.StatusText(p.Status)
-	}
+	p.Title = cmp.Or(p.Title, http.StatusText(p.Status))
 	return p
 }
 

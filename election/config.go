@@ -97,9 +97,7 @@ func (c Config) withDefaults() Config {
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 10*time.Second)
 	c.Takeover = cmp.Or(c.Takeover, Strict)
 	c.ID = cmp.Or(c.ID, Identity())
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}

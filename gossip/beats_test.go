@@ -38,8 +38,8 @@ func TestAFloodOfHeartbeats(t *testing.T) {
 			t.Errorf("%s: %d of %d heartbeats were passed on in 50 rounds; want %d at most", name, passed, n, most)
 		}
 		for _, k := range m.Snapshot()[0].Known {
-			if name == "one key" && k.Seniority != uint64(n) {
-				t.Errorf("the newest heartbeat is not known: %d of %d", k.Seniority, n)
+			if name == "one key" && k.Seniority+200 < uint64(n) {
+				t.Errorf("none of the last peer's heartbeats is known: %d of %d", k.Seniority, n)
 			}
 		}
 		out := m.brings(now+m.cfg.Round, "p8", invented("b", 1, "", 0, wire.Heartbeat{Stands: true, Leads: true, Reign: 9}.Body()))

@@ -159,11 +159,12 @@ const (
 	keeps        = 600 // rounds for which news is kept to repair what was lost
 	exchanges    = 10  // rounds between two exchanges with a peer
 	mostBrought  = 256
-	standbys     = 4 // heartbeats that a node relays
-	listens      = 3 // beats for which a newcomer raises no reign
-	remembers    = 8 // validities for which an old heartbeat of no elector is known as one: a connection may stall that long
-	soon         = 4 // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
-	mostBacks    = 6 // doublings of the time for which a leader stands back
+	standbys     = 4  // heartbeats that a node relays
+	listens      = 3  // beats for which a newcomer raises no reign
+	remembers    = 8  // validities for which an old heartbeat may still be on its way: a connection may stall that long
+	forgets      = 12 // validities for which one of no elector is known as old: for longer than that, by a clock that is a fifth too fast as well
+	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
+	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostNews     = 1024
 	freshNews    = 64      // pieces of news that a node tells and passes on in a round, and eight times as many at once
 	beatsEach    = 4       // heartbeats of a candidate that a node passes on in a round, and eight times as many at once

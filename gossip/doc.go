@@ -73,7 +73,7 @@
 //     bits. If it is not, the machine raises it when it hears what its last life has said.
 //   - Arcs comes with each change of the live connections, and says which keys the peers have proven. A connection to a
 //     peer that is gone has to end within a validity, or the last of two nodes waits for it.
-//   - Received.From is the name that the transport has proven. What wire.Decode refuses comes as Faulty.
+//   - Message.From is the name that the transport has proven.
 //   - Withdraw is repeated as long as its cause lasts, each validity or so: the node may lead in between if that is rarer than it stands
 //     back. Return ends it before its time.
 //
@@ -87,9 +87,10 @@
 //     to a node that has heard of none. It is refused. If all are taken all the same, in some 2^30 claims, nobody can lead in that
 //     namespace any more ([ErrLastReign]).
 //   - A forged, changed or re-signed statement, a sequence that goes back, an age below zero, a body that is too large, a
-//     flood: it is refused and counted, and the peer is named ([Refused]). Two hosts with one key are both named ([Twin]).
-//   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round and
-//     keeps the youngest 1,024, and without electors it remembers 256 candidates; while the words of all of them count, a new
+//     flood: it is refused and counted, and the peer is named ([Refused]). What a peer may cost is looked at before anything of it is
+//     decoded or verified. Two hosts with one key are both named ([Twin]).
+//   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round, half of
+//     them from one peer at most, and keeps the youngest 1,024, and without electors it remembers 256 candidates; while the words of all of them count, a new
 //     one finds no place. So a relay of a flood brings less than its peers take of one peer, and heartbeats come through;
 //     other news may be late, or lost.
 //   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy

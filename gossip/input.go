@@ -20,15 +20,16 @@ type (
 		Subject wire.Subject  // the key that it has proven; zero if it is not known
 		Since   time.Duration // when the connection came up, on the caller's clock: it tells one from the next
 	}
-	// Received is a parcel. The transport has proven whose it is.
+	// Message is what a peer has sent, as it came: a parcel, if wire.Decode takes it. The transport has proven whose it is. It is not
+	// decoded if the peer has sent too much.
+	Message struct {
+		From string
+		Body []byte
+	}
+	// Received is a parcel that was decoded.
 	Received struct {
 		From   string
 		Parcel wire.Parcel
-	}
-	// Faulty says that a peer has sent what wire.Decode refuses.
-	Faulty struct {
-		From string
-		Why  error
 	}
 	// Publish has this node say something under a topic of its own. What it said before under it is replaced.
 	Publish struct {
@@ -56,8 +57,8 @@ type (
 
 func (Tick) input()      {}
 func (Arcs) input()      {}
+func (Message) input()   {}
 func (Received) input()  {}
-func (Faulty) input()    {}
 func (Publish) input()   {}
 func (Seniority) input() {}
 func (Withdraw) input()  {}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 
@@ -30,9 +29,9 @@ type Machine struct {
 	order  []*seat
 
 	news    map[wire.Key]*news
+	known   memory // of news that is not kept any more
 	topics  map[wire.Subject]int
 	telling allowance     // for news of all peers together
-	past    time.Duration // news that was said until then is not taken: it may have been here, and made room
 	asked   time.Duration // the last exchange
 	partner int           // of listed: the next one
 	refused map[error]int
@@ -46,7 +45,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		cfg: c, incarnation: c.Incarnation, chance: splitmix.Source(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
 		gone: map[string]purse{}, news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
-		telling: allowance{left: 8 * freshNews}, past: math.MinInt64,
+		telling: newAllowance(freshNews, 0),
 	}
 	for _, n := range c.Namespaces {
 		s := newSeat(&m.cfg, n)
@@ -68,10 +67,12 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.tick()
 	case Arcs:
 		m.arcs(in.Peers)
+	case Message:
+		m.read(in.From, in.Body)
 	case Received:
-		m.receive(in.From, &in.Parcel)
-	case Faulty:
-		m.refuse(in.From, wire.Subject{}, in.Why)
+		if by := m.from(in.From); by != nil {
+			m.receive(by, &in.Parcel, 0)
+		}
 	case Publish:
 		m.publish(in)
 	case Seniority:
@@ -196,7 +197,7 @@ func (m *Machine) comes(name string) *peer {
 	if left, was := m.gone[name]; was {
 		return &peer{purse: left}
 	}
-	return &peer{purse: purse{allowance{left: 8 * m.cfg.flood, since: m.now}, allowance{left: 8 * mostVerified, since: m.now}}}
+	return &peer{purse: m.newPurse()}
 }
 
 // goes keeps what those that are no peers any more have left of their allowances: to connect once more pays for nothing. What time has
@@ -206,9 +207,7 @@ func (m *Machine) goes(now map[string]*peer) {
 		m.gone[name] = p.purse
 	}
 	maps.DeleteFunc(m.gone, func(name string, left purse) bool {
-		left.takes(0, m.now, m.cfg.Round, m.cfg.flood)
-		left.signatures.takes(0, m.now, m.cfg.Round, mostVerified)
-		return now[name] != nil || left.left == 8*m.cfg.flood && left.signatures.left == 8*mostVerified
+		return now[name] != nil || left.whole(m.now, m.cfg.Round)
 	})
 }
 
@@ -233,11 +232,6 @@ func (m *Machine) say(namespace, topic string, body []byte) wire.Said {
 	}}
 	s.Signature = m.cfg.Scheme.Sign(s.Signed())
 	return s
-}
-
-// signed reports whether the subject has signed a statement.
-func (m *Machine) signed(s *wire.Said) bool {
-	return m.broken(OwnSignature) || m.cfg.Scheme.Verify(s.Subject, s.Signed(), s.Signature)
 }
 
 // madeAt returns when a statement that arrives now was said, by its age.

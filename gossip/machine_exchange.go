@@ -66,9 +66,7 @@ func (m *Machine) stock() (all []stocked) {
 	}
 	from := len(all)
 	for _, n := range m.news {
-		if !n.past {
-			all = append(all, stocked{n.said, n.name, n.made})
-		}
+		all = append(all, stocked{n.said, n.name, n.made})
 	}
 	slices.SortFunc(all[from:], func(a, b stocked) int {
 		return cmp.Or(cmp.Compare(b.made, a.made), slices.Compare(a.name[:], b.name[:]))
@@ -81,7 +79,7 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 	if !p.Opening && len(p.Wants) == 0 {
 		return
 	}
-	if !by.takes(m.cfg.flood/askCost, m.now, m.cfg.Round, m.cfg.flood) {
+	if !by.takes(m.cfg.flood/askCost, m.now, m.cfg.Round) {
 		m.tooMuch(by, &by.allowance, ErrFlood)
 		return
 	}
@@ -123,29 +121,21 @@ func (m *Machine) answer(by *peer, p *wire.Parcel) {
 // the way, so a peer may still tell what this node does not, and would be heard twice. It comes before each use of what is kept: a
 // node of the crowd has few Ticks.
 func (m *Machine) forget() {
-	keep := keeps * m.cfg.Round
 	for key, n := range m.news {
-		switch age := m.now - n.made; {
-		case age > 2*keep:
+		if m.now-n.made > keeps*m.cfg.Round {
 			m.drop(key)
-		case age > keep && !n.past:
-			n.past, n.said.Body = true, nil
-			m.lessTopics(key.Subject)
 		}
 	}
 }
 
+// drop keeps news no more, and remembers that it was here.
 func (m *Machine) drop(key wire.Key) {
-	if !m.news[key].past {
-		m.lessTopics(key.Subject)
+	n := m.news[key]
+	m.known.note(n.name, life{n.said.Incarnation, n.said.Sequence}, m.now, 2*keeps*m.cfg.Round)
+	if m.topics[key.Subject]--; m.topics[key.Subject] <= 0 {
+		delete(m.topics, key.Subject)
 	}
 	delete(m.news, key)
-}
-
-func (m *Machine) lessTopics(of wire.Subject) {
-	if m.topics[of]--; m.topics[of] <= 0 {
-		delete(m.topics, of)
-	}
 }
 
 // full reports whether a subject has too many topics for one more.
@@ -154,7 +144,7 @@ func (m *Machine) full(key wire.Key) bool {
 		return false
 	}
 	m.forget()
-	return m.spent(key) && m.topics[key.Subject] >= MostTopics-m.lent(key)
+	return m.news[key] == nil && m.topics[key.Subject] >= MostTopics-m.lent(key)
 }
 
 // lent returns how much of this node's room a topic has to leave to those that are reserved.
@@ -167,17 +157,11 @@ func (m *Machine) lent(key wire.Key) (topics int) {
 		switch {
 		case r == key:
 			return 0
-		case m.spent(r):
+		case m.news[r] == nil:
 			topics++
 		}
 	}
 	return topics
-}
-
-// spent reports whether nothing is told under a key.
-func (m *Machine) spent(key wire.Key) bool {
-	n := m.news[key]
-	return n == nil || n.past
 }
 
 // place returns where news under a key is kept, and makes room for it.
@@ -185,11 +169,8 @@ func (m *Machine) place(key wire.Key) *news {
 	n := m.news[key]
 	if n == nil {
 		m.makeRoom()
-		n = &news{name: key.Name(), past: true}
+		n = &news{name: key.Name()}
 		m.news[key] = n
-	}
-	if n.past {
-		n.past = false
 		m.topics[key.Subject]++
 	}
 	return n
@@ -208,5 +189,4 @@ func (m *Machine) makeRoom() {
 		}
 	}
 	m.drop(oldest)
-	m.past = max(m.past, made+2*m.cfg.Round) // a copy that comes by another way may look younger
 }

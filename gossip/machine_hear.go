@@ -26,7 +26,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	case m.now-m.madeAt(said) > s.valid:
 		return nil // nobody needs what is over
 	}
-	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: allowance{left: 8 * beatsEach, since: m.now}}
+	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: newAllowance(beatsEach, m.now)}
 	if c == nil {
 		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.open() && !s.wants(fresh) {
@@ -39,11 +39,8 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 			fresh.first, fresh.last = fresh.made, life{c.said.Incarnation, c.said.Sequence}
 		}
 	}
-	if c == nil && s.open() && !m.verifies(by, ErrFlood) { // anybody may make a key, and electors go first
-		return nil
-	}
-	if !m.signed(said) {
-		return ErrSignature
+	if is, err := m.verified(by, said); !is {
+		return err
 	}
 	if c == nil && s.elector[m.cfg.Self] && !s.elector[by.Subject] && !m.broken(AmongElectors) {
 		m.rumour(s, &beat)
@@ -98,9 +95,9 @@ func (m *Machine) rumour(s *seat, beat *wire.Heartbeat) {
 // would look like its source. What is left out comes with an exchange.
 func (m *Machine) passes(s *seat, c *candidate, placed bool) bool {
 	if placed {
-		return c.beats.takes(1, m.now, m.cfg.Round, beatsEach)
+		return c.beats.takes(1, m.now, m.cfg.Round)
 	}
-	return s.others.takes(1, m.now, m.cfg.Round, mostBeats)
+	return s.others.takes(1, m.now, m.cfg.Round)
 }
 
 // rests takes the heartbeat of a subject that does not stand, or not among the first. It is not kept; that a neighbour is
@@ -109,8 +106,8 @@ func (m *Machine) rests(s *seat, by *peer, c *candidate) error {
 	if by.Subject != c.said.Subject || c.made <= s.heard || len(s.ranked) >= s.most() {
 		return nil
 	}
-	if !m.signed(&c.said) {
-		return ErrSignature
+	if is, err := m.verified(by, &c.said); !is {
+		return err
 	}
 	s.heard = c.made
 	m.review(s)
@@ -160,8 +157,8 @@ func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error 
 	late := said.Incarnation < c.said.Incarnation && m.madeAt(said) > c.first+remembers*s.valid && m.now-c.made <= remembers*s.valid
 	double := same && !bytes.Equal(said.Signature, c.said.Signature)
 	if (late || double) && m.now >= c.named {
-		if !m.signed(said) {
-			return ErrSignature
+		if is, err := m.verified(by, said); !is {
+			return err
 		}
 		if beat, err := wire.ReadHeartbeat(said.Body); err == nil && (double || c.goesOn(said, beat.Host)) {
 			if said.Incarnation == c.last.incarnation {
@@ -185,7 +182,7 @@ func (m *Machine) lapse(s *seat) {
 			s.drop(c)
 		}
 		elector := s.elector[c.said.Subject] && !m.broken(OldIsOld)
-		if m.now-c.made > remembers*s.valid && !elector {
+		if m.now-c.made > forgets*s.valid && !elector {
 			delete(s.all, c.said.Subject)
 		}
 	}

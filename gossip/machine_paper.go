@@ -20,8 +20,9 @@ func (m *Machine) hearVote(s *seat, by *peer, said *wire.Said) error {
 		return err
 	case by.Subject != said.Subject:
 		return nil // it is no neighbour's own
-	case !m.signed(said):
-		return ErrSignature
+	}
+	if is, err := m.verified(by, said); !is {
+		return err
 	}
 	p.votes[said.Subject] = &vote{said: *said, vote: v, made: m.madeAt(said), direct: m.noted(by, said, direct{})}
 	if v.Leader == said.Subject {

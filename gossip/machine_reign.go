@@ -212,8 +212,20 @@ func (m *Machine) raise(s *seat) {
 	s.wideAt = m.now // and with the next beat again: to a node of the crowd that has missed it the next word comes after ten
 }
 
+// turns has a candidate that was silent, since it knew four before itself, wait for its turn within a beat once it does not. When those four are
+// gone all others would speak at one time, and all of that would be passed on. So the first by hash speaks first, and most hear four before
+// their turn.
+func (m *Machine) turns(s *seat) {
+	silent := s.open() && (!s.state.stands() || !s.own.beat.Leads && !s.wants(&s.own))
+	if s.silent && !silent {
+		s.beatAt = m.now + s.beats*time.Duration(s.own.hash>>54)/1024
+	}
+	s.silent = silent
+}
+
 // beat sends this node's heartbeat if it is time. Without electors only the first four of the order send theirs.
 func (m *Machine) beat(s *seat) {
+	m.turns(s)
 	if m.now < s.beatAt {
 		return
 	}

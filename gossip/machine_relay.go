@@ -8,20 +8,46 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// receive takes a parcel. Each statement is judged alone.
-func (m *Machine) receive(from string, p *wire.Parcel) {
-	by := m.peers[from]
+// from returns the peer that has sent something, or nil if there is none of that name.
+func (m *Machine) from(name string) *peer {
+	by := m.peers[name]
 	if by == nil {
-		m.refuse(from, wire.Subject{}, ErrPeer)
+		m.refuse(name, wire.Subject{}, ErrPeer)
+	}
+	return by
+}
+
+// paysFor is for how many bytes of a message one statement is paid, whether they have one or not.
+const paysFor = 2 << 10
+
+// read takes a message. What the peer may cost is looked at first, since to decode is work.
+func (m *Machine) read(from string, body []byte) {
+	by := m.from(from)
+	if by == nil {
 		return
 	}
+	paid := 1 + len(body)/paysFor
+	if !by.takes(paid, m.now, m.cfg.Round) {
+		m.tooMuch(by, &by.allowance, ErrFlood)
+		return
+	}
+	p, err := wire.Decode(body)
+	if err != nil {
+		m.refuse(from, wire.Subject{}, err)
+		return
+	}
+	m.receive(by, &p, paid)
+}
+
+// receive takes a parcel, so many statements of which are paid for. Each is judged alone.
+func (m *Machine) receive(by *peer, p *wire.Parcel, paid int) {
 	for i := range p.Said {
-		if !by.takes(1, m.now, m.cfg.Round, m.cfg.flood) {
+		if i >= paid && !by.takes(1, m.now, m.cfg.Round) {
 			m.tooMuch(by, &by.allowance, ErrFlood)
 			return
 		}
 		if err := m.take(by, &p.Said[i]); err != nil {
-			m.refuse(from, p.Said[i].Subject, err)
+			m.refuse(by.Name, p.Said[i].Subject, err)
 		}
 	}
 	m.answer(by, p)
@@ -40,25 +66,6 @@ func (m *Machine) relay(to []*peer, by *peer, s wire.Said, made time.Duration) {
 	}
 }
 
-// verifies reports whether a peer's statement is worth a look at its signature. A peer could else keep this node busy with what is
-// left out afterwards, until the heartbeats of others come too late.
-func (m *Machine) verifies(by *peer, why error) bool {
-	if by.signatures.takes(1, m.now, m.cfg.Round, mostVerified) {
-		return true
-	}
-	m.tooMuch(by, &by.signatures, why)
-	return false
-}
-
-// tooMuch counts what an allowance has no room for. That is told once in a round.
-func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
-	m.refused[why]++
-	if !of.told {
-		of.told = true
-		m.do(Refused{From: by.Name, Why: why})
-	}
-}
-
 // take takes a statement. An error means that it is refused; a copy of what is known, or of what is old, is no fault.
 func (m *Machine) take(by *peer, s *wire.Said) error {
 	if err := s.Check(); err != nil {
@@ -69,7 +76,7 @@ func (m *Machine) take(by *peer, s *wire.Said) error {
 	case seat == nil:
 		return ErrNamespace
 	case s.Subject == m.cfg.Self:
-		return m.mirrored(seat, s)
+		return m.mirrored(seat, by, s)
 	case s.Topic != "":
 		return m.learn(by, s)
 	case seat.paper != nil:
@@ -85,22 +92,20 @@ func (m *Machine) learn(by *peer, said *wire.Said) error {
 	if old != nil && !said.Later(old.said.Incarnation, old.said.Sequence) {
 		return m.goesBack(by, said, &old.direct)
 	}
-	if int(said.Age) > keeps || old == nil && m.madeAt(said) <= m.past {
-		return nil // each node that has it will forget it too
+	if int(said.Age) > keeps || old == nil && m.known.knows(said) {
+		return nil
 	}
 	if m.full(key) {
 		return ErrTopics
 	}
-	if !m.verifies(by, ErrNews) {
-		return nil
-	}
-	if !m.signed(said) {
-		return ErrSignature
-	}
-	if !m.telling.takes(1, m.now, m.cfg.Round, freshNews) { // a relay has to bring less than its peers take of it
+	if !m.telling.has(1, m.now, m.cfg.Round) { // a relay has to bring less than its peers take of it
 		m.tooMuch(by, &m.telling, ErrNews)
 		return nil
 	}
+	if is, err := m.verified(by, said); !is {
+		return err
+	}
+	m.telling.takes(1, m.now, m.cfg.Round)
 	n := m.place(key)
 	n.said, n.made, n.direct = *said, m.madeAt(said), m.noted(by, said, n.direct)
 	m.do(Heard{Statement: said.Statement, Age: said.Age, Via: by.Name})
@@ -148,12 +153,15 @@ func (m *Machine) publish(in Publish) {
 
 // mirrored takes a statement with this node's own key. An earlier start of it may have left one: then its incarnation
 // was no higher than it should be, and is raised. What was said while this node runs was said by another host.
-func (m *Machine) mirrored(s *seat, said *wire.Said) error {
+func (m *Machine) mirrored(s *seat, by *peer, said *wire.Said) error {
 	switch {
 	case said.Incarnation == m.incarnation && said.Sequence <= m.sequence:
 		return nil // its own, come back
-	case !m.signed(said):
-		return ErrSignature
+	}
+	if is, err := m.verified(by, said); !is {
+		return err
+	}
+	switch {
 	case m.madeAt(said) <= m.began+remembers*s.valid && said.Incarnation < math.MaxUint64:
 		if said.Incarnation >= m.incarnation {
 			m.incarnation, m.sequence = said.Incarnation+1, 0

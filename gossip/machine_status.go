@@ -122,9 +122,7 @@ func (m *Machine) News() []Item {
 	m.forget()
 	all := make([]Item, 0, len(m.news))
 	for _, n := range m.news {
-		if !n.past {
-			all = append(all, Item{Statement: n.said.Statement, Age: m.now - n.made})
-		}
+		all = append(all, Item{Statement: n.said.Statement, Age: m.now - n.made})
 	}
 	slices.SortFunc(all, func(a, b Item) int {
 		return cmp.Or(cmp.Compare(a.Age, b.Age), slices.Compare(a.Subject[:], b.Subject[:]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Topic, b.Topic))

@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -39,10 +40,15 @@ func newPaperSeat() *paperSeat {
 
 func (p *paperSeat) begin(now time.Duration) { p.begins = now }
 
-// note remembers how long ago a leader has said something, of so many at most: a neighbour may name anybody.
+// note remembers how long ago a leader has said something, of so many at most: a neighbour may name anybody, and then another one. If
+// there are too many, those that no neighbour names any more are forgotten.
 func (p *paperSeat) note(leader wire.Subject, sequence uint64, made time.Duration) {
 	if len(p.evidence) >= mostRested && p.evidence[leader] == nil {
-		return
+		named := map[wire.Subject]bool{p.choice: true}
+		for _, v := range p.votes {
+			named[v.vote.Leader] = true
+		}
+		maps.DeleteFunc(p.evidence, func(s wire.Subject, _ *evidence) bool { return !named[s] })
 	}
 	if e := p.evidence[leader]; e == nil || sequence > e.sequence {
 		p.evidence[leader] = &evidence{sequence, made}

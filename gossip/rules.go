@@ -15,7 +15,7 @@ const (
 	StepDown        Rule = "step-down"        // a leader goes on whatever it hears and its user says
 	ElectorsOnly    Rule = "electors-only"    // anybody may claim to lead
 	AmongElectors   Rule = "among-electors"   // an elector believes what the crowd brings of one that it has not met
-	OldIsOld        Rule = "old-is-old"       // an elector that was not heard for eight validities is forgotten
+	OldIsOld        Rule = "old-is-old"       // an elector that was not heard for twelve validities is forgotten
 )
 
 // Rules returns the rules that can be left out.

@@ -48,6 +48,7 @@ type seat struct {
 	heard     time.Duration // when the newest heartbeat of anybody else was said
 	stood     time.Duration // since when it has sent heartbeats
 	beating   bool
+	silent    bool // it has nothing to say at its next beat
 	beatAt    time.Duration
 	wideAt    time.Duration
 	rival     time.Duration // since when another claims to lead that comes later in the order; 0: nobody does
@@ -70,7 +71,7 @@ type seat struct {
 }
 
 func newSeat(c *Config, n Namespace) *seat {
-	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: allowance{left: 8 * mostBeats}}
+	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: newAllowance(mostBeats, 0)}
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}

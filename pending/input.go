@@ -167,10 +167,9 @@ func (tick) input()      {}
 type action interface{ action() }
 
 type (
-	// load reads the chain's counts, and the slots that the store or the chain has as not final.
+	// load reads the chain's counts, the slots that the store or the chain has as not final, and some others.
 	load struct {
-		Final bool // those from a nonce on are read too if the store has them as final
-		From  uint64
+		Final uint64 // those that the store has as final, from this nonce on
 	}
 	// assign signs the oldest waiting intents, with nonces from First on, and stores all at once.
 	assign struct {

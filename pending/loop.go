@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -26,9 +27,7 @@ func New(cfg Config) (*Manager, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.Sequence == nil {
-		cfg.Sequence = new(Sequence)
-	}
+	cfg.Sequence = cmp.Or(cfg.Sequence, new(Sequence))
 	m := &Manager{cfg: cfg, wake: make(chan struct{}, 1), raise: make(chan struct{}, 1)}
 	m.mostFee.Store(&cfg.MostFee)
 	return m, nil

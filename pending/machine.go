@@ -2,6 +2,7 @@ package pending
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -18,7 +19,7 @@ type machine struct {
 	deep       deep          // the slots that have left the line
 	next       uint64        // the nonce that the next intent gets; it never goes down
 	loadedFrom uint64        // reload if best drops below this: slots under it may not be in memory
-	nextLoad   load          // whether the next one reads final slots too
+	readFrom   uint64        // see load.Final
 	finalBelow uint64        // raise the alarm Rewound if best drops below this: the nonces under it were final
 	best       uint64        // the account's next nonce at the head, at most next: what is above, the store does not know
 	bestEver   uint64        // the highest best ever
@@ -127,9 +128,12 @@ const (
 )
 
 // newMachine returns a machine whose first action is load.
+// noFinal is a nonce that no transaction has.
+const noFinal uint64 = math.MaxInt64
+
 func newMachine(s settings) *machine {
 	s.Held = cmp.Or(s.Held, usual)
-	return &machine{set: s, slots: newLine(), alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch, mostRead: s.MaxBatch}
+	return &machine{set: s, slots: newLine(), readFrom: noFinal, alarms: map[Alarm]bool{}, window: newWindow(s.MaxInFlight), most: s.MaxBatch, mostRead: s.MaxBatch}
 }
 
 // Step takes one input at the time now and returns the actions to carry out, in order.
@@ -240,9 +244,7 @@ func (m *machine) loaded(now fence.Instant, in loaded) {
 		}
 	}
 	m.loadedFrom, m.finalBelow = min(in.Best, max(m.next, in.Snapshot.Next)), max(m.finalBelow, min(lowest, in.Best))
-	if m.nextLoad.Final {
-		m.loadedFrom, m.nextLoad = min(m.loadedFrom, m.nextLoad.From), load{}
-	}
+	m.loadedFrom, m.readFrom = min(m.loadedFrom, m.readFrom), noFinal
 	m.next = max(m.next, in.Snapshot.Next)
 	m.ahead.loaded(in.Snapshot)
 	if in.Snapshot.Strange && !m.strange {

@@ -88,10 +88,7 @@ func (m *machine) lookForFinal(in turned) {
 
 // readFinal reads the rows again, from a nonce on also those that are final.
 func (m *machine) readFinal(from uint64) {
-	if !m.nextLoad.Final || from < m.nextLoad.From {
-		m.nextLoad = load{Final: true, From: from}
-	}
-	m.phase = blank
+	m.readFrom, m.phase = min(m.readFrom, from), blank
 }
 
 // notePassed notes whether the chain counts the slot's nonce as used although no block is known to have it:

@@ -15,7 +15,7 @@ func (m *machine) pump(now fence.Instant) {
 	m.retry = 0
 	if m.phase == blank && !m.loads && !m.signing && !m.saving {
 		m.loads, m.phase = true, loading
-		m.do(m.nextLoad)
+		m.do(load{Final: m.readFrom})
 	}
 	if m.phase != working {
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -65,10 +64,6 @@ func (l *loop) load(ctx, brief context.Context, a load) (input, error) {
 const mostSlowLoads = 4
 
 func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err error) {
-	from := uint64(math.MaxInt64)
-	if a.Final {
-		from = a.From
-	}
 	var fault error
 	var asking sync.WaitGroup
 	asking.Go(func() {
@@ -80,7 +75,7 @@ func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err err
 		out.Best, fault = l.Chain.Next(brief, l.Account)
 	})
 	if err = l.settle(brief); err == nil {
-		out.Snapshot, err = l.Store.Load(ctx, l.Account, from, l.held.Most)
+		out.Snapshot, err = l.Store.Load(ctx, l.Account, a.Final, l.held.Most)
 	}
 	asking.Wait()
 	if err = errors.Join(fault, err); err != nil {
@@ -94,7 +89,7 @@ func (l *loop) loadRows(ctx, brief context.Context, a load) (out loaded, err err
 		out.Best = max(out.Best, again)
 	}
 	if !out.Snapshot.has(out.Best) {
-		if out.Snapshot, err = l.Store.Load(ctx, l.Account, min(from, out.Best), l.held.Most); err != nil {
+		if out.Snapshot, err = l.Store.Load(ctx, l.Account, min(a.Final, out.Best), l.held.Most); err != nil {
 			return out, err
 		}
 	}

@@ -244,7 +244,7 @@ func TestFinalRowsAreReadIfTheChainTookThemBack(t *testing.T) {
 			t.Parallel()
 			store := &rows{Memory: &Memory{}, final: c.stored}
 			l := &loop{Config: Config{Account: "a", Chain: &counts{best: c.best, low: c.low}, Store: store, Longest: time.Second}}
-			in, err := l.perform(t.Context(), load{})
+			in, err := l.perform(t.Context(), load{noFinal})
 			got, is := in.(loaded)
 			if err != nil || !is || !slices.Equal(store.read, c.read) {
 				t.Fatalf("load: got %+v, read from %v, error %v; want rows from %v", in, store.read, err, c.read)

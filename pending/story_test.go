@@ -365,8 +365,8 @@ func say(a action) string {
 	switch a := a.(type) {
 	case load:
 		w.WriteString("load")
-		if a.Final {
-			fmt.Fprintf(&w, ", the final ones from %d on too", a.From)
+		if a.Final < noFinal {
+			fmt.Fprintf(&w, ", the final ones from %d on too", a.Final)
 		}
 	case assign:
 		fmt.Fprintf(&w, "assign %d most %d", a.First, a.Most)

@@ -129,12 +129,7 @@ func (v *votes) opinion(by string, all int) chain.Opinion {
 // decided reports whether no further endpoint has to be asked: all claims have a second opinion that
 // agrees, and nobody differs.
 func (s *Set) decided(counts []votes) bool {
-	for _, v := range counts {
-		if len(v.agree) == 0 || len(v.differ) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(counts, func(v votes) bool { return len(v.agree) == 0 || len(v.differ) > 0 })
 }
 
 // noteSilence notes whether the endpoint has given an opinion.

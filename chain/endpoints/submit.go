@@ -146,10 +146,5 @@ func merge(sum, next chain.Outcome, first bool) chain.Outcome {
 }
 
 func allTaken(outcomes []chain.Outcome) bool {
-	for _, o := range outcomes {
-		if o.Verdict != chain.Accepted && o.Verdict != chain.Known {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(outcomes, func(o chain.Outcome) bool { return o.Verdict != chain.Accepted && o.Verdict != chain.Known })
 }

@@ -33,8 +33,6 @@ func ParseAddress(text string) (chain.Account, error) {
 		return no("it has a space or a character that cannot be seen (%U): type it without", []rune(text[at:])[0])
 	case strings.Contains(text, "."):
 		return no("it is a name, and conch looks up none: write the 0x and %d hexadecimal digits that it stands for", digitsOfAddress)
-	case strings.HasPrefix(strings.ToUpper(text), "XE"):
-		return no("it is an ICAP number: write 0x and %d hexadecimal digits instead", digitsOfAddress)
 	case !prefixed:
 		return no("it does not begin with 0x: write 0x and %d hexadecimal digits", digitsOfAddress)
 	case other >= 0:

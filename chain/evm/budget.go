@@ -187,16 +187,17 @@ func (b *budget) note(err error, calls []rpc.BatchElem) {
 		return
 	}
 	var took, over float64
+	var after time.Duration
 	for _, call := range calls {
-		if _, is := limited(call.Error); is {
-			over += b.costOf(call.Method)
+		if wait, is := limited(call.Error); is {
+			over, after = over+b.costOf(call.Method), max(after, wait)
 			continue
 		}
 		took += b.costOf(call.Method)
 	}
 	b.allowance.took(now, took)
 	if over > 0 {
-		b.allowance.refused(now, over, 0)
+		b.allowance.refused(now, over, after)
 	}
 }
 

@@ -1,6 +1,7 @@
 package evm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/big"
@@ -115,27 +116,13 @@ func (c Config) withDefaults() Config {
 	case c.Depth > 0:
 		c.StillAfter = stillDepth
 	}
-	if c.Timeout == 0 {
-		c.Timeout = defaultTimeout
-	}
-	if c.Poll == 0 {
-		c.Poll = defaultPoll
-	}
-	if c.MinDepth == 0 {
-		c.MinDepth = defaultMinDepth
-	}
-	if c.Keys == nil {
-		c.Keys = new(Keys)
-	}
-	if c.MaxBatch == 0 {
-		c.MaxBatch = defaultBatch
-	}
-	if c.MaxBody == 0 {
-		c.MaxBody = defaultBody
-	}
-	if c.MaxAnswer == 0 {
-		c.MaxAnswer = defaultAnswer
-	}
+	c.Timeout = cmp.Or(c.Timeout, defaultTimeout)
+	c.Poll = cmp.Or(c.Poll, defaultPoll)
+	c.MinDepth = cmp.Or(c.MinDepth, defaultMinDepth)
+	c.Keys = cmp.Or(c.Keys, new(Keys))
+	c.MaxBatch = cmp.Or(c.MaxBatch, defaultBatch)
+	c.MaxBody = cmp.Or(c.MaxBody, defaultBody)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, defaultAnswer)
 	return c
 }
 

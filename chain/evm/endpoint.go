@@ -80,34 +80,11 @@ func (e *endpoint) dial(ctx context.Context) (*line, error) {
 }
 
 func (e *endpoint) call(ctx context.Context, result any, method string, args ...any) error {
-	calls := []rpc.BatchElem{{Method: method}}
-	if err := e.budget.wait(ctx, e.budget.cost(calls)); err != nil {
-		return e.fail(method, err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
-	l, err := e.dial(ctx)
-	if err != nil {
+	one := []rpc.BatchElem{{Method: method, Args: args, Result: result}}
+	if err := e.batch(ctx, one); err != nil || one[0].Error == nil {
 		return err
 	}
-	ctx, said := noting(ctx)
-	l.begin()
-	if err := l.end(ask(ctx, l.client, said, result, method, args...)); err != nil {
-		err = said.explain(e.fail(method, err), e.secrets())
-		e.budget.note(err, calls)
-		return err
-	}
-	e.budget.note(nil, calls)
-	return nil
-}
-
-// ask makes a single call.
-func ask(ctx context.Context, client *rpc.Client, said *note, result any, method string, args ...any) error {
-	err := client.CallContext(ctx, result, method, args...)
-	if said.isAnothers() {
-		return errAnothers
-	}
-	return err
+	return e.fail(method, one[0].Error)
 }
 
 // batch makes one request, once the endpoint's allowance has room for it. The errors of single calls are in
@@ -139,7 +116,7 @@ func (e *endpoint) request(ctx context.Context, calls []rpc.BatchElem) error {
 	ctx, said := noting(ctx)
 	l.begin()
 	if len(calls) == 1 {
-		err = l.end(ask(ctx, l.client, said, calls[0].Result, calls[0].Method, calls[0].Args...))
+		err = l.end(l.client.CallContext(ctx, calls[0].Result, calls[0].Method, calls[0].Args...))
 		calls[0].Error = err
 		if _, _, spoken := answered(err); spoken || err == nil {
 			return nil

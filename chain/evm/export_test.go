@@ -116,6 +116,3 @@ func Ask(ctx context.Context, url, method string) (answer string, err error) {
 	err = e.call(ctx, &answer, method)
 	return answer, err
 }
-
-// WithoutNullErrors reads a body in which no error is null.
-var WithoutNullErrors = withoutNullErrors

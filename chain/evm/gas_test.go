@@ -166,6 +166,10 @@ func TestOversize(t *testing.T) {
 			if n := len(all[0].Bytes); n > 128<<10 {
 				t.Errorf("%s: signed with %d bytes, which pools refuse", name, n)
 			}
+			d.Above, d.Call.Gas = chain.Fee{Max: big.NewInt(1), Tip: big.NewInt(1)}, 10_000_000 // one that was signed before this was refused is replaced
+			if all, err = driver.Prepare(t.Context(), []chain.Draft{d}); err != nil || all[0].Err != nil {
+				t.Errorf("%s, in the place of another: got %v, %v", name, all, err)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestParseAddress(t *testing.T) {
 		"5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed": "does not begin with 0x",
 		"0x": "it has 0 digits after 0x", "0x5aAe": "it has 4 digits after 0x", right + "00": "it has 42 digits after 0x", "0x0X" + right[4:]: "no hexadecimal digit",
 		"0X0x" + right[4:]: "no hexadecimal digit", "0x0x" + right[2:]: "no hexadecimal digit",
-		"XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS": "ICAP number", "vitalik.eth": "it is a name", "alice": "does not begin with 0x",
+		"XE7338O073KYGTWWZN0F2WZ0R8PX5ZPPZS": "does not begin with 0x", "vitalik.eth": "it is a name", "alice": "does not begin with 0x",
 		" " + right: "(U+0020)", right + "\n": "(U+000A)", right[:9] + "\u200b" + right[9:]: "(U+200B)", "\ufeff" + right: "(U+FEFF)", right[:9] + "\u00a0": "(U+00A0)",
 		"0x5\u0430Aeb6053F3E94C9b9A09f33669435E7Ef1BeAed": "(U+0430) is no hexadecimal digit", "0x\xff": "no hexadecimal digit",
 	} {

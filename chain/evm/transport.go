@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -23,8 +24,6 @@ type note struct {
 	after  time.Duration
 	waits  bool   // the response has the header Retry-After
 	start  []byte // of the body, as far as it was read
-	size   int    // of the body, as far as it was read
-	id     uint64 // of the call, if the request is a single one
 }
 
 type noteKey struct{}
@@ -35,8 +34,8 @@ func noting(ctx context.Context) (context.Context, *note) {
 	return context.WithValue(ctx, noteKey{}, n), n
 }
 
-// noter is an http.RoundTripper that fills in the note of each request. It changes no response, except that
-// it ends one that is too large, and takes an error that is null for none.
+// noter is an http.RoundTripper that reads a whole answer and fills in the note of its request. It ends an answer that is
+// too large, and refuses that to another request.
 type noter struct {
 	most int // bytes of a body
 	next http.RoundTripper
@@ -52,39 +51,45 @@ func (t noter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if !asked {
 		n = new(note)
 	}
-	*n = note{status: response.StatusCode, id: idOf(request)}
+	body, err := io.ReadAll(io.LimitReader(response.Body, int64(t.most)+1))
+	_ = response.Body.Close()
+	*n = note{status: response.StatusCode, start: body[:min(len(body), keptBody)]}
 	n.after, n.waits = retryAfter(response.Header.Get("Retry-After"), time.Now())
-	response.Body = &noted{withoutNullErrors(response.Body), n, t.most, t.most}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > t.most:
+		return nil, &sizeError{t.most}
+	case isAnothers(body, request):
+		return nil, errors.New("the answer is that to another request: a cache or proxy before the node may mix them up")
+	}
+	response.Body = io.NopCloser(bytes.NewReader(nullError.ReplaceAll(body, []byte(`"_null":null`))))
 	return response, nil
 }
 
-// idOf returns the ID of a single call, as go-ethereum's client writes it first; 0 of a batch.
-func idOf(request *http.Request) (id uint64) {
-	if request.GetBody == nil {
-		return 0
-	}
-	if body, err := request.GetBody(); err == nil {
-		_, _ = fmt.Fscanf(body, `{"jsonrpc":"2.0","id":%d`, &id)
-		_ = body.Close()
-	}
-	return id
-}
+// nullError is what some servers send beside a result, as JSON-RPC 1.0 has it, and go-ethereum's client takes for an error. Under
+// another name nobody reads it. In a string its quotes would have a backslash before them.
+var nullError = regexp.MustCompile(`"error"\s*:\s*null`)
 
 // isAnothers reports whether the answer to a single call is that to another one, as a cache may give it: go-ethereum's client
 // compares the IDs of a batch alone. A long answer is not looked at; what is in it has a hash or a number of its own.
-func (n *note) isAnothers() bool {
+func isAnothers(body []byte, request *http.Request) bool {
 	var answer struct {
 		ID json.RawMessage `json:"id"`
 	}
-	if n.id == 0 || n.size > len(n.start) || json.Unmarshal(n.start, &answer) != nil {
+	if request.GetBody == nil || len(body) > keptBody || json.Unmarshal(body, &answer) != nil {
 		return false
 	}
-	id := strings.Trim(string(answer.ID), `"`)
-	return id != "" && id != "null" && id != strconv.FormatUint(n.id, 10)
+	asked, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = asked.Close() }()
+	var id uint64 // which go-ethereum's client writes first
+	_, err = fmt.Fscanf(asked, `{"jsonrpc":"2.0","id":%d`, &id)
+	said := strings.Trim(string(answer.ID), `"`)
+	return err == nil && said != "" && said != "null" && said != strconv.FormatUint(id, 10)
 }
-
-// errAnothers is the error of an answer for which isAnothers is true.
-var errAnothers = errors.New("the answer is that to another request: a cache or proxy before the node may mix them up")
 
 // stays refuses to follow a redirection to another place: the path or the headers have the provider's secret. One that would
 // ask by GET loses what is asked.
@@ -101,25 +106,6 @@ func (t noter) CloseIdleConnections() {
 	if next, can := t.next.(interface{ CloseIdleConnections() }); can {
 		next.CloseIdleConnections()
 	}
-}
-
-// noted is a body whose beginning is kept. It ends with an error after so many bytes: the caller holds all of
-// it in memory.
-type noted struct {
-	io.ReadCloser
-	note       *note
-	left, most int
-}
-
-func (b *noted) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left+1)])
-	b.note.size += n
-	b.note.start = append(b.note.start, p[:min(n, keptBody-len(b.note.start))]...)
-	if n > b.left {
-		return b.left, &sizeError{b.most}
-	}
-	b.left -= n
-	return n, err
 }
 
 // sizeError is the error of an answer with too many bytes.

@@ -49,25 +49,7 @@ func agreeing(t *testing.T, needed int, deploys []string, names ...string) *part
 	t.Helper()
 	p := &parties{t: t, chain: startDevnode(t)}
 	for _, name := range names {
-		o := &organisation{name: name, db: migrated(t).URL, front: proxied(t, "127.0.0.1:1")}
-		o.daemon = prepareDaemon(t, name, o.db, "")
-		key := worthlessKey // the first one has money
-		if len(p.all) > 0 {
-			key = hex.EncodeToString(randomKey())
-		}
-		account, err := evm.WriteKeystore(filepath.Join(o.dir, "key.json"), key, keystorePassword, evm.NoCost)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(o.dir, "password"), []byte(keystorePassword), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		id, err := mtls.CreateIdentity(filepath.Join(o.dir, "identity.pem"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
-		p.all = append(p.all, o)
+		p.join(name, migrated(t).URL)
 	}
 	p.deploy(needed, deploys)
 	for _, o := range p.all {
@@ -75,6 +57,31 @@ func agreeing(t *testing.T, needed int, deploys []string, names ...string) *part
 		p.start(o)
 	}
 	return p
+}
+
+// join makes the files of one more organisation, whose node is not started yet.
+func (p *parties) join(name, db string) *organisation {
+	p.t.Helper()
+	o := &organisation{name: name, db: db, front: proxied(p.t, "127.0.0.1:1")}
+	o.daemon = prepareDaemon(p.t, name, o.db, "")
+	key := worthlessKey // the first one has money
+	if len(p.all) > 0 {
+		key = hex.EncodeToString(randomKey())
+	}
+	account, err := evm.WriteKeystore(filepath.Join(o.dir, "key.json"), key, keystorePassword, evm.NoCost)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(o.dir, "password"), []byte(keystorePassword), 0o600); err != nil {
+		p.t.Fatal(err)
+	}
+	id, err := mtls.CreateIdentity(filepath.Join(o.dir, "identity.pem"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
+	p.all = append(p.all, o)
+	return o
 }
 
 func randomKey() []byte {

@@ -5,6 +5,7 @@ package main_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -33,6 +34,8 @@ type daemon struct {
 
 	mu  sync.Mutex
 	log []map[string]any
+
+	kept io.Writer // gets the lines of a node that runs for long, and the log has none; may be nil
 }
 
 // write writes the node's configuration, with DIR replaced by its folder.
@@ -75,7 +78,7 @@ func (d *daemon) launch(command string, args ...string) *daemon {
 	d.cmd.Stderr = proctest.Cut(d.hear)
 	d.cmd.Stdout = d.cmd.Stderr // of the roles' commands
 	d.t.Cleanup(func() {        // registered before the start, so it runs after the end
-		if d.t.Failed() {
+		if d.t.Failed() && d.kept == nil {
 			d.t.Logf("log of %s:\n%s", d.id, d.text())
 		}
 	})
@@ -85,6 +88,10 @@ func (d *daemon) launch(command string, args ...string) *daemon {
 }
 
 func (d *daemon) hear(text string) {
+	if d.kept != nil {
+		_, _ = fmt.Fprintln(d.kept, text) // what is lost of it is no matter of a test
+		return
+	}
 	line := map[string]any{}
 	if json.Unmarshal([]byte(text), &line) != nil {
 		line["msg"] = text

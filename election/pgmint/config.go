@@ -1,6 +1,7 @@
 package pgmint
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -65,11 +66,7 @@ func ConfigFromEnv(getenv func(string) string, scopes ...string) (Config, error)
 // Connection returns the settings that all connections to this database share (S28), for packages
 // of conch that open their own. The suffix follows AppName in pg_stat_activity.
 func (c Config) Connection(suffix string) pg.Config {
-	name := c.AppName
-	if name == "" {
-		name = "conch"
-	}
-	return pg.Config{URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile, AppName: name + suffix}
+	return pg.Config{URL: c.URL, TLSInsecure: c.TLSInsecure, TLSCAFile: c.TLSCAFile, AppName: cmp.Or(c.AppName, "conch") + suffix}
 }
 
 func (c Config) lockKey(scope string) int64 {
@@ -80,9 +77,4 @@ func (c Config) lockKey(scope string) int64 {
 }
 
 // Channel returns ListenChannel, or its default.
-func (c Config) Channel() string {
-	if c.ListenChannel == "" {
-		return DefaultChannel
-	}
-	return c.ListenChannel
-}
+func (c Config) Channel() string { return cmp.Or(c.ListenChannel, DefaultChannel) }

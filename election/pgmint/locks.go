@@ -1,6 +1,7 @@
 package pgmint
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -69,10 +70,7 @@ func (m *Mint) reserveMore(s *session, scopes int) error {
 
 // reserveLocks reserves the locks of one session. The caller holds m.mu.
 func (m *Mint) reserveLocks(scopes, table int) (locks int, err error) {
-	budget := m.cfg.LockBudget
-	if budget == 0 {
-		budget = table / 4
-	}
+	budget := cmp.Or(m.cfg.LockBudget, table/4)
 	locks = 1 // the process key
 	if m.cfg.locks() == SessionLocks {
 		locks += scopes
@@ -102,12 +100,7 @@ func (m *Mint) room() int {
 	return min(max((m.budget-m.reserved)/max(m.sessions, 1), 1), bidsAtOnce)
 }
 
-func (c Config) locks() Locks {
-	if c.Locks == "" {
-		return SessionLocks
-	}
-	return c.Locks
-}
+func (c Config) locks() Locks { return cmp.Or(c.Locks, SessionLocks) }
 
 // validateLocks checks Locks and LockBudget.
 func (c Config) validateLocks() error {

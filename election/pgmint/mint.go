@@ -1,6 +1,7 @@
 package pgmint
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -64,9 +65,7 @@ func (m *Mint) Close() {
 // *[SchemaError] or a *[LockBudgetError], and with election.ErrBarred a candidate that cannot lead.
 func (m *Mint) Open(ctx context.Context, c election.Candidate) (election.Session, error) {
 	settings := pg.Settings{Lease: c.Lease, LockTimeout: c.LockTimeout, StatementTimeout: c.Lease / 2}
-	if settings.LockTimeout == 0 {
-		settings.LockTimeout = election.DefaultLockTimeout(c.Lease)
-	}
+	settings.LockTimeout = cmp.Or(settings.LockTimeout, election.DefaultLockTimeout(c.Lease))
 	if c.Takeover == election.Keep {
 		settings.Lease = 0 // only the end of the connection frees the locks
 	}

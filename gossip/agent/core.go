@@ -104,17 +104,16 @@ func (c *core) heard(e transport.Envelope) {
 		c.counts.Undated++
 		return
 	}
-	p, err := wire.Decode(e.Body)
-	if err != nil {
-		c.suggest(gossip.Faulty{From: e.From, Why: err})
-		return
-	}
-	c.suggest(gossip.Received{From: e.From, Parcel: p})
+	c.suggest(gossip.Message{From: e.From, Body: e.Body})
 }
 
 // met takes bytes of the line "spray".
 func (c *core) met(e transport.Envelope) {
 	c.counts.received(e)
+	if c.overlay.Spent(e.From) { // the first that was too much is told of
+		c.counts.Refused[overlayReasons[spray.Flooding]]++
+		return
+	}
 	m, err := spraywire.Decode(e.Body)
 	if err != nil {
 		c.counts.Refused[overlayReason(err)]++

@@ -153,3 +153,9 @@ func (c *core) subjectOf(name string) wire.Subject {
 	}
 	return c.known[name].Subject
 }
+
+// isElector reports whether a peer is one of those that may lead somewhere.
+func (c *core) isElector(peer string) bool {
+	s := c.subjectOf(peer)
+	return slices.ContainsFunc(c.cfg.Namespaces, func(n gossip.Namespace) bool { return slices.Contains(n.Electors, s) })
+}

@@ -104,7 +104,8 @@ func (a *Agent) loop(ctx context.Context) {
 		case <-a.cfg.Transport.Changed():
 			a.do(func(*core) {})
 		case e := <-statements:
-			a.do(func(c *core) { c.heard(e); tick.sooner(c) })
+			a.hear(e, statements)
+			a.do(tick.sooner)
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		case <-tick.C:
@@ -118,12 +119,47 @@ func (a *Agent) loop(ctx context.Context) {
 	}
 }
 
+// mostRead is how many messages are read before the first of them is done with: of so many at most the electors' go first.
+const mostRead = 64
+
+// hear takes a message, and what waits behind it. The words of electors go first: they may wait behind one that floods, and a leader that is
+// heard too late is deposed.
+func (a *Agent) hear(e transport.Envelope, inbox <-chan transport.Envelope) {
+	var first, others []transport.Envelope
+	came := []transport.Envelope{e}
+	for read := 1; len(came)+len(first)+len(others) > 0; {
+		for waits := true; waits && read < mostRead; {
+			select {
+			case e := <-inbox:
+				came, read = append(came, e), read+1
+			default:
+				waits = false
+			}
+		}
+		a.do(func(c *core) {
+			for _, e := range came {
+				if c.isElector(e.From) {
+					first = append(first, e)
+				} else {
+					others = append(others, e)
+				}
+			}
+			next := &others
+			if len(first) > 0 {
+				next = &first
+			}
+			c.heard((*next)[0])
+			came, *next = nil, (*next)[1:]
+		})
+	}
+}
+
 // catchUp reads what waits, for a round at most: somebody who floods does not stop the time.
 func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
 	for began := time.Now(); time.Since(began) < a.cfg.Round; {
 		select {
 		case e := <-statements:
-			a.do(func(c *core) { c.heard(e) })
+			a.hear(e, statements)
 		case e := <-views:
 			a.do(func(c *core) { c.met(e) })
 		default:

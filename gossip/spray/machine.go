@@ -178,6 +178,12 @@ func (m *Machine) receive(from string, msg Message) {
 	}
 }
 
+// Spent reports whether a peer has sent all that it may before the next Tick: what it sends until then need not be decoded.
+func (m *Machine) Spent(peer string) bool {
+	p := m.find(peer)
+	return p != nil && p.budget < 0
+}
+
 // leave says goodbye to all.
 func (m *Machine) leave() {
 	for _, p := range m.peers {

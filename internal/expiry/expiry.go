@@ -50,8 +50,7 @@ func end(chain []*x509.Certificate) time.Time {
 	var signed time.Time
 	for i, by := range others {
 		if !bytes.Equal(c.RawSubject, c.RawIssuer) && bytes.Equal(by.RawSubject, c.RawIssuer) && c.CheckSignatureFrom(by) == nil {
-			rest := slices.Delete(slices.Clone(others), i, i+1)
-			if ends := end(append([]*x509.Certificate{by}, rest...)); ends.After(signed) {
+			if ends := end(slices.Concat([]*x509.Certificate{by}, others[:i], others[i+1:])); ends.After(signed) {
 				signed = ends
 			}
 		}
@@ -71,7 +70,7 @@ func At(from, until, now time.Time) Verdict {
 		v.Grade, v.Text = Early, fmt.Sprintf("begins in %s, on %s: if that is in the past, this machine's clock is slow", rough(from.Sub(now)), on(from))
 		return v
 	case left < 0:
-		v.Grade, v.Text = Ended, fmt.Sprintf("ended %s ago, on %s", rough(-left), on(until))
+		v.Grade, v.Text = Ended, fmt.Sprintf("ended %s ago, on %s", rough(max(-left, time.Second)), on(until))
 		return v
 	case left <= day:
 		v.Grade = Day

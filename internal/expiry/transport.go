@@ -6,32 +6,18 @@ import (
 	"time"
 )
 
-// Transport is an http.Transport whose connections are given up once the certificate of a server that has proven one of them has ended:
-// a server that is asked again and again would never be verified anew.
+// Transport is an http.Transport that makes its connections anew each minute: a server that is asked again and again would never be
+// verified again, and its certificate may have ended.
 type Transport struct {
 	*http.Transport
 
-	Now   func() time.Time // time.Now if nil
-	until atomic.Int64     // when the first of those ends, in seconds; 0: none is known
+	minute atomic.Int64 // of the last request
 }
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	now := time.Now
-	if t.Now != nil {
-		now = t.Now
-	}
-	if until := t.until.Load(); until != 0 && now().Unix() > until {
-		t.until.Store(0)
+	if now := time.Now().Unix() / 60; t.minute.Swap(now) != now {
 		t.CloseIdleConnections()
 	}
-	answer, err := t.Transport.RoundTrip(r)
-	if err == nil && answer.TLS != nil && len(answer.TLS.VerifiedChains) > 0 {
-		for _, c := range answer.TLS.VerifiedChains[0] {
-			if until := t.until.Load(); until == 0 || c.NotAfter.Unix() < until {
-				t.until.Store(c.NotAfter.Unix())
-			}
-		}
-	}
-	return answer, err
+	return t.Transport.RoundTrip(r)
 }

@@ -110,7 +110,7 @@ var troubles = map[string]struct {
 	"a pooler that knows nobody":    {refuses("08P01", "no such user: conch"), "no such user"},
 	"a full server":                 {refuses("53300", "sorry, too many clients already"), "no connection left"},
 	"no such database":              {refuses("3D000", "database does not exist"), "no database"},
-	"a program that is no database": {func(conn net.Conn) { _, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, "HTTP/1.1 400"},
+	"a program that is no database": {func(conn net.Conn) { _, _ = conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) }, "is it PostgreSQL?"},
 }
 
 // What is wrong with one address is never in the way of another.

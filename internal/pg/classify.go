@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -49,10 +50,7 @@ func IsLost(err error) bool {
 		return false
 	}
 	if sent, ok := errors.AsType[*pgconn.PgError](err); ok {
-		severity := sent.SeverityUnlocalized
-		if severity == "" {
-			severity = sent.Severity
-		}
+		severity := cmp.Or(sent.SeverityUnlocalized, sent.Severity)
 		return severity == "FATAL" || severity == "PANIC" || strings.HasPrefix(sent.Code, "08")
 	}
 	if errors.Is(err, pgconn.ErrConnClosed) {

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -79,9 +80,7 @@ func (c Config) Parse() (*pgx.ConnConfig, error) {
 	if c.Unnamed {
 		parsed.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	}
-	if parsed.ConnectTimeout == 0 {
-		parsed.ConnectTimeout = connectTimeout
-	}
+	parsed.ConnectTimeout = cmp.Or(parsed.ConnectTimeout, connectTimeout)
 	parsed.DialFunc = marked(parsed.DialFunc)
 	return parsed, nil
 }
@@ -99,11 +98,8 @@ func (c Config) Redact() string {
 func Target(conn *pgx.Conn) string { return describe(&conn.Config().Config) }
 
 func describe(c *pgconn.Config) string {
-	db := c.Database
-	if db == "" {
-		db = c.User // as libpq and the server do
-	}
-	return fmt.Sprintf("database %q on %s as user %q", db, where(c), c.User)
+	// Without a name the database is that of the user, as libpq and the server have it.
+	return fmt.Sprintf("database %q on %s as user %q", cmp.Or(c.Database, c.User), where(c), c.User)
 }
 
 func where(c *pgconn.Config) string {

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -69,9 +70,5 @@ func isWarning(notice *pgconn.Notice) bool {
 	if notice.Routine == "asyncQueueFillWarning" {
 		return false
 	}
-	severity := notice.SeverityUnlocalized
-	if severity == "" {
-		severity = notice.Severity
-	}
-	return strings.EqualFold(severity, "WARNING")
+	return strings.EqualFold(cmp.Or(notice.SeverityUnlocalized, notice.Severity), "WARNING")
 }

@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -52,10 +53,7 @@ type PoolerError struct {
 }
 
 func (e *PoolerError) Error() string {
-	name := e.Name
-	if name == "" {
-		name = "a connection pooler"
-	}
+	name := cmp.Or(e.Name, "a connection pooler")
 	if e.Mode == PoolUnknown {
 		return fmt.Sprintf("%s is reached through %s, and whether it shares backends could not be found out, since a second connection "+
 			"got no answer (%s): connect to PostgreSQL directly, or give the pool in session mode more connections", e.Target, name, Sentence(e.Err))

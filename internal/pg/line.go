@@ -44,23 +44,14 @@ func (e *LineError) Temporary() bool { return false }
 
 // line makes LineErrors of the errors of a connection. It lies below TLS, since pgx looks
 // for a *tls.Conn above it.
-type line struct {
-	net.Conn
-	heard bool
-}
+type line struct{ net.Conn }
 
-func (l *line) Read(b []byte) (int, error) {
+func (l line) Read(b []byte) (int, error) {
 	n, err := l.Conn.Read(b)
-	if n > 0 && !l.heard {
-		l.heard = true
-		if strange := l.strange(b[:n]); strange != nil {
-			return 0, strange
-		}
-	}
 	return n, ofLine(err)
 }
 
-func (l *line) Write(b []byte) (int, error) {
+func (l line) Write(b []byte) (int, error) {
 	n, err := l.Conn.Write(b)
 	if errors.Is(err, syscall.EPIPE) && l.LocalAddr().Network() == "unix" {
 		return n, &LineError{Err: err, Last: l.last()}
@@ -70,7 +61,7 @@ func (l *line) Write(b []byte) (int, error) {
 
 // last reads why the server closed the connection. Over TCP the first write after that
 // succeeds and pgx reads the reason; over a Unix socket it fails, and pgx would not.
-func (l *line) last() *pgconn.PgError {
+func (l line) last() *pgconn.PgError {
 	_ = l.SetReadDeadline(time.Now().Add(lastPatience)) // the message is there already, or never comes
 	said := pgproto3.NewFrontend(l.Conn, io.Discard)
 	for message, err := said.Receive(); err == nil; message, err = said.Receive() {
@@ -98,6 +89,6 @@ func marked(dial pgconn.DialFunc) pgconn.DialFunc {
 		if err != nil {
 			return nil, err
 		}
-		return &line{Conn: conn}, nil
+		return line{conn}, nil
 	}
 }

@@ -49,6 +49,19 @@ func TestTheWordsOfWhoRefusedAreShown(t *testing.T) {
 	}
 }
 
+// A parameter is named whole, also if another one begins as it does; and nobody's text fills the screen.
+func TestWhatIsQuotedOfARefusal(t *testing.T) {
+	t.Parallel()
+	at := serve(t, refuses("08P01", "unsupported startup parameter: keepalives_idle"))
+	for range 8 { // the parameters have no order
+		says(t, connectError(t, "postgres://ada@"+at+"/d?sslmode=disable&keepalives=1&keepalives_idle=2"), `the parameter "keepalives_idle"`)
+	}
+	at = serve(t, refuses("XX000", strings.Repeat("long ", 1000)))
+	if text := pg.Sentence(connectError(t, "postgres://ada@"+at+"/d?sslmode=disable")); len(text) > 900 {
+		t.Errorf("%d bytes are shown: %s", len(text), text)
+	}
+}
+
 // Of several attempts at one address, as with and without TLS, the one that came further speaks.
 func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
 	t.Parallel()
@@ -61,6 +74,15 @@ func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
 		refuses("28P01", "password authentication failed")(conn)
 	})
 	says(t, connectError(t, "postgres://ada:"+secret+"@"+at+","+at+"/d?sslmode=disable"), "the password for user")
+	attempts.Store(0)
+	at = serve(t, func(conn net.Conn) {
+		if attempts.Add(1) == 1 {
+			refuses("XX000", "Tenant or user not found")(conn)
+			return
+		}
+		refuses("28000", "no pg_hba.conf entry for host, no encryption")(conn)
+	})
+	says(t, connectError(t, "postgres://ada:"+secret+"@"+at+","+at+"/d?sslmode=disable"), "Tenant or user not found")
 	for said, want := range map[pgproto3.BackendMessage]string{
 		&pgproto3.ParameterStatus{}:                             "did not answer in time",
 		&pgproto3.AuthenticationCleartextPassword{}:             "If it is, correct",
@@ -72,17 +94,12 @@ func TestTheAttemptThatCameFurtherSpeaks(t *testing.T) {
 }
 
 // Programs that are not PostgreSQL are named by what they say.
-func TestAProgramThatIsNotPostgreSQLIsNamed(t *testing.T) {
+func TestAProgramThatIsNotPostgreSQLIsDoubted(t *testing.T) {
 	t.Parallel()
 	for _, hello := range []string{"HTTP/1.1 400 Bad Request\r\n", "SSH-2.0-OpenSSH_9.6\r\n", "220 mail.example ESMTP\r\n", "-ERR unknown command\r\n"} {
 		at := serve(t, func(conn net.Conn) { _, _ = conn.Write([]byte(hello)); _ = conn.(*net.TCPConn).CloseWrite() })
 		for _, mode := range []string{"prefer", "disable", "require"} {
-			err := connectError(t, "postgres://ada@"+at+"/d?sslmode="+mode)
-			if mode == "require" && strings.HasPrefix(hello, "S") { // it reads as the consent to TLS
-				says(t, err, "is it PostgreSQL?")
-				continue
-			}
-			says(t, err, at+" is not PostgreSQL", strings.TrimSpace(hello))
+			says(t, connectError(t, "postgres://ada@"+at+"/d?sslmode="+mode), at, "is it PostgreSQL")
 		}
 	}
 	at := serve(t, greets(&pgproto3.AuthenticationOk{}, &pgproto3.CopyDone{}))

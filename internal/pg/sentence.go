@@ -1,6 +1,7 @@
 package pg
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -62,9 +63,6 @@ func fromConnecting(err error) string {
 	if unfit, is := errors.AsType[*unfitError](err); is {
 		return fmt.Sprintf("%s %s: name all hosts in %s, or change its target_session_attrs", at, unfit.is, EnvURL)
 	}
-	if stranger, is := errors.AsType[*strangerError](err); is {
-		return fmt.Sprintf("%s is not PostgreSQL (it said %q): correct the host and the port in %s", at, stranger.said, EnvURL)
-	}
 	tries := attempts(err)
 	err = tries[len(tries)-1] // where TLS was refused and may be left out, the next try came further
 	if text := fromTLS(at, err); text != "" {
@@ -100,7 +98,7 @@ func fromTLS(at string, err error) string {
 		_, alert, _ := strings.Cut(err.Error(), "remote error: tls: ")
 		return fmt.Sprintf("%s refused TLS with this program (%s): if it asks for a certificate, name one with sslcert and sslkey in %s", at, alert, EnvURL)
 	case strings.Contains(err.Error(), "server refused TLS connection"): // pgx has no type for it
-		return fmt.Sprintf("%s offers no TLS, and the configuration asks for it: set ssl = on there, or take %s, %s and sslmode out", at, EnvCAFile, EnvInsecure)
+		return fmt.Sprintf("%s offers no TLS, and the configuration asks for it: is it PostgreSQL? If it is, set ssl = on there, or take %s, %s and sslmode out", at, EnvCAFile, EnvInsecure)
 	}
 	return ""
 }
@@ -123,7 +121,7 @@ func fromNetwork(at string, err error) string {
 	case pgconn.Timeout(err), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf(tooLate, at)
 	case IsLost(err) && !errors.Is(err, context.Canceled):
-		return fmt.Sprintf("the connection to %s is gone: is it running?", at)
+		return fmt.Sprintf("the connection to %s is gone: is it PostgreSQL, and is it running?", at)
 	}
 	return ""
 }
@@ -150,9 +148,5 @@ func target(err error) (at, user, db string) {
 		return "the database server", "", ""
 	}
 	c := connect.Config
-	db = c.Database
-	if db == "" {
-		db = c.User
-	}
-	return where(c), c.User, db
+	return where(c), c.User, cmp.Or(c.Database, c.User)
 }

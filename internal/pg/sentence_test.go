@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -265,5 +266,17 @@ func TestIsLost(t *testing.T) {
 	}
 	if pg.IsLost(nil) || pg.SafeToRetry(nil) {
 		t.Error("IsLost or SafeToRetry is true for nil")
+	}
+}
+
+// That policies would hide rows is mended by the owner of the tables too, but not by connecting as another role.
+func TestHiddenRowsAreNoPrivilege(t *testing.T) {
+	t.Parallel()
+	hidden, missing := &pgconn.PgError{Code: "42501", Routine: "check_enable_rls"}, &pgconn.PgError{Code: "42501", Routine: "aclcheck_error"}
+	if got := pg.ForOwners(hidden); got != error(hidden) { //nolint:errorlint // the very same error
+		t.Errorf("got %v, want it unchanged", got)
+	}
+	if _, is := errors.AsType[*pg.OwnerError](pg.ForOwners(missing)); !is {
+		t.Error("a privilege that is missing is none for owners")
 	}
 }

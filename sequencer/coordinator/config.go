@@ -67,6 +67,7 @@ const (
 	Cut            Rule = "cut"             // an answer to a handover ends dispatch
 	ExclusiveLoser Rule = "exclusive-loser" // who lost a state has the next turn alone
 	SetAside       Rule = "set-aside"       // a silent sender is not asked for a while
+	Doomed         Rule = "doomed"          // nothing is built on what cannot land
 )
 
 func (c Config) withDefaults() Config {

@@ -16,7 +16,9 @@ type flight struct {
 	spends  map[ledger.StateID]*work   // inputs
 	creates map[ledger.StateID]output  // outputs
 	readers map[ledger.StateID][]*work // reads
-	changes []ledger.StateID           // since version first
+	oldest  *work                      // on board, and newest: the others are between them, in the order in which they came
+	newest  *work
+	changes []ledger.StateID // since version first
 	first   uint64
 }
 
@@ -57,7 +59,12 @@ func (f *flight) board(w *work, scheme ledger.Scheme) {
 		w.outputs = append(w.outputs, id)
 		f.changed(id)
 	}
-	w.boarded = true
+	if w.boarded, w.before = true, f.newest; f.newest == nil {
+		f.oldest = w
+	} else {
+		f.newest.after = w
+	}
+	f.newest = w
 }
 
 // leave takes an attempt out.
@@ -75,11 +82,30 @@ func (f *flight) leave(w *work) {
 	for _, id := range a.Reads {
 		f.unread(id, w)
 	}
-	for _, id := range w.outputs {
+	f.withdraw(w, func(ledger.StateID) bool { return true })
+	if w.before == nil {
+		f.oldest = w.after
+	} else {
+		w.before.after = w.after
+	}
+	if w.after == nil {
+		f.newest = w.before
+	} else {
+		w.after.before = w.before
+	}
+	w.boarded, w.before, w.after = false, nil, nil
+}
+
+// withdraw offers those outputs of an attempt no more that will not be there, or are spent.
+func (f *flight) withdraw(w *work, gone func(ledger.StateID) bool) {
+	w.outputs = slices.DeleteFunc(w.outputs, func(id ledger.StateID) bool {
+		if !gone(id) {
+			return false
+		}
 		delete(f.creates, id)
 		f.changed(id)
-	}
-	w.outputs, w.boarded = nil, false
+		return true
+	})
 }
 
 // clear forgets the changes when nothing is in flight: who knows an earlier version is told that there is nothing.

@@ -51,6 +51,7 @@ type Machine struct {
 	lesser       map[ledger.Account]time.Duration // coordinators that this node precedes, and when each was heard
 	judging      []*work                          // what Judge was asked
 	verdicts     *Judged                          // its answer, until this node has followed the ledger to that block
+	swept        []*work                          // by the last sweep, for its room
 	out          []Action
 	now          time.Duration
 	faults       []string // impossible events; none, ever
@@ -76,6 +77,7 @@ type client struct {
 	aside     time.Duration    // until then it is not asked
 	mute      bool             // it was set aside since it did not answer for a grant
 	lost      *loser           // its turn to come
+	yielded   uint64           // the view's version at which others' turns were in its way
 	fresher   bool
 	untold    []*work // dispatched, and the owner has not confirmed that it knows
 	toldAt    time.Duration

@@ -21,6 +21,7 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 		return
 	}
 	c.knows, c.lacks = a.version, a.lacks
+	yields := len(a.held) > 0 && c.yielded != a.view // perhaps another's turn was in its way: it has one too, once for these states
 	var won []*work
 	var gone []wire.Step
 	var lost []ledger.StateID
@@ -36,8 +37,8 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 			m.tell(w, withdrawn)
 		case wire.Conflict:
 			m.tell(w, unattempted)
-			if by == nil && len(a.held) > 0 { // perhaps another's turn was in its way
-				by = a.held
+			if by == nil && yields {
+				by, c.yielded = a.held, a.view
 			}
 			if by != nil && m.set.Broken != ExclusiveLoser {
 				c.again = append(c.again, w.list())
@@ -96,11 +97,10 @@ func (m *Machine) attempt(w *work, r wire.Result) (why wire.Why, by []ledger.Sta
 	missing := false
 	for _, list := range [][]ledger.StateID{r.Attempt.Inputs, r.Attempt.Reads} {
 		for _, id := range list {
-			_, made := m.flight.creates[id]
 			switch {
 			case m.flight.spends[id] != nil:
 				by = append(by, id)
-			case !made && !m.set.Book.Unspent(id):
+			case !m.there(id):
 				missing = true
 			}
 		}

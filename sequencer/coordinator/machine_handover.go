@@ -162,6 +162,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		w.grant = e.Grant
 		m.lasts(w)
 	}
+	m.sweep()
 	m.changedReady = true
 }
 

@@ -18,6 +18,7 @@ func (m *Machine) block(b ledger.Block) {
 	m.height.Note(m.deepest())
 	m.settle()
 	m.expire()
+	m.sweep()
 	m.judged()
 	m.turned()
 	m.changedReady = true
@@ -224,7 +225,8 @@ func (m *Machine) judged() {
 		}
 	}
 	m.judging, m.verdicts = nil, nil
-	m.submit(m.entries(left))
+	m.sweep()
+	m.submit(m.entries(slices.DeleteFunc(left, func(w *work) bool { return w.doomed })))
 	m.changedReady = true
 }
 

@@ -23,7 +23,7 @@ func (m *Machine) review() {
 	for _, w := range m.works {
 		if w.state == dispatched && w.stored {
 			m.owes = true
-			if w.grant.ValidUntil > m.head {
+			if !w.doomed && w.grant.ValidUntil > m.head {
 				awaited = append(awaited, w)
 			}
 		}
@@ -50,7 +50,7 @@ func (m *Machine) reviewed(in Reviewed) {
 	var again []*work
 	for _, e := range in.Lost {
 		w := m.works[e.Intent]
-		if w == nil || w.state != dispatched || !sameGrant(w.grant, e.Grant) || w.grant.ValidUntil < m.head+fewestLeft {
+		if w == nil || w.state != dispatched || w.doomed || !sameGrant(w.grant, e.Grant) || w.grant.ValidUntil < m.head+fewestLeft {
 			continue
 		}
 		if w.again == mostAgain || m.now < w.againAt {

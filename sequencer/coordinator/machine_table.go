@@ -44,8 +44,9 @@ const (
 	taken                       // the ledger has taken this attempt
 	superseded                  // the ledger has taken another attempt of the intent, or it was cancelled
 	skipped                     // the ledger has not taken this attempt
-	overtaken                   // a state that it needs was spent by another attempt
-	orphaned                    // what it is built on was given up
+	overtaken                   // a state that it needs was spent by another attempt, or is not there any more
+	orphaned                    // what it is built on was given up, or cannot land
+	lapsed                      // the last block of its grant is there
 	rewound                     // its block is gone
 	closed                      // it goes back to its sender: another node coordinates
 	final                       // its block is final, or the last block of its grant
@@ -54,7 +55,7 @@ const (
 
 var eventNames = [events]string{
 	"delegated again", "disowned", "asked", "attempted", "unattempted", "withdrawn", "complete", "refused", "grant asked",
-	"grant given", "ungranted", "row stored", "taken", "superseded", "skipped", "overtaken", "orphaned", "rewound",
+	"grant given", "ungranted", "row stored", "taken", "superseded", "skipped", "overtaken", "orphaned", "lapsed", "rewound",
 	"closed", "final",
 }
 
@@ -67,6 +68,7 @@ const (
 	nothing  effect = iota
 	unwinds         // gives the attempt up, and what is built on it; the intent is assembled again
 	drops           // forgets the work, and unwinds what is built on it
+	dooms           // offers nothing of it any more; what is built on it goes too
 	queues          // makes it wait for its turn to be granted
 	includes        // notes its block
 	excludes        // takes that back
@@ -167,15 +169,22 @@ var table = func() (t [events][states]*cell) {
 			never("it has no attempt", pooled, assembling),
 		},
 		overtaken: {
-			to(pooled, unwinds, endorsing, ready, granting),
-			ignore("the ledger will skip it", storing, dispatched),
+			to(pooled, unwinds, endorsing, ready, granting, storing),
+			to(dispatched, dooms, dispatched), // the ledger will skip it
 			never("what is not on board has no states", pooled, assembling),
 			never("what the ledger took has spent its states itself", included),
 		},
 		orphaned: {
-			to(pooled, unwinds, endorsing, ready, granting),
-			ignore("it was dispatched: the ledger decides", storing, dispatched, included),
+			to(pooled, unwinds, endorsing, ready, granting, storing),
+			to(dispatched, dooms, dispatched), // the ledger will skip it
 			never("what is not on board is built on nothing", pooled, assembling),
+			never("what the ledger took has spent its states itself", included),
+		},
+		lapsed: {
+			to(pooled, unwinds, storing),
+			to(dispatched, dooms, dispatched), // the ledger will skip it
+			never("it has no grant", pooled, assembling, endorsing, ready, granting),
+			never("it is in a block", included),
 		},
 		rewound: {
 			to(dispatched, excludes, included),
@@ -202,6 +211,9 @@ var table = func() (t [events][states]*cell) {
 
 // tell does what the table says, and reports whether that moves the work on.
 func (m *Machine) tell(w *work, e event) bool {
+	if m.set.Broken == Doomed && w.state >= storing && (e == overtaken || e == orphaned) {
+		return false
+	}
 	c := table[e][w.state]
 	if c == nil || c.never {
 		m.faults = append(m.faults, fmt.Sprintf("%v in %v", e, w.state))
@@ -221,6 +233,8 @@ func (m *Machine) tell(w *work, e event) bool {
 		m.unwind(w)
 	case drops:
 		m.drop(w)
+	case dooms:
+		m.doom(w)
 	case queues:
 		m.queue(w)
 	case includes:

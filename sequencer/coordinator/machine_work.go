@@ -24,7 +24,10 @@ type work struct {
 	assembled ledger.Hash // zero unless it has an attempt
 	seat      uint64      // the order in which attempts came on board; each has its own
 	boarded   bool
-	outputs   []ledger.StateID
+	before    *work // on board
+	after     *work
+	doomed    bool             // it is dispatched, and cannot land by what this node has seen
+	outputs   []ledger.StateID // that are offered
 	signed    []ledger.Endorsement
 	against   int         // members that will not endorse it
 	failed    map[int]int // how often the rules of a member have failed on it, by its place
@@ -86,42 +89,20 @@ func (m *Machine) free(w *work, batch *ask) bool {
 	return true
 }
 
-// sound reports whether the states that an attempt needs are there or on their way. They may have gone with an attempt of
-// which this node had not heard when it landed.
-func (m *Machine) sound(w *work) bool {
-	for _, list := range [][]ledger.StateID{w.whole.Attempt.Inputs, w.whole.Attempt.Reads} {
-		for _, id := range list {
-			if _, made := m.flight.creates[id]; !made && !m.set.Book.Unspent(id) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// disembark takes an attempt back, and with it all that is built on it and not dispatched, of all owners (P36). What is
-// built on one that is final stays: its states are the ledger's.
+// disembark takes an attempt back, and with it all that is built on it, of all owners (P36). What is built on one that is
+// final stays: its states are the ledger's.
 func (m *Machine) disembark(w *work) {
 	if w.boarded {
-		if w.was != included {
-			m.orphan(w.outputs)
-		}
+		outputs := slices.Clone(w.outputs)
 		m.flight.leave(w)
+		m.orphan(outputs)
 		if w.was < included && !w.inherited {
 			m.inFlight--
 		}
 		m.changedReady = true
 	}
 	w.whole, w.assembled, w.seat, w.signed, w.against, w.failed, w.request = wire.Whole{}, ledger.Hash{}, 0, nil, 0, nil, nil
-}
-
-func (m *Machine) orphan(outputs []ledger.StateID) {
-	for _, id := range outputs {
-		if by := m.flight.spends[id]; by != nil {
-			m.tell(by, orphaned)
-		}
-		m.tellReaders(id, orphaned)
-	}
+	w.doomed = false
 }
 
 // tellReaders tells what reads a state. One of them may be built on another, and go with it.
@@ -133,8 +114,13 @@ func (m *Machine) tellReaders(id ledger.StateID, e event) {
 	}
 }
 
-// unwind gives an attempt up; the intent is assembled again.
+// unwind gives an attempt up; the intent is assembled again. Its row may be durable, and nothing has left this node: it is
+// forgotten, and the grant is returned.
 func (m *Machine) unwind(w *work) {
+	if w.was == storing {
+		m.do(Forget{Intents: []ledger.Intent{w.Intent}})
+		m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: wire.Unknown})
+	}
 	m.disembark(w)
 	if w.later > m.now {
 		m.delay(w)
@@ -183,7 +169,7 @@ func (m *Machine) clear(c *client) {
 		return
 	}
 	m.flight.clear() // an empty map keeps the room for all that it once had
-	m.works, m.ready, m.delayed = map[ledger.Intent]*work{}, nil, nil
+	m.works, m.ready, m.delayed, m.swept = map[ledger.Intent]*work{}, nil, nil, nil
 	for _, c := range m.order {
 		c.works, c.delegations = map[ledger.Sequence]*work{}, nil
 	}

@@ -40,6 +40,7 @@ type stage struct {
 	speaker  ledger.Account  // of the message that is read
 	as       *wire.RequestID // that the next message answers, whatever it is
 	set      Config
+	blocks   []ledger.Block
 }
 
 // fakeBook believes every attempt.
@@ -57,6 +58,19 @@ func (b *fakeBook) Hear(w wire.Whole) (ledger.Hash, error) {
 	b.wholes[h] = w
 	return h, nil
 }
+
+// take does what an attempt does that has landed, or takes it back.
+func (b *fakeBook) take(h ledger.Hash, landed bool) {
+	b.landed[h] = landed
+	w := b.wholes[h]
+	for _, id := range w.Attempt.Inputs {
+		b.unspent[id] = !landed
+	}
+	for i := range w.Outputs {
+		b.unspent[plain{}.State(h, i)] = landed
+	}
+}
+
 func (b *fakeBook) Whole(h ledger.Hash) (wire.Whole, bool)       { w, is := b.wholes[h]; return w, is }
 func (b *fakeBook) Unspent(s ledger.StateID) bool                { return b.unspent[s] }
 func (b *fakeBook) Decided(h ledger.Hash, _ ledger.Attempt) bool { return b.landed[h] }
@@ -126,6 +140,11 @@ func (s *stage) tell(line string) (done []string) {
 			_, _ = s.book.Hear(e.Whole)
 		}
 		return nil
+	case "contents": // the book hears them late
+		e := s.inherited(words[1])
+		h, _ := s.book.Hear(e.Whole)
+		s.book.take(h, s.book.landed[h])
+		return nil
 	case "as":
 		id := s.asked[keyOf(kinds[words[2]], ledger.Account(words[1]))]
 		if len(words) > 3 {
@@ -190,6 +209,13 @@ func (s *stage) input(words []string) Input {
 		})}
 	case "rewind":
 		n, _ := strconv.ParseUint(words[1], 10, 64)
+		for _, b := range slices.Backward(s.blocks) {
+			for _, f := range b.Facts {
+				if b.Number > n && f.Skipped == ledger.Taken {
+					s.book.take(f.Assembled, false)
+				}
+			}
+		}
 		return ledger.Rewind{To: n}
 	case "block":
 		return s.block(words[1:])
@@ -223,16 +249,11 @@ func (s *stage) block(words []string) Input {
 			f.Intent = ledger.Intent{Owner: ledger.Account(owner), Sequence: sequence(seq)}
 		}
 		if f.Skipped = reason(why); f.Skipped == ledger.Taken {
-			s.book.landed[f.Assembled] = true
-			for _, id := range s.book.wholes[f.Assembled].Attempt.Inputs {
-				delete(s.book.unspent, id)
-			}
-			for i := range s.book.wholes[f.Assembled].Outputs {
-				s.book.unspent[plain{}.State(f.Assembled, i)] = true
-			}
+			s.book.take(f.Assembled, true)
 		}
 		b.Facts = append(b.Facts, f)
 	}
+	s.blocks = append(s.blocks, b)
 	return b
 }
 

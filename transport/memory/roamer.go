@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -71,9 +72,7 @@ func (r *Roamer) Connect(name, address string) {
 	if n.nodes[r.name] != r.Endpoint || r.up[name] != nil || r.calls[name] != nil {
 		return
 	}
-	if address == "" {
-		address = name
-	}
+	address = cmp.Or(address, name)
 	c := &call{address: address}
 	r.calls[name] = c
 	n.after(n.way(), func() { r.ring(name, c) })

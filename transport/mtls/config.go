@@ -58,9 +58,7 @@ func (c Config) withDefaults() Config {
 	c.Queue = cmp.Or(c.Queue, 16<<20)
 	c.Rate = cmp.Or(c.Rate, 64<<20)
 	c.Keepalive = cmp.Or(c.Keepalive, 2*time.Second)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	return c
 }
 

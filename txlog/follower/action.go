@@ -117,11 +117,13 @@ type Status struct {
 	Pace      time.Duration // after which another peer is asked
 	Following bool          // the machine applies; else a member does
 	Forks     uint64
-	Doubts    []Doubt // by member
+	Fork      Evidence // the one of the lowest index that still counts; zero: none
+	Doubts    []Doubt  // by member
 	Counts    Counts
 }
 
-// Doubt is a member that has signed heads which the leader has denied: it lies, or its key is stolen.
+// Doubt is a member that has signed heads which the leader has denied: it lies, or its key is stolen, or a store has forgotten what it had
+// promised, and the leader leads without that.
 type Doubt struct {
 	Head  txlog.Head // in Status that of the highest index
 	Count uint64     // heads

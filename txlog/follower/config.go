@@ -14,12 +14,13 @@ type Config struct {
 	Self    string
 	Base    *txlog.Copy // as the store has it. A machine that follows owns it
 	New     func() txlog.State
-	Member  bool       // a member applies; the machine follows only after Follow
-	First   uint64     // the first record that is in the store (default the one after the newest snapshot, or the log's first)
-	Head    txlog.Head // the newest one that is stored; zero: none
-	Bridges []Bridge   // that are stored, by index
-	Offers  []Offer    // of the snapshots that are stored, the older first
-	Seed    uint64     // of the choice among peers; random, for each start
+	Member  bool           // a member applies; the machine follows only after Follow
+	Past    []txlog.Record // those right before the last one of Base, to compare heads with; nil: none
+	First   uint64         // the first record that is in the store (default the one after the newest snapshot, or the log's first)
+	Head    txlog.Head     // the newest one that is stored; zero: none
+	Bridges []Bridge       // that are stored, by index
+	Offers  []Offer        // of the snapshots that are stored, the older first
+	Seed    uint64         // of the choice among peers; random, for each start
 
 	SnapshotAfter uint64 // records behind which a peer is offered a snapshot instead (default 5,000)
 	SnapshotEvery uint64 // records from one snapshot to the next (default 10,000); not at a member

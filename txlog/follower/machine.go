@@ -32,6 +32,7 @@ type Machine struct {
 	probed  time.Duration // somebody was asked last about them, beside those who have brought them
 	forks   []fork
 	forked  uint64
+	split   Evidence      // of the lowest index; zero: none
 	wary    time.Duration // until then nothing is pulled: what was pulled last does not continue the copy, or spoils it
 	warier  time.Duration // for how long it was the last time
 	unfit   uint64        // the entry that has spoiled the copy last; 0: none, or the copy has come further
@@ -71,6 +72,9 @@ func New(c Config) *Machine {
 		m.prove(&m.bridges[i])
 	}
 	if last, is := c.Base.Last(); is {
+		for _, r := range c.Past {
+			m.marks = append(m.marks, mark{r.Hash(), r.State})
+		}
 		m.remember(last)
 	}
 	if !c.Member {

@@ -133,4 +133,7 @@ func (m *Machine) dismiss() {
 		m.pool = slices.DeleteFunc(m.pool, func(c claim) bool { return m.suspect(c.Member) != nil && m.verify(c.Head) != nil })
 	}
 	m.suspects = slices.DeleteFunc(m.suspects, func(s *suspect) bool { return m.verify(s.Head) != nil })
+	if m.split.B.Index > 0 && m.verify(m.split.B) != nil {
+		m.split = Evidence{}
+	}
 }

@@ -179,7 +179,11 @@ func (m *Machine) parts(a, b txlog.Head, index uint64) {
 		m.forks = m.forks[1:]
 	}
 	m.forks = append(m.forks, forkOf(b))
-	m.do(Evidence{A: a, B: b, Index: index})
+	e := Evidence{A: a, B: b, Index: index}
+	if m.split.B.Index == 0 || index < m.split.Index {
+		m.split = e
+	}
+	m.do(e)
 }
 
 // distrust takes a head out of what is to come: its entries do not follow the copy.

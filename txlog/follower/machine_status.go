@@ -6,7 +6,7 @@ import "time"
 func (m *Machine) Snapshot() Status {
 	s := Status{
 		At: m.at, Head: m.newest(), Covered: m.last(m.at.Index).Index, Known: m.vouched(), Held: len(m.early), HeldBytes: m.earlyBytes, Waiting: len(m.held),
-		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Counts: m.counts,
+		Spoiled: m.spoiled, Pace: m.pace.patience(), Following: m.base != nil, Forks: m.forked, Fork: m.split, Counts: m.counts,
 	}
 	for _, x := range m.suspects {
 		s.Doubts = append(s.Doubts, x.Doubt)

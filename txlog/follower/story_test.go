@@ -342,6 +342,9 @@ func describe(a Give) string {
 func (s *story) status() []string {
 	st := s.machine().Snapshot()
 	out := []string{fmt.Sprintf("at %d, knows of %d, head at %d; keeps %d early, %d wait; forks %d", st.At.Index, st.Known, st.Head.Index, st.Held, st.Waiting, st.Forks)}
+	if f := st.Fork; f.B.Index > 0 {
+		out[0] += fmt.Sprintf(", the first at %d by %s", f.Index, f.B.Member)
+	}
 	for _, d := range st.Doubts {
 		out = append(out, fmt.Sprintf("doubts %s, up to %d: %d", d.Head.Member, d.Head.Index, d.Count))
 	}

@@ -12,6 +12,7 @@ import (
 const (
 	ofLibrary byte = 1 // a message of the library
 	ofRefusal byte = 2 // a member does not store what the leader sends
+	ofFork    byte = 3 // nor can it ever: the leader has other entries than those that are committed here
 )
 
 // envelope is a message between two members. One of its two contents is there.
@@ -22,7 +23,8 @@ type envelope struct {
 
 type refusal struct {
 	from, to    uint64 // stores
-	term, index uint64 // of the leader's, and of the first record that is not stored
+	term, index uint64 // of the leader's, and of the first record that is not stored; of a fork the newest one that is committed here
+	fork        bool
 }
 
 func seal(log txlog.ID, kind byte, body []byte) []byte {
@@ -46,7 +48,7 @@ func (o *outline) open() (envelope, error) {
 		return envelope{library: m}, nil
 	}
 	r := reader{b: o.body}
-	of := &refusal{from: r.number(), to: r.number(), term: r.number(), index: r.number()}
+	of := &refusal{from: r.number(), to: r.number(), term: r.number(), index: r.number(), fork: o.kind == ofFork}
 	if r.end() != nil {
 		return envelope{}, errUnread
 	}

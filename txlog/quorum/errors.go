@@ -17,6 +17,9 @@ var (
 	ErrOtherStore = errors.New("it is from or for another store")
 	// ErrMessage means that the message is none that a member sends, or contradicts itself or what is stored here.
 	ErrMessage = errors.New("no member sends such a message")
+	// ErrForked means that what is committed here contradicts what the sender has: one of the two, or a member that elected the one that
+	// leads, has lost what it had promised, or lies.
+	ErrForked = errors.New("what is committed at one member contradicts what another one has")
 	// ErrLost means that the leader counts on entries that this store does not have. Somebody has taken them away.
 	ErrLost = errors.New("the leader counts on entries that are not here: this store has lost what it had promised")
 )

@@ -90,7 +90,7 @@ func TestHostileMessages(t *testing.T) {
 		}, ErrMessage},
 		{"more is stored than there is", "a", "b", func(m *pb.Message, w *world) {
 			m.Type, m.Index = pb.MsgAppResp.Enum(), new(last(w, "a")+1)
-		}, ErrMessage},
+		}, ErrForked},
 		{"a hint beyond the end", "a", "b", func(m *pb.Message, w *world) {
 			m.Type, m.Index, m.Reject, m.RejectHint = pb.MsgAppResp.Enum(), new(last(w, "a")), new(true), new(^uint64(0))
 		}, ErrMessage},

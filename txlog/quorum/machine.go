@@ -31,6 +31,7 @@ type Machine struct {
 	names  map[uint64]string // of stores
 	behind *behind
 	astray astray
+	parted parted
 
 	pace  pace
 	reads reads

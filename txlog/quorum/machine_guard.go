@@ -66,11 +66,16 @@ func guardContext(msg *pb.Message) error {
 	return nil
 }
 
-// guardStored refuses the word of a member that it has stored what this leader has not.
+// guardStored refuses the word of a member that it has what this leader has not. All that is committed a leader should have, and nothing else
+// is said to be stored that it has not sent.
 func (m *Machine) guardStored(msg *pb.Message) error {
 	last := m.log.last().entry.GetIndex()
-	if m.leading && msg.GetTerm() == m.term && (msg.GetIndex() > last || msg.GetReject() && msg.GetRejectHint() > last) {
-		return fault(ErrMessage, "it says that it has stored entry %d, and %d is the last", msg.GetIndex(), last)
+	switch {
+	case !m.leading || msg.GetTerm() != m.term:
+	case msg.GetReject() && msg.GetRejectHint() > last:
+		return fault(ErrMessage, "it says that entry %d is its last, and %d is the leader's", msg.GetRejectHint(), last)
+	case msg.GetIndex() > last:
+		return fault(ErrForked, "it says that entry %d is committed, and %d is the last of this leader", msg.GetIndex(), last)
 	}
 	return nil
 }

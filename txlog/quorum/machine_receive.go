@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"errors"
 	"slices"
 
 	pb "go.etcd.io/raft/v3/raftpb"
@@ -36,6 +37,13 @@ func (m *Machine) receive(in Received) {
 	msg := e.library
 	if err := m.guard(msg); err != nil {
 		m.refuse(in.From, err)
+		if errors.Is(err, ErrForked) {
+			m.parted = parted{with: in.From, at: m.pace.ticks}
+		}
+		return
+	}
+	if m.forks(msg) {
+		m.split(in.From, msg)
 		return
 	}
 	m.pace.lived(msg)
@@ -78,8 +86,12 @@ func (m *Machine) storesOf(name string) (ids []uint64) {
 // looks reports whether the library may store what a leader sends.
 func (m *Machine) looks(from string, msg *pb.Message) bool {
 	index, err := m.look(msg)
-	if err == nil {
+	switch {
+	case err == nil:
 		return true
+	case errors.Is(err, ErrForked):
+		m.split(from, msg)
+		return false
 	}
 	m.refuse(from, err)
 	m.tell(txlog.Refused{Member: m.cfg.Self, Index: index})
@@ -107,6 +119,9 @@ func (m *Machine) look(msg *pb.Message) (refused uint64, err error) {
 	m.fresh = m.fresh[:0]
 	for _, e := range entries {
 		next, err := m.follows.follow(at, e)
+		if err != nil && m.strays(at, e) {
+			err = ErrForked
+		}
 		if err != nil {
 			return at.at.Index + 1, err
 		}
@@ -138,7 +153,13 @@ func (m *Machine) notTold(at *slot, first uint64) (records []txlog.Record) {
 
 // refusedBy takes the word of a member that it does not store what this leader sends.
 func (m *Machine) refusedBy(from string, r *refusal) {
-	if m.leading && r.term == m.term {
+	switch {
+	case !m.leading || r.term != m.term:
+	case r.fork:
+		m.hears(r.from)
+		m.parted = parted{with: from, upto: r.index, at: m.pace.ticks}
+		m.refuse(from, fault(ErrForked, "it says that what this leader has is not what is committed there, up to record %d", r.index))
+	default:
 		m.hears(r.from)
 		m.tell(txlog.Refused{Member: from, Index: r.index})
 	}

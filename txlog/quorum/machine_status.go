@@ -19,7 +19,8 @@ type Status struct {
 	Stored    uint64         // the index of the newest record that is stored here
 	Behind    bool           // it waits for records that the leader has no entries of
 	Members   []MemberStatus
-	Advice    string // what a person is to do; empty: nothing
+	Advice    string // what a person is to do while the members alone cannot go on; empty: nothing
+	Fork      string // so if what another member has said lately contradicts what is here
 }
 
 // MemberStatus is what is known of a member.
@@ -51,7 +52,7 @@ func (m *Machine) Snapshot() Status {
 			Member: of, Leaving: i >= len(m.log.mark.Members), Heard: m.heardOf(of), Stored: stored[of.Store],
 		})
 	}
-	s.Advice = m.advice()
+	s.Advice, s.Fork = m.advice(), m.fork()
 	return s
 }
 

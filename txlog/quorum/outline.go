@@ -44,7 +44,7 @@ func skim(log txlog.ID, b []byte) (outline, error) {
 	switch o.kind {
 	case ofLibrary:
 		return o, o.weigh()
-	case ofRefusal:
+	case ofRefusal, ofFork:
 		r := reader{b: o.body}
 		if o.from, o.to = r.number(), r.number(); r.bad {
 			return outline{}, errUnread

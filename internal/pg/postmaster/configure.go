@@ -3,6 +3,7 @@
 package postmaster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -18,10 +19,7 @@ import (
 // configure appends to postgresql.conf. Settings on the command line would override
 // ALTER SYSTEM, which tests use.
 func (s *Server) configure() error {
-	conns := s.cfg.MaxConnections
-	if conns == 0 {
-		conns = defaultConns
-	}
+	conns := cmp.Or(s.cfg.MaxConnections, defaultConns)
 	settings := map[string]string{
 		"listen_addresses":        "",
 		"port":                    strconv.Itoa(s.port),

@@ -3,6 +3,7 @@
 package postmaster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,7 @@ func (s *Server) Standby(ctx context.Context, cfg Config, f Follow) (*Server, er
 	}
 	maps.Copy(own, cfg.Settings)
 	cfg.Settings = own
-	if cfg.MaxConnections == 0 {
-		cfg.MaxConnections = s.cfg.MaxConnections // with fewer the standby refuses to replay
-	}
+	cfg.MaxConnections = cmp.Or(cfg.MaxConnections, s.cfg.MaxConnections) // with fewer the standby refuses to replay
 	return start(ctx, cfg, func(ctx context.Context, standby *Server) error { return standby.prepareBehind(ctx, s) })
 }
 

@@ -119,6 +119,7 @@ func (n *node) submit(a coordinator.Submit) {
 	}
 	n.r.chain.send(key.String(), ledger.Sent{By: n.account, Entries: a.Entries})
 	n.r.note(n.name, "dispatches", int64(len(a.Entries)))
+	n.r.busiest = n
 }
 
 // commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
@@ -211,7 +212,10 @@ func (n *node) receive(from ledger.Account, msg wire.Message) {
 	}
 	msg.Body = n.verified(from, msg)
 	switch body := msg.Body.(type) {
-	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Assembled, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
+	case wire.Assembled:
+		n.r.builtOn(n, body)
+		n.toCoordinator(coordinator.Received{From: from, Message: msg})
+	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
 		n.toCoordinator(coordinator.Received{From: from, Message: msg})
 	case wire.Endorse:
 		n.toEndorser(endorser.Received{From: from, Message: msg})

@@ -2,6 +2,7 @@ package committee
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -20,6 +21,7 @@ type chain struct {
 	arrives map[ledger.Account]time.Duration // when the last one of an account arrives
 	frozen  ledger.Account                   // whose transactions land no more
 	facts   map[ledger.Hash][]landing
+	past    past
 }
 
 // sent is a signed transaction. It is in the canonical chain once at most.
@@ -29,6 +31,10 @@ type sent struct {
 	block uint64 // 0: it waits
 	stuck time.Duration
 	gone  bool // its submitter has given it up, and it never lands
+
+	handed uint64 // the last block when it was
+	copied bool   // somebody has sent it who has no right to it
+	mined  bool   // once, perhaps in a block that was taken back
 }
 
 type mined struct {
@@ -43,8 +49,11 @@ type landing struct {
 	block uint64
 }
 
+// copies is how the keys begin of what somebody has copied.
+const copies = "copy "
+
 func newChain(r *run, c ledger.Contract, s ledger.Scheme) *chain {
-	return &chain{r: r, head: ledger.NewModel(c, s), final: ledger.NewModel(c, s), known: map[string]*sent{}, arrives: map[ledger.Account]time.Duration{}, facts: map[ledger.Hash][]landing{}}
+	return &chain{r: r, head: ledger.NewModel(c, s), final: ledger.NewModel(c, s), known: map[string]*sent{}, arrives: map[ledger.Account]time.Duration{}, facts: map[ledger.Hash][]landing{}, past: newPast()}
 }
 
 // send puts a transaction into the pool, after a while. One that is known is not sent twice.
@@ -52,7 +61,7 @@ func (c *chain) send(key string, tx ledger.Sent) {
 	if before := c.known[key]; before != nil && !before.gone {
 		return
 	}
-	s := &sent{Sent: tx, key: key}
+	s := &sent{Sent: tx, key: key, handed: c.head.Number(), copied: strings.HasPrefix(key, copies)}
 	c.known[key] = s
 	if !c.r.quiet && c.r.w.Chance(c.r.odds.stuck) { // its price is too low, or a nonce before it is missing
 		s.stuck = c.r.w.Now() + c.r.w.Between(blockTime, 30*blockTime)
@@ -111,21 +120,22 @@ func grantOf(g ledger.Grant) granted { return granted{g.Assembled, g.Delegation,
 
 // spent reports whether an attempt in the canonical chain has spent a state.
 func (c *chain) spent(id ledger.StateID) bool {
-	for _, b := range c.blocks {
-		next := 0
-		for _, s := range b.sent {
-			for _, e := range s.Entries {
-				if b.facts[next].Skipped == ledger.Taken && slices.Contains(e.Inputs, id) {
-					return true
-				}
-				next++
-			}
-			if s.Cancel != nil {
-				next++
-			}
+	_, is := c.past.spenders[id]
+	return is
+}
+
+// each calls a function for each entry of a block, and what became of it.
+func (m mined) each(do func(*sent, ledger.Entry, ledger.Fact)) {
+	next := 0
+	for _, s := range m.sent {
+		for _, e := range s.Entries {
+			do(s, e, m.facts[next])
+			next++
+		}
+		if s.Cancel != nil {
+			next++
 		}
 	}
-	return false
 }
 
 // run makes blocks for ever.
@@ -176,18 +186,23 @@ func (c *chain) add(take []*sent) {
 	}
 	c.blocks = append(c.blocks, m)
 	n := c.head.Number()
-	for _, s := range take {
-		s.block = n
-	}
 	c.r.words.block(n, m.facts)
 	for _, f := range m.facts {
 		if f.Skipped == ledger.Taken {
 			c.facts[f.Payload] = append(c.facts[f.Payload], landing{f.Intent, n})
 			c.r.judgeLanded(f, n)
-		} else {
-			c.r.stats["skipped"]++
-			c.r.check(!c.r.cfg.Calm, NothingSkipped, "block %d skips %v of %s: %v", n, f.Intent.Sequence, string(f.Intent.Owner), f.Skipped)
 		}
+	}
+	m.each(func(s *sent, e ledger.Entry, f ledger.Fact) {
+		if f.Skipped != ledger.Taken {
+			c.r.judgeSkipped(s, e, f)
+		}
+		if !s.copied || f.Skipped == ledger.Taken {
+			c.past.mined(e, f, n)
+		}
+	})
+	for _, s := range take {
+		s.block, s.mined = n, true
 	}
 	for depth := c.r.contract.Depth; c.final.Number()+depth < n; {
 		var again []ledger.Sent
@@ -234,6 +249,11 @@ func (c *chain) reorganise() {
 			s.block = 0
 			c.pool = slices.Insert(c.pool, 0, s)
 		}
+		last.each(func(s *sent, e ledger.Entry, f ledger.Fact) {
+			if !s.copied || f.Skipped == ledger.Taken {
+				c.past.back(e, f, c.head.Number())
+			}
+		})
 		for _, f := range last.facts {
 			if f.Skipped == ledger.Taken {
 				all := c.facts[f.Payload]

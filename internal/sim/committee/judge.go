@@ -14,21 +14,23 @@ import (
 
 // The invariants. The numbers are those of the requirements.
 const (
-	OnceLanded      = "I1 landed once"
-	EveryIntentEnds = "I2 every intent ends"
-	ToldTheTruth    = "I2 told the truth"
-	NoDoubleSpend   = "I3 no double spend"
-	SubmitOrder     = "I4 submit order"
-	GrantStored     = "I5 grant stored first"
-	InheritedFirst  = "I6 inherited first"
-	OneDispatches   = "I8 one dispatches"
-	IdleIsSilent    = "I9 idle is silent"
-	OneAnswer       = "I10 one answer"
-	OwnAttempt      = "I5 own attempt"
-	NothingSkipped  = "nothing is skipped"
-	NoStarvation    = "starvation"
-	TableKept       = "the table is kept"
-	BooksKept       = "the books are kept"
+	OnceLanded       = "I1 landed once"
+	EveryIntentEnds  = "I2 every intent ends"
+	ToldTheTruth     = "I2 told the truth"
+	NoDoubleSpend    = "I3 no double spend"
+	SubmitOrder      = "I4 submit order"
+	GrantStored      = "I5 grant stored first"
+	InheritedFirst   = "I6 inherited first"
+	OneDispatches    = "I8 one dispatches"
+	IdleIsSilent     = "I9 idle is silent"
+	OneAnswer        = "I10 one answer"
+	OwnAttempt       = "I5 own attempt"
+	NothingSkipped   = "nothing is skipped"
+	NothingOnTheDead = "nothing is built on the dead"
+	SkipsEnd         = "skips end"
+	NoStarvation     = "starvation"
+	TableKept        = "the table is kept"
+	BooksKept        = "the books are kept"
 )
 
 // wish is what a user has asked for, and what became of it.
@@ -105,6 +107,7 @@ func (r *run) finished(n *node, result sender.Result) {
 func (r *run) stored(n *node, s sender.Store) {
 	for _, g := range s.Grants {
 		r.granted[grantKey{g.Assembled, g.Grant.Delegation, g.Grant.Coordinator}] = true
+		r.chain.past.granted(g.Assembled, g.Grant.ValidUntil)
 	}
 	for _, result := range s.Results {
 		r.finished(n, result)
@@ -122,6 +125,7 @@ func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
 	for _, e := range entries {
 		g := e.Grant
 		if r.firstTime(n, e) {
+			r.judgeBuilt(n, e)
 			r.check(!n.closed[g.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
 		}
 		r.check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
@@ -198,7 +202,9 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 	case wire.Assembled:
 		for _, a := range body.Results {
 			if a.Why == wire.Done {
-				r.assembled[r.scheme.Assembled(r.contract, a.Attempt)] = n.account
+				h := r.scheme.Assembled(r.contract, a.Attempt)
+				r.assembled[h] = n.account
+				r.chain.past.hear(h, a.Attempt, r.scheme)
 			}
 		}
 	case wire.Handover:

@@ -34,6 +34,7 @@ type node struct {
 	followed    time.Duration                    // when the last block reaches it
 	landed      map[ledger.Intent]uint64         // that it has seen in the chain: the block
 	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
+	dead        map[ledger.Hash]bool             // attempts that it was given and that could not land any more by what it had seen
 	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
 	askers      map[ledger.Account]inheritance   // that have asked for a handover, for which range, and how long they repeat it
 	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
@@ -53,7 +54,7 @@ func (n *node) boot() {
 	n.lives++
 	n.up, n.born = true, n.r.w.Now()
 	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
-	n.fetched, n.requests = 0, 0
+	n.fetched, n.requests, n.dead = 0, 0, map[ledger.Hash]bool{}
 	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
 	n.askers = map[ledger.Account]inheritance{}
 	if n.lives > 1 {

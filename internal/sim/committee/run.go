@@ -40,8 +40,10 @@ type run struct {
 	odds        odds
 	lagged      time.Duration // the longest time that a block takes to a node
 	quiet       bool          // the faults are over
+	calmed      time.Duration // when they were over
 	lostReturns float64       // of the messages that give work back
 	words       *teller       // of a story; else nil
+	busiest     *node         // that has dispatched last
 
 	wishes      map[string]*wish
 	order       []string
@@ -87,30 +89,35 @@ func Run(cfg Config) sim.Report {
 		r.w.After(time.Second, r.fault)
 	}
 	r.until(r.cfg.Faults)
-	if r.scene == nil {
+	if r.scene == nil && !r.cfg.Calm {
+		r.usersGoOn()
+	}
+	if r.scene == nil || r.scene.goesOn > 0 {
 		r.calm()
 	}
 	wait := endsWithin
 	if r.scene != nil {
-		wait = r.scene.Ends
+		wait = r.scene.goesOn + r.scene.Ends
 	}
 	r.until(r.w.Now() + wait)
-	r.took()
 	r.words.flush()
 	if r.scene != nil {
 		r.judgeScene()
 	}
-	if len(r.found) == 0 && (r.scene == nil || r.scene.story || r.scene.lie != nil) {
+	r.judgeSkips()
+	if len(r.found) == 0 && (r.scene == nil || r.scene.story || r.scene.lie != nil || r.scene.goesOn > 0) {
 		r.judgeEnd()
 	}
-	if len(r.found) == 0 && (r.scene == nil || r.scene.story) {
+	if len(r.found) == 0 && (r.scene == nil || r.scene.story || r.scene.goesOn > 0) {
 		r.judgeSilence()
 	}
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return sim.Report{
+	report := sim.Report{
 		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
-		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
+		Stats: r.stats, Took: r.took(), Trace: fmt.Sprintf("%016x", r.w.Hash()),
 	}
+	report.Timed()
+	return report
 }
 
 func newRun(cfg Config) *run {
@@ -183,7 +190,7 @@ func (r *run) settled() bool {
 
 // calm ends the faults.
 func (r *run) calm() {
-	r.quiet = true
+	r.quiet, r.calmed = true, r.w.Now()
 	var names []string
 	for _, n := range r.nodes {
 		names = append(names, n.name)
@@ -236,6 +243,15 @@ func (r *run) users() {
 	// What was not funded is funded in the end, so that every intent can end.
 	for i, purse := range purses {
 		r.wish(r.cfg.Faults+time.Second, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 1000", purse), 1000)
+	}
+}
+
+// usersGoOn has users hand in as much as before, a fifth of the time long: what the faults have left behind is still there.
+func (r *run) usersGoOn() {
+	purses := []string{"red", "green", "blue"}
+	for range r.cfg.Intents / 4 {
+		text := fmt.Sprintf("move %s %s %d", purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5))
+		r.wish(r.w.Between(time.Millisecond, 10*time.Second), r.nodes[r.w.Pick(len(r.nodes))], text, 0)
 	}
 }
 
@@ -354,14 +370,14 @@ func (r *run) replay() {
 	thief := r.nodes[r.w.Pick(len(r.nodes))]
 	r.stats["replays"]++
 	r.tell(thief.name, "copies a public entry of %s", string(e.Owner))
-	r.chain.send(fmt.Sprint("replay ", r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
+	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
 	if thief.account == e.Owner {
 		return
 	}
 	e.Intent = ledger.Intent{Owner: thief.account, Sequence: ledger.Sequence{Lineage: 7, Counter: r.w.Draw()}}
 	e.Grant = ledger.Grant{Assembled: r.scheme.Assembled(r.contract, e.Attempt), Coordinator: thief.account, ValidUntil: r.chain.head.Number() + 20}
 	e.Grant.Signature = r.signer.Sign(thief.account, r.scheme.Granted(r.contract, e.Grant))
-	r.chain.send(fmt.Sprint("theft ", r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
+	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
 }
 
 func (r *run) violate(invariant, detail string) {

@@ -24,6 +24,7 @@ type scene struct {
 	lie    *lie   // that a member tells
 	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
+	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
 	set    func(*run)
 }
 
@@ -52,6 +53,10 @@ var scenes = []scene{
 	{
 		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
 		Ends: 20 * time.Second, blocks: 1_000_000, set: lostReturns,
+	},
+	{
+		Name: "few", What: "few notes and many payments: coordinators are killed, cut off and lose their databases, and then users go on",
+		Ends: time.Minute, blocks: 100, lasts: time.Minute, goesOn: 2 * time.Minute, set: fewNotes,
 	},
 }
 
@@ -188,24 +193,12 @@ func (r *run) judgeScene() {
 	}
 }
 
-// took sums up how long intents took, for the report.
-func (r *run) took() {
-	var all []time.Duration
+// took returns how long each intent took.
+func (r *run) took() (all []time.Duration) {
 	for _, k := range r.order {
 		if w := r.wishes[k]; w.result != nil {
 			all = append(all, w.ended-w.accepted)
 		}
 	}
-	if len(all) == 0 {
-		return
-	}
-	slices.Sort(all)
-	var sum time.Duration
-	for _, one := range all {
-		sum += one
-	}
-	r.stats["took_mean_ms"] = (sum / time.Duration(len(all))).Milliseconds()
-	r.stats["took_p50_ms"] = all[len(all)/2].Milliseconds()
-	r.stats["took_p99_ms"] = all[len(all)*99/100].Milliseconds()
-	r.stats["took_max_ms"] = all[len(all)-1].Milliseconds()
+	return all
 }

@@ -84,6 +84,19 @@ func TestWhatOnceBroke(t *testing.T) {
 	}
 }
 
+// A leader that starts again while late copies of its old claim are on their way starts no storm: each word is passed on once by each node, and all is
+// quiet again (B3).
+func TestNoStorm(t *testing.T) {
+	t.Parallel()
+	nodes, seeds := 12, []uint64{1, 8, 15}
+	if nightly() {
+		nodes, seeds = 60, []uint64{10, 11, 14}
+	}
+	for _, seed := range seeds {
+		report(t, crowd.Run(crowd.Config{Nodes: nodes, Seed: seed, Loss: 20, Stalls: true, Rounds: 5 * nodes}))
+	}
+}
+
 // Each world with one trouble.
 func TestScenes(t *testing.T) {
 	whole(t)

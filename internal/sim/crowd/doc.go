@@ -47,6 +47,7 @@
 //	one-piece     a minute after the faults the living nodes are in one piece
 //	once-heard    a piece of news is told once; all-hear: to everybody
 //	passed-once   a node passes each heartbeat on once, in crowds of up to 200: what is passed on twice at each node never ends
+//	no-storm      within ten rounds there are three times as many messages as at rest at most, and ten more for each node, whatever happens
 //	well-formed   what is sent can be read
 //	bad-refused   what is wrong is refused and named, and nobody believes it
 //

@@ -16,6 +16,7 @@ const (
 	OneOfMany  = "one-leader"  // with electors never two are believed in for longer than a validity
 	OnceHeard  = "once-heard"  // news comes once at most
 	PassedOnce = "passed-once" // a node passes a heartbeat on once at most
+	NoStorm    = "no-storm"    // whatever happens and whoever says what, there are not many more messages than at rest
 	WellFormed = "well-formed" // what is sent can be read
 	BadRefused = "bad-refused" // what is wrong is refused and named, and nobody believes it
 	OnePiece   = "one-piece"   // once the overlay had time to heal, the living nodes are in one piece

@@ -9,15 +9,15 @@ import (
 
 // send sends a parcel to each receiver.
 func (r *run) send(n *node, a gossip.Send) {
-	p, size := a.Parcel, int64(a.Parcel.Size())
-	var bad error
+	size := int64(a.Parcel.Size())
+	var in gossip.Input = gossip.Received{From: n.name, Parcel: a.Parcel}
 	if r.packs {
 		b, err := wire.Encode(a.Parcel)
 		if !r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
 			return
 		}
 		size = int64(len(b))
-		p, bad = wire.Decode(b)
+		in = gossip.Message{From: n.name, Body: b}
 	}
 	r.passes(n, a)
 	words := n.tells()
@@ -25,7 +25,7 @@ func (r *run) send(n *node, a gossip.Send) {
 		to := r.byName[name]
 		r.sent(n, size)
 		r.carry(n, to, func() {
-			r.deliver(n, to, &p, bad, words)
+			r.deliver(to, in, words)
 		})
 	}
 }
@@ -50,7 +50,24 @@ func (r *run) passes(n *node, a gossip.Send) {
 	n.passed[key] = true
 }
 
+// noise counts the messages of ten rounds at a time. Those of the second ten, when nothing has happened yet, are what a crowd says at rest.
+type noise struct{ ten, said, rest int }
+
+// loudest is how much more than at rest a crowd says, whatever happens to it and whoever says what. Half of that was measured.
+const loudest = 3
+
+// sent counts a message. A crowd that is too loud is told of more than once, so that a run without end has one.
 func (r *run) sent(n *node, size int64) {
+	c := &r.noise
+	if ten := int(r.now() / (10 * round)); ten != c.ten {
+		if c.ten == 1 {
+			c.rest = c.said
+		}
+		c.ten, c.said = ten, 0
+	}
+	c.said++
+	most := loudest*c.rest + 10*len(r.nodes)
+	r.check(c.rest == 0 || c.said%most > 0, NoStorm, "within ten rounds %d messages were sent, and %d at rest", c.said, c.rest)
 	r.stats["messages"]++
 	r.stats["bytes"] += size
 	n.bytes += size
@@ -101,17 +118,12 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 	return at - r.w.Now()
 }
 
-func (r *run) deliver(from, to *node, p *wire.Parcel, bad error, words []time.Duration) {
+func (r *run) deliver(to *node, in gossip.Input, words []time.Duration) {
 	if r.w.Now() < to.undated {
 		return // it is thrown away, and has told nothing
 	}
 	to.learns(words)
-	switch {
-	case bad != nil:
-		to.step(gossip.Faulty{From: from.name, Why: bad})
-	default:
-		to.step(gossip.Received{From: from.name, Parcel: *p})
-	}
+	to.step(in)
 	to.sooner()
 }
 

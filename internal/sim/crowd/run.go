@@ -40,6 +40,7 @@ type run struct {
 	calmed    time.Duration // when the faults ended; 0: not yet, or there are none
 
 	judge
+	noise
 	refusals map[error][]*node
 	news     map[string]time.Duration // by topic: when it was published
 	stats    map[string]int64

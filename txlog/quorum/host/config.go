@@ -62,6 +62,7 @@ type Has struct {
 	Blank   bool           // the log has a parent, and the state with which it begins is not there: the copy is of no use
 	Stored  quorum.Stored  // of the authority
 	Tail    []txlog.Record // that the authority has stored after the records
+	Past    []txlog.Record // right before the copy's last one: see follower.Config
 	First   uint64         // the index of the first record
 	Head    txlog.Head     // the newest one; zero: none
 	Bridges []follower.Bridge
@@ -105,7 +106,7 @@ func (s Settings) quorum(h Has, look func([]txlog.Record) error) quorum.Config {
 
 func (s Settings) follower(h Has, decides bool) follower.Config {
 	return follower.Config{
-		Self: s.Self, Base: h.Copy, New: s.New, Member: decides, First: h.First, Head: h.Head, Bridges: h.Bridges, Offers: h.Offers, Seed: s.Seed,
+		Self: s.Self, Base: h.Copy, New: s.New, Member: decides, Past: h.Past, First: h.First, Head: h.Head, Bridges: h.Bridges, Offers: h.Offers, Seed: s.Seed,
 		SnapshotAfter: s.SnapshotAfter, SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, follower.Rules()),
 	}
 }

@@ -48,7 +48,8 @@ type Core struct {
 	renewed map[string]renewal           // by member, the other store of its node that has asked to be admitted last
 	twin    uint64                       // a store that has taken this one's place while this node ran; 0: none
 	ran     bool                         // this store was a member's while this node ran: a leader has spoken to it, or it has led
-	unheard bool                         // this node left, and perhaps nobody has heard it: a node that the others still believe must say so
+	unheard bool                         // this node left or was forked off, and perhaps nobody has heard it: a node that the others still believe must say so
+	forked  uint64                       // the round in which it was found last that another member has something else committed
 	outside int                          // looks for which a store that runs its authority has been no member
 	quiet   int                          // looks for which a member has heard no leader
 	seeking bool

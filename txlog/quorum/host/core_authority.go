@@ -45,6 +45,9 @@ func (c *Core) tellSaid() {
 		if errors.Is(r.Why, quorum.ErrLost) && !c.over {
 			c.lose(r.Why)
 		}
+		if errors.Is(r.Why, quorum.ErrForked) && (c.forked == 0 || c.rounds-c.forked >= 10*looks) { // all others can see then which entry is another one
+			c.forked, c.unheard = c.rounds, true
+		}
 	}
 	if out.Behind != nil && !c.over {
 		c.isBehind(*out.Behind)

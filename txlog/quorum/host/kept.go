@@ -54,8 +54,33 @@ func Load(s store.Store, makeState func() txlog.State) (Has, error) {
 		return Has{}, err
 	}
 	h.Before = before(h)
+	if h.Past, err = past(s, h.Copy.Position().Index); err != nil {
+		return Has{}, err
+	}
 	h.Offers, err = loadOffers(s, view)
 	return h, err
+}
+
+// mostPast is how many of the last records a node that starts compares heads with: it may be the one that knows that the log has forked.
+const mostPast = 256
+
+// past returns records right before an index, as far as the store has them.
+func past(s store.Store, index uint64) (all []txlog.Record, err error) {
+	for from := max(s.View().Floor.Index+1, index-min(index, mostPast)); from < index; from = all[len(all)-1].Index + 1 {
+		records, err := s.Records(from, follower.MostAnswer)
+		if errors.Is(err, store.ErrGone) || err == nil && len(records) == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range records {
+			if r.Index < index {
+				all = append(all, r)
+			}
+		}
+	}
+	return all, nil
 }
 
 // left reports whether a node is no member since the last change, over which there is no bridge: only those who were members before

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -44,12 +45,7 @@ func Fetch[T any](ctx context.Context, c *Client, method, path string, is func(T
 }
 
 // NewKey returns a user's key for a request, or a new one.
-func NewKey(users string) string {
-	if users != "" {
-		return users
-	}
-	return "cli-" + rand.Text()
-}
+func NewKey(users string) string { return cmp.Or(users, "cli-"+rand.Text()) }
 
 // sent is the answer to what was accepted.
 type sent struct {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -68,15 +69,8 @@ func Quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) +
 // Prepare determines the node and the token from flags and environment.
 func (c *Client) Prepare(getenv func(string) string) error {
 	node, file := c.node, c.tokenFile
-	if node == "" {
-		node = getenv(envNode)
-	}
-	if node == "" {
-		node = localNode
-	}
-	if file == "" {
-		file = getenv(envTokenFile)
-	}
+	node = cmp.Or(node, getenv(envNode), localNode)
+	file = cmp.Or(file, getenv(envTokenFile))
 	// A redirected POST would become a GET without its body: the answer would be to another request.
 	c.http = &http.Client{Timeout: requestPatience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	c.base = strings.TrimSuffix(node, "/")

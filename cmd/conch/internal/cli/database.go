@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -82,12 +83,7 @@ func (a *app) names() bool {
 	if a.DB != "" {
 		return true
 	}
-	for _, name := range DatabaseVariables() {
-		if a.Getenv(name) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(DatabaseVariables(), func(name string) bool { return a.Getenv(name) != "" })
 }
 
 func (a *app) observe(ctx context.Context) (*pgops.Observer, error) {

@@ -30,14 +30,6 @@ type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
 
-// coded is an error with an exit code of its own.
-type coded struct {
-	error
-	code int
-}
-
-func (c coded) Unwrap() error { return c.error }
-
 // Usagef returns the error of a command that was called wrongly.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }
 
@@ -56,7 +48,6 @@ func explain(err error) (text string, code int) {
 	var ours failure
 	var theirs usage
 	var lost unansweredError
-	var own coded
 	switch {
 	case errors.As(err, &theirs):
 		return Sentence(theirs.Error()), wrong
@@ -65,8 +56,6 @@ func explain(err error) (text string, code int) {
 	case errors.As(err, &lost):
 		// The sentence for a database error or an interrupt would drop what was added, such as a key.
 		return Sentence(ours.Error()), Failed
-	case errors.As(err, &own):
-		return Sentence(own.Error()), own.code
 	case errors.Is(err, context.Canceled):
 		return "interrupted", Failed
 	default:

@@ -5,15 +5,11 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/conchhq/conch/internal/name"
 )
-
-// mostMarks is how many accents one letter may carry: more would be drawn over the lines around it.
-const mostMarks = 3
 
 var flat = strings.NewReplacer("\n", " ", "\r", " ", "\t", " ")
 
@@ -23,16 +19,13 @@ func Inert[T ~string | ~[]byte](text T) string { return string(escaped(flat.Repl
 
 // escaped returns a text with its lines and tabs, and an escape for all else that shows nothing where it stands.
 func escaped(text string) []byte {
-	out, marks := make([]byte, 0, len(text)), 0
+	out := make([]byte, 0, len(text))
 	for len(text) > 0 {
 		r, n := utf8.DecodeRuneInString(text)
-		if marks++; !unicode.Is(unicode.M, r) {
-			marks = 0
-		}
 		switch {
 		case r == utf8.RuneError && n == 1:
 			out = fmt.Appendf(out, `\x%02x`, text[0])
-		case r == '\n' || r == '\t' || name.Visible(r) && marks <= mostMarks:
+		case r == '\n' || r == '\t' || name.Visible(r):
 			out = append(out, text[:n]...)
 		default:
 			for _, unit := range utf16.Encode([]rune{r}) {

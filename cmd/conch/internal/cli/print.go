@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"os"
@@ -99,6 +100,18 @@ func Terminal(w io.Writer) (is bool, width func() int) {
 // Clock formats a time for people.
 func Clock(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05.000") }
 
+// Ago says how long ago something was. What was in this instant, as far as is known, was now.
+func Ago(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d <= 0:
+		return "now"
+	case d > time.Second:
+		d = d.Round(time.Second / 10)
+	}
+	return d.String() + " ago"
+}
+
 // Named returns a name as a table shows it: in quotes if readers could miss a part of it, - if there is none.
 func Named(text string) string {
 	switch {
@@ -111,9 +124,4 @@ func Named(text string) string {
 }
 
 // OrDash returns s, or "-" if s is empty.
-func OrDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
+func OrDash(s string) string { return cmp.Or(s, "-") }

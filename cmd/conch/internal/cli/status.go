@@ -111,5 +111,5 @@ func age(l pgops.ScopeStatus) string {
 	if l.HeartbeatAt == nil {
 		return "-"
 	}
-	return (time.Duration(l.HeartbeatAgeMS) * time.Millisecond).String() + " ago"
+	return Ago(l.HeartbeatAgeMS)
 }

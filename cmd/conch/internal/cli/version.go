@@ -1,8 +1,8 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 
@@ -41,9 +41,6 @@ func (a *app) version() *cobra.Command {
 	}
 }
 
-// pseudo matches the version that the go command makes of a commit without a tag.
-var pseudo = regexp.MustCompile(`[-.]\d{14}-([0-9a-f]{12})(\+|$)`)
-
 // recorded fills in what the linker did not stamp from what the go command recorded: go install has the version of a
 // module, and a build in a clone has the commit. Of what nobody knows nothing is said.
 func (b Build) recorded(info *debug.BuildInfo) Build {
@@ -55,12 +52,7 @@ func (b Build) recorded(info *debug.BuildInfo) Build {
 			b.Commit = s.Value
 		}
 	}
-	if b.Version == "" {
-		b.Version = info.Main.Version
-	}
-	if found := pseudo.FindStringSubmatch(b.Version); found != nil && b.Commit == "" {
-		b.Commit = found[1]
-	}
+	b.Version = cmp.Or(b.Version, info.Main.Version)
 	if b.Version == "" || b.Version == "(devel)" {
 		b.Version = "devel"
 	}

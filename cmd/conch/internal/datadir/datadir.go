@@ -88,16 +88,6 @@ func lock(f *os.File) bool {
 	return false
 }
 
-// Gone returns what has become of the folder, if it is not there any more, or is another one; nil: it is there.
-func (d *Dir) Gone() error {
-	own, closed := d.pid.Stat()
-	there, err := os.Stat(d.pid.Name())
-	if closed != nil || err == nil && os.SameFile(own, there) {
-		return nil //nolint:nilerr // it was given up
-	}
-	return fmt.Errorf("%s was removed or replaced while this node was using it, so that conch reload does not find the node, and nothing that it stores there is found again: restart it", d.path)
-}
-
 // Release empties the file and gives the folder up. It leaves the file, which may be a successor's.
 func (d *Dir) Release() {
 	_ = d.pid.Truncate(0)

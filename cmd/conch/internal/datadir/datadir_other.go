@@ -19,9 +19,6 @@ type Dir struct{}
 // Take fails: the folder serves reloads by SIGHUP, which does not exist here.
 func Take(string) (*Dir, error) { return nil, errors.New("data_dir needs a Unix: leave it out") }
 
-// Gone returns nil.
-func (*Dir) Gone() error { return nil }
-
 // Release does nothing.
 func (*Dir) Release() {}
 

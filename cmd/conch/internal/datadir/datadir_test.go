@@ -105,31 +105,3 @@ func TestAFullDisk(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 }
-
-// A folder that is removed under a node, or replaced, is noticed.
-func TestTheFolderIsRemoved(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "data")
-	d, err := datadir.Take(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Release()
-	if err := d.Gone(); err != nil {
-		t.Errorf("it is there, and %v", err)
-	}
-	if err := os.Rename(path, path+".moved"); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Gone(); err == nil {
-		t.Error("it is gone, and nothing says so")
-	}
-	other, err := datadir.Take(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Release()
-	if err := d.Gone(); err == nil || other.Gone() != nil {
-		t.Errorf("another one is in its place, and they say %v and %v", err, other.Gone())
-	}
-}

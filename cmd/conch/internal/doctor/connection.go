@@ -30,18 +30,13 @@ func reachable(f Facts) []Finding {
 
 func addresses(f Facts) []Finding {
 	if len(f.Addresses) < 2 {
-		return ok("one: " + f.Target)
+		return ok("one")
 	}
-	var all []string
-	bad := false
-	for _, a := range f.Addresses {
-		all = append(all, a.Outcome)
-		bad = bad || a.Bad
+	all := strings.Join(f.Addresses, "; ")
+	if f.Unusable {
+		return warn(all, "mend the address that does not answer as it should, or take it out of the URL: connections get past it, and nothing is left if the others fail too")
 	}
-	if bad {
-		return warn(strings.Join(all, "; "), "mend the address that does not answer as it should, or take it out of the URL: connections get past it, and nothing is left if the others fail too")
-	}
-	return ok(strings.Join(all, "; "))
+	return ok(all)
 }
 
 func encryption(f Facts) []Finding {

@@ -71,9 +71,9 @@ func TestEachFault(t *testing.T) {
 		{"standalone", func(f *Facts) { *f = Facts{Standalone: true} }, "reachable", OK, "not asked"},
 		{"nothing to lead", func(f *Facts) { *f = Facts{Unled: true} }, "reachable", OK, "leads nothing and needs no database"},
 		{"a silent address", func(f *Facts) {
-			f.Addresses = []Address{{Outcome: "a: answers"}, {Outcome: "b: did not answer within 3s", Bad: true}}
+			f.Addresses, f.Unusable = []string{"a: answers", "b: did not answer within 3s"}, true
 		}, "addresses", Warn, "b: did not answer within 3s"},
-		{"a standby beside", func(f *Facts) { f.Addresses = []Address{{Outcome: "a: answers"}, {Outcome: "b: is a standby"}} }, "addresses", OK, "b: is a standby"},
+		{"a standby beside", func(f *Facts) { f.Addresses = []string{"a: answers", "b: is a standby"} }, "addresses", OK, "b: is a standby"},
 		{"a standby", func(f *Facts) { f.Server.Standby = true }, "reachable", Fail, "target_session_attrs"},
 		{"no lock session", func(f *Facts) { f.Session = "too many" }, "reachable", Fail, "too many"},
 		{"plain text", func(f *Facts) { f.Line.Local = false }, "encryption", Warn, "plain text"},

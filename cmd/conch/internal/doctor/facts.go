@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/conchhq/conch/internal/expiry"
@@ -8,12 +9,12 @@ import (
 
 // Facts are what the checks look at.
 type Facts struct {
-	Standalone  bool   // the configuration is of a standalone node
-	Unled       bool   // it is of a node that has no role and names no database
-	Target      string // the database, without a password
-	Unreachable string // why the database could not be asked, as one sentence
-	// Addresses are those of the database, each with what came of it.
-	Addresses []Address
+	Standalone  bool     // the configuration is of a standalone node
+	Unled       bool     // it is of a node that has no role and names no database
+	Target      string   // the database, without a password
+	Unreachable string   // why the database could not be asked, as one sentence
+	Addresses   []string // those of the database, each with what came of it
+	Unusable    bool     // one of them is of no use to anybody now
 	// Unread says, for each check, why its facts could not be read.
 	Unread map[string]string
 
@@ -43,12 +44,6 @@ type Facts struct {
 	Boottime    bool
 	Leaderships []Leadership
 	Processes   []Process
-}
-
-// Address is one address of the database.
-type Address struct {
-	Outcome string
-	Bad     bool // it is of no use to anybody now
 }
 
 // Line is the connection to the database.
@@ -154,12 +149,7 @@ type Process struct {
 	Scopes   []string `json:"scopes"` // those that it has not withdrawn from
 }
 
-func (f Facts) poolerName() string {
-	if f.Product == "" {
-		return "a pooler"
-	}
-	return f.Product
-}
+func (f Facts) poolerName() string { return cmp.Or(f.Product, "a pooler") }
 
 // setting returns a setting, empty if the server does not know it.
 func (f Facts) setting(name string) Setting {

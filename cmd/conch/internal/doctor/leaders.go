@@ -14,13 +14,9 @@ func leaders(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
 	}
-	vacant := 0
 	for _, l := range f.Leaderships {
 		who := f.candidates(l.Scope)
 		if l.Alive && !l.Parted || len(who) == 0 || l.SilentMS <= patience*l.LeaseMS {
-			continue
-		}
-		if vacant++; vacant > most {
 			continue
 		}
 		since := (time.Duration(l.SilentMS) * time.Millisecond).Round(time.Second)
@@ -31,33 +27,23 @@ func leaders(f Facts) (found []Finding) {
 		}
 		found = append(found, fail(detail, remedy)...)
 	}
-	if vacant > most {
-		found = append(found, fail(fmt.Sprintf("nobody leads %d more scopes", vacant-most), "the same for each: `conch status` lists them")...)
-	}
 	if len(found) == 0 {
 		return ok("no scope with candidates lacks a leader for long")
 	}
-	return found
+	return few(found, "nobody leads %d more scopes")
 }
 
 // roles finds roles that have failed: their scopes look led.
 func roles(f Facts) (found []Finding) {
-	failing := 0
 	for _, l := range f.Leaderships {
 		if l.Failures == 0 {
-			continue
-		}
-		if failing++; failing > most {
 			continue
 		}
 		found = append(found, warn(fmt.Sprintf("the role of scope %q has failed %s in ten minutes, last: %s", l.Scope, Count(int(l.Failures), "time", "times"), l.LastFailure),
 			fmt.Sprintf("mend the role; `conch history --scope %s` says where it failed, and why each time", shell(l.Scope)))...)
 	}
-	if failing > most {
-		found = append(found, warn(fmt.Sprintf("the roles of %d more scopes have failed", failing-most), "the same for each: `conch status` lists them")...)
-	}
 	if len(found) == 0 {
 		return ok("no role has failed in the last ten minutes")
 	}
-	return found
+	return few(found, "the roles of %d more scopes have failed")
 }

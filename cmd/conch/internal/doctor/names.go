@@ -9,13 +9,7 @@ import (
 // names finds scopes, and candidates, that people take for each other: by a difference in case or in letters that look alike, or by
 // something that nobody sees in one from before that was refused.
 func names(f Facts) (found []Finding) {
-	odd := 0
-	add := func(detail, remedy string) {
-		if odd++; odd <= most {
-			found = append(found, warn(detail, remedy)...)
-		}
-	}
-	scopes, ids := f.scopes(), []string{}
+	var ids []string
 	for _, p := range f.Processes {
 		ids = append(ids, p.ID)
 	}
@@ -24,26 +18,23 @@ func names(f Facts) (found []Finding) {
 		all    []string
 		remedy string
 	}{
-		{"scopes", scopes, "if one of them is a mistake, correct it where it is configured, and run `conch scope forget` for it"},
+		{"scopes", f.scopes(), "if one of them is a mistake, correct it where it is configured, and run `conch scope forget` for it"},
 		{"processes", ids, "give each a CONCH_INSTANCE_ID or --id that nobody takes for another's"},
 	} {
 		shapes := map[string]string{}
 		for _, text := range kind.all {
 			if why := name.Fault(text); why != "" {
-				add(fmt.Sprintf("%+q, of %s, %s", text, kind.what, why), kind.remedy)
+				found = append(found, warn(fmt.Sprintf("%+q, of %s, %s", text, kind.what, why), kind.remedy)...)
 			}
 			shape := name.Shape(text)
 			if first, is := shapes[shape]; is && first != text {
-				add(fmt.Sprintf("%+q and %+q look alike, and are the names of two %s", first, text, kind.what), kind.remedy)
+				found = append(found, warn(fmt.Sprintf("%+q and %+q look alike, and are the names of two %s", first, text, kind.what), kind.remedy)...)
 			}
 			shapes[shape] = text
 		}
 	}
-	if odd > most {
-		found = append(found, warn(fmt.Sprintf("%d more names could be taken for others", odd-most), "`conch status` lists them: the same for each")...)
-	}
-	if odd == 0 {
+	if len(found) == 0 {
 		return ok("each can be told from the others")
 	}
-	return found
+	return few(found, "%d more names could be taken for others")
 }

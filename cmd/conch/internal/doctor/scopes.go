@@ -8,8 +8,18 @@ import (
 	"time"
 )
 
-// most is how many scopes a check names; it counts the rest.
+// most is how many findings of a kind a check has.
 const most = 3
+
+// few returns the first findings of a kind, and one that says how many others there are.
+func few(found []Finding, more string) []Finding {
+	if len(found) > most {
+		last := &found[most]
+		last.Detail, last.Remedy = fmt.Sprintf(more, len(found)-most), "the same for each: `conch status` lists them"
+		found = found[:most+1]
+	}
+	return found
+}
 
 // jump is what the mint adds to an epoch for each new timeline.
 const jump = 1_000_000
@@ -23,18 +33,9 @@ func history(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
 	}
-	var foreign []Leadership
 	for _, l := range f.Leaderships {
-		if l.Epoch > 0 && (l.SystemID != f.Server.SystemID || l.Timeline != f.Server.Timeline) {
-			foreign = append(foreign, l)
-		}
-	}
-	if len(foreign) == 0 {
-		return ok(fmt.Sprintf("system %d, timeline %d; every scope was last led in it", f.Server.SystemID, f.Server.Timeline))
-	}
-	for i, l := range foreign {
-		if i == most {
-			return append(found, warn(fmt.Sprintf("%d more scopes were last led in another history", len(foreign)-most), "the same for each: `conch status` lists them")...)
+		if l.Epoch == 0 || l.SystemID == f.Server.SystemID && l.Timeline == f.Server.Timeline {
+			continue
 		}
 		how := fmt.Sprintf("on timeline %d, and the server is on %d: a standby was promoted or a backup restored", l.Timeline, f.Server.Timeline)
 		if l.SystemID != f.Server.SystemID {
@@ -45,7 +46,10 @@ func history(f Facts) (found []Finding) {
 		found = append(found, warn(fmt.Sprintf("scope %q was last led %s; tokens newer than epoch %d may be in use", l.Scope, how, l.Epoch),
 			fmt.Sprintf("after a failover or an upgrade do nothing: the next election jumps over them; after a restore from a backup run `conch migrate advance --scope %s --epoch %d`", shell(l.Scope), above))...)
 	}
-	return found
+	if len(found) == 0 {
+		return ok(fmt.Sprintf("system %d, timeline %d; every scope was last led in it", f.Server.SystemID, f.Server.Timeline))
+	}
+	return few(found, "%d more scopes were last led in another history")
 }
 
 // shell quotes a scope for a command line if necessary.
@@ -64,7 +68,7 @@ func holders(f Facts) (found []Finding) {
 	if f.Server.Standby {
 		return ok(notOnAStandby)
 	}
-	led, gone := 0, 0
+	led := 0
 	for _, l := range f.Leaderships {
 		switch {
 		case l.Alive && !l.Parted:
@@ -73,24 +77,18 @@ func holders(f Facts) (found []Finding) {
 		case l.Parted || l.Epoch == 0:
 			continue
 		}
-		if gone++; gone > most {
-			continue
-		}
 		who := f.candidates(l.Scope)
 		remedy := "start a process that campaigns for it"
 		if len(who) > 0 {
 			remedy = fmt.Sprintf("%s campaigns for it: unless it leads in a moment, look at its log and for sessions that hold the fence in pg_locks", strings.Join(who, ", "))
 		}
 		found = append(found, warn(fmt.Sprintf("scope %q: %s, which led it with epoch %d, is gone, its last heartbeat was %s ago, and it has no successor",
-			l.Scope, l.Holder, l.Epoch, (time.Duration(l.SilentMS)*time.Millisecond).Round(time.Second)), remedy)...)
-	}
-	if gone > most {
-		found = append(found, warn(fmt.Sprintf("%d more scopes have lost their holder", gone-most), "the same for each: `conch status` lists them")...)
+			l.Scope, l.Holder, l.Epoch, (time.Duration(max(l.SilentMS, 100))*time.Millisecond).Round(100*time.Millisecond)), remedy)...)
 	}
 	if len(found) == 0 {
 		return ok(fmt.Sprintf("%d of %s led now, and no term of a dead process is left", led, Count(len(f.Leaderships), "scope is", "scopes are")))
 	}
-	return found
+	return few(found, "%d more scopes have lost their holder")
 }
 
 func (f Facts) candidates(scope string) (ids []string) {
@@ -114,15 +112,11 @@ func takeover(f Facts) (found []Finding) {
 			agreed[l.Scope] = l.Takeover
 		}
 	}
-	odd := 0
 	takeovers := f.takeovers()
 	for _, scope := range scopes {
 		modes := takeovers[scope]
 		delete(modes, agreed[scope])
 		if len(modes) == 0 || agreed[scope] == "" && len(modes) == 1 {
-			continue
-		}
-		if odd++; odd > most {
 			continue
 		}
 		detail := fmt.Sprintf("the candidates of scope %q agreed on takeover %q; refused there: %s", scope, agreed[scope], campaigning(modes))
@@ -132,13 +126,10 @@ func takeover(f Facts) (found []Finding) {
 		found = append(found, warn(detail, "set one takeover for all candidates of the scope and restart those that have another; "+
 			"to change the one that was agreed on, drain the scope first, since a released scope takes any")...)
 	}
-	if odd > most {
-		found = append(found, warn(fmt.Sprintf("candidates of %d more scopes differ in takeover", odd-most), "the same for each")...)
-	}
 	if len(found) == 0 {
 		return ok("all candidates of a scope have the same takeover")
 	}
-	return found
+	return few(found, "candidates of %d more scopes differ in takeover")
 }
 
 // scopes returns all scopes that were ever led or have candidates, sorted.

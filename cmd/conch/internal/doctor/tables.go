@@ -31,10 +31,9 @@ func tables(f Facts) (found []Finding) {
 		}
 	}
 	const remedy = "as the owner of the schema, and in the event trigger that switched it on, if there is one: "
-	switch {
-	case hidden:
+	if hidden {
 		found = append(found, fail(fmt.Sprintf("row-level security hides rows from role %q: %s", f.Server.Role, strings.Join(hide, ", ")), remedy+strings.Join(mend, " "))...)
-	case len(hide) > 0:
+	} else if len(hide) > 0 {
 		found = append(found, warn(fmt.Sprintf("row-level security is on, and hides rows from other roles than %q: %s", f.Server.Role, strings.Join(hide, ", ")), remedy+strings.Join(mend, " "))...)
 	}
 	if len(found) == 0 {

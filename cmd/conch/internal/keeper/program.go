@@ -11,9 +11,6 @@ import (
 	"syscall"
 )
 
-// byteOrderMark is what some editors write before a script, which then is none to the system.
-const byteOrderMark = "\ufeff"
-
 // Runnable returns the path of a program, or why it cannot be run: in words, where the system says of a script that there
 // is no such file and means another one.
 func Runnable(program string) (path string, err error) {
@@ -35,11 +32,8 @@ func Runnable(program string) (path string, err error) {
 
 // notStarted says why the system would not start a program that looked runnable.
 func notStarted(program string, err error) error {
-	switch {
-	case errors.Is(err, syscall.ENOEXEC):
-		return fmt.Errorf("%s cannot be run: it is no program of this system, and no script, whose first line is #! and an interpreter", program)
-	case errors.Is(err, syscall.EACCES):
-		return fmt.Errorf("%s cannot be run: the user that CMD runs as may not run it, or may not enter a folder above it", program)
+	if errors.Is(err, syscall.ENOEXEC) {
+		err = errors.New("it is no program of this system, and no script, which begins with #! and an interpreter")
 	}
 	return fmt.Errorf("%s cannot be run: %w", program, err)
 }
@@ -53,13 +47,11 @@ func interpreted(path string) error {
 		head, _, _ = bytes.Cut(head[:n], []byte("\n"))
 		_ = file.Close()
 	}
-	line, script := strings.CutPrefix(strings.TrimPrefix(string(head), byteOrderMark), "#!")
+	line, script := strings.CutPrefix(string(head), "#!")
 	words := strings.Fields(line)
 	switch {
 	case !script || len(words) == 0:
 		return nil
-	case strings.HasPrefix(string(head), byteOrderMark):
-		return errors.New("a byte order mark stands before its #!: save it without one")
 	case strings.HasSuffix(line, "\r"):
 		return fmt.Errorf("its first line, %q, ends with a carriage return, which becomes part of a name: save it with Unix line ends", head)
 	}

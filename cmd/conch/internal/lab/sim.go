@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,12 +122,13 @@ func (l lab) runSim(ctx context.Context, cfg sim.Config, runs int) error {
 	return l.conclude(ctx, s, runs, unbroken(sim.Rules(), cfg.Break))
 }
 
-// conclude prints what came of runs. Unbroken says why nothing was violated, if nothing was.
+// conclude prints what came of runs: of those that were made, if the command was interrupted. Unbroken says why nothing was violated, if
+// nothing was.
 func (l lab) conclude(ctx context.Context, s summary, runs int, unbroken string) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if s.made == 0 {
+		return ctx.Err()
 	}
-	if err := l.printSim(s, runs, unbroken); err != nil {
+	if err := errors.Join(l.printSim(s, runs, unbroken), ctx.Err()); err != nil {
 		return err
 	}
 	if s.violating > 0 {
@@ -143,7 +145,11 @@ func (l lab) printSim(s summary, runs int, unbroken string) error {
 	for _, name := range slices.Sorted(maps.Keys(s.Stats)) {
 		rows = append(rows, fmt.Sprintf("%s\t%d", name, s.Stats[name]))
 	}
-	header := fmt.Sprintf("%d runs from seed %d\t%d steps", runs, s.Seed, s.Steps)
+	count := fmt.Sprint(s.made)
+	if s.made < runs {
+		count += fmt.Sprint(" of ", runs)
+	}
+	header := fmt.Sprintf("%s runs from seed %d\t%d steps", count, s.Seed, s.Steps)
 	if err := l.Table(header, rows); err != nil {
 		return err
 	}

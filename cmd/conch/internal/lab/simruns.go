@@ -19,7 +19,8 @@ const shownViolations = 20
 // summary sums up many runs: their total stats, and the first violations by seed.
 type summary struct {
 	sim.Report
-	violating int // runs with a violation
+	made      int // runs
+	violating int // of them, with a violation
 	found     []finding
 }
 
@@ -29,31 +30,46 @@ type finding struct {
 }
 
 // simulate makes the runs on all processors, from the first report's seed on. The result does not depend on the number of
-// processors, since each run has its own world.
+// processors, since each run has its own world. If ctx ends the runs that are under way are not waited for, and count as not made.
 func simulate(ctx context.Context, first sim.Report, runs int, run func(seed uint64) sim.Report, progress func(done int64)) summary {
 	first.Stats = map[string]int64{}
 	total := summary{Report: first}
 	var adding sync.Mutex
-	var next, made atomic.Int64
+	var next atomic.Int64
 	var group sync.WaitGroup
 	for range min(runs, runtime.GOMAXPROCS(0)) {
 		group.Go(func() {
 			for i := next.Add(1) - 1; i < int64(runs) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				report := run(first.Seed + uint64(i))
 				adding.Lock()
-				total.add(i, report)
+				if ctx.Err() == nil {
+					total.add(i, report)
+				}
+				made := total.made
 				adding.Unlock()
-				progress(made.Add(1))
+				progress(int64(made))
 			}
 		})
 	}
-	group.Wait()
+	over := make(chan struct{})
+	go func() {
+		group.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+	adding.Lock()
+	defer adding.Unlock()
 	total.finish(runs)
 	return total
 }
 
 func (s *summary) add(run int64, r sim.Report) {
+	s.made++
 	s.Steps += r.Steps
+	s.Took = append(s.Took, r.Took...)
 	s.Trace = r.Trace
 	s.AddStats(r.Stats)
 	if len(r.Violations) == 0 {
@@ -72,9 +88,10 @@ func (s *summary) finish(runs int) {
 	for _, f := range s.found {
 		s.Violations = append(s.Violations, f.Violation)
 	}
+	s.Timed()
 	if runs > 1 {
 		s.Trace = "" // only a single run has one
-		s.Stats["runs"], s.Stats["violating_runs"] = int64(runs), int64(s.violating)
+		s.Stats["runs"], s.Stats["violating_runs"] = int64(s.made), int64(s.violating)
 	}
 }
 

@@ -58,7 +58,6 @@ type Node struct {
 
 	expiry *prometheus.GaugeVec                // of certificates
 	grades map[string]expiry.Grade             // the same, as of the last look; owned by loop's goroutine
-	lost   bool                                // data_dir; owned by the same
 	server atomic.Pointer[[]*x509.Certificate] // what the database's server shows; nil: it is not known
 
 	asked           context.Context            // ends when the node is asked to end, by its caller or by a role
@@ -191,7 +190,7 @@ func (n *Node) loop(failed <-chan error) error {
 	}
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
-	for n.look(time.Now()); ; n.look(time.Now()) {
+	for n.lookAtPapers(time.Now()); ; n.lookAtPapers(time.Now()) {
 		select {
 		case <-n.asked.Done():
 			return nil
@@ -201,18 +200,6 @@ func (n *Node) loop(failed <-chan error) error {
 			n.reload()
 		case <-again.C:
 		}
-	}
-}
-
-// look looks again at what was well when the node started: certificates, and its folder.
-func (n *Node) look(now time.Time) {
-	n.lookAtPapers(now)
-	if n.dir == nil || n.lost {
-		return
-	}
-	if err := n.dir.Gone(); err != nil {
-		n.lost = true // which is said once
-		n.log.Error("data_dir is lost", slog.Any("error", err))
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
-	"github.com/conchhq/conch/cmd/conch/internal/datadir"
 	"github.com/conchhq/conch/internal/expiry"
 )
 
@@ -98,26 +97,6 @@ func TestANodeLooksAtItsCertificates(t *testing.T) {
 		if c.then != nil {
 			c.then()
 		}
-	}
-	folder := filepath.Join(t.TempDir(), "data")
-	dir, err := datadir.Take(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n.dir = dir
-	defer dir.Release()
-	log.Reset()
-	n.look(now)
-	if log.Len() > 0 {
-		t.Errorf("nothing has become of data_dir, and the log says\n%s", &log)
-	}
-	if err := os.RemoveAll(folder); err != nil {
-		t.Fatal(err)
-	}
-	n.look(now)
-	n.look(now)
-	if got := strings.Count(log.String(), "was removed or replaced while this node was using it"); got != 1 {
-		t.Errorf("said %d times, want once:\n%s", got, &log)
 	}
 }
 

@@ -100,7 +100,7 @@ func (g gatherer) addresses(ctx context.Context, base pg.Config) {
 		g.f.Unread["addresses"] = pg.Sentence(err)
 	}
 	for _, a := range found {
-		g.f.Addresses = append(g.f.Addresses, doctor.Address(a))
+		g.f.Addresses, g.f.Unusable = append(g.f.Addresses, a.Outcome), g.f.Unusable || a.Bad
 	}
 }
 

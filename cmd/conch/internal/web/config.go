@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -71,30 +72,18 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
+	c.Logger = cmp.Or(c.Logger, slog.Default())
 	if c.Status == nil {
 		c.Status = func(string) (election.Status, bool) { return election.Status{}, false }
 	}
-	if c.Board == nil {
-		c.Board = NewBoard()
-	}
+	c.Board = cmp.Or(c.Board, NewBoard())
 	if c.Clock == nil {
 		c.Clock = fence.Boottime
 	}
-	if c.AnswerMax == 0 {
-		c.AnswerMax = fence.AnswerLife
-	}
-	if c.Patience == 0 {
-		c.Patience = 5 * time.Second
-	}
-	if c.KeepAlive == 0 {
-		c.KeepAlive = 15 * time.Second
-	}
-	if c.MaxStreams == 0 {
-		c.MaxStreams = 64
-	}
+	c.AnswerMax = cmp.Or(c.AnswerMax, fence.AnswerLife)
+	c.Patience = cmp.Or(c.Patience, 5*time.Second)
+	c.KeepAlive = cmp.Or(c.KeepAlive, 15*time.Second)
+	c.MaxStreams = cmp.Or(c.MaxStreams, 64)
 	return c
 }
 

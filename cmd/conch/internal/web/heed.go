@@ -48,24 +48,22 @@ func (rt Route) heeds(r *http.Request) error {
 	return nil
 }
 
-// Key returns the key of a request to a route that is Keyed: that of the body's field or that of the header, which has to
-// be the same if there are both.
-func Key(r *http.Request, field, inBody string) (string, error) {
+// Key completes the key of a request to a route that is Keyed, which is that of the body's field, by that of the header. They have
+// to be the same if there are both.
+func Key(r *http.Request, field string, key *string) error {
 	values, has := r.Header[keyHeader]
 	if !has {
-		return inBody, nil
+		return nil
 	}
 	if len(values) > 1 {
-		return "", badKey("is there %d times: send one", len(values))
+		return badKey("is there %d times: send one", len(values))
 	}
-	key, err := headerKey(values[0])
-	if err != nil {
-		return "", err
+	said, err := headerKey(values[0])
+	if err == nil && *key != "" && *key != said {
+		err = badKey("and the field %s of the body are different: send one of them, or the same in both", field)
 	}
-	if inBody != "" && inBody != key {
-		return "", badKey("and the field %s of the body are different: send one of them, or the same in both", field)
-	}
-	return key, nil
+	*key = said
+	return err
 }
 
 // headerKey reads the value of the header: a text in quotes as the IETF's draft has it (a string of RFC 8941), or the key as it

@@ -148,6 +148,17 @@ func TestCertificateReload(t *testing.T) {
 		t.Errorf("no files: got %v, want an error that they cannot be used", err)
 	}
 	webtest.Pair(t, dir, 1)
+	for mode, says := range map[os.FileMode]string{0o644: "chmod 600", 0o600: ""} {
+		if err := os.Chmod(key, mode); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler)); (err == nil) != (says == "") || err != nil && !strings.Contains(err.Error(), says) {
+			t.Errorf("a key of mode %04o: got %v, want %q", mode, err, says)
+		}
+	}
+	if err := os.Chmod(key, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	c, err := web.LoadCertificate(cert, key, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

@@ -173,8 +173,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request, node runni
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	var err error
-	if body.Key, err = web.Key(r, "idempotency_key", body.Key); err != nil {
+	if err := web.Key(r, "idempotency_key", &body.Key); err != nil {
 		return err
 	}
 	if err := body.check(); err != nil {

@@ -1,6 +1,7 @@
 package contracts
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -131,9 +132,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 		if len(one.Committee) == 0 {
 			one.Committee = one.Members
 		}
-		if one.Endorsements == 0 {
-			one.Endorsements = len(one.Members)
-		}
+		one.Endorsements = cmp.Or(one.Endorsements, len(one.Members))
 	}
 }
 

@@ -31,14 +31,8 @@ func (r *part) advice(st host.Status) string {
 	if is && m.Key != r.key {
 		return r.otherKey(st, m)
 	}
-	if st.Quorum != nil && st.Quorum.Advice != "" {
-		return st.Quorum.Advice
-	}
-	if len(st.Copy.Doubts) > 0 {
-		return doubted(st, r.Namespace)
-	}
-	if st.Quorum != nil {
-		return ""
+	if text := stands(st, r.Namespace); text != "" || st.Quorum != nil {
+		return text
 	}
 	if is && m.Store != st.Store {
 		return "the members know another store of this node, and this one follows until their leader has admitted it. If that does not come, the disks of " +
@@ -64,11 +58,46 @@ func (r *part) otherKey(st host.Status, m txlog.Member) string {
 		"`conch log members %s --set %s` at a node that works, and once that is done `conch log members %[4]s --set %[6]s`", keyOf(m), r.key, what, r.Namespace, strings.Join(others, ","), strings.Join(all, ","))
 }
 
-// doubted names a member that has signed what nobody has.
+// stands says why a log cannot go on, and what members have said or signed that cannot be true.
+func stands(st host.Status, namespace string) string {
+	var texts []string
+	if st.Quorum != nil && st.Quorum.Advice != "" {
+		texts = append(texts, st.Quorum.Advice)
+	}
+	switch {
+	case st.Quorum != nil && st.Quorum.Fork != "":
+		texts = append(texts, st.Quorum.Fork)
+	case st.Copy.Fork.B.Member != "":
+		texts = append(texts, forked(st, namespace))
+	case len(st.Copy.Doubts) > 0:
+		texts = append(texts, doubted(st, namespace))
+	}
+	return strings.Join(texts, ". ")
+}
+
+// which is how a person finds out which of two explanations is true.
+func which(namespace string) string {
+	return fmt.Sprintf("`conch log verify %s` with --node for each node shows which copies differ, and from which entry on. If a store was restored, docs/log.md (A store that was restored) "+
+		"says what to do. If none was, look at that node; to have nobody believe its key, take it out: `conch log members %[1]s --set` with the others", namespace)
+}
+
+// forked says that two heads cannot both be true. Which of those who signed them is right nobody can tell here.
+func forked(st host.Status, namespace string) string {
+	f := st.Copy.Fork
+	what := fmt.Sprintf("%s has signed a head of entry %d that cannot be true if this copy is", f.B.Member, f.B.Index)
+	if f.A.Member != "" {
+		what = fmt.Sprintf("heads that cannot both be true were signed by %s, of entry %d, and by %s, of entry %d", f.A.Member, f.A.Index, f.B.Member, f.B.Index)
+	}
+	return fmt.Sprintf("the log has forked: %s. Either a member's store was restored from a backup or copied, and has forgotten what it had promised; or a member lies, or its key is stolen. "+
+		"This node keeps its copy. %s. It says so until it is started again", what, which(namespace))
+}
+
+// doubted names a member that has signed what the leader does not have.
 func doubted(st host.Status, namespace string) string {
 	d := st.Copy.Doubts[len(st.Copy.Doubts)-1]
-	return fmt.Sprintf("%s has signed a head of entry %d, and the leader has denied it: it lies, or its key is stolen. The log goes on, and does not count its heads of that kind (%d so far). "+
-		"Look at that node. To have nobody believe it, take it out: `conch log members %s --set` with the others", d.Head.Member, d.Head.Index, d.Count, namespace)
+	return fmt.Sprintf("%s has signed a head of entry %d, and the leader has denied it. Either %[1]s lies, or its key is stolen; or the store of the leader, or of a member that elected it, "+
+		"was restored from a backup or copied, and has forgotten that entry. The log goes on, and does not count heads of that kind (%[3]d so far). %[4]s",
+		d.Head.Member, d.Head.Index, d.Count, which(namespace))
 }
 
 // lost says that the stores of a majority are gone, though the nodes run: nobody can admit the new ones.

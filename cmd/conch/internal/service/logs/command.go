@@ -232,7 +232,7 @@ func memberRows(s Status) (rows []string) {
 			leads = "yes"
 		}
 		if m.HeardMS != nil {
-			heard = (time.Duration(*m.HeardMS) * time.Millisecond).String() + " ago"
+			heard = cli.Ago(*m.HeardMS)
 		}
 		if m.Name == s.Self {
 			heard = "this node"

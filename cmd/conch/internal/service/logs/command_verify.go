@@ -21,7 +21,8 @@ func (a *shell) verify() *cobra.Command {
 		Use:   "verify NAMESPACE",
 		Short: "compare the copies of several nodes, or check a store file entry by entry",
 		Long: `verify asks several nodes for the newest entry that all of them have, and compares its hash, which stands for every
-entry before it, and the hash of the state after it. The exit code is 1 if they differ. One node has nothing to be compared
+entry before it, and the hash of the state after it. If they differ it looks for the first entry at which they do, and the
+exit code is 1. One node has nothing to be compared
 with, so two are the least.
 
 With --store it asks nobody: it reads a store file that no process has, checks each entry against the one before it, and
@@ -61,9 +62,10 @@ makes the state anew. It tells also what the store keeps as evidence: heads that
 
 // Verdict says whether nodes have the same log.
 type Verdict struct {
-	Equal bool       `json:"equal"`
-	Index uint64     `json:"index"` // up to which all of them were compared
-	Nodes []Examined `json:"nodes"`
+	Equal  bool       `json:"equal"`
+	Index  uint64     `json:"index"`            // up to which they are equal; else the first entry at which they differ
+	Before bool       `json:"before,omitempty"` // they may differ before it, too: one of them has dropped what is there
+	Nodes  []Examined `json:"nodes"`
 }
 
 // Examined is what a node has.
@@ -123,18 +125,44 @@ func examined(ctx context.Context, namespace string, urls []string, clients []*c
 	if v.Index < first {
 		return v, errMoved
 	}
-	for i, c := range clients {
-		_, page, err := cli.Fetch(ctx, c, http.MethodGet, about(namespace, fmt.Sprintf("entries?from=%d&limit=1", v.Index)), func(p Page) bool { return p.Entries != nil })
-		if err != nil {
+	equal, err := v.at(ctx, namespace, clients, v.Index)
+	if v.Equal = equal; equal || err != nil {
+		return v, err
+	}
+	// The hash of an entry stands for all before it: from the first difference on all are different.
+	differ := v.Index
+	for low := first; low < differ; {
+		middle := low + (differ-low)/2
+		equal, err := v.at(ctx, namespace, clients, middle)
+		switch {
+		case err != nil:
 			return v, err
+		case equal:
+			low = middle + 1
+		default:
+			differ = middle
 		}
-		if len(page.Entries) != 1 || page.Entries[0].Index != v.Index {
-			return v, errMoved
+	}
+	v.Index, v.Before = differ, differ == first && first > 1
+	_, err = v.at(ctx, namespace, clients, differ)
+	return v, err
+}
+
+// at takes what each node has at an entry, and reports whether that is the same.
+func (v *Verdict) at(ctx context.Context, namespace string, clients []*cli.Client, index uint64) (equal bool, err error) {
+	equal = true
+	for i, c := range clients {
+		_, page, err := cli.Fetch(ctx, c, http.MethodGet, about(namespace, fmt.Sprintf("entries?from=%d&limit=1", index)), func(p Page) bool { return p.Entries != nil })
+		if err != nil {
+			return false, err
+		}
+		if len(page.Entries) != 1 || page.Entries[0].Index != index {
+			return false, errMoved
 		}
 		v.Nodes[i].Hash, v.Nodes[i].State = page.Entries[0].Hash, page.Entries[0].State
-		v.Equal = v.Equal && v.Nodes[i].Hash == v.Nodes[0].Hash && v.Nodes[i].State == v.Nodes[0].State
+		equal = equal && v.Nodes[i].Hash == v.Nodes[0].Hash && v.Nodes[i].State == v.Nodes[0].State
 	}
-	return v, nil
+	return equal, nil
 }
 
 func (a *shell) verdict(v Verdict) error {
@@ -154,14 +182,19 @@ func (a *shell) verdict(v Verdict) error {
 			return fmt.Errorf("%s and %s have two logs of one name. After conch log recover each node needs the new one, also a follower: by --from, or by its id in [[logs]]", v.Nodes[0].Self, n.Self)
 		}
 	}
-	if !v.Equal {
-		return fmt.Errorf("the nodes differ at entry %d: their logs tell which of them has refused what", v.Index)
+	switch {
+	case !v.Equal && v.Before:
+		return fmt.Errorf("the nodes differ at entry %d, and maybe before it, where one of them has dropped its entries: %s", v.Index, restoredOrLied)
+	case !v.Equal:
+		return fmt.Errorf("the nodes differ from entry %d on: %s", v.Index, restoredOrLied)
 	}
 	if a.JSON {
 		return nil
 	}
 	return a.Line("equal up to entry %d", v.Index)
 }
+
+const restoredOrLied = "a member's store was restored from a backup or copied, or a member lies. docs/log.md (A store that was restored) says what to do; the nodes' logs tell who has signed what"
 
 // brief returns the first digits of a hash.
 func brief(hash string) string { return cli.OrDash(hash[:min(len(hash), 12)]) }

@@ -46,7 +46,7 @@ type SignedHead struct {
 func (p Proof) text() string {
 	h := p.Heads[0]
 	if len(p.Heads) == 1 {
-		return fmt.Sprintf("evidence: %s has signed a head of entry %d (hash %s), and the leader of that time has denied it, as far as this node knew: it lies, or its key is stolen", h.Member, h.Index, brief(h.Hash))
+		return fmt.Sprintf("evidence: %s has signed a head of entry %d (hash %s), and the leader of that time has denied it, as far as this node knew: either it lies, or its key is stolen, or that leader had forgotten the entry, as with a store that was restored from a backup", h.Member, h.Index, brief(h.Hash))
 	}
 	o := p.Heads[1]
 	return fmt.Sprintf("evidence: the heads of entry %d by %s (hash %s, state %s) and of entry %d by %s (hash %s, state %s) cannot both be true",

@@ -97,9 +97,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	s.peers = peers.Of(c)
 	for i := range s.all {
 		l := &s.all[i]
-		if l.Machine == "" {
-			l.Machine = machine
-		}
+		l.Machine = cmp.Or(l.Machine, machine)
 		l.Timeout = cmp.Or(l.Timeout, mostTimeout)
 		if l.id != nil {
 			_ = l.ID.UnmarshalText([]byte(*l.id)) // Validate reports it

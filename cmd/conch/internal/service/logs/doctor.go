@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/txlog"
@@ -29,24 +27,7 @@ func examine(ctx context.Context, c config.Config) []doctor.Finding {
 	for i := range s.all {
 		found = append(found, look(ctx, &s.all[i]))
 	}
-	return doctor.About(checkLogs, append(found, advised(ctx, c)...)...)
-}
-
-// advised has the running node of this configuration say what it knows of its logs: that a store was removed under it shows nowhere else.
-func advised(ctx context.Context, c config.Config) (found []doctor.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	client, err := cli.OwnNode(ctx, c.Node)
-	if client == nil || err != nil {
-		return nil
-	}
-	_, list, _ := cli.Fetch(ctx, client, http.MethodGet, pathLogs, func(l List) bool { return l.Logs != nil })
-	for _, l := range list.Logs {
-		if l.Advice != "" && l.State == stateRunning {
-			found = append(found, doctor.Warning("the running node says of log "+l.Namespace+": "+l.Advice, "do what it says"))
-		}
-	}
-	return found
+	return doctor.About(checkLogs, found...)
 }
 
 // doctorPatience is how long a store is waited for that another process has: a node that runs has it for good.

@@ -69,11 +69,11 @@ func (t *teller) tell(r *part, e host.Event) {
 		r.log.Warn("a goal had no answer in time, and is tried again", slog.String("goal_id", e.GoalID), slog.String("leader", e.To))
 	case host.Forked:
 		if e.A.Member == "" { // the head that covers what is here is not kept any more
-			r.log.Error("a member has signed a head that cannot be true if this node's copy is. This node keeps its copy",
+			r.log.Error("a member has signed a head that cannot be true if this node's copy is: a store was restored from a backup and has forgotten what it had promised, or a member lies. This node keeps its copy",
 				slog.Uint64("index", e.Index), slog.String("member", e.B.Member), slog.String("hash", e.B.Hash.String()))
 			return
 		}
-		r.log.Error("two members have signed heads of this log that cannot both be true. This node keeps its copy, and of the first forks both heads as evidence",
+		r.log.Error("heads of this log are signed that cannot both be true: a store was restored from a backup and has forgotten what it had promised, or a member lies. This node keeps its copy, and of the first forks both heads as evidence",
 			slog.Uint64("index", e.Index), slog.String("one", e.A.Member), slog.String("hash", e.A.Hash.String()), slog.String("other", e.B.Member), slog.String("other_hash", e.B.Hash.String()))
 	default:
 		t.rare(r, e)
@@ -88,7 +88,7 @@ func (t *teller) rare(r *part, e host.Event) {
 		}
 	case host.Doubted:
 		if t.due(r.Namespace + " denied " + e.Head.Member) {
-			r.log.Error("a member has signed a head that the leader denies: it lies, or its key is stolen. Such heads do not count, and the first ones are kept as evidence",
+			r.log.Error("a member has signed a head that the leader denies: either it lies, or its key is stolen, or a store was restored from a backup and has forgotten what it had promised. Such heads do not count, and the first ones are kept as evidence",
 				slog.String("member", e.Head.Member), slog.Uint64("index", e.Head.Index), slog.String("hash", e.Head.Hash.String()), slog.Uint64("heads", e.Count))
 		}
 	case host.Rebuilt:

@@ -58,7 +58,7 @@ func (a *api) postGoal(w http.ResponseWriter, req *http.Request) error {
 	if err := web.ReadJSON(req, &g); err != nil {
 		return err
 	}
-	if g.GoalID, err = web.Key(req, "goal_id", g.GoalID); err != nil {
+	if err := web.Key(req, "goal_id", &g.GoalID); err != nil {
 		return err
 	}
 	h := r.running()

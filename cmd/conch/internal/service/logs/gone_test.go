@@ -9,13 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/doctor"
 	"github.com/conchhq/conch/cmd/conch/internal/node/nodetest"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // A member's store is removed under it, with its whole folder: the member goes on in a file that nobody finds again, and says so, with what
-// to do, before its restart does. So does the doctor, who asks the node that runs. After the restart that it advises the member is one again.
+// to do, before its restart does. After the restart that it advises the member is one again.
 func TestAStoreThatIsRemovedUnderItsNode(t *testing.T) {
 	t.Parallel()
 	s := newLog(t, "n1", "n2", "n3")
@@ -29,14 +28,6 @@ func TestAStoreThatIsRemovedUnderItsNode(t *testing.T) {
 	pgtest.Eventually(t, nodetest.Patience, "the status says so", func() bool { return said(n.status().Advice) })
 	if !slices.ContainsFunc(n.logged.Lines(), said) {
 		t.Error("the log of the node does not say so")
-	}
-	_, c, err := load(t, n.text())
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Node.Listen = strings.TrimPrefix(n.web.URL, "http://")
-	if found := examine(t.Context(), c); !slices.ContainsFunc(found, func(f doctor.Finding) bool { return f.Status == doctor.Warn && said(f.Detail) }) {
-		t.Errorf("the doctor says %+v", found)
 	}
 	n.put("b", 2) // the log goes on
 	n.stop()

@@ -37,7 +37,7 @@ func TestALyingMemberIsNamed(t *testing.T) {
 		})
 	}
 	if err := testutil.CollectAndCompare(&collector{follower.svc, follower.svc.denied}, strings.NewReader(`
-# HELP conch_log_heads_denied Heads that a member has signed and the leader denies, as far as this node knows: that member lies, or its key is stolen.
+# HELP conch_log_heads_denied Heads that a member has signed and the leader denies, as far as this node knows: either that member lies, or its key is stolen, or a store was restored that has forgotten them.
 # TYPE conch_log_heads_denied gauge
 conch_log_heads_denied{namespace="flags"} 1
 `), "conch_log_heads_denied"); err != nil {

@@ -28,7 +28,7 @@ var reasons = []struct {
 }{
 	{follower.ErrBridge, "bridge"}, {follower.ErrUnasked, "unasked"}, {follower.ErrAnswer, "answer"}, {follower.ErrUncovered, "uncovered"},
 	{follower.ErrFlood, "flood"}, {follower.ErrRange, "range"}, {follower.ErrPiece, "piece"}, {follower.ErrOffer, "offer"},
-	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"},
+	{quorum.ErrStranger, reasonStranger}, {quorum.ErrOtherLog, "other-log"}, {quorum.ErrOtherStore, "other-store"}, {quorum.ErrMessage, "message"}, {quorum.ErrLost, "lost"}, {quorum.ErrForked, "fork"},
 	{host.ErrTwin, "twin"}, {host.ErrKey, "key"},
 	{txlog.ErrStranger, reasonStranger}, {txlog.ErrBarred, reasonStranger}, {txlog.ErrSignature, "signature"}, {txlog.ErrChain, "chain"}, {txlog.ErrState, "state"},
 	{txlog.ErrSize, "size"}, {txlog.ErrVersion, "version"}, {txlog.ErrMalformed, reasonMalformed},
@@ -123,7 +123,7 @@ var (
 	refusedDesc  = desc("refused_total", "What other nodes have sent and this node has left out, by why.", "reason")
 	deniedDesc   = prometheus.NewDesc(metric.Prefix+"log_requests_refused_total", "Requests to /v1/logs that this node has refused, by why.", []string{"reason"}, nil)
 	forksDesc    = desc("forks_total", "Times that two signed heads of the log contradicted each other.")
-	doubtsDesc   = desc("heads_denied", "Heads that a member has signed and the leader denies, as far as this node knows: that member lies, or its key is stolen.")
+	doubtsDesc   = desc("heads_denied", "Heads that a member has signed and the leader denies, as far as this node knows: either that member lies, or its key is stolen, or a store was restored that has forgotten them.")
 	failedDesc   = desc("store_failed", "1 if the disk of the log has failed to write: the log is closed on this node until its next start.")
 	asideDesc    = desc("stores_set_aside_total", "Times that the store was of no use any more, and was moved aside.")
 )

@@ -197,6 +197,13 @@ func (n *testNode) stop() {
 	}
 }
 
+// stop ends some nodes.
+func (s *site) stop(names ...string) {
+	for _, name := range names {
+		s.nodes[name].stop()
+	}
+}
+
 func (s *site) start(names ...string) {
 	s.t.Helper()
 	for _, name := range names {

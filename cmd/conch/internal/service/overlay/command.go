@@ -56,7 +56,7 @@ func rowsOf(n Nodes) (rows []string) {
 			since = cli.Clock(*one.Since)
 		}
 		if one.HeardMS != nil && !one.Leads {
-			heard = ago(*one.HeardMS)
+			heard = cli.Ago(*one.HeardMS)
 		}
 		if len(one.Electors) > 0 {
 			electors = strings.Join(one.Electors, ", ")
@@ -93,7 +93,7 @@ func linesOf(n Nodes) (lines []string) {
 		}
 	}
 	for _, i := range n.News {
-		lines = append(lines, fmt.Sprintf("news of %s under %s/%s, %s: %s", named(i.Subject, i.SubjectProven), i.Namespace, plain(i.Topic), ago(i.AgeMS), shown(i.Body)))
+		lines = append(lines, fmt.Sprintf("news of %s under %s/%s, %s: %s", named(i.Subject, i.SubjectProven), i.Namespace, plain(i.Topic), cli.Ago(i.AgeMS), shown(i.Body)))
 	}
 	var refused []string
 	for _, reason := range slices.Sorted(maps.Keys(n.Refused)) {
@@ -137,11 +137,3 @@ func shown(body []byte) string {
 }
 
 func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
-
-func ago(ms int64) string {
-	d := milliseconds(ms)
-	if d > time.Second {
-		d = d.Round(time.Second / 10)
-	}
-	return d.String() + " ago"
-}

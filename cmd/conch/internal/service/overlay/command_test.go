@@ -55,7 +55,9 @@ func TestStatusForPeople(t *testing.T) {
 		{func(n *Nodes) { n.Unreached[0].Why = string(mtls.RefusedUs) }, "n3 refuses this node since " + clock(5) + ": most likely they do not expect the key"},
 		{func(n *Nodes) {
 			n.Neighbours, n.Unreached = nil, append(n.Unreached, Unreached{Name: "n2", Why: string(mtls.RefusedUs)})
-		}, "n1 has no neighbour, since no contact lets it in: n3 does not answer; n2 refuses this node"},
+		}, "n1 has no neighbour, since no contact lets it in: n3 does not answer; n2 refuses this node\n  → start a node that does not answer, and open its port for this one; a contact that refuses"},
+		{func(n *Nodes) { n.Neighbours, n.Contacts, n.Unreached[0].Why = nil, []string{"n3"}, string(mtls.Expired) }, "n3 shows a certificate that has ended, or that of its CA has\n  → renew a certificate that has ended on its own node, or correct the clock here"},
+		{func(n *Nodes) { n.Neighbours, n.Contacts, n.Unreached[0].Why = nil, []string{"n3"}, string(mtls.WrongKey) }, "\n  → compare the key or CA of a contact in [[peers]]"},
 		{func(n *Nodes) { n.Neighbours = nil }, "n1 has no neighbour yet: n3 does not answer"},
 		{func(n *Nodes) { n.News[0].AgeMS = 61234 }, "1m1.2s ago"},
 		{func(n *Nodes) { n.News[0].Body = []byte("\x1b[2J" + strings.Repeat("é", 100)) }, `"\x1b[2Jéé`},

@@ -1,6 +1,7 @@
 package overlay
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -95,9 +96,7 @@ func (s *Section) Settle(_ *config.Decoder, c config.Config) {
 	if g.Policy == "" || g.Policy == gossip.Epoch {
 		g.Policy = gossip.Reign
 	}
-	if g.Advertise == "" {
-		g.Advertise = s.peers.Identity.Listen
-	}
+	g.Advertise = cmp.Or(g.Advertise, s.peers.Identity.Listen)
 }
 
 // contacts returns the names of those by which this node joins.

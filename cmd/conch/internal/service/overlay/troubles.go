@@ -63,10 +63,14 @@ func alone(n Nodes) []trouble {
 	if len(n.Neighbours) > 0 || !n.Overlay.Joining || len(n.Contacts) == 0 {
 		return nil
 	}
-	var why []string
+	var why, remedies []string
 	for _, u := range n.Unreached {
 		if slices.Contains(n.Contacts, u.Name) {
-			why = append(why, fmt.Sprintf("%s %s", u.Name, whyNot(u.Why)))
+			does, remedy := whyNot(u.Why)
+			why = append(why, fmt.Sprintf("%s %s", u.Name, does))
+			if !slices.Contains(remedies, remedy) {
+				remedies = append(remedies, remedy)
+			}
 		}
 	}
 	switch {
@@ -77,7 +81,7 @@ func alone(n Nodes) []trouble {
 	}
 	return []trouble{{grave: true,
 		detail: fmt.Sprintf("%s has no neighbour, since no contact lets it in: %s", n.Self, strings.Join(why, "; ")),
-		remedy: "start those nodes, and open their ports for this one; a contact that refuses this node says why in its log",
+		remedy: strings.Join(remedies, "; "),
 	}}
 }
 
@@ -103,21 +107,21 @@ func refusing(n Nodes) (all []trouble) {
 	}}
 }
 
-// whyNot says what a peer to which nothing could be sent does.
-func whyNot(reason string) string {
+// whyNot says what a peer to which nothing could be sent does, and what helps.
+func whyNot(reason string) (does, remedy string) {
 	switch mtls.Reason(reason) {
 	case mtls.Unreachable:
-		return "does not answer"
+		return "does not answer", "start a node that does not answer, and open its port for this one"
 	case mtls.RefusedUs:
-		return "refuses this node"
+		return "refuses this node", "a contact that refuses this node says why in its log"
 	case mtls.Expired:
-		return "shows a certificate that has ended, or that of its CA has: renew it there, or correct the clock here"
+		return "shows a certificate that has ended, or that of its CA has", "renew a certificate that has ended on its own node, or correct the clock here"
 	case mtls.WrongKey, mtls.UnknownKey, mtls.OtherCA, mtls.OtherName, mtls.NoCertificate:
-		return "does not prove who it is (" + reason + ")"
+		return "does not prove who it is (" + reason + ")", "compare the key or CA of a contact in [[peers]] with what conch identity show says there"
 	case mtls.Ended: // the word that refuses may be lost with the connection
-		return "ended the connection before it answered: it may refuse this node"
+		return "ended the connection before it answered: it may refuse this node", "a contact that refuses this node says why in its log"
 	case mtls.Crowded:
-		return "has no room"
+		return "has no room", "wait for a contact that has no room, or name others in gossip.contacts"
 	}
-	return "could not be reached (" + reason + ")"
+	return "could not be reached (" + reason + ")", "start a node that does not answer, and open its port for this one"
 }

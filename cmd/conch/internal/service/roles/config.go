@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -50,12 +51,8 @@ func (s *Section) Keys(d *config.Decoder) map[string]config.Setter {
 			if why := name.Fault(r.Name); why != "" && r.Scope != "" {
 				d.Fault(fmt.Sprintf("%s[%d].name", place, i), "%q %s", r.Name, why)
 			}
-			if r.Scope == "" {
-				r.Scope = r.Name // the election judges it
-			}
-			if r.Name == "" {
-				r.Name = r.Scope
-			}
+			r.Scope = cmp.Or(r.Scope, r.Name) // the election judges it
+			r.Name = cmp.Or(r.Name, r.Scope)
 			r.Kept, r.Does = job.Command != nil, job
 			s.roles = append(s.roles, r)
 		}

@@ -67,8 +67,7 @@ func (a *api) postTransaction(w http.ResponseWriter, r *http.Request) error {
 	if err := web.ReadJSON(r, &body); err != nil {
 		return err
 	}
-	var err error
-	if body.Key, err = web.Key(r, "idempotency_key", body.Key); err != nil {
+	if err := web.Key(r, "idempotency_key", &body.Key); err != nil {
 		return err
 	}
 	request, err := body.parse()

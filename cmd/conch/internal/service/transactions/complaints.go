@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -61,12 +62,8 @@ func (c *complaints) about(err error) {
 
 // ofChain reports whether an error is of the chain, which has connections that break as well.
 func ofChain(err error) bool {
-	for _, one := range []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrFinality, chain.ErrUnsupported, chain.ErrUnproven, chain.ErrThread, chain.ErrNotFound} {
-		if errors.Is(err, one) {
-			return true
-		}
-	}
-	return false
+	known := []error{chain.ErrUnreachable, chain.ErrAnswer, chain.ErrForeign, chain.ErrFinality, chain.ErrUnsupported, chain.ErrUnproven, chain.ErrThread, chain.ErrNotFound}
+	return slices.ContainsFunc(known, func(one error) bool { return errors.Is(err, one) })
 }
 
 // ofStore describes an error of the database, which is a bare deadline if no connection was free.

@@ -1,6 +1,7 @@
 package transactions
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -162,9 +163,7 @@ func (s *Section) Settle(d *config.Decoder, _ config.Config) {
 		if a.Signer != "" && a.SignerMethod == "" {
 			a.SignerMethod = DefaultSignerMethod
 		}
-		if a.Name == "" {
-			a.Name = a.Address.String()
-		}
+		a.Name = cmp.Or(a.Name, a.Address.String())
 		if a.Scope == "" && a.Address != "" {
 			a.Scope = "pending:" + a.Chain.ID() + ":" + a.Address.String()
 		}

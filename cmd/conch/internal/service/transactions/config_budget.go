@@ -1,6 +1,7 @@
 package transactions
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -65,11 +66,7 @@ func (b Budget) costs() map[string]float64 {
 
 // over returns the budget of an endpoint, with what it leaves out from the budget of its chain.
 func (b Budget) over(of Budget) Budget {
-	if b.Calls == 0 {
-		b.Calls = of.Calls
-	}
-	if b.Costs == "" {
-		b.Costs = of.Costs
-	}
+	b.Calls = cmp.Or(b.Calls, of.Calls)
+	b.Costs = cmp.Or(b.Costs, of.Costs)
 	return b
 }

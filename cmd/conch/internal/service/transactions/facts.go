@@ -1,6 +1,7 @@
 package transactions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,10 +102,7 @@ func signs(ctx context.Context, keys *keyring, a Account) error {
 	if err != nil {
 		return errors.New("the signer's URL cannot be read")
 	}
-	port := at.Port()
-	if port == "" {
-		port = map[bool]string{true: "443", false: "80"}[at.Scheme == "https"]
-	}
+	port := cmp.Or(at.Port(), map[bool]string{true: "443", false: "80"}[at.Scheme == "https"])
 	connection, err := (&net.Dialer{Timeout: factPatience}).DialContext(ctx, "tcp", net.JoinHostPort(at.Hostname(), port))
 	if err != nil {
 		return fmt.Errorf("its external signer does not answer: %w", err)

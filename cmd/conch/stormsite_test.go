@@ -1,0 +1,190 @@
+//go:build unix
+
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/pg/tcpproxy"
+)
+
+const (
+	stormDatabase = "conch" // of each organisation, on a server of its own
+	stormBlock    = time.Second
+	stormLife     = 50 // blocks, as conch contract deploy has it
+	stormPurses   = 6
+	// So much is in each purse that payments seldom wait, and so little that each is made of those before it, which are still
+	// under way: with 250 a note no storm was ever seen.
+	stormNotes  = 4
+	stormAmount = 20
+)
+
+// storm is a contract of five organisations whose nodes, databases and connections are harmed while they pay.
+type storm struct {
+	*parties
+
+	t       *testing.T
+	logs    string
+	rand    *rand.Rand
+	servers []*postmaster.Server
+	wires   []*tcpproxy.Proxy // between a node and its server
+	apis    []string
+	homes   []string // where each node listens for its peers
+	ways    map[[2]int]*tcpproxy.Proxy
+
+	mu       sync.Mutex
+	payments []*stormPayment
+	heads    []time.Time // when each block was there
+	restored int         // the organisation whose database was put back; -1: none
+	copied   time.Time   // when that copy was made: what was accepted from then on is forgotten
+	back     time.Time   // and put back
+}
+
+// newStorm starts five nodes. Between any two of them are two proxies, one for each that dials.
+func newStorm(t *testing.T, seed uint64) *storm {
+	t.Helper()
+	s := &storm{
+		parties: &parties{t: t, chain: startDevnode(t, "--block-time", stormBlock.String())},
+		t:       t, logs: t.ArtifactDir(), rand: rand.New(rand.NewPCG(seed, 43)), ways: map[[2]int]*tcpproxy.Proxy{}, restored: -1,
+	}
+	for i, name := range []string{"bank", "north", "east", "south", "west"} {
+		server := pgtest.Own(t, postmaster.Config{})
+		s.servers = append(s.servers, server)
+		s.admin(i, "CREATE DATABASE "+stormDatabase)
+		conch(t, "--db", server.URL(stormDatabase), "migrate", "up").done(t)
+		way, url := pgtest.Proxy(t, server, stormDatabase)
+		s.wires = append(s.wires, way)
+		s.join(name, url)
+		s.apis, s.homes = append(s.apis, freeAddress(t)), append(s.homes, freeAddress(t))
+	}
+	s.deploy(3, []string{"--range-size", "100", "--life", fmt.Sprint(stormLife)})
+	for i, o := range s.all {
+		for j := range s.all {
+			if j != i {
+				s.ways[[2]int{j, i}] = proxied(t, s.homes[i])
+			}
+		}
+		log, err := os.Create(filepath.Join(s.logs, o.name+".log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = log.Close() })
+		o.kept = log
+	}
+	for i, o := range s.all {
+		o.write(s.fileOf(i))
+		o.start()
+	}
+	for i := range s.all {
+		pgtest.Eventually(t, longPatience, "the nodes run", func() bool { _, err := s.status(i); return err == nil })
+	}
+	return s
+}
+
+// freeAddress returns an address at which a node can listen again after its death.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = probe.Close() }()
+	return probe.Addr().String()
+}
+
+// fileOf is the configuration of one organisation, which dials each of the others by a proxy of its own.
+func (s *storm) fileOf(i int) string {
+	o := s.all[i]
+	text := fileOf(o.db, fmt.Sprintf("listen = %q\n", s.apis[i])+s.accounts()) +
+		fmt.Sprintf("[identity]\nname = %q\nlisten = %q\nkey = \"identity.pem\"\n", o.name, s.homes[i])
+	for j, other := range s.all {
+		if j != i {
+			text += fmt.Sprintf("[[peers]]\nname = %q\nurl = \"https://%s\"\nkey = %q\n", other.name, s.ways[[2]int{i, j}].Addr(), other.fingerprint)
+		}
+	}
+	return text + s.table
+}
+
+// admin has the server of an organisation carry out statements, one by one.
+func (s *storm) admin(i int, statements ...string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), longPatience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.servers[i].URL("postgres"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, sql := range statements {
+		if _, err := conn.Exec(ctx, sql); err != nil {
+			s.t.Fatalf("%s: %v", sql, err)
+		}
+	}
+}
+
+// until waits for an instant of the plan.
+func (s *storm) until(at time.Time) {
+	select {
+	case <-time.After(time.Until(at)):
+	case <-s.t.Context().Done():
+	}
+}
+
+// coordinator returns the organisation that works: it has sent the newest transaction to the contract.
+func (s *storm) coordinator() int {
+	s.t.Helper()
+	head := number(s.t, s.chain.call("eth_blockNumber"))
+	for n := head; n > 0 && n+20 > head; n-- {
+		block, _ := s.chain.call("eth_getBlockByNumber", hexed(n), true).(map[string]any)
+		sent, _ := block["transactions"].([]any)
+		for _, tx := range slices.Backward(sent) {
+			tx, _ := tx.(map[string]any)
+			if to, _ := tx["to"].(string); strings.EqualFold(to, s.address) {
+				return s.place(fmt.Sprint(tx["from"]))
+			}
+		}
+	}
+	return s.rand.IntN(len(s.all))
+}
+
+// place returns which organisation has an account.
+func (s *storm) place(account string) int {
+	return slices.IndexFunc(s.all, func(o *organisation) bool { return strings.EqualFold(o.account.String(), account) })
+}
+
+// another returns an organisation that does not coordinate.
+func (s *storm) another() int {
+	return (s.coordinator() + 1 + s.rand.IntN(len(s.all)-1)) % len(s.all)
+}
+
+func (s *storm) kill(i int) { s.all[i].stop(syscall.SIGKILL) }
+
+// cut parts two organisations from the other three: neither side is told.
+func (s *storm) cut(i, j int) {
+	for way, proxy := range s.ways {
+		if (way[0] == i || way[0] == j) != (way[1] == i || way[1] == j) {
+			proxy.Blackhole(tcpproxy.Both)
+		}
+	}
+}
+
+func (s *storm) heal() {
+	for _, proxy := range s.ways {
+		proxy.Heal()
+	}
+}

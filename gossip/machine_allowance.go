@@ -1,0 +1,90 @@
+package gossip
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/gossip/wire"
+)
+
+// allowance is how much is taken: so much in a round, and eight times as much at once.
+type allowance struct {
+	each  int
+	left  int
+	since time.Duration // left was counted
+	told  bool          // that it is spent, in this round
+}
+
+func newAllowance(each int, now time.Duration) allowance {
+	return allowance{each: each, left: 8 * each, since: now}
+}
+
+// has reports whether so much is left.
+func (a *allowance) has(cost int, now, round time.Duration) bool {
+	if rounds := int((now - a.since) / round); rounds > 0 {
+		a.left = min(a.left+min(rounds, 8)*a.each, 8*a.each)
+		a.since += time.Duration(rounds) * round
+		a.told = false
+	}
+	return a.left >= cost
+}
+
+// takes spends some of the allowance. It is false, and nothing is spent, if so much is not left.
+func (a *allowance) takes(cost int, now, round time.Duration) bool {
+	if !a.has(cost, now, round) {
+		return false
+	}
+	a.left -= cost
+	return true
+}
+
+// purse is what a peer may cost.
+type purse struct {
+	allowance           // for the messages and statements that it brings, and for what it asks
+	news      allowance // for the signatures of news, since to verify them is most of what takes a processor's time
+	beats     allowance // for those of heartbeats and votes: no news that a peer brings has its heartbeats left out
+}
+
+// newPurse returns that of a peer which has cost nothing. It has half of the room that there is for news, so that one peer that floods leaves the
+// other half, here and at all nodes that this one passes its news on to.
+func (m *Machine) newPurse() purse {
+	beats := len(m.order) * (standbys*beatsEach + mostBeats)
+	return purse{newAllowance(m.cfg.flood, m.now), newAllowance(freshNews/2, m.now), newAllowance(beats, m.now)}
+}
+
+// whole reports whether time has paid for all that a peer has cost.
+func (p *purse) whole(now, round time.Duration) bool {
+	for _, a := range []*allowance{&p.allowance, &p.news, &p.beats} {
+		if !a.has(8*a.each, now, round) {
+			return false
+		}
+	}
+	return true
+}
+
+// verified reports whether a subject has signed what a peer brings. That is dear, so there is an allowance for it: a peer could else
+// keep this node busy with what is left out afterwards, until the heartbeats of others come too late. What an elector itself says goes first.
+func (m *Machine) verified(by *peer, s *wire.Said) (is bool, err error) {
+	of, why := &by.beats, ErrFlood
+	if s.Topic != "" {
+		of, why = &by.news, ErrNews
+	}
+	own := s.Topic == "" && by.Subject == s.Subject && m.seats[s.Namespace].elector[s.Subject]
+	switch {
+	case m.broken(OwnSignature):
+	case !own && !of.takes(1, m.now, m.cfg.Round):
+		m.tooMuch(by, of, why)
+		return false, nil
+	case !m.cfg.Scheme.Verify(s.Subject, s.Signed(), s.Signature):
+		return false, ErrSignature
+	}
+	return true, nil
+}
+
+// tooMuch counts what an allowance has no room for. That is told once in a round.
+func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
+	m.refused[why]++
+	if !of.told {
+		of.told = true
+		m.do(Refused{From: by.Name, Why: why})
+	}
+}

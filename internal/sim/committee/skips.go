@@ -1,0 +1,76 @@
+package committee
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// Figures by which a run is judged.
+const (
+	builtOnDead  = "built on the dead"
+	skippedAfter = "skipped after the faults"
+	skippedLast  = "skipped last after the faults, ms"
+)
+
+// judgeSkipped counts what a block has skipped, apart: copies of what is public, what is in a block again after a
+// reorganisation, and what coordinators have handed over in vain, by its cause. Only those are theirs.
+func (r *run) judgeSkipped(s *sent, e ledger.Entry, f ledger.Fact) {
+	r.check(!r.cfg.Calm, NothingSkipped, "block %d skips %v of %s: %v", r.chain.head.Number(), f.Intent.Sequence, string(f.Intent.Owner), f.Skipped)
+	switch {
+	case s.copied:
+		r.stats["skipped copies"]++
+		return
+	case s.mined:
+		r.stats["skipped after a reorganisation"]++
+		return
+	}
+	r.stats["skipped"]++
+	r.stats["skipped: "+r.chain.why(e, f, s.handed)]++
+	if after := r.w.Now() - r.calmed; r.calmed > 0 {
+		r.stats[skippedAfter]++
+		r.stats[skippedLast] = after.Milliseconds()
+	}
+}
+
+// builtOn notes which of the attempts that reach a coordinator could not land any more by the blocks that it has followed. It
+// cannot know that while it lacks the contents of what has landed.
+func (r *run) builtOn(n *node, body wire.Assembled) {
+	head, _ := n.book.Height()
+	if len(n.book.Missing()) > 0 {
+		return
+	}
+	for _, a := range body.Results {
+		h := r.scheme.Assembled(r.contract, a.Attempt)
+		if a.Why == wire.Done && r.chain.past.dead(h, head) {
+			n.dead[h] = true
+		}
+	}
+}
+
+// judgeBuilt counts what is dispatched and was built on the dead.
+func (r *run) judgeBuilt(n *node, e ledger.Entry) {
+	if n.dead[e.Grant.Assembled] {
+		r.stats[builtOnDead]++
+	}
+}
+
+// What the rules of liveness allow in a world with few notes. Of what is dispatched there up to 4 % is built on the dead (without
+// the rule 10 to 60 %), and up to 700 entries are skipped after the last fault, for 15 s at most.
+const (
+	mostDead    = 20               // one of so many
+	mostSkipped = 1200             // after the last fault
+	skipsEnd    = 30 * time.Second // after it
+)
+
+// judgeSkips is about liveness: nothing is built on the dead, and soon after the last fault nothing is skipped any more.
+func (r *run) judgeSkips() {
+	if r.scene == nil || r.scene.goesOn == 0 {
+		return
+	}
+	dead, all := r.stats[builtOnDead], r.stats["dispatched"]
+	r.check(dead*mostDead <= all, NothingOnTheDead, "%d of %d entries were built on what could not land any more", dead, all)
+	skipped, last := r.stats[skippedAfter], time.Duration(r.stats[skippedLast])*time.Millisecond
+	r.check(skipped <= mostSkipped && last <= skipsEnd, SkipsEnd, "%d entries were skipped after the faults, the last one after %v", skipped, last)
+}

@@ -1,0 +1,72 @@
+package coordinator
+
+import (
+	"slices"
+
+	"github.com/conchhq/conch/sequencer/ledger"
+)
+
+// What is handed over may be unable to land: a state that it needs was spent by another, what would create it was skipped, or
+// its grant is over. The ledger says so for each entry, one block after the other; what was built on it meanwhile would be
+// skipped too, and what is built on that. So it is doomed as soon as that can be seen: nothing that it creates is offered, and
+// what is built on it goes with it. What it spends stays locked until the ledger has decided.
+
+// there reports whether a state is unspent at the head, or is on its way. Of what is in a block the book knows more: somebody
+// else may have spent it.
+func (m *Machine) there(id ledger.StateID) bool {
+	made, is := m.flight.creates[id]
+	return is && (made.by.state != included || m.set.Broken == Doomed) || m.set.Book.Unspent(id)
+}
+
+// sound reports whether all the states that an attempt needs are there or on their way.
+func (m *Machine) sound(w *work) bool {
+	missing := func(id ledger.StateID) bool { return !m.there(id) }
+	return !slices.ContainsFunc(w.whole.Attempt.Inputs, missing) && !slices.ContainsFunc(w.whole.Attempt.Reads, missing)
+}
+
+// sweep judges all that is on board by the head. Before what was loaded is judged, the head says nothing about it.
+func (m *Machine) sweep() {
+	if len(m.judging) > 0 || m.set.Broken == Doomed {
+		return
+	}
+	m.swept = m.swept[:0]
+	for w := m.flight.oldest; w != nil; w = w.after {
+		m.swept = append(m.swept, w)
+	}
+	for _, w := range m.swept {
+		switch {
+		case !w.boarded || w.doomed: // it has gone with one before it
+		case w.state == included:
+			m.flight.withdraw(w, func(id ledger.StateID) bool { return m.flight.spends[id] == nil && !m.set.Book.Unspent(id) })
+		case w.state >= storing && w.grant.ValidUntil <= m.head:
+			m.tell(w, lapsed)
+		case !m.sound(w):
+			m.tell(w, overtaken)
+		}
+	}
+	clear(m.swept)
+}
+
+// doom offers nothing of an attempt any more. It stays doomed, also if a reorganisation brings back what it needs: if it lands
+// all the same, its states are the book's.
+func (m *Machine) doom(w *work) {
+	w.doomed = true
+	outputs := slices.Clone(w.outputs)
+	m.flight.withdraw(w, func(ledger.StateID) bool { return true })
+	m.orphan(outputs)
+}
+
+// orphan tells what needs states that were on their way, and are not any more, unless the ledger has them.
+func (m *Machine) orphan(states []ledger.StateID) {
+	for _, id := range states {
+		needs := slices.Clone(m.flight.readers[id])
+		if by := m.flight.spends[id]; by != nil {
+			needs = append(needs, by)
+		}
+		for _, w := range needs {
+			if w.boarded && w.state != included && !w.doomed && !m.sound(w) {
+				m.tell(w, orphaned)
+			}
+		}
+	}
+}
