@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/sequencer"
@@ -17,7 +18,8 @@ import (
 // I6, Q3: a member answers each question for a handover with a made-up attempt for each state, granted to itself by itself, and
 // endorsed by nobody. Nothing of it is inherited, and payments go on as if it had said nothing.
 func TestALiarHandsOverNothing(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
 		g := newGroup(t, 2, 1)
 		g.declared.Range, g.sleepAfter = 40, time.Minute
 		g.chain = sequencer.NewChain(g.declared, ledger.Plain{})

@@ -179,6 +179,17 @@ func lostReturns(r *run) {
 	}
 }
 
+// judgeWhole judges the end of what goes on to its end. A liar is never silent.
+func (r *run) judgeWhole() {
+	ends := r.scene == nil || r.scene.story || r.scene.goesOn > 0
+	if len(r.found) == 0 && (ends || r.scene.lie != nil) {
+		r.judgeEnd()
+	}
+	if len(r.found) == 0 && ends {
+		r.judgeSilence()
+	}
+}
+
 // judgeScene reports every intent that took too long.
 func (r *run) judgeScene() {
 	for _, k := range r.order {
