@@ -138,7 +138,7 @@ func (m *Machine) nudge() {
 func (m *Machine) lasts(w *work) {
 	most := 4 * m.set.Contract.Life
 	if w.inherited && m.set.Broken != BoundedHold {
-		most = min(m.set.Contract.Life, m.set.Contract.Range/2)
+		most = min(most, m.set.Contract.Range/2)
 	}
 	w.until = w.grant.ValidUntil
 	if w.until > m.head && w.until-m.head > most {

@@ -171,9 +171,10 @@ func (r *run) judgeInherited(n *node) {
 		return
 	}
 	r.check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
+	head, _ := n.book.Height()
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
-		decided = decided || r.chain.head.Number() >= a.Grant.ValidUntil || n.sent[a.Attempt.Intent]
+		decided = decided || r.chain.head.Number() >= a.Grant.ValidUntil || head >= a.until || n.sent[a.Attempt.Intent]
 		decided = decided || slices.ContainsFunc(slices.Concat(a.Attempt.Inputs, a.Attempt.Reads), r.chain.spent)
 		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
@@ -241,7 +242,8 @@ func (r *run) judgeArrived(n *node, from ledger.Account, msg wire.Message) {
 		if h, is := msg.Body.(wire.Handover); is {
 			for _, e := range h.Entries {
 				if r.proven(from, e) {
-					at.entries = append(at.entries, e)
+					head, _ := n.book.Height()
+					at.entries = append(at.entries, inherited{e, head + min(4*r.contract.Life, r.contract.Range/2)})
 				}
 			}
 		}
@@ -288,7 +290,14 @@ type inheritance struct {
 	holds    time.Duration
 	asked    map[ledger.Account]bool // that have not answered
 	requests map[wire.RequestID]ledger.Account
-	entries  []wire.Inherited
+	entries  []inherited
+}
+
+// inherited is an entry that was handed over, and the block until which it is waited for.
+type inherited struct {
+	wire.Inherited
+
+	until uint64
 }
 
 type orderKey struct {
