@@ -105,9 +105,9 @@ func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func
 	n.parts(many, do, func() { then(body) })
 }
 
-// prove leaves of a handover what is proven and may count; the loop calls it. One wrong proof spoils all: who hands over has
-// verified each before it dispatched anything, and with one good proof in front of many bad ones it would cost more than it
-// says. A member has one handover proven at a time.
+// prove leaves of a handover what is proven and may count; the loop calls it. One wrong proof spoils all: an honest member has
+// verified each before it dispatched anything, and a liar costs no more than its first wrong one. A member has one handover
+// proven at a time.
 func (n *Node) prove(p *place, from ledger.Account, msg wire.Message, h wire.Handover, then func(wire.Body)) {
 	if p.open == nil || p.open.coordinator == nil || p.proving[from] {
 		return // nobody waits for it

@@ -115,6 +115,7 @@ func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Hand
 	if a == nil || answer.Incarnation != m.set.Incarnation || a.to != from || a.kind != wire.KindAskHandover || !m.waitsFor(a) {
 		return nil
 	}
+	a.until = m.now + m.set.Hold // its answer has come, and many proofs take longer than a silence
 	for _, e := range h.Entries[:min(len(h.Entries), m.mostHanded())] {
 		if m.open(from, e) {
 			open = append(open, e)
@@ -127,6 +128,7 @@ func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Hand
 
 func (m *Machine) waitsFor(a *ask) bool { return a.tenure == m.tenure.number && m.tenure.waits[a.to] }
 
+// open reports whether an entry of a handover can still count, as far as that is cheap to see.
 func (m *Machine) open(from ledger.Account, e wire.Inherited) bool {
 	at, hash, own := e.Attempt, e.Grant.Assembled, m.works[e.Attempt.Intent]
 	switch {
