@@ -17,6 +17,7 @@ NIGHTLY_COUNT ?= 3
 CHAOS_FAULTS ?= 150
 NIGHTLY_FAULTS ?= 1000
 NIGHTLY_SEQUENCER_FAULTS ?= 200
+NIGHTLY_LOG_FAULTS ?= 1h
 
 # How long five organisations pay each other in a storm of faults. It judges how long users wait, so that nothing runs beside it.
 STORM         ?= 2m
@@ -133,6 +134,7 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/model.sh full
 	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" CONCH_CLIENTS="$$(scripts/clients.sh)" CONCH_NIGHTLY=1 go test -race -count $(NIGHTLY_COUNT) -timeout 4h $(PACKAGES)
 	CONCH_NIGHTLY=1 go test -timeout 4h ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin
+	$(SHARED); CONCH_LOG_FAULTS=$(NIGHTLY_LOG_FAULTS) go test -count 1 -timeout 4h -v -run TestALogUnderEveryFault ./cmd/conch
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...

@@ -18,10 +18,11 @@
 --
 -- The functions run with the rights of their caller, all but conch.fence and
 -- conch.notify_pending and conch.pending_archive and conch.pending_floor and
--- conch.sequencer_trim. The owner's rights would not make a node harmless, since a
--- node that may bid and part can depose every leader; they would put the owner's
--- rights behind pg_terminate_backend and behind each argument that a node passes. Use
--- two databases for nodes that must not touch each other's scopes.
+-- conch.pending_forget and conch.sequencer_trim. The owner's rights would not make
+-- a node harmless, since a node that may bid and part can depose every leader; they
+-- would put the owner's rights behind pg_terminate_backend and behind each argument
+-- that a node passes. Use two databases for nodes that must not touch each other's
+-- scopes.
 
 \set ON_ERROR_STOP on
 \if :{?node} \else \set node conch_node \endif
@@ -89,11 +90,12 @@ GRANT SELECT, INSERT, UPDATE (hash, state, block_hash, block_number, failed, fin
 GRANT SELECT, INSERT, UPDATE (intent, why, since, epoch, write) ON conch.pending_holds TO :"node";
 GRANT SELECT, INSERT ON conch.pending_attempts TO :"node"; -- append-only for it
 GRANT SELECT ON conch.pending_floors TO :"node"; -- a floor that is too high hides a transaction: only functions move it
--- A node reads the archive, but moves rows there only through a function, which can delete no other row.
+-- A node reads the archive, but moves rows there only through a function, which can delete no other row. Another
+-- one deletes what has ended of conch's own transactions, and of nobody else's.
 GRANT SELECT ON conch.archived_intents, conch.archived_transactions TO :"node";
 GRANT EXECUTE ON FUNCTION conch.pending_history(), conch.pending_claim(text, bytea, text, bigint, bigint),
     conch.pending_given(bigint, bigint), conch.pending_archive(text, bytea, interval, int),
-    conch.pending_floor(text, bytea, bigint) TO :"node";
+    conch.pending_forget(text, bytea, interval, int), conch.pending_floor(text, bytea, bigint) TO :"node";
 \endif
 
 -- The sequencer, if its tables exist. What members keep among themselves (payloads, states, contents, and what users

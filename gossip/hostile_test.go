@@ -222,7 +222,7 @@ func TestToReconnectPaysNothing(t *testing.T) {
 		m.Step(0, both)
 		m.brings(0, "p0", invented("t", 1, "", 0, wire.Heartbeat{Stands: true}.Body()))
 	}
-	if m.order[0].all[named("t")] != nil || took != 8*each {
+	if m.order[0].all[named("t")] != nil || took != 2*each {
 		t.Errorf("of one that connects again and again %d statements are taken, and more", took)
 	}
 	m.Step(0, Arcs{Peers: both.Peers[1:]})
@@ -235,7 +235,7 @@ func TestToReconnectPaysNothing(t *testing.T) {
 		t.Errorf("what %d peers owe is known, want one", len(m.gone))
 	}
 	m.Step(9*m.cfg.Round, both)
-	if flood(9 * m.cfg.Round); took != 8*each || len(m.gone) != 0 {
+	if flood(9 * m.cfg.Round); took != 2*each || len(m.gone) != 0 {
 		t.Errorf("eight rounds later %d are taken, and %d peers owe something", took, len(m.gone))
 	}
 }

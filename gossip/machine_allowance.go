@@ -6,22 +6,23 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// allowance is how much is taken: so much in a round, and eight times as much at once.
+// allowance is how much is taken: so much in a round, and some times as much at once.
 type allowance struct {
 	each  int
+	most  int
 	left  int
 	since time.Duration // left was counted
 	told  bool          // that it is spent, in this round
 }
 
-func newAllowance(each int, now time.Duration) allowance {
-	return allowance{each: each, left: 8 * each, since: now}
+func newAllowance(each, times int, now time.Duration) allowance {
+	return allowance{each: each, most: times * each, left: times * each, since: now}
 }
 
 // has reports whether so much is left.
 func (a *allowance) has(cost int, now, round time.Duration) bool {
 	if rounds := int((now - a.since) / round); rounds > 0 {
-		a.left = min(a.left+min(rounds, 8)*a.each, 8*a.each)
+		a.left = min(a.left+min(rounds, a.most/a.each)*a.each, a.most)
 		a.since += time.Duration(rounds) * round
 		a.told = false
 	}
@@ -45,16 +46,17 @@ type purse struct {
 }
 
 // newPurse returns that of a peer which has cost nothing. It has half of the room that there is for news, so that one peer that floods leaves the
-// other half, here and at all nodes that this one passes its news on to.
+// other half, here and at all nodes that this one passes its news on to. Few signatures are verified at once: nothing else is done meanwhile, and
+// on a busy machine that takes long.
 func (m *Machine) newPurse() purse {
 	beats := len(m.order) * (standbys*beatsEach + mostBeats)
-	return purse{newAllowance(m.cfg.flood, m.now), newAllowance(freshNews/2, m.now), newAllowance(beats, m.now)}
+	return purse{newAllowance(m.cfg.flood, 8, m.now), newAllowance(freshNews/2, 2, m.now), newAllowance(beats, 2, m.now)}
 }
 
 // whole reports whether time has paid for all that a peer has cost.
 func (p *purse) whole(now, round time.Duration) bool {
 	for _, a := range []*allowance{&p.allowance, &p.news, &p.beats} {
-		if !a.has(8*a.each, now, round) {
+		if !a.has(a.most, now, round) {
 			return false
 		}
 	}

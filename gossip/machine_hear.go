@@ -26,7 +26,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	case m.now-m.madeAt(said) > s.valid:
 		return nil // nobody needs what is over
 	}
-	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: newAllowance(beatsEach, m.now)}
+	fresh := &candidate{said: *said, beat: beat, made: m.madeAt(said), beats: newAllowance(beatsEach, 8, m.now)}
 	if c == nil {
 		fresh.hash, fresh.name, fresh.first = placed(s.cfg.Name, said.Subject), said.Key().Name(), fresh.made
 		if s.open() && !s.wants(fresh) {

@@ -71,7 +71,7 @@ type seat struct {
 }
 
 func newSeat(c *Config, n Namespace) *seat {
-	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: newAllowance(mostBeats, 0)}
+	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: newAllowance(mostBeats, 8, 0)}
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}

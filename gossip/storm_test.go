@@ -130,3 +130,58 @@ func shuffled(said []wire.Said, chance *rand.Rand) []wire.Said {
 	chance.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
+
+// A list that is full of words that count forgets none of them for a new one: its next copy would be new, and be passed on once more.
+func TestAFullListForgetsNothingThatCounts(t *testing.T) {
+	t.Parallel()
+	m := crowded(3)
+	var all []wire.Said
+	for i := range mostRested {
+		all = append(all, invented(fmt.Sprint("s", i), 1, "", 0, wire.Heartbeat{Stands: true, Seniority: uint64(i + 1)}.Body()))
+	}
+	now := time.Duration(0)
+	for i := range all {
+		if i%mostBeats == 0 {
+			now += m.cfg.Round
+		}
+		m.brings(now, "p0", all[i])
+	}
+	if n := len(m.order[0].all); n != mostRested {
+		t.Fatalf("%d candidates are known", n)
+	}
+	if sends := of[Send](m.brings(now+m.cfg.Round, "p1", invented("one more", 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 1000}.Body()))); len(sends) > 0 {
+		t.Errorf("a word for which there is no place is passed on: %+v", sends)
+	}
+	for _, s := range all {
+		s.Age = 1
+		if sends := of[Send](m.brings(now+m.cfg.Round, "p2", s)); len(sends) > 0 {
+			t.Fatalf("a copy of %q is passed on", s.Subject)
+		}
+	}
+	later := now + m.order[0].valid + 2*m.cfg.Round // then none of them counts
+	m.brings(later, "p1", invented("one more", 2, "", 0, wire.Heartbeat{Stands: true, Seniority: 1000}.Body()))
+	if m.order[0].all[named("one more")] == nil || len(m.order[0].all) > mostRested {
+		t.Errorf("a new word finds no place among %d old ones", len(m.order[0].all))
+	}
+}
+
+// A candidate that had to leave the first places comes back by a copy of its word, when others have left in turn, and is not passed on again.
+func TestACopyGivesAPlaceBack(t *testing.T) {
+	t.Parallel()
+	m := crowded(3)
+	m.brings(0, "p0", invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 1}.Body()))
+	for i := range uint64(standbys) {
+		m.brings(0, "p0", invented(fmt.Sprint("s", i), 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 9}.Body()))
+	}
+	placed := func() bool {
+		return slices.ContainsFunc(m.order[0].ranked, func(c *candidate) bool { return c.said.Subject == named("a") })
+	}
+	if placed() {
+		t.Fatal("it has a place among more senior ones")
+	}
+	m.brings(1, "p0", invented("s0", 2, "", 0, wire.Heartbeat{Seniority: 9}.Body()))
+	again := m.brings(2, "p1", invented("a", 1, "", 0, wire.Heartbeat{Stands: true, Seniority: 1}.Body()))
+	if sends := of[Send](again); !placed() || len(sends) > 0 {
+		t.Errorf("it has a place is %v, and its copy is passed on %d times", placed(), len(sends))
+	}
+}

@@ -42,6 +42,10 @@ type Archiver interface {
 	Archive(ctx context.Context, t fence.Token, account chain.Account, age time.Duration, most int) (moved int, err error)
 }
 
+// OwnKeys is how the keys begin under which conch itself, and not a user of it, hands intents in. A store may delete those that
+// have ended long ago.
+const OwnKeys = "conch:"
+
 // Waits is what of an account waits.
 type Waits struct {
 	Queued  int      // intents without a slot, but those that are put off until later; a store may stop counting

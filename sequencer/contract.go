@@ -49,7 +49,6 @@ type contract struct {
 	doubted      book.Missing // the last one that it was asked about
 	shares       []*sharing   // contents that perhaps nobody else has
 	requests     uint64
-	heard        map[ledger.Account]Heard // nil before the first message
 	pace         pace
 	asking       *asking // who hands an intent in, in this step
 	asks         map[ledger.Sequence]*asking

@@ -76,7 +76,7 @@ func (c *contract) keep() {
 func (n *Node) pulse(from ledger.Account, incarnation wire.Incarnation, p wire.Pulse) {
 	if at := n.contracts[p.Contract]; at != nil && at.has(from) {
 		n.with(at, 0, func(c *contract) {
-			c.hears(from, p.Height)
+			at.hears(from, p.Height)
 			c.toSender(sender.Pulse{From: from, Incarnation: incarnation, Pulse: p})
 			c.toCoordinator(coordinator.Heard{From: from, Pulse: p})
 		})

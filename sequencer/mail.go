@@ -133,7 +133,7 @@ func (n *Node) reject(to ledger.Account, msg wire.Message, why wire.Why) {
 
 // receive gives a message to the machine that it is for.
 func (c *contract) receive(from ledger.Account, msg wire.Message) {
-	c.hears(from, msg.Height)
+	c.place.hears(from, msg.Height)
 	switch body := msg.Body.(type) {
 	case wire.Delegate, wire.AskList, wire.AskHandover:
 		if c.coordinator == nil {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -231,6 +232,19 @@ func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) er
 			}
 			c.toSender(sender.Cancel{Sequence: s})
 			c.store(Change{}, func([]ledger.Sequence) { answer(struct{}{}) }) // behind what the sender has just stored
+		})
+	})
+	return err
+}
+
+// Drain has the node coordinate a contract no more, or take work for it again: what it has not dispatched it gives back. It
+// still owns what its users hand in, and endorses. A start of the node takes work again.
+func (n *Node) Drain(ctx context.Context, address string, on bool) error {
+	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) bool {
+		return n.with(p, 0, func(c *contract) {
+			p.drained = on
+			c.toCoordinator(coordinator.Drain{On: on})
+			answer(struct{}{})
 		})
 	})
 	return err

@@ -40,6 +40,7 @@ type group struct {
 type organisation struct {
 	*group
 	name   string
+	twist  *twist // nil: what its node says is sent
 	store  sequencer.Store
 	node   *sequencer.Node
 	stop   func()
@@ -96,8 +97,12 @@ func (o *organisation) start() {
 	if chain == nil {
 		chain = o.chain
 	}
+	var way transport.Endpoint = watched{o.network.Join(o.name), o}
+	if o.twist != nil {
+		way = twister{way, o.twist}
+	}
 	node, err := sequencer.New(sequencer.Config{
-		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
+		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: way, Store: o.store,
 		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told, Log: o.log,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: chain, NudgeAfter: 100 * time.Millisecond,

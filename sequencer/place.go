@@ -31,6 +31,9 @@ type place struct {
 	last    Status                  // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
+
+	drained bool                     // the node coordinates it no more
+	heard   map[ledger.Account]Heard // what was last heard of its members; nil before the first message
 }
 
 // unread says why nothing is known of a contract's blocks.
@@ -151,7 +154,7 @@ func (n *Node) wake(p *place, c *contract) {
 	n.many.Store(int64(len(n.awake)))
 	n.group.Go(c.follow)
 	c.toSender(sender.Tick{}) // what is to be done first
-	c.toCoordinator(coordinator.Tick{})
+	c.toCoordinator(coordinator.Drain{On: p.drained})
 	if !c.behind {
 		n.ready(p)
 	}

@@ -3,6 +3,7 @@ package sequencer
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -48,6 +49,8 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 	}{
 		"its creator becomes final before the answer comes": {asked: 4, number: 2},
 		"the endpoint is behind":                            {asked: 9, number: 2},
+		"the endpoint is one block behind":                  {asked: 6, number: 2},
+		"an answer of the block that has its creator":       {asked: 6, number: 3, gone: true},
 		"an answer of the node's own final block":           {asked: 9, number: 6, gone: true},
 		"a later one": {asked: 9, number: 8, gone: true},
 	} {
@@ -299,5 +302,25 @@ func TestWhatIsHeardMeanwhileIsAskedAbout(t *testing.T) {
 	a.round(func() { a.hear(a.attempt[:1]) })
 	if len(a.book.Missing()) > 0 || len(a.book.States()) > 0 {
 		t.Errorf("%d are missing, and %d states there, want none", len(a.book.Missing()), len(a.book.States()))
+	}
+}
+
+// The ledger is asked about what has landed up to the final block, that block included, and about nothing later: its answer
+// would be of a block that may not have it.
+func TestWhatIsFinalIsAskedAbout(t *testing.T) {
+	t.Parallel()
+	var missing []book.Missing
+	for n := uint64(5); n <= 9; n++ {
+		missing = append(missing, book.Missing{Number: n})
+	}
+	for doubted, want := range map[uint64]string{0: "[5 6 7]", 5: "[6 7 5]", 7: "[5 6 7]"} {
+		c := contract{doubted: book.Missing{Number: doubted}}
+		var got []uint64
+		for _, m := range c.inTurn(missing, 7) {
+			got = append(got, m.Number)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("after block %d it asks about %v, want %s", doubted, got, want)
+		}
 	}
 }

@@ -98,7 +98,7 @@ func (c *contract) push(to ledger.Account, all []*sharing) {
 // byHearing returns the other members, the one that was heard last first.
 func (c *contract) byHearing() []ledger.Account {
 	others := slices.DeleteFunc(slices.Clone(c.set.Declared.Members), func(a ledger.Account) bool { return a == c.n.cfg.Self })
-	slices.SortStableFunc(others, func(a, b ledger.Account) int { return c.heard[b].At.Compare(c.heard[a].At) })
+	slices.SortStableFunc(others, func(a, b ledger.Account) int { return c.place.heard[b].At.Compare(c.place.heard[a].At) })
 	return others
 }
 

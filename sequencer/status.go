@@ -22,6 +22,7 @@ type Status struct {
 	Intents     map[string]int // of this node, by their states
 	Takes       uint64         // blocks that an intent of this node takes, from its assembly until it is final; 0: not measured
 	Coordinates *coordinator.Status
+	Drained     bool    // it coordinates no more
 	Members     []Heard // the others, in the contract's order
 	Missing     int     // attempts that have landed, whose contents this node lacks
 	Waits       string  // why what this node has dispatched is in no block, empty if nothing is known to be in the way
@@ -31,8 +32,8 @@ type Status struct {
 // Heard is what a node has last heard of a member.
 type Heard struct {
 	Account ledger.Account
-	Final   uint64    // the last final block that the member knew
-	At      time.Time // zero if nothing was heard since the contract woke
+	Final   uint64    // the last final block that it spoke of; 0: of none
+	At      time.Time // zero if nothing was heard since the node's start
 	Differs bool      // it has another declaration of the contract, or none
 }
 
@@ -69,12 +70,9 @@ func (n *Node) Look(ctx context.Context, address string) (Status, error) {
 		if p.open != nil {
 			s = p.open.status()
 		} else {
-			heard := map[ledger.Account]Heard{}
-			for _, h := range s.Members {
-				heard[h.Account] = h
-			}
-			s.Members = n.membersOf(p.set, heard)
+			s.Members = n.membersOf(p)
 		}
+		s.Drained = p.drained
 		if s.Final == 0 {
 			s.Unread = p.unread()
 		}
@@ -88,7 +86,7 @@ func (c *contract) status() Status {
 	r := c.committee.RangeOf(final)
 	s := Status{
 		Contract: c.address(), Head: head, Final: final, Range: r, Intents: c.sender.Counts(), Missing: len(c.book.Missing()), Takes: c.pace.blocks(),
-		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges,
+		Waits: cmp.Or(c.refused, c.waits), Nudges: c.place.nudges, Drained: c.place.drained,
 		Coordinator: ledger.Account(c.committee.Order(r)[0]), Next: ledger.Account(c.committee.Order(r + 1)[0]),
 	}
 	if c.coordinator != nil {
@@ -97,26 +95,27 @@ func (c *contract) status() Status {
 	if final == 0 {
 		s.Unread = "no block of it is final yet"
 	}
-	s.Members = c.n.membersOf(c.set, c.heard)
+	s.Members = c.n.membersOf(c.place)
 	return s
 }
 
 // membersOf returns the other members of a contract, with what was heard of them.
-func (n *Node) membersOf(k *Contract, heard map[ledger.Account]Heard) (all []Heard) {
-	for _, a := range k.Declared.Members {
+func (n *Node) membersOf(p *place) (all []Heard) {
+	for _, a := range p.set.Declared.Members {
 		if a != n.cfg.Self {
-			h := heard[a]
-			h.Account, h.Differs = a, n.differ.has(k.Declared.Address, a)
+			h := p.heard[a]
+			h.Account, h.Differs = a, n.differ.has(p.set.Declared.Address, a)
 			all = append(all, h)
 		}
 	}
 	return all
 }
 
-// hears notes a member's height. It may say anything: the height is for the operator alone.
-func (c *contract) hears(from ledger.Account, final uint64) {
-	if c.heard == nil {
-		c.heard = map[ledger.Account]Heard{}
+// hears notes a member's height. It may say anything: the height is for the operator alone. Some messages say none, such as
+// those of a member whose contract sleeps.
+func (p *place) hears(from ledger.Account, final uint64) {
+	if p.heard == nil {
+		p.heard = map[ledger.Account]Heard{}
 	}
-	c.heard[from] = Heard{Final: final, At: time.Now()}
+	p.heard[from] = Heard{Final: cmp.Or(final, p.heard[from].Final), At: time.Now()}
 }

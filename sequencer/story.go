@@ -26,6 +26,7 @@ type Moment struct {
 	Endorsers []ledger.Account
 	Block     uint64 // that has the intent, or in which it was judged; else 0
 	Why       string // what it waits for, or why it is given up
+	Times     int    // so often it has happened by then, in a row and with the same words; 0: once
 }
 
 // Told is a moment of an intent.
@@ -47,13 +48,26 @@ type storyKey struct {
 // is empty.
 type chronicle struct {
 	stories map[storyKey][]Moment
-	order   []storyKey // the one that began first in front
+	order   []storyKey       // the one that began first in front
+	repeats map[storyKey]int // so often the last moment has happened again
 }
 
-func newChronicle() *chronicle { return &chronicle{stories: map[storyKey][]Moment{}} }
+func newChronicle() *chronicle {
+	return &chronicle{stories: map[storyKey][]Moment{}, repeats: map[storyKey]int{}}
+}
 
-func (h *chronicle) add(at storyKey, m Moment) {
+// add writes a moment down, and reports whether it did. What happens again and again, such as a look for money that is not
+// there, is written with its count when that has doubled.
+func (h *chronicle) add(at storyKey, m Moment) bool {
 	story, known := h.stories[at]
+	if known && m.same(story[len(story)-1]) {
+		h.repeats[at]++
+		if m.Times = h.repeats[at] + 1; m.Times&(m.Times-1) != 0 {
+			return false
+		}
+	} else {
+		delete(h.repeats, at)
+	}
 	switch {
 	case !known:
 		if len(h.order) == mostStories {
@@ -66,12 +80,19 @@ func (h *chronicle) add(at storyKey, m Moment) {
 		story = story[:mostMoments-1]
 	}
 	h.stories[at] = append(story, m)
+	return true
+}
+
+// same reports whether two moments say the same, but for the time and the attempt.
+func (m Moment) same(o Moment) bool {
+	return m.Event == o.Event && m.State == o.State && m.With == o.With && m.Block == o.Block && m.Why == o.Why
 }
 
 func (h *chronicle) drop() {
 	delete(h.stories, h.order[0])
+	delete(h.repeats, h.order[0])
 	if h.order = h.order[1:]; len(h.order) == 0 {
-		h.stories, h.order = map[storyKey][]Moment{}, nil // a map keeps the room that it once had
+		*h = *newChronicle() // a map keeps the room that it once had
 	}
 }
 
@@ -102,8 +123,7 @@ func (c *contract) watch(p sender.Passage) {
 			m.Endorsers = append(m.Endorsers, members[place])
 		}
 	}
-	c.n.chronicle.add(storyKey{c.place, p.Sequence}, m)
-	if c.n.cfg.Told != nil {
+	if c.n.chronicle.add(storyKey{c.place, p.Sequence}, m) && c.n.cfg.Told != nil {
 		c.n.cfg.Told(Told{c.address(), p.Sequence, p.Key, p.Stage, m})
 	}
 }

@@ -96,7 +96,6 @@ func TestStories(t *testing.T) {
 func TestStatus(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		g := newGroup(t, 3, 2)
-		g.sleepAfter = time.Hour // what was heard of members is forgotten then
 		for _, o := range g.members {
 			o.start()
 		}

@@ -80,13 +80,11 @@ func isAnothers(body []byte, request *http.Request) bool {
 	if request.GetBody == nil || len(body) > keptBody || json.Unmarshal(body, &answer) != nil {
 		return false
 	}
-	asked, err := request.GetBody()
-	if err != nil {
-		return false
+	var id uint64                   // which go-ethereum's client writes first
+	asked, err := request.GetBody() // from memory: there is nothing to close
+	if err == nil {
+		_, err = fmt.Fscanf(asked, `{"jsonrpc":"2.0","id":%d`, &id)
 	}
-	defer func() { _ = asked.Close() }()
-	var id uint64 // which go-ethereum's client writes first
-	_, err = fmt.Fscanf(asked, `{"jsonrpc":"2.0","id":%d`, &id)
 	said := strings.Trim(string(answer.ID), `"`)
 	return err == nil && said != "" && said != "null" && said != strconv.FormatUint(id, 10)
 }

@@ -5,10 +5,12 @@ package main_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/conchhq/conch/internal/pg"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -64,5 +66,34 @@ func TestAnAccountThatCannotSend(t *testing.T) {
 	if ids, fates = bank.sent(t); fmt.Sprint(fates) != "[cancelled done]" && fmt.Sprint(fates) != "[cancelled open]" {
 		t.Errorf("the account has %v %v, want the cancelled one and one more", ids, fates)
 	}
+	p.ends(bank, p.asks(bank, "more funds", `{"issue": {"to": "office", "amount": 100}}`), "confirmed")
+	pgtest.Eventually(t, longPatience, "all is done", func() bool {
+		ids, fates = bank.sent(t)
+		return fmt.Sprint(fates) == "[cancelled done done]"
+	})
 	bank.stop(syscall.SIGTERM)
+	aMonthPasses(t, bank.db)
+	p.start(bank)
+	pgtest.Eventually(t, longPatience, "what has ended is forgotten, all but the newest nonce", func() bool {
+		left, _ := bank.sent(t)
+		return !slices.Contains(left, ids[0]) && !slices.Contains(left, ids[1])
+	})
+	if text := conch(t, "tx", "list", "--node", bank.api()).done(t); !strings.Contains(text, "done") || strings.Count(text, "\n") < 2 {
+		t.Errorf("the account has %s, want what its user has sent: the contract", text)
+	}
+	bank.stop(syscall.SIGTERM)
+}
+
+// aMonthPasses has all transactions of a database be a month older than they are.
+func aMonthPasses(t *testing.T, url string) {
+	t.Helper()
+	conn := pgtest.Connect(t, pg.Config{URL: url})
+	for _, sql := range []string{
+		`UPDATE conch.pending_transactions SET updated_at = updated_at - interval '31 days'`,
+		`UPDATE conch.intents SET created_at = created_at - interval '31 days'`,
+	} {
+		if _, err := conn.Exec(t.Context(), sql); err != nil {
+			t.Fatal(err)
+		}
+	}
 }

@@ -28,15 +28,12 @@ func TestFiveProcessesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	s := newSiteWith(t, flags, 3, "n1", "n2", "n3", "n4", "n5")
 	s.makes(s.all[0], "n1,n2,n3")
-	c := &chronicle{t: t, began: time.Now(), since: s.all[0].logOf().Position.Index, apis: make([]atomic.Pointer[string], len(s.all))}
-	for i := range s.all {
-		c.found(s, i)
-	}
-	stop := make(chan struct{})
-	var clients sync.WaitGroup
-	for client := range 6 {
-		clients.Go(func() { c.uses(stop, client) })
-	}
+	c := newChronicle(t, s)
+	stop, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		c.run(stop, 6)
+	}()
 	for range byDay(1, 3) {
 		c.goesOn(30)
 		leader := s.leads("")
@@ -47,7 +44,7 @@ func TestFiveProcessesAreLinearizable(t *testing.T) {
 	}
 	c.goesOn(30)
 	close(stop)
-	clients.Wait()
+	<-over
 	if err := kvtest.Check(c.all, time.Minute); err != nil {
 		t.Fatalf("of %d operations: %v", len(c.all), err)
 	}
@@ -65,12 +62,30 @@ func TestFiveProcessesAreLinearizable(t *testing.T) {
 type chronicle struct {
 	t     *testing.T
 	began time.Time
-	since uint64
+	turns bool                     // other keys every ten seconds: what one key was told in hours nobody can check
 	apis  []atomic.Pointer[string] // of each machine, where it has answered last
 
 	mu    sync.Mutex
+	since uint64 // the newest entry of an answer
 	all   []kvtest.Operation
 	again int
+}
+
+func newChronicle(t *testing.T, s *machines) *chronicle {
+	c := &chronicle{t: t, began: time.Now(), since: s.all[0].logOf().Position.Index, apis: make([]atomic.Pointer[string], len(s.all))}
+	for i := range s.all {
+		c.found(s, i)
+	}
+	return c
+}
+
+// run has clients ask until they are to stop.
+func (c *chronicle) run(stop <-chan struct{}, many int) {
+	var clients sync.WaitGroup
+	for client := range many {
+		clients.Go(func() { c.uses(stop, client) })
+	}
+	clients.Wait()
 }
 
 // found notes where a machine answers.
@@ -103,8 +118,14 @@ func (c *chronicle) uses(stop <-chan struct{}, client int) {
 		default:
 		}
 		o := kvtest.Operation{Client: client, Do: drawn(dice), Call: int64(time.Since(c.began)), Return: kvtest.Never}
+		if c.turns {
+			o.Do.Key += fmt.Sprint(time.Since(c.began) / (10 * time.Second))
+		}
+		c.mu.Lock()
+		since := c.since
+		c.mu.Unlock()
 		for tries := 0; ; tries++ {
-			got, known, err := c.asks(at, fmt.Sprintf("c%d-%d", client, n), o.Do)
+			got, known, err := c.asks(at, fmt.Sprintf("c%d-%d", client, n), since, o.Do)
 			if err != nil {
 				c.t.Error(err)
 				return
@@ -140,7 +161,7 @@ func drawn(dice *rand.Rand) kvtest.Do {
 }
 
 // asks asks a machine, and reports whether it knows what became of it.
-func (c *chronicle) asks(at int, id string, d kvtest.Do) (got kvtest.Got, known bool, err error) {
+func (c *chronicle) asks(at int, id string, since uint64, d kvtest.Do) (got kvtest.Got, known bool, err error) {
 	api := *c.apis[at%len(c.apis)].Load()
 	ctx, cancel := context.WithTimeout(c.t.Context(), 3*time.Second)
 	defer cancel()
@@ -148,7 +169,7 @@ func (c *chronicle) asks(at int, id string, d kvtest.Do) (got kvtest.Got, known 
 	if d.Op == "get" {
 		req, err = http.NewRequestWithContext(ctx, http.MethodGet, api+"/state?fresh=1&query="+url.QueryEscape(d.Query()), nil)
 	} else {
-		body := fmt.Appendf(nil, `{"goal_id":%q,"since":%d,"goal":%s}`, id, c.since, d.Goal())
+		body := fmt.Appendf(nil, `{"goal_id":%q,"since":%d,"goal":%s}`, id, since, d.Goal())
 		req, err = http.NewRequestWithContext(ctx, http.MethodPost, api+"/goals", bytes.NewReader(body))
 	}
 	if err != nil {
@@ -164,6 +185,7 @@ func (c *chronicle) asks(at int, id string, d kvtest.Do) (got kvtest.Got, known 
 	var told struct {
 		Result, Answer json.RawMessage
 		Fault, Detail  string
+		Index          uint64
 	}
 	switch err := json.NewDecoder(res.Body).Decode(&told); {
 	case err != nil, res.StatusCode == http.StatusServiceUnavailable, res.StatusCode == http.StatusTooManyRequests:
@@ -171,6 +193,9 @@ func (c *chronicle) asks(at int, id string, d kvtest.Do) (got kvtest.Got, known 
 	case res.StatusCode != http.StatusOK:
 		return got, false, fmt.Errorf("%s %+v: %s %s", id, d, res.Status, told.Detail)
 	}
+	c.mu.Lock()
+	c.since = max(c.since, told.Index)
+	c.mu.Unlock()
 	var text bytes.Buffer
 	if raw := slices.Concat(told.Result, told.Answer); len(raw) > 0 {
 		if err := json.Compact(&text, raw); err != nil {

@@ -96,15 +96,19 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	return s
 }
 
-// freeAddress returns an address at which a node can listen again after its death.
+// freeAddress returns an address at which a node can listen again after its death: no system gives its port to a connection
+// that somebody opens meanwhile.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	probe, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		address := fmt.Sprint("127.0.0.1:", 12_000+rand.IntN(20_000))
+		if probe, err := net.Listen("tcp", address); err == nil {
+			_ = probe.Close()
+			return address
+		}
 	}
-	defer func() { _ = probe.Close() }()
-	return probe.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }
 
 // fileOf is the configuration of one organisation, which dials each of the others by a proxy of its own.

@@ -62,7 +62,13 @@ func readIncarnation(file string) (uint64, error) {
 }
 
 // writeIncarnation replaces the file, whole or not at all.
-func writeIncarnation(file string, incarnation uint64) (err error) {
+func writeIncarnation(file string, incarnation uint64) error {
+	return replaceIncarnation(file, incarnation, (*os.File).Sync)
+}
+
+// replaceIncarnation has the number on the disk before the file's name leads to it, and the name before it returns. A host that loses its power would
+// else start with a number that it has had, or with an empty file.
+func replaceIncarnation(file string, incarnation uint64, sync func(*os.File) error) (err error) {
 	folder := filepath.Dir(file)
 	draft, err := os.CreateTemp(folder, ".incarnation-*")
 	if err != nil {
@@ -74,7 +80,7 @@ func writeIncarnation(file string, incarnation uint64) (err error) {
 		}
 	}()
 	_, err = fmt.Fprintln(draft, incarnation)
-	if err = errors.Join(err, draft.Sync(), draft.Close()); err != nil {
+	if err = errors.Join(err, sync(draft), draft.Close()); err != nil {
 		return err
 	}
 	if err = os.Rename(draft.Name(), file); err != nil {
@@ -84,6 +90,6 @@ func writeIncarnation(file string, incarnation uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	_ = f.Sync() // some file systems refuse it, and have stored the name all the same
+	_ = sync(f) // some file systems refuse it, and have stored the name all the same
 	return f.Close()
 }

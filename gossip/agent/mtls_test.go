@@ -27,6 +27,15 @@ type process struct {
 // processes starts so many agents over loopback. They know each other by fingerprints; the first three are electors, and
 // the only ones that the others know where to find.
 func processes(t *testing.T, n int) (all []*process) {
+	all = prepared(t, n, 20) // a busy machine misses beats
+	for _, p := range all {
+		p.run(t)
+	}
+	return all
+}
+
+// prepared makes such agents, which do not run yet.
+func prepared(t *testing.T, n, diameter int) (all []*process) {
 	folder := t.TempDir()
 	var peers []mtls.Peer
 	for i := range n {
@@ -60,7 +69,7 @@ func processes(t *testing.T, n int) (all []*process) {
 	for i, p := range all {
 		c := agent.Config{
 			Transport: p.end, Address: p.end.Addr().String(), Self: p.key.Subject(), Scheme: p.key, Peers: known,
-			Namespaces: []gossip.Namespace{{Name: "site", Electors: electors, Diameter: 20}}, // a busy machine misses beats
+			Namespaces: []gossip.Namespace{{Name: "site", Electors: electors, Diameter: diameter}},
 		}
 		if i < 3 {
 			c.Peers = append(append([]agent.Peer{}, known[:i]...), known[i+1:]...)
@@ -70,7 +79,6 @@ func processes(t *testing.T, n int) (all []*process) {
 			t.Fatal(err)
 		}
 		p.agent = a
-		p.run(t)
 	}
 	return all
 }

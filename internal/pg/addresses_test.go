@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -139,6 +140,22 @@ func TestALivingAddressIsFoundBehindTrouble(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What an address has said is not forgotten since the time was over while it was tried once more.
+func TestASecondTryThatIsCutShort(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	var tries atomic.Int32
+	starts := serve(t, func(conn net.Conn) {
+		if tries.Add(1) <= 2 { // with TLS, and without
+			refuses("57P03", "the database system is starting up")(conn)
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, err := pg.Open(ctx, several(db, readWrite, starts, serve(t, saysNothing)), pg.Settings{})
+	says(t, err, starts+": is starting up")
 }
 
 // If no address is any use, the error names each with its outcome, within the time of the caller.

@@ -71,7 +71,10 @@ func (r *heat) run(ctx context.Context) tried {
 				go r.closeLate()
 				return one
 			}
-			r.failed = append(slices.DeleteFunc(r.failed, func(t tried) bool { return t.name == one.name }), one)
+			same := func(t tried) bool { return t.name == one.name }
+			if ctx.Err() == nil || !slices.ContainsFunc(r.failed, same) { // a second try that is cut short says less than the first
+				r.failed = append(slices.DeleteFunc(r.failed, same), one)
+			}
 			if code := Code(one.err); code == "" && !pgconn.Timeout(one.err) || code == codeStarting {
 				r.again = append(r.again, one.place)
 			}

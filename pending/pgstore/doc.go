@@ -39,7 +39,8 @@
 //
 // Callers look transactions up over a few connections of their own, so that they never delay a
 // leader. Every statement of a leader reads unfinished rows alone. Finished rows can
-// be moved to the archive, where their IDs and keys are still found.
+// be moved to the archive, where their IDs and keys are still found. Of conch's own intents, whose keys no user can choose,
+// those that have ended long ago are deleted ([Store.Forget]).
 //
 // # Notifications
 //

@@ -98,4 +98,5 @@ func (s shelf) everything() {
 	if n := s.archive(0); n == 0 {
 		s.t.Error("nothing was archived")
 	}
+	s.forget(0)
 }

@@ -26,8 +26,8 @@ func Up(ctx context.Context, conn *pgx.Conn, progress func(string)) error {
 // SchemaMin and SchemaMax are the versions that this program knows. Tables of version N work with
 // programs N and N − 1, so it also works with SchemaMax + 1.
 const (
-	SchemaMin = 9
-	SchemaMax = 9
+	SchemaMin = 10
+	SchemaMax = 10
 )
 
 // SchemaError reports that this program cannot work with the tables. Version 0 means none.

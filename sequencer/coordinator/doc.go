@@ -13,6 +13,12 @@
 // What is given up before its row is stored goes back to pooled, and with it everything that is built on it, also if another
 // owns that. A table says what each event does in each state; [Diagram] draws it.
 //
+// What is dispatched may be unable to land: a state that it needs was spent by another, what would create it was skipped, or
+// the last block of its grant is there. It is doomed then: nothing that it creates is offered any more, what is built on it and
+// not handed over is unwound, and what is handed over, or only reads it, is doomed in turn. What it spends stays locked until
+// the ledger has skipped it, or its grant is over. All that is on board is judged after each block, after a handover, and
+// when what an earlier start has left is judged; what of that is doomed is not submitted again.
+//
 // # Whose states
 //
 // Attempts are decided by arrival: the first that comes has the states. A sender that came second has the next turn on

@@ -33,6 +33,8 @@ type (
 		Number uint64
 		Ends   []ledger.End
 	}
+	// Drain has the machine give back what it has not dispatched, and take no work until it comes with On false.
+	Drain struct{ On bool }
 	// Tick comes about every 50 ms while the machine is not idle.
 	Tick struct{}
 )

@@ -42,6 +42,8 @@ type Machine struct {
 	reviewing bool          // Review is not answered
 	reviewAt  time.Duration // not before
 
+	drained bool // it takes no work
+
 	changedReady bool // what is ready may go now
 	tenure       tenure
 	asked        map[ledger.Account]question // of those that have asked for a handover
@@ -120,6 +122,8 @@ func (m *Machine) Step(now time.Duration, in Input) []Action {
 		m.judged()
 	case Reviewed:
 		m.reviewed(in)
+	case Drain:
+		m.drain(in.On)
 	case Tick:
 		m.tick()
 	}

@@ -11,7 +11,7 @@ import (
 // Audit counts again what the machine counts as it goes, and looks for each piece of work where its state says that it
 // is: what is nowhere would wait for ever. It is for tests, and costs as much as there is work. It returns what is wrong.
 func (m *Machine) Audit() []string {
-	a := &audit{m: m, lists: map[*work]int{}, owed: map[*work]int{}}
+	a := &audit{m: m, lists: map[*work]int{}, owed: map[*work]int{}, made: map[ledger.StateID]*work{}}
 	a.collect()
 	for _, w := range a.all {
 		a.place(w)
@@ -28,8 +28,9 @@ func (m *Machine) Audit() []string {
 type audit struct {
 	m     *Machine
 	all   []*work
-	lists map[*work]int // how often it waits to be assembled
-	owed  map[*work]int // members that owe a verdict, or were asked for it
+	lists map[*work]int            // how often it waits to be assembled
+	owed  map[*work]int            // members that owe a verdict, or were asked for it
+	made  map[ledger.StateID]*work // by what is on board, also if it is not offered
 	found []string
 }
 
@@ -46,6 +47,11 @@ func (a *audit) collect() {
 	}
 	for _, works := range m.tenure.inherited {
 		a.all = append(a.all, works...)
+	}
+	for _, w := range a.all {
+		for i := range w.whole.Outputs {
+			a.made[m.set.Scheme.State(w.assembled, i)] = w
+		}
 	}
 	count := func(list []listed) {
 		for _, l := range list {
@@ -115,6 +121,14 @@ func (a *audit) states(w *work) {
 	if !w.boarded {
 		a.must(len(w.outputs) == 0, "%v is not on board and has outputs", w.Sequence)
 		return
+	}
+	a.must(!w.doomed || len(w.outputs) == 0, "%v is doomed, and its states are offered", w.Sequence)
+	if w.state > assembling && w.state < included && !w.doomed && m.set.Broken != Doomed {
+		for _, id := range slices.Concat(w.whole.Attempt.Inputs, w.whole.Attempt.Reads) {
+			if made := a.made[id]; made != nil && made.doomed {
+				a.must(m.set.Book.Unspent(id), "%v is built on %v, which is doomed", w.Sequence, made.Sequence)
+			}
+		}
 	}
 	for _, id := range w.outputs {
 		a.must(m.flight.creates[id].by == w, "%v: its output %v is not its own", w.Sequence, id)

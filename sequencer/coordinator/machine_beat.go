@@ -62,7 +62,7 @@ func (m *Machine) heard(from ledger.Account, works bool) {
 	switch {
 	case !m.set.Committee.Has(string(from)):
 	case m.precedes(m.own(), m.set.Self, from):
-		if works {
+		if works && !m.drained { // a word that it is there would have the other one give its work back
 			m.lesser[from] = m.now
 		}
 	default:

@@ -221,6 +221,14 @@ func (m *Machine) turned() {
 	}
 }
 
+// drain gives everything back that is not dispatched, and says that others may have it. What is dispatched stays until the
+// ledger decides.
+func (m *Machine) drain(on bool) {
+	if m.drained = on; on {
+		m.returnAll(m.undispatched(func(*work) bool { return true }), wire.Moved, "")
+	}
+}
+
 func (m *Machine) undispatched(which func(*work) bool) (found []*work) {
 	for _, c := range m.order {
 		for _, w := range c.works {

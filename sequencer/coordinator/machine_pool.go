@@ -13,6 +13,9 @@ import (
 // delegated takes work. Better coordinators are no reason to refuse it: a sender whose link to the better one is cut
 // would starve. What decides is whether the range that it names is near (P9, P21, P37, D17).
 func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
+	if m.drained { // its sender goes to the next one, and looks here again ever more seldom
+		return wire.Rejected{Why: wire.Moved, Text: "it is drained, and coordinates nothing"}
+	}
 	own, window := m.own(), ranking.Delegation
 	if m.set.Strict {
 		window = ranking.Strict

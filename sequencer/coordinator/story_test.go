@@ -194,13 +194,19 @@ func (s *stage) input(words []string) Input {
 	switch words[0] {
 	case "stored":
 		return Stored{s.store}
+	case "drain", "undrain":
+		return Drain{On: words[0] == "drain"}
 	case "hear":
 		return Heard{ledger.Account(words[1]), wire.Pulse{Works: len(words) > 2}}
 	case "judged":
 		var in Judged
 		in.Number, _ = strconv.ParseUint(words[1], 10, 64)
 		for _, w := range words[2:] {
-			in.Ends = append(in.Ends, map[string]ledger.End{"alive": ledger.Alive, "landed": ledger.Landed, "overdue": ledger.Overdue}[w])
+			end := ledger.Alive
+			for end.String() != w {
+				end++
+			}
+			in.Ends = append(in.Ends, end)
 		}
 		return in
 	case "reviewed":

@@ -17,7 +17,7 @@
 // something. Transactions wait for a long time. Anybody copies public entries, as they are and under their own name, and
 // coordinators ask for grants of what nobody has assembled.
 //
-// The faults end after [Config.Faults]. Then every intent has to end, and the committee has to fall silent.
+// The faults end after [Config.Faults], and users go on for a while. Then every intent has to end, and the committee has to fall silent.
 //
 // [Scenes] are worlds with one trouble each, in which it is judged how long intents take. [Stories] are small ones, told
 // message by message and compared with files.
@@ -29,7 +29,9 @@
 // the states are worth is what was issued (I3); first attempts are asked for in submit order (I4); nothing is dispatched
 // without a stored grant for what its owner has assembled (I5); a node that begins to coordinate waits for what it
 // inherits, and what was closed stays closed (I6); without faults one node dispatches (I8); without work nothing is sent
-// (I9); each request has one answer (I10).
+// (I9); each request has one answer (I10). What is skipped is counted by its cause, and apart from it what somebody has copied
+// and what was in a block before. In a world with few notes, hardly anything may be built on what cannot land any more, and
+// nothing is skipped any more soon after the last fault.
 //
 // # Broken rules
 //

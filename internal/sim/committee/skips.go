@@ -56,11 +56,11 @@ func (r *run) judgeBuilt(n *node, e ledger.Entry) {
 	}
 }
 
-// What the rules of liveness allow in a world with few notes. Of what is dispatched there up to 4 % is built on the dead (without
-// the rule 10 to 60 %), and up to 700 entries are skipped after the last fault, for 15 s at most.
+// What the rules of liveness allow in a world with few notes. In twelve runs up to 4 % of what is dispatched was built on the dead
+// (without the rule, 14 to 66 %), and up to 1,050 entries were skipped after the last fault, for 17 s at most.
 const (
-	mostDead    = 20               // one of so many
-	mostSkipped = 1200             // after the last fault
+	mostDead    = 12               // one of so many
+	mostSkipped = 2000             // after the last fault
 	skipsEnd    = 30 * time.Second // after it
 )
 

@@ -2,7 +2,6 @@ package host
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -212,19 +211,6 @@ func (c *Core) reply(who asker, a txlog.Answer, err error) {
 	case who.node != "":
 		c.send(who.node, wire.Confirmed{Serial: who.serial, Index: a.Index, Err: err})
 	}
-}
-
-// change asks for other members.
-func (c *Core) change(in Change) {
-	if _, err := quorum.Check(in.Members); err != nil {
-		c.do(Answered{Ticket: in.Ticket, Err: fmt.Errorf("%w: %w", txlog.ErrMalformed, err)})
-		return
-	}
-	if c.m == nil {
-		c.do(Answered{Ticket: in.Ticket, Err: txlog.NotLeaderError{Leader: c.leader, Term: c.term}})
-		return
-	}
-	c.member(member.Change{Ticket: c.newTicket(asker{user: in.Ticket}), Members: in.Members, Since: in.Since})
 }
 
 // gone forgets an asker.

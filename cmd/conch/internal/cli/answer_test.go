@@ -37,7 +37,7 @@ func TestRefusals(t *testing.T) {
 		{status: http.StatusRequestHeaderFieldsTooLarge, text: "431 Request Header Fields Too Large", code: 2},
 	} {
 		err := refusalOf(c.status, []byte(c.text))
-		if _, code := explain(failure{err}); code != c.code || Passing(err) != c.passing || Unanswered(err) != c.lost {
+		if _, code := explain(failure{err, Failed}); code != c.code || Passing(err) != c.passing || Unanswered(err) != c.lost {
 			t.Errorf("%d %s: exit code %d, passing %v, unanswered %v: want %d, %v, %v", c.status, c.text, code, Passing(err), Unanswered(err), c.code, c.passing, c.lost)
 		}
 	}

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,10 @@ type conductor struct {
 	mu     sync.Mutex
 	keeper *keeper.Keeper // nil while no command runs
 	begun  atomic.Bool    // its keeper has reported that it runs
+
+	tell func(election.Fact)     // for a person at a terminal; may be nil
+	led  bool                    // this process has led; of the elector's goroutine
+	over atomic.Pointer[failure] // the end of a run that does not wait
 }
 
 // run campaigns until the command has ended for good or a signal asks for it.
@@ -51,13 +56,40 @@ func (c *conductor) run(ctx context.Context, cfg config.Config) error {
 	if ctx.Err() != nil {
 		return nil // asked to end before the start
 	}
-	return node.Run(campaign, node.Options{
-		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, LostLines: c.app.spool.Lost, Fact: c.app.announce(ctx, cfg.Election.ID),
+	c.tell = c.app.announce(ctx, cfg.Election.ID)
+	err := node.Run(campaign, node.Options{
+		Config: cfg, Version: c.app.Build.Version, Log: c.app.Log, LostLines: c.app.spool.Lost, Fact: c.fact,
 		Kinds: []node.Kind{{
 			Section: func() config.Section { return oneRole{} },
 			Open:    func(f node.Frame) node.Service { c.frame = f; return c },
 		}},
 	})
+	if over := c.over.Load(); over != nil {
+		return *over
+	}
+	return err
+}
+
+// fact tells a person what happens. It ends a run that does not wait, once another one leads, or a first bid fails.
+func (c *conductor) fact(f election.Fact) {
+	if c.tell != nil {
+		c.tell(f)
+	}
+	c.led = c.led || f.Kind == election.Acquired
+	switch {
+	case !c.flags.noWait:
+	case f.Kind == election.Following:
+		c.quit(failure{fmt.Errorf("%s leads %q, and --no-wait waits for nobody", f.Holder, f.Scope), anotherLeads})
+	case f.Kind == election.Blocked:
+		c.quit(failure{fmt.Errorf("acts of the last leader of %q hold its fence, and --no-wait waits for nobody", f.Scope), anotherLeads})
+	case !c.led && (f.Kind == election.Retrying || f.Kind == election.Barred):
+		c.quit(unknownLeader(c.flags.scope, f.Err))
+	}
+}
+
+func (c *conductor) quit(end failure) {
+	c.over.CompareAndSwap(nil, &end)
+	c.endNode()
 }
 
 // Work implements node.Service. The role runs the command; once that has ended for good, so does the node.

@@ -14,9 +14,12 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 )
 
-// failure marks an error of a command that was called correctly. Any other error that reaches
-// Main is about the command line.
-type failure struct{ error }
+// failure marks an error of a command that was called correctly, and has its exit code. Any other error
+// that reaches Main is about the command line.
+type failure struct {
+	error
+	code int
+}
 
 func (f failure) Unwrap() error { return f.error }
 
@@ -36,10 +39,11 @@ func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, 
 // Does turns the work of a command into a function for cobra.
 func Does(work func(context.Context) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		if err := work(cmd.Context()); err != nil {
-			return failure{err}
+		err := work(cmd.Context())
+		if err == nil || errors.As(err, new(failure)) {
+			return err
 		}
-		return nil
+		return failure{err, Failed}
 	}
 }
 
@@ -59,7 +63,7 @@ func explain(err error) (text string, code int) {
 	case errors.Is(err, context.Canceled):
 		return "interrupted", Failed
 	default:
-		return Sentence(pgmint.Sentence(ours.error)), Failed
+		return Sentence(pgmint.Sentence(ours.error)), ours.code
 	}
 }
 

@@ -65,7 +65,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	case errors.Is(unwritten, syscall.EPIPE): // its reader had enough, as head has
 		return Failed
 	case unwritten != nil:
-		err = failure{fmt.Errorf("not all of the answer could be written: %w", unwritten)}
+		err = failure{fmt.Errorf("not all of the answer could be written: %w", unwritten), Failed}
 	case err == nil:
 		return done
 	}

@@ -16,7 +16,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
-	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/name"
@@ -29,7 +28,7 @@ type runFlags struct {
 	lease                time.Duration
 	killGrace, stopGrace time.Duration
 	fenced, restart      bool
-	isolate              bool
+	isolate, noWait      bool
 	opsListen            string
 	cmdDB, user          string
 }
@@ -57,6 +56,8 @@ is started again instead. So CMD must stay in the foreground, and it is a servic
 that goes on: work to be done once per schedule is a cron, not a run.
 
 While the database is down conch waits for it, as it does while another one leads.
+With --no-wait it exits instead, with 75 if another one leads, and with 69 if that
+cannot be known.
 
 Signals are passed on to CMD. SIGINT or SIGTERM ends conch when CMD has ended, which
 is killed after --stop-grace, or at once at the second. On a terminal Ctrl-C reaches
@@ -108,6 +109,7 @@ func (a *app) run() *cobra.Command {
 	flags.BoolVar(&f.fenced, "fenced", false, "CMD's effects are all fenced: start it as soon as the token is minted")
 	flags.BoolVar(&f.restart, "restart", false, "start CMD again when it exits")
 	flags.BoolVar(&f.isolate, "isolate", false, "run CMD in a PID namespace, from which nothing gets away; takes it off the terminal")
+	flags.BoolVar(&f.noWait, "no-wait", false, "exit with 75 if another one leads, and with 69 if that cannot be known")
 	flags.StringVar(&f.opsListen, "ops-listen", "", "`address` of /healthz, /readyz, /metrics and /leader/{scope}; default none")
 	flags.StringVar(&f.cmdDB, "cmd-db", "", "the `URL` that CMD gets as CONCH_DB_URL, or none, instead of conch's own; without a password in the arguments: CONCH_CMD_DB_URL")
 	flags.StringVar(&f.user, "user", "", "the `name` of the user that CMD runs as; conch needs the rights of root for it")
@@ -139,10 +141,16 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 		return usage{err}
 	}
 	if cfg.Database, err = a.ready(ctx, f.scope); err != nil {
-		// A database that is down is waited for, as by a node: the campaign says so every ten seconds.
-		if _, wrongly := errors.AsType[usage](err); wrongly || ctx.Err() != nil || !pg.SafeToRetry(err) && !pg.IsLost(err) {
+		_, wrongly := errors.AsType[usage](err)
+		switch {
+		case wrongly || ctx.Err() != nil:
+			return err
+		case f.noWait:
+			return unknownLeader(f.scope, err)
+		case !pg.SafeToRetry(err) && !pg.IsLost(err):
 			return err
 		}
+		// A database that is down is waited for, as by a node: the campaign says so every ten seconds.
 	}
 	cfg.Named = true // it was named, or it answers at the default address
 	if cmd.Flags().Changed("locks") {
@@ -158,28 +166,6 @@ func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, comma
 	}
 	c := &conductor{app: a, flags: f, command: command}
 	return c.run(ctx, cfg)
-}
-
-// surroundings checks what a run has around its campaign: the program, its user and database, and the address.
-func (a *app) surroundings(cmd *cobra.Command, f *runFlags, program string) error {
-	if f.opsListen != "" {
-		if err := web.CheckAddress("--ops-listen", f.opsListen); err != nil {
-			return err
-		}
-	}
-	if f.cmdDB == "" && !cmd.Flags().Changed("cmd-db") {
-		f.cmdDB = a.Getenv(EnvCommandURL)
-	}
-	if f.cmdDB == "" && cmd.Flags().Changed("cmd-db") || f.cmdDB != "" && f.cmdDB != NoDatabase && !strings.Contains(f.cmdDB, "://") {
-		return Usagef("--cmd-db, or %s, is neither a URL nor %s", EnvCommandURL, NoDatabase) // it may have a password
-	}
-	if cmd.Flags().Changed("user") { // empty, it is a variable that is not set, and not the user that conch runs as
-		if err := keeper.CanBecome(f.user); err != nil {
-			return fmt.Errorf("--user: %w", err)
-		}
-	}
-	_, err := keeper.Runnable(program)
-	return err
 }
 
 // timely checks that a campaign can end its command in time; its error names the flag or variable at fault.

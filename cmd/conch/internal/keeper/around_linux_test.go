@@ -174,6 +174,33 @@ func TestADatabaseForTheCommand(t *testing.T) {
 	}
 }
 
+func TestNoWait(t *testing.T) {
+	t.Parallel()
+	db := pgtest.New(t)
+	if r := call(t, sh(t, db, "echo alone; exit 4", "--no-wait", "--lease", "3s")); r.code != 4 || r.out != "alone\n" {
+		t.Errorf("with nobody else: %+v, want the command's code", r)
+	}
+	p := begin(t, sh(t, db, "echo up; cat", "--lease", "3s"))
+	p.says("up")
+	if r := result(t, sh(t, db, "echo never", "--no-wait", "--id", "two")); r.code != 75 || r.out != "" || !strings.Contains(r.err, `me leads "s"`) || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("with a leader: %+v, want exit code 75", r)
+	}
+	_ = p.stdin.Close()
+	p.end()
+	for url, says := range map[string]string{
+		"postgres://x:hunter2@127.0.0.1:1/x":           "nothing listens at 127.0.0.1:1",
+		strings.Replace(db.URL, db.Name, "nowhere", 1): "nowhere",
+	} {
+		r := call(t, sh(t, db, "echo never", "--no-wait", "--db", url))
+		if r.code != 69 || strings.Contains(r.err, "hunter2") || !strings.Contains(r.err, "cannot be known: ") || !strings.Contains(r.err, says) {
+			t.Errorf("%s: %+v, want exit code 69 and %q", url, r, says)
+		}
+	}
+	if got := events(t, db); got != "acquired released acquired released" {
+		t.Errorf("history: got %s", got)
+	}
+}
+
 // A database that is down at the start is waited for, and said to be down.
 func TestADatabaseThatIsDownAtTheStart(t *testing.T) {
 	t.Parallel()

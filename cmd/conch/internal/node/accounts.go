@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
@@ -37,6 +38,9 @@ type Calls interface { //nolint:interfacebloat // what becomes of a call, from i
 	Lost(ctx context.Context, id string) (is bool, why string, err error)
 	// Withdraw asks to take a call back. One without a nonce is never sent.
 	Withdraw(ctx context.Context, id string) error
+	// Forget deletes up to most of the oldest calls that Accept has taken and that have ended for that long, by the store's
+	// clock. Then Lost says that they are lost, and their keys are new ones.
+	Forget(ctx context.Context, age time.Duration, most int) (gone int, err error)
 }
 
 // Accepted is a call that has not ended.

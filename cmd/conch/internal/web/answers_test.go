@@ -20,6 +20,7 @@ func fail(err error) func(*world) {
 
 func away(w *world)  { w.err = webtest.ErrAway }
 func hangs(w *world) { w.hangs = true; w.cfg.Patience = 20 * time.Millisecond }
+func locks(w *world) { hangs(w); w.locked = true }
 
 var beat = time.Date(2026, 3, 1, 12, 0, 0, 0, time.FixedZone("east", 3600))
 
@@ -52,6 +53,7 @@ const (
 var scopeAnswers = []exchange{
 	{Name: "all, in order", Given: led, Ask: "GET /v1/scopes", Status: 200, Want: `{"scopes":[{"scope":"a/b",` + never + `},{` + paymentsLed + `},{` + zooLed + `}]}`, Sends: "Cache-Control: no-store"},
 	{Name: "all, no database", Given: away, Ask: "GET /v1/scopes", Status: 503, Want: "urn:conch:problem:database-unavailable", Sends: "Retry-After: 5"},
+	{Name: "all, tables are locked", Given: locks, Ask: "GET /v1/scopes", Status: 503, Want: "tables of conch are locked"},
 	{Name: "all, it hangs", Given: hangs, Ask: "GET /v1/scopes", Status: 504, Want: "urn:conch:problem:database-timeout"},
 	{Name: "one", Given: led, Ask: "GET /v1/scopes/payments", Status: 200, Want: `{` + paymentsLed + `}`},
 	{Name: "one that nobody leads", Given: unled, Ask: "GET /v1/scopes/payments", Status: 200, Want: paymentsUnled},
@@ -165,6 +167,7 @@ var drainAnswers = []exchange{
 	{Name: "of no candidate", Given: elsewhere(errNoCandidate), Ask: drainPath, Body: `{"to":"node-9"}`, Status: 422, Want: "these are: node-1, node-2"},
 	{Name: "of a bad name", Given: led, Ask: drainPath, Body: `{"to":"a:b"}`, Status: 400, Want: "contains ':'"},
 	{Name: "the leader cannot be asked", Given: elsewhere(webtest.ErrAway), Ask: drainPath, Status: 503, Want: "database-unavailable"},
+	{Name: "its tables are locked", Given: elsewhere(&pgops.LockedError{Err: context.DeadlineExceeded}), Ask: drainPath, Status: 503, Want: "tables of conch are locked"},
 	{Name: "the database hangs", Given: elsewhere(context.DeadlineExceeded), Ask: drainPath, Status: 504, Want: "database-timeout"},
 	{Name: "the leader does not answer", Given: elsewhere(errUntaken), Ask: drainPath, Status: 504, Want: "it was withdrawn"},
 	{Name: "it has just lost it", Given: elsewhere(errTooLate), Ask: drainPath, Status: 409, Want: `"holder":"node-2"`},

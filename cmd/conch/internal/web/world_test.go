@@ -127,6 +127,7 @@ type database struct {
 	events      []pgops.Event
 	err         error
 	hangs       bool
+	locked      bool // which is why it hangs
 	opened      int
 	closed      int
 	watchers    []chan struct{}
@@ -171,10 +172,13 @@ type observer struct{ *database }
 // ready waits while the database hangs.
 func (o *observer) ready(ctx context.Context) error {
 	o.mu.Lock()
-	err, hangs := o.err, o.hangs
+	err, hangs, locked := o.err, o.hangs, o.locked
 	o.mu.Unlock()
 	if hangs {
 		<-ctx.Done()
+		if locked {
+			return &pgops.LockedError{Err: ctx.Err()}
+		}
 		return ctx.Err()
 	}
 	return err

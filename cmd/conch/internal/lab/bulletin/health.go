@@ -3,6 +3,7 @@ package bulletin
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -23,11 +24,16 @@ func (r *run) loseDisk(n *node) {
 	if n == nil || !r.spares(n) {
 		return
 	}
-	r.tell(n, "loses its disk")
+	n.losesDisk(r.w.Between(2*round, 20*round))
+}
+
+// losesDisk has a node begin with a new store after a time.
+func (n *node) losesDisk(wait time.Duration) {
+	n.r.tell(n, "loses its disk")
 	n.crash(true)
-	n.lostStore(r)
+	n.lostStore(n.r)
 	n.newStore()
-	n.restarts(r.w.Between(2*round, 20*round))
+	n.restarts(wait)
 }
 
 // damage flips a bit on a node's disk. It shows when the process starts the next time.
@@ -47,16 +53,24 @@ func (n *node) lostStore(r *run) {
 	r.lostStores = append(r.lostStores, n.disk.id)
 }
 
-// spares reports whether the log can do without a node's disk.
+// spares reports whether the log can do without a node's disk: with the members of now, and with those that were asked for. A change that one
+// leader has stored and not committed another one may commit much later.
 func (r *run) spares(n *node) bool {
-	all := r.members()
-	left := 0
+	return !r.changing() && r.bears(r.members(), n) && r.bears(r.wantedMembers, n)
+}
+
+// bears reports whether members can decide, also without a node's disk if there is one.
+func (r *run) bears(all []txlog.Member, without *node) bool {
+	left, decides := 0, without == nil
 	for _, m := range all {
-		if m.Name != n.name && !slices.Contains(r.lostStores, m.Store) && r.fits(r.byName[m.Name]) {
+		switch n := r.byName[m.Name]; {
+		case n == without:
+			decides = m.Store == n.disk.id
+		case !slices.Contains(r.lostStores, m.Store) && r.fits(n):
 			left++
 		}
 	}
-	return !r.changing() && (!r.decides(n) || left >= txlog.Majority(all))
+	return !decides || left >= txlog.Majority(all)
 }
 
 // fits reports whether a right memory takes what a node has stored and nobody knows to be committed. A leader whose memory was
@@ -164,7 +178,9 @@ func (r *run) changeMembers() {
 		n := others[r.w.Pick(len(others))]
 		members = append(members, txlog.Member{Name: n.name, Key: fingerprint(n.key), Store: n.disk.id})
 	}
-	r.asksChange(l, members)
+	if r.bears(members, nil) { // else the log may refuse it, if it knows by now that a store is lost
+		r.asksChange(l, members)
+	}
 }
 
 // asksChange has a leader propose other members.
@@ -175,7 +191,7 @@ func (r *run) asksChange(l *node, members []txlog.Member) {
 		}
 		return 1
 	})
-	r.changes = r.w.Now() + 30*round
+	r.changes, r.wantedMembers = r.w.Now()+30*round, members
 	r.stats["changes_asked"]++
 	r.tell(l, "is asked to make %v the members", memberNames(members))
 	l.ticket++

@@ -74,6 +74,9 @@ func (r *run) committed(n *node, record txlog.Record) {
 	r.log, r.by = append(r.log, record), append(r.by, n)
 	r.w.Note(n.name, "commits", int64(record.Index))
 	r.stats["entries"]++
+	if record.Kind == txlog.Changed {
+		r.wantedMembers = nil // what was asked for before it is done, or refused
+	}
 	if record.Kind == txlog.Executed {
 		before, again := r.goals[record.GoalID]
 		r.check(!again, Once, "goal %s is executed at %d and at %d", record.GoalID, before, record.Index)

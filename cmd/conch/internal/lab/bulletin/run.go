@@ -39,17 +39,18 @@ type run struct {
 	over    bool   // clients ask for nothing new
 
 	judge
-	suggested  *node         // who should lead
-	flaps      time.Duration // until when that changes all the time
-	changes    time.Duration // until when a change of members is waited for
-	joint      bool          // two sets of members decide
-	marked     uint64        // the authority's newest entry that somebody knows to be committed
-	middle     func()        // happens in the middle of a change of members, at one of the signs of it
-	signs      int
-	lostStores []uint64
-	asks       []*ask // that have ended
-	stats      map[string]int64
-	found      []sim.Violation
+	suggested     *node          // who should lead
+	flaps         time.Duration  // until when that changes all the time
+	changes       time.Duration  // until when a change of members is waited for
+	joint         bool           // two sets of members decide
+	wantedMembers []txlog.Member // that a leader was asked for since the last change
+	marked        uint64         // the authority's newest entry that somebody knows to be committed
+	middle        func()         // happens in the middle of a change of members, at one of the signs of it
+	signs         int
+	lostStores    []uint64
+	asks          []*ask // that have ended
+	stats         map[string]int64
+	found         []sim.Violation
 }
 
 // Run runs a log and returns its report. The configuration must be valid.

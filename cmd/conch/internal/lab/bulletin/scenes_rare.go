@@ -123,11 +123,7 @@ func changeOfTheFew(r *run) {
 			r.tell(heir, "has stored the change, and does not hear %s any more", l.name)
 			r.cut(way{l, heir}, 1)
 			r.w.After(5*round, func() {
-				r.tell(l, "loses its disk")
-				l.crash(true)
-				l.lostStore(r)
-				l.newStore()
-				l.restarts(300 * round)
+				l.losesDisk(300 * round)
 			})
 			r.w.After(100*round, func() { r.kill(heir, false, 5*round) })
 			r.w.After(120*round, func() {
@@ -138,6 +134,51 @@ func changeOfTheFew(r *run) {
 			r.w.After(300*round, func() {
 				r.check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
 			})
+		}
+	})
+}
+
+func changeWhileAStoreWaits(r *run) {
+	c := r.clients[0]
+	r.led(func(l *node) {
+		others := r.except(l)
+		loses, next, out := others[0], others[1], others[2]
+		set := func(done func(error)) {
+			members := slices.DeleteFunc(slices.Clone(r.members()), func(m txlog.Member) bool { return m.Name == out.name })
+			l.waiting[l.ticket+1] = func(a txlog.Answer, err error) {
+				if err == nil {
+					r.tell(l, "has changed them: entry %d", a.Index)
+				} else {
+					r.tell(l, "refuses: %v", err)
+				}
+				done(err)
+			}
+			r.asksChange(l, members)
+		}
+		taken := func(error) {
+			next.losesDisk(2 * round)
+			r.w.After(5*round, func() { c.asks(l, putGoal(keys[0], 1), "") })
+		}
+		loses.losesDisk(2 * round)
+		r.when(func() bool { return len(l.core.Status().Renewed) > 0 }, func() {
+			set(func(err error) {
+				if err == nil {
+					taken(nil)
+					return
+				}
+				r.when(r.everyoneIsIn, func() { set(taken) })
+			})
+		})
+	})
+}
+
+// when has something happen once something is so.
+func (r *run) when(is func() bool, then func()) {
+	r.w.After(round/10, func() {
+		if is() {
+			then()
+		} else {
+			r.when(is, then)
 		}
 	})
 }

@@ -23,6 +23,7 @@ var stories = []scene{
 	{Name: "partition", What: "story: five members, two of which are cut off with the leader", nodes: 5, clients: 2, lasts: 16 * time.Second, story: true, set: partition},
 	{Name: "leader-change", What: "story: a goal is under way while the leader dies, and the node that waits for it leads next", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: leaderChange},
 	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", nodes: 7, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: changeOfTheFew},
+	{Name: "change-while-a-store-waits", What: "story: a member's new store waits to be admitted when another member is to be taken out; then a third one loses its disk", nodes: 5, clients: 1, lasts: 20 * time.Second, story: true, set: changeWhileAStoreWaits},
 }
 
 // Stories returns the names of the stories.

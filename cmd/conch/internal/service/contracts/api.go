@@ -32,6 +32,7 @@ const (
 type running interface { //nolint:interfacebloat // what a caller may ask for
 	Submit(ctx context.Context, contract, key string, request []byte, deadline uint64) (ledger.Sequence, error)
 	Cancel(ctx context.Context, contract string, s ledger.Sequence) error
+	Drain(ctx context.Context, contract string, on bool) error
 	Story(ctx context.Context, contract string, s ledger.Sequence) ([]sequencer.Moment, error)
 	Status(ctx context.Context, contract string) (sequencer.Status, error)
 	Look(ctx context.Context, contract string) (sequencer.Status, error)
@@ -66,6 +67,8 @@ func (a *api) routes() []web.Route {
 	return []web.Route{
 		{Method: http.MethodGet, Path: pathContracts, Serve: a.getContracts},
 		{Method: http.MethodGet, Path: pathContract, Serve: a.about(a.getContract)},
+		{Method: http.MethodPost, Path: pathContract + "/drain", Needs: web.ToOperate, Serve: a.about(a.drain(true))},
+		{Method: http.MethodPost, Path: pathContract + "/undrain", Needs: web.ToOperate, Serve: a.about(a.drain(false))},
 		{Method: http.MethodPost, Path: pathTransactions, Needs: web.ToOperate, Body: maxRequest, Keyed: true, Serve: a.about(a.postTransaction)},
 		{Method: http.MethodGet, Path: pathTransactions, Query: []string{"limit", "before"}, Serve: a.about(a.getTransactions)},
 		{Method: http.MethodGet, Path: pathTransaction, Serve: a.about(a.getTransaction)},
@@ -141,6 +144,20 @@ func (a *api) getContracts(w http.ResponseWriter, r *http.Request) error {
 		AsOf      time.Time  `json:"as_of"`
 		Contracts []Contract `json:"contracts"`
 	}{time.Now().UTC(), found})
+}
+
+// drain has the node coordinate a contract no more, or again, and answers as getContract does.
+func (a *api) drain(on bool) func(w http.ResponseWriter, r *http.Request, node running, d declared) error {
+	return func(w http.ResponseWriter, r *http.Request, node running, d declared) error {
+		ctx, cancel := a.patient(r)
+		defer cancel()
+		if err := node.Drain(ctx, d.Address, on); err != nil {
+			return refusal(r, err)
+		}
+		said := map[bool]string{true: "the node coordinates a contract no more", false: "the node coordinates a contract again"}[on]
+		a.log.InfoContext(r.Context(), said, slog.String("contract", d.Address), slog.String("actor", web.Actor(r.Context())))
+		return a.getContract(w, r, node, d)
+	}
 }
 
 func (a *api) getContract(w http.ResponseWriter, r *http.Request, node running, d declared) error {

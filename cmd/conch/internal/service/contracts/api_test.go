@@ -28,12 +28,13 @@ const (
 
 // fakeNode has two transactions.
 type fakeNode struct {
-	err    error
-	hangs  bool
-	found  []sequencer.Found
-	asked  []string
-	gaveUp []ledger.Sequence
-	status *sequencer.Status
+	drained bool
+	err     error
+	hangs   bool
+	found   []sequencer.Found
+	asked   []string
+	gaveUp  []ledger.Sequence
+	status  *sequencer.Status
 }
 
 func (f *fakeNode) ready(ctx context.Context) error {
@@ -63,6 +64,11 @@ func (f *fakeNode) Cancel(_ context.Context, _ string, s ledger.Sequence) error 
 	return nil
 }
 
+func (f *fakeNode) Drain(ctx context.Context, _ string, on bool) error {
+	f.drained = on
+	return f.ready(ctx)
+}
+
 func (f *fakeNode) Story(ctx context.Context, _ string, s ledger.Sequence) ([]sequencer.Moment, error) {
 	return []sequencer.Moment{
 		{At: time.Unix(1, 0), Event: "offered", State: "delegated", With: "n"},
@@ -75,7 +81,7 @@ func (f *fakeNode) Status(ctx context.Context, _ string) (sequencer.Status, erro
 		return *f.status, f.ready(ctx)
 	}
 	return sequencer.Status{
-		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6,
+		Head: 12, Final: 10, Range: 3, Takes: 11, Coordinator: "n", Next: "b", Intents: map[string]int{"accepted": 2}, Missing: 1, Waits: `account "ops": no money`, Nudges: 6, Drained: f.drained,
 		Coordinates: &coordinator.Status{Stages: map[string]int{"endorsing": 4}}, Members: []sequencer.Heard{{Account: "n", Final: 9, At: time.Unix(5, 0), Differs: true}},
 	}, f.ready(ctx)
 }
@@ -160,7 +166,7 @@ func answers() []exchange {
 		hash  = "0xab00000000000000000000000000000000000000000000000000000000000000"
 		ended = `"id":"` + endedID + `","contract":"0xc0","idempotency_key":"key 2","request":{"pay":1},"deadline":99,"fate":"confirmed","attempt":"` + hash + `","block":8,"accepted_at":"1970-01-01T00:00:01Z"`
 		story = `[{"at":"1970-01-01T00:00:01Z","event":"offered","state":"delegated","node":"north"},{"at":"1970-01-01T00:00:02Z","event":"dispatched","state":"noting","node":"north","attempt":"` + hash + `","endorsers":["bank","0x3f"],"block":2,"why":"why"}]`
-		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsement of 2 members is no majority: under a partition both sides can spend, and the ledger refuses what comes second; a transaction takes 11 blocks here, and a range of 100 is shorter than 10 times that: much of the work moves to another coordinator before it is done","head":12,"final":10,"range":3,"range_size":100,"takes":11,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"waits":"account \"ops\": no money","nudges":6,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true}]}`
+		one   = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"1 endorsement of 2 members is no majority: under a partition both sides can spend, and the ledger refuses what comes second; a transaction takes 11 blocks here, and a range of 100 is shorter than 10 times that: much of the work moves to another coordinator before it is done","head":12,"final":10,"range":3,"range_size":100,"takes":11,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"missing":1,"waits":"account \"ops\": no money","nudges":6,"drained":false,"members":[{"name":"bank","account":"0x62","may_coordinate":false,"this_node":true,"final":10,"heard_at":null,"differs":false},{"name":"north","account":"0x6e","may_coordinate":true,"this_node":false,"final":9,"heard_at":"1970-01-01T00:00:05Z","differs":true}]}`
 		pay   = `{"request":{"pay":1},"idempotency_key":"k","deadline":50}`
 	)
 	all := []exchange{
@@ -168,6 +174,8 @@ func answers() []exchange {
 		{Name: "one", Ask: "GET " + here, Status: 200, Want: one},
 		{Name: "one that is not read", Given: unread, Ask: "GET " + here, Status: 200, Want: `"head":null,"final":null,"unread":"it sleeps","range":null,"range_size":100,"takes":null,"coordinator":null,"next_coordinator":null`},
 		{Name: "one that is not read, among all", Given: unread, Ask: "GET " + pathContracts, Status: 200, Want: `"final":null,"unread":"it sleeps"`},
+		{Name: "drained", Ask: "POST " + here + "/drain", Status: 200, Want: `"drained":true`},
+		{Name: "undrained", Given: func(w *world) { w.node.drained = true }, Ask: "POST " + here + "/undrain", Status: 200, Want: `"drained":false`},
 		{Name: "accepted", Ask: "POST " + toTX, Body: pay, Status: 202, Want: `{"id":"` + openID + `"}`, Sends: "Location: /v1/contracts/0xc0/transactions/" + openID},
 		{Name: "without a key", Ask: "POST " + toTX, Body: `{"request":"anything"}`, Status: 202, Want: openID},
 		{Name: "no JSON", Ask: "POST " + toTX, Body: `{"request":`, Status: 400, Want: "not what is documented"},
@@ -194,11 +202,13 @@ func answers() []exchange {
 		{Name: "too late", Ask: "POST " + toTX + "/" + endedID + "/cancel", Status: 409, Want: "the transaction is confirmed"},
 		{Name: "an unknown id is cancelled", Ask: "POST " + toTX + "/x/cancel", Status: 404, Want: "unknown-transaction"},
 	}
-	for _, ask := range []string{"GET " + pathContracts, "GET " + here, "POST " + toTX, "GET " + toTX, "GET " + toTX + "/" + openID, "POST " + toTX + "/" + openID + "/cancel"} {
+	for _, ask := range []string{"GET " + pathContracts, "GET " + here, "POST " + toTX, "GET " + toTX, "GET " + toTX + "/" + openID, "POST " + toTX + "/" + openID + "/cancel", "POST " + here + "/drain", "POST " + here + "/undrain"} {
 		body, said := "", `"detail":"%s"`
 		switch {
 		case ask == "POST "+toTX:
 			body, said = pay, "%s; what was asked for may be stored: ask again, with the same idempotency_key"
+		case strings.HasSuffix(ask, "drain"):
+			said = "%s; it may be done: ask again"
 		case strings.HasSuffix(ask, "/cancel"):
 			said = "%s; the transaction may be given up: ask again"
 		}
@@ -241,6 +251,8 @@ func TestTokens(t *testing.T) {
 		{"POST " + toTX, webtest.OperateSecret, 202},
 		{"POST " + toTX + "/" + openID + "/cancel", webtest.ReadSecret, 403},
 		{"POST " + toTX + "/" + openID + "/cancel", webtest.OperateSecret, 202},
+		{"POST " + here + "/drain", webtest.ReadSecret, 403},
+		{"POST " + here + "/undrain", webtest.ReadSecret, 403},
 		{"GET " + here, "", 401},
 		{"GET /v1/events?contract=0xC0", "", 401},
 		{"HEAD /v1/events?contract=0xC0", webtest.ReadSecret, 200},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -27,27 +28,54 @@ no effect.`,
 		Example: `  conch contract list
   conch contract send 0x5fbd… --request '{"pay": {"from": "office", "to": "baker", "amount": 30}}' --wait
   conch contract show 0x5fbd…`,
-	}, a.deploy(), a.showContract(), a.send(), a.listContracts())
+	}, a.deploy(), a.showContract(), a.send(), a.list(), a.cancel(), a.drain())
 }
 
-func (a *shell) listContracts() *cobra.Command {
+func (a *shell) list() *cobra.Command {
+	var limit int
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "the private contracts of a node",
+		Use:   "list [ADDRESS]",
+		Short: "the private contracts of a node, or the newest transactions of a contract",
+		Long: `list prints the contracts of a node. With the address of one it prints the newest
+transactions that the node's own users have sent to it.`,
 		Example: `  conch contract list
-  conch contract list --json | jq -r .address`,
-		Args: cli.NoArguments,
+  conch contract list --json | jq -r .address
+  conch contract list 0x5fbd… --limit 20`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) <= 1 {
+				return nil
+			}
+			return cli.Usagef("list takes the address of one contract, or nothing: see %q", cmd.CommandPath()+" --help")
+		},
 	}
-	return a.Asks(cmd, nil, func(ctx context.Context, c *cli.Client, _ []string) error {
-		var answer struct{ Contracts []json.RawMessage }
-		if err := c.Ask(ctx, http.MethodGet, pathContracts, nil, &answer); err != nil {
+	cmd.Flags().IntVar(&limit, "limit", 50, "how `many` transactions at most")
+	return a.Asks(cmd, func() error {
+		if cmd.Flags().NArg() == 0 && cmd.Flags().Changed("limit") {
+			return cli.Usagef("--limit is for the transactions of a contract: name its address too")
+		}
+		return nil
+	}, func(ctx context.Context, c *cli.Client, args []string) error {
+		var answer struct{ Contracts, Transactions []json.RawMessage }
+		path := pathContracts
+		if len(args) == 1 {
+			path = transactionsOf(args[0]) + "?limit=" + strconv.Itoa(limit)
+		}
+		err := c.Ask(ctx, http.MethodGet, path, nil, &answer)
+		switch {
+		case err != nil:
 			return err
+		case len(args) == 0 && answer.Contracts != nil:
+			return a.table(answer.Contracts)
+		case len(args) == 1 && answer.Transactions != nil:
+			return a.transactions(answer.Transactions)
 		}
-		if answer.Contracts == nil {
-			return c.Stranger()
-		}
-		return a.table(answer.Contracts)
+		return c.Stranger()
 	})
+}
+
+// transactionsOf is where a node has the transactions of a contract.
+func transactionsOf(address string) string {
+	return pathContracts + "/" + url.PathEscape(address) + "/transactions"
 }
 
 func (a *shell) showContract() *cobra.Command {
@@ -130,7 +158,7 @@ interrupted wait also returns 1; the transaction goes on.`,
 		}
 		return nil
 	}, func(ctx context.Context, c *cli.Client, args []string) error {
-		path := pathContracts + "/" + url.PathEscape(args[0]) + "/transactions"
+		path := transactionsOf(args[0])
 		key = cli.NewKey(key)
 		id, err := a.Sends(ctx, c, wait, path, key, sendRequest{json.RawMessage(request), key, deadline})
 		switch {

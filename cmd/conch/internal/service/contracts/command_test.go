@@ -43,9 +43,12 @@ func TestUsage(t *testing.T) {
 		says string
 		args []string
 	}{
-		{"needs one of deploy, show, send, list", nil},
+		{"needs one of deploy, show, send, list, cancel", nil},
 		{"unknown", []string{"remove"}},
-		{"list", []string{"list", "0xc0"}},
+		{"the address of one contract, or nothing", []string{"list", "0xc0", "0xc1"}},
+		{"--limit is for the transactions of a contract", []string{"list", "--limit", "3"}},
+		{"the address of a contract and the ID of a transaction", []string{"cancel", "0xc0"}},
+		{"drain takes the address of one contract", []string{"drain"}},
 		{"the address of a contract", []string{"show"}},
 		{"the address of a contract", []string{"show", "a", "b", "c"}},
 		{"name its ID too", []string{"show", "0xc0", "--wait"}},
@@ -75,7 +78,7 @@ func TestUsage(t *testing.T) {
 
 func TestEachHelpHasAnExample(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"", "deploy", "show", "send", "list"} {
+	for _, name := range []string{"", "deploy", "show", "send", "list", "cancel", "drain"} {
 		out, err := runs(t, false, append(strings.Fields(name), "--help")...)
 		if err != nil || !strings.Contains(out, "Examples:\n  conch contract ") {
 			t.Errorf("the help of %q has no example: %v\n%s", name, err, out)
@@ -108,6 +111,12 @@ func aNode(t *testing.T, fate, why string) *httptest.Server {
 	answer("GET /v1/contracts", http.StatusOK, func() string { return `{"contracts":[` + oneContract + "," + unreadContract + `]}` })
 	answer("GET /v1/contracts/0xc0", http.StatusOK, func() string { return oneContract })
 	answer("POST /v1/contracts/0xc0/transactions", http.StatusAccepted, func() string { return `{"id":"07","fate":"open"}` })
+	answer("GET /v1/contracts/0xc0/transactions", http.StatusOK, func() string {
+		return `{"transactions":[` + fmt.Sprintf(oneTold, "confirmed", "") + "," + strings.Replace(fmt.Sprintf(oneTold, "open", ""), `"block":7,"acc`, `"block":null,"acc`, 1) + `]}`
+	})
+	answer("POST /v1/contracts/0xc0/transactions/07/cancel", http.StatusAccepted, func() string { return fmt.Sprintf(oneTold, "open", "") })
+	answer("POST /v1/contracts/0xc0/drain", http.StatusOK, func() string { return strings.Replace(oneContract, `"waits"`, `"drained":true,"waits"`, 1) })
+	answer("POST /v1/contracts/0xc0/undrain", http.StatusOK, func() string { return oneContract })
 	answer("GET /v1/contracts/0xc0/transactions/07", http.StatusOK, func() string {
 		if looks++; looks == 1 && fate != "open" {
 			return fmt.Sprintf(oneTold, "open", "")
@@ -143,6 +152,12 @@ func TestWhatIsPrinted(t *testing.T) {
 		{"sent and reverted", "reverted", "poor", false, []string{"send", "0xc0", "--request", "{}", "--wait"}, []string{"fate     reverted"}, "poor"},
 		{"one that is not read", "open", "", false, []string{"show", "0xc2"}, []string{"chain far domain", "not read it rains range of 100 blocks MEMBER"}, ""},
 		{"list of one that is not read", "open", "", false, []string{"list"}, []string{"0xc2 far notes/1 1 not read yet -"}, ""},
+		{"its transactions", "open", "", false, []string{"list", "0xc0"}, []string{"ID KEY FATE BLOCK ACCEPTED REQUEST 07 invoice-17 confirmed 7 1970", `07 invoice-17 open - 1970`, `{"pay":1}`}, ""},
+		{"its transactions, as JSON", "open", "", true, []string{"list", "0xc0", "--limit", "9"}, []string{`"idempotency_key":"invoice-17"`}, ""},
+		{"cancelled", "open", "", false, []string{"cancel", "0xc0", "07"}, []string{"id 07", "fate open"}, ""},
+		{"cancelled, as JSON", "open", "", true, []string{"cancel", "0xc0", "07"}, []string{`"fate":"open"`}, ""},
+		{"drained", "open", "", false, []string{"drain", "0xc0"}, []string{"drained this node coordinates it no more"}, ""},
+		{"undrained", "open", "", true, []string{"drain", "0xc0", "--undo"}, []string{`"next_coordinator":"bank"`}, ""},
 		{"another contract", "open", "", false, []string{"show", "0xc1"}, nil, "404"},
 	} {
 		server := aNode(t, c.fate, c.why)

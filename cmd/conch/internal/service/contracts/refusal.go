@@ -15,6 +15,8 @@ func mayBe(r *http.Request) string {
 	switch {
 	case r.Method != http.MethodPost:
 		return ""
+	case strings.HasSuffix(r.URL.Path, "drain"):
+		return "; it may be done: ask again, which does no harm"
 	case strings.HasSuffix(r.URL.Path, "/cancel"):
 		return "; the transaction may be given up: ask again, which does no harm"
 	default:

@@ -57,6 +57,9 @@ func (m Moment) line() string {
 	if m.Why != "" {
 		text += ": " + m.Why
 	}
+	if m.Times > 0 {
+		text += fmt.Sprintf(" (%d times)", m.Times)
+	}
 	return text
 }
 
@@ -113,6 +116,7 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		{"open", counted(k.Open)},
 		{"coordinating", counted(k.Coordinating)},
 		{"waits", k.Waits},
+		{"drained", k.drain()},
 	})
 	if err != nil {
 		return err
@@ -148,6 +152,13 @@ func (k Contract) heights() string {
 	return text
 }
 
+func (k Contract) drain() string {
+	if k.Drained {
+		return "this node coordinates it no more, until it is undrained or started again"
+	}
+	return ""
+}
+
 func (k Contract) ranges() string {
 	text := fmt.Sprintf("of %d blocks", k.RangeSize)
 	if k.Range != nil {
@@ -172,6 +183,17 @@ func counted(all map[string]int) string {
 		parts = append(parts, fmt.Sprintf("%d %s", all[name], name))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// transactions prints the transactions of a contract.
+func (a *shell) transactions(all []json.RawMessage) error {
+	return cli.Entries(a.Shell, all, "ID\tKEY\tFATE\tBLOCK\tACCEPTED\tREQUEST", func(t Transaction) string {
+		block := "-"
+		if t.Block != nil {
+			block = fmt.Sprint(*t.Block)
+		}
+		return cli.Row("%s\t%s\t%s\t%s\t%s\t%s", t.ID, t.Key, t.Fate, block, cli.Clock(t.AcceptedAt), t.Request)
+	})
 }
 
 // table prints contracts.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
@@ -26,7 +27,8 @@ type term struct {
 	section  Section // with which it began
 	node     *sequencer.Node
 	endpoint *mtls.Endpoint
-	closes   []func() // what was opened, the last one first
+	spans    map[string]span // by account
+	closes   []func()        // what was opened, the last one first
 }
 
 func (t *term) close() {
@@ -40,7 +42,7 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 	s.mu.Lock()
 	section := s.section
 	s.mu.Unlock()
-	t := &term{log: s.frame.Log, section: section}
+	t := &term{log: s.frame.Log, section: section, spans: map[string]span{}}
 	defer t.close()
 	store, err := s.store(ctx, t, l)
 	if err != nil {
@@ -64,12 +66,15 @@ func (s *service) lead(ctx context.Context, l election.Leadership) error {
 		defer stop()
 		listening <- t.endpoint.Run(ctx)
 	}()
+	var forgetting sync.WaitGroup
+	forgetting.Go(func() { t.forget(ctx) })
 	s.set(t)
 	t.log.Info("the node of the contracts runs", slog.String("organisation", section.self()), slog.String("listen", t.endpoint.Addr().String()),
 		slog.String("fingerprint", t.endpoint.Fingerprint().String()), slog.Int64("epoch", l.Token.Epoch), slog.Int("contracts", len(section.contracts)))
 	err = t.node.Run(ctx)
 	s.set(nil)
 	stop()
+	forgetting.Wait()
 	if fault := <-listening; fault != nil {
 		return fault
 	}
@@ -115,6 +120,7 @@ func (s *service) assemble(t *term, section Section) (sequencer.Config, error) {
 		if account.Sign == nil {
 			return cfg, fmt.Errorf("contract %s: the key of %q is in an external signer, which signs transactions alone: name an account with a keystore", a.Address, a.Account)
 		}
+		t.spans[a.Account] = span{account.Calls, t.spans[a.Account].age}.with(a)
 		k, err := s.contract(t, a, account)
 		if err != nil {
 			return cfg, fmt.Errorf("contract %s: %w", a.Address, err)

@@ -94,6 +94,7 @@ type Moment struct {
 	Endorsers []string  `json:"endorsers,omitempty"`
 	Block     uint64    `json:"block,omitempty"`
 	Why       string    `json:"why,omitempty"`
+	Times     int       `json:"times,omitempty"` // in a row by then; 0: once
 }
 
 // waitsFor returns why the transaction has ended, or what it waits for by the last moment of its story.
@@ -136,7 +137,7 @@ func requestOf(payload []byte) json.RawMessage {
 func storyOf(moments []sequencer.Moment, n names) []Moment {
 	story := make([]Moment, 0, len(moments))
 	for _, m := range moments {
-		one := Moment{At: m.At.UTC(), Event: m.Event, State: m.State, Node: n.of(m.With), Endorsers: n.all(m.Endorsers), Block: m.Block, Why: m.Why}
+		one := Moment{At: m.At.UTC(), Event: m.Event, State: m.State, Node: n.of(m.With), Endorsers: n.all(m.Endorsers), Block: m.Block, Why: m.Why, Times: m.Times}
 		if m.Assembled != (ledger.Hash{}) {
 			one.Attempt = m.Assembled.String()
 		}
@@ -166,6 +167,7 @@ type Contract struct {
 	Missing      int            `json:"missing"`
 	Waits        string         `json:"waits,omitempty"` // why what this node has dispatched is in no block
 	Nudges       uint64         `json:"nudges"`          // empty transactions since the node's start
+	Drained      bool           `json:"drained"`         // this node coordinates it no more
 	Members      []Member       `json:"members"`
 }
 
@@ -196,7 +198,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	c := Contract{
 		AsOf: now.UTC(), Address: d.Address, Chain: chainName, Domain: d.Domain, Endorsements: d.Needed, Warning: warningOf(d, s.Takes), Unread: s.Unread,
 		RangeSize: d.Range, Open: s.Intents, Coordinating: map[string]int{}, Missing: s.Missing,
-		Waits: s.Waits, Nudges: s.Nudges,
+		Waits: s.Waits, Nudges: s.Nudges, Drained: s.Drained,
 	}
 	if s.Takes > 0 {
 		c.Takes = &s.Takes
@@ -218,7 +220,9 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 	for _, a := range d.Members {
 		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs}
 		if h := heard[a]; !h.At.IsZero() {
-			m.Final, m.HeardAt = &h.Final, new(h.At.UTC())
+			if m.HeardAt = new(h.At.UTC()); h.Final > 0 {
+				m.Final = &h.Final
+			}
 		}
 		if m.This {
 			m.Final = c.Final

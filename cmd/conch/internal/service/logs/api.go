@@ -171,6 +171,9 @@ func even(n int) string {
 	return "an even number of members is no safer than one less, and more of them have to be there: take one away, or add one"
 }
 
+// mayLose is how many disks of so many members may be lost. The leader refuses a change while one of them waits to be admitted.
+func mayLose(n int) int { return (n - 1) / 2 }
+
 // names are the nodes that are to decide.
 type names struct {
 	Members []string `json:"members"`
@@ -180,6 +183,7 @@ type names struct {
 // Changed is an entry that has changed the members.
 type Changed struct {
 	Index   uint64 `json:"index"`
+	MayLose int    `json:"may_lose"` // of the members' disks, before nothing is decided any more
 	Warning string `json:"warning,omitempty"`
 }
 
@@ -217,5 +221,5 @@ func (a *api) postMembers(w http.ResponseWriter, req *http.Request) error {
 	}
 	a.log.InfoContext(req.Context(), "the members of a log were changed", slog.String("log", r.Namespace),
 		slog.String("members", strings.Join(n.Members, ", ")), slog.String("actor", web.Actor(req.Context())))
-	return web.Answer(w, http.StatusOK, Changed{index, even(len(n.Members))})
+	return web.Answer(w, http.StatusOK, Changed{index, mayLose(len(n.Members)), even(len(n.Members))})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -13,7 +14,7 @@ import (
 
 // reserved is how the idempotency keys of conch's own transactions begin. No user may name such a key: they would get hold of
 // a transaction of the node's, or stand in its way.
-const reserved = "conch:"
+const reserved = pending.OwnKeys
 
 // calls has another service's calls sent from an account.
 type calls struct {
@@ -82,4 +83,17 @@ func (c calls) Withdraw(ctx context.Context, id string) error {
 		return err
 	}
 	return c.kept.Cancel(ctx, known)
+}
+
+// Forget implements node.Calls.
+func (c calls) Forget(ctx context.Context, age time.Duration, most int) (gone int, err error) {
+	if f, can := c.kept.(forgetter); can {
+		return f.Forget(ctx, c.account.Address, age, most)
+	}
+	return 0, nil // it is kept in memory, and gone with the process
+}
+
+// forgetter is a store that can delete conch's own intents.
+type forgetter interface {
+	Forget(ctx context.Context, account chain.Account, age time.Duration, most int) (gone int, err error)
 }

@@ -173,6 +173,8 @@ func (c cast) operations(t *testing.T, token fence.Token, account chain.Account)
 	conn := pgtest.Connect(t, pg.Config{URL: c.as(t, c.observer)})
 	_, err = store.Archive(ctx, token, account, 0, 1)
 	try("archive", err)
+	_, err = store.Forget(ctx, account, 0, 1)
+	try("forget", err)
 	for _, table := range []string{"intents", "pending_transactions", "pending_accounts", "pending_holds", "pending_schema_version", "archived_intents", "archived_transactions"} {
 		_, err := conn.Exec(ctx, `SELECT FROM conch.`+table)
 		try("observe "+table, err)
@@ -214,6 +216,7 @@ var needs = map[string]string{
 	"node: SELECT ON conch.archived_intents":                                                                           "accept",
 	"node: SELECT ON conch.archived_transactions":                                                                      "get",
 	"node: EXECUTE ON function conch.pending_archive(chain text, account bytea, older interval, most integer)":         "archive",
+	"node: EXECUTE ON function conch.pending_forget(chain text, account bytea, older interval, most integer)":          "forget",
 	"observer: SELECT ON conch.archived_intents":                                                                       "observe archived_intents",
 	"observer: SELECT ON conch.archived_transactions":                                                                  "observe archived_transactions",
 	"observer: SELECT ON conch.intents":                                                                                "observe intents",

@@ -1,0 +1,53 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/conchhq/conch/txlog"
+	"github.com/conchhq/conch/txlog/member"
+	"github.com/conchhq/conch/txlog/quorum"
+)
+
+// change asks for other members.
+func (c *Core) change(in Change) {
+	_, err := quorum.Check(in.Members)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("%w: %w", txlog.ErrMalformed, err)
+	case c.m == nil:
+		err = txlog.NotLeaderError{Leader: c.leader, Term: c.term}
+	case c.leads && !slices.Equal(in.Members, c.members): // else it is done
+		err = c.bears(in.Members)
+	}
+	if err != nil {
+		c.do(Answered{Ticket: in.Ticket, Err: err})
+		return
+	}
+	c.member(member.Change{Ticket: c.newTicket(asker{user: in.Ticket}), Members: in.Members, Since: in.Since})
+}
+
+// silentFor is after how many rounds without a word a member does not count for a change: a leader hears each one in every round.
+const silentFor = 2 * looks
+
+// bears refuses members who could not decide, or would stand with a disk fewer than there seem to be. A store that waits to be admitted has no vote.
+// Whose is admitted in a moment, and the change can be asked for again then. The others have just said which store they have, or are heard.
+func (c *Core) bears(members []txlog.Member) error {
+	var silent []string
+	for _, m := range members {
+		if !slices.ContainsFunc(c.members, func(now txlog.Member) bool { return now.Name == m.Name && now.Store == m.Store }) {
+			continue
+		}
+		if c.isRenewed(m) {
+			return fault(txlog.ErrChanging, "%s has begun with a new store, which has no vote before the leader has admitted it, in a few seconds", m.Name)
+		}
+		if heard := c.heardOf(m.Store); heard < 0 || heard > silentFor {
+			silent = append(silent, m.Name)
+		}
+	}
+	if need := txlog.Majority(members); len(members)-len(silent) < need {
+		return fault(txlog.ErrAway, "of the %d that are to decide %s cannot be heard, and %d have to answer, or nothing is decided any more", len(members), strings.Join(silent, ", "), need)
+	}
+	return nil
+}
