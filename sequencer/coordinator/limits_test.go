@@ -305,3 +305,20 @@ func TestFewGrantsAreAskedForAtATime(t *testing.T) {
 		t.Error(wrong)
 	}
 }
+
+// A handover with thousands of signatures takes longer to prove than a node waits for an answer: it has come, and counts.
+func TestAHandoverIsAwaitedWhileItIsProven(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.tell("delegate B d1 0 1")
+	id := s.asked[keyOf(wire.KindAskHandover, "C")]
+	s.speaker = "C"
+	e := s.inherited("7=g:s1:1:18")
+	e.Attempt.Owner = "B"
+	claims := s.m.Claims("C", id, wire.Handover{Entries: []wire.Inherited{e}})
+	s.tell("wait 1s")
+	s.m.Step(s.now, Received{From: "C", Message: wire.Message{Request: id, Body: wire.Handover{Entries: claims}}})
+	if len(claims) != 1 || s.m.Status().Inherited != 1 {
+		t.Errorf("%d may count, and %d are inherited", len(claims), s.m.Status().Inherited)
+	}
+}
