@@ -91,16 +91,20 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 		}
 		n.post(func() {
 			p := n.contracts[msg.Contract]
+			verified := func(body wire.Body, forged bool) {
+				msg.Body = body
+				n.post(func() { n.deliver(p, from, msg, forged, len(bytes)) })
+			}
+			handover, hands := msg.Body.(wire.Handover)
 			switch {
 			case p == nil:
 				n.reject(from, msg, wire.UnknownContract)
 			case !p.has(from): // it would be woken for a stranger
 				n.reject(from, msg, wire.NotMember)
 			case signs(msg.Body):
-				n.verify(p, from, msg, func(verified wire.Body, forged bool) {
-					msg.Body = verified
-					n.post(func() { n.deliver(p, from, msg, forged, len(bytes)) })
-				})
+				n.verify(p, from, msg, verified)
+			case hands:
+				n.prove(p, from, msg, handover, verified)
 			default:
 				n.deliver(p, from, msg, false, len(bytes))
 			}

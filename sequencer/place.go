@@ -24,11 +24,12 @@ type place struct {
 	waits   []func(*contract) // until it is read, and has caught up with its ledger
 	held    int               // bytes of what waits
 	opening bool
-	number  uint64            // of the last request of its coordinator
-	nudges  uint64            // empty transactions that were sent for it
-	ended   map[string]uint64 // entries of its coordinator before it slept, by how they have ended
-	alone   spell             // intents are told as done that perhaps nobody else has
-	last    Status            // when it was awake
+	number  uint64                  // of the last request of its coordinator
+	proving map[ledger.Account]bool // members whose handover is being proven
+	nudges  uint64                  // empty transactions that were sent for it
+	ended   map[string]uint64       // entries of its coordinator before it slept, by how they have ended
+	alone   spell                   // intents are told as done that perhaps nobody else has
+	last    Status                  // when it was awake
 
 	why atomic.Pointer[string] // it cannot be read; nil: it can, or nobody has tried
 
@@ -75,7 +76,7 @@ const (
 func (n *Node) begin(ctx context.Context) error {
 	gone := map[uint64]bool{} // chains
 	for i := range n.cfg.Contracts {
-		p := &place{set: &n.cfg.Contracts[i], last: Status{Contract: n.cfg.Contracts[i].Declared.Address, Intents: map[string]int{}}}
+		p := &place{set: &n.cfg.Contracts[i], proving: map[ledger.Account]bool{}, last: Status{Contract: n.cfg.Contracts[i].Declared.Address, Intents: map[string]int{}}}
 		n.contracts[p.last.Contract] = p
 		chain := p.set.Declared.Chain
 		if gone[chain] { // one of them has had the patience of all

@@ -128,3 +128,30 @@ func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func
 	}
 	n.parts(many, do, func() { then(body, forged.Load()) })
 }
+
+// prove leaves of a handover what is proven and may count; the loop calls it. One wrong proof spoils all: an honest member has
+// verified each before it dispatched anything, and a liar costs no more than its first wrong one. A member has one handover
+// proven at a time.
+func (n *Node) prove(p *place, from ledger.Account, msg wire.Message, h wire.Handover, then func(body wire.Body, forged bool)) {
+	if p.open == nil || p.open.coordinator == nil || p.proving[from] {
+		return // nobody waits for it
+	}
+	scheme, declared := p.set.Scheme, p.set.Declared
+	claims := p.open.coordinator.Claims(from, msg.Request, h)
+	var lies atomic.Bool
+	p.proving[from] = true
+	n.parts(len(claims), func(i int) {
+		e := claims[i]
+		if lies.Load() || declared.Proven(scheme, from, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
+			return
+		}
+		lies.Store(true)
+	}, func() {
+		if lies.Load() {
+			n.cfg.Log.Warn("a member has handed over what its owner has not granted to it, or too few members have endorsed: none of it counts", "contract", declared.Address, "from", from.String())
+			claims = nil
+		}
+		then(wire.Handover{Entries: claims}, false)
+		n.post(func() { delete(p.proving, from) })
+	})
+}

@@ -45,6 +45,9 @@ func (o *Overlay) Drop(id ledger.StateID) {
 	}
 }
 
+// Hides reports whether any state is taken out.
+func (o *Overlay) Hides() bool { return len(o.hidden) > 0 }
+
 // State implements domain.View.
 func (o *Overlay) State(id ledger.StateID) (domain.State, bool) {
 	if o.hidden[id] {

@@ -25,8 +25,7 @@ type Book interface { //nolint:interfacebloat // what the machine reads, and not
 
 // Config is what a coordinator needs. Zero durations and numbers have defaults.
 type Config struct {
-	Self        ledger.Account     // the node
-	Sends       ledger.Account     // the account that sends its entries; empty is Self
+	Self        ledger.Account     // the node, and the account that sends its entries
 	Contract    *ledger.Contract   // shared by the contract's machines
 	Committee   *ranking.Committee // of the contract's committee, named by their accounts
 	Scheme      ledger.Scheme
@@ -84,9 +83,6 @@ func (c Config) withDefaults() Config {
 		if *n == 0 {
 			*n = value
 		}
-	}
-	if c.Sends == "" {
-		c.Sends = c.Self
 	}
 	return c
 }

@@ -10,7 +10,7 @@ import (
 type Input any
 
 type (
-	// Received is a message of a member, whose signatures were verified.
+	// Received is a message of a member, whose signatures were verified. A Handover has what was proven of Claims.
 	Received struct {
 		From    ledger.Account
 		Message wire.Message

@@ -39,7 +39,10 @@ func loaded(t *testing.T, attempts, size int) *stage {
 			Inputs: []ledger.StateID{plain{}.State(named(fmt.Sprint(i-1)), 0)}, Outputs: make([]ledger.Hash, 2), Data: fmt.Append(nil, i),
 		}
 		r.Outputs = []domain.Secret{{Data: make([]byte, size)}, {Data: make([]byte, size)}}
-		r.Entry = ledger.Entry{Attempt: r.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{ValidUntil: 120}}
+		r.Entry = ledger.Entry{Attempt: r.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{Coordinator: "A", ValidUntil: 120, Signature: make([]byte, 65)}}
+		for i := range r.Entry.Endorsements {
+			r.Entry.Endorsements[i].Signature = make([]byte, 65)
+		}
 		s.set.Rows = append(s.set.Rows, r)
 	}
 	s.start()
@@ -300,5 +303,22 @@ func TestFewGrantsAreAskedForAtATime(t *testing.T) {
 	}
 	if wrong := p.m.Audit(); len(wrong) > 0 {
 		t.Error(wrong)
+	}
+}
+
+// A handover with thousands of signatures takes longer to prove than a node waits for an answer: it has come, and counts.
+func TestAHandoverIsAwaitedWhileItIsProven(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	s.tell("delegate B d1 0 1")
+	id := s.asked[keyOf(wire.KindAskHandover, "C")]
+	s.speaker = "C"
+	e := s.inherited("7=g:s1:1:18")
+	e.Attempt.Owner = "B"
+	claims := s.m.Claims("C", id, wire.Handover{Entries: []wire.Inherited{e}})
+	s.tell("wait 1s")
+	s.m.Step(s.now, Received{From: "C", Message: wire.Message{Request: id, Body: wire.Handover{Entries: claims}}})
+	if len(claims) != 1 || s.m.Status().Inherited != 1 {
+		t.Errorf("%d may count, and %d are inherited", len(claims), s.m.Status().Inherited)
 	}
 }

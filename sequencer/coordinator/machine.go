@@ -46,6 +46,7 @@ type Machine struct {
 
 	changedReady bool // what is ready may go now
 	tenure       tenure
+	asked        map[ledger.Account]question // of those that have asked for a handover
 	turnedAt     ranking.Range
 	beatAt       time.Duration
 	orders       map[ranking.Range][]string
@@ -93,7 +94,8 @@ func New(c Config) *Machine {
 	m := &Machine{
 		set: c.withDefaults(), head: c.Head, clients: map[ledger.Account]*client{}, works: map[ledger.Intent]*work{},
 		flight: newFlight(), blocks: map[uint64][]*work{}, lasting: map[uint64][]*work{}, asks: map[uint64]*ask{}, stores: map[uint64][]*work{},
-		lesser: map[ledger.Account]time.Duration{}, orders: map[ranking.Range][]string{}, number: c.Number, ended: map[string]uint64{},
+		lesser: map[ledger.Account]time.Duration{}, asked: map[ledger.Account]question{}, orders: map[ranking.Range][]string{}, number: c.Number,
+		ended: map[string]uint64{},
 	}
 	for i, a := range c.Contract.Members {
 		m.members = append(m.members, &member{account: a, place: i})

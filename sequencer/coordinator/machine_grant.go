@@ -61,7 +61,7 @@ func (m *Machine) grant() {
 }
 
 func (m *Machine) askGrant(c *client, a *ask) {
-	body := wire.AskGrant{By: m.set.Sends}
+	body := wire.AskGrant{By: m.set.Self}
 	for _, w := range a.works {
 		body.Items = append(body.Items, wire.GrantStep{Step: wire.Step{Sequence: w.Sequence, Delegation: w.delegation.id}, Assembled: w.assembled})
 	}
@@ -118,7 +118,7 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 
 // usable reports whether a grant is for this attempt and this node, and lasts long enough.
 func (m *Machine) usable(w *work, g ledger.Grant) bool {
-	return g.Assembled == w.assembled && g.Coordinator == m.set.Sends && g.Delegation == w.delegation.id && g.ValidUntil >= m.head+fewestLeft
+	return g.Assembled == w.assembled && g.Coordinator == m.set.Self && g.Delegation == w.delegation.id && g.ValidUntil >= m.head+fewestLeft
 }
 
 // returnGrants says that grants are not used and never will be by this incarnation: it has no row for them.

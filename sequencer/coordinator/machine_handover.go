@@ -67,8 +67,14 @@ func (m *Machine) holding() bool {
 	return false
 }
 
-// mostInherited bounds a Handover: what it does not name, the ledger decides.
-const mostInherited = 2000
+// A Handover has so many entries at most, and so many signatures, which take its receiver a second of one processor: half of
+// a hold. What it does not name, the ledger decides.
+const (
+	mostInherited = 2000
+	mostProofs    = 8000
+)
+
+func (m *Machine) mostHanded() int { return min(mostInherited, mostProofs/(1+m.set.Contract.Needed)) }
 
 // handover answers a node that coordinates now. What it is told is complete, since nothing is dispatched afterwards:
 // an answer closes dispatch here, unless this node comes before the asker, or its work cannot reach the asker.
@@ -79,7 +85,7 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	if !ranking.Delegation.Takes(m.own(), body.Range) {
 		return farFrom(m.own(), body.Range)
 	}
-	if m.precedes(body.Range, from, m.set.Self) && m.set.Broken != Cut {
+	if m.precedes(body.Range, from, m.set.Self) && m.closes(from, body.Range) && m.set.Broken != Cut {
 		m.close(from)
 		m.tenure.active = m.tenure.active && len(m.undispatched(func(*work) bool { return true })) > 0
 	}
@@ -92,8 +98,8 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	slices.SortFunc(list, func(a, b *work) int { return cmp.Compare(a.seat, b.seat) })
 	var h wire.Handover
 	room := m.room(h)
-	for _, w := range list[:min(len(list), mostInherited)] {
-		e := wire.Inherited{Whole: w.whole, ValidUntil: w.grant.ValidUntil}
+	for _, w := range list[:min(len(list), m.mostHanded())] {
+		e := wire.Inherited{Whole: w.whole, Grant: w.grant, Endorsements: m.entry(w).Endorsements}
 		if room -= e.Size(); room < 0 {
 			break
 		}
@@ -102,32 +108,82 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	return h
 }
 
-// inherit takes what a member has dispatched. Its states are locked until the ledger decides, at the latest when its
-// last block is final.
+// Claims returns what of an answer to a handover can still count, so that nothing else has to be proven: cheap checks come
+// before signatures. What is left has an honest form, and is neither known here nor over.
+func (m *Machine) Claims(from ledger.Account, answer wire.RequestID, h wire.Handover) (open []wire.Inherited) {
+	a := m.asks[answer.Number]
+	if a == nil || answer.Incarnation != m.set.Incarnation || a.to != from || a.kind != wire.KindAskHandover || !m.waitsFor(a) {
+		return nil
+	}
+	a.until = m.now + m.set.Hold // its answer has come, and many proofs take longer than a silence
+	for _, e := range h.Entries[:min(len(h.Entries), m.mostHanded())] {
+		if m.open(from, e) {
+			open = append(open, e)
+		} else if m.set.Book.Decided(e.Grant.Assembled, e.Attempt) { // it may have landed without its contents
+			_, _ = m.set.Book.Hear(e.Whole)
+		}
+	}
+	return open
+}
+
+func (m *Machine) waitsFor(a *ask) bool { return a.tenure == m.tenure.number && m.tenure.waits[a.to] }
+
+// open reports whether an entry of a handover can still count, as far as that is cheap to see.
+func (m *Machine) open(from ledger.Account, e wire.Inherited) bool {
+	at, hash, own := e.Attempt, e.Grant.Assembled, m.works[e.Attempt.Intent]
+	switch {
+	case e.Grant.Coordinator != from || len(e.Endorsements) != m.set.Contract.Needed:
+		return false // no honest member says so
+	case m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= storing || own.assembled == hash):
+		return false // it is known
+	}
+	return m.memberOf(at.Owner) != nil && e.Grant.ValidUntil > m.final() && !m.set.Book.Decided(hash, at)
+}
+
+// inherit takes what a member has dispatched, which was proven: a member's word alone locks nothing and offers nothing. The
+// states are locked until the ledger decides, or for as long as [Machine.lasts] says.
 func (m *Machine) inherit(a *ask, h wire.Handover) {
-	if a.tenure != m.tenure.number || !m.tenure.waits[a.to] {
+	if !m.waitsFor(a) {
 		return // an answer to an earlier question closes nothing now
 	}
 	delete(m.tenure.waits, a.to)
-	for _, e := range h.Entries[:min(len(h.Entries), mostInherited)] {
-		at := e.Attempt
-		hash, err := m.set.Book.Hear(e.Whole)
-		own := m.works[at.Intent]
-		if err != nil || m.memberOf(at.Owner) == nil || m.inheritedOf(at.Intent, hash) != nil || own != nil && (own.state >= storing || own.assembled == hash) ||
-			e.ValidUntil <= m.final() || m.set.Book.Decided(hash, at) {
+	for _, e := range h.Entries[:min(len(h.Entries), m.mostHanded())] {
+		if !m.open(a.to, e) {
 			continue
 		}
-		for _, id := range at.Inputs { // what was assembled here on the same states loses: it comes second
+		hash, err := m.set.Book.Hear(e.Whole)
+		if err != nil || hash != e.Grant.Assembled {
+			continue
+		}
+		for _, id := range e.Attempt.Inputs { // what was assembled here on the same states loses: it comes second
 			if by := m.flight.spends[id]; by != nil && by.state < storing {
 				m.tell(by, overtaken)
 			}
 		}
 		w := m.importOf(e.Whole, hash)
-		w.grant.ValidUntil = e.ValidUntil
+		w.grant = e.Grant
 		m.lasts(w)
 	}
 	m.sweep()
 	m.changedReady = true
+}
+
+// question is the newest range for which a member has asked for a handover, and when it did so first.
+type question struct {
+	rng ranking.Range
+	at  time.Duration
+}
+
+// closes reports whether a member's question for a handover ends dispatch here: it does for a newer range than before, and
+// while the member may repeat it, since the answer was lost. If it asked for ever, no work would ever get further here than
+// to be given back.
+func (m *Machine) closes(from ledger.Account, r ranking.Range) bool {
+	last, is := m.asked[from]
+	if !is || r > last.rng {
+		last = question{r, m.now}
+		m.asked[from] = last
+	}
+	return r == last.rng && m.now <= last.at+m.set.Hold+m.set.Silence
 }
 
 // inheritedOf returns an attempt that was inherited, nil if it was not.

@@ -135,11 +135,16 @@ func (m *Machine) nudge() {
 }
 
 // lasts notes the last block for which a work is waited: that of its grant, but not longer than any that is well meant. It
-// locks its states until then.
+// locks its states until then. What was inherited may be withheld, and others like it may come at each turn: for half of each
+// range states are free of that.
 func (m *Machine) lasts(w *work) {
+	most := 4 * m.set.Contract.Life
+	if w.inherited && m.set.Broken != BoundedHold {
+		most = min(most, m.set.Contract.Range/2)
+	}
 	w.until = w.grant.ValidUntil
-	if life := m.set.Contract.Life; w.until > m.head && (w.until-m.head)/4 > life {
-		w.until = m.head + 4*life
+	if w.until > m.head && w.until-m.head > most {
+		w.until = m.head + most
 	}
 	m.lasting[w.until] = append(m.lasting[w.until], w)
 }

@@ -61,9 +61,13 @@ type delegation struct {
 }
 
 // free reports whether nothing but a grant stands before the dispatch of an attempt: what it is built on is on its way
-// to the ledger, or asked for in the same request, and what only reads a state goes before what spends it.
+// to the ledger, or asked for in the same request, and what only reads a state goes before what spends it. Between what two
+// nodes send there is no order, and what a liar hands over it may never send: that has to be in a block.
 func (m *Machine) free(w *work, batch *ask) bool {
 	goes := func(u *work) bool {
+		if u.inherited {
+			return u.state >= included
+		}
 		return u == w || u.state >= storing || u.state == granting && u.request == batch
 	}
 	a := w.whole.Attempt

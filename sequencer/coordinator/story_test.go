@@ -136,6 +136,14 @@ func (s *stage) tell(line string) (done []string) {
 	case "head":
 		s.set.Head, _ = strconv.ParseUint(words[1], 10, 64)
 		return nil
+	case "heard": // of others, and not of what they have dispatched
+		for _, w := range words[1:] {
+			owner, w, _ := strings.Cut(w, "/")
+			e := s.inherited(w)
+			e.Attempt.Owner = ledger.Account(owner)
+			_, _ = s.book.Hear(e.Whole)
+		}
+		return nil
 	case "contents": // the book hears them late
 		e := s.inherited(words[1])
 		h, _ := s.book.Hear(e.Whole)
@@ -167,7 +175,7 @@ func (s *stage) tell(line string) (done []string) {
 			e := s.inherited(w)
 			e.Attempt.Owner = ledger.Account(owner)
 			s.set.Rows = append(s.set.Rows, Row{Whole: e.Whole, Noted: noted, Entry: ledger.Entry{
-				Attempt: e.Attempt, Endorsements: make([]ledger.Endorsement, 2), Grant: ledger.Grant{Assembled: named(string(e.Attempt.Data)), ValidUntil: e.ValidUntil},
+				Attempt: e.Attempt, Endorsements: e.Endorsements, Grant: e.Grant,
 			}})
 		}
 		return s.say(s.start())
@@ -281,8 +289,11 @@ func reason(word string) (r ledger.Reason) {
 	return r
 }
 
-// whole reads name:inputs:outputs.
+// inherited reads name:inputs:outputs:until. It is granted to who speaks, or to @another, and endorsed by as many as are needed, or
+// by +many.
 func (s *stage) inherited(text string) wire.Inherited {
+	text, many, others := strings.Cut(text, "+")
+	text, to, another := strings.Cut(text, "@")
 	parts := append(strings.Split(text, ":"), "", "", "")
 	var e wire.Inherited
 	seq, name, _ := strings.Cut(parts[0], "=")
@@ -302,6 +313,15 @@ func (s *stage) inherited(text string) wire.Inherited {
 	n, _ := strconv.Atoi(parts[2])
 	e.Outputs = make([]domain.Secret, n)
 	e.Attempt.Outputs = make([]ledger.Hash, n)
-	e.ValidUntil, _ = strconv.ParseUint(parts[3], 10, 64)
+	e.Grant = ledger.Grant{Assembled: named(name), Coordinator: s.speaker}
+	e.Grant.ValidUntil, _ = strconv.ParseUint(parts[3], 10, 64)
+	e.Endorsements = make([]ledger.Endorsement, s.set.Contract.Needed)
+	if another {
+		e.Grant.Coordinator = ledger.Account(to)
+	}
+	if others {
+		n, _ := strconv.Atoi(many)
+		e.Endorsements = make([]ledger.Endorsement, n)
+	}
 	return e
 }

@@ -98,11 +98,24 @@ func (m *Machine) classify(in Received) event {
 		return askedTooNew
 	case m.set.Strict && m.selected(own) != in.From:
 		return askedByOther
-	case m.checks >= m.set.Most:
+	case m.checks >= m.set.Most || m.checksOf(in.From) >= mostOfOne:
 		return askedTooMuch
 	default:
 		return asked
 	}
+}
+
+// mostOfOne is how many requests of one member are checked at a time: an honest one has half as many, and one that asks
+// without end takes the place of nobody else.
+const mostOfOne = 8
+
+func (m *Machine) checksOf(from ledger.Account) (n int) {
+	for _, r := range m.order {
+		if r.From == from && r.state == checking {
+			n++
+		}
+	}
+	return n
 }
 
 // own returns the range of this node's height.
@@ -137,7 +150,7 @@ func (m *Machine) text(e event, in Received) string {
 		}
 		return "this node hears nobody of the committee"
 	case askedTooMuch:
-		return fmt.Sprintf("%d requests are checked", m.checks)
+		return fmt.Sprintf("%d requests are checked, and %d of them are yours", m.checks, m.checksOf(in.From))
 	default:
 		return ""
 	}

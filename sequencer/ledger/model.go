@@ -125,10 +125,9 @@ func (m *Model) judge(by Account, e Entry, assembled Hash) Reason {
 		return Repeated
 	case m.number > e.Grant.ValidUntil:
 		return Expired
-	case e.Grant.Assembled != assembled || e.Grant.Coordinator != by,
-		!m.scheme.Verify(e.Owner, m.scheme.Granted(m.contract, e.Grant), e.Grant.Signature):
+	case !m.contract.granted(m.scheme, by, e, assembled):
 		return NotGranted
-	case !m.endorsed(e.Endorsements, assembled):
+	case !m.contract.endorsed(m.scheme, e.Endorsements, assembled):
 		return NotEndorsed
 	}
 	for _, s := range slices.Concat(e.Inputs, e.Reads) {
@@ -137,17 +136,6 @@ func (m *Model) judge(by Account, e Entry, assembled Hash) Reason {
 		}
 	}
 	return Taken
-}
-
-func (m *Model) endorsed(by []Endorsement, assembled Hash) bool {
-	last := -1
-	for _, e := range by {
-		if e.Member <= last || e.Member >= len(m.contract.Members) || !m.scheme.Verify(m.contract.Members[e.Member], assembled, e.Signature) {
-			return false
-		}
-		last = e.Member
-	}
-	return len(by) >= m.contract.Needed
 }
 
 func (m *Model) cancel(c Cancellation) Fact {

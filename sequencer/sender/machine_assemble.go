@@ -15,6 +15,7 @@ import (
 // assembly is one Assemble that is being answered.
 type assembly struct {
 	view   *book.Overlay // what the items before have left
+	hidden bool          // the coordinator says that states are in use
 	left   int           // bytes for attempts in the answer; below 0: it is full
 	result wire.Result
 }
@@ -101,7 +102,7 @@ func (m *Machine) attempts(from ledger.Account, p *peer, body wire.Assemble) wir
 		view.Hide(id)
 	}
 	all := wire.Assembled{Results: make([]wire.Result, 0, len(body.Items))}
-	step := &assembly{view: view, left: wire.Left(wire.Message{Contract: m.cfg.Contract.Address, Body: all}) - len(body.Items)*wire.Result{}.Size()}
+	step := &assembly{view: view, hidden: view.Hides() || p.context.view.Hides(), left: wire.Left(wire.Message{Contract: m.cfg.Contract.Address, Body: all}) - len(body.Items)*wire.Result{}.Size()}
 	for _, item := range body.Items {
 		step.result = wire.Result{Sequence: item.Sequence, Why: wire.Ended}
 		if it := m.intents[item.Sequence]; it != nil {
@@ -137,7 +138,9 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 		m.giveUp(it, err.Error())
 		return wire.Ended
 	case errors.Is(err, domain.ErrConflict) && !m.broken(FailuresHaveKinds):
-		it.why = err.Error()
+		if it.why = err.Error(); h.step.hidden { // its user should not take that for the ledger's word
+			it.why += fmt.Sprintf(", beside what %v says is in use", it.with.account)
+		}
 		return wire.Conflict
 	case err != nil:
 		if m.countFailure(it, err.Error()) {

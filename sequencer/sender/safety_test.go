@@ -194,6 +194,13 @@ func TestContextsAreApart(t *testing.T) {
 	if done := s.step(Received{From: "a", Message: msg}); done[0] != "to a: assembled k2:conflict" {
 		t.Errorf("a state that is locked is used: %q", done)
 	}
+	why := ""
+	for _, one := range s.m.Snapshot() {
+		why += one.Why
+	}
+	if !strings.HasSuffix(why, "beside what 0x61 says is in use") { // its user must not take it for the ledger's word
+		t.Errorf("the reason is a coordinator's word, and says %q", why)
+	}
 	msg = s.message("assemble", "a", []string{"k2"})
 	msg.Body = wire.Assemble{Items: msg.Body.(wire.Assemble).Items, Context: wire.Context{Version: 2, Base: 1}, Withheld: []ledger.StateID{locked}}
 	if done := s.step(Received{From: "a", Message: msg}); done[0] != "to a: assembled k2:conflict" {

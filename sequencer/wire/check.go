@@ -104,14 +104,28 @@ func (c *checker) result(r Result) {
 func (c *checker) grant(g GrantResult) {
 	c.why(g.Why)
 	if g.Why == Done {
-		c.account(g.Grant.Coordinator)
-		c.signature(g.Grant.Signature)
+		c.granted(g.Grant)
 		return
 	}
 	grant := g.Grant
 	nothing := grant.Assembled == ledger.Hash{} && grant.Coordinator == "" && grant.Delegation == ledger.Hash{} &&
 		grant.ValidUntil == 0 && len(grant.Signature) == 0
 	c.must(nothing, "a grant, and a reason why there is none")
+}
+
+func (c *checker) granted(g ledger.Grant) {
+	c.account(g.Coordinator)
+	c.signature(g.Signature)
+}
+
+func (c *checker) inherited(i *Inherited) {
+	c.attempt(i.Whole)
+	c.granted(i.Grant)
+	c.most("a list of endorsements", len(i.Endorsements), MostSigned)
+	for _, e := range i.Endorsements {
+		c.must(e.Member >= 0 && e.Member < MostItems, "an endorsement of nobody")
+		c.signature(e.Signature)
+	}
 }
 
 func (c *checker) verdict(v Verdict) {

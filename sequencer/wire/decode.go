@@ -60,7 +60,7 @@ func DecodeBeat(in []byte) (Beat, error) {
 		return Beat{}, err
 	}
 	d, b := &decoder{}, Beat{}
-	d.version(p.Version)
+	d.version(p.Version, Version)
 	d.fixed("an incarnation", b.Incarnation[:], p.Incarnation)
 	b.Contracts = items(p.Contracts, func(to *Pulse, p *wirepb.Pulse) {
 		*to = Pulse{Contract: p.Contract, Height: p.Height, Range: ranking.Range(p.Range), Works: p.Works, Digest: Digest{Count: p.Count}}
@@ -99,7 +99,7 @@ func front(in []byte) (Message, error) {
 	if p.Version > Version { // whatever else is wrong with it
 		return m, fault(ErrVersion, "%d, and this is %d", p.Version, Version)
 	}
-	d.version(p.Version)
+	d.version(p.Version, Version)
 	return m, d.err
 }
 
@@ -131,9 +131,9 @@ type decoder struct {
 	account ledger.Account // the last one: a message has mostly one
 }
 
-func (d *decoder) version(v uint32) {
-	if v > Version {
-		d.fail(ErrVersion, "%d, and this is %d", v, Version)
+func (d *decoder) version(v, newest uint32) {
+	if v > newest {
+		d.fail(ErrVersion, "%d, and this is %d", v, newest)
 	} else if v == 0 {
 		d.fail(ErrMalformed, "there is no version")
 	}

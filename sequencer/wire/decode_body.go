@@ -100,13 +100,15 @@ func (d *decoder) grantStep(to *GrantStep, p *wirepb.GrantStep) {
 
 func (d *decoder) grant(to *GrantResult, p *wirepb.GrantResult) {
 	to.Sequence, to.Why = d.sequence(p.Sequence), reason(p.Why)
-	g := p.Grant
-	if g == nil {
-		return
+	if p.Grant != nil {
+		d.granted(&to.Grant, p.Grant)
 	}
-	to.Grant.Coordinator, to.Grant.ValidUntil, to.Grant.Signature = d.owner(g.Coordinator), g.ValidUntil, g.Signature
-	d.hash(&to.Grant.Assembled, g.Assembled)
-	d.hash(&to.Grant.Delegation, g.Delegation)
+}
+
+func (d *decoder) granted(to *ledger.Grant, p *wirepb.Grant) {
+	to.Coordinator, to.ValidUntil, to.Signature = d.owner(p.GetCoordinator()), p.GetValidUntil(), p.GetSignature()
+	d.hash(&to.Assembled, p.GetAssembled())
+	d.hash(&to.Delegation, p.GetDelegation())
 }
 
 func (d *decoder) handed(to *Handed, p *wirepb.Handed) {
@@ -116,7 +118,10 @@ func (d *decoder) handed(to *Handed, p *wirepb.Handed) {
 
 func (d *decoder) inherited(to *Inherited, p *wirepb.Inherited) {
 	d.whole(&to.Whole, p.GetWhole())
-	to.ValidUntil = p.ValidUntil
+	d.granted(&to.Grant, p.GetGrant())
+	to.Endorsements = items(p.Endorsements, func(to *ledger.Endorsement, p *wirepb.Endorsement) {
+		to.Member, to.Signature = int(p.Member), p.Signature
+	})
 }
 
 func (d *decoder) verdict(to *Verdict, p *wirepb.Verdict) {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire/internal/wirepb"
 )
 
@@ -104,8 +105,11 @@ func (e *encoder) grant(to *wirepb.GrantResult, r *GrantResult) {
 	if r.Why != Done {
 		return
 	}
-	g := &r.Grant
-	to.Grant = &wirepb.Grant{
+	to.Grant = e.granted(&r.Grant)
+}
+
+func (e *encoder) granted(g *ledger.Grant) *wirepb.Grant {
+	return &wirepb.Grant{
 		Assembled: g.Assembled[:], Coordinator: e.account(g.Coordinator), Delegation: g.Delegation[:],
 		ValidUntil: g.ValidUntil, Signature: g.Signature,
 	}
@@ -116,8 +120,11 @@ func (e *encoder) handed(to *wirepb.Handed, h *Handed) {
 }
 
 func (e *encoder) inherited(to *wirepb.Inherited, i *Inherited) {
-	to.Whole, to.ValidUntil = &wirepb.Whole{Attempt: &wirepb.Attempt{}}, i.ValidUntil
+	to.Whole, to.Grant = &wirepb.Whole{Attempt: &wirepb.Attempt{}}, e.granted(&i.Grant)
 	e.whole(to.Whole, &i.Attempt, i.Payload, i.Outputs)
+	to.Endorsements = list(i.Endorsements, func(to *wirepb.Endorsement, one *ledger.Endorsement) {
+		to.Member, to.Signature = uint32(one.Member), one.Signature
+	})
 }
 
 func verdict(to *wirepb.Verdict, v *Verdict) {

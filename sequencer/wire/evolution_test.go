@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire/internal/wirepb"
 )
 
@@ -114,8 +115,10 @@ func TestEveryAttemptFits(t *testing.T) {
 	if w.Size() > MostAttempt || w.Size()+MostData < MostAttempt {
 		t.Fatalf("the attempt has %d bytes, want nearly %d", w.Size(), MostAttempt)
 	}
+	signed := make([]byte, MostSignature)
+	proven := Inherited{Whole: w, Grant: ledger.Grant{Coordinator: "c", Signature: signed}, Endorsements: slicesOf(MostSigned, ledger.Endorsement{Signature: signed})}
 	for _, body := range []Body{
-		Attempts{Attempts: []Whole{w}}, Handover{Entries: []Inherited{{Whole: w, ValidUntil: 1}}}, Endorse{Attempts: []Whole{w}, Upstream: []Whole{w}},
+		Attempts{Attempts: []Whole{w}}, Handover{Entries: []Inherited{proven}}, Endorse{Attempts: []Whole{w}, Upstream: []Whole{w}},
 		Assembled{Results: []Result{{Attempt: w.Attempt, Payload: w.Payload, Outputs: w.Outputs}}},
 	} {
 		m := Message{Contract: strings.Repeat("c", MostContract), Request: RequestID{Number: 1}, Body: body}

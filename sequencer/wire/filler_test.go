@@ -127,6 +127,8 @@ func (f *filler) walk(v reflect.Value, path string) {
 		v.SetBool(f.number()%2 == 0)
 	case reflect.String:
 		v.SetString(fmt.Sprintf("%0*x", f.width, f.number()))
+	case reflect.Int:
+		v.SetInt(int64(f.number() % MostItems))
 	case reflect.Uint8:
 		v.SetUint(f.number() % 256)
 	case reflect.Uint32:

@@ -102,10 +102,17 @@ func TestABadBodyLeavesTheHead(t *testing.T) {
 	version := func(v uint32, in []byte) []byte {
 		return append([]byte{8, byte(v)}, in[2:]...)
 	}
+	unproven, err := proto.Marshal(&wirepb.Handover{Entries: []*wirepb.Inherited{{Whole: &wirepb.Whole{Attempt: &wirepb.Attempt{
+		Owner: []byte("o"), Sequence: make([]byte, 16), Payload: make([]byte, 32),
+	}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, c := range map[string]struct {
 		in   []byte
 		want error
 	}{
+		"a handover of version 1":      {version(1, field(30, unproven)), ErrMalformed},
 		"a body that is noise":         {field(16, []byte{0xff, 0xff, 0xff}), ErrMalformed},
 		"a hash of 31 bytes":           {field(16, append([]byte{10, 31}, make([]byte, 31)...)), ErrMalformed},
 		"a hash of 33 bytes":           {field(16, append([]byte{10, 33}, make([]byte, 33)...)), ErrMalformed},

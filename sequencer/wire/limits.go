@@ -6,8 +6,9 @@ import (
 	"github.com/conchhq/conch/transport"
 )
 
-// Version is the version of the format that this package writes. It reads that one and all before it.
-const Version = 1
+// Version is the version of the format that this package writes. It reads that one and all before it, but for a Handover with
+// entries: that of version 1 has no proofs, and is malformed.
+const Version = 2
 
 // What a message may hold. Encode and Decode refuse more with ErrSize. A whole message has transport.MostBody at most,
 // which a machine keeps by [Size] and by the Size of an item.
@@ -29,6 +30,8 @@ const (
 	MostAccount = 128
 	// MostSignature is the longest signature, in bytes.
 	MostSignature = 1 << 10
+	// MostSigned is how many endorsements an attempt may come with.
+	MostSigned = 8 * MostEndorsers
 	// MostContract is the longest address of a contract, in bytes.
 	MostContract = 256
 	// MostEndorsers is the longest list of endorsers, in bytes, with a bit for each member of a contract.

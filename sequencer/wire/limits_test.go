@@ -24,6 +24,11 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		return Attempts{Attempts: []Whole{w}}
 	}
 	verdict := func(v Verdict) Body { return Endorsed{Verdicts: []Verdict{v}} }
+	entry := func(change func(*Inherited)) Body {
+		i := Inherited{Whole: full(), Grant: ledger.Grant{Coordinator: "c", Signature: []byte{1}}, Endorsements: []ledger.Endorsement{{Signature: []byte{1}}}}
+		change(&i)
+		return Handover{Entries: []Inherited{i}}
+	}
 	grant := func(g GrantResult) Body { return Granted{Items: []GrantResult{g}} }
 	result := func(r Result) Body { return Assembled{Results: []Result{r}} }
 	account := ledger.Account(strings.Repeat("a", MostAccount+1))
@@ -31,20 +36,28 @@ func TestTheLimitsHoldOnBothSides(t *testing.T) {
 		body Body
 		want error
 	}{
-		"no body":                    {nil, ErrMalformed},
-		"a payload":                  {attempts(func(w *Whole) { w.Payload = make([]byte, MostPayload+1) }), ErrSize},
-		"data for the ledger":        {attempts(func(w *Whole) { w.Attempt.Data = make([]byte, MostData+1) }), ErrSize},
-		"inputs":                     {attempts(func(w *Whole) { w.Attempt.Inputs = make([]ledger.StateID, MostStates+1) }), ErrSize},
-		"reads":                      {attempts(func(w *Whole) { w.Attempt.Reads = make([]ledger.StateID, MostStates+1) }), ErrSize},
-		"outputs":                    {attempts(func(w *Whole) { w.Attempt.Outputs = make([]ledger.Hash, MostStates+1) }), ErrSize},
-		"secrets":                    {attempts(func(w *Whole) { w.Outputs = make([]domain.Secret, MostStates+1) }), ErrSize},
-		"a secret":                   {attempts(func(w *Whole) { w.Outputs = []domain.Secret{{Data: make([]byte, MostData+1)}} }), ErrSize},
-		"an attempt":                 {attempts(func(w *Whole) { w.Outputs = slicesOf(17, domain.Secret{Data: make([]byte, MostData)}) }), ErrSize},
-		"attempts":                   {Attempts{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
-		"attempts to endorse":        {Endorse{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
-		"attempts upstream":          {Endorse{Upstream: slicesOf(MostItems+1, full())}, ErrSize},
-		"entries":                    {Handover{Entries: slicesOf(MostItems+1, Inherited{Whole: full()})}, ErrSize},
-		"an entry of nobody":         {Handover{Entries: make([]Inherited, 1)}, ErrMalformed},
+		"no body":                     {nil, ErrMalformed},
+		"a payload":                   {attempts(func(w *Whole) { w.Payload = make([]byte, MostPayload+1) }), ErrSize},
+		"data for the ledger":         {attempts(func(w *Whole) { w.Attempt.Data = make([]byte, MostData+1) }), ErrSize},
+		"inputs":                      {attempts(func(w *Whole) { w.Attempt.Inputs = make([]ledger.StateID, MostStates+1) }), ErrSize},
+		"reads":                       {attempts(func(w *Whole) { w.Attempt.Reads = make([]ledger.StateID, MostStates+1) }), ErrSize},
+		"outputs":                     {attempts(func(w *Whole) { w.Attempt.Outputs = make([]ledger.Hash, MostStates+1) }), ErrSize},
+		"secrets":                     {attempts(func(w *Whole) { w.Outputs = make([]domain.Secret, MostStates+1) }), ErrSize},
+		"a secret":                    {attempts(func(w *Whole) { w.Outputs = []domain.Secret{{Data: make([]byte, MostData+1)}} }), ErrSize},
+		"an attempt":                  {attempts(func(w *Whole) { w.Outputs = slicesOf(17, domain.Secret{Data: make([]byte, MostData)}) }), ErrSize},
+		"attempts":                    {Attempts{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
+		"attempts to endorse":         {Endorse{Attempts: slicesOf(MostItems+1, full())}, ErrSize},
+		"attempts upstream":           {Endorse{Upstream: slicesOf(MostItems+1, full())}, ErrSize},
+		"entries":                     {Handover{Entries: slicesOf(MostItems+1, Inherited{Whole: full()})}, ErrSize},
+		"an entry of nobody":          {Handover{Entries: make([]Inherited, 1)}, ErrMalformed},
+		"an entry without a grant":    {entry(func(i *Inherited) { i.Grant = ledger.Grant{} }), ErrMalformed},
+		"an entry granted unsigned":   {entry(func(i *Inherited) { i.Grant.Signature = nil }), ErrMalformed},
+		"an entry endorsed unsigned":  {entry(func(i *Inherited) { i.Endorsements[0].Signature = nil }), ErrMalformed},
+		"an entry endorsed at length": {entry(func(i *Inherited) { i.Endorsements[0].Signature = make([]byte, MostSignature+1) }), ErrSize},
+		"an entry endorsed by nobody": {entry(func(i *Inherited) { i.Endorsements[0].Member = MostItems }), ErrMalformed},
+		"an entry endorsed by too many": {entry(func(i *Inherited) {
+			i.Endorsements = slicesOf(MostSigned+1, ledger.Endorsement{Signature: make([]byte, leastPart)})
+		}), ErrSize},
 		"results":                    {Assembled{Results: slicesOf(MostItems+1, Result{Why: Failed})}, ErrSize},
 		"verdicts":                   {Endorsed{Verdicts: slicesOf(MostItems+1, Verdict{Why: Failed})}, ErrSize},
 		"grants given":               {Granted{Items: slicesOf(MostItems+1, GrantResult{Why: Moved})}, ErrSize},

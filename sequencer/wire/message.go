@@ -213,10 +213,12 @@ type (
 	AskHandover struct{ Range ranking.Range }
 	// Handover has them, in the order of their dispatch.
 	Handover struct{ Entries []Inherited }
-	// Inherited is an attempt that was dispatched.
+	// Inherited is an attempt that was dispatched, with its proof: the grant of its owner to the member that hands it over, and
+	// as many endorsements as the contract needs. The word of that member counts for nothing.
 	Inherited struct {
 		Whole
-		ValidUntil uint64
+		Grant        ledger.Grant
+		Endorsements []ledger.Endorsement
 	}
 	// AskAttempts asks a member for attempts that have landed and whose contents the asker lacks. The answer is
 	// Attempts.

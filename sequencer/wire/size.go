@@ -56,7 +56,13 @@ func (w Whole) Size() int {
 }
 
 // Size returns how many bytes of a message the attempt takes at most.
-func (i Inherited) Size() int { return lengthSize + i.Whole.Size() + numberSize }
+func (i Inherited) Size() int {
+	size := lengthSize + i.Whole.Size() + grantSize(&i.Grant)
+	for _, e := range i.Endorsements {
+		size += lengthSize + numberSize + lengthSize + len(e.Signature)
+	}
+	return size
+}
 
 // Size returns how many bytes of a message the result takes at most.
 func (r Result) Size() int {
@@ -69,8 +75,11 @@ func (r Result) Size() int {
 
 // Size returns how many bytes of a message the result takes at most.
 func (g GrantResult) Size() int {
-	grant := &g.Grant
-	return 2*lengthSize + sequenceSize + whySize + 2*hashSize + accountSize(grant.Coordinator) + numberSize + lengthSize + len(grant.Signature)
+	return lengthSize + sequenceSize + whySize + grantSize(&g.Grant)
+}
+
+func grantSize(g *ledger.Grant) int {
+	return lengthSize + 2*hashSize + accountSize(g.Coordinator) + numberSize + lengthSize + len(g.Signature)
 }
 
 // Size returns how many bytes of a message the verdict takes at most.

@@ -48,8 +48,8 @@ func TestWholesThatCannotBeRead(t *testing.T) {
 		in   []byte
 		want error
 	}{
-		"nothing": {nil, ErrMalformed}, "no version": {[]byte{0}, ErrMalformed}, "no attempt": {[]byte{Version}, ErrMalformed},
-		"garbage": {[]byte{Version, 255, 255}, ErrMalformed}, "newer": {[]byte{Version + 1}, ErrVersion},
+		"nothing": {nil, ErrMalformed}, "no version": {[]byte{0}, ErrMalformed}, "no attempt": {[]byte{stored}, ErrMalformed},
+		"garbage": {[]byte{stored, 255, 255}, ErrMalformed}, "newer": {[]byte{stored + 1}, ErrVersion},
 	} {
 		if w, err := DecodeWhole(c.in); !errors.Is(err, c.want) || !reflect.DeepEqual(w, Whole{}) {
 			t.Errorf("%s: %+v, %v; want %v", name, w, err, c.want)

@@ -146,6 +146,10 @@ func (n *node) send(to ledger.Account, msg wire.Message) {
 		msg.Request, msg.Body = wire.RequestID{}, wire.Returned{Items: ask.Items, Why: wire.Refused}
 	}
 	msg.Body = n.signed(msg.Body)
+	msg, speaks := n.said(to, msg)
+	if !speaks {
+		return
+	}
 	n.trace(to, msg)
 	n.r.carry(n, to, msg)
 }
@@ -182,6 +186,19 @@ func (n *node) signed(body wire.Body) wire.Body {
 	return body
 }
 
+// proven leaves of a handover what is proven, as a loop has to.
+func (n *node) proven(from ledger.Account, msg wire.Message) wire.Body {
+	h, is := msg.Body.(wire.Handover)
+	if !is {
+		return msg.Body
+	}
+	claims := n.coordinator.Claims(from, msg.Request, h)
+	if slices.ContainsFunc(claims, func(e wire.Inherited) bool { return !n.r.proven(from, e) }) {
+		claims = nil
+	}
+	return wire.Handover{Entries: claims}
+}
+
 // signedWrongly reports whether a signature is wrong, as a loop has to. A node with a corrupt key believes itself.
 func (n *node) signedWrongly(from ledger.Account, body wire.Body) bool {
 	if n.corrupt && from == n.account {
@@ -200,11 +217,18 @@ func (n *node) signedWrongly(from ledger.Account, body wire.Body) bool {
 	return false
 }
 
+// proven reports whether an entry was granted to who hands it over, and endorsed.
+func (r *run) proven(from ledger.Account, e wire.Inherited) bool {
+	entry := ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}
+	return r.broken == "proven-handover" || r.contract.Proven(r.scheme, from, entry)
+}
+
 // receive gives a message to the machine that it is for.
 func (n *node) receive(from ledger.Account, msg wire.Message) {
 	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
 		return
 	}
+	msg.Body = n.proven(from, msg)
 	switch body := msg.Body.(type) {
 	case wire.Assembled:
 		n.r.builtOn(n, body)

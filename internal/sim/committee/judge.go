@@ -143,7 +143,7 @@ func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range, h wire.
 	for _, e := range h.Entries {
 		n.db.submitted[r.scheme.Assembled(r.contract, e.Attempt)] = true // it may still be on its way to the submitter
 	}
-	if !r.committee.Prefers(asked, string(asker), n.name) {
+	if !r.committee.Prefers(asked, string(asker), n.name) || !n.closes(asker, asked) {
 		return
 	}
 	for id, avoid := range n.delegations {
@@ -151,6 +151,16 @@ func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range, h wire.
 			n.closed[id] = true
 		}
 	}
+}
+
+// closes reports whether a question for a handover is a new one, or may be one whose answer was lost.
+func (n *node) closes(asker ledger.Account, asked ranking.Range) bool {
+	last, is := n.askers[asker]
+	if !is || asked > last.number {
+		last = inheritance{number: asked, holds: n.r.w.Now() + 2500*time.Millisecond}
+		n.askers[asker] = last
+	}
+	return asked == last.number && n.r.w.Now() <= last.holds
 }
 
 // judgeInherited is I6: a node that begins to coordinate asks for grants once all have answered and what they named is
@@ -161,9 +171,10 @@ func (r *run) judgeInherited(n *node) {
 		return
 	}
 	r.check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
+	head, _ := n.book.Height()
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
-		decided = decided || r.chain.head.Number() >= a.ValidUntil || n.sent[a.Attempt.Intent]
+		decided = decided || r.chain.head.Number() >= a.Grant.ValidUntil || head >= a.until || n.sent[a.Attempt.Intent]
 		decided = decided || slices.ContainsFunc(slices.Concat(a.Attempt.Inputs, a.Attempt.Reads), r.chain.spent)
 		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
@@ -229,7 +240,12 @@ func (r *run) judgeArrived(n *node, from ledger.Account, msg wire.Message) {
 	if at := r.inherits[n]; at != nil && at.requests[msg.Request] == from && at.asked[from] {
 		delete(at.asked, from)
 		if h, is := msg.Body.(wire.Handover); is {
-			at.entries = append(at.entries, h.Entries...)
+			for _, e := range h.Entries {
+				if r.proven(from, e) {
+					head, _ := n.book.Height()
+					at.entries = append(at.entries, inherited{e, head + min(4*r.contract.Life, r.contract.Range/2)})
+				}
+			}
 		}
 	}
 	if d, is := msg.Body.(wire.Delegate); is {
@@ -274,7 +290,14 @@ type inheritance struct {
 	holds    time.Duration
 	asked    map[ledger.Account]bool // that have not answered
 	requests map[wire.RequestID]ledger.Account
-	entries  []wire.Inherited
+	entries  []inherited
+}
+
+// inherited is an entry that was handed over, and the block until which it is waited for.
+type inherited struct {
+	wire.Inherited
+
+	until uint64
 }
 
 type orderKey struct {
@@ -327,7 +350,7 @@ func (r *run) judgeEnd() {
 		}
 	}
 	for k, at := range r.requests {
-		r.check(at.answers > 0 || k.node.lives != at.life, OneAnswer, "%s never answered a request (%s) of %v", k.node.name, at.what, at.at)
+		r.check(at.answers > 0 || k.node.lives != at.life || k.node.lies != nil, OneAnswer, "%s never answered a request (%s) of %v", k.node.name, at.what, at.at)
 	}
 	for _, n := range r.nodes {
 		r.check(len(n.coordinator.Faults()) == 0, TableKept, "%s: %v", n.name, n.coordinator.Faults())

@@ -36,6 +36,7 @@ type node struct {
 	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
 	dead        map[ledger.Hash]bool             // attempts that it was given and that could not land any more by what it had seen
 	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
+	askers      map[ledger.Account]inheritance   // that have asked for a handover, for which range, and how long they repeat it
 	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
 	fetcher     wire.Incarnation                 // of its requests for attempts
 	fetched     time.Duration
@@ -43,6 +44,7 @@ type node struct {
 	slow        time.Duration // by which it answers later
 	corrupt     bool          // its signatures are wrong
 	refuses     bool          // it says of all that it is to coordinate that the members refuse it
+	lies        *lie          // nil: it is honest
 	deaf        time.Duration // from when it does not hear of grants; 0: never
 	patience    time.Duration // until it asks again
 	requests    uint64
@@ -56,6 +58,7 @@ func (n *node) boot() {
 	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
 	n.fetched, n.requests, n.dead = 0, 0, map[ledger.Hash]bool{}
 	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
+	n.askers = map[ledger.Account]inheritance{}
 	if n.lives > 1 {
 		n.r.tell(n.name, "starts again")
 	}

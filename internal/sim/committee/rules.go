@@ -59,6 +59,7 @@ var rules = []rule{
 	{RuleInfo: sim.RuleInfo{Name: "beat-digest", Invariant: NoStarvation, Why: "a heartbeat says what the coordinator has, and what it lacks is asked for; otherwise what was given back by a message that got lost is waited for in vain"}, scene: "lost-returns"},
 	inCoordinator(coordinator.BoundedHold, NoStarvation, "a hold is bounded; otherwise what never lands holds up everything until its grant is over").in("stuck"),
 	inCoordinator(coordinator.ExclusiveLoser, NoStarvation, "a sender that has lost a state has the next turn for itself; otherwise a slow one never gets it").in("contention"),
+	{RuleInfo: sim.RuleInfo{Name: "proven-handover", Invariant: NoStarvation, Why: "what a member hands over counts when its owner's grant and its endorsements prove it; otherwise one made-up attempt for each state, at each turn of the range, stops a contract for as long as it locks them"}, scene: "liar-handover"},
 	inCoordinator(coordinator.SetAside, NoStarvation, "a sender that does not answer is set aside; otherwise it is asked again and again, and what is built on its work is unwound each time").in("half-dead"),
 	inCoordinator(coordinator.Doomed, NothingOnTheDead, "nothing is built on what was handed over and cannot land any more; otherwise each block skips the head of a chain while its tail grows, for as long as users go on").in("few"),
 }

@@ -105,10 +105,7 @@ func Run(cfg Config) sim.Report {
 		r.judgeScene()
 	}
 	r.judgeSkips()
-	if (r.scene == nil || r.scene.story || r.scene.goesOn > 0) && len(r.found) == 0 {
-		r.judgeEnd()
-		r.judgeSilence()
-	}
+	r.judgeWhole()
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
 	report := sim.Report{
 		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),

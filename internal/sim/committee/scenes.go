@@ -21,6 +21,7 @@ type scene struct {
 	nodes  int    // 5 if 0
 	batch  int    // intents in a request to assemble; the default if 0
 	strict bool   // heights are judged as document 002 has it
+	lie    *lie   // that a member tells
 	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
 	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
@@ -73,14 +74,14 @@ var scenes = []scene{
 
 // Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
 func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range slices.Concat(scenes, withLies(), stories) {
 		names, what = append(names, s.Name), append(what, s.What)
 	}
 	return names, what
 }
 
 func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range slices.Concat(scenes, withLies(), stories) {
 		if s.Name == name {
 			return &s
 		}
@@ -216,6 +217,17 @@ func corruptMember(r *run) {
 	r.w.After(15*time.Second, func() { bad.corrupt = false })
 	for _, n := range r.nodes {
 		r.stream(n, 20, time.Second, 40*time.Second, "give red 1", 1)
+	}
+}
+
+// judgeWhole judges the end of what goes on to its end. A liar is never silent.
+func (r *run) judgeWhole() {
+	ends := r.scene == nil || r.scene.story || r.scene.goesOn > 0
+	if len(r.found) == 0 && (ends || r.scene.lie != nil) {
+		r.judgeEnd()
+	}
+	if len(r.found) == 0 && ends {
+		r.judgeSilence()
 	}
 }
 

@@ -11,7 +11,7 @@
 //   - A message whose meaning changes raises Version in limits.go: older nodes then refuse it.
 //   - A body's number is 15 more than its Kind. Numbers from 16 to 1000 of an Envelope are bodies and nothing else.
 //   - Each part of a list has a field of at least 16 bytes that is always there: the decoder refuses a message that
-//     claims more parts than its length can hold, before it allocates any (weigh.go).
+//     claims more parts than its length can hold, before it allocates any (weigh.go). A signature is such a field.
 //
 // A hash and a state's name are 32 bytes, a sequence, an incarnation and a salt 16. A list of such names is one field of
 // bytes that has them one after the other. Accounts are bytes too. Durations are nanoseconds.
@@ -2323,10 +2323,12 @@ func (x *Handover) GetEntries() []*Inherited {
 	return nil
 }
 
+// Version 1 had the last block of the grant alone, in field 2, and no proofs.
 type Inherited struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Whole         *Whole                 `protobuf:"bytes,1,opt,name=whole,proto3" json:"whole,omitempty"`
-	ValidUntil    uint64                 `protobuf:"varint,2,opt,name=valid_until,json=validUntil,proto3" json:"valid_until,omitempty"`
+	Grant         *Grant                 `protobuf:"bytes,3,opt,name=grant,proto3" json:"grant,omitempty"`
+	Endorsements  []*Endorsement         `protobuf:"bytes,4,rep,name=endorsements,proto3" json:"endorsements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2368,11 +2370,70 @@ func (x *Inherited) GetWhole() *Whole {
 	return nil
 }
 
-func (x *Inherited) GetValidUntil() uint64 {
+func (x *Inherited) GetGrant() *Grant {
 	if x != nil {
-		return x.ValidUntil
+		return x.Grant
+	}
+	return nil
+}
+
+func (x *Inherited) GetEndorsements() []*Endorsement {
+	if x != nil {
+		return x.Endorsements
+	}
+	return nil
+}
+
+type Endorsement struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Member        uint32                 `protobuf:"varint,1,opt,name=member,proto3" json:"member,omitempty"` // its place in the contract's order
+	Signature     []byte                 `protobuf:"bytes,2,opt,name=signature,proto3" json:"signature,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Endorsement) Reset() {
+	*x = Endorsement{}
+	mi := &file_wire_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Endorsement) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Endorsement) ProtoMessage() {}
+
+func (x *Endorsement) ProtoReflect() protoreflect.Message {
+	mi := &file_wire_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Endorsement.ProtoReflect.Descriptor instead.
+func (*Endorsement) Descriptor() ([]byte, []int) {
+	return file_wire_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *Endorsement) GetMember() uint32 {
+	if x != nil {
+		return x.Member
 	}
 	return 0
+}
+
+func (x *Endorsement) GetSignature() []byte {
+	if x != nil {
+		return x.Signature
+	}
+	return nil
 }
 
 type AskAttempts struct {
@@ -2384,7 +2445,7 @@ type AskAttempts struct {
 
 func (x *AskAttempts) Reset() {
 	*x = AskAttempts{}
-	mi := &file_wire_proto_msgTypes[34]
+	mi := &file_wire_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2396,7 +2457,7 @@ func (x *AskAttempts) String() string {
 func (*AskAttempts) ProtoMessage() {}
 
 func (x *AskAttempts) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[34]
+	mi := &file_wire_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2409,7 +2470,7 @@ func (x *AskAttempts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskAttempts.ProtoReflect.Descriptor instead.
 func (*AskAttempts) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{34}
+	return file_wire_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *AskAttempts) GetAssembled() []byte {
@@ -2428,7 +2489,7 @@ type Attempts struct {
 
 func (x *Attempts) Reset() {
 	*x = Attempts{}
-	mi := &file_wire_proto_msgTypes[35]
+	mi := &file_wire_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2501,7 @@ func (x *Attempts) String() string {
 func (*Attempts) ProtoMessage() {}
 
 func (x *Attempts) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[35]
+	mi := &file_wire_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2514,7 @@ func (x *Attempts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempts.ProtoReflect.Descriptor instead.
 func (*Attempts) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{35}
+	return file_wire_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Attempts) GetAttempts() []*Whole {
@@ -2473,7 +2534,7 @@ type Rejected struct {
 
 func (x *Rejected) Reset() {
 	*x = Rejected{}
-	mi := &file_wire_proto_msgTypes[36]
+	mi := &file_wire_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2485,7 +2546,7 @@ func (x *Rejected) String() string {
 func (*Rejected) ProtoMessage() {}
 
 func (x *Rejected) ProtoReflect() protoreflect.Message {
-	mi := &file_wire_proto_msgTypes[36]
+	mi := &file_wire_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2498,7 +2559,7 @@ func (x *Rejected) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejected.ProtoReflect.Descriptor instead.
 func (*Rejected) Descriptor() ([]byte, []int) {
-	return file_wire_proto_rawDescGZIP(), []int{36}
+	return file_wire_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Rejected) GetWhy() Why {
@@ -2675,11 +2736,14 @@ const file_wire_proto_rawDesc = "" +
 	"\vAskHandover\x12\x14\n" +
 	"\x05range\x18\x01 \x01(\x04R\x05range\"E\n" +
 	"\bHandover\x129\n" +
-	"\aentries\x18\x01 \x03(\v2\x1f.conch.sequencer.wire.InheritedR\aentries\"_\n" +
+	"\aentries\x18\x01 \x03(\v2\x1f.conch.sequencer.wire.InheritedR\aentries\"\xb8\x01\n" +
 	"\tInherited\x121\n" +
-	"\x05whole\x18\x01 \x01(\v2\x1b.conch.sequencer.wire.WholeR\x05whole\x12\x1f\n" +
-	"\vvalid_until\x18\x02 \x01(\x04R\n" +
-	"validUntil\"+\n" +
+	"\x05whole\x18\x01 \x01(\v2\x1b.conch.sequencer.wire.WholeR\x05whole\x121\n" +
+	"\x05grant\x18\x03 \x01(\v2\x1b.conch.sequencer.wire.GrantR\x05grant\x12E\n" +
+	"\fendorsements\x18\x04 \x03(\v2!.conch.sequencer.wire.EndorsementR\fendorsements\"C\n" +
+	"\vEndorsement\x12\x16\n" +
+	"\x06member\x18\x01 \x01(\rR\x06member\x12\x1c\n" +
+	"\tsignature\x18\x02 \x01(\fR\tsignature\"+\n" +
 	"\vAskAttempts\x12\x1c\n" +
 	"\tassembled\x18\x01 \x01(\fR\tassembled\"C\n" +
 	"\bAttempts\x127\n" +
@@ -2721,7 +2785,7 @@ func file_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 37)
+var file_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_wire_proto_goTypes = []any{
 	(Why)(0),            // 0: conch.sequencer.wire.Why
 	(*Envelope)(nil),    // 1: conch.sequencer.wire.Envelope
@@ -2758,9 +2822,10 @@ var file_wire_proto_goTypes = []any{
 	(*AskHandover)(nil), // 32: conch.sequencer.wire.AskHandover
 	(*Handover)(nil),    // 33: conch.sequencer.wire.Handover
 	(*Inherited)(nil),   // 34: conch.sequencer.wire.Inherited
-	(*AskAttempts)(nil), // 35: conch.sequencer.wire.AskAttempts
-	(*Attempts)(nil),    // 36: conch.sequencer.wire.Attempts
-	(*Rejected)(nil),    // 37: conch.sequencer.wire.Rejected
+	(*Endorsement)(nil), // 35: conch.sequencer.wire.Endorsement
+	(*AskAttempts)(nil), // 36: conch.sequencer.wire.AskAttempts
+	(*Attempts)(nil),    // 37: conch.sequencer.wire.Attempts
+	(*Rejected)(nil),    // 38: conch.sequencer.wire.Rejected
 }
 var file_wire_proto_depIdxs = []int32{
 	3,  // 0: conch.sequencer.wire.Envelope.head:type_name -> conch.sequencer.wire.Head
@@ -2779,9 +2844,9 @@ var file_wire_proto_depIdxs = []int32{
 	25, // 13: conch.sequencer.wire.Envelope.list:type_name -> conch.sequencer.wire.List
 	32, // 14: conch.sequencer.wire.Envelope.ask_handover:type_name -> conch.sequencer.wire.AskHandover
 	33, // 15: conch.sequencer.wire.Envelope.handover:type_name -> conch.sequencer.wire.Handover
-	35, // 16: conch.sequencer.wire.Envelope.ask_attempts:type_name -> conch.sequencer.wire.AskAttempts
-	36, // 17: conch.sequencer.wire.Envelope.attempts:type_name -> conch.sequencer.wire.Attempts
-	37, // 18: conch.sequencer.wire.Envelope.rejected:type_name -> conch.sequencer.wire.Rejected
+	36, // 16: conch.sequencer.wire.Envelope.ask_attempts:type_name -> conch.sequencer.wire.AskAttempts
+	37, // 17: conch.sequencer.wire.Envelope.attempts:type_name -> conch.sequencer.wire.Attempts
+	38, // 18: conch.sequencer.wire.Envelope.rejected:type_name -> conch.sequencer.wire.Rejected
 	3,  // 19: conch.sequencer.wire.Front.head:type_name -> conch.sequencer.wire.Head
 	5,  // 20: conch.sequencer.wire.Beat.contracts:type_name -> conch.sequencer.wire.Pulse
 	7,  // 21: conch.sequencer.wire.Delegate.intents:type_name -> conch.sequencer.wire.Offer
@@ -2806,13 +2871,15 @@ var file_wire_proto_depIdxs = []int32{
 	0,  // 40: conch.sequencer.wire.Verdict.why:type_name -> conch.sequencer.wire.Why
 	34, // 41: conch.sequencer.wire.Handover.entries:type_name -> conch.sequencer.wire.Inherited
 	27, // 42: conch.sequencer.wire.Inherited.whole:type_name -> conch.sequencer.wire.Whole
-	27, // 43: conch.sequencer.wire.Attempts.attempts:type_name -> conch.sequencer.wire.Whole
-	0,  // 44: conch.sequencer.wire.Rejected.why:type_name -> conch.sequencer.wire.Why
-	45, // [45:45] is the sub-list for method output_type
-	45, // [45:45] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	19, // 43: conch.sequencer.wire.Inherited.grant:type_name -> conch.sequencer.wire.Grant
+	35, // 44: conch.sequencer.wire.Inherited.endorsements:type_name -> conch.sequencer.wire.Endorsement
+	27, // 45: conch.sequencer.wire.Attempts.attempts:type_name -> conch.sequencer.wire.Whole
+	0,  // 46: conch.sequencer.wire.Rejected.why:type_name -> conch.sequencer.wire.Why
+	47, // [47:47] is the sub-list for method output_type
+	47, // [47:47] is the sub-list for method input_type
+	47, // [47:47] is the sub-list for extension type_name
+	47, // [47:47] is the sub-list for extension extendee
+	0,  // [0:47] is the sub-list for field type_name
 }
 
 func init() { file_wire_proto_init() }
@@ -2846,7 +2913,7 @@ func file_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wire_proto_rawDesc), len(file_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   37,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
