@@ -82,7 +82,7 @@ func (f *flight) leave(w *work) {
 	for _, id := range a.Reads {
 		f.unread(id, w)
 	}
-	f.withdraw(w, func(ledger.StateID) bool { return true })
+	f.withdraw(w)
 	if w.before == nil {
 		f.oldest = w.after
 	} else {
@@ -96,16 +96,14 @@ func (f *flight) leave(w *work) {
 	w.boarded, w.before, w.after = false, nil, nil
 }
 
-// withdraw offers those outputs of an attempt no more that will not be there, or are spent.
-func (f *flight) withdraw(w *work, gone func(ledger.StateID) bool) {
-	w.outputs = slices.DeleteFunc(w.outputs, func(id ledger.StateID) bool {
-		if !gone(id) {
-			return false
-		}
+// withdraw offers the outputs of an attempt no more, and returns them.
+func (f *flight) withdraw(w *work) (outputs []ledger.StateID) {
+	outputs, w.outputs = w.outputs, nil
+	for _, id := range outputs {
 		delete(f.creates, id)
 		f.changed(id)
-		return true
-	})
+	}
+	return outputs
 }
 
 // clear forgets the changes when nothing is in flight: who knows an earlier version is told that there is nothing.

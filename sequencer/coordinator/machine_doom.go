@@ -37,7 +37,7 @@ func (m *Machine) sweep() {
 		switch {
 		case !w.boarded || w.doomed: // it has gone with one before it
 		case w.state == included:
-			m.flight.withdraw(w, func(id ledger.StateID) bool { return m.flight.spends[id] == nil && !m.set.Book.Unspent(id) })
+			m.landed(w)
 		case w.state >= storing && w.grant.ValidUntil <= m.head:
 			m.tell(w, lapsed)
 		case !m.sound(w):
@@ -47,26 +47,36 @@ func (m *Machine) sweep() {
 	clear(m.swept)
 }
 
+// landed offers those states of an attempt in a block no more that somebody else has spent.
+func (m *Machine) landed(w *work) {
+	w.outputs = slices.DeleteFunc(w.outputs, func(id ledger.StateID) bool {
+		gone := m.flight.spends[id] == nil && !m.there(id)
+		if gone {
+			delete(m.flight.creates, id)
+			m.flight.changed(id)
+		}
+		return gone
+	})
+}
+
 // doom offers nothing of an attempt any more. It stays doomed, also if a reorganisation brings back what it needs: if it lands
 // all the same, its states are the book's.
 func (m *Machine) doom(w *work) {
 	w.doomed = true
-	outputs := slices.Clone(w.outputs)
-	m.flight.withdraw(w, func(ledger.StateID) bool { return true })
-	m.orphan(outputs)
+	m.orphan(m.flight.withdraw(w))
 }
 
 // orphan tells what needs states that were on their way, and are not any more, unless the ledger has them.
 func (m *Machine) orphan(states []ledger.StateID) {
-	for _, id := range states {
-		needs := slices.Clone(m.flight.readers[id])
-		if by := m.flight.spends[id]; by != nil {
-			needs = append(needs, by)
+	tell := func(w *work) {
+		if w != nil && w.boarded && w.state != included && !w.doomed && !m.sound(w) {
+			m.tell(w, orphaned)
 		}
-		for _, w := range needs {
-			if w.boarded && w.state != included && !w.doomed && !m.sound(w) {
-				m.tell(w, orphaned)
-			}
+	}
+	for _, id := range states {
+		tell(m.flight.spends[id])
+		for _, r := range slices.Clone(m.flight.readers[id]) {
+			tell(r)
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (m *Machine) free(w *work, batch *ask) bool {
 // final stays: its states are the ledger's.
 func (m *Machine) disembark(w *work) {
 	if w.boarded {
-		outputs := slices.Clone(w.outputs)
+		outputs := w.outputs
 		m.flight.leave(w)
 		m.orphan(outputs)
 		if w.was < included && !w.inherited {

@@ -52,7 +52,7 @@ var rules = []rule{
 	inSender(sender.FailuresHaveKinds, NoStarvation,
 		"a conflict is no failure; otherwise an intent that waits for money is given up"),
 	{RuleInfo: sim.RuleInfo{Name: "signed-owner", Invariant: OnceLanded, Why: "endorsers sign owner and sequence; otherwise a member that copies a public entry lands it as its own, and its owner's intent lands again"}},
-	{RuleInfo: sim.RuleInfo{Name: "derived-ids", Invariant: ToldTheTruth, Why: "a state's name derives from the attempt that creates it; otherwise a state that was spent comes back, and a grant that counted as dead lands"}, odds: odds{reorganisation: 0.05, cancel: 0.5, stuck: 0.3, commit: 0.004}, seed: 46},
+	{RuleInfo: sim.RuleInfo{Name: "derived-ids", Invariant: ToldTheTruth, Why: "a state's name derives from the attempt that creates it; otherwise a state that was spent comes back, and a grant that counted as dead lands"}, odds: odds{reorganisation: 0.05, cancel: 0.5, stuck: 0.3, commit: 0.004}, seed: 49},
 	inCoordinator(coordinator.Cut, InheritedFirst, "an answer to a handover ends dispatch; otherwise a grant that was on its way is dispatched after the answer, and the successor knows nothing of it").from(5),
 	inCoordinator(coordinator.NoRefusal, NoStarvation, "a better coordinator is no reason to refuse work; otherwise one cut link starves a sender for as long as it lasts").in("cut-link"),
 	{RuleInfo: sim.RuleInfo{Name: "named-range", Invariant: NoStarvation, Why: "work is judged by the range that it names; judged by each node's own height, as document 002 has it, hardly anything is accepted where heights differ"}, scene: "heights"},

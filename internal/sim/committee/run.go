@@ -241,7 +241,7 @@ func (r *run) users() {
 	}
 }
 
-// usersGoOn has users hand in as much as before, a fifth of the time long: what the faults have left behind is still there.
+// usersGoOn has users hand in a quarter as much again, within ten seconds: what the faults have left behind is still there.
 func (r *run) usersGoOn() {
 	purses := []string{"red", "green", "blue"}
 	for range r.cfg.Intents / 4 {
