@@ -257,8 +257,7 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	defer working.Wait()
 	defer cancel()
 	working.Go(func() { g.chain.Run(ctx, lyingBlock) })
-	// Blocks come anyhow. Where transactions alone bring them, a coordinator that hands nothing over keeps its range for ever.
-	working.Go(func() {
+	working.Go(func() { // blocks come anyhow
 		for each := time.Tick(lyingBlock); ctx.Err() == nil; <-each {
 			_ = g.chain.Nudge(ctx)
 		}
@@ -297,5 +296,39 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	}
 	if worst > limit || v.open > 0 {
 		t.Errorf("an honest payment took %v, and %d were not confirmed; want %v at most, and all", worst, v.open, limit)
+	}
+}
+
+// Q6, I2: transactions alone bring blocks, and a coordinator accepts work and leaves it alone. Its range ends all the same.
+func TestALiarWhereBlocksAreRare(t *testing.T) {
+	pgtest.LongRun(t)
+	for _, left := range []wire.Kind{wire.Assemble{}.Kind(), wire.Endorse{}.Kind(), wire.AskGrant{}.Kind()} {
+		t.Run(fmt.Sprint(left), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				g := newGroup(t, 5, 3)
+				g.declared.Range, g.declared.Life, g.sleepAfter = 10, 5, time.Minute
+				g.chain = sequencer.NewChain(g.declared, ledger.Plain{})
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				var working sync.WaitGroup
+				defer working.Wait()
+				defer cancel()
+				working.Go(func() { g.chain.Run(ctx, lyingBlock) })
+				for _, o := range g.members {
+					o.twist = &twist{about: []wire.Kind{left}}
+				}
+				honest := g.members[0] // all others coordinate nothing to its end
+				honest.twist = nil
+				for _, o := range g.members {
+					o.start()
+				}
+				v := &victims{ctx: ctx, t: t}
+				for i := range 3 {
+					v.pay(honest, fmt.Sprint("payment ", i), `{"issue": {"to": "office", "amount": 1000}}`)
+				}
+				if t.Log(v.took); v.open > 0 {
+					t.Errorf("%d payments of 3 are still open after %v", v.open, v.took)
+				}
+			})
+		})
 	}
 }

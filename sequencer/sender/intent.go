@@ -47,6 +47,7 @@ type intent struct {
 	giveUp   string  // why it is to be Reverted
 	annulled bool    // a cancellation was asked for
 	asked    bool    // it waits to be judged
+	poor     bool    // by the ledger's own states it cannot be carried out for now
 	queued   bool    // it is among those that wait for a coordinator
 	result   Result
 	why      string // for the user: what it waits for

@@ -130,6 +130,7 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 		return wire.NotBefore
 	}
 	a, err := m.carryOut(it, h.step)
+	it.poor = errors.Is(err, domain.ErrConflict) && !h.step.hidden
 	switch {
 	case errors.Is(err, errFull):
 		it.why = err.Error()

@@ -165,7 +165,7 @@ func (m *Machine) acceptedBy(from ledger.Account, request wire.RequestID) {
 
 func (m *Machine) acknowledged(it *intent, _ *happening) wire.Why {
 	m.to(it, Accepted)
-	it.since, it.expected, it.active = m.now, it.with, true
+	it.since, it.expected, it.active, it.poor = m.now, it.with, true, false
 	it.with.digest.Add(it.Sequence, 1)
 	it.with.active++
 	return wire.Done

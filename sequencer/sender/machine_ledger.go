@@ -13,7 +13,9 @@ func (m *Machine) block(b ledger.Block) {
 	}
 	m.head = b.Number
 	if m.work != nil {
-		m.nudgeAt, m.nudgePause = 0, 0
+		if m.nudgeAt = 0; !m.leftAlone {
+			m.nudgePause = 0
+		}
 		for _, f := range b.Facts {
 			m.fact(b.Number, f)
 		}

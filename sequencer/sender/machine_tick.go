@@ -60,21 +60,37 @@ func (m *Machine) unanswered(d *delegation) {
 	}
 }
 
-// nudge asks for a block if one is waited for and none comes (D19).
+// nudge asks for a block if one is waited for and none comes (D19). For work that its coordinator leaves alone it does so ever more
+// seldom, whatever blocks come: a range has to end, so that another one has its turn, and that may take many of them.
 func (m *Machine) nudge() {
 	waits := m.deadlined
 	for s := Granting; s <= Ending; s++ {
 		waits += m.counts[s]
 	}
+	if left := waits == 0 && m.leaves(); left != m.leftAlone {
+		m.leftAlone, m.nudgeAt, m.nudgePause = left, 0, 0
+	}
 	switch {
-	case waits == 0 || m.broken(NudgeTheChain):
-		m.nudgeAt = 0
+	case waits == 0 && !m.leftAlone || m.broken(NudgeTheChain):
+		m.nudgeAt, m.nudgePause = 0, 0
 	case m.nudgeAt == 0:
-		m.nudgePause = m.cfg.NudgeAfter
+		m.nudgePause = max(m.nudgePause, m.cfg.NudgeAfter)
 		m.nudgeAt = m.now + m.nudgePause
 	case m.now >= m.nudgeAt:
 		m.nudgePause = min(2*m.nudgePause, max(longest, m.cfg.NudgeAfter))
 		m.nudgeAt = m.now + m.nudgePause
 		m.do(Nudge{})
 	}
+}
+
+// leaves reports whether a coordinator has an intent that could go on, by what this node knows.
+func (m *Machine) leaves() bool {
+	for _, d := range m.working {
+		for it := d.first; it != nil; it = it.next {
+			if it.state == Accepted && !it.poor {
+				return true
+			}
+		}
+	}
+	return false
 }
