@@ -1,6 +1,7 @@
 package gossip
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -151,7 +152,7 @@ func TestNothingIsDecodedWithoutEnd(t *testing.T) {
 		told := 0
 		for range sent {
 			for _, a := range m.Step(0, Message{From: "p0", Body: body}) {
-				if r, is := a.(Refused); is && kindOf(r.Why) == ErrFlood {
+				if r, is := a.(Refused); is && errors.Is(r.Why, ErrFlood) {
 					told++
 				}
 			}

@@ -154,15 +154,13 @@ func (m *Machine) publish(in Publish) {
 // mirrored takes a statement with this node's own key. An earlier start of it may have left one: then its incarnation
 // was no higher than it should be, and is raised. What was said while this node runs was said by another host.
 func (m *Machine) mirrored(s *seat, by *peer, said *wire.Said) error {
-	switch {
-	case said.Incarnation == m.incarnation && said.Sequence <= m.sequence:
+	if said.Incarnation == m.incarnation && said.Sequence <= m.sequence {
 		return nil // its own, come back
 	}
 	if is, err := m.verified(by, said); !is {
 		return err
 	}
-	switch {
-	case m.madeAt(said) <= m.began+remembers*s.valid && said.Incarnation < math.MaxUint64:
+	if m.madeAt(said) <= m.began+remembers*s.valid && said.Incarnation < math.MaxUint64 {
 		if said.Incarnation >= m.incarnation {
 			m.incarnation, m.sequence = said.Incarnation+1, 0
 		}

@@ -213,6 +213,7 @@ const (
 // Q3, I10: one of five members lies with its messages for five ranges, and coordinates as often as any. What is honest lands, and
 // takes two ranges at most. On the same network, with nobody who lies, it takes half a second.
 func TestALiarDelaysLittle(t *testing.T) {
+	t.Parallel()
 	pgtest.LongRun(t)
 	for name, how := range waysToLie() {
 		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { besideALiar(t, how, false) }) })
@@ -301,6 +302,7 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 
 // Q6, I2: transactions alone bring blocks, and a coordinator accepts work and leaves it alone. Its range ends all the same.
 func TestALiarWhereBlocksAreRare(t *testing.T) {
+	t.Parallel()
 	pgtest.LongRun(t)
 	for _, left := range []wire.Kind{wire.Assemble{}.Kind(), wire.Endorse{}.Kind(), wire.AskGrant{}.Kind()} {
 		t.Run(fmt.Sprint(left), func(t *testing.T) {

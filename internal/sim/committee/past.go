@@ -101,7 +101,7 @@ func (p *past) dead(h ledger.Hash, block uint64) bool {
 
 // why says what an entry was skipped for that its own coordinator has handed over when a block was the last one.
 func (c *chain) why(e ledger.Entry, f ledger.Fact, handed uint64) string {
-	switch f.Skipped { //nolint:exhaustive // the others are names enough
+	switch f.Skipped {
 	case ledger.Expired:
 		if e.Grant.ValidUntil <= handed {
 			return "was expired when it was handed over"
