@@ -79,7 +79,11 @@ func (m *Machine) received(from ledger.Account, msg wire.Message, forged bool) {
 	}
 	m.awake(from)
 	if forged {
-		if a := m.asks[msg.Request.Number]; a != nil && m.answered(from, msg.Request, a.kind) != nil {
+		kind := wire.KindEndorse
+		if msg.Body.Kind() == wire.KindGranted {
+			kind = wire.KindAskGrant
+		}
+		if a := m.answered(from, msg.Request, kind); a != nil {
 			m.forged(a)
 		}
 		return

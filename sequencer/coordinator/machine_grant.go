@@ -193,7 +193,7 @@ func (m *Machine) stored(number uint64) {
 			m.tell(w, rowStored)
 		case dispatched: // a block had it before the database did, and was taken back
 		default:
-			continue // a block has decided it meanwhile, or it was unwound
+			continue // a block has decided it meanwhile
 		}
 		w.stored = true
 		entries = append(entries, m.entry(w))

@@ -115,9 +115,12 @@ func (m *Machine) tellReaders(id ledger.StateID, e event) {
 }
 
 // unwind gives an attempt up; the intent is assembled again. Its row may be durable, and nothing has left this node: it is
-// forgotten, and the grant is returned.
+// forgotten, and the grant is returned. That it gets durable later says nothing of the row of the next attempt.
 func (m *Machine) unwind(w *work) {
 	if w.was == storing {
+		for n, works := range m.stores {
+			m.stores[n] = slices.DeleteFunc(works, func(x *work) bool { return x == w })
+		}
 		m.do(Forget{Intents: []ledger.Intent{w.Intent}})
 		m.notice(w.owner.account, wire.Returned{Items: []wire.Step{{Sequence: w.Sequence, Delegation: w.grant.Delegation}}, Why: wire.Unknown})
 	}

@@ -208,7 +208,11 @@ func (s *stage) start() []Action {
 
 func (s *stage) input(words []string) Input {
 	switch words[0] {
-	case "stored":
+	case "stored": // the last rows, or those of a number
+		if len(words) > 1 {
+			n, _ := strconv.ParseUint(words[1], 10, 64)
+			return Stored{n}
+		}
 		return Stored{s.store}
 	case "drain", "undrain":
 		return Drain{On: words[0] == "drain"}
