@@ -68,19 +68,28 @@ var doors = [...]event{
 }
 
 // blame leaves the node out until the range turns that was granted an attempt and has sent it with endorsements that are
-// wrong, and takes from it what it has not dispatched.
+// wrong, and takes from it what it has not dispatched. An attempt that creates nothing may have been granted to two: the ledger
+// does not say which of them it was.
 func (m *Machine) blame(it *intent, assembled ledger.Hash) {
+	var by ledger.Account
 	for _, g := range it.given {
-		if g.Assembled != assembled || m.blames(g.to) {
-			continue
+		switch {
+		case g.Assembled != assembled:
+		case by != "" && by != g.to:
+			return
+		default:
+			by = g.to
 		}
-		if m.blamed == nil {
-			m.blamed = map[ledger.Account]ranking.Range{}
-		}
-		m.blamed[g.to] = m.cfg.Committee.RangeOf(m.final())
-		m.lose(m.peer(g.to))
-		m.do(Blame{Member: g.to})
 	}
+	if by == "" || m.blames(by) {
+		return
+	}
+	if m.blamed == nil {
+		m.blamed = map[ledger.Account]ranking.Range{}
+	}
+	m.blamed[by] = m.cfg.Committee.RangeOf(m.final())
+	m.lose(m.peer(by))
+	m.do(Blame{Member: by})
 }
 
 // blames reports whether a node is left out until the range turns.

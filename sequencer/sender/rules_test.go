@@ -10,7 +10,7 @@ import (
 )
 
 // tokens are rules for tests. A state is a word. "make x" creates x, "move x y" spends an x and creates y, "read x y"
-// needs an x and creates y. "never", "fail" and "panic" are what they say.
+// needs an x and creates y, "burn x" spends an x and creates nothing. "never", "fail" and "panic" are what they say.
 type tokens struct{}
 
 func (tokens) Prepare(request []byte) ([]byte, error) { return request, nil }
@@ -33,7 +33,10 @@ func (tokens) Assemble(call domain.Call, view domain.View) (d domain.Draft, err 
 	if !is {
 		return d, domain.ErrConflict
 	}
-	d = domain.Draft{Inputs: []ledger.StateID{s.ID}, Outputs: [][]byte{[]byte(words[2])}}
+	if d.Inputs = []ledger.StateID{s.ID}; words[0] == "burn" {
+		return d, nil
+	}
+	d.Outputs = [][]byte{[]byte(words[2])}
 	if words[0] == "read" {
 		d.Inputs, d.Reads = nil, d.Inputs
 	}
