@@ -137,7 +137,7 @@ func (n *Node) rouse(p *place) {
 	})
 }
 
-// needs reports whether a verdict in the answer to a request may count.
+// needs reports whether a verdict or a grant in the answer to a request may count.
 func (p *place) needs(answer wire.RequestID, at int) bool {
 	return p.open == nil || p.open.coordinator != nil && p.open.coordinator.Needs(answer, at)
 }

@@ -95,8 +95,9 @@ func (c *contract) sign(body wire.Body, then func(wire.Body)) {
 	})
 }
 
-// verify looks whether a signature is wrong. The loop calls it. An endorsement that is not needed any more is not verified, and
-// is a refusal: all members endorse, and each signature costs as much as everything else that is done with it.
+// verify looks whether a signature is wrong. The loop calls it. What is not needed, or not any more, is not verified: all members
+// endorse, anybody sends what was not asked for, and each signature costs as much as everything else that is done with it.
+// Such an endorsement is a refusal, and such a grant is for nobody, so that it can only be returned.
 func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func(body wire.Body, forged bool)) {
 	scheme, declared, body := p.set.Scheme, p.set.Declared, msg.Body
 	var forged atomic.Bool
@@ -120,8 +121,18 @@ func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func
 			}
 		}
 	case wire.Granted:
-		many, do = len(b.Items), func(i int) {
-			if item := b.Items[i]; item.Why == wire.Done && !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
+		var needed []int
+		for i := range b.Items {
+			switch {
+			case b.Items[i].Why != wire.Done:
+			case p.needs(msg.Request, i):
+				needed = append(needed, i)
+			default:
+				b.Items[i].Grant.Coordinator = ""
+			}
+		}
+		many, do = len(needed), func(i int) {
+			if item := b.Items[needed[i]]; !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
 				forged.Store(true)
 			}
 		}

@@ -51,3 +51,28 @@ func TestEndorsementsThatAreNotNeededAreNotVerified(t *testing.T) {
 		}
 	}
 }
+
+// A grant that nobody has asked for costs nothing, and can be used by nobody: it is returned by its delegation, unless its
+// attempt is the one that is here.
+func TestGrantsThatAreNotNeededAreNotVerified(t *testing.T) {
+	t.Parallel()
+	var verified atomic.Int64
+	set := &Contract{Scheme: counting{verified: &verified}, Declared: ledger.Contract{Address: "k", Members: []ledger.Account{"A", "B"}, Committee: []ledger.Account{"A"}, Needed: 1, Range: 10, Domain: "d"}}
+	committee, err := set.Declared.Ranking()
+	if err != nil {
+		t.Fatal(err)
+	}
+	idle := coordinator.New(coordinator.Config{Self: "A", Contract: &set.Declared, Committee: &committee, Incarnation: wire.Incarnation{1}})
+	n, body := &Node{}, wire.Granted{}
+	given := ledger.Grant{Assembled: ledger.Hash{7}, Coordinator: "A", Delegation: ledger.Hash{8}, Signature: []byte("s")}
+	for range 1000 {
+		body.Items = append(body.Items, wire.GrantResult{Grant: given})
+	}
+	var got wire.Granted
+	n.verify(&place{set: set, open: &contract{coordinator: idle}}, "B", request(1, body), func(b wire.Body, _ bool) { got, _ = b.(wire.Granted) })
+	n.group.Wait()
+	one := got.Items[999].Grant
+	if many := verified.Load(); many != 0 || one.Coordinator != "" || one.Assembled != given.Assembled || one.Delegation != given.Delegation {
+		t.Errorf("%d were verified, and one is %+v", many, one)
+	}
+}

@@ -105,12 +105,15 @@ func (m *Machine) upstream(of []*work, room int) (wholes []wire.Whole) {
 	return wholes
 }
 
-// Needs reports whether a verdict in the answer to a request can still count: whether its attempt lacks endorsements. One
+// Needs reports whether a verdict or a grant in the answer to a request can still count: whether its attempt lacks that. One
 // that cannot is not looked at, now or later, so nobody has to verify it.
 func (m *Machine) Needs(answer wire.RequestID, at int) bool {
 	a := m.asks[answer.Number]
-	return a != nil && answer.Incarnation == m.set.Incarnation && at < len(a.works) && a.lacksEndorsements(at)
+	return a != nil && answer.Incarnation == m.set.Incarnation && at < len(a.works) && (a.lacksEndorsements(at) || a.lacksGrant(at))
 }
+
+// lacksGrant reports whether a work still waits for the grant that the request asks for.
+func (a *ask) lacksGrant(i int) bool { return a.works[i].state == granting && a.works[i].request == a }
 
 // lacksEndorsements reports whether a work is still at the attempt that the request was about, without enough endorsements.
 func (a *ask) lacksEndorsements(i int) bool { return a.works[i].state == endorsing && a.same(i) }

@@ -85,7 +85,7 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 	grants, refuses := false, false
 	for i, item := range body.Items {
 		w := a.works[i]
-		mine := w.state == granting && w.request == a
+		mine := a.lacksGrant(i)
 		given := mine && item.Why == wire.Done && m.usable(w, item.Grant)
 		grants = grants || given
 		switch {

@@ -38,3 +38,20 @@ func TestWhichEndorsementsAreNeeded(t *testing.T) {
 	needs("C", false, false)
 	needs("D", false, false)
 }
+
+// Q3: so is a grant for which its attempt waits.
+func TestWhichGrantsAreNeeded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, line := range []string{"delegate B d1 0 1", "handed B", "handed C", "handed D", "attempts B 1=x:s1:1", "verdicts A x", "verdicts B x"} {
+		s.tell(line)
+	}
+	id := s.asked[keyOf(wire.KindAskGrant, "B")]
+	if !s.m.Needs(id, 0) || s.m.Needs(id, 1) {
+		t.Error("the one grant that is waited for is needed, and no other")
+	}
+	s.tell("grants B 1=x:d1:20")
+	if s.m.Needs(id, 0) {
+		t.Error("a grant that has come is needed")
+	}
+}
