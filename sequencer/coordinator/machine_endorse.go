@@ -106,10 +106,12 @@ func (m *Machine) upstream(of []*work, room int) (wholes []wire.Whole) {
 }
 
 // Needs reports whether a verdict or a grant in the answer to a request can still count: whether its attempt lacks that. One
-// that cannot is not looked at, now or later, so nobody has to verify it.
+// that cannot is not looked at, now or later, so nobody has to verify it. Of a member that has signed wrongly all is looked at,
+// since that ends with its first right signature.
 func (m *Machine) Needs(answer wire.RequestID, at int) bool {
 	a := m.asks[answer.Number]
-	return a != nil && answer.Incarnation == m.set.Incarnation && at < len(a.works) && (a.lacksEndorsements(at) || a.lacksGrant(at))
+	return a != nil && answer.Incarnation == m.set.Incarnation && at < len(a.works) &&
+		(a.lacksEndorsements(at) || a.lacksGrant(at) || m.memberOf(a.to).forges)
 }
 
 // lacksGrant reports whether a work still waits for the grant that the request asks for.
@@ -135,12 +137,12 @@ func (m *Machine) endorsed(a *ask, body wire.Endorsed) {
 	var refusedOnes []*work
 	for i, v := range body.Verdicts {
 		w := a.works[i]
+		one.forges = one.forges && v.Why != wire.Done // what is not verified is no signature
 		if !a.lacksEndorsements(i) {
 			continue
 		}
 		switch {
 		case v.Why == wire.Done && v.Assembled == w.assembled:
-			one.forges = false
 			if m.sign(w, one.place, v.Signature) {
 				m.tell(w, complete)
 			}

@@ -55,3 +55,22 @@ func TestWhichGrantsAreNeeded(t *testing.T) {
 		t.Error("a grant that has come is needed")
 	}
 }
+
+// A member whose last signature was wrong has all looked at: what is not needed may be the first that is right.
+func TestEverySignatureOfAForgerIsNeeded(t *testing.T) {
+	t.Parallel()
+	s := newStage(t)
+	for _, line := range []string{"aside 1s", "delegate B d1 0 1 2", "attempts B 1=x:s1:1 2=y:s2:1", "forged", "verdicts C x y", "wait 1s"} {
+		s.tell(line)
+	}
+	id := s.asked[keyOf(wire.KindEndorse, "C")]
+	s.tell("verdicts A x y")
+	s.tell("verdicts B x y")
+	if !s.m.Needs(id, 0) || s.m.Needs(id, 2) {
+		t.Error("what a member signs is not looked at that has signed wrongly")
+	}
+	s.tell("verdicts C x y")
+	if forges := s.m.Status().Forges; len(forges) > 0 {
+		t.Errorf("%v are still said to sign wrongly", forges)
+	}
+}
