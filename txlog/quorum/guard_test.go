@@ -82,6 +82,16 @@ func TestHostileMessages(t *testing.T) {
 		{"nested answers", "b", "a", func(m *pb.Message, _ *world) { m.Responses = []*pb.Message{{}} }, ErrMessage},
 		{"a heartbeat with entries", "b", "a", func(m *pb.Message, w *world) { m.Entries = []*pb.Entry{entry(1, 1)} }, ErrMessage},
 		{"panics: a commit beyond the end", "b", "a", func(m *pb.Message, w *world) { m.Commit = new(last(w, "b") + 1) }, ErrLost},
+		{"panics: a commit beyond the end, by one that does not lead", "b", "c", func(m *pb.Message, w *world) {
+			m.From, m.Commit = new(uint64(102)), new(last(w, "b")+1)
+		}, ErrMessage},
+		{"panics: a commit beyond the end, in the next term", "b", "c", func(m *pb.Message, w *world) {
+			m.From, m.Term, m.Commit = new(uint64(102)), new(m.GetTerm()+1), new(last(w, "b")+1)
+		}, ErrMessage},
+		{"panics: a commit beyond the leader's end", "a", "b", func(m *pb.Message, w *world) { m.Commit = new(uint64(mostNumber)) }, ErrMessage},
+		{"panics: a commit beyond the leader's end, in the next term", "a", "b", func(m *pb.Message, w *world) {
+			m.Term, m.Commit = new(m.GetTerm()+1), new(last(w, "a")+1)
+		}, ErrMessage},
 		{"panics: a short context", "a", "b", func(m *pb.Message, _ *world) {
 			m.Type, m.Context = pb.MsgHeartbeatResp.Enum(), []byte{1}
 		}, ErrMessage},

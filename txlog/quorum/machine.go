@@ -22,6 +22,7 @@ type Machine struct {
 	term      uint64
 	leader    uint64 // its store; 0: nobody is known
 	leading   bool
+	first     reign // the first that was heard, or was this machine's own
 	committed uint64
 	untold    uint64 // the first record that this step stores or drops; 0: none
 
@@ -47,6 +48,9 @@ type Machine struct {
 	posted []*pb.Message
 	out    Output
 }
+
+// reign is a leader in its term.
+type reign struct{ term, store uint64 }
 
 // New returns a machine. The configuration must be valid. The error is ErrDamaged or txlog.ErrVersion.
 func New(c Config) (*Machine, error) { return newMachine(c, func(*raft.Config) {}) }

@@ -27,10 +27,7 @@ func (m *Machine) guard(msg *pb.Message) error {
 	case pb.MsgApp:
 		return guardEntries(msg)
 	case pb.MsgHeartbeat:
-		if msg.GetTerm() >= m.term && msg.GetCommit() > m.log.last().entry.GetIndex() {
-			return fault(ErrLost, "it counts on entry %d, and %d is the last", msg.GetCommit(), m.log.last().entry.GetIndex())
-		}
-		return guardContext(msg)
+		return m.guardCommit(msg)
 	case pb.MsgAppResp:
 		return m.guardStored(msg)
 	case pb.MsgHeartbeatResp:
@@ -57,6 +54,21 @@ func guardEntries(msg *pb.Message) error {
 		index, term = e.GetIndex(), e.GetTerm()
 	}
 	return nil
+}
+
+// guardCommit refuses a beat that counts on what is not here. A leader counts on no more than this store has told it, so either this store has
+// forgotten that since, before the machine was made, or the sender lies. The first leader that was heard may have been told before; a later one,
+// and one of another term, was told by this machine alone.
+func (m *Machine) guardCommit(msg *pb.Message) error {
+	last := m.log.last().entry.GetIndex()
+	switch {
+	case msg.GetTerm() < m.term || msg.GetCommit() <= last:
+		return guardContext(msg)
+	case m.first.store == 0 || m.first == (reign{msg.GetTerm(), msg.GetFrom()}):
+		return fault(ErrLost, "it counts on entry %d, and %d is the last", msg.GetCommit(), last)
+	}
+	return fault(ErrMessage, "it counts on entry %d, and %d is the last that it can have been told of by this process. If this node was put back to an earlier state "+
+		"while it ran, start it again", msg.GetCommit(), last)
 }
 
 func guardContext(msg *pb.Message) error {

@@ -56,6 +56,7 @@ func (m *Machine) deposed(term, leader uint64) {
 	}
 	news := m.leading || leader != m.leader // a term alone, which may become this member's own, is none
 	m.term, m.leader, m.leading = term, leader, false
+	m.serves()
 	if !news {
 		return
 	}
@@ -65,12 +66,20 @@ func (m *Machine) deposed(term, leader uint64) {
 	m.tell(txlog.Deposed{Term: term, Leader: m.names[leader]})
 }
 
+// serves notes the first leader: see guardCommit.
+func (m *Machine) serves() {
+	if m.first.store == 0 {
+		m.first = reign{m.term, m.leader} // of store 0: nobody yet
+	}
+}
+
 // leads tells that this member leads in a new term.
 func (m *Machine) leads(term uint64) {
 	if m.leading && m.term == term {
 		return
 	}
 	m.term, m.leader, m.leading = term, m.cfg.Store, true
+	m.serves()
 	m.begun, m.changedAt = m.log.last().entry.GetIndex(), 0
 	if m.ownFrom == 0 {
 		m.ownFrom = m.begun

@@ -32,17 +32,20 @@ func (c *Core) change(in Change) {
 const silentFor = 2 * looks
 
 // bears refuses members who could not decide, or would stand with a disk fewer than there seem to be. A store that waits to be admitted has no vote.
-// Whose is admitted in a moment, and the change can be asked for again then. The others have just said which store they have, or are heard.
+// Whose is admitted in a moment, and the change can be asked for again then; if the store that the member has is heard, two processes have one name,
+// and none is admitted. The others have just said which store they have, or are heard.
 func (c *Core) bears(members []txlog.Member) error {
 	var silent []string
 	for _, m := range members {
 		if !slices.ContainsFunc(c.members, func(now txlog.Member) bool { return now.Name == m.Name && now.Store == m.Store }) {
 			continue
 		}
-		if c.isRenewed(m) {
+		heard := c.heardOf(m.Store)
+		alive := heard >= 0 && uint64(heard) < c.rounds-c.renewed[m.Name].at // since another one has asked: see admit
+		if c.isRenewed(m) && !alive {
 			return fault(txlog.ErrChanging, "%s has begun with a new store, which has no vote before the leader has admitted it, in a few seconds", m.Name)
 		}
-		if heard := c.heardOf(m.Store); heard < 0 || heard > silentFor {
+		if heard < 0 || heard > silentFor {
 			silent = append(silent, m.Name)
 		}
 	}

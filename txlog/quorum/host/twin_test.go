@@ -1,6 +1,8 @@
 package host_test
 
 import (
+	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -176,5 +178,34 @@ func TestOneDoesNotShutOthersOut(t *testing.T) {
 			}
 			return lost.run.Load().Status().Decides
 		})
+	})
+}
+
+// Another process that asks in a member's name, while that one is heard, keeps nobody from changing the members: it waits for nothing.
+func TestATwinStopsNoChange(t *testing.T) {
+	bubble(t, 5, 0, func(t *testing.T, s *site) {
+		s.fill(4)
+		s.within(5*time.Second, "somebody leads", func() bool { return s.leader() != nil })
+		rest := slices.DeleteFunc(slices.Clone(s.nodes), func(n *node) bool { return n == s.leader() })
+		first := rest[0]
+		second := first.twin(77)
+		defer second.kill()
+		first.start()
+		pass(3 * time.Second)
+		second.start()
+		pass(10 * time.Second)
+		leader := s.leader()
+		var failed error
+		for range 3 { // a moment after it has asked it may be a new store
+			now := leader.run.Load().Status()
+			set := slices.DeleteFunc(slices.Clone(now.Members), func(m txlog.Member) bool { return m.Name == rest[3].name })
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			_, failed = leader.run.Load().Change(ctx, set, now.MembersAt)
+			if cancel(); failed == nil {
+				return
+			}
+			pass(700 * time.Millisecond)
+		}
+		t.Error(failed)
 	})
 }
