@@ -125,6 +125,8 @@ var askNodes = map[string][]string{
 	"contract deploy": {"--account", "a", "--member", "a=0x00000000000000000000000000000000000000aa", "--member", "b=0x00000000000000000000000000000000000000bb", "--issuer", "a"},
 	"contract list":   nil,
 	"contract show":   {"0x00000000000000000000000000000000000000aa"},
+	"contract cancel": {"0x00000000000000000000000000000000000000aa", "1"},
+	"contract drain":  {"0x00000000000000000000000000000000000000aa"},
 	"contract send":   {"0x00000000000000000000000000000000000000aa", "--request", "{}"},
 	"log create":      {"l", "--members", "a,b,c"},
 	"log goal":        {"l", `{"op":"put"}`, "--since", "1"},
