@@ -162,7 +162,7 @@ const (
 	standbys     = 4  // heartbeats that a node relays
 	listens      = 3  // beats for which a newcomer raises no reign
 	remembers    = 8  // validities for which an old heartbeat may still be on its way: a connection may stall that long
-	forgets      = 12 // validities for which one of no elector is known as old: for longer than that, by a clock that is a fifth too fast as well
+	forgets      = 12 // validities for which a heartbeat of no elector is known as old: longer than remembers, also by a clock that is a fifth too fast
 	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostNews     = 1024

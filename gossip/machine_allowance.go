@@ -6,13 +6,13 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// allowance is how much is taken: so much in a round, and some times as much at once.
+// allowance is how much may be spent: each round adds so much, and what is not spent is kept, up to what some rounds add.
 type allowance struct {
 	each  int
 	most  int
 	left  int
 	since time.Duration // left was counted
-	told  bool          // that it is spent, in this round
+	told  bool          // it was said in this round that it is spent
 }
 
 func newAllowance(each, times int, now time.Duration) allowance {
@@ -42,7 +42,7 @@ func (a *allowance) takes(cost int, now, round time.Duration) bool {
 type purse struct {
 	allowance           // for the messages and statements that it brings, and for what it asks
 	news      allowance // for the signatures of news, since to verify them is most of what takes a processor's time
-	beats     allowance // for those of heartbeats and votes: no news that a peer brings has its heartbeats left out
+	beats     allowance // for the signatures of heartbeats and votes: news that a peer brings takes none of it
 }
 
 // newPurse returns that of a peer which has cost nothing. It has half of the room that there is for news, so that one peer that floods leaves the
@@ -53,7 +53,7 @@ func (m *Machine) newPurse() purse {
 	return purse{newAllowance(m.cfg.flood, 8, m.now), newAllowance(freshNews/2, 2, m.now), newAllowance(beats, 2, m.now)}
 }
 
-// whole reports whether time has paid for all that a peer has cost.
+// whole reports whether all allowances are full again, so that nothing is lost if the purse is forgotten.
 func (p *purse) whole(now, round time.Duration) bool {
 	for _, a := range []*allowance{&p.allowance, &p.news, &p.beats} {
 		if !a.has(a.most, now, round) {
@@ -64,7 +64,7 @@ func (p *purse) whole(now, round time.Duration) bool {
 }
 
 // verified reports whether a subject has signed what a peer brings. That is dear, so there is an allowance for it: a peer could else
-// keep this node busy with what is left out afterwards, until the heartbeats of others come too late. What an elector itself says goes first.
+// keep this node busy with what is left out afterwards, until the heartbeats of others come too late. What an elector itself says costs nothing.
 func (m *Machine) verified(by *peer, s *wire.Said) (is bool, err error) {
 	of, why := &by.beats, ErrFlood
 	if s.Topic != "" {

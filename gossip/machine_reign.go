@@ -212,9 +212,9 @@ func (m *Machine) raise(s *seat) {
 	s.wideAt = m.now // and with the next beat again: to a node of the crowd that has missed it the next word comes after ten
 }
 
-// turns has a candidate that was silent, since it knew four before itself, wait for its turn within a beat once it does not. When those four are
-// gone all others would speak at one time, and all of that would be passed on. So the first by hash speaks first, and most hear four before
-// their turn.
+// turns gives a candidate its turn within a beat when it ceases to be silent. It is silent while it knows four candidates before itself. When those
+// four are gone, all others would speak at one time, and all of that would be passed on. So they speak in the order of their hashes, and most have
+// heard four others before their turn.
 func (m *Machine) turns(s *seat) {
 	silent := s.open() && (!s.state.stands() || !s.own.beat.Leads && !s.wants(&s.own))
 	if s.silent && !silent {

@@ -141,8 +141,8 @@ func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func
 }
 
 // prove leaves of a handover what is proven and may count; the loop calls it. One wrong proof spoils all: an honest member has
-// verified each before it dispatched anything, and a liar costs no more than its first wrong one. A member has one handover
-// proven at a time.
+// verified each before it dispatched anything, and after the first wrong one of a liar no further one is begun. A member has
+// one handover proven at a time; a second one is left out meanwhile.
 func (n *Node) prove(p *place, from ledger.Account, msg wire.Message, h wire.Handover, then func(body wire.Body, forged bool)) {
 	if p.open == nil || p.open.coordinator == nil || p.proving[from] {
 		return // nobody waits for it

@@ -36,7 +36,7 @@ const (
 	stormOld    = 6 * time.Second // from the copy of a database until it is put back
 )
 
-// stormTwice kills the coordinator, and whichever coordinates some seconds later.
+// stormTwice kills the coordinator, and the node that coordinates some seconds later.
 func stormTwice(s *storm) int {
 	s.crash(s.coordinator())
 	s.until(time.Now().Add(4 * time.Second))

@@ -47,7 +47,7 @@ func (m *Machine) sweep() {
 	clear(m.swept)
 }
 
-// landed offers those states of an attempt in a block no more that somebody else has spent.
+// landed judges what an attempt in a block has created: what somebody else has spent since is offered no more.
 func (m *Machine) landed(w *work) {
 	w.outputs = slices.DeleteFunc(w.outputs, func(id ledger.StateID) bool {
 		gone := m.flight.spends[id] == nil && !m.there(id)
@@ -66,7 +66,8 @@ func (m *Machine) doom(w *work) {
 	m.orphan(m.flight.withdraw(w))
 }
 
-// orphan tells what needs states that were on their way, and are not any more, unless the ledger has them.
+// orphan takes states that are not on their way any more. It dooms or unwinds each attempt that needs one of them, unless the
+// ledger has all that the attempt needs.
 func (m *Machine) orphan(states []ledger.StateID) {
 	tell := func(w *work) {
 		if w != nil && w.boarded && w.state != included && !w.doomed && !m.sound(w) {

@@ -77,7 +77,8 @@ const (
 func (m *Machine) mostHanded() int { return min(mostInherited, mostProofs/(1+m.set.Contract.Needed)) }
 
 // handover answers a node that coordinates now. What it is told is complete, since nothing is dispatched afterwards:
-// an answer closes dispatch here, unless this node comes before the asker, or its work cannot reach the asker.
+// an answer closes dispatch here, unless this node comes before the asker, its work cannot reach the asker, or the asker has
+// asked for that range long ago.
 func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body {
 	if !m.set.Committee.Has(string(from)) {
 		return wire.Rejected{Why: wire.NotMember, Text: "it is not in the committee"}
@@ -174,9 +175,9 @@ type question struct {
 	at  time.Duration
 }
 
-// closes reports whether a member's question for a handover ends dispatch here: it does for a newer range than before, and
-// while the member may repeat it, since the answer was lost. If it asked for ever, no work would ever get further here than
-// to be given back.
+// closes reports whether a member's question for a handover ends dispatch here. The first one for a range does, and so does each
+// one soon after it, since the first answer may be lost. A later one does not: a member that asked without end would have all work
+// given back here for ever.
 func (m *Machine) closes(from ledger.Account, r ranking.Range) bool {
 	last, is := m.asked[from]
 	if !is || r > last.rng {

@@ -293,7 +293,7 @@ func reason(word string) (r ledger.Reason) {
 	return r
 }
 
-// inherited reads name:inputs:outputs:until. It is granted to who speaks, or to @another, and endorsed by as many as are needed, or
+// inherited reads name:inputs:outputs:until. It is granted to the speaker, or to @another, and endorsed by as many as are needed, or
 // by +many.
 func (s *stage) inherited(text string) wire.Inherited {
 	text, many, others := strings.Cut(text, "+")

@@ -65,7 +65,7 @@ type work struct {
 
 	nudgeAt    time.Duration // 0: no block is waited for
 	nudgePause time.Duration
-	leftAlone  bool // it is waited for only since coordinators do nothing
+	leftAlone  bool // a block is waited for only since coordinators do nothing
 }
 
 // commit is what waits for one Store.

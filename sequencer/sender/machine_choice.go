@@ -52,8 +52,8 @@ func (m *Machine) another(it *intent) (to *peer, avoid []ledger.Account) {
 	return nil, nil
 }
 
-// believe reports whether the word of the intent's coordinator counts, that the members refuse it. Nobody can prove that, so
-// each says it once, as long as there is another one to ask.
+// believe reports whether it counts that the intent's coordinator says that the members refuse the intent. Nobody can prove that,
+// so the word of each coordinator counts once, as long as there is another one to ask.
 func (m *Machine) believe(it *intent) bool {
 	if !slices.Contains(it.refusers, it.with) {
 		it.refusers = append(it.refusers, it.with)

@@ -67,8 +67,8 @@ var doors = [...]event{
 	ledger.Missing:     skippedMissing,  // nobody's: others were faster
 }
 
-// blame leaves the node out until the range turns that was granted an attempt and has sent it with endorsements that are
-// wrong, and takes from it what it has not dispatched. An attempt that creates nothing may have been granted to two: the ledger
+// blame takes an attempt that was sent with endorsements that are wrong. The node to which it was granted is left out until the
+// range turns, and what it has not dispatched is taken from it. An attempt that creates nothing may have been granted to two: the ledger
 // does not say which of them it was.
 func (m *Machine) blame(it *intent, assembled ledger.Hash) {
 	var by ledger.Account

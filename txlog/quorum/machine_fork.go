@@ -9,15 +9,15 @@ import (
 )
 
 // A leader has all that is committed, since one of those that elected it had. If it has not, one of these has forgotten what it had promised,
-// as a store has that was restored from a backup or copied; or somebody lies. None of the two can tell which it is: both go on with what they
-// have, and say it. The library would take the word of the other one for the same entries, and count it.
+// as a store has that was restored from a backup or copied; or somebody lies. Neither of the two can tell which it is: both go on with what
+// they have, and say so. The library by itself would take the other one's entries for the same ones, and count them as stored.
 
-// parted is the member with which this one has found that last.
+// parted is the member whose entries were found last to contradict those of this one.
 type parted struct {
 	with  string // empty: none
-	leads bool   // that one does
-	upto  uint64 // the newest record that is committed where more is; 0: it was not said
-	at    uint64 // the tick
+	leads bool   // the other one leads, and not this one
+	upto  uint64 // the newest committed record of the one that does not lead; 0: it was not said
+	at    uint64 // the tick of that
 }
 
 // forks reports whether a leader has other entries than those that are committed here. Leaders of two histories may have led in one term, so
@@ -43,7 +43,7 @@ func (m *Machine) forks(msg *pb.Message) bool {
 	}
 }
 
-// strays reports whether the record of an entry that comes next follows another one than that which is committed here.
+// strays reports whether an entry that comes next was made after another record than the one that is committed here.
 func (m *Machine) strays(at *slot, next *pb.Entry) bool {
 	r, has, err := ours(next).Record()
 	return err == nil && has && r.Log == m.cfg.Log && r.Prev != at.at.Hash && at.entry.GetIndex() <= m.log.hard.Commit

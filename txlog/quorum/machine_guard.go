@@ -78,8 +78,8 @@ func guardContext(msg *pb.Message) error {
 	return nil
 }
 
-// guardStored refuses the word of a member that it has what this leader has not. All that is committed a leader should have, and nothing else
-// is said to be stored that it has not sent.
+// guardStored refuses the word of a member that has more than this leader. A leader should have all that is committed; and of what is not, a
+// member says only that it has stored what the leader has sent.
 func (m *Machine) guardStored(msg *pb.Message) error {
 	last := m.log.last().entry.GetIndex()
 	switch {

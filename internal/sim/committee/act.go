@@ -217,7 +217,7 @@ func (n *node) signedWrongly(from ledger.Account, body wire.Body) bool {
 	return false
 }
 
-// proven reports whether an entry was granted to who hands it over, and endorsed.
+// proven reports whether an entry was granted to the node that hands it over, and endorsed.
 func (r *run) proven(from ledger.Account, e wire.Inherited) bool {
 	entry := ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}
 	return r.broken == "proven-handover" || r.contract.Proven(r.scheme, from, entry)

@@ -45,7 +45,7 @@ func (c *Core) tellSaid() {
 		if errors.Is(r.Why, quorum.ErrLost) && !c.over {
 			c.lose(r.Why)
 		}
-		if errors.Is(r.Why, quorum.ErrForked) && (c.forked == 0 || c.rounds-c.forked >= 10*looks) { // all others can see then which entry is another one
+		if errors.Is(r.Why, quorum.ErrForked) && (c.forked == 0 || c.rounds-c.forked >= 10*looks) { // the others hear by it which entry differs, now and then again
 			c.forked, c.unheard = c.rounds, true
 		}
 	}

@@ -31,9 +31,9 @@ func (c *Core) change(in Change) {
 // silentFor is after how many rounds without a word a member does not count for a change: a leader hears each one in every round.
 const silentFor = 2 * looks
 
-// bears refuses members who could not decide, or would stand with a disk fewer than there seem to be. A store that waits to be admitted has no vote.
-// Whose is admitted in a moment, and the change can be asked for again then; if the store that the member has is heard, two processes have one name,
-// and none is admitted. The others have just said which store they have, or are heard.
+// bears refuses members that could not decide, or of whom one has a store that waits to be admitted: it has no vote yet, so the members would bear the
+// loss of one disk less than it seems. It is admitted in a moment, and the change can be asked for again then; if the store that the member has is
+// heard, two processes have one name, and none is admitted. New members are not looked at: each has just said which store it has.
 func (c *Core) bears(members []txlog.Member) error {
 	var silent []string
 	for _, m := range members {

@@ -167,8 +167,9 @@ func (a *shell) members() *cobra.Command {
 		Long: `Without --set members shows who decides, and what the node has heard of them. With --set it makes these
 nodes the members, whichever node is asked. New members have to have the log in their configuration, and a
 copy of it. Nothing is done while a member that stays waits for its new store to be admitted, or if too few of
-these answer to decide anything. It says how many of their disks may be lost from then on. If nobody can say what became of it, ask again with the since that the answer names: nothing
-is done twice. With --since nothing is done if the members have changed since the entry that members has shown.`,
+these answer to decide anything. The command says how many of their disks may be lost from then on. If nobody can
+say what became of it, ask again with the since that the answer names: nothing is done twice. With --since nothing
+is done if the members have changed since the entry that members has shown.`,
 		Example: `  conch log members flags
   conch log members flags --set a,b,d
   conch log members flags --set a,b,d --since 4711`,

@@ -22,8 +22,7 @@ func (a *shell) verify() *cobra.Command {
 		Short: "compare the copies of several nodes, or check a store file entry by entry",
 		Long: `verify asks several nodes for the newest entry that all of them have, and compares its hash, which stands for every
 entry before it, and the hash of the state after it. If they differ it looks for the first entry at which they do, and the
-exit code is 1. One node has nothing to be compared
-with, so two are the least.
+exit code is 1. One node has nothing to be compared with, so two are the least.
 
 With --store it asks nobody: it reads a store file that no process has, checks each entry against the one before it, and
 makes the state anew. It tells also what the store keeps as evidence: heads that members have signed and that cannot be true.`,
