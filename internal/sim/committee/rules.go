@@ -46,7 +46,7 @@ var rules = []rule{
 	inSender(sender.StoredFirst, GrantStored,
 		"a grant is stored before it leaves; otherwise a node that starts again does not know what may still land"),
 	inSender(sender.OwnAssembly, OwnAttempt,
-		"a grant is given for what this start has assembled; otherwise a coordinator chooses what its user pays").from(3),
+		"a grant is given for what this start has assembled; otherwise a coordinator chooses what its user pays").from(22),
 	inSender(sender.NudgeTheChain, EveryIntentEnds,
 		"a node that waits for blocks and sees none asks for an empty one; otherwise a chain that makes blocks on demand stands still, and what is in it never becomes final").from(5),
 	inSender(sender.FailuresHaveKinds, NoStarvation,
