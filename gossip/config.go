@@ -166,7 +166,8 @@ const (
 	soon         = 4  // pauses between two exchanges, for which a node that has begun and names nobody exchanges each round
 	mostBacks    = 6  // doublings of the time for which a leader stands back
 	mostNews     = 1024
-	freshNews    = 64      // pieces of news that a node tells and passes on in a round, and eight times as many at once
+	freshNews    = 64      // pieces of news that a node tells and passes on in a round
+	mostTold     = 8       // rounds for which it may save them up
 	beatsEach    = 4       // heartbeats of a candidate that a node passes on in a round, and eight times as many at once
 	mostBeats    = 16      // the same, of those that were none of the first ones until then
 	mostLeap     = 1 << 32 // reigns by which a heartbeat is above all that were heard of

@@ -45,7 +45,7 @@ func New(c Config) *Machine {
 	m := &Machine{
 		cfg: c, incarnation: c.Incarnation, chance: splitmix.Source(c.Seed), peers: map[string]*peer{}, seats: map[string]*seat{},
 		gone: map[string]purse{}, news: map[wire.Key]*news{}, topics: map[wire.Subject]int{}, refused: map[error]int{},
-		telling: newAllowance(freshNews, 8, 0),
+		telling: newAllowance(freshNews, mostTold, 0),
 	}
 	for _, n := range c.Namespaces {
 		s := newSeat(&m.cfg, n)

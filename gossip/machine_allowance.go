@@ -42,6 +42,7 @@ func (a *allowance) takes(cost int, now, round time.Duration) bool {
 type purse struct {
 	allowance           // for the messages and statements that it brings, and for what it asks
 	news      allowance // for the signatures of news, since to verify them is most of what takes a processor's time
+	relays    allowance // for all news that is new here, as much as an honest node relays of a flood: it is named only beyond that
 	beats     allowance // for the signatures of heartbeats and votes: news that a peer brings takes none of it
 }
 
@@ -50,12 +51,16 @@ type purse struct {
 // on a busy machine that takes long.
 func (m *Machine) newPurse() purse {
 	beats := len(m.order) * (standbys*beatsEach + mostBeats)
-	return purse{newAllowance(m.cfg.flood, 8, m.now), newAllowance(freshNews/2, 2, m.now), newAllowance(beats, 2, m.now)}
+	return purse{
+		allowance: newAllowance(m.cfg.flood, 8, m.now),
+		news:      newAllowance(freshNews/2, 2, m.now), relays: newAllowance(freshNews, mostTold+1, m.now), // its rounds begin at another time
+		beats: newAllowance(beats, 2, m.now),
+	}
 }
 
 // whole reports whether all allowances are full again, so that nothing is lost if the purse is forgotten.
 func (p *purse) whole(now, round time.Duration) bool {
-	for _, a := range []*allowance{&p.allowance, &p.news, &p.beats} {
+	for _, a := range []*allowance{&p.allowance, &p.news, &p.relays, &p.beats} {
 		if !a.has(a.most, now, round) {
 			return false
 		}
@@ -66,15 +71,17 @@ func (p *purse) whole(now, round time.Duration) bool {
 // verified reports whether a subject has signed what a peer brings. That is dear, so there is an allowance for it: a peer could else
 // keep this node busy with what is left out afterwards, until the heartbeats of others come too late. What an elector itself says costs nothing.
 func (m *Machine) verified(by *peer, s *wire.Said) (is bool, err error) {
-	of, why := &by.beats, ErrFlood
-	if s.Topic != "" {
-		of, why = &by.news, ErrNews
-	}
 	own := s.Topic == "" && by.Subject == s.Subject && m.seats[s.Namespace].elector[s.Subject]
 	switch {
 	case m.broken(OwnSignature):
-	case !own && !of.takes(1, m.now, m.cfg.Round):
-		m.tooMuch(by, of, why)
+	case s.Topic != "" && !by.relays.takes(1, m.now, m.cfg.Round):
+		m.tooMuch(by, &by.relays, ErrNews)
+		return false, nil
+	case s.Topic != "" && !by.news.takes(1, m.now, m.cfg.Round):
+		m.refused[ErrNews]++
+		return false, nil
+	case s.Topic == "" && !own && !by.beats.takes(1, m.now, m.cfg.Round):
+		m.tooMuch(by, &by.beats, ErrFlood)
 		return false, nil
 	case !m.cfg.Scheme.Verify(s.Subject, s.Signed(), s.Signature):
 		return false, ErrSignature

@@ -60,7 +60,7 @@ func agreeing(t *testing.T, needed int, deploys []string, names ...string) *part
 }
 
 // join makes the files of one more organisation, whose node is not started yet.
-func (p *parties) join(name, db string) *organisation {
+func (p *parties) join(name, db string) {
 	p.t.Helper()
 	o := &organisation{name: name, db: db, front: proxied(p.t, "127.0.0.1:1")}
 	o.daemon = prepareDaemon(p.t, name, o.db, "")
@@ -81,7 +81,6 @@ func (p *parties) join(name, db string) *organisation {
 	}
 	o.account, o.fingerprint = ledger.Account(account), id.Fingerprint().String()
 	p.all = append(p.all, o)
-	return o
 }
 
 func randomKey() []byte {

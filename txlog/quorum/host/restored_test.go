@@ -37,6 +37,7 @@ func (n *node) accused() (all []string) {
 // the new history for its own, and every node, whichever way it went, knows that the log has forked; the leader too, which hears of it by the
 // other one's word alone.
 func TestARestoredMemberForksTheLog(t *testing.T) {
+	t.Parallel()
 	for _, more := range []int{3, 30} { // than the member that is away has, or fewer
 		t.Run(fmt.Sprint(more), func(t *testing.T) {
 			bubble(t, 3, 2, func(t *testing.T, s *site) {
@@ -98,6 +99,7 @@ func TestARestoredMemberForksTheLog(t *testing.T) {
 // What is restored or lost while the others know better does no harm, and accuses nobody: a follower's store, a member's while the others are there,
 // and a member's that is gone.
 func TestWhatIsRestoredHarmsNobody(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		who    int
 		wiped  bool

@@ -49,9 +49,12 @@ func TestAReaderThatStops(t *testing.T) {
 		r := &reader{stopped: make(chan struct{})}
 		s := r.spool()
 		const all = 3 * most / len(line)
-		for range all {
+		for i := range all {
 			if n, err := s.Write([]byte(line)); n != len(line) || err != nil {
 				t.Fatalf("a line is taken with %d %v", n, err)
+			}
+			if i == 0 {
+				synctest.Wait() // the reader stands before all others wait, so that they are lost in one place
 			}
 		}
 		_, _ = s.Write([]byte("\n")) // there is room for it, and it would stand before the word about those that are lost
