@@ -180,7 +180,7 @@ func (m *Machine) parts(a, b txlog.Head, index uint64) {
 	}
 	m.forks = append(m.forks, forkOf(b))
 	e := Evidence{A: a, B: b, Index: index}
-	if m.split.B.Index == 0 || index < m.split.Index {
+	if m.split.B.Index == 0 || index <= m.split.Index { // also at the same: what the copy has applied tells which of the two is amiss
 		m.split = e
 	}
 	m.do(e)
