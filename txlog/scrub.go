@@ -140,7 +140,7 @@ func (c *Copy) scrubRest() error {
 		items = append(items, sha256.Sum256(c.effects[i].encode()))
 	}
 	var sum Sum
-	if sum.AddHashes(items); sum != c.sum || len(c.results) != len(c.order) {
+	if sum.AddHashes(slices.Values(items)); sum != c.sum || len(c.results) != len(c.order) {
 		return c.spoil(fault(ErrState, "its results and effects are not those of the entries"))
 	}
 	return nil

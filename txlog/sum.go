@@ -5,6 +5,7 @@ import (
 	"crypto/cipher"
 	"crypto/sha256"
 	"encoding/binary"
+	"iter"
 	"runtime"
 	"sync"
 )
@@ -50,24 +51,45 @@ func (s *Sum) RemoveHash(h Hash) {
 	rooms.Put(room)
 }
 
-// AddHashes adds items by their SHA-256. Several processors share the work.
-func (s *Sum) AddHashes(items []Hash) {
-	const fewest = 64 // for which another goroutine is worth its while
-	workers := max(1, min(runtime.GOMAXPROCS(0), len(items)/fewest))
-	sums := make([]Sum, workers)
-	var all sync.WaitGroup
-	for w := range workers {
-		all.Go(func() {
-			for _, h := range items[len(items)*w/workers : len(items)*(w+1)/workers] {
-				sums[w].AddHash(h)
+// AddHashes adds items by their SHA-256, as they come. All processors share the work, beside what finds the items.
+func (s *Sum) AddHashes(items iter.Seq[Hash]) {
+	const most = 64 // for which no other goroutine is worth its while
+	var (
+		batch   = make([]Hash, 0, most)
+		batches = make(chan []Hash, 4*runtime.GOMAXPROCS(0))
+		sums    []Sum // each is one worker's
+		workers sync.WaitGroup
+	)
+	for h := range items {
+		if len(batch) == most {
+			if sums == nil {
+				sums = make([]Sum, runtime.GOMAXPROCS(0))
+				for w := range sums {
+					workers.Go(func() {
+						for batch := range batches {
+							sums[w].addAll(batch)
+						}
+					})
+				}
 			}
-		})
+			batches <- batch
+			batch = make([]Hash, 0, most)
+		}
+		batch = append(batch, h)
 	}
-	all.Wait()
+	close(batches)
+	s.addAll(batch)
+	workers.Wait()
 	for w := range sums {
 		for i := range s {
 			s[i] = plus(s[i], sums[w][i])
 		}
+	}
+}
+
+func (s *Sum) addAll(items []Hash) {
+	for _, h := range items {
+		s.AddHash(h)
 	}
 }
 

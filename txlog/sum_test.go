@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha3"
 	"encoding/binary"
+	"slices"
 	"testing"
 	"testing/quick"
 )
@@ -41,9 +42,9 @@ func TestASumIsOfASet(t *testing.T) {
 	for n := range 300 {
 		two.Remove(item(-n))
 	}
-	together.AddHashes(hashes[:7])
-	together.AddHashes(nil)
-	together.AddHashes(hashes[7:])
+	together.AddHashes(slices.Values(hashes[:7]))
+	together.AddHashes(slices.Values[[]Hash](nil))
+	together.AddHashes(slices.Values(hashes[7:]))
 	if one != two || one != together || one.Hash() != two.Hash() {
 		t.Fatal("one set has several sums")
 	}
@@ -72,8 +73,8 @@ func TestASumIsNoSumOfHashes(t *testing.T) {
 	t.Parallel()
 	one, two, both, none := Hash{1, 2, 3}, Hash{4, 5, 6}, Hash{5, 7, 9}, Hash{}
 	var apart, together Sum
-	apart.AddHashes([]Hash{one, two})
-	together.AddHashes([]Hash{both, none})
+	apart.AddHashes(slices.Values([]Hash{one, two}))
+	together.AddHashes(slices.Values([]Hash{both, none}))
 	if apart == together {
 		t.Fatal("a sum is told from the sum of its items' hashes")
 	}

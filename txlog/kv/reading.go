@@ -16,7 +16,6 @@ type reading struct {
 	at    int      // in the first of them
 	size  int      // of the snapshot
 	sum   txlog.Sum
-	taken []txlog.Hash // the entries of this part
 	bytes bool
 	out   [][]byte // what each Next has written
 	room  []byte
@@ -29,32 +28,31 @@ func (s *State) Read(bytes bool) txlog.Reading {
 
 // Next implements [txlog.Reading].
 func (r *reading) Next(parts uint64) (done bool) {
-	r.taken = r.taken[:0]
 	most := max(leastRead, int(uint64(r.size)/max(1, parts)))
 	var part []byte
 	if r.bytes {
 		part = make([]byte, 0, min(most, r.size)+leastRead)
 	}
-	for most > 0 && len(r.rest) > 0 {
-		most -= r.take()
-		if r.bytes {
-			part = append(part, r.room...)
+	r.sum.AddHashes(func(yield func(txlog.Hash) bool) {
+		for more := true; more && most > 0 && len(r.rest) > 0; most -= len(r.room) {
+			more = yield(r.take())
+			if r.bytes {
+				part = append(part, r.room...)
+			}
 		}
-	}
-	r.sum.AddHashes(r.taken)
+	})
 	r.out = append(r.out, part)
 	return len(r.rest) == 0
 }
 
-// take takes the next entry for the hash, leaves it in r.room, and returns its size.
-func (r *reading) take() int {
+// take leaves the next entry in r.room, and returns its hash.
+func (r *reading) take() txlog.Hash {
 	v := r.rest[0].held[r.at]
 	r.room = appendEntry(r.room[:0], v.key, v.text)
-	r.taken = append(r.taken, sha256.Sum256(r.room))
 	if r.at++; r.at == len(r.rest[0].held) {
 		r.rest, r.at = r.rest[1:], 0
 	}
-	return len(r.room)
+	return sha256.Sum256(r.room)
 }
 
 // Hash implements [txlog.Reading].

@@ -76,6 +76,18 @@ func (x *sorted) put(v *held) {
 	}
 }
 
+// add puts a value whose key is after all others.
+func (x *sorted) add(v *held) {
+	x.count++
+	last := len(x.pieces) - 1
+	if last < 0 || len(x.pieces[last].held) >= mostInPiece/2 {
+		last++
+		x.pieces = append(x.pieces, &piece{views: x.views, held: make([]*held, 0, mostInPiece/2)})
+	}
+	p := x.own(last)
+	p.held = append(p.held, v)
+}
+
 func (x *sorted) remove(key string) {
 	i, at, is := x.place(key)
 	if !is {

@@ -23,6 +23,12 @@ type held struct {
 	sum       txlog.Hash // of the entry that both are
 }
 
+// newHeld keeps an entry as appendEntry writes it, of a key and a value of these lengths, in one piece of memory.
+func newHeld(entry []byte, key, value int) *held {
+	all, rest := string(entry), textSize(key)
+	return &held{key: all[rest-key : rest], text: all[len(all)-value:], sum: sha256.Sum256(entry)}
+}
+
 // New returns an empty store.
 func New() txlog.State { return empty() }
 
@@ -82,35 +88,21 @@ func (s *State) get(key string) string {
 	return ""
 }
 
-// set replaces a value, and keeps the sum.
+// set replaces a value, and keeps the order, the size and the sum. It keeps nothing of the step's bytes.
 func (s *State) set(c step) {
 	if c.at != nil {
-		s.sum.RemoveHash(c.at.sum)
-	}
-	if now := s.put(c); now != nil {
-		s.sum.AddHash(now.sum)
-	}
-}
-
-// put replaces a value, and keeps the order and the size. It returns what is there now, and keeps nothing of the step's bytes.
-func (s *State) put(c step) *held {
-	if c.at != nil {
 		s.size -= entrySize(len(c.key), len(c.at.text))
+		s.sum.RemoveHash(c.at.sum)
 	}
 	if len(c.after) == 0 {
 		s.values.remove(string(c.key))
-		return nil
+		return
 	}
 	var room [1 << 10]byte
-	v := &held{text: string(c.after), sum: sha256.Sum256(appendEntry(room[:0], c.key, c.after))}
-	if c.at != nil {
-		v.key = c.at.key
-	} else {
-		v.key = string(c.key)
-	}
+	v := newHeld(appendEntry(room[:0], c.key, c.after), len(c.key), len(c.after))
 	s.values.put(v)
 	s.size += entrySize(len(c.key), len(c.after))
-	return v
+	s.sum.AddHash(v.sum)
 }
 
 // View returns the store as it is, for questions. What is shared with it is copied before it changes.
@@ -138,9 +130,16 @@ func (s *State) Restore(snapshot []byte) error {
 	if !is {
 		return malformed("it is no snapshot of " + Machine)
 	}
+	var fault error
+	s.sum.AddHashes(func(yield func(txlog.Hash) bool) { fault = s.fill(body, yield) })
+	return fault
+}
+
+// fill reads the entries of a snapshot into an empty store.
+func (s *State) fill(entries []byte, added func(txlog.Hash) bool) error {
 	var last []byte
-	var sums []txlog.Hash
-	for r := (reader{rest: body}); len(r.rest) > 0; {
+	for r := (reader{rest: entries}); len(r.rest) > 0; {
+		entry := r.rest
 		key, value := r.text(), r.text()
 		switch {
 		case r.bad || len(value) == 0 || !isKey(key) || !isValue(value):
@@ -149,8 +148,13 @@ func (s *State) Restore(snapshot []byte) error {
 			return malformed("the keys of the snapshot are not in order")
 		}
 		last = key
-		sums = append(sums, s.put(step{key: key, after: value}).sum)
+		entry = entry[:len(entry)-len(r.rest)] // its one form: no length can be written in two ways
+		v := newHeld(entry, len(key), len(value))
+		s.values.add(v)
+		s.size += len(entry)
+		if !added(v.sum) {
+			return nil
+		}
 	}
-	s.sum.AddHashes(sums)
 	return nil
 }
