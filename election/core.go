@@ -112,8 +112,6 @@ func (c *Core) takeInput(in Input) Input {
 	case Retire:
 		c.out.Changed = true
 		c.retires[in.Scope] = append(c.retires[in.Scope], in.Ticket)
-	case Rest:
-		c.out.Changed = true
 	}
 	return in
 }
@@ -127,12 +125,12 @@ func (c *Core) carryOut(a Action) {
 	}
 	switch a := a.(type) {
 	case Open:
-		c.move(a)
+		c.move(a.Token.Scope, a)
 		c.do(Begin{Token: a.Token})
 	case Extend:
-		c.move(a)
+		c.move(a.Scope, a)
 	case Suspend:
-		c.move(a)
+		c.move(a.Scope, a)
 	case Shut:
 		c.shut(a)
 	case Watch:
@@ -144,8 +142,11 @@ func (c *Core) carryOut(a Action) {
 	}
 }
 
-func (c *Core) do(a Action) { c.out.Acts = append(c.out.Acts, a) }
-func (c *Core) move(m Move) { c.out.Moves = append(c.out.Moves, m) }
+func (c *Core) do(a Action) { c.out.Actions = append(c.out.Actions, a) }
+
+func (c *Core) move(scope string, how Action) {
+	c.out.Moves = append(c.out.Moves, Move{Scope: scope, How: how})
+}
 
 // cautions reports a session's caution, unless the last session had the same.
 func (c *Core) cautions(err error) {

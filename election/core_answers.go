@@ -19,7 +19,7 @@ func (c *Core) asked(in Asked) Input {
 func (c *Core) report(a Report) {
 	f := a.Fact
 	if f.Kind == Following {
-		c.move(Heard{Scope: f.Scope, Holder: f.Holder})
+		c.move(f.Scope, Heard{Holder: f.Holder})
 	}
 	c.do(a)
 	switch f.Kind {

@@ -19,7 +19,7 @@ const (
 
 // shut shuts a gate and cancels the role behind it.
 func (c *Core) shut(a Shut) {
-	c.move(a)
+	c.move(a.Token.Scope, a)
 	c.ends[a.Token.Scope] = returning
 	c.do(Cancel(a))
 }

@@ -45,9 +45,9 @@ func (c *cored) step(in election.Input) election.Output {
 	return c.core.Step(c.now, in)
 }
 
-// acts returns the acts of a kind.
-func acts[A election.Action](out election.Output) (all []A) {
-	for _, a := range out.Acts {
+// actions returns the actions of a kind.
+func actions[A election.Action](out election.Output) (all []A) {
+	for _, a := range out.Actions {
 		if a, is := a.(A); is {
 			all = append(all, a)
 		}
@@ -55,7 +55,7 @@ func acts[A election.Action](out election.Output) (all []A) {
 	return all
 }
 
-func did[A election.Action](out election.Output) bool { return len(acts[A](out)) > 0 }
+func did[A election.Action](out election.Output) bool { return len(actions[A](out)) > 0 }
 
 // The order in which a term ends: shut the gate, cancel the role, drain the counted acts, mark the scope released.
 // Nothing that comes early or twice changes it.
@@ -63,25 +63,25 @@ func TestATermEndsInOrder(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s")
 	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Why: election.ErrStepDown, Timeout: time.Minute}, Ticket: 7})
-	shut, is := out.Moves[0].(election.Shut)
-	if cancels := acts[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || cancels[0].Why != shut.Why || cancels[0].By == 0 || did[election.Drain](out) {
+	shut, is := out.Moves[0].How.(election.Shut)
+	if cancels := actions[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || cancels[0].Why != shut.Why || cancels[0].By == 0 || did[election.Drain](out) {
 		t.Fatalf("the request gave %+v, want the gate shut and the role cancelled, and nothing drained", out)
 	}
-	if early := c.step(election.Drained{Scope: "s"}); len(early.Acts)+len(early.Moves) > 0 {
+	if early := c.step(election.Drained{Scope: "s"}); len(early.Actions)+len(early.Moves) > 0 {
 		t.Errorf("an early Drained gave %+v, want nothing", early)
 	}
-	if out = c.step(election.Returned{Scope: "s"}); len(out.Acts) != 1 || out.Acts[0] != election.Action(election.Drain{Scope: "s"}) {
+	if out = c.step(election.Returned{Scope: "s"}); len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Drain{Scope: "s"}) {
 		t.Fatalf("the role's return gave %+v, want its acts drained and nothing else", out)
 	}
-	if twice := c.step(election.Returned{Scope: "s"}); len(twice.Acts)+len(twice.Moves) > 0 {
+	if twice := c.step(election.Returned{Scope: "s"}); len(twice.Actions)+len(twice.Moves) > 0 {
 		t.Errorf("a second Returned gave %+v, want nothing", twice)
 	}
 	out = c.step(election.Drained{Scope: "s"})
-	if said := acts[election.Release](out); len(said) != 1 || !said[0].Farewells[0].Released || did[election.Answered](out) {
+	if said := actions[election.Release](out); len(said) != 1 || !said[0].Farewells[0].Released || did[election.Answered](out) {
 		t.Fatalf("the end of the acts gave %+v, want a farewell that promises it, and no answer yet", out)
 	}
 	out = c.step(election.Parted{Answers: []election.Parting{{Outcome: election.Said}}})
-	if answers := acts[election.Answered](out); len(answers) != 1 || answers[0] != (election.Answered{Ticket: 7}) {
+	if answers := actions[election.Answered](out); len(answers) != 1 || answers[0] != (election.Answered{Ticket: 7}) {
 		t.Errorf("the answer to the farewell gave %+v, want the caller told", out)
 	}
 }
@@ -91,13 +91,13 @@ func TestAllGatesShutFirst(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s", "t", "u")
 	out := c.step(election.Failed{Lost: true, Err: election.ErrSessionLost})
-	if len(out.Moves) != 3 || len(acts[election.Cancel](out)) != 3 || out.Acts[0] != election.Action(election.Disconnect{}) || !out.Changed {
+	if len(out.Moves) != 3 || len(actions[election.Cancel](out)) != 3 || out.Actions[0] != election.Action(election.Disconnect{}) || !out.Changed {
 		t.Fatalf("a lost session gave %+v, want three gates shut, then the session closed and three roles cancelled", out)
 	}
 	for i, scope := range []string{"s", "t", "u"} {
 		gate, latch := fence.New(scope, func() fence.Instant { return c.now })
 		latch.Open(fence.Token{Scope: scope}, 0, c.now.Add(time.Hour))
-		if out.Moves[i].To(latch); out.Moves[i].Gate() != scope || gate.IsOpen(fence.Fenced) {
+		if out.Moves[i].To(latch); out.Moves[i].Scope != scope || gate.IsOpen(fence.Fenced) {
 			t.Errorf("the move %+v has left the gate of %s open", out.Moves[i], scope)
 		}
 	}
@@ -114,7 +114,7 @@ func TestARoleGivesItsTermUp(t *testing.T) {
 		election.Stalled{Token: token, For: 1}:     {election.ErrStalled},
 	} {
 		out := leadingCore(t, "s").step(what)
-		cancels := acts[election.Cancel](out)
+		cancels := actions[election.Cancel](out)
 		if len(cancels) != 1 {
 			t.Errorf("%+v gave %+v, want the role cancelled", what, out)
 			continue
@@ -135,17 +135,17 @@ func TestCallersAreAnswered(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s", "t")
 	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Epoch: 2}, Ticket: 1})
-	if len(out.Acts) != 1 || out.Acts[0] != election.Action(election.Answered{Ticket: 1, Err: election.ErrNotLeading}) {
+	if len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Answered{Ticket: 1, Err: election.ErrNotLeading}) {
 		t.Errorf("a request for another epoch gave %+v, want ErrNotLeading", out)
 	}
 	if out = c.step(election.Retire{Scope: "s", Ticket: 2}); did[election.Answered](out) || !did[election.Enlist](out) || !out.Changed {
 		t.Errorf("a retirement gave %+v, want the mint told and no answer yet", out)
 	}
-	if out = c.step(election.Enlisted{}); len(acts[election.Answered](out)) != 1 {
+	if out = c.step(election.Enlisted{}); len(actions[election.Answered](out)) != 1 {
 		t.Errorf("the mint's answer gave %+v, want the retirement answered", out)
 	}
 	c.step(election.Retire{Scope: "t", Ticket: 3})
-	if out = c.step(election.Add{Seat: election.SeatSettings{Scope: "t", Lease: 3 * time.Second}}); len(acts[election.Answered](out)) != 1 {
+	if out = c.step(election.Add{Seat: election.SeatSettings{Scope: "t", Lease: 3 * time.Second}}); len(actions[election.Answered](out)) != 1 {
 		t.Errorf("the scope that was added again gave %+v, want the retirement answered", out)
 	}
 	c = leadingCore(t, "s")
@@ -154,7 +154,7 @@ func TestCallersAreAnswered(t *testing.T) {
 	if out = c.step(election.Tick{}); !did[election.Beat](out) {
 		t.Fatalf("a second later: %+v, want a heartbeat", out)
 	}
-	if out = c.step(election.Beaten{Sent: c.now, Answers: []election.Outcome{election.Over}}); len(acts[election.Answered](out)) != 1 || !errors.Is(acts[election.Answered](out)[0].Err, election.ErrDeposed) {
+	if out = c.step(election.Beaten{Sent: c.now, Answers: []election.Outcome{election.Over}}); len(actions[election.Answered](out)) != 1 || !errors.Is(actions[election.Answered](out)[0].Err, election.ErrDeposed) {
 		t.Errorf("a newer term gave %+v, want the caller told ErrDeposed", out)
 	}
 }
@@ -192,21 +192,21 @@ func TestWaitsAreFew(t *testing.T) {
 	}
 	c := follower10(t, scopes)
 	out := c.heldBy(func(i int) int64 { return int64(10 + i) })
-	waits := acts[election.Await](out)
+	waits := actions[election.Await](out)
 	if len(waits) != 8 || waits[0].After != 0 {
 		t.Fatalf("%d waits began, want 8 at once", len(waits))
 	}
-	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial}); len(acts[election.Await](out)) != 1 {
+	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial}); len(actions[election.Await](out)) != 1 {
 		t.Errorf("a wait that ended without an end gave %+v, want it to go on", out)
 	}
-	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial, Gone: true}); len(out.Acts) > 0 {
+	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial, Gone: true}); len(out.Actions) > 0 {
 		t.Errorf("the answer to an earlier wait gave %+v, want nothing", out)
 	}
-	if out = c.step(election.Waited{Process: waits[1].Process, Serial: waits[1].Serial, Err: errors.New("no room")}); len(acts[election.Await](out)) != 1 || acts[election.Await](out)[0].After != 800*time.Millisecond {
+	if out = c.step(election.Waited{Process: waits[1].Process, Serial: waits[1].Serial, Err: errors.New("no room")}); len(actions[election.Await](out)) != 1 || actions[election.Await](out)[0].After != 800*time.Millisecond {
 		t.Errorf("a wait that failed gave %+v, want it again after a pause", out)
 	}
 	out = c.heldBy(func(int) int64 { return 99 })
-	if waits = acts[election.Await](out); len(waits) != 1 || waits[0].After == 0 || did[election.Unwait](out) {
+	if waits = actions[election.Await](out); len(waits) != 1 || waits[0].After == 0 || did[election.Unwait](out) {
 		t.Fatalf("a new holder gave %+v, want one more wait after a pause, and none cancelled", out)
 	}
 	at := c.now
@@ -215,7 +215,7 @@ func TestWaitsAreFew(t *testing.T) {
 			t.Fatalf("a wait was cancelled after %s", c.now.Sub(at))
 		}
 	}
-	if n := len(acts[election.Unwait](out)); n != 8 {
+	if n := len(actions[election.Unwait](out)); n != 8 {
 		t.Errorf("%d waits were cancelled after a second, want 8", n)
 	}
 	if out = c.step(election.Waited{Process: 99, Serial: waits[0].Serial, Gone: true}); !did[election.Try](out) {
@@ -244,7 +244,7 @@ func (c *cored) heldBy(process func(i int) int64) election.Output {
 	in := election.Input(election.Opened{})
 	for range 100 {
 		out := c.step(in)
-		if tries := acts[election.Try](out); len(tries) == 1 && len(tries[0].Bids) == 10 {
+		if tries := actions[election.Try](out); len(tries) == 1 && len(tries[0].Bids) == 10 {
 			var results []election.Result
 			for i, b := range tries[0].Bids {
 				results = append(results, election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "other", Process: process(i)})

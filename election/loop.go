@@ -81,12 +81,12 @@ func (e *Elector) step(in Input) (done bool) {
 	}
 	out := e.core.Step(e.cfg.Clock(), in)
 	for _, m := range out.Moves {
-		m.To(e.runner(m.Gate()).latch)
+		m.To(e.runner(m.Scope).latch)
 	}
 	if out.Changed {
 		e.publish()
 	}
-	return slices.ContainsFunc(out.Acts, e.perform)
+	return slices.ContainsFunc(out.Actions, e.perform)
 }
 
 func (e *Elector) perform(a Action) (done bool) {
@@ -132,11 +132,7 @@ func (e *Elector) call(a Action) {
 		case Connect:
 			e.connect(a, within)
 		case Try:
-			var results []Result
-			sent, took, err := e.timed(within, func(ctx context.Context) (err error) {
-				results, err = session.Try(ctx, a.Bids)
-				return err
-			})
+			results, sent, took, err := timed(e, within, session.Try, a.Bids)
 			if err == nil {
 				a.Bids = a.Bids[:len(results)] // the rest was not tried
 			}
@@ -145,11 +141,7 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Tried{Sent: sent, Results: results})
 		case Beat:
-			var answers []Outcome
-			sent, took, err := e.timed(within, func(ctx context.Context) (err error) {
-				answers, err = session.Beat(ctx, a.Pulses)
-				return err
-			})
+			answers, sent, took, err := timed(e, within, session.Beat, a.Pulses)
 			renewed := make([]bool, len(answers))
 			for i, answer := range answers {
 				renewed[i] = answer == Renewed
@@ -159,14 +151,10 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Beaten{Sent: sent, Answers: answers})
 		case Release:
-			var answers []Parting
-			_, _, err := e.timed(within, func(ctx context.Context) (err error) {
-				answers, err = session.Release(ctx, a.Farewells)
-				return err
-			})
+			answers, _, _, err := timed(e, within, session.Release, a.Farewells)
 			e.answer(err, Parted{Answers: answers})
 		case Enlist:
-			_, _, err := e.timed(within, func(ctx context.Context) error { return session.Enlist(ctx, a.Roll) })
+			_, _, _, err := timed(e, within, func(ctx context.Context, r Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
 			e.answer(err, Enlisted{})
 		}
 	})
@@ -182,12 +170,12 @@ func scopesOf[T any](asked []T, scope func(T) string) []string {
 
 // timed runs one call with a time limit. It reads the clock before anything is sent, since every
 // deadline counts from then.
-func (e *Elector) timed(within time.Duration, f func(context.Context) error) (sent fence.Instant, took time.Duration, err error) {
+func timed[A, R any](e *Elector, within time.Duration, call func(context.Context, A) (R, error), a A) (answer R, sent fence.Instant, took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(e.ctx, within)
 	defer cancel()
 	sent = e.cfg.Clock()
-	err = f(ctx)
-	return sent, e.cfg.Clock().Sub(sent), err
+	answer, err = call(ctx, a)
+	return answer, sent, e.cfg.Clock().Sub(sent), err
 }
 
 func (e *Elector) answer(err error, in Input) {

@@ -8,24 +8,39 @@ import (
 
 // Output is what a core asks for. The order is binding: first the gates move, so that no gate stays
 // open while something else is done. Then the snapshot is published, if it has Changed. Then come the
-// acts, in their order.
+// actions, in their order.
 type Output struct {
 	Moves   []Move
 	Changed bool
-	Acts    []Action
+	Actions []Action
 }
 
-// Move moves a gate: Open, Extend, Suspend, Shut or Heard.
-type Move interface {
-	Action
-	Gate() string      // the scope of the gate
-	To(l *fence.Latch) // moves it
+// Move moves the gate of a scope, as How says: Open, Extend, Suspend, Shut or Heard.
+type Move struct {
+	Scope string
+	How   Action
 }
 
-// The moves that are no actions of the [Machine], and the acts that a [Core] makes of its actions.
+// To moves a gate.
+func (m Move) To(l *fence.Latch) {
+	switch how := m.How.(type) {
+	case Open:
+		l.Open(how.Token, how.ActFrom, how.Deadline)
+	case Extend:
+		l.Extend(how.Deadline)
+	case Suspend:
+		l.Suspend()
+	case Shut:
+		l.Shut(how.Why)
+	case Heard:
+		l.Heard(how.Holder)
+	}
+}
+
+// The moves that are no actions of the [Machine], and what a [Core] makes of its actions.
 type (
 	// Heard tells a gate who leads, for its messages only.
-	Heard struct{ Scope, Holder string }
+	Heard struct{ Holder string }
 	// Begin begins a term: it starts the role's Fenced function. Resigned and Stalled may follow from
 	// it and from Enter.
 	Begin struct{ Token fence.Token }
@@ -96,33 +111,3 @@ func (Stalled) input()  {}
 func (Returned) input() {}
 func (Drained) input()  {}
 func (Waited) input()   {}
-
-// Gate returns the scope.
-func (a Open) Gate() string { return a.Token.Scope }
-
-// Gate returns the scope.
-func (a Extend) Gate() string { return a.Scope }
-
-// Gate returns the scope.
-func (a Suspend) Gate() string { return a.Scope }
-
-// Gate returns the scope.
-func (a Shut) Gate() string { return a.Token.Scope }
-
-// Gate returns the scope.
-func (a Heard) Gate() string { return a.Scope }
-
-// To opens the gate.
-func (a Open) To(l *fence.Latch) { l.Open(a.Token, a.ActFrom, a.Deadline) }
-
-// To moves the gate's deadline.
-func (a Extend) To(l *fence.Latch) { l.Extend(a.Deadline) }
-
-// To shuts the gate for a while.
-func (a Suspend) To(l *fence.Latch) { l.Suspend() }
-
-// To shuts the gate for the rest of the term.
-func (a Shut) To(l *fence.Latch) { l.Shut(a.Why) }
-
-// To tells the gate who leads.
-func (a Heard) To(l *fence.Latch) { l.Heard(a.Holder) }
