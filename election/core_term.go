@@ -17,23 +17,23 @@ const (
 	draining                   // its acts end, and the answers to outside callers expire
 )
 
-// shut shuts a gate and cancels the role behind it.
-func (c *Core) shut(a Shut) {
-	c.move(a.Token.Scope, a)
+// shutGate shuts a gate and cancels the role behind it.
+func (c *Core) shutGate(a Shut) {
+	c.moveGate(a.Token.Scope, a)
 	c.ends[a.Token.Scope] = returning
-	c.do(Cancel(a))
+	c.addAction(Cancel(a))
 }
 
-// returned has the acts drained of a term whose role has returned.
-func (c *Core) returned(in Returned) {
+// takeReturned has the acts drained of a term whose role has returned.
+func (c *Core) takeReturned(in Returned) {
 	if c.ends[in.Scope] == returning {
 		c.ends[in.Scope] = draining
-		c.do(Drain(in))
+		c.addAction(Drain(in))
 	}
 }
 
-// drained ends a term.
-func (c *Core) drained(in Drained) Input {
+// takeDrained ends a term.
+func (c *Core) takeDrained(in Drained) Input {
 	if c.ends[in.Scope] != draining {
 		return nil
 	}
@@ -41,20 +41,20 @@ func (c *Core) drained(in Drained) Input {
 	return Ended(in)
 }
 
-// resigned gives a scope up whose role has returned unasked.
-func (c *Core) resigned(in Resigned) Input {
+// takeResigned gives a scope up whose role has returned unasked.
+func (c *Core) takeResigned(in Resigned) Input {
 	if in.Err != nil {
-		return c.stepDown(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w: %w", ErrResigned, in.Err), EndedByFailure)
+		return c.giveTermUp(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w: %w", ErrResigned, in.Err), EndedByFailure)
 	}
-	return c.stepDown(in.Token.Scope, in.Token.Epoch, ErrResigned, EndedByRequest)
+	return c.giveTermUp(in.Token.Scope, in.Token.Epoch, ErrResigned, EndedByRequest)
 }
 
-// stalled gives a scope up whose role makes no progress.
-func (c *Core) stalled(in Stalled) Input {
-	return c.stepDown(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w for %s", ErrStalled, in.For.Round(time.Millisecond)), EndedByFailure)
+// takeStalled gives a scope up whose role makes no progress.
+func (c *Core) takeStalled(in Stalled) Input {
+	return c.giveTermUp(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w for %s", ErrStalled, in.For.Round(time.Millisecond)), EndedByFailure)
 }
 
-// stepDown gives up the term of a role, if it is not over.
-func (c *Core) stepDown(scope string, epoch int64, why error, how Ending) Input {
+// giveTermUp gives up the term of a role, if it is not over.
+func (c *Core) giveTermUp(scope string, epoch int64, why error, how Ending) Input {
 	return StepDown{Scope: scope, Epoch: epoch, Why: why, How: how, Timeout: c.machine.set.DrainTimeout}
 }

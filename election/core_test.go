@@ -64,7 +64,7 @@ func TestATermEndsInOrder(t *testing.T) {
 	c := leadingCore(t, "s")
 	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Why: election.ErrStepDown, Timeout: time.Minute}, Ticket: 7})
 	shut, is := out.Moves[0].How.(election.Shut)
-	if cancels := actions[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || cancels[0].Why != shut.Why || cancels[0].By == 0 || did[election.Drain](out) {
+	if cancels := actions[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || !errors.Is(cancels[0].Why, shut.Why) || cancels[0].By == 0 || did[election.Drain](out) {
 		t.Fatalf("the request gave %+v, want the gate shut and the role cancelled, and nothing drained", out)
 	}
 	if early := c.step(election.Drained{Scope: "s"}); len(early.Actions)+len(early.Moves) > 0 {
