@@ -67,7 +67,7 @@ func Gather(first Input, next func() (in Input, more bool)) []Input {
 // joins reports whether Gather may join an input: what comes of it does not depend on the machine.
 func joins(in Input) bool {
 	switch in.(type) {
-	case Woken, Waited, Returned, Drained:
+	case Woken, Waited, Returned, Ended:
 		return true
 	}
 	return false
@@ -97,13 +97,11 @@ func (c *Core) takeInput(in Input) Input {
 		return c.takeAsked(in)
 	case Resigned:
 		return c.takeResigned(in)
-	case Stalled:
-		return c.takeStalled(in)
 	case Returned:
 		c.takeReturned(in)
 		return nil
-	case Drained:
-		return c.takeDrained(in)
+	case Ended:
+		return c.takeEnded(in)
 	case Waited:
 		return c.takeWaited(in)
 	case Add:

@@ -1,13 +1,13 @@
 package election
 
 import (
+	"errors"
 	"fmt"
-	"time"
 )
 
 // The end of a term, in the order that may not change: its gate shuts (Shut), its role is cancelled (Cancel) and returns
-// (Returned), its counted acts end and the answers to outside callers expire (Drain, Drained). Only then the machine
-// hears of it (Ended), marks the scope released, notifies and unlocks (Release).
+// (Returned), its counted acts end and the answers to outside callers expire (Drain). Only then the machine hears of it
+// (Ended), marks the scope released, notifies and unlocks (Release).
 
 // stage says what the end of a term waits for.
 type stage uint8
@@ -32,29 +32,23 @@ func (c *Core) takeReturned(in Returned) {
 	}
 }
 
-// takeDrained ends a term.
-func (c *Core) takeDrained(in Drained) Input {
+// takeEnded passes the end of a term on, once.
+func (c *Core) takeEnded(in Ended) Input {
 	if c.ends[in.Scope] != draining {
 		return nil
 	}
 	delete(c.ends, in.Scope)
-	return Ended(in)
+	return in
 }
 
-// takeResigned gives a scope up whose role has returned unasked.
+// takeResigned gives a scope up whose role has returned unasked or stalled, unless that term is over.
 func (c *Core) takeResigned(in Resigned) Input {
-	if in.Err != nil {
-		return c.giveTermUp(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w: %w", ErrResigned, in.Err), EndedByFailure)
+	why, how := in.Err, EndedByFailure
+	switch {
+	case why == nil:
+		why, how = ErrResigned, EndedByRequest
+	case !errors.Is(why, ErrStalled):
+		why = fmt.Errorf("%w: %w", ErrResigned, why)
 	}
-	return c.giveTermUp(in.Token.Scope, in.Token.Epoch, ErrResigned, EndedByRequest)
-}
-
-// takeStalled gives a scope up whose role makes no progress.
-func (c *Core) takeStalled(in Stalled) Input {
-	return c.giveTermUp(in.Token.Scope, in.Token.Epoch, fmt.Errorf("%w for %s", ErrStalled, in.For.Round(time.Millisecond)), EndedByFailure)
-}
-
-// giveTermUp gives up the term of a role, if it is not over.
-func (c *Core) giveTermUp(scope string, epoch int64, why error, how Ending) Input {
-	return StepDown{Scope: scope, Epoch: epoch, Why: why, How: how, Timeout: c.machine.set.DrainTimeout}
+	return StepDown{Scope: in.Token.Scope, Epoch: in.Token.Epoch, Why: why, How: how, Timeout: c.machine.set.DrainTimeout}
 }

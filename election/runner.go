@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -142,7 +143,7 @@ func (r *runner) watchProgress(t *running) {
 		case <-tick.C:
 		}
 		if quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load())); quiet > t.role.StallAfter {
-			r.elector.post(Stalled{Token: t.lead.Token, For: quiet})
+			r.elector.post(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
 			return
 		}
 	}
@@ -163,6 +164,6 @@ func (r *runner) cancelRole(a Cancel) {
 func (r *runner) drainActs() {
 	go func() {
 		_ = r.latch.Drain(context.Background())
-		r.elector.post(Drained{Scope: r.gate.Scope()})
+		r.elector.post(Ended{Scope: r.gate.Scope()})
 	}()
 }

@@ -120,7 +120,7 @@ func (p *process) end(rn *runner) {
 	}
 	for _, rn := range p.ended {
 		rn.term.endedAt = p.r.w.Now()
-		p.inbox = append(p.inbox, election.Drained{Scope: rn.scope})
+		p.inbox = append(p.inbox, election.Ended{Scope: rn.scope})
 	}
 	p.ended, p.endsAtOnce = nil, 0
 	p.wake()

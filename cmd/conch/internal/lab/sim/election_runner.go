@@ -103,14 +103,7 @@ func (rn *runner) endRole() {
 	if t == nil || t.shut {
 		return
 	}
-	switch rn.p.r.w.Pick(3) {
-	case 0:
-		rn.p.post(election.Resigned{Token: t.token})
-	case 1:
-		rn.p.post(election.Resigned{Token: t.token, Err: errPoison})
-	default:
-		rn.p.post(election.Stalled{Token: t.token, For: rn.lease})
-	}
+	rn.p.post(election.Resigned{Token: t.token, Err: []error{nil, errPoison, election.ErrStalled}[rn.p.r.w.Pick(3)]})
 }
 
 // cancelRole cancels the role, which returns later.
@@ -118,7 +111,7 @@ func (rn *runner) cancelRole() {
 	t, r := rn.term, rn.p.r
 	if r.breaks("shut-before-release") {
 		rn.p.post(election.Returned{Scope: rn.scope})
-		rn.p.post(election.Drained{Scope: rn.scope})
+		rn.p.post(election.Ended{Scope: rn.scope})
 		return
 	}
 	back := r.w.Between(0, time.Millisecond)
