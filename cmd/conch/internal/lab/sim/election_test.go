@@ -81,8 +81,8 @@ func TestElection(t *testing.T) {
 			var mu sync.Mutex
 			sum := sim.Report{Stats: map[string]int64{}}
 			few := 60
-			if c.locks == sim.LocksMixed {
-				few = 120 // what happens between the two kinds of locks is rare
+			if c.locks == sim.LocksMixed || c.mode == sim.TakeoverMixed {
+				few = 120 // what happens between the two kinds is rare
 			}
 			each(nightly(c.seeds, few), func(seed int) {
 				cfg := config(seed, c.mode)
