@@ -1,7 +1,7 @@
 package bulletin
 
 import (
-	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/txlog/follower"
 )
 
