@@ -102,8 +102,8 @@ func whyStopped(ctx context.Context) error {
 }
 
 // step feeds the machine and performs its actions; it returns true when the loop is done. The process of
-// internal/sim is the twin of this loop in the simulated world, which has no goroutines and no contexts:
-// a change of step, perform or call is made there too.
+// lab/sim in cmd/conch is the twin of this loop in the simulated world, which has no goroutines and no contexts: a change
+// of step, perform or call is made there too.
 func (e *Elector) step(in Input) (done bool) {
 	switch v := in.(type) {
 	case stepDownCall:

@@ -70,7 +70,7 @@ func (n *notice) change(to func(*Notice)) {
 	n.moved = make(chan struct{})
 }
 
-// runner runs one scope's role behind its gate. The runner of internal/sim is its twin in the simulated
+// runner runs one scope's role behind its gate. The runner of lab/sim in cmd/conch is its twin in the simulated
 // world, where roles are played: a change here is made there too.
 type runner struct {
 	role        Role            // of the next term; guarded by Elector.mu

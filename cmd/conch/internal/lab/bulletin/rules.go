@@ -1,6 +1,6 @@
 package bulletin
 
-import "github.com/conchhq/conch/internal/sim"
+import "github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 
 // rule is a rule of the design that a run can leave out, and the world in which that shows.
 type rule struct {
