@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // none is a tree that does what it is asked.
@@ -22,24 +23,22 @@ func (n *none) sweep(syscall.Signal) (fresh int) { return 0 }
 func TestAnAlarmAndTheNextDeadlineAtOnce(t *testing.T) {
 	t.Parallel()
 	for round := range 30 {
-		n, awake, inputs := &none{}, make(chan struct{}, 1), make(chan Input)
+		n, awake, orders := &none{}, step.NewWake(), step.NewInbox[Input]()
 		l := &loop{
-			machine: NewMachine(Settings{Grace: 200 * time.Millisecond}), tree: n, inputs: inputs, awake: awake,
+			machine: NewMachine(Settings{Grace: 200 * time.Millisecond}), tree: n, orders: orders, awake: awake,
 			reap: func() []Input { return nil }, alarm: func(fence.Instant) {}, tell: func(Report) {},
 		}
 		began := fence.Boottime()
 		l.feed(Deadline{At: began.Add(time.Hour)})
 		l.machine.deadline = began // an hour later
-		orders := []Input{Deadline{At: began.Add(time.Millisecond)}, Deadline{At: began.Add(2 * time.Hour)}}
+		came := []Input{Deadline{At: began.Add(time.Millisecond)}, Deadline{At: began.Add(2 * time.Hour)}}
 		over := make(chan struct{})
 		go func() {
-			for _, in := range orders {
-				inputs <- in
+			for _, in := range append(came, Exited{}, Emptied{}) {
+				orders.Put(in)
 			}
-			inputs <- Exited{}
-			inputs <- Emptied{}
 		}()
-		awake <- struct{}{}
+		awake.Ring()
 		go func() { l.run(); close(over) }()
 		<-over
 		if got := len(n.asked); l.machine.cause == Late || got != 1 { // asked once, for what the command has left behind
