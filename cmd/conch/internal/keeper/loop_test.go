@@ -46,3 +46,22 @@ func TestAnAlarmAndTheNextDeadlineAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// The moment for which a late keeper waits may be over when it comes to look: what was ordered by then counts.
+func TestAnOrderThatWaitsWhenTheMomentIsOver(t *testing.T) {
+	t.Parallel()
+	for range 30 { // a select draws
+		n, orders := &none{}, step.NewInbox[Input]()
+		l := &loop{
+			machine: NewMachine(Settings{}), tree: n, orders: orders, awake: step.NewWake(),
+			reap: func() []Input { return nil }, alarm: func(fence.Instant) {}, tell: func(Report) {},
+		}
+		began := fence.Boottime()
+		l.feed(Deadline{At: began.Add(time.Hour)})
+		l.machine.deadline = began // an hour later
+		orders.Put(Deadline{At: began.Add(2 * time.Hour)})
+		if over := l.take(Tick{}); over || l.machine.cause != "" || len(n.asked) > 0 {
+			t.Fatalf("the command was ended as %q", l.machine.cause)
+		}
+	}
+}
