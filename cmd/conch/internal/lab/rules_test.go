@@ -12,8 +12,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/internal/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

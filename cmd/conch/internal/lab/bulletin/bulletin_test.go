@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 )
 
 // nightly reports whether there is time for many seeds.
