@@ -61,7 +61,7 @@ func NewCore(s Settings) *Core {
 		set: s, known: map[string]Peer{}, named: map[wire.Subject]string{s.Gossip.Self: s.Overlay.Self.Name},
 		gossip: gossip.New(s.Gossip), overlay: spray.New(s.Overlay), chance: splitmix.Source(s.Seed),
 		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{}, stays: map[string]time.Duration{}, owed: map[string]bool{},
-		soon: Soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{},
+		soon: soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{},
 	}
 	for _, p := range s.Peers {
 		c.known[p.Name] = p

@@ -15,7 +15,7 @@ func (c *Core) Status(now time.Duration, wall time.Time) Status {
 	c.gossip.Pass(now)
 	at := func(t time.Duration) time.Time { return wall.Add(t - now).Round(time.Millisecond) }
 	hosts := c.hosts()
-	s := Status{Self: c.node(c.set.Gossip.Self), Overlay: c.overlay.Snapshot(), Counts: c.counted()}
+	s := Status{Self: c.node(c.set.Gossip.Self), Overlay: c.overlay.Snapshot(), Counts: c.Counts()}
 	s.Self.Address = c.set.Overlay.Self.Address
 	for i, g := range c.gossip.Snapshot() {
 		n := Namespace{
@@ -58,8 +58,8 @@ func (c *Core) Status(now time.Duration, wall time.Time) Status {
 	return s
 }
 
-// counted returns a copy of the counts.
-func (c *Core) counted() Counts {
+// Counts returns a copy of the counts, without those of what was sent and dropped.
+func (c *Core) Counts() Counts {
 	out := c.counts
 	out.Refused = maps.Clone(c.counts.Refused)
 	for why, n := range c.gossip.Refusals() {

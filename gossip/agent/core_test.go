@@ -83,7 +83,7 @@ func TestTheFirstSecond(t *testing.T) {
 		Peers: []Peer{{Name: "b", Address: "at-b", Subject: key("b").Subject()}}, Namespaces: []gossip.Namespace{{Name: "site"}},
 		Clock: func() time.Duration { return d.now },
 	})
-	d.core.soon = Soon + 1
+	d.core.soon = soon + 1
 	took, tries := time.Duration(0), []time.Duration{}
 	for took < 4*second {
 		d.does((*Core).turns)

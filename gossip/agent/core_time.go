@@ -11,9 +11,9 @@ import (
 // second is the time between two ticks of the overlay, but for the jitter.
 const second = time.Second
 
-// Soon is in how many parts the first second is divided: a node that finds nobody tries again after each. Where a site starts,
+// soon is in how many parts the first second is divided: a node that finds nobody tries again after each. Where a site starts,
 // its contacts may be there a moment later.
-const Soon = 5
+const soon = 5
 
 // Due returns when a Tick has something to do. Other inputs may bring that forward.
 func (c *Core) Due() time.Duration {
@@ -75,7 +75,7 @@ func (c *Core) jittered(d time.Duration) time.Duration {
 
 // turns lets a second pass for the overlay; or, in the first one, a part of it if this node finds nobody.
 func (c *Core) turns() {
-	if c.soon--; c.soon == Soon || c.soon <= 0 || !c.busy() {
+	if c.soon--; c.soon == soon || c.soon <= 0 || !c.busy() {
 		c.turn()
 	}
 }
@@ -89,7 +89,7 @@ func (c *Core) turn() {
 // untilTurn is the time until then.
 func (c *Core) untilTurn() time.Duration {
 	if c.soon > 0 {
-		return second / Soon
+		return second / soon
 	}
 	return second
 }

@@ -50,7 +50,7 @@ func TestLastWordsBeforeTheEnd(t *testing.T) {
 		if n := d.core.overlay.Neighbours(); !slices.Contains(n, "n") || slices.Contains(n, "b") || slices.Contains(n, "p1") {
 			t.Errorf("electors: %v: its neighbours are %v", elector, n)
 		}
-		for why, n := range d.core.counted().Refused {
+		for why, n := range d.core.Counts().Refused {
 			if n > 0 {
 				t.Errorf("electors: %v: %d messages are refused: %s", elector, n, why)
 			}
@@ -72,7 +72,7 @@ func TestAPeerThatComesWhileLastWordsAreRead(t *testing.T) {
 	d.links = []transport.Link{{Peer: "p0"}}
 	d.later = []transport.Link{{Peer: "n", Up: true, Key: key("n").Subject()}, {Peer: "p1"}}
 	d.agent.take()
-	if n := d.core.counted().Refused["overlay-unconnected"]; n > 0 {
+	if n := d.core.Counts().Refused["overlay-unconnected"]; n > 0 {
 		t.Errorf("%d messages are refused, want none", n)
 	}
 	if !slices.Contains(d.done, "n: Welcome") {

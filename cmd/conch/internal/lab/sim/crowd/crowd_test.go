@@ -152,10 +152,11 @@ type loss struct {
 	boot, crash int64
 }
 
-// Seven rounds for a start and twelve for a new leader hold with 0 to 20 % of the messages lost, and with 5 % stalled, but for a start in
-// which the connections are still to be made. The others are what was measured.
+// Seven rounds for a start and twelve for a new leader hold with 0 to 20 % of the messages lost, but for a start in which the connections are
+// still to be made. The others are what was measured: with 5 % stalled, and five of nine electors left, five of 60 worlds took longer than
+// twelve.
 var losses = []loss{
-	{0, false, 7, 12}, {5, false, 7, 12}, {20, false, 9, 12}, {5, true, 7, 12}, {20, true, 10, 17},
+	{0, false, 7, 12}, {5, false, 7, 12}, {20, false, 9, 12}, {5, true, 7, 14}, {20, true, 10, 17},
 }
 
 func (l loss) String() string {

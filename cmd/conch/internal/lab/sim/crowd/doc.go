@@ -2,8 +2,8 @@
 //
 //	report := crowd.Run(crowd.Config{Nodes: 500, Seed: 42})
 //
-// Under test is the production code: each node has a [gossip.Machine] on a [spray.Machine], and in small crowds all that
-// they say travels as bytes. The loop, the network and the clocks are simulated.
+// Under test is the production code: each node has the [agent.Core] that an agent runs, and all that they say travels as
+// bytes. The loop around it, the network and the clocks are simulated.
 //
 // # The world
 //
@@ -23,9 +23,8 @@
 //
 // # Time
 //
-// A process wakes when an agent does: each quarter of a round if it is somewhere a candidate; else when its machine is due,
-// and no more often than each round. A second is ten rounds with electors and in policy paper. Where everybody may lead it is
-// one round, since a round is a second there.
+// A process wakes when its core is due. A second is ten rounds with electors and in policy paper. Where everybody may lead a
+// beat comes each second, and a round is one: there the clocks run ten times as fast.
 //
 // All nodes have the same contacts, three if nothing else is said. The overlay grows before the crowd begins, and no figure
 // counts that; in scene boot both begin at once.

@@ -1,11 +1,16 @@
 package crowd
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/agent"
 )
+
+// errUser is why a user withdraws its node.
+var errUser = errors.New("its user cannot work")
 
 // crash ends a process. Half of those that die take their host along: then nobody tells their peers, which notice the
 // silence.
@@ -72,7 +77,6 @@ func (r *run) pause(n *node, is bool) {
 	r.review(n)
 	if is {
 		n.pauses++
-		n.frozen = r.w.Now()
 		times := n.pauses
 		r.silent(n, func(*node) bool { return n.paused && n.pauses == times })
 		return
@@ -80,17 +84,17 @@ func (r *run) pause(n *node, is bool) {
 	r.wakes(n)
 }
 
-// wakes has a process do what was to be done while it was frozen. After more than a validity it does not read what others
-// have said meanwhile, for a round, as the loop does: nobody knows how long that has waited.
+// wakes has a process take at once what has happened while it was frozen, as the loop of an agent does. Then time passes.
 func (r *run) wakes(n *node) {
-	if r.w.Now()-n.frozen > time.Duration(2*r.cfg.Diameter)*round {
-		n.undated = r.w.Now() + round
-	}
 	waits := n.waits
-	n.waits = nil
+	n.waits, n.arrives = nil, &agent.Arrived{}
 	for _, what := range waits {
 		n.does(what)
 	}
+	all, words := *n.arrives, n.learned
+	n.arrives, n.learned = nil, nil
+	n.arrived(all, words)
+	n.step(agent.Tick{})
 }
 
 // apart puts a node on a side of its own, or back: between sides nothing gets through.
@@ -187,7 +191,7 @@ func (r *run) fault() {
 		r.withdrawn = true
 		r.tell(n, "withdraws")
 		r.trouble(n)
-		n.step(gossip.Withdraw{Namespace: namespace, Why: "its user cannot work"})
+		n.step(agent.Withdraw{Namespace: namespace, Why: errUser})
 	case 8:
 		r.tell(n, "is cut off")
 		r.apart(n, 2+r.w.Pick(1<<20))

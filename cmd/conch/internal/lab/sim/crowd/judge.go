@@ -178,6 +178,9 @@ func (r *run) works(l *node) bool {
 // conclude looks at the whole, once all should be over.
 func (r *run) conclude() {
 	r.pass()
+	for _, n := range r.nodes {
+		r.check(n.core.Counts().Unsent == 0, WellFormed, "%s has not sent what nobody would read", n.name)
+	}
 	r.measure()
 	r.named[0].ends(r)
 	r.named[1].ends(r)

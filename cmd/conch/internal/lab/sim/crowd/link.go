@@ -5,8 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/gossip"
-	"github.com/conchhq/conch/gossip/spray"
+	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -31,7 +30,6 @@ func (l *link) says(n *node) int {
 type end struct {
 	to   *node
 	link *link
-	told bool // the overlay knows of it; between two electors it may not
 }
 
 // end returns the node's end of its connection to another, or nil.
@@ -57,7 +55,16 @@ func (n *node) does(what func()) {
 	}
 }
 
-// dial asks for a connection. The overlay hears what came of it: Up or Down.
+// linked has a process notice what has become of a connection.
+func (n *node) linked(to *node, up bool) {
+	l := transport.Link{Peer: to.name, Up: up}
+	if up {
+		l.Key = to.subject
+	}
+	n.takes(agent.Arrived{Links: []transport.Link{l}}, nil)
+}
+
+// dial asks for a connection. The process hears what came of it.
 func (r *run) dial(n, to *node) {
 	r.stats["dials"]++
 	r.dialled++
@@ -159,7 +166,6 @@ func (r *run) prove(g guest, to *node, life int) {
 			case n.paused || to.paused || n.side != to.side || !to.up:
 				n.does(func() { r.failed(n, to, g.dial) })
 			default:
-				delete(n.dials, to)
 				r.connect(n, to)
 			}
 		})
@@ -167,26 +173,19 @@ func (r *run) prove(g guest, to *node, life int) {
 }
 
 func (r *run) failed(n, to *node, dial uint64) {
-	if n.dials[to] == dial {
-		delete(n.dials, to)
-		n.misses(to)
-		n.overlay(spray.Down{Peer: to.name})
+	if n.dials[to] != dial {
+		return
+	}
+	if delete(n.dials, to); n.end(to) == nil { // else the other one has called
+		n.linked(to, false)
 	}
 }
-
-// misses has an elector wait before it dials another one again, for longer each time.
-func (n *node) misses(to *node) {
-	const most = 4
-	t := n.tries[to]
-	n.tries[to] = try{wait: t.pause + 1, pause: min(2*t.pause+1, most)}
-}
-
-// try is how many seconds an elector waits until it dials another one, and how many it waits the next time.
-type try struct{ wait, pause int }
 
 // connect makes a connection, unless both have dialled and one is there. An end of an older one, of which its peer knows
 // nothing any more, is replaced.
 func (r *run) connect(n, to *node) {
+	delete(n.dials, to)
+	delete(to.dials, n)
 	a, b := n.end(to), to.end(n)
 	if a != nil && b != nil && a.link == b.link {
 		return
@@ -199,25 +198,8 @@ func (r *run) connect(n, to *node) {
 		at, _ := p[0].place(p[1])
 		p[0].ends = slices.Insert(p[0].ends, at, &end{to: p[1], link: l})
 	}
-	for _, p := range [2][2]*node{{n, to}, {to, n}} {
-		p[0].tries[p[1]] = try{}
-		if !p[0].keeps(p[1]) || p[0].asked[p[1]] {
-			p[0].uses(p[1])
-		}
-		p[0].linked()
-	}
-}
-
-// keeps reports whether a node keeps its connection to another one whatever the overlay does: electors do.
-func (n *node) keeps(to *node) bool { return n.elector && to.elector }
-
-// uses tells the overlay of a connection, if it does not know it.
-func (n *node) uses(to *node) {
-	if e := n.end(to); e != nil && !e.told {
-		e.told = true
-		delete(n.asked, to)
-		n.overlay(spray.Up{Peer: to.name})
-	}
+	n.linked(to, true)
+	to.linked(n, true)
 }
 
 // ends has a node notice that a connection is over.
@@ -225,9 +207,7 @@ func (r *run) ends(n, to *node, l *link) {
 	n.does(func() {
 		if e := n.end(to); e != nil && e.link == l {
 			n.detach(to)
-			n.misses(to)
-			n.overlay(spray.Down{Peer: to.name})
-			n.linked()
+			n.linked(to, false)
 		}
 	})
 }
@@ -246,7 +226,6 @@ func (r *run) hangUp(n *node, e *end) {
 		wait = r.keepalive()
 	}
 	r.w.After(wait, func() { r.ends(e.to, n, e.link) })
-	n.linked()
 }
 
 // keepalive is after how long a node notices that nobody is at the other end any more.
@@ -267,16 +246,4 @@ func (r *run) silent(n *node, is func(to *node) bool) {
 			})
 		}
 	}
-}
-
-// linked tells the node which connections it has.
-func (n *node) linked() {
-	if n.m == nil {
-		return
-	}
-	peers := make([]gossip.Peer, 0, len(n.ends))
-	for _, e := range n.ends {
-		peers = append(peers, gossip.Peer{Name: e.to.name, Subject: e.to.subject})
-	}
-	n.step(gossip.Arcs{Peers: peers})
 }

@@ -3,31 +3,50 @@ package crowd
 import (
 	"time"
 
-	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// send sends a parcel to each receiver.
-func (r *run) send(n *node, a gossip.Send) {
-	size := int64(a.Parcel.Size())
-	var in gossip.Input = gossip.Received{From: n.name, Parcel: a.Parcel}
-	if r.packs {
-		b, err := wire.Encode(a.Parcel)
-		if !r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
-			return
-		}
-		size = int64(len(b))
-		in = gossip.Message{From: n.name, Body: b}
+// send sends a message to each receiver.
+func (r *run) send(n *node, a agent.Send) {
+	size, of := int64(len(a.Body)), agent.Message{Line: a.Line, From: n.name, Body: a.Body}
+	var words []time.Duration
+	if a.Line == agent.LineGossip {
+		r.listens(n, a)
+		words = n.told()
 	}
-	r.passes(n, a)
-	words := n.tells()
 	for _, name := range a.To {
 		to := r.byName[name]
-		r.sent(n, size)
-		r.carry(n, to, func() {
-			r.deliver(to, in, words)
-		})
+		if r.sent(n, size); a.Line == agent.LineSpray {
+			r.stats["overlay_bytes"] += size
+		}
+		r.carry(n, to, func() { to.takes(agent.Arrived{Messages: []agent.Message{of}}, words) })
 	}
+}
+
+// says has a node send a parcel, whatever its core thinks of it.
+func (r *run) says(n *node, to string, said wire.Said) {
+	body, err := wire.Encode(wire.Parcel{Said: []wire.Said{said}})
+	if r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
+		r.send(n, agent.Send{Line: agent.LineGossip, To: []string{to}, Body: body})
+	}
+}
+
+// listens judges what a node says. In a large crowd that would take too long.
+func (r *run) listens(n *node, a agent.Send) {
+	if len(r.nodes) > 200 || r.cfg.Break != "" && n.says == nil {
+		return
+	}
+	p, err := wire.Decode(a.Body)
+	if !r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
+		return
+	}
+	for i := range p.Said {
+		if n.says != nil {
+			n.says(p.Said[i])
+		}
+	}
+	r.passes(n, len(a.To), &p)
 }
 
 // word is a heartbeat, as it is told from another one.
@@ -37,11 +56,11 @@ type word struct {
 }
 
 // passes judges what a node passes on. A heartbeat alone, for several peers, is no answer to one of them.
-func (r *run) passes(n *node, a gossip.Send) {
-	if len(r.nodes) > 200 || r.cfg.Break != "" || len(a.To) < 2 || len(a.Parcel.Said) != 1 {
+func (r *run) passes(n *node, to int, p *wire.Parcel) {
+	if r.cfg.Break != "" || to < 2 || len(p.Said) != 1 {
 		return
 	}
-	s := &a.Parcel.Said[0]
+	s := &p.Said[0]
 	if s.Topic != "" || s.Subject == n.subject {
 		return
 	}
@@ -74,10 +93,12 @@ func (r *run) listen() {
 }
 
 func (r *run) sent(n *node, size int64) {
+	if !n.begun { // nor has the crowd
+		return
+	}
 	r.listen()
 	r.stats["messages"]++
 	r.stats["bytes"] += size
-	n.bytes += size
 }
 
 // delay is how long a message takes.
@@ -125,13 +146,29 @@ func (r *run) stall(l *link, n *node, wait time.Duration) time.Duration {
 	return at - r.w.Now()
 }
 
-func (r *run) deliver(to *node, in gossip.Input, words []time.Duration) {
-	if r.w.Now() < to.undated {
-		return // it is thrown away, and has told nothing
+// takes has a process take what arrives, which may say when electors have said what; or keeps it together with all else, while a process
+// goes on that was frozen.
+func (n *node) takes(in agent.Arrived, words []time.Duration) {
+	if all := n.arrives; all != nil {
+		all.Links, all.Messages = append(all.Links, in.Links...), append(all.Messages, in.Messages...)
+		n.learned = append(n.learned, words)
+		return
 	}
-	to.learns(words)
-	to.step(in)
-	to.sooner()
+	n.arrived(in, [][]time.Duration{words})
+}
+
+// arrived feeds the process. Statements that it throws away, since nobody knows how old they are, have told it nothing.
+func (n *node) arrived(in agent.Arrived, words [][]time.Duration) {
+	learns := n.r.cfg.Stalls && n.elector
+	before := uint64(0)
+	if learns {
+		before = n.core.Counts().Undated
+	}
+	if n.step(in); learns && n.core.Counts().Undated == before {
+		for _, w := range words {
+			n.learns(w)
+		}
+	}
 }
 
 // cut reports whether nothing gets from one node to another.

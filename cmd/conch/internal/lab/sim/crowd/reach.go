@@ -38,7 +38,7 @@ func (r *run) comes(from, to *node) bool {
 }
 
 // words are the instants at which each elector has said the last of what has come to this one, over however many others.
-func (n *node) tells() []time.Duration {
+func (n *node) told() []time.Duration {
 	if !n.r.cfg.Stalls || !n.elector {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (n *node) tells() []time.Duration {
 
 // learns takes what another one has told.
 func (n *node) learns(words []time.Duration) {
-	if words == nil || n.tells() == nil {
+	if words == nil || n.told() == nil {
 		return
 	}
 	for i, at := range words {

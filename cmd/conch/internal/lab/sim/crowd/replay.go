@@ -3,7 +3,6 @@ package crowd
 import (
 	"time"
 
-	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
@@ -88,7 +87,7 @@ func (r *run) brings(of *node, words []wire.Said) {
 	for _, to := range r.nodes {
 		for _, e := range to.ends {
 			if e.to.up && !e.to.elector {
-				r.send(e.to, gossip.Send{To: []string{to.name}, Parcel: wire.Parcel{Said: []wire.Said{word}}})
+				r.says(e.to, to.name, word)
 				break
 			}
 		}

@@ -47,7 +47,7 @@ var rules = []rule{
 	info(gossip.FirstCopy, Agreement, "the first copy of a heartbeat fixes its age; if a younger copy counts, the time on the way leaks away, and a dead leader lives on").in("crash", 0).stalled(20),
 	info(gossip.AgeTravels, Agreement, "a relay says how old a heartbeat is; otherwise newcomers pass a dead leader's last word on to newcomers as if it were new").in("electors-die", 7),
 	info(gossip.ClaimIsSaid, Agreement, "a heartbeat says whether its subject leads; otherwise everybody follows a leader that has stepped down").in("withdrawn", 7),
-	info(gossip.ListenFirst, NoNeedless, "a newcomer, and a node that was cut off, listens for three beats, and a node that hears nobody raises no reign; otherwise those that return depose the leader of all").in("frozen", 7).seeded(4),
+	info(gossip.ListenFirst, NoNeedless, "a newcomer, and a node that was cut off, listens for three beats, and a node that hears nobody raises no reign; otherwise those that return depose the leader of all").in("frozen", 7).seeded(7),
 	info(gossip.ElectorMajority, NoNeedless, "an elector raises a reign only while it hears a majority of them; otherwise a minority deposes the leader when the network heals").in("minority", 7),
 	info(gossip.StepDown, Agreement, "a leader that hears nobody, or whose user says that it cannot work, steps down; otherwise a deaf leader leads for ever").in("deaf", 0),
 	info(gossip.ElectorsOnly, BadRefused, "with electors the claim of anybody else counts for nothing; otherwise one faulty node with the largest reign leads everybody").in("runaway", 7),

@@ -7,13 +7,12 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
 const (
 	maxViolations = 5
-	// packsUpTo is the largest crowd whose parcels travel as bytes; larger ones take too long.
-	packsUpTo = 60
 	// heals is within how many seconds the overlay is in one piece again, whatever has happened.
 	heals = 60
 	// skew is how wrong clocks are at most, in parts of a hundred.
@@ -34,7 +33,6 @@ type run struct {
 	byName    map[string]*node
 	bySubject map[wire.Subject]*node
 	oneWay    map[[2]*node]bool
-	packs     bool
 	quiet     bool          // the faults are over
 	withdrawn bool          // a user has withdrawn its node
 	calmed    time.Duration // when the faults ended; 0: not yet, or there are none
@@ -103,13 +101,16 @@ func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
 		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, bySubject: map[wire.Subject]*node{},
-		oneWay: map[[2]*node]bool{}, packs: cfg.Nodes <= packsUpTo, refusals: map[error][]*node{},
+		oneWay: map[[2]*node]bool{}, refusals: map[error][]*node{},
 		news: map[string]time.Duration{}, stats: map[string]int64{}, judge: newJudge(),
 	}
 	for i := range cfg.Nodes {
 		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
 		n.subject = wire.Subject{byte(w.Draw()), byte(i >> 8), byte(i), 1}
 		ppm := int64(w.Pick(2*skew*10_000+1) - skew*10_000)
+		if r.open() {
+			ppm = 9_000_000 + 10*ppm // ten times as fast
+		}
 		n.clock = w.NewClock(int64(w.Between(time.Hour, 20*time.Hour)), ppm)
 		r.nodes, r.byName[n.name], r.bySubject[n.subject] = append(r.nodes, n), n, n
 	}
@@ -118,12 +119,16 @@ func newRun(cfg Config) *run {
 	}
 	r.contacts = r.nodes[min(cfg.Electors, max(cfg.Nodes-cfg.Contacts, 0)):]
 	r.contacts = r.contacts[:min(cfg.Contacts, len(r.contacts))]
-	r.second = round
-	if cfg.Electors > 0 || cfg.Policy == gossip.Paper {
-		r.second = 10 * round
+	r.second = 10 * round
+	if r.open() {
+		r.second = round
 	}
 	return r
 }
+
+// open reports whether everybody may lead. Then a round of this world is one of the machine's beats, which is a second by the clock of
+// each node: clocks run ten times as fast as time.
+func (r *run) open() bool { return r.cfg.Electors == 0 && r.cfg.Policy != gossip.Paper }
 
 // never is longer than any run.
 const never = 1000 * time.Hour
@@ -179,7 +184,7 @@ func (r *run) at(rounds float64, f func()) {
 }
 
 // heard judges news: each piece comes once.
-func (r *run) heard(n *node, a gossip.Heard) {
+func (r *run) heard(n *node, a agent.News) {
 	key := n.name + " " + a.Topic + " " + string(a.Body)
 	r.check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
 	r.seen[key] = true

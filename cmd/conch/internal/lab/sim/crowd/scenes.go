@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/gossip"
+	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
@@ -125,7 +126,7 @@ func halfCrash(r *run) {
 // firsts returns a leader and those that come after it in the order.
 func (r *run) firsts(l *node, count int) []*node {
 	all := []*node{l}
-	for _, k := range l.m.Snapshot()[0].Known {
+	for _, k := range l.status().Namespaces[0].Known {
 		if n := r.bySubject[k.Subject]; len(all) < count && n != l {
 			all = append(all, n)
 		}
@@ -240,7 +241,7 @@ func withdrawn(r *run) {
 	r.then(func(l *node) {
 		r.tell(l, "withdraws")
 		r.trouble(l)
-		l.step(gossip.Withdraw{Namespace: namespace, Why: "its user cannot work"})
+		l.step(agent.Withdraw{Namespace: namespace, Why: errUser})
 		r.within(4, "the leader has withdrawn")
 		r.w.After(4*round, func() {
 			r.check(!l.believes.Self, Agreement, "%s has withdrawn, and leads", l.name)
@@ -347,7 +348,7 @@ func (r *run) lies(bad, of *node, beat wire.Heartbeat) {
 		s.Sequence++
 		s.Signature = sign(bad.subject, s.Signed())
 		for _, e := range bad.ends {
-			r.send(bad, gossip.Send{To: []string{e.to.name}, Parcel: wire.Parcel{Said: []wire.Said{s}}})
+			r.says(bad, e.to.name, s)
 		}
 		r.w.After(round, say)
 	}
@@ -362,7 +363,7 @@ func news(r *run) {
 			topic := fmt.Sprint("topic ", i)
 			r.w.After(time.Duration(i)*round, func() {
 				r.news[topic] = r.w.Now()
-				n.step(gossip.Publish{Namespace: namespace, Topic: topic, Body: []byte("hello")})
+				n.step(agent.Publish{Namespace: namespace, Topic: topic, Body: []byte("hello")})
 			})
 		}
 		r.w.After(75*round, func() {
