@@ -19,6 +19,10 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 			"follower/always-serve": "TestParkedNodesServe",
 		},
 		"txlog/quorum": {"no-forward": "TestNoForward"},
+		"sequencer/sender": {
+			"sender/current-delegate": "TestRandomWorlds", "sender/same-payload": "TestRandomWorlds", "sender/rising-in-a-delegation": "TestRandomWorlds",
+			"sender/own-needs": "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
+		},
 	} {
 		for rule, test := range rules {
 			t.Run(folder+" "+path.Base(rule), func(t *testing.T) {
