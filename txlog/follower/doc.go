@@ -29,7 +29,7 @@
 //
 // # Rules
 //
-// Each falls by its name (Config.Break).
+// Proofs leave each out by its name: a simulated world does, or a patch of the source.
 //
 //   - committed-only: nothing is applied that no verified head covers; what a leader has signed proves nothing (V6).
 //   - never-skip: no timeout advances an index, and nothing is ever given up (B9, B15).

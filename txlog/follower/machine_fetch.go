@@ -62,7 +62,7 @@ func (m *Machine) offered(from string, o Offer) {
 	case m.isAside(func(c claim) bool { return c.Position == o.Head.Position }):
 		m.lie(from, fault(ErrOffer, "the log has no entry %d", o.Head.Index))
 		return
-	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index && !m.broken(NeverRewind):
+	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index:
 		m.refuse(from, fault(ErrOffer, "it is at %d", o.Head.Index))
 		return
 	default:
@@ -73,7 +73,7 @@ func (m *Machine) offered(from string, o Offer) {
 		if o.Head.Index > m.at.Index && !m.has(o.Head) {
 			m.believe(o.Head, from)
 		}
-		if m.at.Index >= o.Head.Index && !m.broken(NeverRewind) {
+		if m.at.Index >= o.Head.Index {
 			return // all records up to there were here, and its head has covered them
 		}
 	}
@@ -259,7 +259,7 @@ func (m *Machine) restore(f *fetch) (snapshot []byte, base *txlog.Copy, err erro
 
 // snapshot begins one, each so many records, and has it kept when it is whole. The copy is at the head.
 func (m *Machine) snapshot(h txlog.Head) {
-	if m.at.Index-m.shot >= m.cfg.SnapshotEvery && !m.broken(CommittedOnly) {
+	if m.at.Index-m.shot >= m.cfg.SnapshotEvery {
 		m.shot, m.posed = m.at.Index, h
 		m.base.Take()
 	}

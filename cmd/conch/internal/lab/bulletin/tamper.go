@@ -58,12 +58,3 @@ func (n *node) pulled(from string, a follower.Answer) host.Input {
 	}
 	return host.Received{From: from, Body: a}
 }
-
-// brokenCore names the rule that a core leaves out.
-func (r *run) brokenCore() string {
-	switch r.cfg.Break {
-	case hold, neverSkip, keepEarly, committedOnly:
-		return ""
-	}
-	return r.cfg.Break
-}

@@ -65,11 +65,7 @@ func (n *node) boot() {
 	contract := n.r.contract
 	n.book = n.must(book.New(book.Config{Contract: contract, Scheme: n.r.scheme, Rules: n.r.rules}))
 	at := n.db.load(n.book)
-	var broken rule // none
-	if left := findRule(n.r.broken); left != nil {
-		broken = *left
-	}
-	cfg := sender.Config{Broken: broken.sender}
+	var cfg sender.Config
 	cfg.Self, cfg.Contract, cfg.Committee, cfg.Scheme, cfg.Rules = n.account, &n.r.contract, &n.r.committee, n.r.scheme, n.r.rules
 	cfg.Book, cfg.Incarnation, cfg.Lineage = n.book, n.drawn(), n.r.w.Draw()|1
 	binary.BigEndian.PutUint64(cfg.Secret[:], n.r.w.Draw()|1)
@@ -77,7 +73,7 @@ func (n *node) boot() {
 	n.sender = sender.New(cfg)
 	n.coordinator = coordinator.New(coordinator.Config{
 		Self: n.account, Contract: &n.r.contract, Committee: &n.r.committee, Scheme: n.r.scheme, Book: n.book,
-		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(), Broken: broken.coordinator,
+		Batch: n.r.batch(), Incarnation: n.incarnation, Head: at, Rows: n.db.dispatches(),
 		Strict: n.r.strict(),
 	})
 	n.endorser = endorser.New(endorser.Config{

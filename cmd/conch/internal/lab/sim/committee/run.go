@@ -118,12 +118,12 @@ func Run(cfg Config) sim.Report {
 func newRun(cfg Config) *run {
 	w := world.New(cfg.Seed, cfg.Trace)
 	r := &run{
-		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond), rules: tokens{},
+		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond),
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
 		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{},
 	}
-	r.scheme = r.schemeOf()
+	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
 	if r.scene != nil && r.scene.story {
 		r.words = newTeller(r)
