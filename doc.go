@@ -110,7 +110,9 @@
 //     contracts.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
-//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
+//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes;
+//   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
+//     of a contract that lies.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -117,7 +118,7 @@ func (m *Machine) refetch() {
 	}
 	for n := range uint64(len(f.pieces)) {
 		t, is := f.asked[n]
-		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), mostPatience) {
+		if !is || m.now-t.at < pause.Doubled(piecePatience, t.count, mostPatience) {
 			continue
 		}
 		to := f.from

@@ -317,12 +317,12 @@ func (l *loop) perform(a Perform) {
 			<-before
 		}
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
-		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
+		for pauses := (pause.Growing{First: round, Most: 10 * round}); ctx.Err() == nil && l.mayAct(term) > 0; {
 			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}
-			_ = pause.For(ctx, wait)
+			_ = pause.For(ctx, pauses.Next())
 		}
 		l.put(Ended{Key: a.Key, Try: a.Try})
 	})

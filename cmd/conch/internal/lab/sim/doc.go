@@ -2,11 +2,11 @@
 //
 //	report := sim.Election(sim.Config{Nodes: 5, Seed: 42})
 //
-// Under test is the production code: each process has an [election.Machine] and, for each
-// scope, a [fence.Gate] with its latch. Everything around them is simulated: the loop, the
-// network, the clocks and the database, which is the pure model of a mint
-// ([electiontest.Store]) that passes the same suite as the mint in Postgres. The event queue,
-// the clocks and the network are in package sim/world, which knows nothing of elections.
+// Under test is the production code: each process has an [election.Core], which is all that its
+// loop decides, and, for each scope, a [fence.Gate] with its latch. Everything around them is
+// simulated: the goroutines, the network, the clocks and the database, which is the pure model of
+// a mint ([electiontest.Store]) that passes the same suite as the mint in Postgres. The event
+// queue, the clocks and the network are in package sim/world, which knows nothing of elections.
 //
 // # The world
 //
@@ -75,7 +75,7 @@
 // # Rules
 //
 // [Rules] lists the rules of the design. Each can be broken by name: on the mint's side by
-// the model, otherwise by changing what passes between machine, gate and world. The tests
+// the model, otherwise by changing what passes between core, gate and world. The tests
 // break each rule until an invariant falls, and run the same seed again with the rule kept.
 //
 // # Replay

@@ -20,8 +20,9 @@ type conn struct {
 
 // flight is a request under way.
 type flight struct {
-	sent fence.Instant
-	over bool
+	sent  fence.Instant
+	opens bool // a session
+	over  bool
 }
 
 var (
@@ -55,27 +56,16 @@ func (p *process) dial() *conn {
 
 func lost() election.Failed { return election.Failed{Lost: true, Err: election.ErrSessionLost} }
 
-// patience returns the loop's timeout: after a lease the server has ended the session anyway.
-func (p *process) patience(a election.Action) time.Duration {
-	_, opening := a.(election.Connect)
-	switch {
-	case opening:
-		return max(5*time.Second, p.set.Lease)
-	case p.set.Takeover == election.Keep:
-		return 10 * p.set.Lease
-	}
-	return p.set.Lease
-}
-
 // call sends a request. It reads the send time first: the process may be stopped before the
 // request leaves.
 func (p *process) call(a election.Action) {
-	if _, ok := a.(election.Connect); ok {
+	_, opens := a.(election.Connect)
+	if opens {
 		p.conn = p.dial()
 	}
-	f, c := &flight{sent: p.now()}, p.conn
+	f, c := &flight{sent: p.now(), opens: opens}, p.conn
 	p.flight = f
-	p.after(p.patience(a), func() { p.answer(f, lost()) })
+	p.after(p.core.Patience(a), func() { p.answer(f, lost()) })
 	if c == nil || c.dead {
 		p.after(time.Microsecond, func() { p.answer(f, lost()) })
 		return
@@ -111,10 +101,6 @@ func (p *process) answer(f *flight, in election.Input) {
 		sent = p.now()
 	}
 	switch v := in.(type) {
-	case election.Failed:
-		if v.Lost {
-			p.hangUp()
-		}
 	case election.Tried:
 		if p.r.breaks("mint-anchored-on-send") {
 			sent = p.now()
@@ -145,25 +131,51 @@ func (p *process) hangUp() {
 	}
 }
 
-// watch waits for the end of other processes, outside the session: it asks about each again
-// and again, and the server reports an end early.
-func (p *process) watch(keys []int64) {
-	p.watched = keys
-	for _, key := range keys {
-		p.ask(key)
-	}
+// processWait is a wait for the end of another process.
+type processWait struct {
+	election.Await
+	asked bool // the server knows of it
 }
 
-func (p *process) ask(key int64) {
-	p.r.net.Tell(p.node.name, databaseName, func() { p.r.db.isGone(p, key) })
-	p.after(p.r.w.Between(baseLease, 5*baseLease), func() {
-		if p.watches(key) {
-			p.ask(key)
-		}
+// awaitProcess waits for the end of another process, outside the session, for a few seconds. The server reports it.
+func (p *process) awaitProcess(a election.Await) {
+	w := &processWait{Await: a}
+	p.waits = append(p.waits, w)
+	p.after(a.After, func() {
+		w.asked = true
+		p.r.net.Tell(p.node.name, databaseName, func() { p.r.db.isGone(p, a.Process) })
+		p.after(p.r.w.Between(baseLease, 5*baseLease), func() { p.endWait(w, false, nil) })
 	})
 }
 
-func (p *process) watches(key int64) bool { return slices.Contains(p.watched, key) }
+// endWait hands the result of a wait to the loop, once.
+func (p *process) endWait(w *processWait, gone bool, err error) {
+	if slices.Contains(p.waits, w) {
+		p.dropWait(w.Serial)
+		p.post(election.Waited{Process: w.Process, Serial: w.Serial, Gone: gone, Err: err})
+	}
+}
+
+func (p *process) dropWait(serial uint64) {
+	p.waits = slices.DeleteFunc(p.waits, func(w *processWait) bool { return w.Serial == serial })
+}
+
+func (p *process) watches(key int64) bool {
+	return slices.ContainsFunc(p.waits, func(w *processWait) bool { return w.asked && w.Process == key })
+}
+
+// hearEnd tells a process that waits for it the end of another one, or why it cannot know that.
+func (p *process) hearEnd(key int64, err error) {
+	p.r.net.Tell(databaseName, p.node.name, func() {
+		p.run(func() {
+			for _, w := range slices.Clone(p.waits) {
+				if w.asked && w.Process == key {
+					p.endWait(w, err == nil, err)
+				}
+			}
+		})
+	})
+}
 
 func (p *process) hear(in election.Woken) {
 	p.r.net.Tell(databaseName, p.node.name, func() { p.run(func() { p.post(in) }) })

@@ -130,5 +130,5 @@ func (rn *runner) answers() fence.Instant {
 
 // waitsForAnswers reports whether the end of a term waits for nothing but callers.
 func (rn *runner) waitsForAnswers(t *tenure) bool {
-	return rn.term == t && rn.roleReturned && t.counted == 0 && rn.answers() > rn.p.now()
+	return t != nil && t.draining && t.counted == 0 && rn.answers() > rn.p.now()
 }

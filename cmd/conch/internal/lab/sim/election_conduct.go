@@ -105,11 +105,12 @@ func (p *process) judge(actions []election.Action) {
 }
 
 // checkBids checks that a bid's scope is registered with at least its lease. Otherwise a failover
-// that forgets the term forgets its lease too.
+// that forgets the term forgets its lease too. A bid over a session that has ended wins nothing: a
+// failover may have forgotten what that session had registered.
 func (p *process) checkBids(bids []election.Bid) {
 	for _, b := range bids {
 		p.leases[b.Scope] = b.Lease
-		if p.conn != nil && p.r.db.store.Registered(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
+		if p.conn != nil && p.r.db.store.Alive(p.conn.key) && !p.r.db.store.Enlisted(p.conn.key, b.Scope, b.Lease) {
 			p.r.violated(Conduct, fmt.Sprintf("%s: %s bids for it with a lease of %s, for which it is not registered", b.Scope, p.name, b.Lease))
 		}
 	}

@@ -104,15 +104,18 @@ func (db *database) wake(key int64) {
 	for _, n := range db.r.nodes {
 		for _, p := range n.living() {
 			if p.watches(key) {
-				p.hear(election.Woken{Process: key})
+				p.hearEnd(key, nil)
 			}
 		}
 	}
 }
 
 func (db *database) isGone(p *process, key int64) {
-	if !db.down && db.store.Gone(key) {
-		p.hear(election.Woken{Process: key})
+	switch {
+	case db.down:
+		p.hearEnd(key, errStatement)
+	case db.store.Gone(key):
+		p.hearEnd(key, nil)
 	}
 }
 

@@ -28,6 +28,7 @@ type tenure struct {
 	killAt        fence.Instant // when the keeper kills that command
 	answeredUntil time.Duration // true time at which the last answer for a caller expires
 	heardUntil    time.Duration // true time at which the last answer that a caller received expires
+	draining      bool          // the role has returned, and the loop waits for the end of the acts
 	over          bool          // the role has returned and no act is counted
 	acts          int           // acts that run in true time
 	counted       int           // acts that the process counts as running

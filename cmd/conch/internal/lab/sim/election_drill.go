@@ -96,7 +96,9 @@ func (d *drill) giveUp(scope string, why error) {
 		bound = 3 * d.r.longest
 	}
 	d.leaderless[scope] = &loss{term: t, bound: bound}
-	d.p.run(func() { d.p.post(election.StepDown{Scope: scope, Why: why, Timeout: 100 * d.r.longest}) })
+	d.p.run(func() {
+		d.p.post(election.Asked{StepDown: election.StepDown{Scope: scope, Why: why, Timeout: 100 * d.r.longest}})
+	})
 }
 
 // others returns the other scopes that the leader of scope leads.

@@ -60,7 +60,7 @@ func (n *node) settings() election.Settings {
 	s := election.Settings{
 		Seats: n.seats, Takeover: n.r.mode(), Lease: n.seats[0].Lease,
 		BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond, RetryMax: 3 * time.Second,
-		RankDelay: 5 * time.Millisecond, Seed: n.r.w.Draw(),
+		RankDelay: 5 * time.Millisecond, Linger: 50 * time.Millisecond, Seed: n.r.w.Draw(),
 	}
 	for _, seat := range n.seats {
 		s.Lease = min(s.Lease, seat.Lease)

@@ -87,6 +87,9 @@ func TestConductIsJudged(t *testing.T) {
 			old.Epoch--
 			return election.Release{Farewells: []election.Farewell{{Token: old}}}
 		},
+		"a bid with a lease that is not registered": func(c *runner) election.Action {
+			return election.Try{Bids: []election.Bid{{Scope: c.scope, Lease: time.Hour}}}
+		},
 	} {
 		r, c := leading(t, Config{Nodes: 1})
 		r.found = nil
@@ -96,6 +99,33 @@ func TestConductIsJudged(t *testing.T) {
 		}
 		if c.p.judge([]election.Action{a}); !broken(r, Conduct) {
 			t.Errorf("%s was not seen", what)
+		}
+	}
+}
+
+// A failover may forget what a session had registered. It ends the session too, so that a bid over it wins nothing.
+func TestABidOverADeadSession(t *testing.T) {
+	t.Parallel()
+	r, c := leading(t, Config{Nodes: 1})
+	r.db.end(c.p.conn.key)
+	c.p.judge([]election.Action{election.Try{Bids: []election.Bid{{Scope: c.scope, Lease: time.Hour}}}})
+	if broken(r, Conduct) {
+		t.Errorf("found %v, want nothing", r.found)
+	}
+}
+
+// What a process's own code asks for is done in its order, even if the process stands still meanwhile.
+func TestOrdersKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(10) {
+		r, c := leading(t, Config{Nodes: 1, Seed: seed})
+		c.p.stop(time.Second)
+		c.p.giveOrder(election.Retire{Scope: c.scope})
+		c.p.giveOrder(election.Add{Seat: c.p.node.seats[0]})
+		c.p.post(election.StepDown{Scope: c.scope, Why: election.ErrStepDown, Timeout: time.Minute})
+		r.awaitLeaders()
+		if len(r.found) > 0 {
+			t.Errorf("seed %d: found %v, want the scope led again", seed, r.found)
 		}
 	}
 }

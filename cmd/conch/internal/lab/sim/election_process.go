@@ -9,8 +9,8 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// process is one process with an elector: its loop, its timers and its roles. It does what the
-// loop of package election does, with the world's clock and network instead of the real ones.
+// process is one process with an elector: the core of package election, fed with the world's clock and
+// network, its timers, and roles that are played.
 type process struct {
 	r       *run
 	node    *node
@@ -18,19 +18,20 @@ type process struct {
 	name    string // unique to this process
 	set     election.Settings
 	locks   electiontest.Locks
-	machine *election.Machine
+	core    *election.Core
 	runners map[string]*runner
 
 	conn    *conn
 	flight  *flight
-	bidSent fence.Instant // when the last answered bid was sent
-	watched []int64
+	bidSent fence.Instant  // when the last answered bid was sent
+	waits   []*processWait // those under way
 
 	dead       bool
 	stops      int      // number of stops now in force
 	deferred   []func() // run once it moves again
 	inbox      []election.Input
-	busy       bool // the loop works, or is about to
+	orders     []election.Input // Add, Retire and Rest, which its own code asks for
+	busy       bool             // the loop works, or is about to
 	stallFor   time.Duration
 	ended      []*runner // whose term is over, which the loop is not told yet
 	endsAtOnce int       // tell the loop this number of ends at once
@@ -53,7 +54,7 @@ func newProcess(n *node, id string) *process {
 		set: n.settings(), runners: map[string]*runner{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
 	}
 	p.locks = n.locks()
-	p.machine = election.NewMachine(p.set)
+	p.core = election.NewCore(p.set)
 	for _, seat := range n.seats {
 		p.runners[seat.Scope] = newRunner(p, seat)
 	}
@@ -105,7 +106,7 @@ func (p *process) stop(d time.Duration) {
 	})
 }
 
-// post hands an input to the loop, which takes one at a time.
+// post hands an input to the loop.
 func (p *process) post(in election.Input) {
 	p.inbox = append(p.inbox, in)
 	p.wake()
@@ -117,51 +118,75 @@ func (p *process) end(rn *runner) {
 	if len(p.ended) < p.endsAtOnce {
 		return
 	}
-	var all election.Several
 	for _, rn := range p.ended {
 		rn.term.endedAt = p.r.w.Now()
-		all.Inputs = append(all.Inputs, election.Ended{Scope: rn.scope})
+		p.inbox = append(p.inbox, election.Ended{Scope: rn.scope})
 	}
 	p.ended, p.endsAtOnce = nil, 0
-	p.post(all)
+	p.wake()
+}
+
+// giveOrder hands an input of the process's own code to the loop, which takes orders in their order and first.
+func (p *process) giveOrder(in election.Input) {
+	p.orders = append(p.orders, in)
+	p.wake()
 }
 
 func (p *process) wake() {
-	if p.busy || p.dead || len(p.inbox) == 0 {
+	if p.busy || p.dead || len(p.inbox)+len(p.orders) == 0 {
 		return
 	}
 	p.busy = true
-	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() {
-		p.run(func() {
-			in := p.inbox[0]
-			p.inbox = p.inbox[1:]
-			p.loop(in)
-		})
-	})
+	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() { p.run(p.takeTurn) })
 }
 
-// loop steps the machine. It may be delayed between the step and the actions, while the rest of
-// the process goes on.
+// takeTurn takes what has come.
+func (p *process) takeTurn() {
+	if orders := p.orders; orders != nil {
+		p.orders = nil
+		p.loop(election.Several{Inputs: orders})
+		return
+	}
+	first, _ := p.nextInput()
+	inputs := election.Gather(first, p.nextInput)
+	p.inbox = append(inputs[1:], p.inbox...)
+	p.loop(inputs[0])
+}
+
+// nextInput takes the next input from the inbox.
+func (p *process) nextInput() (in election.Input, more bool) {
+	if len(p.inbox) == 0 {
+		return nil, false
+	}
+	in, p.inbox = p.inbox[0], p.inbox[1:]
+	return in, true
+}
+
+// loop steps the core. It may be delayed before it does what the core says, while the rest of the
+// process goes on.
 func (p *process) loop(in election.Input) {
 	p.busy = true
 	if p.r.breaks("compare-at-use") {
 		defer p.lowerFlags()
 	}
 	p.learn(in)
-	actions := p.machine.Step(p.now(), in)
-	actions = p.tamper(actions)
-	p.judge(actions)
-	p.note(in, actions)
-	if d := p.stallFor; d > 0 && len(actions) > 0 {
+	out := p.core.Step(p.now(), in)
+	out.Actions = p.tamper(out.Actions)
+	p.judge(out.Actions)
+	p.note(in, out)
+	if d := p.stallFor; d > 0 && len(out.Moves)+len(out.Actions) > 0 {
 		p.stallFor = 0
-		p.after(d, func() { p.carryOut(actions) })
+		p.after(d, func() { p.carryOut(out) })
 		return
 	}
-	p.carryOut(actions)
+	p.carryOut(out)
 }
 
-func (p *process) carryOut(actions []election.Action) {
-	for _, a := range actions {
+func (p *process) carryOut(out election.Output) {
+	for _, m := range out.Moves {
+		p.runners[m.Scope].moveGate(m)
+	}
+	for _, a := range out.Actions {
 		p.perform(a)
 		if p.dead {
 			return
@@ -170,7 +195,7 @@ func (p *process) carryOut(actions []election.Action) {
 	p.busy = false
 	p.wake()
 	p.timer++
-	if next := p.machine.Next(); next != 0 && !p.staysOffline() {
+	if next := p.core.Next(); next != 0 && !p.staysOffline() {
 		timer := p.timer
 		p.after(max(0, next.Sub(p.now())), func() {
 			if timer == p.timer && !p.busy {
@@ -187,23 +212,23 @@ func (p *process) staysOffline() bool {
 
 func (p *process) perform(a election.Action) {
 	switch a := a.(type) {
-	case election.Open:
-		p.runners[a.Token.Scope].open(a)
+	case election.Begin:
+		p.runners[a.Token.Scope].playRole()
 		p.repeats(a.Token)
 	case election.Enter:
 		p.runners[a.Token.Scope].enter()
-	case election.Extend:
-		p.runners[a.Scope].extend(a.Deadline)
-	case election.Suspend:
-		p.runners[a.Scope].suspend()
-	case election.Shut:
-		p.runners[a.Token.Scope].shut(a.Why)
+	case election.Cancel:
+		p.runners[a.Token.Scope].cancelRole()
+	case election.Drain:
+		p.runners[a.Scope].drainActs()
 	case election.Prolong:
 		p.runners[a.Scope].term.prolong(a.Deadline)
 		p.r.count("prolonged")
-	case election.Hurry: // roles here do not react to it
-	case election.Watch:
-		p.watch(a.Processes)
+	case election.Hurry, election.Answered: // roles here do not react to it, and nobody waits
+	case election.Await:
+		p.awaitProcess(a)
+	case election.Unwait:
+		p.dropWait(a.Serial)
 	case election.Forget: // the runner stays, in case the role comes again
 		p.r.count("forgotten_scopes")
 	case election.Report:
@@ -231,18 +256,21 @@ func (p *process) kill() {
 		p.runners[scope].die()
 	}
 	p.hangUp()
-	p.watched = nil
+	p.waits = nil
 }
 
-// note hashes the number of actions. Input and actions go to the trace only.
-func (p *process) note(in election.Input, actions []election.Action) {
-	p.r.w.Mark(int64(len(actions)))
+// note hashes the number of moves and acts. What they are goes to the trace only.
+func (p *process) note(in election.Input, out election.Output) {
+	p.r.w.Mark(int64(len(out.Moves) + len(out.Actions)))
 	if p.r.cfg.Trace == nil {
 		return
 	}
 	w := p.r.w
 	_, _ = fmt.Fprintf(p.r.cfg.Trace, "%6d %14s %-10s %T %+v\n", w.Steps(), w.Now(), p.name, in, in)
-	for _, a := range actions {
+	for _, m := range out.Moves {
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %s %T %+v\n", 32, "", m.Scope, m.How, m.How)
+	}
+	for _, a := range out.Actions {
 		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %T %+v\n", 32, "", a, a)
 	}
 }

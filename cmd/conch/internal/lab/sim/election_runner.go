@@ -9,16 +9,14 @@ import (
 	"github.com/conchhq/conch/fence"
 )
 
-// runner is the part of a process that leads one scope: the real gate, and the role. It is the twin of
-// the elector's runner.
+// runner is the part of a process that leads one scope: the real gate, and a role that is played.
 type runner struct {
-	p            *process
-	scope        string
-	lease        time.Duration
-	gate         *fence.Gate
-	latch        *fence.Latch
-	term         *tenure // nil before the first
-	roleReturned bool    // the role of a shut term has returned
+	p     *process
+	scope string
+	lease time.Duration
+	gate  *fence.Gate
+	latch *fence.Latch
+	term  *tenure // nil before the first
 
 	outside   *fence.Gate   // for callers
 	forgotten fence.Instant // what callers were promised when the gate was last suspended
@@ -41,6 +39,30 @@ func (rn *runner) look() fence.Instant {
 	return rn.p.now()
 }
 
+// moveGate moves the gate, as the world sees it too.
+func (rn *runner) moveGate(m election.Move) {
+	switch how := m.How.(type) {
+	case election.Open:
+		rn.open(how)
+		return
+	case election.Shut:
+		rn.shut(how)
+		return
+	}
+	m.To(rn.latch)
+	switch how := m.How.(type) {
+	case election.Extend:
+		if t := rn.term; !t.shut {
+			t.deadline = max(t.deadline, how.Deadline)
+			t.prolong(how.Deadline)
+			t.flag = t.flag || rn.p.now() >= t.actFrom
+		}
+	case election.Suspend:
+		rn.forgotten = rn.latch.Answers()
+		rn.term.deadline, rn.term.flag = 0, false
+	}
+}
+
 func (rn *runner) open(a election.Open) {
 	if rn.p.r.breaks("hold-from-reply") {
 		a.ActFrom = a.ActFrom.Add(-rn.p.now().Sub(rn.p.bidSent))
@@ -48,12 +70,26 @@ func (rn *runner) open(a election.Open) {
 	rn.lease = rn.p.leases[rn.scope]
 	t := &tenure{p: rn.p, token: a.Token, actFrom: a.ActFrom, deadline: a.Deadline, killAt: a.Deadline, key: rn.p.key()}
 	t.standing.session = rn.p.sessions
-	rn.term, rn.roleReturned = t, false
-	rn.latch.Open(a.Token, a.ActFrom, a.Deadline)
+	rn.term = t
+	election.Move{How: a}.To(rn.latch)
 	rn.p.r.doors[rn.scope].opened(t)
 	rn.p.r.w.Note(rn.p.name, "opens "+rn.scope, a.Token.Epoch)
-	rn.role(t)
-	rn.fencedRole(t)
+}
+
+func (rn *runner) shut(a election.Shut) {
+	t, r := rn.term, rn.p.r
+	r.w.Note(rn.p.name, "shuts "+rn.scope, t.token.Epoch)
+	if r.breaks("gate-before-role") {
+		rn.p.after(r.w.Between(0, rn.lease), func() { rn.close(t, a.Why) })
+		return
+	}
+	rn.close(t, a.Why)
+}
+
+// playRole begins the role.
+func (rn *runner) playRole() {
+	rn.role(rn.term)
+	rn.fencedRole(rn.term)
 }
 
 func (rn *runner) enter() {
@@ -61,31 +97,20 @@ func (rn *runner) enter() {
 	rn.term.flag = true
 }
 
-func (rn *runner) extend(d fence.Instant) {
-	rn.latch.Extend(d)
-	if t := rn.term; !t.shut {
-		t.deadline = max(t.deadline, d)
-		t.prolong(d)
-		t.flag = t.flag || rn.p.now() >= t.actFrom
+// endRole ends the role unasked: it returns, fails or stalls.
+func (rn *runner) endRole() {
+	t := rn.term
+	if t == nil || t.shut {
+		return
 	}
+	rn.p.post(election.Resigned{Token: t.token, Err: []error{nil, errPoison, election.ErrStalled}[rn.p.r.w.Pick(3)]})
 }
 
-func (rn *runner) suspend() {
-	rn.latch.Suspend()
-	rn.forgotten = rn.latch.Answers()
-	rn.term.deadline, rn.term.flag = 0, false
-}
-
-// shut shuts the gate. Later the role returns, then its last act ends, then the loop is told.
-func (rn *runner) shut(why error) {
+// cancelRole cancels the role, which returns later.
+func (rn *runner) cancelRole() {
 	t, r := rn.term, rn.p.r
-	r.w.Note(rn.p.name, "shuts "+rn.scope, t.token.Epoch)
-	if r.breaks("gate-before-role") {
-		rn.p.after(r.w.Between(0, rn.lease), func() { rn.close(t, why) })
-	} else {
-		rn.close(t, why)
-	}
 	if r.breaks("shut-before-release") {
+		rn.p.post(election.Returned{Scope: rn.scope})
 		rn.p.post(election.Ended{Scope: rn.scope})
 		return
 	}
@@ -96,8 +121,8 @@ func (rn *runner) shut(why error) {
 		t.ending = true
 	}
 	rn.p.after(back, func() {
-		rn.roleReturned, t.ending = true, false
-		rn.ended(t)
+		t.ending = false
+		rn.p.post(election.Returned{Scope: rn.scope})
 	})
 }
 
@@ -109,14 +134,20 @@ func (rn *runner) close(t *tenure, why error) {
 	}
 }
 
-// ended tells the loop that the term is over, once the role has returned, no act is counted and
-// all answers to callers have expired.
-func (rn *runner) ended(t *tenure) {
+// drainActs tells the loop when no act is counted and all answers to callers have expired.
+func (rn *runner) drainActs() {
+	if !rn.p.r.breaks("shut-before-release") {
+		rn.term.draining = true
+		rn.endIfDrained(rn.term)
+	}
+}
+
+func (rn *runner) endIfDrained(t *tenure) {
 	switch {
 	case rn.waitsForAnswers(t):
-		rn.p.after(rn.answers().Sub(rn.p.now()), func() { rn.ended(t) })
-	case rn.term == t && rn.roleReturned && t.counted == 0:
-		rn.roleReturned, t.over = false, true
+		rn.p.after(rn.answers().Sub(rn.p.now()), func() { rn.endIfDrained(t) })
+	case t.draining && t.counted == 0:
+		t.draining, t.over = false, true
 		rn.p.end(rn)
 	}
 }
@@ -208,7 +239,7 @@ func (rn *runner) begin(t *tenure, lasts time.Duration) {
 		}
 		rn.p.run(func() {
 			t.counted--
-			rn.ended(t)
+			rn.endIfDrained(t)
 		})
 	})
 }

@@ -36,7 +36,7 @@ const (
 // mostPause is the pause of the longest wait, which is five ticks of the overlay.
 const mostPause = 4
 
-func (c *core) at(name string) *link {
+func (c *Core) at(name string) *link {
 	l := c.links[name]
 	if l == nil {
 		l = &link{}
@@ -45,8 +45,37 @@ func (c *core) at(name string) *link {
 	return l
 }
 
+// arrived takes what has become of connections, and what was said. An end comes after the last words on that connection: a goodbye that is
+// read after the end would make a node that has left look like one that is lost, and is to be looked for.
+func (c *Core) arrived(in Arrived) {
+	c.happened = slices.Clone(in.Links)
+	for len(c.happened) > 0 {
+		l := c.happened[0]
+		if c.happened = c.happened[1:]; !l.Up {
+			c.tellArcs() // of a connection that has come up before the one that ended
+			in.Messages = c.hearsThose(in.Messages, func(m Message) bool { return m.From == l.Peer })
+		}
+		c.linked(l)
+	}
+	c.tellArcs()
+	c.hearsThose(in.Messages, func(Message) bool { return true })
+	c.tellArcs()
+}
+
+// hearsThose takes those messages that are chosen, and returns the others.
+func (c *Core) hearsThose(all []Message, are func(Message) bool) (others []Message) {
+	for _, m := range all {
+		if are(m) {
+			c.hears(m)
+		} else {
+			others = append(others, m)
+		}
+	}
+	return others
+}
+
 // linked takes what has become of a connection.
-func (c *core) linked(in transport.Link) {
+func (c *Core) linked(in transport.Link) {
 	l := c.at(in.Peer)
 	if !in.Up {
 		l.up, l.dialling = false, false
@@ -63,7 +92,7 @@ func (c *core) linked(in transport.Link) {
 		return
 	}
 	if !l.up {
-		l.since = c.now()
+		l.since = c.now
 	}
 	l.up, l.dialling, l.key, l.pause, c.stale = true, false, in.Key, 0, true
 	// The connection between two electors is the overlay's only if one of the two overlays asks for it. The other one
@@ -75,7 +104,7 @@ func (c *core) linked(in transport.Link) {
 }
 
 // connect is the overlay's wish for a connection.
-func (c *core) connect(p spray.Peer) {
+func (c *Core) connect(p spray.Peer) {
 	l := c.at(p.Name)
 	l.overlay = asked
 	switch {
@@ -88,12 +117,12 @@ func (c *core) connect(p spray.Peer) {
 }
 
 // disconnect says that the overlay does not need a connection any more. The electors may.
-func (c *core) disconnect(name string) {
+func (c *Core) disconnect(name string) {
 	l := c.at(name)
 	l.overlay = unused
 	if !l.elector {
 		delete(c.links, name)
-		c.cfg.Transport.Disconnect(name)
+		c.do(Disconnect{Name: name})
 		// What it has told before that is over: a connection that is up there stands no more, and its end is not told.
 		c.happened = slices.DeleteFunc(c.happened, func(l transport.Link) bool { return l.Peer == name })
 	}
@@ -101,19 +130,19 @@ func (c *core) disconnect(name string) {
 
 // dial asks the transport for a connection. Where a node listens is the configuration's to say, if it does; what others
 // say of that is a guess, which the transport checks.
-func (c *core) dial(name, address string) {
+func (c *Core) dial(name, address string) {
 	c.at(name).dialling = true
 	if p, is := c.known[name]; is && p.Address != "" {
 		address = p.Address
-	} else if transport.Inward(address) && !transport.Inward(c.cfg.Address) {
+	} else if transport.Inward(address) && !transport.Inward(c.set.Overlay.Self.Address) {
 		address = "" // a node may name any address: this one would be of this host, or of its link
 	}
-	c.cfg.Transport.Connect(name, address)
+	c.do(Connect{Name: name, Address: address})
 }
 
 // keepElectors dials those electors to which there is no connection.
-func (c *core) keepElectors() {
-	for _, name := range slices.Sorted(maps.Keys(c.links)) {
+func (c *Core) keepElectors() {
+	for _, name := range sortedNames(c.links) {
 		l := c.links[name]
 		if !l.elector || l.up || l.dialling {
 			continue
@@ -125,13 +154,13 @@ func (c *core) keepElectors() {
 }
 
 // tellArcs tells the other machine which connections it has, if these are others than before.
-func (c *core) tellArcs() {
-	if !c.stale {
+func (c *Core) tellArcs() {
+	if !c.stale || !c.began {
 		return
 	}
 	c.stale = false
 	var all []gossip.Peer
-	for _, name := range slices.Sorted(maps.Keys(c.links)) {
+	for _, name := range sortedNames(c.links) {
 		if l := c.links[name]; c.carries(name, l) {
 			all = append(all, gossip.Peer{Name: name, Subject: c.subjectOf(name), Since: l.since})
 		}
@@ -143,11 +172,11 @@ func (c *core) tellArcs() {
 }
 
 // carries reports whether statements travel over a connection.
-func (c *core) carries(name string, l *link) bool { return l.up && (l.elector || c.neighbours[name]) }
+func (c *Core) carries(name string, l *link) bool { return l.up && (l.elector || c.neighbours[name]) }
 
 // subjectOf returns the key of a peer: what it has proven or, where a transport proves names alone, what the
 // configuration says of that name.
-func (c *core) subjectOf(name string) wire.Subject {
+func (c *Core) subjectOf(name string) wire.Subject {
 	if l := c.links[name]; l != nil && l.key != (wire.Subject{}) {
 		return l.key
 	}
@@ -155,7 +184,9 @@ func (c *core) subjectOf(name string) wire.Subject {
 }
 
 // isElector reports whether a peer is one of those that may lead somewhere.
-func (c *core) isElector(peer string) bool {
+func (c *Core) isElector(peer string) bool {
 	s := c.subjectOf(peer)
-	return slices.ContainsFunc(c.cfg.Namespaces, func(n gossip.Namespace) bool { return slices.Contains(n.Electors, s) })
+	return slices.ContainsFunc(c.set.Gossip.Namespaces, func(n gossip.Namespace) bool { return slices.Contains(n.Electors, s) })
 }
+
+func sortedNames(links map[string]*link) []string { return slices.Sorted(maps.Keys(links)) }

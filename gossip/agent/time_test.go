@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/wire"
 	"github.com/conchhq/conch/transport"
 )
@@ -27,50 +26,45 @@ func said(t *testing.T, sequence uint64, age int32) transport.Envelope {
 func TestTheCrowdRests(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, false)
-	d.core.cfg.Namespaces[0].Electors = []wire.Subject{key("b").Subject()}
-	d.core.gossip = gossip.New(d.core.cfg.gossip(1))
-	d.core.arcs, d.core.stale = nil, true
+	cfg := d.agent.cfg
+	cfg.Namespaces[0].Electors = []wire.Subject{key("b").Subject()}
+	d.sits(cfg)
 	d.link("b", true)
-	d.core.neighbours["b"], d.core.stale = true, true
-	d.core.tellArcs()
-	alarm := newAlarm()
-	defer alarm.Stop()
-	alarm.again(d.core)
+	d.does(func(c *Core) { c.neighbours["b"], c.stale = true, true; c.tellArcs() })
 	asks := func(after time.Duration) {
 		t.Helper()
-		if wait := alarm.at - d.now; wait != after {
+		if wait := d.core.tickAt - d.now; wait != after {
 			t.Errorf("it looks again after %v, want %v", wait, after)
 		}
 	}
+	tick := func() { _ = d.agent.step(Tick{}) }
+	tick()
 	asks(round) // it has begun, and nobody has told it who leads: what it asked for may be lost
 	d.now += round
-	d.core.tick()
-	alarm.again(d.core)
+	tick()
 	asks(round)
-	d.core.heard(said(t, 1, 0))
+	d.heard(said(t, 1, 0))
 	d.now += round
-	d.core.tick()
-	alarm.again(d.core)
+	tick()
 	asks(9 * round)
 	const old = 77 // of 80 rounds
-	d.core.heard(said(t, 2, old))
-	alarm.sooner(d.core)
+	d.heard(said(t, 2, old))
 	asks(3*round + 1)
-	before := alarm.at
-	d.core.heard(said(t, 3, 0))
-	if alarm.sooner(d.core); alarm.at != before {
-		t.Errorf("a fresh word moves that to %v", alarm.at)
+	before := d.core.tickAt
+	d.heard(said(t, 3, 0))
+	if d.core.tickAt != before {
+		t.Errorf("a fresh word moves that to %v", d.core.tickAt)
 	}
-	d.core.gossipLine, d.core.sprayLine = nil, nil // their counts are not asked
 	d.now += 500 * time.Millisecond
-	if heard := d.core.status().Namespaces[0].Heard; heard != 500*time.Millisecond {
+	if heard := d.agent.Status().Namespaces[0].Heard; heard != 500*time.Millisecond {
 		t.Errorf("the leader was heard %v ago", heard)
 	}
-	d.now = alarm.at + time.Hour
-	alarm.again(d.core)
-	if wait := alarm.at - d.now; wait != round {
-		t.Errorf("when it is late, it looks again after %v", wait)
-	}
+	d.now = d.core.tickAt + time.Hour
+	d.does(func(c *Core) {
+		if wait := c.nextTick() - c.now; wait != round {
+			t.Errorf("when it is late, it looks again after %v", wait)
+		}
+	})
 }
 
 const round = 100 * time.Millisecond
