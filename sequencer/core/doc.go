@@ -1,6 +1,6 @@
 // Package core decides what a node of the sequencer does: for all its contracts, and without a goroutine, a clock or anything
 // outside. [Core.Step] takes an input and returns what is to be written and done. Package sequencer has the loop that feeds it
-// and performs what it says.
+// and performs what it says; the simulated world of a committee feeds the same core.
 //
 // # What it joins
 //

@@ -2,104 +2,109 @@ package committee
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-func (n *node) performSender(actions []sender.Action) {
+// feed has the core take an input, and does what it says.
+func (n *node) feed(in core.Input) { n.perform(n.core.Step(n.now(), in)) }
+
+func (n *node) perform(out core.Output) {
 	life := n.lives
-	for _, a := range actions {
+	for _, w := range out.Writes {
+		n.commit(w)
+	}
+	for _, a := range out.Acts {
 		if !n.up || n.lives != life {
 			return // it was killed at one of them
 		}
-		switch a := a.(type) {
-		case sender.Send:
-			n.send(a.To, a.Message)
-		case sender.Store:
-			var twice []sender.Twice
-			n.commit(func() { twice = n.db.storeSender(a); n.r.stored(n, a) }, func() {
-				for _, t := range twice {
-					n.toSender(t)
-				}
-				n.toSender(sender.Stored{ID: a.ID})
-			})
-		case sender.Submitted:
-			n.r.accepted(n, a)
-		case sender.Finished:
-			n.r.told(n, a)
-		case sender.Judge:
-			n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
-				j := sender.Judged{Number: n.r.chain.final.Number()}
-				for _, q := range a.Questions {
-					j.Answers = append(j.Answers, q.Read(ledger.Final{View: n.r.chain.final}))
-				}
-				n.toSender(j)
-			})
-		case sender.SendCancellation:
-			h := n.r.scheme.Cancelled(n.r.contract, a.Intent)
-			n.r.chain.send(fmt.Sprint("cancel ", a.Intent), ledger.Sent{
-				By: n.account, Cancel: &ledger.Cancellation{Intent: a.Intent, Signature: n.sign(h)},
-			})
-		case sender.Nudge:
-			n.nudge()
-		}
+		n.act(a)
 	}
 }
 
-func (n *node) performCoordinator(actions []coordinator.Action) {
-	life := n.lives
-	for _, a := range actions {
-		if !n.up || n.lives != life {
-			return
+func (n *node) act(a core.Act) {
+	switch a := a.(type) {
+	case core.Send:
+		n.send(a.To, a.Message)
+	case core.Beat:
+		for _, p := range a.Beat.Contracts {
+			n.beat(coordinator.Pulse{To: a.To, Pulse: p})
 		}
-		switch a := a.(type) {
-		case coordinator.Send:
-			n.send(a.To, a.Message)
-		case coordinator.Pulse:
-			n.beat(a)
-		case coordinator.Store:
-			n.commit(func() { n.db.storeDispatch(a) }, func() { n.toCoordinator(coordinator.Stored{Number: a.Number}) })
-		case coordinator.Note:
-			n.commit(func() { n.db.note(a) }, func() {})
-		case coordinator.Forget:
-			n.commit(func() { n.db.forget(a) }, func() {})
-		case coordinator.Nudge:
-			n.nudge()
-		case coordinator.Submit:
-			n.submit(a)
-		case coordinator.Review:
-			lost := n.r.chain.review(n.account, a.Awaited)
-			n.later(time.Millisecond, func() { n.toCoordinator(coordinator.Reviewed{Lost: lost}) })
-		case coordinator.Judge:
-			n.later(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() {
-				j := coordinator.Judged{Number: n.r.chain.final.Number()}
-				for _, g := range a.Given {
-					j.Ends = append(j.Ends, ledger.Final{View: n.r.chain.final}.Kills(g))
-				}
-				n.toCoordinator(j)
-			})
+	case core.Verify:
+		a.Forged = n.signedWrongly(a)
+		n.feed(a.Received)
+	case core.Prove:
+		if slices.ContainsFunc(a.Claims, func(e wire.Inherited) bool { return !n.r.proven(a.From, e) }) {
+			a.Claims = nil
 		}
+		a.Message.Body = wire.Handover{Entries: a.Claims}
+		n.feed(core.Proven{Received: a.Received})
+	case core.Follow:
+		n.following = a.Life
+		n.catchUp(a.After)
+	case core.Reached:
+		n.reached[a.Ticket]()
+	case core.Accepted:
+		n.answers[a.Ticket](a)
+	case core.Again:
+		n.reach(func() { n.feed(a.Submit) })
+	case core.Finished:
+		n.r.told(n, a)
+	case core.Say:
+		n.r.check(a.Level < slog.LevelError, "the world", "%s: %s %v", n.name, a.Text, a.Args)
+	default:
+		n.question(a)
 	}
 }
 
-func (n *node) performEndorser(actions []endorser.Action) {
-	for _, a := range actions {
-		switch a := a.(type) {
-		case endorser.Send:
-			n.send(a.To, a.Message)
-		case endorser.Check:
-			n.later(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() {
-				n.toEndorser(endorser.Checked{Of: a.Of, Outcomes: endorser.Judge(n.r.rules, a.Proposals)})
-			})
-		}
+// reach does something once the contract is awake and up to date.
+func (n *node) reach(do func()) {
+	n.tickets++
+	n.reached[n.tickets] = do
+	n.feed(core.Reach{Ticket: n.tickets, Contract: n.r.contract.Address})
+}
+
+// question answers what the core asks, later.
+func (n *node) question(a core.Act) {
+	switch a := a.(type) {
+	case core.ReadFinal:
+		n.answer(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() core.Answered { return core.Answered{ID: a.ID, Final: ledger.Final{View: n.r.chain.final}} })
+	case core.ReadAttempts:
+		n.answer(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() core.Answered { return core.Answered{ID: a.ID, Attempts: n.db.attempts(a.Named)} })
+	case core.Find:
+		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID, Found: n.db.find(a.Key)} })
+	case core.Check:
+		n.answer(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() core.Answered {
+			return core.Answered{ID: a.ID, Outcomes: endorser.Judge(n.r.rules, a.Proposals)}
+		})
+	case core.SignCancellation:
+		n.answer(time.Millisecond, func() core.Answered {
+			return core.Answered{ID: a.ID, Signature: n.sign(n.r.scheme.Cancelled(n.r.contract, a.Intent))}
+		})
+	case core.Nudge:
+		n.nudge()
+		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID} })
+	case core.HandIn:
+		n.submit(a.Sent)
+		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID} })
+	case core.Review:
+		lost := n.r.chain.review(n.account, a.Awaited)
+		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID, Lost: lost} })
+	case core.Wait:
+		n.answer(a.For, func() core.Answered { return core.Answered{ID: a.ID} })
 	}
+}
+
+func (n *node) answer(wait time.Duration, is func() core.Answered) {
+	n.later(wait, func() { n.feed(is()) })
 }
 
 func (n *node) nudge() {
@@ -108,35 +113,46 @@ func (n *node) nudge() {
 	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
 }
 
-// submit hands entries to the submitter, in a transaction of their own each time.
-func (n *node) submit(a coordinator.Submit) {
-	n.r.judgeDispatch(n, a.Entries)
-	n.r.words.dispatches(n, a.Entries)
+// submit hands a transaction to the submitter.
+func (n *node) submit(tx ledger.Sent) {
+	if tx.Cancel != nil {
+		n.r.chain.send(fmt.Sprint("cancel ", tx.Cancel.Intent), tx)
+		return
+	}
+	n.r.judgeDispatch(n, tx.Entries)
+	n.r.words.dispatches(n, tx.Entries)
 	var key strings.Builder
 	key.WriteString(n.name)
-	for _, e := range a.Entries {
+	for _, e := range tx.Entries {
 		key.WriteString(e.Grant.Assembled.String())
 	}
-	n.r.chain.send(key.String(), ledger.Sent{By: n.account, Entries: a.Entries})
-	n.r.note(n.name, "dispatches", int64(len(a.Entries)))
+	n.r.chain.send(key.String(), tx)
+	n.r.note(n.name, "dispatches", int64(len(tx.Entries)))
 	n.r.busiest = n
 }
 
 // commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
-func (n *node) commit(write, then func()) {
-	n.r.stats["commits"]++
-	n.committed = max(n.committed+time.Microsecond, n.now()+n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)) // one after the other
+func (n *node) commit(w core.Write) {
+	takes := time.Millisecond
+	if c := w.Change; c.Sender != nil || c.Rows != nil || c.Noted != nil || c.Over != nil {
+		n.r.stats["commits"]++
+		takes = n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)
+	}
+	n.committed = max(n.committed+time.Microsecond, n.now()+takes) // one after the other
 	n.later(n.committed-n.now(), func() {
 		if n.r.strikes() {
 			n.crash("before a commit")
 			return
 		}
-		write()
+		twice := n.db.write(w.Change)
+		if w.Change.Sender != nil {
+			n.r.stored(n, *w.Change.Sender)
+		}
 		if n.r.strikes() {
 			n.crash("after a commit")
 			return
 		}
-		n.later(time.Nanosecond, then)
+		n.later(time.Nanosecond, func() { n.feed(core.Written{IDs: []uint64{w.ID}, Twice: twice}) })
 	})
 }
 
@@ -186,35 +202,18 @@ func (n *node) signed(body wire.Body) wire.Body {
 	return body
 }
 
-// proven leaves of a handover what is proven, as a loop has to.
-func (n *node) proven(from ledger.Account, msg wire.Message) wire.Body {
-	h, is := msg.Body.(wire.Handover)
-	if !is {
-		return msg.Body
-	}
-	claims := n.coordinator.Claims(from, msg.Request, h)
-	if slices.ContainsFunc(claims, func(e wire.Inherited) bool { return !n.r.proven(from, e) }) {
-		claims = nil
-	}
-	return wire.Handover{Entries: claims}
-}
-
-// signedWrongly reports whether a signature is wrong, as a loop has to. A node with a corrupt key believes itself.
-func (n *node) signedWrongly(from ledger.Account, body wire.Body) bool {
-	if n.corrupt && from == n.account {
+// signedWrongly reports whether a signature that is looked at is wrong.
+func (n *node) signedWrongly(v core.Verify) bool {
+	return slices.ContainsFunc(v.Needed, func(i int) bool {
+		switch b := v.Message.Body.(type) {
+		case wire.Endorsed:
+			return !n.r.signer.Verify(v.From, b.Verdicts[i].Assembled, b.Verdicts[i].Signature)
+		case wire.Granted:
+			g := b.Items[i].Grant
+			return !n.r.signer.Verify(v.From, n.r.scheme.Granted(n.r.contract, g), g.Signature)
+		}
 		return false
-	}
-	switch b := body.(type) {
-	case wire.Endorsed:
-		return slices.ContainsFunc(b.Verdicts, func(v wire.Verdict) bool {
-			return v.Why == wire.Done && !n.r.signer.Verify(from, v.Assembled, v.Signature)
-		})
-	case wire.Granted:
-		return slices.ContainsFunc(b.Items, func(item wire.GrantResult) bool {
-			return item.Why == wire.Done && !n.r.signer.Verify(from, n.r.scheme.Granted(n.r.contract, item.Grant), item.Grant.Signature)
-		})
-	}
-	return false
+	})
 }
 
 // proven reports whether an entry was granted to the node that hands it over, and endorsed.
@@ -223,35 +222,19 @@ func (r *run) proven(from ledger.Account, e wire.Inherited) bool {
 	return r.broken == "proven-handover" || r.contract.Proven(r.scheme, from, entry)
 }
 
-// receive gives a message to the machine that it is for.
+// receive takes a message.
 func (n *node) receive(from ledger.Account, msg wire.Message) {
 	if _, grant := msg.Body.(wire.AskGrant); grant && n.deaf > 0 && n.now() > n.deaf {
 		return
 	}
-	msg.Body = n.proven(from, msg)
-	switch body := msg.Body.(type) {
-	case wire.Assembled:
+	if body, is := msg.Body.(wire.Assembled); is {
 		n.r.builtOn(n, body)
-		n.toCoordinator(coordinator.Received{From: from, Message: msg})
-	case wire.Delegate, wire.AskList, wire.AskHandover, wire.Endorsed, wire.Granted, wire.Noted, wire.Handover:
-		n.toCoordinator(coordinator.Received{From: from, Message: msg, Forged: n.signedWrongly(from, body)})
-	case wire.Endorse:
-		n.toEndorser(endorser.Received{From: from, Message: msg})
-	case wire.AskAttempts:
-		n.send(from, wire.Message{Contract: msg.Contract, Request: msg.Request, Body: n.db.attempts(n.book, body)})
-	case wire.Attempts:
-		for _, w := range body.Attempts {
-			n.hear(w)
-		}
-	case wire.Rejected: // each machine has an incarnation of its own
-		if msg.Request.Incarnation == n.incarnation {
-			n.toCoordinator(coordinator.Received{From: from, Message: msg})
-		} else {
-			n.toSender(sender.Received{From: from, Message: msg})
-		}
-	default:
-		n.toSender(sender.Received{From: from, Message: msg})
 	}
+	if from == n.account {
+		n.feed(core.Received{From: from, Message: msg})
+		return
+	}
+	n.feed(core.Arrived{From: from, Message: msg})
 }
 
 func (n *node) trace(to ledger.Account, msg wire.Message) {

@@ -3,6 +3,7 @@ package committee
 import (
 	"fmt"
 
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
@@ -13,14 +14,7 @@ func (d *database) has(s ledger.Sequence) bool {
 	return is
 }
 
-func (d *database) hasKey(key string) bool {
-	for _, l := range d.intents {
-		if l.Key == key {
-			return true
-		}
-	}
-	return false
-}
+func (d *database) hasKey(key string) bool { return d.find(key) != nil }
 
 func (d *database) hasResult(key string) bool {
 	for _, l := range d.intents {
@@ -38,13 +32,34 @@ func (r *run) firstTime(n *node, e ledger.Entry) bool {
 	return first
 }
 
+// owes returns the ticket of a user, who is told by then; nil: nobody listens.
+func (n *node) owes(then func(core.Accepted)) uint64 {
+	n.tickets++
+	n.answers[n.tickets] = func(a core.Accepted) {
+		if delete(n.answers, a.Ticket); then != nil {
+			then(a)
+		}
+	}
+	return n.tickets
+}
+
+// handIn has the node take what a user asks for.
+func (n *node) handIn(w *wish) {
+	n.reach(func() {
+		n.feed(core.Submit{
+			Ticket: n.owes(func(a core.Accepted) { n.r.accepted(n, w, a) }), Contract: n.r.contract.Address,
+			Submit: sender.Submit{Key: w.key, Payload: []byte(w.text)},
+		})
+	})
+}
+
 // cancel has a user cancel an intent.
 func (n *node) cancel(w *wish) {
 	w.given = true
-	for _, l := range n.db.intents {
-		if l.Key == w.key {
-			n.toSender(sender.Cancel{Sequence: l.Sequence})
-		}
+	if row := n.db.find(w.key); row != nil {
+		n.reach(func() {
+			n.feed(core.Cancel{Ticket: n.owes(nil), Contract: n.r.contract.Address, Sequence: row.Sequence})
+		})
 	}
 }
 

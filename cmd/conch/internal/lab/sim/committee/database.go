@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
@@ -50,8 +51,8 @@ func (d *database) copied() *database {
 	return &c
 }
 
-// load fills a book, and returns the block that it is at.
-func (d *database) load(b *book.Book) uint64 {
+// load returns what is stored.
+func (d *database) load() core.Stored {
 	s := book.Snapshot{Number: d.final}
 	for _, id := range slices.SortedFunc(maps.Keys(d.states), ledger.StateID.Compare) {
 		s.States = append(s.States, d.states[id])
@@ -60,16 +61,28 @@ func (d *database) load(b *book.Book) uint64 {
 		return cmp.Or(cmp.Compare(x.Number, y.Number), slices.Compare(x.Assembled[:], y.Assembled[:]))
 	})
 	s.Early = slices.SortedFunc(maps.Keys(d.early), ledger.StateID.Compare)
-	_ = b.Load(s) // the book is empty
-	return d.final
+	return core.Stored{Book: s, Intents: d.open(), Rows: d.dispatches()}
+}
+
+// write is one transaction.
+func (d *database) write(c core.Change) (twice []core.Twice) {
+	if c.Book != nil {
+		d.settle(*c.Book)
+	}
+	d.dispatch(c.Rows)
+	d.note(c.Noted)
+	d.forget(c.Over)
+	if c.Sender == nil {
+		return nil
+	}
+	for _, s := range d.storeSender(*c.Sender) {
+		twice = append(twice, core.Twice{Contract: c.Contract, Sequence: s})
+	}
+	return twice
 }
 
 // settle stores what has become final, and what has landed.
-func (d *database) settle(b *book.Book) {
-	c, is := b.Final()
-	if !is {
-		return
-	}
+func (d *database) settle(c book.Change) {
 	d.final = c.Number
 	for _, s := range c.Added {
 		d.states[s.ID] = s
@@ -94,11 +107,11 @@ func (d *database) settle(b *book.Book) {
 	}
 }
 
-// storeSender is one transaction. A key has one row: the second one is not stored.
-func (d *database) storeSender(s sender.Store) (twice []sender.Twice) {
+// storeSender stores what a sender does. A key has one row: the second one is not stored.
+func (d *database) storeSender(s sender.Store) (twice []ledger.Sequence) {
 	for _, row := range s.Intents {
 		if d.hasKey(row.Key) {
-			twice = append(twice, sender.Twice{Sequence: row.Sequence})
+			twice = append(twice, row.Sequence)
 			continue
 		}
 		d.place[row.Sequence] = len(d.intents)
@@ -132,8 +145,8 @@ func (d *database) open() (open []sender.Loaded) {
 	return open
 }
 
-func (d *database) storeDispatch(s coordinator.Store) {
-	for _, r := range s.Rows {
+func (d *database) dispatch(rows []coordinator.Row) {
+	for _, r := range rows {
 		if _, is := d.rows[r.Entry.Intent]; !is {
 			d.order = append(d.order, r.Entry.Intent)
 		}
@@ -141,8 +154,8 @@ func (d *database) storeDispatch(s coordinator.Store) {
 	}
 }
 
-func (d *database) note(n coordinator.Note) {
-	for _, in := range n.Intents {
+func (d *database) note(intents []ledger.Intent) {
+	for _, in := range intents {
 		if r, is := d.rows[in]; is {
 			r.Noted = true
 			d.rows[in] = r
@@ -150,8 +163,8 @@ func (d *database) note(n coordinator.Note) {
 	}
 }
 
-func (d *database) forget(f coordinator.Forget) {
-	for _, in := range f.Intents {
+func (d *database) forget(intents []ledger.Intent) {
+	for _, in := range intents {
 		delete(d.rows, in)
 		d.order = slices.DeleteFunc(d.order, func(x ledger.Intent) bool { return x == in })
 	}
@@ -164,15 +177,22 @@ func (d *database) dispatches() (rows []coordinator.Row) {
 	return rows
 }
 
-// attempts answers a member that lacks attempts.
-func (d *database) attempts(b *book.Book, ask wire.AskAttempts) wire.Attempts {
-	var a wire.Attempts
-	for _, h := range ask.Assembled {
-		if w, is := b.Whole(h); is {
-			a.Attempts = append(a.Attempts, w)
-		} else if w, is := d.wholes[h]; is {
-			a.Attempts = append(a.Attempts, w)
+// attempts returns the contents that are stored.
+func (d *database) attempts(named []ledger.Hash) (all []wire.Whole) {
+	for _, h := range named {
+		if w, is := d.wholes[h]; is {
+			all = append(all, w)
 		}
 	}
-	return a
+	return all
+}
+
+// find returns the intent with a key, nil if there is none.
+func (d *database) find(key string) *sender.IntentRow {
+	for _, l := range d.intents {
+		if l.Key == key {
+			return &l.IntentRow
+		}
+	}
+	return nil
 }

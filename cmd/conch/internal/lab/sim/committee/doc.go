@@ -2,9 +2,9 @@
 //
 //	report := committee.Run(committee.Config{Nodes: 5, Seed: 42})
 //
-// Under test is the production code: each node has the sender, the coordinator, the endorser and the book of a contract,
-// and its messages travel as bytes. Around them are simulated: the loop, the network, the clocks, each node's database,
-// and the base ledger, which is the pure model that passes the same suite as a contract on a chain.
+// Under test is the production code: each node has the core that a node runs, with the machines of a contract in it, and its
+// messages travel as bytes. Around it are simulated: the network, the clocks, each node's database, the goroutines that
+// perform what a core says, and the base ledger, which is the pure model that passes the same suite as a contract on a chain.
 //
 // # The world
 //

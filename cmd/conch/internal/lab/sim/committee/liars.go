@@ -72,6 +72,13 @@ func (n *node) said(to ledger.Account, msg wire.Message) (wire.Message, bool) {
 	return msg, msg.Body != nil
 }
 
+// liar is the incarnation of what it makes up.
+func (n *node) liar() wire.Incarnation {
+	i := n.fetcher
+	i[15]++
+	return i
+}
+
 // tells sends a request of its own to each other node.
 func (n *node) tells(body func(to *node) wire.Body) {
 	for _, to := range n.r.others(n) {
@@ -79,7 +86,7 @@ func (n *node) tells(body func(to *node) wire.Body) {
 		if b := body(to); b != nil {
 			n.r.carry(n, to.account, wire.Message{
 				Contract: n.r.contract.Address, Height: n.r.chain.final.Number(), Wait: time.Second, Body: b,
-				Request: wire.RequestID{Incarnation: n.fetcher, Number: n.requests},
+				Request: wire.RequestID{Incarnation: n.liar(), Number: n.requests},
 			})
 		}
 	}

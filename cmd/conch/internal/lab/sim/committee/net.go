@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
@@ -84,10 +84,7 @@ func (n *node) beat(p coordinator.Pulse) {
 		if !n.r.check(err == nil, "the wire", "%s cannot read a beat: %v", target.name, err) {
 			return
 		}
-		for _, pulse := range b.Contracts {
-			target.toSender(sender.Pulse{From: n.account, Incarnation: b.Incarnation, Pulse: pulse})
-			target.toCoordinator(coordinator.Heard{From: n.account, Pulse: pulse})
-		}
+		target.feed(core.Beaten{From: n.account, Beat: b})
 	}
 	if target == n {
 		n.r.w.After(10*time.Microsecond, arrive)
@@ -113,53 +110,6 @@ func (r *run) copies() int {
 		return 1
 	}
 	return 0
-}
-
-// fetch asks for attempts that have landed and that the node lacks: their owner, or any member.
-func (n *node) fetch() {
-	missing := n.book.Missing()
-	if len(missing) == 0 {
-		n.patience = 0
-	}
-	if len(missing) == 0 || n.r.w.Now() < n.fetched+n.patience {
-		return
-	}
-	n.fetched = n.r.w.Now()
-	n.patience = min(2*n.patience+500*time.Millisecond, 3*time.Second)
-	if n.patience == 3*time.Second { // perhaps nobody has them any more
-		n.reconcile(n.book.States())
-	}
-	ask := map[ledger.Account]wire.AskAttempts{}
-	for _, m := range missing {
-		if w, is := n.db.wholes[m.Assembled]; is {
-			n.hear(w)
-			continue
-		}
-		to := m.Owner
-		if to == n.account || n.r.w.Chance(0.3) {
-			to = n.r.nodes[n.r.w.Pick(len(n.r.nodes))].account
-		}
-		a := ask[to]
-		a.Assembled = append(a.Assembled, m.Assembled)
-		ask[to] = a
-	}
-	for _, other := range n.r.nodes {
-		if a, is := ask[other.account]; is && other != n {
-			n.requests++
-			n.send(other.account, wire.Message{
-				Contract: n.r.contract.Address, Wait: time.Second, Body: a,
-				Request: wire.RequestID{Incarnation: n.fetcher, Number: n.requests},
-			})
-		}
-	}
-}
-
-// hear takes an attempt's contents, and keeps them if it has landed.
-func (n *node) hear(w wire.Whole) {
-	if _, err := n.book.Hear(w); err == nil {
-		n.patience = 0
-		n.db.settle(n.book)
-	}
 }
 
 func (r *run) note(who, what string, number int64) { r.w.Note(who, what, number) }

@@ -11,7 +11,6 @@ import (
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 	"github.com/conchhq/conch/sequencer/ranking"
-	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
@@ -56,6 +55,7 @@ type run struct {
 	assembled   map[ledger.Hash]ledger.Account // by whom
 	inherits    map[*node]*inheritance
 	handovers   map[wire.RequestID]ranking.Range // that were asked for
+	fetchers    map[wire.Incarnation]ledger.Account
 
 	found []sim.Violation
 	stats map[string]int64
@@ -121,7 +121,7 @@ func newRun(cfg Config) *run {
 		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond),
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
-		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{},
+		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{}, fetchers: map[wire.Incarnation]ledger.Account{},
 	}
 	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
@@ -260,7 +260,7 @@ func (r *run) ask(w *wish) {
 		w.accepted = r.w.Now()
 		return
 	case n.up:
-		n.toSender(sender.Submit{Key: w.key, Payload: []byte(w.text)})
+		n.handIn(w)
 		if r.w.Chance(r.odds.cancel) && r.w.Now() < r.cfg.Faults {
 			n.later(r.w.Between(time.Millisecond, 5*time.Second), func() { n.cancel(w) })
 		}

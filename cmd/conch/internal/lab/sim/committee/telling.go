@@ -50,6 +50,10 @@ func (t *teller) message(n *node, to ledger.Account, msg wire.Message) {
 		return
 	}
 	target := t.r.byAccount[to]
+	if b, is := msg.Body.(wire.Attempts); is && t.r.offers(n.account, msg) {
+		t.line(n, target, "asks to keep the contents of "+t.wholes(b.Attempts))
+		return
+	}
 	t.line(n, target, t.text(n, target, msg.Body))
 }
 
