@@ -1,6 +1,7 @@
 package crowd
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/gossip"
@@ -9,6 +10,12 @@ import (
 
 // send sends a parcel to each receiver.
 func (r *run) send(n *node, a gossip.Send) {
+	if r.cfg.Break == ageTravels {
+		a.Parcel.Said = slices.Clone(a.Parcel.Said)
+		for i := range a.Parcel.Said {
+			a.Parcel.Said[i].Age = 0
+		}
+	}
 	size := int64(a.Parcel.Size())
 	var in gossip.Input = gossip.Received{From: n.name, Parcel: a.Parcel}
 	if r.packs {

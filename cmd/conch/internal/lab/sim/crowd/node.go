@@ -54,7 +54,10 @@ type node struct {
 }
 
 // scheme is a signature that only its subject can make, as long as nobody else calls sign.
-type scheme struct{ self wire.Subject }
+type scheme struct {
+	self wire.Subject
+	lax  bool // it takes every signature for a right one
+}
 
 func sign(by wire.Subject, b []byte) []byte {
 	h := fnv.New64a()
@@ -70,8 +73,8 @@ const signatureSize = ed25519.PublicKeySize + ed25519.SignatureSize
 func (s scheme) Sign(b []byte) []byte { return sign(s.self, b) }
 
 // Verify implements gossip.Scheme.
-func (scheme) Verify(by wire.Subject, b, signature []byte) bool {
-	return string(sign(by, b)) == string(signature)
+func (s scheme) Verify(by wire.Subject, b, signature []byte) bool {
+	return s.lax || string(sign(by, b)) == string(signature)
 }
 
 // boot starts a process: its place in the overlay, and what it suggests.
@@ -99,9 +102,8 @@ func (r *run) machineOf(n *node) gossip.Config {
 		}
 	}
 	c := gossip.Config{
-		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject},
+		Self: n.subject, Host: n.name, Incarnation: uint64(n.lives), Seed: r.w.Draw(), Scheme: scheme{n.subject, r.cfg.Break == ownSignature},
 		Namespaces: []gossip.Namespace{ns}, Round: round,
-		Broken: gossip.Rule(r.cfg.Break), // or one of the overlay
 	}
 	if r.second == round { // a round of the simulation is one that an agent's has ten of
 		c.Round, c.Namespaces[0].Every = round/10, 10

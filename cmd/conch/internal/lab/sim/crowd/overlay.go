@@ -22,7 +22,7 @@ func (n *node) joins() {
 	n.up, n.paused, n.dark, n.undated = true, false, false, 0
 	n.m, n.ends, n.waits, n.words, n.door, n.soon = nil, nil, nil, nil, door{}, agent.Soon
 	n.dials, n.tries, n.asked = map[*node]uint64{}, map[*node]try{}, map[*node]bool{}
-	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw(), Broken: spray.Rule(r.cfg.Break)}
+	c := spray.Config{Self: n.peer(), Incarnation: r.w.Draw() | 1, Seed: r.w.Draw()}
 	for _, o := range r.contacts {
 		if o != n {
 			c.Contacts = append(c.Contacts, o.peer())
