@@ -22,6 +22,8 @@ NIGHTLY_LOG_FAULTS ?= 1h
 # How long five organisations pay each other in a storm of faults. It judges how long users wait, so that nothing runs beside it.
 STORM         ?= 2m
 NIGHTLY_STORM ?= 10m
+# The liar has many lies, and coordinates each fifth range: so long until most of them are told.
+NIGHTLY_LIAR  ?= 20m
 
 # Inputs for each fuzz test. Their corpora are tests too, and run with all others.
 FUZZ_RUNS ?= 300000
@@ -61,7 +63,7 @@ UNRACED = $(DAY)" CGO_ENABLED=0 go test -vet=off
 SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmod 755 "$$CONCH_TEST_SHARED"; \
 	trap 'rm -rf "$$CONCH_TEST_SHARED"' EXIT; trap 'exit 1' INT TERM HUP
 
-.PHONY: build build-noevm help contract proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm
+.PHONY: build build-noevm help contract proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
 
 build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
@@ -141,10 +143,15 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
 	bin/conch chaos --sequencer --faults $(NIGHTLY_SEQUENCER_FAULTS) --intents 2000
 	$(MAKE) storm STORM=$(NIGHTLY_STORM)
+	$(MAKE) storm-liar STORM=$(NIGHTLY_LIAR)
 
 storm: ## five organisations that pay each other under faults, judged from the chain: STORM=2m, CONCH_STORM_SEED=7 for the same faults
 	@scripts/postgres.sh
 	CONCH_STORM=$(STORM) go test -count 1 -timeout 2h -run '^TestAStormPasses$$' -v ./cmd/conch
+
+storm-liar: ## the same storm, while one of the five tells one lie after the other
+	@scripts/postgres.sh
+	CONCH_STORM=$(STORM) go test -count 1 -timeout 2h -run '^TestAStormWithALiar$$' -v ./cmd/conch
 
 contract: ## the bytes of the ledger contract from its source, sequencer/evm/solidity/Ledger.sol; needs Node.js and npm
 	@dir=$$(scripts/solc.sh); test -n "$$dir" && node sequencer/evm/solidity/compile.js "$$dir" sequencer/evm/solidity

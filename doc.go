@@ -56,6 +56,7 @@
 //     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
+//   - [github.com/conchhq/conch/sequencer/core]: what such a node decides, without a loop.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what
@@ -109,7 +110,9 @@
 //     contracts.
 //   - [github.com/conchhq/conch/sequencer/domain/domaintest]: for the rules of a contract's
 //     states.
-//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes.
+//   - [github.com/conchhq/conch/sequencer/sequencertest]: for the databases of its nodes;
+//   - [github.com/conchhq/conch/sequencer/sequencertest/liar]: no suite, but a member
+//     of a contract that lies.
 //   - [github.com/conchhq/conch/txlog/kv/kvtest]: for logs with a store of keys and values: whether
 //     their answers are linearizable.
 //   - [github.com/conchhq/conch/txlog/txlogtest]: for authorities and state machines of a log

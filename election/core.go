@@ -67,7 +67,7 @@ func Gather(first Input, next func() (in Input, more bool)) []Input {
 // joins reports whether Gather may join an input: what comes of it does not depend on the machine.
 func joins(in Input) bool {
 	switch in.(type) {
-	case Woken, Waited, Returned, Drained:
+	case Woken, Waited, Returned, Ended:
 		return true
 	}
 	return false
@@ -88,24 +88,22 @@ func (c *Core) takeInput(in Input) Input {
 		}
 		return Several{Inputs: all}
 	case Opened:
-		c.cautions(in.Caution)
+		c.reportCaution(in.Caution)
 	case Failed:
 		if in.Lost {
-			c.do(Disconnect{})
+			c.addAction(Disconnect{})
 		}
 	case Asked:
-		return c.asked(in)
+		return c.takeAsked(in)
 	case Resigned:
-		return c.resigned(in)
-	case Stalled:
-		return c.stalled(in)
+		return c.takeResigned(in)
 	case Returned:
-		c.returned(in)
+		c.takeReturned(in)
 		return nil
-	case Drained:
-		return c.drained(in)
+	case Ended:
+		return c.takeEnded(in)
 	case Waited:
-		return c.waited(in)
+		return c.takeWaited(in)
 	case Add:
 		c.out.Changed = true
 		c.answerAll(c.retires, in.Seat.Scope, nil)
@@ -125,35 +123,35 @@ func (c *Core) carryOut(a Action) {
 	}
 	switch a := a.(type) {
 	case Open:
-		c.move(a.Token.Scope, a)
-		c.do(Begin{Token: a.Token})
+		c.moveGate(a.Token.Scope, a)
+		c.addAction(Begin{Token: a.Token})
 	case Extend:
-		c.move(a.Scope, a)
+		c.moveGate(a.Scope, a)
 	case Suspend:
-		c.move(a.Scope, a)
+		c.moveGate(a.Scope, a)
 	case Shut:
-		c.shut(a)
+		c.shutGate(a)
 	case Watch:
-		c.watch(a.Processes)
+		c.watchProcesses(a.Processes)
 	case Report:
-		c.report(a)
+		c.reportFact(a)
 	default:
-		c.do(a)
+		c.addAction(a)
 	}
 }
 
-func (c *Core) do(a Action) { c.out.Actions = append(c.out.Actions, a) }
+func (c *Core) addAction(a Action) { c.out.Actions = append(c.out.Actions, a) }
 
-func (c *Core) move(scope string, how Action) {
+func (c *Core) moveGate(scope string, how Action) {
 	c.out.Moves = append(c.out.Moves, Move{Scope: scope, How: how})
 }
 
-// cautions reports a session's caution, unless the last session had the same.
-func (c *Core) cautions(err error) {
+// reportCaution reports a session's caution, unless the last session had the same.
+func (c *Core) reportCaution(err error) {
 	text := ""
 	if err != nil {
 		if text = err.Error(); text != c.caution {
-			c.do(Report{Fact: Fact{Kind: Cautioned, Err: err}})
+			c.addAction(Report{Fact: Fact{Kind: Cautioned, Err: err}})
 		}
 	}
 	c.caution = text

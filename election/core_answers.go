@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// asked takes a request to give a scope up. A fact answers it: see report.
-func (c *Core) asked(in Asked) Input {
+// takeAsked takes a request to give a scope up. A fact answers it: see reportFact.
+func (c *Core) takeAsked(in Asked) Input {
 	if !c.machine.leads(in.Scope, in.Epoch) {
-		c.do(Answered{Ticket: in.Ticket, Err: ErrNotLeading})
+		c.addAction(Answered{Ticket: in.Ticket, Err: ErrNotLeading})
 		return nil
 	}
 	c.drains[in.Scope] = append(c.drains[in.Scope], in.Ticket)
 	return in.StepDown
 }
 
-// report passes a fact on, tells the gate who leads, and answers those whose scope is given up.
-func (c *Core) report(a Report) {
+// reportFact passes a fact on, tells the gate who leads, and answers those whose scope is given up.
+func (c *Core) reportFact(a Report) {
 	f := a.Fact
 	if f.Kind == Following {
-		c.move(f.Scope, Heard{Holder: f.Holder})
+		c.moveGate(f.Scope, Heard{Holder: f.Holder})
 	}
-	c.do(a)
+	c.addAction(a)
 	switch f.Kind {
 	case Released:
 		c.answerAll(c.drains, f.Scope, nil)
@@ -35,7 +35,7 @@ func (c *Core) report(a Report) {
 // answerAll answers all tickets of a scope.
 func (c *Core) answerAll(tickets map[string][]uint64, scope string, err error) {
 	for _, ticket := range tickets[scope] {
-		c.do(Answered{Ticket: ticket, Err: err})
+		c.addAction(Answered{Ticket: ticket, Err: err})
 	}
 	delete(tickets, scope)
 }

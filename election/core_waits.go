@@ -22,8 +22,8 @@ type awaited struct {
 	endAt  fence.Instant // when it is cancelled; 0: it is wanted
 }
 
-// watch replaces the set of processes whose end is waited for.
-func (c *Core) watch(processes []int64) {
+// watchProcesses replaces the set of processes whose end is waited for.
+func (c *Core) watchProcesses(processes []int64) {
 	wanted := processes[:min(len(processes), maxWaits)]
 	var delay time.Duration // of new waits
 	for process, w := range c.waits {
@@ -39,28 +39,28 @@ func (c *Core) watch(processes []int64) {
 	for _, process := range wanted {
 		if c.waits[process] == nil {
 			c.waits[process] = &awaited{}
-			c.await(process, delay)
+			c.awaitProcess(process, delay)
 		}
 	}
 }
 
-// await waits for the end of a process, or goes on with that.
-func (c *Core) await(process int64, after time.Duration) {
+// awaitProcess waits for the end of a process, or goes on with that.
+func (c *Core) awaitProcess(process int64, after time.Duration) {
 	c.serial++
 	c.waits[process].serial = c.serial
-	c.do(Await{Process: process, Serial: c.serial, After: after})
+	c.addAction(Await{Process: process, Serial: c.serial, After: after})
 }
 
-// waited takes the answer to an Await. A later answer of the mint may name an ended process once
+// takeWaited takes the answer to an Await. A later answer of the mint may name an ended process once
 // more, for a scope that its end does not wake now: that one starts a new wait.
-func (c *Core) waited(in Waited) Input {
+func (c *Core) takeWaited(in Waited) Input {
 	w := c.waits[in.Process]
 	switch {
 	case w == nil || w.serial != in.Serial:
 	case in.Err != nil:
-		c.await(in.Process, c.machine.set.BackoffMax)
+		c.awaitProcess(in.Process, c.machine.set.BackoffMax)
 	case !in.Gone:
-		c.await(in.Process, 0)
+		c.awaitProcess(in.Process, 0)
 	default:
 		delete(c.waits, in.Process)
 		return Woken{Process: in.Process}
@@ -84,7 +84,7 @@ func (c *Core) endWaits() {
 	for _, process := range slices.Sorted(maps.Keys(c.waits)) {
 		if w := c.waits[process]; w.endAt != 0 && c.now >= w.endAt {
 			delete(c.waits, process)
-			c.do(Unwait{Serial: w.serial})
+			c.addAction(Unwait{Serial: w.serial})
 		}
 	}
 }

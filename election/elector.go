@@ -183,10 +183,10 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	s.Timeout = cmp.Or(s.Timeout, e.cfg.DrainTimeout)
 	answer := make(chan error, 1)
 	e.mu.Lock()
-	ticket := e.ticket(func(err error) { answer <- err })
+	ticket := e.newTicket(func(err error) { answer <- err })
 	e.mu.Unlock()
 	if !e.post(Asked{StepDown: s, Ticket: ticket}) {
-		e.answered(Answered{Ticket: ticket}) // nobody waits for it
+		e.answerCaller(Answered{Ticket: ticket}) // nobody waits for it
 		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
 	}
 	select {

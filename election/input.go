@@ -62,7 +62,7 @@ type (
 	// Retire ends the campaign for a scope. A running term goes on.
 	Retire struct {
 		Scope  string
-		Ticket uint64 // of the caller, whom a Core answers; 0: nobody waits
+		Ticket uint64 // of the caller; 0: nobody waits
 	}
 	// Rest pauses the campaign for a scope, so that other candidates go first.
 	Rest struct {

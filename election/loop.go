@@ -22,7 +22,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
 		close(e.over)
-		e.answerAll()
+		e.answerCallers()
 		cancel()
 		e.calls.Wait()
 	}()
@@ -34,7 +34,7 @@ func (e *Elector) Run(ctx context.Context) error {
 		var inputs []Input
 		select {
 		case in := <-e.inputs:
-			inputs = Gather(in, e.arrived)
+			inputs = Gather(in, e.nextInput)
 		case <-e.ordered: // taken below
 		case <-timer.C:
 			inputs = []Input{Tick{}}
@@ -56,8 +56,8 @@ func (e *Elector) Run(ctx context.Context) error {
 	}
 }
 
-// arrived returns the next input that waits.
-func (e *Elector) arrived() (in Input, more bool) {
+// nextInput returns the next input that waits.
+func (e *Elector) nextInput() (in Input, more bool) {
 	select {
 	case in = <-e.inputs:
 		return in, true
@@ -92,25 +92,25 @@ func (e *Elector) step(in Input) (done bool) {
 func (e *Elector) perform(a Action) (done bool) {
 	switch a := a.(type) {
 	case Begin:
-		e.runner(a.Token.Scope).begin(a.Token)
+		e.runner(a.Token.Scope).beginTerm(a.Token)
 	case Enter:
 		e.runner(a.Token.Scope).enter()
 	case Cancel:
-		e.runner(a.Token.Scope).cancel(a)
+		e.runner(a.Token.Scope).cancelRole(a)
 	case Drain:
-		e.runner(a.Scope).drain()
+		e.runner(a.Scope).drainActs()
 	case Prolong:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
 	case Hurry:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.By = a.By })
 	case Await:
-		e.await(a)
+		e.awaitProcess(a)
 	case Unwait:
-		e.unwait(a)
+		e.cancelWait(a)
 	case Report:
 		e.tell(a.Fact)
 	case Answered:
-		e.answered(a)
+		e.answerCaller(a)
 	case Disconnect:
 		e.closeSession()
 	case Forget:

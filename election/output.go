@@ -41,8 +41,8 @@ func (m Move) To(l *fence.Latch) {
 type (
 	// Heard tells a gate who leads, for its messages only.
 	Heard struct{ Holder string }
-	// Begin begins a term: it starts the role's Fenced function. Resigned and Stalled may follow from
-	// it and from Enter.
+	// Begin begins a term: it starts the role's Fenced function. Resigned may follow from it and
+	// from Enter.
 	Begin struct{ Token fence.Token }
 	// Cancel cancels the role behind a gate that is shut. Returned answers it.
 	Cancel struct {
@@ -51,7 +51,7 @@ type (
 		By    fence.Instant // as in Shut
 	}
 	// Drain waits until the last act behind a shut gate has ended, and the answers to callers outside
-	// the role have expired. Drained answers it.
+	// the role have expired. Ended answers it.
 	Drain struct{ Scope string }
 	// Answered answers a caller. Ticket is that of Asked or Retire; 0: nobody waits.
 	Answered struct {
@@ -83,20 +83,14 @@ type (
 		StepDown
 		Ticket uint64
 	}
-	// Resigned says that a function of a role has returned unasked.
+	// Resigned says that a function of a role has returned unasked, or that the role has stalled: then
+	// Err wraps ErrStalled.
 	Resigned struct {
 		Token fence.Token
 		Err   error
 	}
-	// Stalled says that a role has made no progress for too long.
-	Stalled struct {
-		Token fence.Token
-		For   time.Duration
-	}
 	// Returned says that all functions of a cancelled role have returned.
 	Returned struct{ Scope string }
-	// Drained answers Drain.
-	Drained struct{ Scope string }
 	// Waited answers Await: Gone, or not yet.
 	Waited struct {
 		Process int64
@@ -107,7 +101,5 @@ type (
 )
 
 func (Resigned) input() {}
-func (Stalled) input()  {}
 func (Returned) input() {}
-func (Drained) input()  {}
 func (Waited) input()   {}

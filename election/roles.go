@@ -64,10 +64,10 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 	}
 	r.retired = true
 	call := make(chan struct{})
-	e.order(Retire{Scope: scope, Ticket: e.ticket(func(error) { close(call) })})
+	e.order(Retire{Scope: scope, Ticket: e.newTicket(func(error) { close(call) })})
 	e.mu.Unlock()
 	if e.ended() {
-		e.answerAll()
+		e.answerCallers()
 	}
 	return call, nil
 }
@@ -109,15 +109,15 @@ func (e *Elector) ended() bool {
 	}
 }
 
-// ticket returns a number for a caller who waits. The caller of ticket holds e.mu.
-func (e *Elector) ticket(answer func(error)) uint64 {
+// newTicket returns a number for a caller who waits. The caller of newTicket holds e.mu.
+func (e *Elector) newTicket(answer func(error)) uint64 {
 	e.serial++
 	e.waiting[e.serial] = answer
 	return e.serial
 }
 
-// answered answers a caller who waits.
-func (e *Elector) answered(a Answered) {
+// answerCaller answers a caller who waits.
+func (e *Elector) answerCaller(a Answered) {
 	e.mu.Lock()
 	answer := e.waiting[a.Ticket]
 	delete(e.waiting, a.Ticket)
@@ -127,8 +127,8 @@ func (e *Elector) answered(a Answered) {
 	}
 }
 
-// answerAll answers all callers who still wait when the elector has ended.
-func (e *Elector) answerAll() {
+// answerCallers answers all callers who still wait when the elector has ended.
+func (e *Elector) answerCallers() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, answer := range e.waiting {

@@ -2,6 +2,7 @@ package election
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,8 +105,8 @@ func (r *runner) latest() Role {
 	return r.role
 }
 
-// begin begins a term.
-func (r *runner) begin(token fence.Token) {
+// beginTerm begins a term.
+func (r *runner) beginTerm(token fence.Token) {
 	t := &running{role: r.latest(), lead: Leadership{Token: token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
 	t.notice = t.lead.notice
 	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(r.elector.ctx))
@@ -142,14 +143,14 @@ func (r *runner) watchProgress(t *running) {
 		case <-tick.C:
 		}
 		if quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load())); quiet > t.role.StallAfter {
-			r.elector.post(Stalled{Token: t.lead.Token, For: quiet})
+			r.elector.post(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
 			return
 		}
 	}
 }
 
-// cancel cancels the role. However long that takes, it says when the role has returned.
-func (r *runner) cancel(a Cancel) {
+// cancelRole cancels the role. However long that takes, it says when the role has returned.
+func (r *runner) cancelRole(a Cancel) {
 	t := r.running
 	t.notice.change(func(is *Notice) { is.By = a.By })
 	t.end(a.Why)
@@ -159,10 +160,10 @@ func (r *runner) cancel(a Cancel) {
 	}()
 }
 
-// drain says when the acts have ended and the answers to other callers have expired.
-func (r *runner) drain() {
+// drainActs says when the acts have ended and the answers to other callers have expired.
+func (r *runner) drainActs() {
 	go func() {
 		_ = r.latch.Drain(context.Background())
-		r.elector.post(Drained{Scope: r.gate.Scope()})
+		r.elector.post(Ended{Scope: r.gate.Scope()})
 	}()
 }

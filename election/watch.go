@@ -14,8 +14,8 @@ type wait struct {
 	cancel context.CancelFunc
 }
 
-// await waits for the end of a process once, and says what came of it unless it was cancelled.
-func (e *Elector) await(a Await) {
+// awaitProcess waits for the end of a process once, and says what came of it unless it was cancelled.
+func (e *Elector) awaitProcess(a Await) {
 	maps.DeleteFunc(e.waits, func(_ uint64, w wait) bool { return w.ctx.Err() != nil })
 	w := wait{}
 	w.ctx, w.cancel = context.WithCancel(e.ctx)
@@ -32,8 +32,8 @@ func (e *Elector) await(a Await) {
 	})
 }
 
-// unwait cancels a wait, if it goes on.
-func (e *Elector) unwait(a Unwait) {
+// cancelWait cancels a wait, if it goes on.
+func (e *Elector) cancelWait(a Unwait) {
 	if w, is := e.waits[a.Serial]; is {
 		w.cancel()
 	}

@@ -12,8 +12,7 @@ import (
 
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/wire"
-	"github.com/conchhq/conch/transport"
+	"github.com/conchhq/conch/sequencer/sequencertest/liar"
 )
 
 // spoiling puts one wrong byte into a signature of each entry, as a coordinator does that lies, or whose memory is damaged.
@@ -35,30 +34,9 @@ func wrong(signature []byte) []byte {
 	return signature
 }
 
-// lyingLine puts wrong signatures into what a node endorses and grants.
-type lyingLine struct{ transport.Line }
-
-func (l lyingLine) Send(to string, body []byte) error {
-	if msg, err := wire.Decode(body[1:]); err == nil && body[0] == 0 {
-		switch b := msg.Body.(type) {
-		case wire.Endorsed:
-			for i, v := range b.Verdicts {
-				if v.Why == wire.Done {
-					b.Verdicts[i].Signature = wrong(v.Signature)
-				}
-			}
-		case wire.Granted:
-			for i, item := range b.Items {
-				if item.Why == wire.Done {
-					b.Items[i].Grant.Signature = wrong(item.Grant.Signature)
-				}
-			}
-		}
-		if lie, err := wire.Encode(msg); err == nil {
-			body = append([]byte{0}, lie...)
-		}
-	}
-	return l.Line.Send(to, body)
+func signsWrongly(bad *organisation) {
+	lie, _ := liar.Named("signs wrongly")
+	bad.lie = &lie
 }
 
 // P34, Q3: what one node signs or sends wrongly is at the door of that node. The intents of the others end as confirmed, and log
@@ -76,7 +54,7 @@ func TestOneNodeIsBlamedForItsSignatures(t *testing.T) {
 	}{
 		{"a coordinator sends what is not endorsed", 0, func(bad *organisation) { bad.ledger = spoiling{bad.chain} }, "it is left out until the range turns", true, true, ""},
 		{"a coordinator has a damaged key", 0, func(bad *organisation) { bad.keys = garbage{} }, "this node cannot sign", false, false, "is not its signature"},
-		{"a member signs wrongly", 1, func(bad *organisation) { bad.lies = true }, "a member signs wrongly", true, false, ""},
+		{"a member signs wrongly", 1, signsWrongly, "a member signs wrongly", true, false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

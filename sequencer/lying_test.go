@@ -5,205 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sequencertest/liar"
 	"github.com/conchhq/conch/sequencer/wire"
-	"github.com/conchhq/conch/transport"
 )
-
-// twist is a lie: what a member says instead of messages of some kinds.
-type twist struct {
-	about []wire.Kind
-	says  func(l *twistedLine, to string, body wire.Body) []wire.Body // nil: nothing
-	told  atomic.Int64
-}
-
-// twister is a member's place in the network. A whole node runs behind it, so that all that is no lie is right.
-type twister struct {
-	transport.Endpoint
-	twist *twist
-}
-
-func (l twister) Open(subject string) (transport.Line, error) {
-	line, err := l.Endpoint.Open(subject)
-	if err != nil {
-		return nil, err
-	}
-	w := &twistedLine{Line: line, twist: l.twist, inbox: make(chan transport.Envelope), over: make(chan struct{}), delegated: map[string][]wire.Step{}}
-	go w.listens()
-	return w, nil
-}
-
-type twistedLine struct {
-	transport.Line
-	twist *twist
-	inbox chan transport.Envelope
-	over  chan struct{}
-	once  sync.Once
-
-	mu        sync.Mutex
-	delegated map[string][]wire.Step // what it was handed last, by peer
-}
-
-// listens passes on what arrives, and remembers what was delegated.
-func (l *twistedLine) listens() {
-	for {
-		select {
-		case e := <-l.Line.Inbox():
-			if msg, err := wire.Decode(e.Body[1:]); err == nil && e.Body[0] == 0 {
-				l.notes(e.From, msg.Body)
-			}
-			select {
-			case l.inbox <- e:
-			case <-l.over:
-				return
-			}
-		case <-l.over:
-			return
-		}
-	}
-}
-
-func (l *twistedLine) notes(from string, body wire.Body) {
-	d, is := body.(wire.Delegate)
-	if !is {
-		return
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.delegated[from] = nil
-	for _, o := range d.Intents {
-		l.delegated[from] = append(l.delegated[from], wire.Step{Sequence: o.Sequence, Delegation: d.Delegation})
-	}
-}
-
-func (l *twistedLine) Inbox() <-chan transport.Envelope { return l.inbox }
-
-func (l *twistedLine) Close() {
-	l.once.Do(func() { close(l.over) })
-	l.Line.Close()
-}
-
-func (l *twistedLine) Send(to string, bytes []byte) error {
-	if bytes[0] != 0 {
-		return l.Line.Send(to, l.beats(bytes))
-	}
-	msg, err := wire.Decode(bytes[1:])
-	if err != nil {
-		return err
-	}
-	if !slices.Contains(l.twist.about, msg.Body.Kind()) {
-		return l.Line.Send(to, bytes)
-	}
-	l.twist.told.Add(1)
-	if l.twist.says == nil {
-		return nil
-	}
-	for i, body := range l.twist.says(l, to, msg.Body) {
-		if msg.Body = body; i > 0 {
-			msg.Request = wire.RequestID{} // a notice
-		}
-		out, err := wire.Encode(msg)
-		if err == nil {
-			err = l.Line.Send(to, append([]byte{0}, out...))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// beats returns a heartbeat as a member sends it that lies in its lists.
-func (l *twistedLine) beats(bytes []byte) []byte {
-	b, err := wire.DecodeBeat(bytes[1:])
-	if err != nil || !slices.Contains(l.twist.about, wire.KindList) {
-		return bytes
-	}
-	for i := range b.Contracts {
-		b.Contracts[i].Digest = wire.Digest{}
-	}
-	out, err := wire.EncodeBeat(b)
-	if err != nil {
-		return bytes
-	}
-	return append([]byte{1}, out...)
-}
-
-func spoilt(signature []byte) []byte {
-	out := slices.Clone(signature)
-	if len(out) > 0 {
-		out[0] ^= 1
-	}
-	return out
-}
-
-// waysToLie are what a member can do with each message that it sends on behalf of others. TestALiarHandsOverNothing has handovers.
-func waysToLie() map[string]*twist {
-	return map[string]*twist{
-		"nothing":                                {},
-		"neither gives grants nor asks for them": silentAbout(wire.KindGranted, wire.KindAskGrant),
-		"asks for no attempt":                    silentAbout(wire.KindAssemble),
-		"asks for no endorsement":                silentAbout(wire.KindEndorse, wire.KindEndorsed),
-		"lists nothing, and beats so":            {about: []wire.Kind{wire.KindList}, says: listsNothing},
-		"hands nothing over":                     silentAbout(wire.KindHandover),
-		"refuses everything":                     {about: []wire.Kind{wire.KindAccepted, wire.KindEndorsed, wire.KindGranted}, says: refuses},
-		"signs wrongly":                          {about: []wire.Kind{wire.KindEndorsed, wire.KindGranted}, says: signsWrongly},
-		"returns what it has accepted":           {about: []wire.Kind{wire.KindAccepted}, says: returns},
-	}
-}
-
-func silentAbout(kinds ...wire.Kind) *twist { return &twist{about: kinds} }
-
-func refuses(_ *twistedLine, _ string, b wire.Body) []wire.Body {
-	switch b := b.(type) {
-	case wire.Accepted:
-		return []wire.Body{wire.Rejected{Why: wire.Busy}}
-	case wire.Endorsed:
-		for i := range b.Verdicts {
-			b.Verdicts[i].Signature, b.Verdicts[i].Why = nil, wire.Refused
-		}
-	case wire.Granted:
-		for i := range b.Items {
-			b.Items[i].Grant, b.Items[i].Why = ledger.Grant{}, wire.Unknown
-		}
-	}
-	return []wire.Body{b}
-}
-
-func signsWrongly(_ *twistedLine, _ string, b wire.Body) []wire.Body {
-	switch b := b.(type) {
-	case wire.Endorsed:
-		for i := range b.Verdicts {
-			b.Verdicts[i].Signature = spoilt(b.Verdicts[i].Signature)
-		}
-	case wire.Granted:
-		for i := range b.Items {
-			b.Items[i].Grant.Signature = spoilt(b.Items[i].Grant.Signature)
-		}
-	}
-	return []wire.Body{b}
-}
-
-// listsNothing has none of what it has. Its heartbeats say so too, or nobody would ask.
-func listsNothing(*twistedLine, string, wire.Body) []wire.Body { return []wire.Body{wire.List{}} }
-
-// returns accepts what it is handed, and gives it back at once, as what the members have refused.
-func returns(l *twistedLine, to string, b wire.Body) []wire.Body {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return []wire.Body{b, wire.Returned{Items: l.delegated[to], Why: wire.Refused}}
-}
-
-// neverSubmits is a ledger to which nothing is submitted.
-type neverSubmits struct{ sequencer.Ledger }
-
-func (neverSubmits) Submit(context.Context, ledger.Sent) error { return nil }
 
 const (
 	lyingBlock = 100 * time.Millisecond
@@ -215,12 +25,9 @@ const (
 func TestALiarDelaysLittle(t *testing.T) {
 	t.Parallel()
 	pgtest.LongRun(t)
-	for name, how := range waysToLie() {
-		t.Run(name, func(t *testing.T) { bubble(t, func(t *testing.T) { besideALiar(t, how, false) }) })
+	for _, lie := range liar.Lies() {
+		t.Run(lie.Name, func(t *testing.T) { bubble(t, func(t *testing.T) { besideALiar(t, lie) }) })
 	}
-	t.Run("submits nothing", func(t *testing.T) {
-		bubble(t, func(t *testing.T) { besideALiar(t, &twist{}, true) })
-	})
 }
 
 // victims are the users of honest members.
@@ -240,6 +47,9 @@ func (v *victims) pay(o *organisation, id, request string) {
 		v.t.Error(err)
 		return
 	}
+	if o.lie != nil {
+		return // its own users have themselves to thank
+	}
 	r, err := o.node.Wait(v.ctx, "k", id)
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -248,7 +58,7 @@ func (v *victims) pay(o *organisation, id, request string) {
 	}
 }
 
-func besideALiar(t *testing.T, how *twist, mute bool) {
+func besideALiar(t *testing.T, lie liar.Lie) {
 	t.Helper()
 	g := newGroup(t, 5, 3)
 	g.declared.Range, g.declared.Life, g.sleepAfter = lyingRange, lyingRange/2, time.Minute // as conch contract deploy has them to each other
@@ -263,10 +73,7 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 			_ = g.chain.Nudge(ctx)
 		}
 	})
-	g.members[4].twist = how
-	if mute {
-		g.members[4].ledger = neverSubmits{g.chain}
-	}
+	g.members[4].lie = &lie
 	for _, o := range g.members {
 		o.start()
 	}
@@ -280,7 +87,7 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	for i := range 5 * lyingRange / 2 {
 		<-each
 		paying.Go(func() {
-			v.pay(g.members[i%4], fmt.Sprint("payment ", i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
+			v.pay(g.members[i%5], fmt.Sprint("payment ", i), fmt.Sprintf(`{"pay": {"from": "office", "to": "desk-%d", "amount": %d}}`, i%3, 1+i%7))
 		})
 	}
 	paying.Wait()
@@ -288,11 +95,13 @@ func besideALiar(t *testing.T, how *twist, mute bool) {
 	worst := v.took[len(v.took)-1]
 	t.Logf("%d payments: half within %v, nine of ten within %v, all within %v; %d entries skipped",
 		len(v.took), v.took[len(v.took)/2], v.took[len(v.took)*9/10], worst, g.chain.Skipped())
-	if len(how.about) > 0 && how.told.Load() == 0 {
-		t.Error("the liar had nothing to say: this shows nothing")
+	for _, kind := range lie.About() {
+		if g.members[4].lied[kind].Load() == 0 {
+			t.Errorf("the liar had no message of kind %v to send: this shows nothing", kind)
+		}
 	}
 	limit := 2 * lyingRange * lyingBlock
-	if mute { // until its last block, what was granted to the liar is granted to nobody else
+	if lie.Withholds { // until its last block, what was granted to the liar is granted to nobody else
 		limit += time.Duration(g.declared.Life) * lyingBlock
 	}
 	if worst > limit || v.open > 0 {
@@ -315,11 +124,11 @@ func TestALiarWhereBlocksAreRare(t *testing.T) {
 				defer working.Wait()
 				defer cancel()
 				working.Go(func() { g.chain.Run(ctx, lyingBlock) })
-				for _, o := range g.members {
-					o.twist = &twist{about: []wire.Kind{left}}
+				silent := liar.Silent("coordinates nothing to its end", left)
+				honest := g.members[0]
+				for _, o := range g.members[1:] {
+					o.lie = &silent
 				}
-				honest := g.members[0] // all others coordinate nothing to its end
-				honest.twist = nil
 				for _, o := range g.members {
 					o.start()
 				}

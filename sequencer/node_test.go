@@ -17,6 +17,7 @@ import (
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/notes"
+	"github.com/conchhq/conch/sequencer/sequencertest/liar"
 	"github.com/conchhq/conch/sequencer/wire"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/transport/memory"
@@ -40,15 +41,15 @@ type group struct {
 type organisation struct {
 	*group
 	name   string
-	twist  *twist // nil: what its node says is sent
+	lie    *liar.Lie // nil: what its node says is sent
 	store  sequencer.Store
 	node   *sequencer.Node
 	stop   func()
 	sent   atomic.Int64 // messages
 	keys   sequencer.Keys
 	commit *flaky
-	ledger sequencer.Ledger // nil: the group's chain
-	lies   bool             // its signatures are wrong at the others
+	ledger sequencer.Ledger                    // nil: the group's chain
+	lied   [wire.KindRejected + 1]atomic.Int64 // lies, by what they are about
 }
 
 func newGroup(t testing.TB, count, needed int) *group {
@@ -98,18 +99,18 @@ func (o *organisation) start() {
 	if chain == nil {
 		chain = o.chain
 	}
-	var way transport.Endpoint = watched{o.network.Join(o.name), o}
-	if o.twist != nil {
-		way = twister{way, o.twist}
-	}
-	node, err := sequencer.New(sequencer.Config{
-		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: way, Store: o.store,
+	cfg := sequencer.Config{
+		Self: account(o.name), Keys: o.keys, Peers: peers, Transport: watched{o.network.Join(o.name), o}, Store: o.store,
 		Secret: sha256.Sum256([]byte(o.name)), Tick: 10 * time.Millisecond, SleepAfter: o.sleepAfter, Told: o.told, Log: o.log,
 		Contracts: []sequencer.Contract{{
 			Declared: o.declared, Rules: notes.New(account("member-1")), Scheme: ledger.Plain{}, Ledger: chain, NudgeAfter: 100 * time.Millisecond,
 			ForgetAfter: o.forgetAfter,
 		}},
-	})
+	}
+	if o.lie != nil {
+		cfg = o.lie.Tells(cfg, func(k wire.Kind) { o.lied[k].Add(1) })
+	}
+	node, err := sequencer.New(cfg)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -135,9 +136,6 @@ type watched struct {
 
 func (w watched) Open(subject string) (transport.Line, error) {
 	line, err := w.Endpoint.Open(subject)
-	if w.of.lies {
-		line = lyingLine{line}
-	}
 	return watchedLine{line, w.of}, err
 }
 

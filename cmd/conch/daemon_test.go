@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,6 +35,8 @@ type daemon struct {
 
 	mu  sync.Mutex
 	log []map[string]any
+
+	program string // runs instead of conch; may be empty
 
 	kept io.Writer // gets the lines of a node that runs for long, and the log has none; may be nil
 }
@@ -74,6 +77,7 @@ func (d *daemon) start(args ...string) *daemon {
 func (d *daemon) launch(command string, args ...string) *daemon {
 	d.t.Helper()
 	d.cmd = prepared(d.t, append([]string{command, "--id", d.id, "--log-format", "json"}, args...)...)
+	d.cmd.Path = cmp.Or(d.program, d.cmd.Path)
 	d.cmd.Env = append(d.cmd.Env, d.env...)
 	d.cmd.Stderr = proctest.Cut(d.hear)
 	d.cmd.Stdout = d.cmd.Stderr // of the roles' commands

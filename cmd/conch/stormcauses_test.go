@@ -11,8 +11,9 @@ type past struct {
 }
 
 // causesOf says why each entry was skipped, from what stands before it in the chain. "Known" means that a block up to the one
-// that the owner had as its newest when it gave the grant had said so already: nobody had to submit it.
-func causesOf(all []stormEntry) []string {
+// that the owner had as its newest when it gave the grant, which has a life of so many blocks, had said so already: nobody had to
+// submit it.
+func causesOf(all []stormEntry, life uint64) []string {
 	p := past{map[string]string{}, map[string]uint64{}, map[string]uint64{}, map[string]uint64{}, map[string]string{}}
 	for _, e := range all {
 		for _, state := range e.Makes {
@@ -26,7 +27,7 @@ func causesOf(all []stormEntry) []string {
 			continue
 		}
 		text, since := p.cause(e)
-		if since > 0 && since+stormLife <= e.Until {
+		if since > 0 && since+life <= e.Until {
 			text += " (known)"
 		}
 		if _, again := p.skipped[e.Attempt]; again {

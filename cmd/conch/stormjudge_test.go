@@ -21,7 +21,11 @@ type stormRecord struct {
 	Copied   time.Time
 	Back     time.Time
 	Faults   []stormFault
-	Ends     time.Time // when users ask for nothing more
+	Liar     int // the organisation that lies; -1: none
+	Lies     []stormFault
+	Life     uint64        // of a grant, in blocks
+	Most     time.Duration // that a user waits, of a hundred all but one
+	Ends     time.Time     // when users ask for nothing more
 	Payments []*stormPayment
 	Entries  []stormEntry
 	Gas      uint64
@@ -40,6 +44,7 @@ type stormSpan struct {
 	During  [2]int         `json:"during"`      // landed and skipped while it lasted
 	P50     float64        `json:"p50_s"`       // of what was accepted from its begin until the next one
 	P99     float64        `json:"p99_s"`
+	Worst   float64        `json:"worst_s"`
 	Causes  map[string]int `json:"causes"`
 }
 
@@ -59,11 +64,12 @@ type stormVerdict struct {
 	Worst      float64        `json:"worst_s"`
 	Causes     map[string]int `json:"causes"`
 	Faults     []stormSpan    `json:"faults"`
+	Lies       []stormSpan    `json:"lies,omitempty"`
 	Series     [][3]int       `json:"series"` // each 5 s: second, landed, skipped
 	Violations []string       `json:"violations"`
 }
 
-// mostP99 is what an honest user waits at most, of a hundred all but one.
+// mostP99 is what a user waits at most where nobody lies, of a hundred all but one.
 const mostP99 = 15 * time.Second
 
 func (v *stormVerdict) fault(format string, args ...any) {
@@ -75,7 +81,7 @@ func judgeStorm(r stormRecord) *stormVerdict {
 	v := &stormVerdict{Seed: r.Seed, Causes: map[string]int{}, Gas: r.Gas, Violations: []string{}}
 	landed := map[string]stormEntry{} // by owner and sequence
 	unspent := map[string]bool{}
-	causes := causesOf(r.Entries)
+	causes := causesOf(r.Entries, r.Life)
 	for i, e := range r.Entries {
 		if !e.Landed {
 			v.Skipped++
@@ -109,6 +115,9 @@ func (v *stormVerdict) users(r stormRecord, landed map[string]stormEntry) {
 	var took []time.Duration
 	heard := map[string]bool{}
 	for _, p := range r.Payments {
+		if p.Of == r.Liar {
+			continue // what its users are told, a liar decides
+		}
 		if len(p.IDs) == 0 {
 			v.fault("%s was never accepted", p.Key)
 			continue
@@ -141,8 +150,8 @@ func (v *stormVerdict) users(r stormRecord, landed map[string]stormEntry) {
 			took = append(took, p.Ended.Sub(p.Accepted))
 		}
 	}
-	for name := range landed {
-		if heard[name] {
+	for name, e := range landed {
+		if heard[name] || r.Liar >= 0 && e.Owner == r.Owners[r.Liar] {
 			continue
 		}
 		v.Unheard++
@@ -151,7 +160,7 @@ func (v *stormVerdict) users(r stormRecord, landed map[string]stormEntry) {
 		}
 	}
 	v.P50, v.P99, v.Worst = quantile(took, 50), quantile(took, 99), quantile(took, 100)
-	if limit := mostP99.Seconds(); v.P99 > limit {
+	if limit := r.Most.Seconds(); v.P99 > limit {
 		v.fault("one of a hundred payments took %.1f s and more, want %.0f", v.P99, limit)
 	}
 }
@@ -164,6 +173,9 @@ func stormHash(payload string) string {
 // money checks that each database has the notes that are unspent by the ledger, and that they hold what was issued.
 func (v *stormVerdict) money(r stormRecord, unspent map[string]bool) {
 	for i, notes := range r.Notes {
+		if i == r.Liar {
+			continue
+		}
 		sum := uint64(0)
 		for state, amount := range notes {
 			sum += amount
@@ -177,12 +189,22 @@ func (v *stormVerdict) money(r stormRecord, unspent map[string]bool) {
 	}
 }
 
-// spans judges each fault: from its last second on no more is skipped than lands.
+// spans judges each fault: from its last second on no more is skipped than lands. For each lie it counts.
 func (v *stormVerdict) spans(r stormRecord, causes []string) {
-	for i, f := range r.Faults {
+	v.Faults, v.Lies = r.spans(r.Faults, causes), r.spans(r.Lies, causes)
+	for i, s := range v.Faults {
+		if s.Skipped > s.Landed {
+			v.fault("after %s, fault %d, %d entries were skipped and %d landed", s.Name, i+1, s.Skipped, s.Landed)
+		}
+	}
+	v.series(r.Entries)
+}
+
+func (r stormRecord) spans(faults []stormFault, causes []string) (all []stormSpan) {
+	for i, f := range faults {
 		next := r.Ends
-		if i+1 < len(r.Faults) {
-			next = r.Faults[i+1].From
+		if i+1 < len(faults) {
+			next = faults[i+1].From
 		}
 		from := f.To
 		s := stormSpan{stormFault: f, Calm: next.Sub(from), Causes: map[string]int{}}
@@ -203,17 +225,14 @@ func (v *stormVerdict) spans(r stormRecord, causes []string) {
 		}
 		var took []time.Duration
 		for _, p := range r.Payments {
-			if p.First != "" && !p.Accepted.Before(f.From) && p.Accepted.Before(next) {
+			if p.Of != r.Liar && p.First != "" && !p.Accepted.Before(f.From) && p.Accepted.Before(next) {
 				took = append(took, p.Ended.Sub(p.Accepted))
 			}
 		}
-		s.P50, s.P99 = quantile(took, 50), quantile(took, 99)
-		v.Faults = append(v.Faults, s)
-		if s.Skipped > s.Landed {
-			v.fault("after %s, fault %d, %d entries were skipped and %d landed", f.Name, i+1, s.Skipped, s.Landed)
-		}
+		s.P50, s.P99, s.Worst = quantile(took, 50), quantile(took, 99), quantile(took, 100)
+		all = append(all, s)
 	}
-	v.series(r.Entries)
+	return all
 }
 
 func (v *stormVerdict) series(all []stormEntry) {
@@ -245,10 +264,10 @@ func (v *stormVerdict) String() string {
 	fmt.Fprintf(&b, "seed %d: %d accepted, %d confirmed, %d reverted, %d forgotten, %d unheard; %d landed, %d skipped, %d M gas; p50 %.1f s, p99 %.1f s, worst %.1f s\n",
 		v.Seed, v.Accepted, v.Confirmed, v.Reverted, v.Forgotten, v.Unheard, v.Landed, v.Skipped, v.Gas/1e6, v.P50, v.P99, v.Worst)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "FAULT\tVICTIM\tLASTED\tLANDED\tSKIPPED\tCALM\tLANDED\tSKIPPED\tLAST SKIP\tP50\tP99\tSKIPPED BECAUSE")
-	for _, s := range v.Faults {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\t%d\t%.0f\t%d\t%d\t%.0f\t%.1f\t%.1f\t%s\n", s.Name, s.Victim, s.To.Sub(s.From).Seconds(),
-			s.During[0], s.During[1], s.Calm.Seconds(), s.Landed, s.Skipped, s.Last, s.P50, s.P99, counts(s.Causes))
+	_, _ = fmt.Fprintln(w, "FAULT OR LIE\tOF\tLASTED\tLANDED\tSKIPPED\tCALM\tLANDED\tSKIPPED\tLAST SKIP\tP50\tP99\tWORST\tSKIPPED BECAUSE")
+	for _, s := range slices.Concat(v.Faults, v.Lies) {
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%.1f\t%d\t%d\t%.0f\t%d\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%s\n", s.Name, s.Victim, s.To.Sub(s.From).Seconds(),
+			s.During[0], s.During[1], s.Calm.Seconds(), s.Landed, s.Skipped, s.Last, s.P50, s.P99, s.Worst, counts(s.Causes))
 	}
 	_ = w.Flush()
 	fmt.Fprintf(&b, "skipped in all: %s\n", counts(v.Causes))

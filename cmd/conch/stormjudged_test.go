@@ -15,7 +15,7 @@ import (
 func aStorm() stormRecord {
 	at := time.Unix(1000, 0)
 	r := stormRecord{
-		Seed: 7, Owners: []string{"0xa0", "0xa1"}, Restored: -1, Issued: 10, Ends: at.Add(60 * time.Second),
+		Seed: 7, Owners: []string{"0xa0", "0xa1"}, Restored: -1, Liar: -1, Life: stormLife, Most: mostP99, Issued: 10, Ends: at.Add(60 * time.Second),
 		Faults: []stormFault{{Name: "cut", Victim: "bank", From: at.Add(5 * time.Second), To: at.Add(13 * time.Second)}},
 	}
 	state := ""
@@ -52,6 +52,12 @@ func TestTheStormsJudge(t *testing.T) {
 	if len(good.Violations) > 0 || good.Landed != 3 || good.Skipped != 2 || good.Faults[0].Landed != 2 || good.Faults[0].Skipped != 2 || good.P99 != 4 {
 		t.Errorf("the verdict is %+v, want three landed, two skipped beside two after the fault, and no violation", good)
 	}
+	lied := aStorm() // all that a liar tells its own users is wrong
+	lied.Liar, lied.Payments[1].First, lied.Payments[1].Payload, lied.Notes[1] = 1, "reverted", "another", nil
+	lied.Lies = []stormFault{{Name: "a lie", From: lied.Faults[0].From, To: lied.Faults[0].From}}
+	if v := judgeStorm(lied); len(v.Violations) > 0 || v.Accepted != 2 || v.Lies[0].Landed != 2 {
+		t.Errorf("the verdict is %+v, want two payments of the honest, two entries in the span of the lie, and no violation", v)
+	}
 	for name, c := range map[string]struct {
 		spoil func(r *stormRecord)
 		want  string
@@ -68,6 +74,9 @@ func TestTheStormsJudge(t *testing.T) {
 		"never accepted":   {func(r *stormRecord) { r.Payments[2].IDs = nil }, "was never accepted"},
 		"forged money":     {func(r *stormRecord) { r.Notes[1]["state-2"] = 11 }, "the database 1 has 11"},
 		"an old note":      {func(r *stormRecord) { r.Notes[0]["state-0"] = 0 }, "which is spent or never was"},
+		"a liar's note":    {func(r *stormRecord) { r.Liar = 0; r.Notes[1]["state-2"] = 11 }, "the database 1 has 11"},
+		"slow by a liar":   {func(r *stormRecord) { r.Liar, r.Most = 0, 3*time.Second }, "took 4.0 s"},
+		"twice by a liar":  {func(r *stormRecord) { r.Liar = 1; r.Entries[1].Landed, r.Entries[1].Needs = true, nil }, "has landed twice"},
 		"a note is missed": {func(r *stormRecord) { delete(r.Notes[0], "state-2") }, "the database 0 has 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -97,7 +106,7 @@ func TestWhyAnEntryWasSkipped(t *testing.T) {
 		first, entry(2, "spends", "s0", "s1", 0), again, entry(4, "late", "s0", "s2", 7), entry(5, "on late", "s2", "s3", 7),
 		entry(9, "on late", "s2", "s3", 7), entry(9, "early", "s4", "s5", 7), entry(10, "maker", "s1", "s4", 0), entry(11, "alone", "nobody's", "s6", 7),
 		entry(99, "old", "s4", "s7", 4),
-	})
+	}, stormLife)
 	want := []string{
 		"", "", "had landed itself", "its input was spent (known)", "made by a skipped entry (known)",
 		"skipped again, made by a skipped entry (known)", "its maker came later", "", "its maker is in no block", "expired",

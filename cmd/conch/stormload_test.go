@@ -105,11 +105,19 @@ func (s *storm) ask(ctx context.Context, p *stormPayment) {
 }
 
 // pays has the users of an organisation pay at the pace until asking ends. What is asked for then is still asked for until looking
-// ends. In a round any two purses pay each other the same amount: so none runs dry.
+// ends. In a round any two purses pay each other the same amount: so none runs dry. A liar has rounds of its own, as nobody knows
+// which of its payments land.
 func (s *storm) pays(asking, looking context.Context, of int, working *sync.WaitGroup) {
 	tick := time.NewTicker(stormPace)
 	defer tick.Stop()
-	for n := of; ; n += len(s.all) {
+	n, step := of, len(s.all)
+	if s.liar >= 0 {
+		step-- // it is the last one
+	}
+	if of == s.liar {
+		n, step = 0, 1
+	}
+	for ; ; n += step {
 		select {
 		case <-asking.Done():
 			return

@@ -5,6 +5,7 @@ package main_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -21,12 +22,14 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/proctest"
 )
 
 const (
 	stormDatabase = "conch" // of each organisation, on a server of its own
 	stormBlock    = time.Second
-	stormLife     = 50 // blocks, as conch contract deploy has it
+	stormRange    = 100 // blocks, as conch contract deploy has it
+	stormLife     = stormRange / 2
 	stormPurses   = 6
 	// So much is in each purse that payments seldom wait, and so little that each is made of those before it, which are still
 	// under way: with 250 a note no storm was ever seen.
@@ -46,6 +49,10 @@ type storm struct {
 	apis    []string
 	homes   []string // where each node listens for its peers
 	ways    map[[2]int]*tcpproxy.Proxy
+	blocks  int // of a range; a grant lives for half of it
+	liar    int // the organisation that lies; -1: none
+	seed    uint64
+	whole   time.Time // since when the liar has told all of its lie
 
 	mu       sync.Mutex
 	payments []*stormPayment
@@ -53,14 +60,17 @@ type storm struct {
 	restored int         // the organisation whose database was put back; -1: none
 	copied   time.Time   // when that copy was made: what was accepted from then on is forgotten
 	back     time.Time   // and put back
+	lies     []stormFault
+	heard    map[string]bool // the lies that were told, by their names and what they are about
 }
 
-// newStorm starts five nodes. Between any two of them are two proxies, one for each that dials.
-func newStorm(t *testing.T, seed uint64) *storm {
+// newStorm starts five nodes, of which one may lie. Between any two of them are two proxies, one for each that dials.
+func newStorm(t *testing.T, seed uint64, blocks, liar int) *storm {
 	t.Helper()
 	s := &storm{
 		parties: &parties{t: t, chain: startDevnode(t, "--block-time", stormBlock.String())},
 		t:       t, logs: t.ArtifactDir(), rand: rand.New(rand.NewPCG(seed, 43)), ways: map[[2]int]*tcpproxy.Proxy{}, restored: -1,
+		blocks: blocks, liar: liar, seed: seed, heard: map[string]bool{},
 	}
 	for i, name := range []string{"bank", "north", "east", "south", "west"} {
 		server := pgtest.Own(t, postmaster.Config{})
@@ -72,7 +82,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 		s.join(name, url)
 		s.apis, s.homes = append(s.apis, freeAddress(t)), append(s.homes, freeAddress(t))
 	}
-	s.deploy(3, []string{"--range-size", "100", "--life", fmt.Sprint(stormLife)})
+	s.deploy(3, []string{"--range-size", fmt.Sprint(blocks), "--life", fmt.Sprint(blocks / 2)})
 	for i, o := range s.all {
 		for j := range s.all {
 			if j != i {
@@ -85,6 +95,9 @@ func newStorm(t *testing.T, seed uint64) *storm {
 		}
 		t.Cleanup(func() { _ = log.Close() })
 		o.kept = log
+		if i == liar {
+			o.program, o.kept = builtLiar(t), io.MultiWriter(log, proctest.Cut(s.hears))
+		}
 	}
 	for i, o := range s.all {
 		o.write(s.fileOf(i))

@@ -137,26 +137,26 @@ type processWait struct {
 	asked bool // the server knows of it
 }
 
-// await waits for the end of another process, outside the session, for a few seconds. The server reports it.
-func (p *process) await(a election.Await) {
+// awaitProcess waits for the end of another process, outside the session, for a few seconds. The server reports it.
+func (p *process) awaitProcess(a election.Await) {
 	w := &processWait{Await: a}
 	p.waits = append(p.waits, w)
 	p.after(a.After, func() {
 		w.asked = true
 		p.r.net.Tell(p.node.name, databaseName, func() { p.r.db.isGone(p, a.Process) })
-		p.after(p.r.w.Between(baseLease, 5*baseLease), func() { p.waited(w, false, nil) })
+		p.after(p.r.w.Between(baseLease, 5*baseLease), func() { p.endWait(w, false, nil) })
 	})
 }
 
-// waited hands the result of a wait to the loop, once.
-func (p *process) waited(w *processWait, gone bool, err error) {
+// endWait hands the result of a wait to the loop, once.
+func (p *process) endWait(w *processWait, gone bool, err error) {
 	if slices.Contains(p.waits, w) {
-		p.unwait(w.Serial)
+		p.dropWait(w.Serial)
 		p.post(election.Waited{Process: w.Process, Serial: w.Serial, Gone: gone, Err: err})
 	}
 }
 
-func (p *process) unwait(serial uint64) {
+func (p *process) dropWait(serial uint64) {
 	p.waits = slices.DeleteFunc(p.waits, func(w *processWait) bool { return w.Serial == serial })
 }
 
@@ -170,7 +170,7 @@ func (p *process) hearEnd(key int64, err error) {
 		p.run(func() {
 			for _, w := range slices.Clone(p.waits) {
 				if w.asked && w.Process == key {
-					p.waited(w, err == nil, err)
+					p.endWait(w, err == nil, err)
 				}
 			}
 		})

@@ -68,7 +68,7 @@ func TestTheGateIsAsked(t *testing.T) {
 	for what, doctor := range map[string]func(c *runner){
 		"a gate that stays open": func(c *runner) {
 			elsewhere(c)
-			c.move(election.Move{How: election.Shut{Token: c.term.token, Why: context.Canceled}})
+			c.moveGate(election.Move{How: election.Shut{Token: c.term.token, Why: context.Canceled}})
 		},
 		"a gate that stays open when its process is killed": func(c *runner) {
 			elsewhere(c)

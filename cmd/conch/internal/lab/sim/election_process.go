@@ -120,14 +120,14 @@ func (p *process) end(rn *runner) {
 	}
 	for _, rn := range p.ended {
 		rn.term.endedAt = p.r.w.Now()
-		p.inbox = append(p.inbox, election.Drained{Scope: rn.scope})
+		p.inbox = append(p.inbox, election.Ended{Scope: rn.scope})
 	}
 	p.ended, p.endsAtOnce = nil, 0
 	p.wake()
 }
 
-// order hands an input of the process's own code to the loop, which takes orders in their order and first.
-func (p *process) order(in election.Input) {
+// giveOrder hands an input of the process's own code to the loop, which takes orders in their order and first.
+func (p *process) giveOrder(in election.Input) {
 	p.orders = append(p.orders, in)
 	p.wake()
 }
@@ -137,24 +137,24 @@ func (p *process) wake() {
 		return
 	}
 	p.busy = true
-	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() { p.run(p.turn) })
+	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() { p.run(p.takeTurn) })
 }
 
-// turn takes what has come.
-func (p *process) turn() {
+// takeTurn takes what has come.
+func (p *process) takeTurn() {
 	if orders := p.orders; orders != nil {
 		p.orders = nil
 		p.loop(election.Several{Inputs: orders})
 		return
 	}
-	first, _ := p.arrived()
-	inputs := election.Gather(first, p.arrived)
+	first, _ := p.nextInput()
+	inputs := election.Gather(first, p.nextInput)
 	p.inbox = append(inputs[1:], p.inbox...)
 	p.loop(inputs[0])
 }
 
-// arrived takes the next input from the inbox.
-func (p *process) arrived() (in election.Input, more bool) {
+// nextInput takes the next input from the inbox.
+func (p *process) nextInput() (in election.Input, more bool) {
 	if len(p.inbox) == 0 {
 		return nil, false
 	}
@@ -184,7 +184,7 @@ func (p *process) loop(in election.Input) {
 
 func (p *process) carryOut(out election.Output) {
 	for _, m := range out.Moves {
-		p.runners[m.Scope].move(m)
+		p.runners[m.Scope].moveGate(m)
 	}
 	for _, a := range out.Actions {
 		p.perform(a)
@@ -213,22 +213,22 @@ func (p *process) staysOffline() bool {
 func (p *process) perform(a election.Action) {
 	switch a := a.(type) {
 	case election.Begin:
-		p.runners[a.Token.Scope].play()
+		p.runners[a.Token.Scope].playRole()
 		p.repeats(a.Token)
 	case election.Enter:
 		p.runners[a.Token.Scope].enter()
 	case election.Cancel:
-		p.runners[a.Token.Scope].cancel()
+		p.runners[a.Token.Scope].cancelRole()
 	case election.Drain:
-		p.runners[a.Scope].drain()
+		p.runners[a.Scope].drainActs()
 	case election.Prolong:
 		p.runners[a.Scope].term.prolong(a.Deadline)
 		p.r.count("prolonged")
 	case election.Hurry, election.Answered: // roles here do not react to it, and nobody waits
 	case election.Await:
-		p.await(a)
+		p.awaitProcess(a)
 	case election.Unwait:
-		p.unwait(a.Serial)
+		p.dropWait(a.Serial)
 	case election.Forget: // the runner stays, in case the role comes again
 		p.r.count("forgotten_scopes")
 	case election.Report:

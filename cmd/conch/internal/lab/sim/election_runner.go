@@ -39,8 +39,8 @@ func (rn *runner) look() fence.Instant {
 	return rn.p.now()
 }
 
-// move moves the gate, as the world sees it too.
-func (rn *runner) move(m election.Move) {
+// moveGate moves the gate, as the world sees it too.
+func (rn *runner) moveGate(m election.Move) {
 	switch how := m.How.(type) {
 	case election.Open:
 		rn.open(how)
@@ -86,8 +86,8 @@ func (rn *runner) shut(a election.Shut) {
 	rn.close(t, a.Why)
 }
 
-// play begins the role.
-func (rn *runner) play() {
+// playRole begins the role.
+func (rn *runner) playRole() {
 	rn.role(rn.term)
 	rn.fencedRole(rn.term)
 }
@@ -97,28 +97,21 @@ func (rn *runner) enter() {
 	rn.term.flag = true
 }
 
-// resign ends the role unasked: it returns, fails or stalls.
-func (rn *runner) resign() {
+// endRole ends the role unasked: it returns, fails or stalls.
+func (rn *runner) endRole() {
 	t := rn.term
 	if t == nil || t.shut {
 		return
 	}
-	switch rn.p.r.w.Pick(3) {
-	case 0:
-		rn.p.post(election.Resigned{Token: t.token})
-	case 1:
-		rn.p.post(election.Resigned{Token: t.token, Err: errPoison})
-	default:
-		rn.p.post(election.Stalled{Token: t.token, For: rn.lease})
-	}
+	rn.p.post(election.Resigned{Token: t.token, Err: []error{nil, errPoison, election.ErrStalled}[rn.p.r.w.Pick(3)]})
 }
 
-// cancel cancels the role, which returns later.
-func (rn *runner) cancel() {
+// cancelRole cancels the role, which returns later.
+func (rn *runner) cancelRole() {
 	t, r := rn.term, rn.p.r
 	if r.breaks("shut-before-release") {
 		rn.p.post(election.Returned{Scope: rn.scope})
-		rn.p.post(election.Drained{Scope: rn.scope})
+		rn.p.post(election.Ended{Scope: rn.scope})
 		return
 	}
 	back := r.w.Between(0, time.Millisecond)
@@ -141,18 +134,18 @@ func (rn *runner) close(t *tenure, why error) {
 	}
 }
 
-// drain tells the loop when no act is counted and all answers to callers have expired.
-func (rn *runner) drain() {
+// drainActs tells the loop when no act is counted and all answers to callers have expired.
+func (rn *runner) drainActs() {
 	if !rn.p.r.breaks("shut-before-release") {
 		rn.term.draining = true
-		rn.drained(rn.term)
+		rn.endIfDrained(rn.term)
 	}
 }
 
-func (rn *runner) drained(t *tenure) {
+func (rn *runner) endIfDrained(t *tenure) {
 	switch {
 	case rn.waitsForAnswers(t):
-		rn.p.after(rn.answers().Sub(rn.p.now()), func() { rn.drained(t) })
+		rn.p.after(rn.answers().Sub(rn.p.now()), func() { rn.endIfDrained(t) })
 	case t.draining && t.counted == 0:
 		t.draining, t.over = false, true
 		rn.p.end(rn)
@@ -246,7 +239,7 @@ func (rn *runner) begin(t *tenure, lasts time.Duration) {
 		}
 		rn.p.run(func() {
 			t.counted--
-			rn.drained(t)
+			rn.endIfDrained(t)
 		})
 	})
 }

@@ -119,7 +119,7 @@ func eventful(t *testing.T, total map[string]int64) {
 		"fault_ambush", "fault_chain", "fault_clock_slew", "fault_clock_step", "fault_failover", "fault_kill",
 		"fault_part", "fault_part_down", "fault_part_failover", "fault_part_reset", "fault_part_up",
 		"fault_pause_long", "fault_pause_short", "fault_reset", "fault_restart_db", "fault_stall",
-		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie", "fault_unlock_all", "fault_advance",
+		"fault_step_down", "fault_stop", "fault_suspend", "fault_transfer", "fault_zombie", "fault_unlock_all", "fault_advance", "fault_role_ends", "fact_failed",
 	} {
 		if total[name] == 0 {
 			t.Errorf("no run had any %s", name)

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/conchhq/conch/txlog/follower"
 )
 
 const (
@@ -31,7 +29,7 @@ type Config struct {
 	Settle  time.Duration // after the last commit (default 5s)
 	Uplink  int           // bytes a second that a node sends (default 125 million: a gigabit)
 
-	Break follower.Rule // a rule to leave out, or empty
+	Alone bool // a request reaches only the peer that told of the newest head
 }
 
 // WithDefaults returns the configuration with all fields set.

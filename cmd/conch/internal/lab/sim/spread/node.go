@@ -15,6 +15,7 @@ type node struct {
 	near  []int
 	links map[int]*link
 	head  uint64        // the newest that it has passed on
+	told  int           // who has brought it
 	free  time.Duration // its uplink is
 	bytes int64
 }
@@ -42,7 +43,7 @@ func (n *node) hears(h txlog.Head, from int) {
 	if h.Index <= n.head {
 		return
 	}
-	n.head = h.Index
+	n.head, n.told = h.Index, from
 	for _, to := range n.near {
 		if to != from || n.index == 0 {
 			n.send(to, headSize, func(o *node) { o.hears(h, n.index) })
@@ -69,6 +70,9 @@ func (n *node) perform(a follower.Action) {
 	switch a := a.(type) {
 	case follower.Ask:
 		r.asked++
+		if r.cfg.Alone && a.To != nameOf(n.told) {
+			return
+		}
 		n.send(r.byName[a.To], pullSize, func(o *node) { o.step(follower.Asked{From: name, Pull: a.Pull}) })
 	case follower.Give:
 		if a.From > 0 {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
-	"github.com/conchhq/conch/txlog/follower"
 )
 
 // nightly reports whether there is time for thousands of nodes.
@@ -58,7 +57,7 @@ func TestFigures(t *testing.T) {
 // The figures need that others are asked (B9): without it a stall holds up all who pull through it.
 func TestOthersAreAsked(t *testing.T) {
 	t.Parallel()
-	r := run(t, spread.Config{Seed: 1, Loss: 5, Entries: 10, Break: follower.AskOthers}, mesh.Grow(crowd()+1, 1))
+	r := run(t, spread.Config{Seed: 1, Loss: 5, Entries: 10, Alone: true}, mesh.Grow(crowd()+1, 1))
 	if spread.Delays(r.Last) <= 40 {
 		t.Errorf("the last has an entry after %.1f delays although nobody but the first is asked", spread.Delays(r.Last))
 	}

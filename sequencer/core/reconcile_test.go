@@ -1,14 +1,10 @@
-package sequencer
+package core
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/domain"
@@ -17,22 +13,12 @@ import (
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// labelled is a domain whose states have one label.
-type labelled struct{ domain.Rules }
-
-func (labelled) Label([]byte) string { return "note" }
-
 // asOf is a ledger as it was after a final block.
 type asOf struct {
-	Ledger
-
 	number  uint64
 	unspent map[ledger.StateID]bool
 }
 
-func (a asOf) Final(context.Context, []ledger.Intent, []ledger.StateID) (ledger.Final, error) {
-	return ledger.Final{View: a}, nil
-}
 func (a asOf) Number() uint64                                                 { return a.number }
 func (a asOf) Landed(ledger.Intent) (assembled, payload ledger.Hash, is bool) { return }
 func (a asOf) Unspent(s ledger.StateID) bool                                  { return a.unspent[s] }
@@ -56,15 +42,8 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-			defer cancel()
-			declared := ledger.Contract{
-				Chain: 1, Address: "k", Members: []ledger.Account{"alice"}, Committee: []ledger.Account{"alice"}, Needed: 1, Range: 10, Depth: 3, Life: 6, Domain: "d",
-			}
-			b, err := book.New(book.Config{Contract: declared, Scheme: ledgertest.Fake{}, Rules: labelled{}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := newDesk(t, "alice", declared("alice"))
+			b := d.Book
 			secret := domain.Secret{Data: []byte("money")}
 			a := ledger.Attempt{
 				Intent: ledger.Intent{Owner: "alice", Sequence: ledger.Sequence{Counter: 1}}, Payload: domain.PayloadHash([]byte("p")),
@@ -73,11 +52,6 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 			assembled, err := b.Hear(wire.Whole{Attempt: a, Payload: []byte("p"), Outputs: []domain.Secret{secret}})
 			if err != nil {
 				t.Fatal(err)
-			}
-			node := &contract{
-				n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 1), writes: make(chan write, 9), outages: newOutages()},
-				set:  &Contract{Declared: declared, Ledger: asOf{number: c.number}},
-				book: b, ctx: ctx,
 			}
 			block := func(n uint64) {
 				in := ledger.Block{Number: n}
@@ -91,15 +65,13 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 			for n := uint64(1); n <= c.asked; n++ {
 				block(n)
 			}
-			node.reconcile(b.States(), nil)
+			d.reconcile(b.States(), nil)
+			asked, is := next[ReadFinal](d)
 			for n := c.asked + 1; n <= 9; n++ {
 				block(n)
 			}
-			node.n.group.Wait()
-			select {
-			case do := <-node.n.tasks:
-				do()
-			default: // it has seen that the answer is of no use
+			if is {
+				d.step(Answered{ID: asked.ID, Final: ledger.Final{View: asOf{number: c.number}}})
 			}
 			if id := (ledgertest.Fake{}).State(assembled, 0); slices.Contains(b.States(), id) == c.gone {
 				t.Errorf("the states are %v, want %v gone: %t", b.States(), id, c.gone)
@@ -108,51 +80,20 @@ func TestAStateThatIsNotThereYetIsNotGone(t *testing.T) {
 	}
 }
 
-// registry is a ledger in which attempts have left states, and which notes how large each question is.
-type registry struct {
-	Ledger
+// absentee is a member that was away while attempts landed, the ledger's block 9 of which is final. Its ledger has the states that
+// attempts have left, and notes how large each question is.
+type absentee struct {
+	*desk
 
-	mu      sync.Mutex
 	unspent map[ledger.StateID]bool
 	asked   []int
 	fails   int // which question has no answer; 0: none
-}
-
-func (r *registry) Final(_ context.Context, _ []ledger.Intent, states []ledger.StateID) (ledger.Final, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.asked = append(r.asked, len(states)); len(r.asked) == r.fails {
-		return ledger.Final{}, errors.New("the endpoint is away")
-	}
-	return ledger.Final{View: asOf{number: 9, unspent: r.unspent}}, nil
-}
-
-// absentee is a member that was away while attempts landed, the ledger's block 9 of which is final.
-type absentee struct {
-	*contract
-
-	t       *testing.T
-	chain   *registry
 	attempt []wire.Whole
 }
 
 func newAway(t *testing.T, count int) *absentee {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	declared := ledger.Contract{
-		Chain: 1, Address: "k", Members: []ledger.Account{"alice"}, Committee: []ledger.Account{"alice"}, Needed: 1, Range: 10, Depth: 3, Life: 6, Domain: "d",
-	}
-	b, err := book.New(book.Config{Contract: declared, Scheme: ledgertest.Fake{}, Rules: labelled{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := &absentee{t: t, chain: &registry{unspent: map[ledger.StateID]bool{}}}
-	a.contract = &contract{
-		n:    &Node{ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, tasks: make(chan func(), 9), writes: make(chan write, 1000), outages: newOutages()},
-		set:  &Contract{Declared: declared, Ledger: a.chain},
-		book: b, ctx: ctx,
-	}
+	a := &absentee{desk: newDesk(t, "alice", declared("alice")), unspent: map[ledger.StateID]bool{}}
 	in := ledger.Block{Number: 1}
 	for i := range count {
 		secret := domain.Secret{Data: []byte("money")}
@@ -167,7 +108,7 @@ func newAway(t *testing.T, count int) *absentee {
 		in.Facts = append(in.Facts, ledger.Fact{Intent: w.Attempt.Intent, Payload: w.Attempt.Payload, Assembled: a.named(i)})
 	}
 	for ; in.Number <= 9; in = (ledger.Block{Number: in.Number + 1}) {
-		if err := b.Block(in); err != nil {
+		if err := a.Book.Block(in); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,9 +124,9 @@ func (a *absentee) state(i int) ledger.StateID { return ledgertest.Fake{}.State(
 // round asks the ledger as fetch does, and does what comes of it. Meanwhile is done before the first answer.
 func (a *absentee) round(meanwhile func()) {
 	a.t.Helper()
-	missing := a.book.Missing()
-	a.reconcile(a.book.States(), missing)
-	a.reconcile(a.book.States(), missing) // the next round begins before the end of this one
+	missing := a.Book.Missing()
+	a.reconcile(a.Book.States(), missing)
+	a.reconcile(a.Book.States(), missing) // the next round begins before the end of this one
 	meanwhile()
 	a.settle()
 }
@@ -193,8 +134,12 @@ func (a *absentee) round(meanwhile func()) {
 // settle does what comes of questions.
 func (a *absentee) settle() {
 	a.t.Helper()
-	for a.n.group.Wait(); len(a.n.tasks) > 0; a.n.group.Wait() {
-		(<-a.n.tasks)()
+	for question, is := next[ReadFinal](a.desk); is; question, is = next[ReadFinal](a.desk) {
+		answer := Answered{ID: question.ID, Final: ledger.Final{View: asOf{number: 9, unspent: a.unspent}}}
+		if a.asked = append(a.asked, len(question.States)); len(a.asked) == a.fails {
+			answer = Answered{ID: question.ID, Err: errors.New("the endpoint is away")}
+		}
+		a.step(answer)
 	}
 	if a.doubting {
 		a.t.Fatal("it is done and goes on")
@@ -208,11 +153,11 @@ func TestAllThatIsLostIsGivenUp(t *testing.T) {
 	const count = 100
 	a := newAway(t, count)
 	a.round(func() {})
-	if left := len(a.book.Missing()); left > 0 {
+	if left := len(a.Book.Missing()); left > 0 {
 		t.Errorf("%d of %d are missing still", left, count)
 	}
 	total := 0
-	for _, size := range a.chain.asked {
+	for _, size := range a.asked {
 		if total += size; size > mostRead {
 			t.Errorf("a question is about %d states, want %d at most", size, mostRead)
 		}
@@ -227,12 +172,12 @@ func TestAnEndpointThatFailsEndsARound(t *testing.T) {
 	t.Parallel()
 	const count = 30
 	a := newAway(t, count)
-	a.chain.fails = 2
-	if a.round(func() {}); len(a.book.Missing()) != count-mostRead/wire.MostStates {
-		t.Errorf("%d of %d are missing after one answer", len(a.book.Missing()), count)
+	a.fails = 2
+	if a.round(func() {}); len(a.Book.Missing()) != count-mostRead/wire.MostStates {
+		t.Errorf("%d of %d are missing after one answer", len(a.Book.Missing()), count)
 	}
-	if a.round(func() {}); len(a.book.Missing()) > 0 {
-		t.Errorf("%d are missing after the next round", len(a.book.Missing()))
+	if a.round(func() {}); len(a.Book.Missing()) > 0 {
+		t.Errorf("%d are missing after the next round", len(a.Book.Missing()))
 	}
 }
 
@@ -242,21 +187,21 @@ func TestWhatIsNeededHidesNothing(t *testing.T) {
 	t.Parallel()
 	const count, needed = 30, 20
 	a := newAway(t, count)
-	missing := a.book.Missing()
+	missing := a.Book.Missing()
 	for _, m := range missing[:needed] { // those whose turn comes first
-		a.chain.unspent[ledgertest.Fake{}.State(m.Assembled, 0)] = true
+		a.unspent[ledgertest.Fake{}.State(m.Assembled, 0)] = true
 	}
-	for round := 1; len(a.book.Missing()) > needed; round++ {
-		before := len(a.chain.asked)
-		if a.round(func() {}); len(a.chain.asked) != before+1 && round <= 2 {
-			t.Errorf("round %d has %d questions, and gives nothing up", round, len(a.chain.asked)-before)
+	for round := 1; len(a.Book.Missing()) > needed; round++ {
+		before := len(a.asked)
+		if a.round(func() {}); len(a.asked) != before+1 && round <= 2 {
+			t.Errorf("round %d has %d questions, and gives nothing up", round, len(a.asked)-before)
 		}
 		if round == 10 {
-			t.Fatalf("%d are missing, want those %d alone that are needed", len(a.book.Missing()), needed)
+			t.Fatalf("%d are missing, want those %d alone that are needed", len(a.Book.Missing()), needed)
 		}
 	}
 	for _, m := range missing[:needed] {
-		if !slices.Contains(a.book.Missing(), m) {
+		if !slices.Contains(a.Book.Missing(), m) {
 			t.Fatalf("%v was given up, and has a state", m)
 		}
 	}
@@ -271,24 +216,24 @@ func TestAllStatesAreAskedAbout(t *testing.T) {
 	var known []wire.Whole
 	for i, w := range a.attempt {
 		if i != 1 { // it has spent the state of the first
-			known, a.chain.unspent[a.state(i)] = append(known, w), i > 0
+			known, a.unspent[a.state(i)] = append(known, w), i > 0
 		}
 	}
 	a.hear(known)
-	if len(a.book.Missing()) != 1 || len(a.book.States()) != count-1 {
-		t.Fatalf("%d are missing, and %d states there: this test shows nothing", len(a.book.Missing()), len(a.book.States()))
+	if len(a.Book.Missing()) != 1 || len(a.Book.States()) != count-1 {
+		t.Fatalf("%d are missing, and %d states there: this test shows nothing", len(a.Book.Missing()), len(a.Book.States()))
 	}
-	a.chain.fails = 1
-	a.reconcile(a.book.States(), a.book.Missing())
+	a.fails = 1
+	a.reconcile(a.Book.States(), a.Book.Missing())
 	a.settle()
-	if len(a.book.Missing()) != 1 {
+	if len(a.Book.Missing()) != 1 {
 		t.Fatal("it is given up, and the first question had no answer")
 	}
 	a.round(func() {})
-	if len(a.book.Missing()) > 0 || len(a.book.States()) != count-2 || a.book.Unspent(a.state(0)) {
-		t.Errorf("%d are missing, and %d states there, want none and %d", len(a.book.Missing()), len(a.book.States()), count-2)
+	if len(a.Book.Missing()) > 0 || len(a.Book.States()) != count-2 || a.Book.Unspent(a.state(0)) {
+		t.Errorf("%d are missing, and %d states there, want none and %d", len(a.Book.Missing()), len(a.Book.States()), count-2)
 	}
-	if size := slices.Max(a.chain.asked); size > mostRead {
+	if size := slices.Max(a.asked); size > mostRead {
 		t.Errorf("a question is about %d states, want %d at most", size, mostRead)
 	}
 }
@@ -298,10 +243,10 @@ func TestAllStatesAreAskedAbout(t *testing.T) {
 func TestWhatIsHeardMeanwhileIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	a := newAway(t, 2) // the second has spent the state of the first
-	a.chain.unspent[a.state(0)] = false
+	a.unspent[a.state(0)] = false
 	a.round(func() { a.hear(a.attempt[:1]) })
-	if len(a.book.Missing()) > 0 || len(a.book.States()) > 0 {
-		t.Errorf("%d are missing, and %d states there, want none", len(a.book.Missing()), len(a.book.States()))
+	if len(a.Book.Missing()) > 0 || len(a.Book.States()) > 0 {
+		t.Errorf("%d are missing, and %d states there, want none", len(a.Book.Missing()), len(a.Book.States()))
 	}
 }
 
