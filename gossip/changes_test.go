@@ -74,7 +74,7 @@ func (s *story) changes(line string) (all []Suggestion) {
 // that has led well for longer than that begins anew.
 func TestHowLongItStandsBack(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	validity := s.m.order[0].valid
 	leads := func() bool { return s.m.Suggestion("site").Self }
@@ -112,7 +112,7 @@ func TestHowLongItStandsBack(t *testing.T) {
 // lasts for twice as long, unless that was taken back. What the node does of its own accord has nothing to do with it.
 func TestAWithdrawalIsSaidAgain(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	seat := s.m.order[0]
 	for range 3 {
@@ -156,7 +156,7 @@ func TestAWithdrawalIsSaidAgain(t *testing.T) {
 // that stands back for another reason goes on to.
 func TestAWithdrawalIsTakenBack(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	seat := s.m.order[0]
 	for range 5 { // its cause lasts
@@ -194,7 +194,7 @@ func TestAWithdrawalBesideAnotherReason(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{ErrTwin, ErrDeaf} {
 		for _, returns := range []bool{false, true} {
-			s := elected("")
+			s := elected()
 			s.rounds(20)
 			seat := s.m.order[0]
 			for range 3 {
@@ -226,7 +226,7 @@ func TestAWithdrawalBesideAnotherReason(t *testing.T) {
 // What would end its standing back early does that too when it was withdrawn meanwhile, and not before its user has it return.
 func TestAllStandBackAndOneIsWithdrawn(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	seat := s.m.order[0]
 	for range 6 {

@@ -27,9 +27,6 @@ type Config struct {
 	// Reserved are topics of this node, in its first namespace, that find room whatever else it tells: MostTopics at most.
 	Reserved []string
 
-	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Broken Rule
-
 	flood int // statements that a peer may bring in a round, and eight times as many at once; tests have fewer, or more
 }
 

@@ -213,8 +213,6 @@ func (m *Machine) goes(now map[string]*peer) {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-func (m *Machine) broken(r Rule) bool { return m.cfg.Broken == r }
-
 // refuse counts what is left out, and names its sender.
 func (m *Machine) refuse(from string, subject wire.Subject, why error) {
 	m.refused[kindOf(why)]++
@@ -224,9 +222,6 @@ func (m *Machine) refuse(from string, subject wire.Subject, why error) {
 // say makes a statement of this node. Its sequence is new.
 func (m *Machine) say(namespace, topic string, body []byte) wire.Said {
 	m.sequence++
-	if m.broken(NoWallClock) {
-		m.sequence = max(m.sequence, uint64(m.now))
-	}
 	s := wire.Said{Statement: wire.Statement{
 		Subject: m.cfg.Self, Incarnation: m.incarnation, Sequence: m.sequence, Namespace: namespace, Topic: topic, Body: body,
 	}}
@@ -236,17 +231,11 @@ func (m *Machine) say(namespace, topic string, body []byte) wire.Said {
 
 // madeAt returns when a statement that arrives now was said, by its age.
 func (m *Machine) madeAt(s *wire.Said) time.Duration {
-	if m.broken(NoWallClock) && s.Topic == "" {
-		return time.Duration(s.Sequence)
-	}
 	return m.now - time.Duration(s.Age)*m.cfg.Round
 }
 
 // aged returns a statement as it leaves now. Its age is rounded up: an age that errs makes nobody younger.
 func (m *Machine) aged(s wire.Said, made time.Duration) wire.Said {
 	s.Age = int32(min(max((m.now-made+m.cfg.Round-1)/m.cfg.Round, 0), wire.MostAge))
-	if m.broken(AgeTravels) {
-		s.Age = 0
-	}
 	return s
 }

@@ -73,7 +73,6 @@ func (p *purse) whole(now, round time.Duration) bool {
 func (m *Machine) verified(by *peer, s *wire.Said) (is bool, err error) {
 	own := s.Topic == "" && by.Subject == s.Subject && m.seats[s.Namespace].elector[s.Subject]
 	switch {
-	case m.broken(OwnSignature):
 	case s.Topic != "" && !by.relays.takes(1, m.now, m.cfg.Round):
 		m.tooMuch(by, &by.relays, ErrNews)
 		return false, nil

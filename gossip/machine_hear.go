@@ -19,7 +19,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	switch {
 	case err != nil:
 		return err
-	case !s.open() && !s.elector[said.Subject] && !m.broken(ElectorsOnly):
+	case !s.open() && !s.elector[said.Subject]:
 		return ErrElector
 	case s.leaps(&beat):
 		return fmt.Errorf("%w: reign %d is claimed, and the highest known is %d", wire.ErrReign, max(beat.Reign, beat.Top), s.top)
@@ -42,7 +42,7 @@ func (m *Machine) hear(s *seat, by *peer, said *wire.Said) error {
 	if is, err := m.verified(by, said); !is {
 		return err
 	}
-	if c == nil && s.elector[m.cfg.Self] && !s.elector[by.Subject] && !m.broken(AmongElectors) {
+	if c == nil && s.elector[m.cfg.Self] && !s.elector[by.Subject] {
 		m.rumour(s, &beat)
 		return nil
 	}
@@ -128,7 +128,7 @@ func (m *Machine) heard(s *seat, c *candidate) {
 // subject wants it, and to the other electors if it leads. Electors send each other theirs directly.
 func (m *Machine) onward(s *seat, c *candidate) []*peer {
 	switch {
-	case s.open() || c.beat.Wide || m.broken(ElectorsOnly) && !s.elector[c.said.Subject]:
+	case s.open() || c.beat.Wide:
 		return m.listed
 	case c.beat.Leads && s.state != Bystander:
 		return s.mesh
@@ -140,13 +140,6 @@ func (m *Machine) onward(s *seat, c *candidate) []*peer {
 // subject's sequence goes back, or that two hosts have one key.
 func (m *Machine) again(s *seat, c *candidate, by *peer, said *wire.Said) error {
 	same := said.Incarnation == c.said.Incarnation && said.Sequence == c.said.Sequence
-	if m.broken(FirstCopy) && same && m.madeAt(said) > c.made+m.cfg.Round {
-		c.made = m.madeAt(said)
-		m.heard(s, c)
-		m.relay(m.onward(s, c), by, c.said, c.made)
-		m.review(s)
-		return nil
-	}
 	if same && m.fresh(s, c) && !slices.Contains(s.ranked, c) && s.place(c) {
 		m.review(s) // it had to leave for one that has left in turn
 	}
@@ -181,8 +174,7 @@ func (m *Machine) lapse(s *seat) {
 		if m.now-c.made > s.valid {
 			s.drop(c)
 		}
-		elector := s.elector[c.said.Subject] && !m.broken(OldIsOld)
-		if m.now-c.made > forgets*s.valid && !elector {
+		if m.now-c.made > forgets*s.valid && !s.elector[c.said.Subject] {
 			delete(s.all, c.said.Subject)
 		}
 	}
@@ -203,7 +195,7 @@ func (m *Machine) hears(s *seat, within time.Duration) bool {
 			heard++
 		}
 	}
-	return heard > len(s.elector)/2 || m.broken(ElectorMajority) && heard > 1
+	return heard > len(s.elector)/2
 }
 
 // alone reports whether there is nobody to hear: no connection, and no elector but this node.

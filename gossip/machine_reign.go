@@ -55,7 +55,7 @@ func (m *Machine) review(s *seat) {
 	case Following, Bystander:
 	}
 	if s.state == Following {
-		if !connected && !m.broken(ListenFirst) {
+		if !connected {
 			m.become(s, Parted)
 		} else if m.mayRaise(s) {
 			m.raise(s)
@@ -68,7 +68,7 @@ func (m *Machine) review(s *seat) {
 // does not hear this node, and maybe nobody does.
 func (m *Machine) unheard(s *seat, rival *candidate) bool {
 	switch {
-	case rival == nil || m.broken(ClaimIsSaid):
+	case rival == nil:
 		s.rival = 0
 	case s.rival == 0:
 		s.rival = max(1, m.now)
@@ -86,7 +86,7 @@ func (m *Machine) waited(s *seat, connected bool) {
 	case s.state == Back:
 		m.listen(s)
 	case s.open() && m.alone(s) && m.now-m.began < m.cfg.Alone: // somebody may be found yet
-	case m.alone(s) || connected && m.now-s.hearing >= (listens-1)*s.beats || m.broken(ListenFirst):
+	case m.alone(s) || connected && m.now-s.hearing >= (listens-1)*s.beats:
 		m.become(s, Following)
 	case connected: // it has listened to nobody for most of the time
 	default:
@@ -111,15 +111,12 @@ func (m *Machine) listen(s *seat) {
 		return
 	}
 	s.until = m.now + listens*s.beats
-	if m.broken(ListenFirst) {
-		s.until = m.now
-	}
 	m.become(s, Listening)
 }
 
 // stepDown has a leader, or a node that could be one, stand back. The votes of policy paper have no word for that.
 func (m *Machine) stepDown(s *seat, why error) {
-	if s.state == Bystander || s.paper != nil || m.broken(StepDown) {
+	if s.state == Bystander || s.paper != nil {
 		return
 	}
 	if s.state == Leading && m.now-s.suggested.Since > 1<<mostBacks*s.valid {
@@ -151,7 +148,7 @@ func (m *Machine) stepDown(s *seat, why error) {
 func (m *Machine) claims(s *seat) *candidate {
 	for _, c := range s.ranked {
 		over := c.beat.Reign < s.led && c.made < s.ledAt
-		if (c.beat.Leads && !over || m.broken(ClaimIsSaid)) && m.fresh(s, c) {
+		if c.beat.Leads && !over && m.fresh(s, c) {
 			return c
 		}
 	}
@@ -161,16 +158,16 @@ func (m *Machine) claims(s *seat) *candidate {
 // mayRaise reports whether this node is to lead now: nobody does, it is the first of the order, and what it hears is
 // worth something.
 func (m *Machine) mayRaise(s *seat) bool {
-	if m.claims(s) != nil && !m.broken(ClaimIsSaid) || !m.first(s) {
+	if m.claims(s) != nil || !m.first(s) {
 		return false
 	}
-	if m.alone(s) || m.broken(ListenFirst) && s.open() {
+	if m.alone(s) {
 		return true
 	}
 	if !s.open() {
 		// Two beats: at a cut everybody lapses at one time, and those beyond it must have been missed by then. And a node that
 		// was cut off for so short a time that it still counts as connected hears some of them again before the leader.
-		return m.hears(s, 2*s.beats) && (m.now-s.lastDeaf > 2*s.beats || m.broken(ListenFirst))
+		return m.hears(s, 2*s.beats) && m.now-s.lastDeaf > 2*s.beats
 	}
 	return s.beating && m.now-s.stood >= s.beats // the others had time to say that they come before it
 }

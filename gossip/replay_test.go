@@ -17,9 +17,9 @@ type site struct {
 	b   uint64 // the last sequence of b
 }
 
-func elected(broken Rule) *site {
+func elected() *site {
 	m := New(Config{
-		Self: named("z"), Host: "host-z", Incarnation: 1, Scheme: honest{named("z")}, Broken: broken,
+		Self: named("z"), Host: "host-z", Incarnation: 1, Scheme: honest{named("z")},
 		Namespaces: []Namespace{{Name: "site", Electors: []wire.Subject{named("a"), named("b"), named("z")}}},
 	})
 	s := &site{m: m}
@@ -50,7 +50,7 @@ func claimIn(reign, sequence uint64) wire.Said {
 // What a dead elector once said deposes nobody, however long it has been dead (old-is-old).
 func TestADeadLeaderDoesNotReturn(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	for i := range uint64(6) {
 		s.m.brings(s.now, "a", claim(i+1))
 		s.rounds(1)
@@ -82,7 +82,7 @@ func TestADeadLeaderDoesNotReturn(t *testing.T) {
 // raises it.
 func TestAnElectorWhoseClockWentBack(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	last := claim(7)
 	last.Incarnation = 5
 	last.Signature = honest{last.Subject}.Sign(last.Signed())
@@ -185,7 +185,7 @@ func TestTwinsThatGoOnAreToldAgain(t *testing.T) {
 // that the crowd believes before the old one, and does so once (among-electors).
 func TestWhatTheCrowdBringsDeposesNobody(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 1 {
 		t.Fatalf("the leader is %+v", got)
@@ -225,7 +225,7 @@ func TestWhatTheCrowdBringsDeposesNobody(t *testing.T) {
 // A claim that somebody has forged is refused, and has no leader take another reign.
 func TestAForgedClaimRaisesNothing(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(20)
 	for i := range uint64(20) {
 		forged := claim(i + 1)
@@ -263,7 +263,7 @@ func TestTheCrowdMakesNoMajority(t *testing.T) {
 // An elector passes a leader's words on to the others, so that one to which the leader has no connection hears of it.
 func TestElectorsBringEachOthersWords(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.rounds(1)
 	s.m.brings(s.now, "b", claim(1))
 	if got := s.m.Suggestion("site").Leader; got != named("a") {
@@ -275,7 +275,7 @@ func TestElectorsBringEachOthersWords(t *testing.T) {
 // between them that hears, would both lead.
 func TestWhomAnElectorHasMet(t *testing.T) {
 	t.Parallel()
-	s := elected("")
+	s := elected()
 	s.m.brings(s.now, "a", claimIn(1, 1))
 	s.rounds(20)
 	if got := s.m.Suggestion("site"); !got.Self || got.Reign != 2 {

@@ -30,7 +30,6 @@ func (s State) stands() bool { return s <= Leading }
 // seat is the state of one namespace.
 type seat struct {
 	cfg     Namespace
-	broken  Rule
 	valid   time.Duration // of a heartbeat, for this node
 	beats   time.Duration // between two of its own
 	elector map[wire.Subject]bool
@@ -71,7 +70,7 @@ type seat struct {
 }
 
 func newSeat(c *Config, n Namespace) *seat {
-	s := &seat{cfg: n, broken: c.Broken, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: newAllowance(mostBeats, 8, 0)}
+	s := &seat{cfg: n, all: map[wire.Subject]*candidate{}, elector: map[wire.Subject]bool{}, others: newAllowance(mostBeats, 8, 0)}
 	for _, e := range n.Electors {
 		s.elector[e] = true
 	}
@@ -164,4 +163,4 @@ func (s *seat) drop(c *candidate) {
 }
 
 // runs reports whether a candidate has a place in the order.
-func (s *seat) runs(c *candidate) bool { return c.beat.Stands || s.broken == ClaimIsSaid }
+func (s *seat) runs(c *candidate) bool { return c.beat.Stands }

@@ -47,7 +47,6 @@ type story struct {
 	now       time.Duration
 	m         *Machine
 	ns        Namespace
-	broken    Rule
 	sequences map[string]uint64
 	peers     []string
 	watch     func(Action) // sees each action; it may be nil
@@ -57,7 +56,7 @@ func (s *story) machine() *Machine {
 	if s.m == nil {
 		s.ns.Name = "site"
 		c := Config{
-			Self: named("z"), Host: "host-z", Incarnation: 10, Scheme: honest{named("z")}, Namespaces: []Namespace{s.ns}, Broken: s.broken,
+			Self: named("z"), Host: "host-z", Incarnation: 10, Scheme: honest{named("z")}, Namespaces: []Namespace{s.ns},
 			flood: 2,
 		}
 		if err := c.Validate(); err != nil {

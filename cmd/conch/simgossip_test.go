@@ -30,7 +30,7 @@ func TestSimGossip(t *testing.T) {
 			t.Errorf("the story lacks %q:\n%s", want, story)
 		}
 	}
-	broken := conch(t, "sim", "gossip", "--break", "step-down", "--json")
+	broken := conch(t, "sim", "gossip", "--break", "own-signature", "--json")
 	v := decode[simReport](t, broken.out).Violations
 	if broken.code != 1 || len(v) == 0 || !strings.Contains(broken.err, "see it again with: conch sim gossip ") {
 		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(v), broken.err)
@@ -44,7 +44,7 @@ func TestSimGossip(t *testing.T) {
 		t.Errorf("under its old name policy reign has %d steps and %d violations, want %d and none", old.Steps, len(old.Violations), r.Steps)
 	}
 	// Without a seed it says which one it has taken, and several runs begin with it.
-	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1, "--break listen-first": 4} {
+	for flags, want := range map[string]uint64{"--nodes 3 --scene cold": 1, "--nodes 3 --scene cold --runs 2": 1} {
 		said := conch(t, append(strings.Fields("sim gossip --json --rounds 100 "), strings.Fields(flags)...)...)
 		if r := decode[simReport](t, said.out); r.Seed != want {
 			t.Errorf("%s says that its seed is %d, want %d", flags, r.Seed, want)

@@ -13,9 +13,6 @@ type Config struct {
 	Seed        uint64 // of the machine's choices; random, for each start
 	Contacts    []Peer // to join by; without any the node waits for others
 
-	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Broken Rule
-
 	every int // ticks between two exchanges; tests have others
 	floor int // neighbours, at least; fewer are filled from the cache
 }
@@ -44,23 +41,4 @@ func (c Config) Validate() error {
 		fault(p.Name == c.Self.Name, "contact %d is the node itself", i+1)
 	}
 	return errors.Join(faults...)
-}
-
-// Rule is one that a proof leaves out.
-type Rule string
-
-// The rules. Each is named as the simulator's flag names it.
-const (
-	PeerCache   Rule = "peer-cache"   // no peer is remembered, and there is no floor of neighbours
-	SameAnswer  Rule = "same-answer"  // an exchange that comes twice is carried out twice
-	ArcsReturn  Rule = "arcs-return"  // what was given in an exchange without an answer is not taken back
-	AskTheLost  Rule = "ask-the-lost" // a peer that went away is never tried again
-	Incarnation Rule = "incarnation"  // a peer that has restarted keeps the arcs of its past
-	Refill      Rule = "refill"       // arcs that restarts have taken along are not replaced
-	TurnAway    Rule = "turn-away"    // a peer for which there is no room hears of no others
-)
-
-// Rules returns the rules that can be left out.
-func Rules() []Rule {
-	return []Rule{PeerCache, SameAnswer, ArcsReturn, AskTheLost, Incarnation, Refill, TurnAway}
 }

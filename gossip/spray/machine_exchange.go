@@ -95,9 +95,6 @@ func (m *Machine) abandon(with string) {
 		return
 	}
 	m.flight = nil
-	if m.cfg.Broken == ArcsReturn {
-		return
-	}
 	for _, a := range f.arcs {
 		m.add(a.peer)
 	}
@@ -106,7 +103,7 @@ func (m *Machine) abandon(with string) {
 // asked answers an exchange: once, however often it comes.
 func (m *Machine) asked(p *peer, e Exchange) {
 	at := slices.IndexFunc(m.answers, func(a answer) bool { return a.to == p.Name })
-	if at >= 0 && m.cfg.Broken != SameAnswer {
+	if at >= 0 {
 		switch last := m.answers[at]; {
 		case last.number == e.Number:
 			m.send(p.Name, Exchanged{Number: e.Number, Arcs: last.arcs})
@@ -158,9 +155,6 @@ const mostLost = 16
 // lookAround tries a peer again that went away, and from time to time a contact: after a cut nobody else knows of the
 // other part, and an exchange with one node of it makes both one.
 func (m *Machine) lookAround() {
-	if m.cfg.Broken == AskTheLost {
-		return
-	}
 	// After 1, 2, 4, 8 … periods, and in the end every ten minutes: a cut is most likely at a start.
 	if m.periods%visitPeriods == 0 || m.periods&(m.periods-1) == 0 {
 		apart := slices.DeleteFunc(slices.Clone(m.cfg.Contacts), func(p Peer) bool { return m.find(p.Name) != nil })

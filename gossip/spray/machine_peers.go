@@ -130,7 +130,7 @@ func (m *Machine) up(name string) {
 
 // greeted notes what a peer says of itself.
 func (m *Machine) greeted(p *peer, h Hello) {
-	if p.incarnation != h.Incarnation && p.incarnation != 0 && m.cfg.Broken != Incarnation {
+	if p.incarnation != h.Incarnation && p.incarnation != 0 {
 		m.restarted(p)
 	}
 	p.incarnation, p.Address, p.holds = h.Incarnation, h.Address, 0
@@ -178,7 +178,7 @@ func (m *Machine) down(name string) {
 // so that the views shrink with the network; if it never was, all of them.
 func (m *Machine) gone(p *peer, wasUp bool) {
 	m.cache.forget(p.Name)
-	if (wasUp || p.Name == m.visit) && m.cfg.Broken != AskTheLost {
+	if wasUp || p.Name == m.visit {
 		m.lost.note(p.Peer, mostLost)
 	}
 	if p.Name == m.visit {
@@ -241,7 +241,7 @@ func (m *Machine) anyNeighbour(but ...string) *peer {
 // meet remembers peers.
 func (m *Machine) meet(all ...Peer) {
 	for _, p := range all {
-		if p.Name != m.cfg.Self.Name && m.cfg.Broken != PeerCache {
+		if p.Name != m.cfg.Self.Name {
 			m.cache.note(p, mostCache)
 		}
 	}

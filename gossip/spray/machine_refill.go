@@ -22,7 +22,7 @@ func (m *Machine) refill() {
 	}
 	u.now += (arcs - u.now) / averaged
 	u.most = max(u.most, u.now)
-	if 2*u.now >= u.most || 2*arcs >= u.most || m.cfg.Broken == Refill {
+	if 2*u.now >= u.most || 2*arcs >= u.most {
 		return
 	}
 	if p, is := m.another(); is {

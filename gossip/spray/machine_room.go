@@ -47,10 +47,6 @@ func (m *Machine) letsGo(p *peer) {
 // thousands that start at one time become a tree. The connection stays for a moment, in which that is read.
 func (m *Machine) turnAway(name string) {
 	m.refuse(name, Crowded)
-	if m.cfg.Broken == TurnAway {
-		m.do(Disconnect{Peer: name})
-		return
-	}
 	m.send(name, Welcome{Met: m.acquaintances(name)})
 	m.turned = append(m.turned, turned{name, m.tick})
 	if len(m.turned) > mostTurned {

@@ -45,7 +45,7 @@ func (m *Machine) settle() {
 
 // fill connects to remembered peers while there are too few neighbours, and keeps connections that nobody needs.
 func (m *Machine) fill() {
-	if m.cfg.Broken == PeerCache || m.tick == 0 {
+	if m.tick == 0 {
 		return
 	}
 	have := 0

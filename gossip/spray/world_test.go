@@ -19,8 +19,9 @@ type world struct {
 	nodes []*node
 	by    map[string]*node
 
-	broken Rule
-	every  int // of the machines; 0: their default
+	alike  bool // each start of a node looks like the one before
+	curt   bool // a peer for which there is no room hears nothing
+	every  int  // of the machines; 0: their default
 	loss   float64
 	double float64
 	cut    func(a, b *node) bool
@@ -98,9 +99,12 @@ func (w *world) start(name string, contacts ...*node) *node {
 	}
 	n.dead, n.up, n.live = false, map[*node]bool{}, map[string]bool{}
 	n.birth++
-	c := Config{Self: Peer{Name: name}, Incarnation: w.rng.Uint64() | 1, Seed: w.rng.Uint64(), every: w.every, Broken: w.broken}
+	c := Config{Self: Peer{Name: name}, Incarnation: w.rng.Uint64() | 1, Seed: w.rng.Uint64(), every: w.every}
 	for _, by := range contacts {
 		c.Contacts = append(c.Contacts, Peer{Name: by.name})
+	}
+	if w.alike {
+		c.Incarnation = 1
 	}
 	if err := c.Validate(); err != nil {
 		w.t.Fatal(err)
@@ -157,7 +161,11 @@ func (w *world) lose(n, to *node) {
 func (w *world) isCut(a, b *node) bool { return w.cut != nil && w.cut(a, b) }
 
 func (w *world) feed(n *node, in Input) {
-	for _, a := range n.m.Step(in) {
+	out := n.m.Step(in)
+	for i, a := range out {
+		if s, is := a.(Send); is && w.curt && i > 0 && out[i-1] == (Refused{From: s.To, Why: Crowded}) {
+			a = Disconnect{Peer: s.To}
+		}
 		w.perform(n, a)
 	}
 }

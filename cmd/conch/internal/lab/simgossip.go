@@ -29,7 +29,8 @@ command that repeats it. Exit 1 if there is one.
 ` + sceneList(crowd.Scenes()) + `
 
 --break leaves out one rule of the design, to show what it is for, in the world in
-which it shows:
+which it shows. All but own-signature and age-travels are left out by a patch of the
+source: that needs Go, and a current folder in conch's source.
 
 ` + ruleList(crowd.Rules()),
 		Example: `  conch sim gossip --nodes 500 --scene crash --loss 20

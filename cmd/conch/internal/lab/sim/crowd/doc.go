@@ -54,5 +54,6 @@
 //
 // # Broken rules
 //
-// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls.
+// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls. The world breaks two of them; the
+// others fall in a build by package patched, since a machine has no switch for them.
 package crowd

@@ -9,6 +9,9 @@ import (
 
 // send sends a message to each receiver.
 func (r *run) send(n *node, a agent.Send) {
+	if r.cfg.Break == ageTravels && a.Line == agent.LineGossip {
+		a.Body = r.ageless(a.Body)
+	}
 	size, of := int64(len(a.Body)), agent.Message{Line: a.Line, From: n.name, Body: a.Body}
 	var words []time.Duration
 	if a.Line == agent.LineGossip {
@@ -22,6 +25,19 @@ func (r *run) send(n *node, a agent.Send) {
 		}
 		r.carry(n, to, func() { to.takes(agent.Arrived{Messages: []agent.Message{of}}, words) })
 	}
+}
+
+// ageless returns a parcel whose statements all look new.
+func (r *run) ageless(body []byte) []byte {
+	p, err := wire.Decode(body)
+	for i := range p.Said {
+		p.Said[i].Age = 0
+	}
+	if err == nil {
+		body, err = wire.Encode(p)
+	}
+	r.check(err == nil, WellFormed, "a node sends what nobody reads: %v", err)
+	return body
 }
 
 // says has a node send a parcel, whatever its core thinks of it.
