@@ -51,7 +51,11 @@ func (n *node) act(a core.Act) {
 		n.following = a.Life
 		n.catchUp(a.After)
 	case core.Reached:
-		n.reached[a.Ticket]()
+		do := n.reached[a.Ticket]
+		delete(n.reached, a.Ticket)
+		do()
+	case core.Busy: // its user asks again
+		delete(n.reached, a.Ticket)
 	case core.Accepted:
 		n.answers[a.Ticket](a)
 	case core.Again:
