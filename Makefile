@@ -65,24 +65,25 @@ SHARED = set -e; CONCH_TEST_SHARED=$$(mktemp -d); export CONCH_TEST_SHARED; chmo
 
 .PHONY: build build-noevm help contract proto fuzz demo chaos test test-whole test-fast model lint bench bench-peers bench-docs cover nightly fmt release storm storm-liar
 
-build: ## bin/conch, with version and commit stamped in, and bin/conch-devnode
+build: ## bin/conch and its laboratory, bin/conch-lab, with version and commit stamped in, and bin/conch-devnode
 	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch ./cmd/conch
+	go build -trimpath -ldflags '$(LDFLAGS)' -o bin/conch-lab ./cmd/conch/conch-lab
 	go build -ldflags '-s -w' -o bin/conch-devnode $(DEVNODE)
 
-build-noevm: ## bin/conch-noevm: conch without transactions and without the laboratory, and so without go-ethereum
+build-noevm: ## bin/conch-noevm: conch without transactions, and so without go-ethereum
 	go build -tags noevm -trimpath -ldflags '$(LDFLAGS)' -o bin/conch-noevm ./cmd/conch
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
-demo: build ## builds conch and conch-devnode and runs the demo on a private Postgres and a private chain
+demo: build ## builds conch, conch-lab and conch-devnode and runs the demo on a private Postgres and a private chain
 	@scripts/postgres.sh
 	bin/conch demo $(DEMO)
 
 chaos: build ## hurts real processes and their database for some minutes, and judges what they did
 	@scripts/postgres.sh
 	@scripts/gcc.sh
-	bin/conch chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
+	bin/conch-lab chaos --faults $(CHAOS_FAULTS) --duration 9m $(CHAOS)
 
 # bench/peers is outside go.work, and its libraries are large: here only what judges, which needs
 # none of them; make nightly compiles the rest.
@@ -140,8 +141,8 @@ nightly: build ## the long run: the models' large bounds, more seeds (CONCH_NIGH
 	@scripts/fuzz.sh $(FUZZ_RUNS)
 	GOWORK=off go -C bench/peers vet ./...
 	GOWORK=off go -C bench/peers test -timeout 10m ./...
-	bin/conch chaos --faults $(NIGHTLY_FAULTS) --keep-going
-	bin/conch chaos --sequencer --faults $(NIGHTLY_SEQUENCER_FAULTS) --intents 2000
+	bin/conch-lab chaos --faults $(NIGHTLY_FAULTS) --keep-going
+	bin/conch-lab chaos --sequencer --faults $(NIGHTLY_SEQUENCER_FAULTS) --intents 2000
 	$(MAKE) storm STORM=$(NIGHTLY_STORM)
 	$(MAKE) storm-liar STORM=$(NIGHTLY_LIAR)
 

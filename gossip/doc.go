@@ -40,7 +40,7 @@
 //
 // # Rules
 //
-// Each falls by its name in the simulator (`conch sim gossip --break`).
+// Each falls by its name in the simulator (`conch-lab sim gossip --break`).
 //
 //   - own-signature: the subject alone signs what it says. A relay cannot refresh the dead.
 //   - no-wall-clock: freshness is the sequence, and an age in rounds. No clocks of two hosts are compared.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Rewrites the measured part of docs/benchmarks.md: first conch bench, then the peers, each
+# Rewrites the measured part of docs/benchmarks.md: first conch-lab bench, then the peers, each
 # with a line about the machine. It takes about an hour; do not use the machine
 # meanwhile. The argument "conch" or "peers" measures only that part, in half the time, and the name of a
 # bench only that one, such as "sequencer": "log" takes about seven minutes, and wants bin/conch-etcd
@@ -37,7 +37,7 @@ measured() {
 }
 
 case $part in gate | fence | election | pending | files | sequencer | gossip | log)
-	measured "$out/one" bin/conch bench "$part" --markdown
+	measured "$out/one" bin/conch-lab bench "$part" --markdown
 	{ printf '### %s\n\n' "$part"; sed '/^### /d' "$out/one"; echo; } | cat -s >"$out/section"
 	awk -v name="### $part" -v section="$out/section" '
 		/^(### |<!-- end)/ { inside = $0 == name; if (inside) while ((getline line <section) > 0) print line }
@@ -51,7 +51,7 @@ esac
 # Keep the parts that are not measured this time.
 sed -n '/<!-- measured -->/,/^### peers$/p' "$doc" | sed '1,2d;$d' >"$out/conch"
 sed -n '/^### peers$/,/<!-- end -->/p' "$doc" | sed '1,2d;$d' >"$out/peers"
-[ "$part" = peers ] || measured "$out/conch" bin/conch bench --markdown
+[ "$part" = peers ] || measured "$out/conch" bin/conch-lab bench --markdown
 [ "$part" = conch ] || measured "$out/peers" bin/peers --conch bin/conch --markdown
 {
 	sed '/<!-- measured -->/q' "$doc"

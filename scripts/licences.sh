@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes NOTICES.md: the modules of others that are linked into bin/conch and bin/conch-devnode, and their licences, from the
+# Writes NOTICES.md: the modules of others that are linked into bin/conch, bin/conch-lab and bin/conch-devnode, and their licences, from the
 # module cache. TestNotices says when it has to run again.
 set -eu
 export LC_ALL=C
@@ -16,6 +16,7 @@ linked() {
 	done | grep . | sort -u
 }
 linked ./cmd/conch >"$work/conch"
+linked ./cmd/conch/conch-lab >"$work/conch-lab"
 linked ./chain/evm/cmd/conch-devnode >"$work/conch-devnode"
 
 # texts lists the licence files of a package: in its folder, below it (C code has its own) and above it, up to the module.
@@ -48,10 +49,10 @@ name() {
 }
 
 mkdir "$work/texts"
-cat "$work/conch" "$work/conch-devnode" | sort -u >"$work/all"
+cat "$work/conch" "$work/conch-lab" "$work/conch-devnode" | sort -u >"$work/all"
 cut -d' ' -f1-3 "$work/all" | sort -u | while read -r module version folder; do
 	in=
-	for program in conch conch-devnode; do
+	for program in conch conch-lab conch-devnode; do
 		if grep -q "^$module " "$work/$program"; then in="$in${in:+, }$program"; fi
 	done
 	numbers= names=
@@ -88,7 +89,7 @@ For most modules the text below is all that is asked for. More is asked for by t
 
 - **go-ethereum** is under LGPL-3.0: its library, which is all of its code outside of its folder `cmd`, of which conch links
   nothing. The text of GPL-3.0 is here because LGPL-3.0 is written as an addition to it; parts of the library have BSD and
-  MIT licences. It is in `conch` and `conch-devnode`, not in `conch-noevm`, and in a program of yours only if that imports
+  MIT licences. It is in `conch`, `conch-lab` and `conch-devnode`, not in `conch-noevm`, and in a program of yours only if that imports
   `chain/evm` or `sequencer/evm`. If you give such a program to others: say that go-ethereum is in it, pass both texts on, do
   not forbid that it is changed for own use or looked into for that purpose, and give what is needed to link it again with
   another go-ethereum. For conch its source at the version that `conch version` prints is enough: `go.mod` names the module,

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the stage and one contender of each kind into ../../bin, conch-members for conch bench gossip, and conch-etcd for conch
+# Builds the stage and one contender of each kind into ../../bin, conch-members for conch-lab bench gossip, and conch-etcd for conch
 # bench log. The argument "members" or "etcd" builds only that one.
 set -eu
 cd "$(dirname "$0")"

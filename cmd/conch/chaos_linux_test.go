@@ -44,7 +44,7 @@ func TestChaos(t *testing.T) {
 		t.Errorf("exit code %d with %d violations, want 1 if there is one; stderr %s", r.code, violations, r.err)
 	case report.Faults["kill9"]+report.Faults["rst"] != 3 || report.Acts < 100 || report.Seed != 5:
 		t.Errorf("the report is %s, want 3 faults, 100 acts or more and seed 5", out)
-	case report.Replay != "conch chaos --faults 3 --seed 5 --nodes 3 --lease 1s --only kill9 --only rst":
+	case report.Replay != "conch-lab chaos --faults 3 --seed 5 --nodes 3 --lease 1s --only kill9 --only rst":
 		t.Errorf("the replay line is %q, want that of these flags", report.Replay)
 	}
 	for _, spread := range report.Unavailable {

@@ -13,7 +13,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
-// chaosVerdict is the document of conch chaos --sequencer --json.
+// chaosVerdict is the document of conch-lab chaos --sequencer --json.
 type chaosVerdict struct {
 	sequencerVerdict
 
@@ -83,7 +83,7 @@ func TestChaosOfTheSequencer(t *testing.T) {
 	if v.Restores != 1 || v.Landed < 2*faults {
 		t.Errorf("the verdict is %+v, want a restored database, and payments: or this shows nothing", v)
 	}
-	replay := fmt.Sprintf("%[1]d faults of seed %[2]d; again with: conch chaos --sequencer --faults %[1]d --seed %[2]d", faults, seed)
+	replay := fmt.Sprintf("%[1]d faults of seed %[2]d; again with: conch-lab chaos --sequencer --faults %[1]d --seed %[2]d", faults, seed)
 	for _, part := range []string{replay, "an attacker watches", "and its database copied", "sees no block after"} {
 		if !strings.Contains(r.err, part) {
 			t.Errorf("%q is not in the progress %q", part, r.err)
@@ -117,7 +117,7 @@ func TestChaosOfTheSequencerRefusesWhatItCannotDo(t *testing.T) {
 	} {
 		conch(t, append([]string{"chaos"}, c.args...)...).refused(t, 2, c.want...)
 	}
-	if text := conch(t, "chaos", "--help").done(t); !strings.Contains(text, "conch chaos --sequencer --faults") || !strings.Contains(text, "old-head") {
+	if text := conch(t, "chaos", "--help").done(t); !strings.Contains(text, "conch-lab chaos --sequencer --faults") || !strings.Contains(text, "old-head") {
 		t.Errorf("the help has no example, or not the faults: %s", text)
 	}
 }

@@ -34,7 +34,7 @@ func devnodeProgram(t testing.TB) string {
 	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
 		return named
 	}
-	path, err := proctest.Build("conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
+	path, err := proctest.Build("chain/conch-devnode", "../../chain/evm/cmd/conch-devnode", "-ldflags", "-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,11 @@ import (
 
 // program is the binary under test as users get it, and raced the same with the race detector:
 // the processes that stay and serve, whose loops and handlers run beside each other, are raced. A
-// command that ends is not, nor is the laboratory, whose processes measure.
-var program, raced string
+// command that ends is not, nor is the laboratory, a program of its own, whose processes measure.
+var program, raced, laboratory string
+
+// experiments are the commands of the laboratory that tests give to it themselves, and not to conch.
+var experiments = []string{"bench", "chaos", "chaos-child", "demo-node", "sim"}
 
 // building bounds a build or a measurement, which may take minutes.
 const building = 10 * time.Minute
@@ -33,15 +36,16 @@ func TestMain(m *testing.M) {
 	if signal.Ignored(os.Interrupt) {         // the tests run in the background, which conch must not obey
 		signal.Notify(make(chan os.Signal, 1), os.Interrupt)
 	}
-	program, raced = built("conch"), built("conch-raced", raceFlag)
+	program, raced = built("conch", "."), built("conch-raced", ".", raceFlag)
+	laboratory = built("conch-lab", "./conch-lab")
 	pgtest.MostlyWait()
 	pgtest.Template(migrate)
 	pgtest.Main(m)
 }
 
-// built builds the program, with a version and the flags.
-func built(name string, flags ...string) string {
-	path, err := proctest.Build(name, ".", append(flags, proctest.Stamp...)...)
+// built builds a program, with a version and the flags.
+func built(name, folder string, flags ...string) string {
+	path, err := proctest.Build(name, folder, append(flags, proctest.Stamp...)...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -67,7 +71,10 @@ type result struct {
 func prepared(t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	path := program
-	if slices.Contains(args, "node") || slices.Contains(args, "run") {
+	switch {
+	case len(args) > 0 && slices.Contains(experiments, args[0]):
+		path = laboratory
+	case slices.Contains(args, "node") || slices.Contains(args, "run"):
 		path = raced
 	}
 	cmd := exec.Command(path, args...)
@@ -114,7 +121,7 @@ func (r result) refused(t testing.TB, code int, parts ...string) {
 	if r.out != "" {
 		t.Errorf("stdout is %q, want it empty", r.out)
 	}
-	if strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "conch: ") || strings.Contains(r.err, "goroutine") {
+	if strings.Count(r.err, "\n") != 1 || !strings.HasPrefix(r.err, "conch: ") && !strings.HasPrefix(r.err, "conch-lab: ") || strings.Contains(r.err, "goroutine") {
 		t.Errorf("stderr is %q, want one sentence", r.err)
 	}
 	for _, part := range parts {

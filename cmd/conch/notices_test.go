@@ -16,7 +16,7 @@ import (
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	linked := map[string][]string{}
-	for _, program := range []string{"./cmd/conch", "./chain/evm/cmd/conch-devnode"} {
+	for _, program := range []string{"./cmd/conch", "./cmd/conch/conch-lab", "./chain/evm/cmd/conch-devnode"} {
 		for _, cgo := range []string{"0", "1"} {
 			for _, module := range linkedModules(t, program, cgo) {
 				if name := program[strings.LastIndex(program, "/")+1:]; !slices.Contains(linked[module], name) {

@@ -212,7 +212,7 @@ func TestTheRoadOfARelease(t *testing.T) {
 		user.must("env", append(slices.Clone(env), "build", "-trimpath", "-o", "user", ".")...)
 	}
 	user.dir = t.TempDir()
-	for _, name := range []string{"cmd/conch", "chain/evm/cmd/conch-devnode", "examples/slots/node"} {
+	for _, name := range []string{"cmd/conch", "cmd/conch/conch-lab", "chain/evm/cmd/conch-devnode", "examples/slots/node"} {
 		user.must("env", append(slices.Clone(env), "install", "-trimpath", "github.com/conchhq/conch/"+name+"@v0.1.0")...)
 	}
 	if says := user.must(filepath.Join(bin, "conch"), "version"); !strings.HasPrefix(says, "conch v0.1.0, schema ") {

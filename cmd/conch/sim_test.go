@@ -44,7 +44,7 @@ func TestSimElection(t *testing.T) {
 func TestSimShowsWhatARuleIsFor(t *testing.T) {
 	t.Parallel()
 	many := conch(t, "sim", "election", "--runs", "200", "--break", "strict", "--json")
-	if many.code != 1 || !strings.Contains(many.err, "see it again with: conch sim election ") {
+	if many.code != 1 || !strings.Contains(many.err, "see it again with: conch-lab sim election ") {
 		t.Fatalf("exit code %d, stderr %s; want 1 and a command to repeat it", many.code, many.err)
 	}
 	r := decode[simReport](t, many.out)

@@ -15,7 +15,7 @@ import (
 func TestASimulationIsInterrupted(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
-	cmd := exec.Command(program, "sim", "gossip", "--nodes", "5", "--rounds", "1000000000")
+	cmd := exec.Command(laboratory, "sim", "gossip", "--nodes", "5", "--rounds", "1000000000")
 	cmd.Stderr = &said
 	p := proctest.Listen(t, cmd)
 	p.Says(time.Minute, "leads")

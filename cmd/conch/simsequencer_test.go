@@ -26,7 +26,7 @@ func TestSimSequencer(t *testing.T) {
 	}
 	broken := conch(t, "sim", "sequencer", "--break", "sequence-per-intent", "--json")
 	v := decode[simReport](t, broken.out).Violations
-	if broken.code != 1 || len(v) == 0 || !strings.Contains(broken.err, "see it again with: conch sim sequencer ") {
+	if broken.code != 1 || len(v) == 0 || !strings.Contains(broken.err, "see it again with: conch-lab sim sequencer ") {
 		t.Fatalf("exit code %d, %d violations, stderr %s; want 1, some, and a command to repeat it", broken.code, len(v), broken.err)
 	}
 	replay := conch(t, append(strings.Fields(v[0].Replay)[1:], "--json")...)

@@ -3,6 +3,7 @@ package main_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -103,7 +104,7 @@ func TestHelp(t *testing.T) {
 		t.Errorf("conch alone prints %q, want the help, as with --help and help", bare)
 	}
 	for _, command := range []string{
-		"chaos", "demo", "doctor", "history", "identity new", "identity show", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
+		"demo", "doctor", "history", "identity new", "identity show", "migrate", "migrate up", "migrate down", "migrate grants", "migrate status", "migrate advance", "scope forget", "status", "version", "watch",
 	} {
 		text := conch(t, append(strings.Fields(command), "--help")...).done(t)
 		if !strings.Contains(text, "Examples:\n  conch ") {
@@ -114,10 +115,19 @@ func TestHelp(t *testing.T) {
 			t.Errorf("the help does not list %q", command)
 		}
 	}
-	for _, hidden := range []string{"demo-node", "chaos-child", "chaos-stray"} {
-		if strings.Contains(bare, hidden) {
+	for _, hidden := range []string{"demo-node", "chaos", "bench", "sim"} {
+		if strings.Contains(bare, "  "+hidden+" ") {
 			t.Errorf("the help lists %s, want it hidden", hidden)
 		}
+	}
+	of := call(t, exec.Command(laboratory)).done(t)
+	for _, command := range []string{"bench", "chaos", "demo", "sim"} {
+		if !strings.Contains(of, "  "+command+" ") || !strings.Contains(conch(t, command, "--help").done(t), "Examples:\n  conch") {
+			t.Errorf("the laboratory's help is %q, and does not list %s, or that has no example", of, command)
+		}
+	}
+	if strings.Contains(of, "demo-node") || strings.Contains(of, "chaos-child") || strings.Contains(of, "migrate") {
+		t.Errorf("the laboratory's help is %q, want its workers hidden, and no command of conch", of)
 	}
 }
 

@@ -28,6 +28,7 @@ type house struct {
 	packages []pkg
 	modules  []module
 	work     []string // the folders go.work lists, "." for the root
+	links    []string // what is linked into the program of users
 	files    []file
 }
 
@@ -66,6 +67,9 @@ func load(t *testing.T) house {
 	h := house{work: workUses(t, root)}
 	h.files, h.modules = readTree(t, root)
 	h.packages = listPackages(t, root)
+	for path := range strings.FieldsSeq(string(goCommand(t, root, "list", "-deps", binary))) {
+		h.links = append(h.links, housePath(path))
+	}
 	return h
 }
 

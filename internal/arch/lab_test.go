@@ -1,23 +1,20 @@
 package arch
 
 import (
-	"fmt"
-	"go/ast"
-	"path"
 	"slices"
 	"strings"
 )
 
 const (
-	binary = "./cmd/conch"
-	lab    = "./cmd/conch/internal/lab"
+	binary     = "./cmd/conch"
+	lab        = "./cmd/conch/internal/lab"
+	laboratory = "./cmd/conch/conch-lab" // the program of the laboratory
 )
 
 // judges are the rooms of the laboratory that tests of the product may import: three judge, and skew turns a clock.
 var judges = []string{lab + "/evidence", lab + "/explorer", lab + "/pgaccount", lab + "/skew"}
 
 func labWalls() []wall {
-	const takes = "package main\n\nimport (\n\t\"" + modulePath + "/cmd/conch/internal/lab\"\n)\n\nvar a = lab.Commands\n"
 	return []wall{
 		{
 			name: "1 no room of the product knows the laboratory", check: checkLab,
@@ -26,17 +23,20 @@ func labWalls() []wall {
 				{"a room", rooms(room("./cmd/conch/internal/web", lab+"/fleet")), "./cmd/conch/internal/web must not import " + lab + "/fleet"},
 				{"a judge in code that ships", rooms(room("./cmd/conch/internal/node", lab+"/evidence")), "./cmd/conch/internal/node must not import"},
 				{"cli takes the commands itself", rooms(room("./cmd/conch/internal/cli", lab)), "./cmd/conch/internal/cli must not import " + lab},
-				{"the binary looks further in", rooms(room(binary, lab+"/chaos")), "./cmd/conch must not import " + lab + "/chaos"},
+				{"an example", rooms(room("./examples/world", lab+"/sim")), "./examples/world must not import " + lab + "/sim"},
+				{"its program looks further in", rooms(room(laboratory, lab+"/chaos")), laboratory + " must not import " + lab + "/chaos"},
 				{"a test", rooms(room("./cmd/conch/internal/keeper").tested(lab + "/worker")), "the tests of ./cmd/conch/internal/keeper must not import"},
 				{"a test of the commands", rooms(room(binary).tested(lab)), "the tests of ./cmd/conch must not import " + lab},
 			},
 		},
 		{
-			name: "1 one line brings the laboratory in", check: checkLabLine,
-			why: "a build without the laboratory then leaves out one line",
+			name: "1 conch links what users run, and nothing else", check: checkLinked,
+			why: "what tests, shows, measures or simulates makes the program of every user larger, and its flags and its start slower",
 			breaches: []breach{
-				{"two lines", sources(file{"cmd/conch/main.go", takes + "var b = lab.Other\n"}), "cmd/conch/main.go:8 takes lab.Other"},
-				{"two files", sources(file{"cmd/conch/main.go", takes}, file{"cmd/conch/more.go", takes}), "cmd/conch/more.go:7 takes lab.Commands"},
+				{"testing", house{links: []string{"fmt", "testing"}}, "./cmd/conch must not link testing"},
+				{"a part of it", house{links: []string{"testing/iotest"}}, "./cmd/conch must not link testing/iotest"},
+				{"a room for tests", house{links: []string{"./chain", "./chain/chaintest"}}, "./cmd/conch must not link ./chain/chaintest"},
+				{"a simulated world", house{links: []string{lab + "/sim/world"}}, "./cmd/conch must not link " + lab + "/sim/world"},
 			},
 		},
 	}
@@ -48,7 +48,7 @@ func checkLab(h house) (complaints []string) {
 			continue
 		}
 		for _, to := range p.imports {
-			if inside(to, lab) && (p.path != binary || to != lab) {
+			if inside(to, lab) && (p.path != laboratory || to != lab) {
 				complaints = append(complaints, p.path+" must not import "+to)
 			}
 		}
@@ -61,27 +61,12 @@ func checkLab(h house) (complaints []string) {
 	return complaints
 }
 
-// checkLabLine returns every use of the laboratory in main except the first.
-func checkLabLine(h house) (complaints []string) {
-	taken := false
-	for _, f := range h.files {
-		if "./"+path.Dir(f.path) != binary || path.Ext(f.path) != ".go" || strings.HasSuffix(f.path, "_test.go") {
-			continue
+// checkLinked looks at all that is linked into the program: what libraries of others import, too.
+func checkLinked(h house) (complaints []string) {
+	for _, linked := range h.links {
+		if inside(linked, "testing") || inside(linked, lab) || isHouse(linked) && isTestRoom(linked) {
+			complaints = append(complaints, binary+" must not link "+linked)
 		}
-		fset, parsed, err := f.parse()
-		if err != nil {
-			continue // the compiler reports it
-		}
-		name := localName(parsed, housed(lab))
-		ast.Inspect(parsed, func(node ast.Node) bool {
-			if s, ok := node.(*ast.SelectorExpr); ok && isIdent(s.X, name) {
-				if taken {
-					complaints = append(complaints, fmt.Sprintf("%s:%d takes %s.%s", f.path, fset.Position(s.Pos()).Line, name, s.Sel.Name))
-				}
-				taken = true
-			}
-			return true
-		})
 	}
 	return complaints
 }

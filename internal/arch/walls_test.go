@@ -110,7 +110,7 @@ func soundHouse() house {
 			room("./sequencer/endorser", "./sequencer/wire"), room("./sequencer/ledger"), room("./sequencer/evm", "./sequencer/ledger", "./chain", geth),
 			room("./txlog", "./fence", "./transport"), room("./txlog/prolog", "./txlog", "github.com/ichiban/prolog"),
 			room("./schedule", "./fence"), room("./chunksync", "./transport"),
-			room("./cmd/conch", "./cmd/conch/internal/cli", lab, services+"/files").tested(lab + "/evidence"),
+			room(binary, "./cmd/conch/internal/cli", services).tested(lab + "/evidence"), room(laboratory, "./cmd/conch/internal/cli", lab, services), room(services, services+"/files"),
 			room("./cmd/conch/internal/cli", "./cmd/conch/internal/node", "github.com/spf13/cobra"),
 			room(lab, lab+"/evidence", "./cmd/conch/internal/cli", "./cmd/conch/internal/node", lab+"/sim"), room(lab+"/evidence", "./fence"), room(lab+"/sim", "./election", "./fence"),
 			room("./cmd/conch/internal/node", "./election", "./fence", "./internal/pg"),
@@ -130,7 +130,7 @@ func soundHouse() house {
 		files: []file{
 			{"election/machine.go", "package election\n\nimport \"time\"\n\ntype m struct{ at time.Time }\n"},
 			{"election/bubble_test.go", "package election\n\nimport (\n\"testing/synctest\"\n\"time\"\n)\n\nfunc f() { synctest.Wait(); time.Sleep(1) }\n"},
-			{"cmd/conch/main.go", "package main\n\nimport \"" + housed(lab) + "\"\n\nvar commands = lab.Commands\n"},
+			{"cmd/conch/conch-lab/main.go", "package main\n\nimport \"" + housed(lab) + "\"\n\nvar program = lab.Program\n"},
 			{"docs/run.md", "conch listens on 127.0.0.1 and keeps its data in /var/lib/conch.\n"},
 		},
 	}

@@ -32,19 +32,20 @@ var built = struct {
 }{faults: map[string]error{}}
 
 // Build compiles the program in a folder, once, and returns its path. If
-// [SharedEnv] names a folder, the first package of a run that asks builds it for all. Else it is beside
-// the test's own binary, whose folder the go command removes; Git ignores the suffix .test.
+// [SharedEnv] names a folder, the first package of a run that asks builds it for all. Else its folder is beside
+// the test's own binary, which the go command removes; Git ignores the suffix .test. Programs that look for each other in
+// their own folder find what was built; a name with a slash has a folder of its own.
 func Build(name, folder string, flags ...string) (string, error) {
 	dir, lasts := filepath.Dir(os.Args[0]), false
 	// After os.Getenv the go command would keep the result of a test for this folder only.
 	if shared, _ := syscall.Getenv(SharedEnv); shared != "" {
-		dir, lasts = filepath.Join(shared, "programs"), true
+		dir, lasts = shared, true
 	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
+	path, err := filepath.Abs(filepath.Join(dir, "programs.test", filepath.FromSlash(name)))
+	if err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(filepath.Join(dir, name+".test"))
-	if err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return "", err
 	}
 	built.Lock()

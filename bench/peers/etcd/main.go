@@ -2,7 +2,7 @@
 
 // Command conch-etcd runs a cluster of etcd, each member a process of its own with a file of its own, and says in lines of JSON what
 // clients have of it: puts a second, how soon watchers have one, what the members send at rest, and how long nothing is committed
-// after the leader was killed. `conch bench log` starts it. See ../README.md.
+// after the leader was killed. `conch-lab bench log` starts it. See ../README.md.
 package main
 
 import (

@@ -1,6 +1,6 @@
 // Command conch-members runs many members of memberlist, or of serf, in one process, over UDP and TCP of this machine and
 // with the defaults of a local network. It says in lines of JSON how long they take to know of each other, what they send
-// at rest, and when the last one knows of a crash or of an event. `conch bench gossip` starts it. See ../README.md.
+// at rest, and when the last one knows of a crash or of an event. `conch-lab bench gossip` starts it. See ../README.md.
 package main
 
 import (

@@ -36,7 +36,7 @@ func Program(t testing.TB, folder string) string {
 	if named := os.Getenv("CONCH_DEVNODE"); named != "" {
 		return named
 	}
-	path, err := proctest.Build("conch-devnode", folder, "-ldflags", "-s -w")
+	path, err := proctest.Build("chain/conch-devnode", folder, "-ldflags", "-s -w")
 	if err != nil {
 		t.Fatal(err)
 	}

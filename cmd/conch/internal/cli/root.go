@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -17,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/keeper"
-	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/spool"
 	"github.com/conchhq/conch/internal/pg"
 )
@@ -29,16 +29,23 @@ const (
 	wrong  = 2 // the command was called wrongly, or lacks something it needs
 )
 
+// collectAt is how many percent a heap grows before it is collected, twice Go's default. A collection also uses the
+// processors on which this process has nothing else to do, and there the database and the chain's node may.
+const collectAt = 200
+
 type app struct {
 	Shell
+	program   Program
 	logFormat string
 	words     io.Writer    // for the log, and the last sentence: stderr, or the spool before it
 	spool     *spool.Spool // nil unless the command is a lasting one
 }
 
-// Main runs one command line and returns the exit code. kinds are those of a node's services;
-// others make further commands.
-func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands) int {
+// Main runs one command line of a program and returns the exit code.
+func Main(args []string, w World, p Program) int {
+	if w.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectAt)
+	}
 	if signal.Ignored(os.Interrupt) {
 		signal.Ignore(syscall.SIGQUIT) // a shell has what it starts in the background ignore both, and Go shows only the first
 	}
@@ -49,13 +56,13 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	info, _ := debug.ReadBuildInfo()
 	out := &outlet{to: w.Stdout}
 	w.Stdout, w.Stderr = out, &outlet{to: w.Stderr}
-	a := &app{Shell: Shell{World: w, Build: b.recorded(info), Log: slog.New(slog.DiscardHandler), Kinds: kinds}, words: w.Stderr}
+	a := &app{Shell: Shell{World: w, Build: p.Build.recorded(info), Log: slog.New(slog.DiscardHandler), Kinds: p.Kinds}, program: p, words: w.Stderr}
 	defer func() {
 		if a.spool != nil {
 			a.spool.Close(lastWords)
 		}
 	}()
-	root := a.root(args, others)
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(w.Stdin)
 	root.SetOut(w.Stdout)
@@ -73,7 +80,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 		return int(command)
 	}
 	text, code := explain(err)
-	a.tell("conch: %s", a.ownWords(text))
+	a.tell("%s: %s", p.Name, a.ownWords(text))
 	return code
 }
 
@@ -97,19 +104,13 @@ func levelFlag(flags *pflag.FlagSet, level string) {
 	flags.String(logLevel, level, "what is logged: debug, info, warn or error")
 }
 
-func (a *app) root(args []string, others []Commands) *cobra.Command {
+func (a *app) root(args []string) *cobra.Command {
 	asked := false
 	root := &cobra.Command{
-		Use:   "conch",
-		Short: "elects the one process that may act, and proves it",
-		Long: `conch elects the one of several processes that may act, proves to the outside
-world that it is the one, hands over in milliseconds, and loses nothing when the
-one dies.
-
-Try it with nothing installed but PostgreSQL's server programs: conch demo`,
-		Example: `  conch demo
-  conch --db postgres://app_owner@db.example/app migrate up
-  conch --db postgres://app_node@db.example/app status --json`,
+		Use:                a.program.Name,
+		Short:              a.program.Short,
+		Long:               a.program.Long,
+		Example:            a.program.Example,
 		SilenceErrors:      true,
 		SilenceUsage:       true,
 		DisableSuggestions: true,
@@ -132,7 +133,7 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 	flags.BoolVar(&a.JSON, "json", false, "print JSON: one document, or one object a line for streams")
 	flags.StringVar(&a.logFormat, "log-format", "text", "how the log on stderr is written: text or json")
 	levelFlag(flags, "warn")
-	root.Flags().BoolVarP(&asked, "version", "v", false, "as conch version")
+	root.Flags().BoolVarP(&asked, "version", "v", false, "as "+a.program.Name+" version")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if word := misspelt(cmd, args); word != "" {
 			return UnknownCommand(cmd, []string{word}) // the flag may be one of the command that was meant
@@ -140,13 +141,17 @@ Try it with nothing installed but PostgreSQL's server programs: conch demo`,
 		return flagError(cmd, err)
 	})
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetHelpCommand(helpCommand())
-	for _, from := range others { // before status, whose flags some of them add
+	root.SetHelpCommand(a.helpCommand())
+	for _, from := range a.program.Commands { // before status, whose flags some of them add
 		root.AddCommand(from(&a.Shell)...)
 	}
-	root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
-	root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.version(), a.doctor(), a.identity())
-	root.AddCommand(a.services()...)
+	root.AddCommand(a.version())
+	if a.program.operates {
+		root.AddCommand(a.node(), a.config(), a.reload(), a.drain(), a.transfer())
+		root.AddCommand(a.migrate(), a.scope(), a.status(), a.history(), a.watch(), a.doctor(), a.identity())
+		root.AddCommand(a.services()...)
+		root.AddCommand(a.laboratory(args)...)
+	}
 	suggest(root)
 	return root
 }
@@ -180,11 +185,14 @@ func (a *app) prepare(cmd *cobra.Command) error {
 	return nil
 }
 
-func helpCommand() *cobra.Command {
+func (a *app) helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "help about any command", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			about, rest, err := cmd.Root().Find(args)
+			if err == nil && about.DisableFlagParsing {
+				return a.handOn(append(slices.Clone(args), "--help"))
+			}
 			if err != nil || len(rest) > 0 {
 				return UnknownCommand(cmd.Root(), args)
 			}

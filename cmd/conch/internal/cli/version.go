@@ -13,11 +13,10 @@ import (
 
 func (a *app) version() *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "the program's version, commit, and the schema versions it works with",
-		Example: `  conch version
-  conch version --json`,
-		Args: NoArguments,
+		Use:     "version",
+		Short:   "the program's version, commit, and the schema versions it works with",
+		Example: "  " + a.program.Name + " version\n  " + a.program.Name + " version --json",
+		Args:    NoArguments,
 		RunE: Does(func(context.Context) error {
 			v := struct {
 				Version string `json:"version"`
@@ -36,7 +35,7 @@ func (a *app) version() *cobra.Command {
 			if v.Commit != "" {
 				commit = " commit " + v.Commit + ","
 			}
-			return a.Line("conch %s,%s schema %d to %d, %s", v.Version, commit, v.Schema.Min, v.Schema.Max, v.Go)
+			return a.Line("%s %s,%s schema %d to %d, %s", a.program.Name, v.Version, commit, v.Schema.Min, v.Schema.Max, v.Go)
 		}),
 	}
 }

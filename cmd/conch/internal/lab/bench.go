@@ -4,9 +4,7 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -50,13 +48,13 @@ The bench log runs five members, each a process with a file of its own in TMPDIR
 beside the bare raft core in as many processes on the same kind of files: TMPDIR is best
 on the disk that a node would have. It starts conch-etcd likewise (CONCH_ETCD), which
 runs as many members of etcd.`,
-		Example: `  conch bench
-  conch bench election --quick
-  conch bench pending --markdown
-  conch bench sequencer --quick
-  conch bench gossip
-  TMPDIR=/var/tmp conch bench log
-  conch bench fence --db postgres://app_owner@db.example/app --json`,
+		Example: `  conch-lab bench
+  conch-lab bench election --quick
+  conch-lab bench pending --markdown
+  conch-lab bench sequencer --quick
+  conch-lab bench gossip
+  TMPDIR=/var/tmp conch-lab bench log
+  conch-lab bench fence --db postgres://app_owner@db.example/app --json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) > 1:
@@ -89,8 +87,13 @@ func (l lab) runBench(ctx context.Context, cfg bench.Config, names []string, mar
 		return cli.Usagef("--markdown and --json are two ways to print the same: give one")
 	}
 	var err error
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
+	if cfg.Program, err = own(); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains([]string{"pending", "files", "sequencer"}, name) }) {
+		if cfg.Conch, err = product(cfg.Program); err != nil {
+			return err
+		}
 	}
 	if slices.ContainsFunc(names, func(name string) bool { return name == "pending" || name == "sequencer" }) {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
@@ -141,7 +144,7 @@ func (l lab) benchHolder() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     bench.HolderCommand,
 		Short:   "one process that holds a plain advisory lock",
-		Example: "  conch bench-holder --lease 3s",
+		Example: "  conch-lab bench-holder --lease 3s",
 		Hidden:  true,
 		Args:    cli.NoArguments,
 	}
@@ -173,7 +176,7 @@ func (l lab) benchMember() *cobra.Command {
 // benchChild is a process of a bench, whose settings are in a file.
 func (l lab) benchChild(name, short string, run func(ctx context.Context, file string, in io.Reader, out io.Writer) error) *cobra.Command {
 	var file string
-	cmd := &cobra.Command{Use: name, Short: short, Example: "  conch " + name + " --file settings.json", Hidden: true, Args: cli.NoArguments}
+	cmd := &cobra.Command{Use: name, Short: short, Example: "  conch-lab " + name + " --file settings.json", Hidden: true, Args: cli.NoArguments}
 	cmd.Flags().StringVar(&file, "file", "", "`file` with its settings")
 	cmd.RunE = cli.Does(func(ctx context.Context) error { return run(ctx, file, l.Stdin, l.Stdout) })
 	return cmd

@@ -32,12 +32,12 @@ func (l lab) chaos() *cobra.Command {
 		Use:   "chaos",
 		Short: "hurt real processes and their database while they work, and see that exactly one acts",
 		Long:  chaosLong(),
-		Example: `  conch chaos
-  conch chaos --faults 200 --seed 7 --json > chaos.json
-  conch chaos --faults 20 --only kill9 --only stop-long
-  conch chaos --faults 30 --takeover fast --only silent --only backend
-  conch chaos --sequencer --faults 40
-  conch chaos --sequencer --faults 100 --intents 2000 --seed 7 --logs /tmp/logs`,
+		Example: `  conch-lab chaos
+  conch-lab chaos --faults 200 --seed 7 --json > chaos.json
+  conch-lab chaos --faults 20 --only kill9 --only stop-long
+  conch-lab chaos --faults 30 --takeover fast --only silent --only backend
+  conch-lab chaos --sequencer --faults 40
+  conch-lab chaos --sequencer --faults 100 --intents 2000 --seed 7 --logs /tmp/logs`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()
@@ -122,6 +122,9 @@ func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
 	if cfg.Program, cfg.Progress, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
 		return err
 	}
+	if cfg.Conch, err = product(cfg.Program); err != nil {
+		return err
+	}
 	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
 	report, err := chaos.Run(ctx, cfg)
 	if err != nil {
@@ -190,7 +193,7 @@ func (l lab) chaosChild() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: chaos.ChildCommand, Short: "the child of a conch run in chaos", Hidden: true, Args: cli.NoArguments,
-		Example: "  conch run --scope s -- conch chaos-child --dir /tmp/evidence",
+		Example: "  conch run --scope s -- conch-lab chaos-child --dir /tmp/evidence",
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "where its evidence goes")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
@@ -206,7 +209,7 @@ func (l lab) chaosStray() *cobra.Command {
 	s := pgrogue.Straggler{Work: time.Hour}
 	cmd := &cobra.Command{
 		Use: chaos.StrayCommand, Short: "a transaction of chaos that does not end", Hidden: true, Args: cli.NoArguments,
-		Example: "  conch chaos-stray --scope s",
+		Example: "  conch-lab chaos-stray --scope s",
 	}
 	cmd.Flags().StringVar(&s.Scope, "scope", chaos.Scope, "whose fence it holds")
 	cmd.Flags().BoolVar(&s.Busy, "busy", false, "go on working instead of waiting")

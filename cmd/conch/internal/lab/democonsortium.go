@@ -33,11 +33,15 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	if cfg.Chaos != nil {
 		command = "chaos"
 	}
-	var err error
-	if cfg.Program, cfg.Progress, err = l.private(ctx, command, cfg.Validate()); err != nil {
+	program, progress, err := l.private(ctx, command, cfg.Validate())
+	if err != nil {
 		return err
 	}
-	if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
+	cfg.Progress = progress
+	if cfg.Program, err = product(program); err != nil {
+		return err
+	}
+	if cfg.Devnode = devnode.Find(program); cfg.Devnode == "" {
 		return cli.Usagef("%s is neither beside this program nor on the PATH, and contracts need a chain: \"make build\" in the source of conch makes both", devnode.Name)
 	}
 	if cfg.Logs != "" {

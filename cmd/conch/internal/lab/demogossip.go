@@ -5,7 +5,6 @@ package lab
 import (
 	"context"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -30,9 +29,12 @@ func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Confi
 	if l.DB != "" {
 		return cli.Usagef("demo --gossip uses no database: leave --db out")
 	}
-	var err error
-	if cfg.Program, err = os.Executable(); err != nil {
-		return fmt.Errorf("finding this program's own file: %w", err)
+	program, err := own()
+	if err != nil {
+		return err
+	}
+	if cfg.Program, err = product(program); err != nil {
+		return err
 	}
 	forgetDatabase()
 	if cfg.Progress = l.Stdout; l.JSON {

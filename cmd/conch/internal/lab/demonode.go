@@ -35,7 +35,7 @@ func (l lab) demoNode() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     demo.NodeCommand,
 		Short:   "one process of the demo",
-		Example: "  conch demo-node --id node-1 --scope demo --dir /tmp/evidence",
+		Example: "  conch-lab demo-node --id node-1 --scope demo --dir /tmp/evidence",
 		Hidden:  true,
 		Args:    cli.NoArguments,
 	}

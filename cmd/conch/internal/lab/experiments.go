@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/conchhq/conch/cmd/conch/internal/beside"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -20,7 +21,7 @@ func (l lab) experiments() []*cobra.Command {
 }
 
 // private prepares an experiment that starts its own servers, unless its configuration has a fault. It returns this
-// program's file, which the experiment starts again, and where its progress is printed.
+// program's file, which the experiment starts again as its workers, and where its progress is printed.
 func (l lab) private(ctx context.Context, command string, fault error) (program string, progress io.Writer, err error) {
 	if fault != nil {
 		return "", nil, cli.Usagef("%w", fault)
@@ -28,8 +29,8 @@ func (l lab) private(ctx context.Context, command string, fault error) (program 
 	if l.DB != "" {
 		return "", nil, cli.Usagef("%s uses private databases and never yours: leave --db out", command)
 	}
-	if program, err = os.Executable(); err != nil {
-		return "", nil, fmt.Errorf("finding this program's own file: %w", err)
+	if program, err = own(); err != nil {
+		return "", nil, err
 	}
 	if _, err := postmaster.Binaries(ctx); err != nil {
 		return "", nil, cli.Usagef("%w", err)
@@ -39,4 +40,21 @@ func (l lab) private(ctx context.Context, command string, fault error) (program 
 		return program, l.Stderr, nil
 	}
 	return program, l.Stdout, nil
+}
+
+// own returns this program's file.
+func own() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program's own file: %w", err)
+	}
+	return program, nil
+}
+
+// product returns the file of the program whose nodes and commands an experiment hurts or measures.
+func product(own string) (string, error) {
+	if found := beside.Find(own, "conch"); found != "" {
+		return found, nil
+	}
+	return "", cli.Usagef("conch, whose nodes this runs, is neither beside this program nor on the PATH: \"make build\" in the source of conch makes both")
 }

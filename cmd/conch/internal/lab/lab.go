@@ -14,22 +14,42 @@
 // the table that workers write, pgrogue misbehaves in Postgres, and pgraw is Postgres without
 // conch.
 //
-// The laboratory may import every package of the product. No package of the product imports
-// it: only main hands its commands to package cli, in one argument, so conch without its
-// laboratory is conch without that argument. Tests of the product may call the judges only.
+// They are commands of a program of their own, conch-lab, and conch hands on what its users know as commands of conch. The
+// processes of an experiment are of both programs: its own workers are conch-lab, and the nodes and clients that it hurts or
+// measures are the conch that users have.
+//
+// The laboratory may import every package of the product. No package of the product imports it, and conch links nothing of
+// it. Tests of the product may call the judges only.
 package lab
 
 import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/node"
 )
 
 // lab makes the commands, which print to a shell.
 type lab struct{ *cli.Shell }
 
-// Commands returns the commands of the laboratory, hidden ones included.
-func Commands(s *cli.Shell) []*cobra.Command {
+// Program is the program conch-lab, whose nodes have services of these kinds.
+func Program(b cli.Build, kinds []node.Kind) cli.Program {
+	return cli.Program{
+		Name:  "conch-lab",
+		Short: "shows, measures and simulates what conch does, and hurts it",
+		Long: `conch-lab is the laboratory of conch. It shows that nobody acts twice while leaders are
+killed, hurts real processes and their database by a plan, measures what conch costs,
+and simulates it in worlds of faults. It runs the program conch that is beside it, or
+on the PATH, and touches no database but its own.`,
+		Example: `  conch-lab demo
+  conch-lab chaos --faults 60
+  conch-lab sim election --runs 1000`,
+		Build: b, Kinds: kinds, Commands: []cli.Commands{commands},
+	}
+}
+
+// commands returns the commands of the laboratory, hidden ones included.
+func commands(s *cli.Shell) []*cobra.Command {
 	l := lab{s}
 	return append(l.experiments(), l.sim())
 }

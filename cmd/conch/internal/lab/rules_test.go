@@ -45,7 +45,7 @@ func shows(t *testing.T, world string, rule sim.RuleInfo, seed uint64) {
 	t.Helper()
 	var out, said bytes.Buffer
 	system := cli.World{Stdin: &bytes.Buffer{}, Stdout: &out, Stderr: &said, Getenv: func(string) string { return "" }}
-	code := cli.Main([]string{"sim", world, "--break", rule.Name, "--json"}, system, cli.Build{}, nil, lab.Commands)
+	code := cli.Main([]string{"sim", world, "--break", rule.Name, "--json"}, system, lab.Program(cli.Build{}, nil))
 	var r sim.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s%s", err, out.String(), said.String())

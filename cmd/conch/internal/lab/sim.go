@@ -19,9 +19,9 @@ func (l lab) sim() *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "sim",
 		Short: "run the protocols in a simulated world, thousands of times faster than life",
-		Example: `  conch sim election --nodes 5 --seed 7
-  conch sim sequencer --nodes 5 --seed 1
-  conch sim election --runs 10000 --json`,
+		Example: `  conch-lab sim election --nodes 5 --seed 7
+  conch-lab sim sequencer --nodes 5 --seed 1
+  conch-lab sim election --runs 10000 --json`,
 	}, l.simElection(), l.simSequencer(), l.simGossip(), l.simLog())
 }
 
@@ -43,9 +43,9 @@ violation prints the command that repeats it. Exit 1 if there is one.
 are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
 
 ` + ruleList(sim.Rules()),
-		Example: `  conch sim election --nodes 5 --seed 7
-  conch sim election --runs 10000 --json
-  conch sim election --seed 3 --break anchor-on-send`,
+		Example: `  conch-lab sim election --nodes 5 --seed 7
+  conch-lab sim election --runs 10000 --json
+  conch-lab sim election --seed 3 --break anchor-on-send`,
 		Args: cli.NoArguments,
 	}
 	flags := cmd.Flags()

@@ -33,12 +33,12 @@ which it shows. All but own-signature and age-travels are left out by a patch of
 source: that needs Go, and a current folder in conch's source.
 
 ` + ruleList(crowd.Rules()),
-		Example: `  conch sim gossip --nodes 500 --scene crash --loss 20
-  conch sim gossip --electors 7 --scene minority
-  conch sim gossip --policy paper --scene cold
-  conch sim gossip --runs 100 --json
-  conch sim gossip --break step-down
-  conch sim gossip --break peer-cache --runs 8`,
+		Example: `  conch-lab sim gossip --nodes 500 --scene crash --loss 20
+  conch-lab sim gossip --electors 7 --scene minority
+  conch-lab sim gossip --policy paper --scene cold
+  conch-lab sim gossip --runs 100 --json
+  conch-lab sim gossip --break step-down
+  conch-lab sim gossip --break peer-cache --runs 8`,
 	}, world{
 		flags: func(f *pflag.FlagSet) { crowdFlags(f, &cfg) },
 		rules: crowd.Rules(),

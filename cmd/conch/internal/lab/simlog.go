@@ -33,11 +33,11 @@ Exit 1 if there is one.
 which it shows:
 
 ` + ruleList(bulletin.Rules()),
-		Example: `  conch sim log --nodes 7 --members 5 --seed 1
-  conch sim log --scene crash-committed
-  conch sim log --scene lost-majority
-  conch sim log --runs 1000 --json
-  conch sim log --runs 40 --break look-before-storing`,
+		Example: `  conch-lab sim log --nodes 7 --members 5 --seed 1
+  conch-lab sim log --scene crash-committed
+  conch-lab sim log --scene lost-majority
+  conch-lab sim log --runs 1000 --json
+  conch-lab sim log --runs 40 --break look-before-storing`,
 	}, world{
 		flags: func(f *pflag.FlagSet) { logFlags(f, &cfg) },
 		rules: bulletin.Rules(),

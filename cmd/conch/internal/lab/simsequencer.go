@@ -32,11 +32,11 @@ there is one.
 which it shows:
 
 ` + ruleList(committee.Rules()),
-		Example: `  conch sim sequencer --nodes 5 --seed 1
-  conch sim sequencer --scene cut-link
-  conch sim sequencer --policy ring --runs 100
-  conch sim sequencer --runs 1000 --json
-  conch sim sequencer --runs 20 --break sequence-per-intent`,
+		Example: `  conch-lab sim sequencer --nodes 5 --seed 1
+  conch-lab sim sequencer --scene cut-link
+  conch-lab sim sequencer --policy ring --runs 100
+  conch-lab sim sequencer --runs 1000 --json
+  conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
 	}, world{
 		flags: func(f *pflag.FlagSet) { worldFlags(f, &cfg) },
 		rules: committee.Rules(),

@@ -17,7 +17,7 @@ import (
 func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
-	program, err := proctest.Build("conch", "../../..", proctest.Stamp...)
+	program, err := proctest.Build("conch-lab", "../../../conch-lab", proctest.Stamp...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,10 @@ import (
 
 // Config describes a measurement.
 type Config struct {
-	// Program is the binary for nodes and holders.
+	// Program is the binary of workers and holders.
 	Program string
+	// Conch is the binary of nodes, for the benches of their services.
+	Conch string
 	// Devnode is the binary of the chain's node, for the bench pending.
 	Devnode string
 	// Members is the binary that runs other libraries of the kind of gossip; empty: nothing is beside conch's own figures.

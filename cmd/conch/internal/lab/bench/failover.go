@@ -73,7 +73,7 @@ func (s *senders) launch(id, url, accounts string) error {
 	}
 	n := &sender{gone: make(chan struct{})}
 	s.lives.Add(1)
-	p, err := s.launcher.Launch(a.cfg.Program, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
+	p, err := s.launcher.Launch(a.cfg.Conch, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
 		[]string{"CONCH_DB_URL=" + a.site.url}, func(news fleet.News) {
 			if news.Ended {
 				close(n.gone)

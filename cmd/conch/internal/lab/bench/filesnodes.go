@@ -72,7 +72,7 @@ func (c *cabinets) start(cfg Config, s *site, id, text string) error {
 		return err
 	}
 	n := &sender{gone: make(chan struct{})}
-	p, err := c.launcher.Launch(cfg.Program, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
+	p, err := c.launcher.Launch(cfg.Conch, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
 		[]string{"CONCH_DB_URL=" + s.url}, func(news fleet.News) {
 			if news.Ended {
 				close(n.gone)

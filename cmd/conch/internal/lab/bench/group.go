@@ -59,7 +59,7 @@ func openGroup(ctx context.Context, cfg Config, s *site, sh shape) (*group, erro
 		}
 	}
 	g.Group, err = consortium.Open(ctx, consortium.Shape{
-		Program: cfg.Program, Devnode: cfg.Devnode, Dir: g.dir, Databases: databases, Needed: sh.needed, Alone: sh.alone,
+		Program: cfg.Conch, Devnode: cfg.Devnode, Dir: g.dir, Databases: databases, Needed: sh.needed, Alone: sh.alone,
 		RangeSize: oneOrder, Life: oneOrder, Depth: chainDepth, BlockTime: chainTime,
 	})
 	g.undo = append(g.undo, g.Group.Close)

@@ -69,7 +69,7 @@ func (c Config) Validate() error {
 func (r *run) line() string {
 	var line strings.Builder
 	c := r.asked
-	fmt.Fprintf(&line, "conch sim log --nodes %d --members %d --clients %d --seed %d --faults %s", c.Nodes, c.Members, c.Clients, c.Seed, c.Faults)
+	fmt.Fprintf(&line, "conch-lab sim log --nodes %d --members %d --clients %d --seed %d --faults %s", c.Nodes, c.Members, c.Clients, c.Seed, c.Faults)
 	for _, f := range []struct {
 		is   bool
 		flag string

@@ -20,11 +20,15 @@ import (
 	"github.com/conchhq/conch/internal/proctest"
 )
 
-var program string
+// program runs the workers, conch is what they hurt.
+var program, conch string
 
 func TestMain(m *testing.M) {
 	var err error
-	if program, err = proctest.Build("conch", "../../..", proctest.Stamp...); err != nil {
+	if conch, err = proctest.Build("conch", "../../..", proctest.Stamp...); err != nil {
+		panic(err)
+	}
+	if program, err = proctest.Build("conch-lab", "../../../conch-lab", proctest.Stamp...); err != nil {
 		panic(err)
 	}
 	code := m.Run()
@@ -50,7 +54,7 @@ func begin(t *testing.T, cfg ClusterConfig) *trial {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // generous, since a busy machine is no fault
 	t.Cleanup(cancel)
-	cfg.Program, cfg.Dir = program, t.TempDir()
+	cfg.Program, cfg.Conch, cfg.Dir = program, conch, t.TempDir()
 	if cfg.Lease == 0 {
 		cfg.Lease = lease
 	}

@@ -29,7 +29,8 @@ const (
 
 // ClusterConfig describes a cluster.
 type ClusterConfig struct {
-	Program  string // the conch binary
+	Program  string // of the workers
+	Conch    string // the program under test; for Children and what a nemesis orders
 	Dir      string // for the evidence
 	Nodes    int
 	Lease    time.Duration

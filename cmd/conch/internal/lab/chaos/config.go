@@ -15,7 +15,8 @@ import (
 
 // Config describes a run.
 type Config struct {
-	Program  string
+	Program  string // of the workers
+	Conch    string // the program under test
 	Faults   int
 	Seed     uint64
 	Nodes    int
@@ -62,7 +63,7 @@ func (c Config) Validate() error {
 
 // replay returns the command that repeats the plan.
 func (c Config) replay() string {
-	words := []string{fmt.Sprintf("conch chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
+	words := []string{fmt.Sprintf("conch-lab chaos --faults %d --seed %d --nodes %d --lease %s", c.Faults, c.Seed, c.Nodes, c.Lease)}
 	if c.Takeover != election.Strict {
 		words = append(words, "--takeover", string(c.Takeover))
 	}

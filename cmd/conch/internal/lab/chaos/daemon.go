@@ -71,7 +71,7 @@ func (d *daemon) start(c *Cluster) error {
 func (d *daemon) launch(c *Cluster, words ...string) (err error) {
 	over := make(chan struct{})
 	c.ending.Add(1)
-	d.process, err = c.launcher.Launch(c.cfg.Program, words, []string{"CONCH_DB_URL=" + c.URL}, func(news fleet.News) {
+	d.process, err = c.launcher.Launch(c.cfg.Conch, words, []string{"CONCH_DB_URL=" + c.URL}, func(news fleet.News) {
 		if news.Ended {
 			close(over)
 			c.ending.Done()

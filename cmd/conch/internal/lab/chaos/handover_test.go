@@ -97,7 +97,7 @@ func TestOrders(t *testing.T) {
 	n := unarmed(t)
 	n.launcher = fleet.NewLauncher()
 	defer n.launcher.Close()
-	n.Cluster.cfg.Program = "/bin/sh"
+	n.Cluster.cfg.Conch = "/bin/sh"
 	order := func(ctx context.Context, script string) error {
 		o, err := n.order("-c", script)
 		if err != nil {
@@ -130,7 +130,7 @@ func TestTheEndOfADaemon(t *testing.T) {
 	if d.end(0) || d.alive() {
 		t.Error("it is alive before its start")
 	}
-	n.Cluster.cfg.Program = "/bin/sh"
+	n.Cluster.cfg.Conch = "/bin/sh"
 	up := filepath.Join(d.dir, "up")
 	for script, c := range map[string]struct {
 		patience time.Duration

@@ -68,17 +68,17 @@ const (
 // Start starts the machine's processes that do not run.
 func (n *Node) Start() error {
 	cfg := n.cluster.cfg
-	err := n.launch(&n.work, n.hear, demo.NodeCommand, "--id", n.ID, "--scope", Scope,
+	err := n.launch(cfg.Program, &n.work, n.hear, demo.NodeCommand, "--id", n.ID, "--scope", Scope,
 		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--dir", cfg.Dir, "--outside-most", actMost.String())
 	if err != nil || !cfg.Children {
 		return err
 	}
-	return n.launch(&n.run, func(fleet.News) {}, "run", "--id", n.ID, "--scope", RunScope,
+	return n.launch(cfg.Conch, &n.run, func(fleet.News) {}, "run", "--id", n.ID, "--scope", RunScope,
 		"--lease", cfg.Lease.String(), "--takeover", string(cfg.Takeover), "--restart", "--stop-grace", stopGrace.String(),
 		"--", cfg.Program, ChildCommand, "--dir", cfg.Dir)
 }
 
-func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
+func (n *Node) launch(program string, l *life, hear func(fleet.News), args ...string) error {
 	c := n.cluster
 	url := "postgres://" + postmaster.Superuser + "@" + n.Proxy.Addr() + "," + n.Spare.Addr() + "/postgres?sslmode=disable&target_session_attrs=read-write"
 	c.mu.Lock()
@@ -89,7 +89,7 @@ func (n *Node) launch(l *life, hear func(fleet.News), args ...string) error {
 	l.alive, l.wanted, l.born = true, true, fence.Boottime()
 	c.mu.Unlock()
 	c.ending.Add(1)
-	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, func(news fleet.News) {
+	p, err := c.launcher.Launch(program, args, []string{"CONCH_DB_URL=" + url}, func(news fleet.News) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		hear(news)

@@ -27,7 +27,7 @@ func (n *nemesis) order(words ...string) (*order, error) {
 	o := &order{words: "conch " + strings.Join(words, " "), over: make(chan struct{})}
 	n.ending.Add(1)
 	var err error
-	o.process, err = n.launcher.Launch(n.Cluster.cfg.Program, words, []string{"CONCH_DB_URL=" + n.URL}, func(news fleet.News) {
+	o.process, err = n.launcher.Launch(n.Cluster.cfg.Conch, words, []string{"CONCH_DB_URL=" + n.URL}, func(news fleet.News) {
 		if news.Ended {
 			o.code = news.Code
 			close(o.over)

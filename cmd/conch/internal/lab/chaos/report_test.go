@@ -22,7 +22,7 @@ func TestARunThatHitNobodyShowsNothing(t *testing.T) {
 		"one without a hit": {Report{Missed: map[Kind]int{Deaf: 1}, Violations: []Violation{{}}}, false, "1 violations; see"},
 		"one, and the end":  {Report{Faults: map[Kind]int{Kill9: 1}, Violations: []Violation{{}}}, true, "1 violations; see"},
 	} {
-		c.report.Replay = "conch chaos --faults 3"
+		c.report.Replay = "conch-lab chaos --faults 3"
 		switch err := c.report.Fault(c.interrupted); {
 		case c.says == "" && err != nil:
 			t.Errorf("%s: got %v, want no error", name, err)

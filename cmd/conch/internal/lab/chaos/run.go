@@ -39,7 +39,7 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	n.w = newWitness(dir)
 	n.prepareClock(ctx)
 	n.Cluster, err = Start(ctx, ClusterConfig{
-		Program: cfg.Program, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
+		Program: cfg.Program, Conch: cfg.Conch, Dir: dir, Nodes: cfg.Nodes, Lease: cfg.Lease, Takeover: cfg.Takeover, Children: true, Clock: n.clock,
 	})
 	defer func() { err = errors.Join(err, n.Stop()) }()
 	switch {

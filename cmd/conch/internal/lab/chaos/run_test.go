@@ -22,7 +22,7 @@ import (
 func session(t *testing.T, cfg Config) Report {
 	t.Helper()
 	var said bytes.Buffer
-	cfg.Program, cfg.Nodes, cfg.Lease, cfg.Progress = program, 3, lease, &said
+	cfg.Program, cfg.Conch, cfg.Nodes, cfg.Lease, cfg.Progress = program, conch, 3, lease, &said
 	report, err := Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said.String())

@@ -77,7 +77,7 @@ func (c Chaos) validate(duration time.Duration) error {
 
 // Replay returns the command that repeats the plan.
 func (c Config) Replay() string {
-	line := fmt.Sprintf("conch chaos --sequencer --faults %d --seed %d", c.Chaos.Faults, c.Chaos.Seed)
+	line := fmt.Sprintf("conch-lab chaos --sequencer --faults %d --seed %d", c.Chaos.Faults, c.Chaos.Seed)
 	if c.Chaos.Intents > 0 {
 		line += fmt.Sprintf(" --intents %d", c.Chaos.Intents)
 	}

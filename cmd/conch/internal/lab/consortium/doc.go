@@ -15,7 +15,7 @@
 // the chain as package explorer reads it, the requests and the fates that nodes have told, and the databases as package
 // pgnotes reads them.
 //
-// conch chaos --sequencer is the same with a plan of more faults ([Plan]), and with an attacker (package attacker): databases
+// conch-lab chaos --sequencer is the same with a plan of more faults ([Plan]), and with an attacker (package attacker): databases
 // are put back to what they were (then customers ask again), the chain is reorganised, one node has a clock that can be
 // turned (package skew), and one asks the chain by way of a proxy that can hold back its head (package oldhead).
 //

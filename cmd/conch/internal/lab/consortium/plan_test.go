@@ -59,10 +59,10 @@ func TestTheDemosFaultsTakeTurns(t *testing.T) {
 func TestAChaosThatCannotBe(t *testing.T) {
 	t.Parallel()
 	good := Config{Chaos: &Chaos{Seed: 7, Faults: 3, Intents: 20}, Duration: time.Minute}
-	if err := good.Validate(); err != nil || good.Replay() != "conch chaos --sequencer --faults 3 --seed 7 --intents 20 --duration 1m0s" {
+	if err := good.Validate(); err != nil || good.Replay() != "conch-lab chaos --sequencer --faults 3 --seed 7 --intents 20 --duration 1m0s" {
 		t.Errorf("got %v, and it is repeated by %s", err, good.Replay())
 	}
-	if short := (Config{Chaos: &Chaos{Faults: 1}}); short.Validate() != nil || short.Replay() != "conch chaos --sequencer --faults 1 --seed 0" {
+	if short := (Config{Chaos: &Chaos{Faults: 1}}); short.Validate() != nil || short.Replay() != "conch-lab chaos --sequencer --faults 1 --seed 0" {
 		t.Errorf("got %v, and it is repeated by %s", short.Validate(), short.Replay())
 	}
 	err := Config{Chaos: &Chaos{Intents: -1}, Duration: -1}.Validate()

@@ -4,8 +4,8 @@ package fleet
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
+
+	"github.com/conchhq/conch/cmd/conch/internal/beside"
 )
 
 // Find returns the path of a program that is built beside conch: the value of an environment variable, or a file beside
@@ -14,13 +14,5 @@ func Find(program, name, env string) string {
 	if named := os.Getenv(env); named != "" {
 		return named
 	}
-	beside := filepath.Join(filepath.Dir(program), name)
-	if info, err := os.Stat(beside); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-		return beside
-	}
-	found, err := exec.LookPath(name)
-	if err != nil {
-		return ""
-	}
-	return found
+	return beside.Find(program, name)
 }

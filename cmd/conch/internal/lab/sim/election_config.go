@@ -117,7 +117,7 @@ func (c Config) needs() string {
 
 // replay returns the command that repeats the run.
 func (c Config) replay() string {
-	s := fmt.Sprintf("conch sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
+	s := fmt.Sprintf("conch-lab sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
 		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)
 	if c.Locks != LocksSession {
 		s += " --locks " + c.Locks

@@ -174,7 +174,7 @@ func TestReport(t *testing.T) {
 			continue
 		}
 		v := r.Violations[0]
-		for _, want := range []string{"conch sim election --nodes 2 --seed ", " --takeover strict --scopes 1 --steps 1500 --break hold-waits"} {
+		for _, want := range []string{"conch-lab sim election --nodes 2 --seed ", " --takeover strict --scopes 1 --steps 1500 --break hold-waits"} {
 			if !strings.Contains(v.Replay, want) {
 				t.Errorf("the replay line lacks %q: %s", want, v.Replay)
 			}

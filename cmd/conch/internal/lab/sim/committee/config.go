@@ -73,7 +73,7 @@ func Policies() []string { return ranking.Names() }
 
 // line is the command that repeats the run.
 func (r *run) line() string {
-	line := fmt.Sprintf("conch sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
+	line := fmt.Sprintf("conch-lab sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
 	if r.cfg.Faults != time.Minute {
 		line += " --faults " + r.cfg.Faults.String()
 	}
@@ -81,7 +81,7 @@ func (r *run) line() string {
 		line += " --calm"
 	}
 	if r.scene != nil {
-		line = fmt.Sprintf("conch sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
+		line = fmt.Sprintf("conch-lab sim sequencer --scene %s --seed %d", r.scene.Name, r.cfg.Seed)
 	} else if r.cfg.Range != 10 {
 		line += fmt.Sprint(" --range ", r.cfg.Range)
 	}

@@ -90,7 +90,7 @@ func Policies() []string { return []string{gossip.Reign, gossip.Paper} }
 // line is the command that repeats the run.
 func (r *run) line() string {
 	var line strings.Builder
-	fmt.Fprintf(&line, "conch sim gossip --nodes %d --seed %d --rounds %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Rounds)
+	fmt.Fprintf(&line, "conch-lab sim gossip --nodes %d --seed %d --rounds %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Rounds)
 	for _, f := range []struct {
 		is   bool
 		flag string

@@ -1,10 +1,10 @@
 //go:build !noevm
 
-package main
+// Package service lists the services of a node, a line for each.
+package service
 
 import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/contracts"
@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/transactions"
 )
 
-// services lists the services of a node. services_noevm.go has a shorter list.
-func services() []node.Kind {
+// Kinds lists the services. service_noevm.go has a shorter list.
+func Kinds() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
 		transactions.Kind(),
@@ -28,7 +28,7 @@ func services() []node.Kind {
 	}
 }
 
-// commands lists further commands: those of services, and the lab's.
-func commands() []cli.Commands {
-	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, logs.Commands, lab.Commands}
+// Commands lists their commands.
+func Commands() []cli.Commands {
+	return []cli.Commands{transactions.Commands, contracts.Commands, overlay.Commands, logs.Commands}
 }

@@ -1,6 +1,7 @@
 //go:build noevm
 
-package main
+// Package service lists the services of a node that do not need go-ethereum, a line for each.
+package service
 
 import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
@@ -12,8 +13,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
 
-// services lists the services that do not need go-ethereum.
-func services() []node.Kind {
+// Kinds lists the services.
+func Kinds() []node.Kind {
 	return []node.Kind{
 		roles.Kind(),
 		files.Kind(),
@@ -23,5 +24,5 @@ func services() []node.Kind {
 	}
 }
 
-// commands lists those of these services: the lab needs go-ethereum for its chains.
-func commands() []cli.Commands { return []cli.Commands{overlay.Commands, logs.Commands} }
+// Commands lists their commands.
+func Commands() []cli.Commands { return []cli.Commands{overlay.Commands, logs.Commands} }
