@@ -40,7 +40,7 @@ PACKAGES  = $$(go list work | grep -v conch-devnode)
 # which makes them six to seventeen times slower; make nightly has them with it too.
 MACHINES := ./gossip ./sequencer/book ./sequencer/coordinator ./sequencer/ranking ./sequencer/sender ./sequencer/wire ./txlog/courier ./txlog/follower \
 	./txlog/member ./txlog/quorum
-WORLDS   := ./internal/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
+WORLDS   := ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES)
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does
@@ -101,7 +101,7 @@ test-whole: ## every test, also those that make test leaves out because it runs 
 # Whatever starts no process and no server, with few seeds. With the race detector it would cost four times as much: make
 # test has it.
 test-fast: ## the inner loop, within a minute: no processes, no Postgres, few seeds, no race detector
-	go test -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /sequencer/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops)
+	go test -short -timeout 5m $$(go list work | grep -v -e conch-devnode -e '/cmd/conch$$' -e /internal/keeper -e /internal/lab -e /chain/evm -e /sequencer/evm -e /postmaster -e /proctest -e /pgstore -e /pgmint -e /pgops) ./cmd/conch/internal/lab/sim/...
 
 model: ## the models of the election and of reading a chain, every state; and each rule removed, to see it fail
 	@scripts/model.sh

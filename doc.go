@@ -56,6 +56,7 @@
 //     which both sides prove who they are.
 //   - [github.com/conchhq/conch/sequencer]: one organisation's node of private contracts
 //     that several share.
+//   - [github.com/conchhq/conch/sequencer/core]: what such a node decides, without a loop.
 //   - [github.com/conchhq/conch/sequencer/ranking]: which node of a committee should
 //     coordinate a contract for a range of blocks.
 //   - [github.com/conchhq/conch/sequencer/ledger]: what a shared contract takes, and what

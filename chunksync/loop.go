@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // loop runs one leadership: it feeds inputs to the machine and performs its actions.
@@ -15,7 +16,7 @@ type loop struct {
 	gate   *fence.Gate
 	token  fence.Token
 	tenure Tenure
-	inputs chan input
+	inbox  *step.Inbox[input]
 	end    context.CancelCauseFunc
 	over   context.Context // done when the leadership has ended
 	work   sync.WaitGroup
@@ -36,33 +37,23 @@ type sending struct {
 	unpin   func()
 }
 
-func (l *loop) run(ctx context.Context, own Version) {
-	l.step(ctx, begin{Own: own})
-	timer := time.NewTimer(time.Hour)
-	defer timer.Stop()
-	for {
-		if at := l.next(); at != 0 {
-			timer.Reset(max(at.Sub(l.Clock()), time.Millisecond))
-		}
-		var in input
-		select {
-		case in = <-l.inputs:
-		case <-timer.C:
-			in = tick{}
-		case <-ctx.Done():
-			return
-		}
-		l.step(ctx, in)
-	}
+func (l *loop) run(ctx context.Context) {
+	_ = step.Loop[input]{
+		From: l.inbox, Wait: l.wait,
+		Tick: func() []input { return []input{tick{}} },
+		Feed: step.Each(ctx, func(in input) error { return l.step(ctx, in) }),
+	}.Run(ctx)
 }
 
-func (l *loop) next() fence.Instant {
+// wait returns for how long the machine needs no tick.
+func (l *loop) wait() (time.Duration, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.machine.Next()
+	at := l.machine.Next()
+	return at.Sub(l.Clock()), at != 0
 }
 
-func (l *loop) step(ctx context.Context, in input) {
+func (l *loop) step(ctx context.Context, in input) error {
 	l.mu.Lock()
 	actions := l.machine.Step(l.Clock(), in)
 	close(l.moved)
@@ -70,18 +61,13 @@ func (l *loop) step(ctx context.Context, in input) {
 	l.mu.Unlock()
 	for _, a := range actions {
 		if _, over := a.(resign); over {
-			l.end(&StaleError{Got: l.tenure, Holder: l.Store.promised().Holder})
-			return
+			err := &StaleError{Got: l.tenure, Holder: l.Store.promised().Holder}
+			l.end(err)
+			return err
 		}
-		l.work.Go(func() { l.tell(ctx, l.perform(ctx, a)) })
+		l.work.Go(func() { l.inbox.Put(l.perform(ctx, a)) })
 	}
-}
-
-func (l *loop) tell(ctx context.Context, in input) {
-	select {
-	case l.inputs <- in:
-	case <-ctx.Done():
-	}
+	return nil
 }
 
 // alone reports whether there are no peers, and so none to restore lost chunks from.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // settings configures a machine. All fields are required; Config has the defaults.
@@ -191,13 +192,10 @@ func (m *machine) find(name string) *peer {
 // failed sets the pause before the peer is asked again. It doubles with each failure, and
 // the jitter keeps several leaders or peers from trying again at one instant.
 func (m *machine) failed(now fence.Instant, p *peer, jitter float64) {
-	pause := m.set.RetryMax
-	if p.fails < 30 {
-		pause = min(pause, m.set.RetryMin<<p.fails)
-	}
+	wait := pause.Doubled(m.set.RetryMin, p.fails, m.set.RetryMax)
 	p.fails++
 	p.queue, p.offer = nil, Version{} // chunks that arrived are kept; the newest catalog is offered next
-	p.due = now.Add(pause/2 + time.Duration(jitter*float64(pause/2)))
+	p.due = now.Add(wait/2 + time.Duration(jitter*float64(wait/2)))
 }
 
 func (m *machine) do(a action) { m.out = append(m.out, a) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Manager serves one scope's files on one node, both while it leads and while it follows.
@@ -77,10 +78,10 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	l := &loop{
 		Config: m.cfg, gate: gate, token: token, tenure: tenure, end: stop,
 		client: client{cfg: m.cfg, tenure: tenure}, machine: newMachine(m.cfg.settings()),
-		inputs: make(chan input), moved: make(chan struct{}), sending: map[string]sending{}, over: ctx,
+		inbox: step.NewInbox[input](begin{Own: p.Held}), moved: make(chan struct{}), sending: map[string]sending{}, over: ctx,
 	}
 	m.lead.Store(l)
-	l.run(ctx, p.Held)
+	l.run(ctx)
 	m.lead.CompareAndSwap(l, nil)
 	l.work.Wait()
 	l.dropAll()
@@ -90,6 +91,6 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 // promisedTo ends this node's leadership if the promised tenure is another one.
 func (m *Manager) promisedTo(t Tenure) {
 	if l := m.lead.Load(); l != nil && l.tenure != t {
-		l.tell(l.over, deposed{})
+		l.inbox.Put(deposed{})
 	}
 }

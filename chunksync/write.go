@@ -104,13 +104,13 @@ func (l *loop) write(ctx context.Context, name string, f *File, copies int) (Rec
 	if err != nil {
 		switch {
 		case errors.Is(err, fence.ErrStale):
-			l.tell(l.over, deposed{})
+			l.inbox.Put(deposed{})
 		case errors.Is(err, ErrDamaged) || l.Store.doubt() != nil:
 			l.end(err) // another node can lead
 		}
 		return Receipt{}, err
 	}
-	l.tell(l.over, changed{Version: out.Version})
+	l.inbox.Put(changed{Version: out.Version})
 	err = l.await(ctx, func(m *machine) bool {
 		out.Copies = m.Holders(out.Version)
 		return out.Copies >= copies

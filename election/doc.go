@@ -22,8 +22,8 @@
 // while this process leads. The role gets a [Leadership] with a [fence.Gate], which answers
 // whether it may act now. A [Mint] issues the tokens that make a process the leader:
 // election/pgmint over Postgres, election/electiontest in memory. [Events] reports what
-// happens as [Fact] values. [Machine], with its inputs and actions, makes the decisions of an
-// elector; it is exported for the simulator.
+// happens as [Fact] values. [Core] makes all decisions of an elector; most are those of its [Machine].
+// It is exported for the simulator.
 //
 // # The life of a scope
 //

@@ -3,6 +3,7 @@ package election
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -19,26 +20,25 @@ import (
 // from any goroutine.
 type Elector struct {
 	cfg      Config
-	machine  *Machine
+	core     *Core
 	inputs   chan Input
 	ordered  chan struct{} // signals that there are orders
 	over     chan struct{} // closed when Run returns
 	started  atomic.Bool
 	snapshot atomic.Pointer[[]Status]
 
-	mu       sync.RWMutex
-	runners  map[string]*runner
-	retiring int     // open channels of Retire calls
-	orders   []Input // Add, Retire and Rest inputs for the loop
+	mu      sync.RWMutex
+	runners map[string]*runner
+	orders  []Input                // Add, Retire and Rest inputs for the loop
+	waiting map[uint64]func(error) // the callers who wait for an answer, by ticket
+	serial  uint64                 // of the last ticket
 
 	// Owned by the loop's goroutine.
-	session   Session
-	cautioned string // the last session's caution
-	watches   map[int64]*watch
-	waiting   map[string][]chan error // the callers of drains, by scope
-	calls     sync.WaitGroup          // goroutines that end with the loop
-	ctx       context.Context         // ends with the loop
-	campaign  context.Context         // the context of Run: no session opens after it ends
+	session  Session
+	waits    map[uint64]wait // by serial
+	calls    sync.WaitGroup  // goroutines that end with the loop
+	ctx      context.Context // ends with the loop
+	campaign context.Context // the context of Run: no session opens after it ends
 }
 
 // Status is the state of one scope as this process sees it.
@@ -62,13 +62,13 @@ func New(cfg Config) (*Elector, error) {
 	cfg = cfg.withDefaults()
 	e := &Elector{
 		cfg:     cfg,
-		machine: NewMachine(cfg.settings()),
+		core:    NewCore(cfg.settings()),
 		runners: map[string]*runner{},
 		inputs:  make(chan Input, 256),
 		ordered: make(chan struct{}, 1),
 		over:    make(chan struct{}),
-		watches: map[int64]*watch{},
-		waiting: map[string][]chan error{},
+		waits:   map[uint64]wait{},
+		waiting: map[uint64]func(error){},
 	}
 	for _, r := range cfg.Roles {
 		e.runners[r.Scope] = newRunner(e, r)
@@ -182,28 +182,22 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	}
 	s.Timeout = cmp.Or(s.Timeout, e.cfg.DrainTimeout)
 	answer := make(chan error, 1)
-	if !e.post(stepDownCall{StepDown: s, answer: answer}) {
+	e.mu.Lock()
+	ticket := e.newTicket(func(err error) { answer <- err })
+	e.mu.Unlock()
+	if !e.post(Asked{StepDown: s, Ticket: ticket}) {
+		e.answerCaller(Answered{Ticket: ticket}) // nobody waits for it
 		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
 	}
 	select {
 	case err := <-answer:
+		if errors.Is(err, errEnded) {
+			return fmt.Errorf("election: %w: %q", ErrUntold, s.Scope)
+		}
 		return err
-	case <-e.over:
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	select {
-	case err := <-answer: // the loop's last answer
-		return err
-	default:
-		return fmt.Errorf("election: %w: %q", ErrUntold, s.Scope)
-	}
-}
-
-// stepDownCall carries the caller's channel to the loop; the machine does not get it.
-type stepDownCall struct {
-	StepDown
-	answer chan error
 }
 
 // post hands an input to the loop; it returns false if the loop has ended.
@@ -221,17 +215,8 @@ func (e *Elector) post(in Input) bool {
 	}
 }
 
-// publish stores the machine's state for Snapshot.
+// publish stores the state of all scopes for Snapshot.
 func (e *Elector) publish() {
-	all := make([]Status, len(e.machine.seats))
-	for i, s := range e.machine.seats {
-		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder, Unsaid: s.unsaid}
-		if s.unledAt != 0 {
-			all[i].Unled, all[i].Why = s.ledAt, s.unledWhy
-		}
-		if s.state == leading {
-			all[i].Token, all[i].Entered, all[i].Holder = s.token, s.entered, s.token.Holder
-		}
-	}
+	all := e.core.Snapshot()
 	e.snapshot.Store(&all)
 }

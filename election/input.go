@@ -13,8 +13,8 @@ type Input interface{ input() }
 type (
 	// Tick says only that time has passed.
 	Tick struct{}
-	// Opened answers Connect.
-	Opened struct{}
+	// Opened answers Connect. Caution is the session's, if it has one: see Session.
+	Opened struct{ Caution error }
 	// Tried answers Try. Bids without a result were not tried.
 	Tried struct {
 		Sent    fence.Instant
@@ -60,7 +60,10 @@ type (
 	// retired scope is campaigned for again.
 	Add struct{ Seat SeatSettings }
 	// Retire ends the campaign for a scope. A running term goes on.
-	Retire struct{ Scope string }
+	Retire struct {
+		Scope  string
+		Ticket uint64 // of the caller; 0: nobody waits
+	}
 	// Rest pauses the campaign for a scope, so that other candidates go first.
 	Rest struct {
 		Scope string

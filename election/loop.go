@@ -22,7 +22,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
 		close(e.over)
-		e.answerRetires(true)
+		e.answerCallers()
 		cancel()
 		e.calls.Wait()
 	}()
@@ -34,7 +34,7 @@ func (e *Elector) Run(ctx context.Context) error {
 		var inputs []Input
 		select {
 		case in := <-e.inputs:
-			inputs = e.gather(in)
+			inputs = Gather(in, e.nextInput)
 		case <-e.ordered: // taken below
 		case <-timer.C:
 			inputs = []Input{Tick{}}
@@ -43,54 +43,27 @@ func (e *Elector) Run(ctx context.Context) error {
 			inputs = []Input{Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}}
 		}
 		// Orders first: a role that calls Rest and then fails must rest when it is given up.
-		orders := e.takeOrders()
-		if orders != nil {
+		if orders := e.takeOrders(); orders != nil {
 			inputs = slices.Insert(inputs, 0, Input(Several{Inputs: orders}))
 		}
 		if slices.ContainsFunc(inputs, e.step) {
-			return e.machine.exitError()
-		}
-		if orders != nil { // the set of roles may have changed
-			e.publish()
+			return e.core.machine.exitError()
 		}
 		timer.Stop()
-		if next := e.machine.Next(); next != 0 {
+		if next := e.core.Next(); next != 0 {
 			timer.Reset(max(0, next.Sub(e.cfg.Clock())))
 		}
 	}
 }
 
-// mostAtOnce limits what gather joins, so that an answer does not wait long behind it.
-const mostAtOnce = 1000
-
-// gather joins the inputs that have arrived. The first that cannot be joined comes after them.
-func (e *Elector) gather(first Input) []Input {
-	joined := Several{Inputs: []Input{first}}
-	for joins(first) && len(joined.Inputs) < mostAtOnce {
-		select {
-		case in := <-e.inputs:
-			if !joins(in) {
-				return []Input{joined, in}
-			}
-			joined.Inputs = append(joined.Inputs, in)
-			continue
-		default:
-		}
-		break
+// nextInput returns the next input that waits.
+func (e *Elector) nextInput() (in Input, more bool) {
+	select {
+	case in = <-e.inputs:
+		return in, true
+	default:
+		return nil, false
 	}
-	if len(joined.Inputs) == 1 {
-		return joined.Inputs
-	}
-	return []Input{joined}
-}
-
-// joins reports whether gather may join an input, for which the loop itself has nothing to do.
-func joins(in Input) bool {
-	switch in.(type) {
-	case Woken, Ended:
-		return true
-	}
-	return false
 }
 
 // whyStopped returns ErrStepDown, with the cause of ctx if it has one of its own.
@@ -101,66 +74,43 @@ func whyStopped(ctx context.Context) error {
 	return ErrStepDown
 }
 
-// step feeds the machine and performs its actions; it returns true when the loop is done. The process of
-// internal/sim is the twin of this loop in the simulated world, which has no goroutines and no contexts:
-// a change of step, perform or call is made there too.
+// step feeds the core and does what it says, in the order of an [Output]; it returns true when the loop is done.
 func (e *Elector) step(in Input) (done bool) {
-	switch v := in.(type) {
-	case stepDownCall:
-		if !e.machine.leads(v.Scope, v.Epoch) {
-			v.answer <- ErrNotLeading
-			return false
-		}
-		e.waiting[v.Scope] = append(e.waiting[v.Scope], v.answer)
-		in = v.StepDown
-	case connected:
-		e.session = v.session
-		e.caution(v.session)
-		in = v.Opened
-	case Failed:
-		if v.Lost {
-			e.closeSession()
-		}
+	if v, is := in.(connected); is {
+		e.session, in = v.session, v.Opened
 	}
-	actions := e.machine.Step(e.cfg.Clock(), in)
-	if slices.ContainsFunc(actions, changesSnapshot) {
+	out := e.core.Step(e.cfg.Clock(), in)
+	for _, m := range out.Moves {
+		m.To(e.runner(m.Scope).latch)
+	}
+	if out.Changed {
 		e.publish()
 	}
-	done = slices.ContainsFunc(actions, e.perform)
-	e.answerRetires(false)
-	return done
-}
-
-// changesSnapshot reports whether an action may change the snapshot. A heartbeat of ten thousand
-// terms moves as many deadlines and changes nothing in it.
-func changesSnapshot(a Action) bool {
-	switch a.(type) {
-	case Extend, Suspend, Beat, Try, Watch, Enlist:
-		return false
-	}
-	return true
+	return slices.ContainsFunc(out.Actions, e.perform)
 }
 
 func (e *Elector) perform(a Action) (done bool) {
 	switch a := a.(type) {
-	case Open:
-		e.runner(a.Token.Scope).open(a)
+	case Begin:
+		e.runner(a.Token.Scope).beginTerm(a.Token)
 	case Enter:
 		e.runner(a.Token.Scope).enter()
-	case Extend:
-		e.runner(a.Scope).latch.Extend(a.Deadline)
-	case Suspend:
-		e.runner(a.Scope).latch.Suspend()
-	case Shut:
-		e.runner(a.Token.Scope).shut(a.Why, a.By)
+	case Cancel:
+		e.runner(a.Token.Scope).cancelRole(a)
+	case Drain:
+		e.runner(a.Scope).drainActs()
 	case Prolong:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.Deadline = a.Deadline })
 	case Hurry:
 		e.runner(a.Scope).running.notice.change(func(is *Notice) { is.By = a.By })
-	case Watch:
-		e.watch(a.Processes)
+	case Await:
+		e.awaitProcess(a)
+	case Unwait:
+		e.cancelWait(a)
 	case Report:
 		e.tell(a.Fact)
+	case Answered:
+		e.answerCaller(a)
 	case Disconnect:
 		e.closeSession()
 	case Forget:
@@ -176,17 +126,13 @@ func (e *Elector) perform(a Action) (done bool) {
 // call sends a request to the mint in another goroutine; the answer comes back as an input. The
 // machine has at most one under way.
 func (e *Elector) call(a Action) {
-	session := e.session
+	session, within := e.session, e.core.Patience(a)
 	e.calls.Go(func() {
 		switch a := a.(type) {
 		case Connect:
-			e.connect(a)
+			e.connect(a, within)
 		case Try:
-			var results []Result
-			sent, took, err := e.timed(func(ctx context.Context) (err error) {
-				results, err = session.Try(ctx, a.Bids)
-				return err
-			})
+			results, sent, took, err := timed(e, within, session.Try, a.Bids)
 			if err == nil {
 				a.Bids = a.Bids[:len(results)] // the rest was not tried
 			}
@@ -195,11 +141,7 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Tried{Sent: sent, Results: results})
 		case Beat:
-			var answers []Outcome
-			sent, took, err := e.timed(func(ctx context.Context) (err error) {
-				answers, err = session.Beat(ctx, a.Pulses)
-				return err
-			})
+			answers, sent, took, err := timed(e, within, session.Beat, a.Pulses)
 			renewed := make([]bool, len(answers))
 			for i, answer := range answers {
 				renewed[i] = answer == Renewed
@@ -209,14 +151,10 @@ func (e *Elector) call(a Action) {
 			}
 			e.answer(err, Beaten{Sent: sent, Answers: answers})
 		case Release:
-			var answers []Parting
-			_, _, err := e.timed(func(ctx context.Context) (err error) {
-				answers, err = session.Release(ctx, a.Farewells)
-				return err
-			})
+			answers, _, _, err := timed(e, within, session.Release, a.Farewells)
 			e.answer(err, Parted{Answers: answers})
 		case Enlist:
-			_, _, err := e.timed(func(ctx context.Context) error { return session.Enlist(ctx, a.Roll) })
+			_, _, _, err := timed(e, within, func(ctx context.Context, r Roll) (any, error) { return nil, session.Enlist(ctx, r) }, a.Roll)
 			e.answer(err, Enlisted{})
 		}
 	})
@@ -232,21 +170,12 @@ func scopesOf[T any](asked []T, scope func(T) string) []string {
 
 // timed runs one call with a time limit. It reads the clock before anything is sent, since every
 // deadline counts from then.
-func (e *Elector) timed(f func(context.Context) error) (sent fence.Instant, took time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(e.ctx, e.patience())
+func timed[A, R any](e *Elector, within time.Duration, call func(context.Context, A) (R, error), a A) (answer R, sent fence.Instant, took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(e.ctx, within)
 	defer cancel()
 	sent = e.cfg.Clock()
-	err = f(ctx)
-	return sent, e.cfg.Clock().Sub(sent), err
-}
-
-// patience returns how long to wait for an answer before the session counts as lost. After a
-// lease the mint has ended its side anyway; under Keep it never does.
-func (e *Elector) patience() time.Duration {
-	if e.cfg.Takeover == Keep {
-		return max(time.Minute, 10*e.machine.set.Lease)
-	}
-	return e.machine.set.Lease
+	answer, err = call(ctx, a)
+	return answer, sent, e.cfg.Clock().Sub(sent), err
 }
 
 func (e *Elector) answer(err error, in Input) {
@@ -262,33 +191,24 @@ type connected struct {
 	session Session
 }
 
-func (e *Elector) connect(a Connect) {
-	ctx, cancel := context.WithTimeout(e.campaign, max(5*time.Second, e.machine.set.Lease))
+func (e *Elector) connect(a Connect, within time.Duration) {
+	ctx, cancel := context.WithTimeout(e.campaign, within)
 	defer cancel()
 	s, err := e.cfg.Mint.Open(ctx, Candidate{
-		ID: e.cfg.ID, Lease: e.machine.set.Lease, Takeover: e.cfg.Takeover, LockTimeout: e.cfg.LockTimeout,
+		ID: e.cfg.ID, Lease: e.core.machine.set.Lease, Takeover: e.cfg.Takeover, LockTimeout: e.cfg.LockTimeout,
 		Scopes: a.Scopes, Longest: a.Longest,
 	})
 	if err != nil {
 		e.post(Failed{Lost: true, Err: err})
 		return
 	}
-	if !e.post(connected{session: s}) {
+	in := connected{session: s}
+	if cautious, ok := s.(interface{ Caution() error }); ok {
+		in.Caution = cautious.Caution()
+	}
+	if !e.post(in) {
 		_ = s.Close()
 	}
-}
-
-// caution reports a session's caution, unless the last session had the same.
-func (e *Elector) caution(s Session) {
-	text := ""
-	if cautious, ok := s.(interface{ Caution() error }); ok {
-		if err := cautious.Caution(); err != nil {
-			if text = err.Error(); text != e.cautioned {
-				e.tell(Fact{Kind: Cautioned, Err: err})
-			}
-		}
-	}
-	e.cautioned = text
 }
 
 // closeSession closes the session in another goroutine; Run waits for that before it returns.

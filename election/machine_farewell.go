@@ -133,6 +133,9 @@ func (m *Machine) sayAgain(s *seat, now fence.Instant, why error) {
 // the error names none. The first tries have no pause. A farewell that fails alone is said bare,
 // without its texts, since the mint may be unable to store one of them.
 func (m *Machine) partFailed(now fence.Instant, why error) {
+	if !slices.ContainsFunc(m.seats, func(s *seat) bool { return s.unheard }) { // those that failed before were dropped
+		m.releaseFailures, m.releaseFailingFrom = 0, 0
+	}
 	m.releaseFailures++
 	m.releaseFailedAt = now
 	m.releaseFailingFrom = cmp.Or(m.releaseFailingFrom, now)

@@ -8,11 +8,8 @@ import (
 	"time"
 )
 
-// tell passes a fact to the log, the events and the waiting drains.
+// tell passes a fact to the log and the events.
 func (e *Elector) tell(f Fact) {
-	if f.Kind == Following {
-		e.runner(f.Scope).latch.Heard(f.Holder)
-	}
 	e.log(f)
 	if fn := e.cfg.Events.Fact; fn != nil {
 		fn(f)
@@ -25,24 +22,6 @@ func (e *Elector) tell(f Fact) {
 			fn(StateChanged{Scope: f.Scope, Epoch: f.Token.Epoch})
 		}
 	}
-	switch f.Kind {
-	case Released:
-		e.answerDrains(f.Scope, nil)
-	case Abandoned:
-		e.answerDrains(f.Scope, ErrDrainTimeout)
-	case Unsaid:
-		e.answerDrains(f.Scope, f.Err)
-	case Lost:
-		e.answerDrains(f.Scope, f.Err) // the drain came too late, or a newer term overtook it
-	}
-}
-
-// answerDrains answers the callers that drain a scope.
-func (e *Elector) answerDrains(scope string, err error) {
-	for _, ch := range e.waiting[scope] {
-		ch <- err
-	}
-	delete(e.waiting, scope)
 }
 
 // log writes one line per fact (S32), as a warning or an error where a person should look (S21).

@@ -22,7 +22,6 @@ func (e *Elector) Add(r Role) error {
 	e.mu.Lock()
 	if known := e.runners[r.Scope]; known != nil {
 		known.role, known.retired = r, false
-		e.answerRetiresOf(known)
 	} else {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
@@ -40,7 +39,7 @@ var errEnded = errors.New("election: the elector has ended")
 func (e *Elector) fits(r *Role) error {
 	cfg := e.cfg
 	r.Lease = cmp.Or(r.Lease, cfg.Lease)
-	if shortest := e.machine.set.Lease; r.Lease >= MinLease && r.Lease < shortest {
+	if shortest := e.core.machine.set.Lease; r.Lease >= MinLease && r.Lease < shortest {
 		return fmt.Errorf("election: scope %q: a lease of %s is shorter than %s, the lease of this elector's session: use a separate elector for this role", r.Scope, r.Lease, shortest)
 	}
 	cfg.Roles = []Role{*r}
@@ -65,12 +64,10 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 	}
 	r.retired = true
 	call := make(chan struct{})
-	r.retireCalls = append(r.retireCalls, call)
-	e.retiring++
-	e.order(Retire{Scope: scope})
+	e.order(Retire{Scope: scope, Ticket: e.newTicket(func(error) { close(call) })})
 	e.mu.Unlock()
 	if e.ended() {
-		e.answerRetires(true)
+		e.answerCallers()
 	}
 	return call, nil
 }
@@ -112,31 +109,32 @@ func (e *Elector) ended() bool {
 	}
 }
 
-// answerRetires closes the channels of the Retire calls that have nothing left to wait for, or of
-// all if the elector has ended.
-func (e *Elector) answerRetires(over bool) {
-	e.mu.RLock()
-	none := e.retiring == 0
-	e.mu.RUnlock()
-	if none {
-		return
-	}
+// newTicket returns a number for a caller who waits. The caller of newTicket holds e.mu.
+func (e *Elector) newTicket(answer func(error)) uint64 {
+	e.serial++
+	e.waiting[e.serial] = answer
+	return e.serial
+}
+
+// answerCaller answers a caller who waits.
+func (e *Elector) answerCaller(a Answered) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	for scope, r := range e.runners {
-		if over || len(r.retireCalls) > 0 && !e.machine.retireWaits(scope) {
-			e.answerRetiresOf(r)
-		}
+	answer := e.waiting[a.Ticket]
+	delete(e.waiting, a.Ticket)
+	e.mu.Unlock()
+	if answer != nil {
+		answer(a.Err)
 	}
 }
 
-// answerRetiresOf closes the channels of a scope's Retire calls. The caller holds e.mu.
-func (e *Elector) answerRetiresOf(r *runner) {
-	for _, call := range r.retireCalls {
-		close(call)
+// answerCallers answers all callers who still wait when the elector has ended.
+func (e *Elector) answerCallers() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, answer := range e.waiting {
+		answer(errEnded)
 	}
-	e.retiring -= len(r.retireCalls)
-	r.retireCalls = nil
+	clear(e.waiting)
 }
 
 // runner returns the runner of a scope; nil if no role has the scope.
@@ -151,7 +149,6 @@ func (e *Elector) forgetScope(scope string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if r := e.runners[scope]; r != nil && r.retired {
-		e.answerRetiresOf(r)
 		delete(e.runners, scope)
 	}
 }

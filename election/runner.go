@@ -70,17 +70,15 @@ func (n *notice) change(to func(*Notice)) {
 	n.moved = make(chan struct{})
 }
 
-// runner runs one scope's role behind its gate. The runner of internal/sim is its twin in the simulated
-// world, where roles are played: a change here is made there too.
+// runner runs one scope's role behind its gate.
 type runner struct {
-	role        Role            // of the next term; guarded by Elector.mu
-	retired     bool            // guarded by Elector.mu
-	retireCalls []chan struct{} // channels of Retire calls; guarded by Elector.mu
-	elector     *Elector
-	gate        *fence.Gate // the view of the role
-	outside     *fence.Gate // the view of all other callers
-	latch       *fence.Latch
-	running     *running
+	role    Role // of the next term; guarded by Elector.mu
+	retired bool // guarded by Elector.mu
+	elector *Elector
+	gate    *fence.Gate // the view of the role
+	outside *fence.Gate // the view of all other callers
+	latch   *fence.Latch
+	running *running
 }
 
 // running is a role that runs in one term.
@@ -107,12 +105,12 @@ func (r *runner) latest() Role {
 	return r.role
 }
 
-func (r *runner) open(a Open) {
-	t := &running{role: r.latest(), lead: Leadership{Token: a.Token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
+// beginTerm begins a term.
+func (r *runner) beginTerm(token fence.Token) {
+	t := &running{role: r.latest(), lead: Leadership{Token: token, Gate: r.gate, last: new(atomic.Int64), now: r.elector.cfg.Clock, notice: &notice{moved: make(chan struct{})}}}
 	t.notice = t.lead.notice
 	t.ctx, t.end = context.WithCancelCause(context.WithoutCancel(r.elector.ctx))
 	r.running = t
-	r.latch.Open(a.Token, a.ActFrom, a.Deadline)
 	r.start(t.role.Fenced)
 }
 
@@ -125,28 +123,17 @@ func (r *runner) start(role func(context.Context, Leadership) error) {
 	t := r.running
 	t.lead.Progress()
 	t.calls.Go(func() {
-		err := role(t.ctx, t.lead)
-		if t.ctx.Err() != nil {
-			return // it was asked to end
+		if err := role(t.ctx, t.lead); t.ctx.Err() == nil { // else it was asked to end
+			r.elector.post(Resigned{Token: t.lead.Token, Err: err})
 		}
-		if err != nil {
-			r.stepDown(fmt.Errorf("%w: %w", ErrResigned, err), EndedByFailure)
-			return
-		}
-		r.stepDown(ErrResigned, EndedByRequest)
 	})
 	if t.role.StallAfter > 0 {
-		t.calls.Go(func() { r.endIfStalled(t) })
+		t.calls.Go(func() { r.watchProgress(t) })
 	}
 }
 
-// stepDown asks the loop to give the scope up; the role's goroutines call it.
-func (r *runner) stepDown(why error, how Ending) {
-	r.elector.post(StepDown{Scope: r.gate.Scope(), Why: why, How: how, Timeout: r.elector.cfg.DrainTimeout})
-}
-
-// endIfStalled gives the scope up when the role reports no progress for too long.
-func (r *runner) endIfStalled(t *running) {
+// watchProgress says so when the role reports no progress for too long.
+func (r *runner) watchProgress(t *running) {
 	tick := time.NewTicker(max(t.role.StallAfter/4, time.Millisecond))
 	defer tick.Stop()
 	for {
@@ -155,23 +142,27 @@ func (r *runner) endIfStalled(t *running) {
 			return
 		case <-tick.C:
 		}
-		quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load()))
-		if quiet > t.role.StallAfter {
-			r.stepDown(fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond)), EndedByFailure)
+		if quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load())); quiet > t.role.StallAfter {
+			r.elector.post(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
 			return
 		}
 	}
 }
 
-// shut shuts the gate and cancels the role. However long that takes, it posts Ended when the role
-// has returned, its acts have ended and the answers to other callers have expired.
-func (r *runner) shut(why error, by fence.Instant) {
-	r.latch.Shut(why)
+// cancelRole cancels the role. However long that takes, it says when the role has returned.
+func (r *runner) cancelRole(a Cancel) {
 	t := r.running
-	t.notice.change(func(is *Notice) { is.By = by })
-	t.end(why)
+	t.notice.change(func(is *Notice) { is.By = a.By })
+	t.end(a.Why)
 	go func() {
 		t.calls.Wait()
+		r.elector.post(Returned{Scope: a.Token.Scope})
+	}()
+}
+
+// drainActs says when the acts have ended and the answers to other callers have expired.
+func (r *runner) drainActs() {
+	go func() {
 		_ = r.latch.Drain(context.Background())
 		r.elector.post(Ended{Scope: r.gate.Scope()})
 	}()

@@ -11,13 +11,14 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Manager sends one account's transactions while this process leads the account's scope.
 type Manager struct {
 	cfg      Config
-	wake     chan struct{}
-	raise    chan struct{}             // told that mostFee has changed
+	wake     step.Wake
+	raise    step.Wake                 // told that mostFee has changed
 	mostFee  atomic.Pointer[chain.Fee] // see Config.MostFee
 	attended attended
 }
@@ -28,7 +29,7 @@ func New(cfg Config) (*Manager, error) {
 		return nil, err
 	}
 	cfg.Sequence = cmp.Or(cfg.Sequence, new(Sequence))
-	m := &Manager{cfg: cfg, wake: make(chan struct{}, 1), raise: make(chan struct{}, 1)}
+	m := &Manager{cfg: cfg, wake: step.NewWake(), raise: step.NewWake()}
 	m.mostFee.Store(&cfg.MostFee)
 	return m, nil
 }
@@ -36,19 +37,11 @@ func New(cfg Config) (*Manager, error) {
 // Allow replaces [Config.MostFee], at once: what the limit has stopped is tried again. It never blocks.
 func (m *Manager) Allow(most chain.Fee) {
 	m.mostFee.Store(&most)
-	select {
-	case m.raise <- struct{}{}:
-	default:
-	}
+	m.raise.Ring()
 }
 
 // Wake tells the Manager that an intent was accepted or cancelled. It never blocks.
-func (m *Manager) Wake() {
-	select {
-	case m.wake <- struct{}{}:
-	default:
-	}
-}
+func (m *Manager) Wake() { m.wake.Ring() }
 
 // Lead sends the account's transactions until ctx ends, while the gate's fenced door is open, and
 // returns the cause of ctx. It ends earlier with an error that wraps [fence.ErrStale] if the token
@@ -62,7 +55,7 @@ func (m *Manager) Lead(ctx context.Context, gate *fence.Gate, token fence.Token)
 	}
 	l := &loop{
 		Config: m.cfg.withDefaults(d), gate: gate, token: token,
-		inputs: make(chan input), wake: m.wake, raise: m.raise, mostFee: &m.mostFee, end: stop,
+		inbox: step.NewInbox[input](tick{}), wake: m.wake, raise: m.raise, mostFee: &m.mostFee, end: stop,
 	}
 	l.machine = newMachine(l.settings())
 	l.unsettled.Store(l.Sequence.begin(token))
@@ -77,7 +70,7 @@ type loop struct {
 	machine   *machine
 	gate      *fence.Gate
 	token     fence.Token
-	inputs    chan input
+	inbox     *step.Inbox[input]
 	wake      <-chan struct{}
 	raise     <-chan struct{}
 	mostFee   *atomic.Pointer[chain.Fee]
@@ -103,32 +96,29 @@ const lull = 20 * time.Millisecond
 func (l *loop) run(ctx context.Context) {
 	l.work.Go(func() { l.listen(ctx) })
 	l.work.Go(func() { l.archive(ctx) })
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		var in input
-		select {
-		case in = <-l.inputs:
-		case <-l.raise:
-			in = raised{}
-		case <-timer.C:
-			in = tick{}
-		case <-ctx.Done():
-			return
+	_ = step.Hear(ctx, step.Loop[input]{
+		From: l.inbox, Wait: l.wait,
+		Tick: func() []input { return []input{tick{}} },
+		Feed: step.Each(ctx, func(in input) error { l.step(ctx, in); return nil }),
+	}, l.raise, func(struct{}) input { return raised{} })
+}
+
+// wait returns for how long the loop needs no tick.
+func (l *loop) wait() (time.Duration, bool) {
+	at := sooner(l.machine.Next(), l.restAt)
+	return at.Sub(l.Clock()), at != 0
+}
+
+func (l *loop) step(ctx context.Context, in input) {
+	if head, is := in.(streamed); is {
+		if in = head.what; head.stream != l.stream {
+			return // the loop has rested since
 		}
-		if head, is := in.(streamed); is {
-			if in = head.what; head.stream != l.stream {
-				continue // the loop has rested since
-			}
-		}
-		actions := l.machine.Step(l.Clock(), in)
-		l.followOrRest(ctx)
-		for _, a := range actions {
-			l.begin(ctx, a)
-		}
-		if at := sooner(l.machine.Next(), l.restAt); at != 0 {
-			timer.Reset(max(at.Sub(l.Clock()), time.Millisecond))
-		}
+	}
+	actions := l.machine.Step(l.Clock(), in)
+	l.followOrRest(ctx)
+	for _, a := range actions {
+		l.begin(ctx, a)
 	}
 }
 
@@ -184,18 +174,11 @@ func (l *loop) begin(ctx context.Context, a action) {
 				l.trouble(err)
 			}
 		}
-		l.tell(ctx, in)
+		l.inbox.Put(in)
 		if rows, is := in.(loaded); is {
 			l.recheck(ctx, rows.Snapshot)
 		}
 	})
-}
-
-func (l *loop) tell(ctx context.Context, in input) {
-	select {
-	case l.inputs <- in:
-	case <-ctx.Done():
-	}
 }
 
 func (l *loop) trouble(err error) {
@@ -215,7 +198,7 @@ func (l *loop) listen(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-l.wake:
-			l.tell(ctx, woken{Waits: Waits{Queued: 1}})
+			l.inbox.Put(woken{Waits: Waits{Queued: 1}})
 			if !soon { // more wake-ups do not delay the count further
 				look.Reset(lull)
 			}
@@ -230,7 +213,7 @@ func (l *loop) listen(ctx context.Context) {
 			l.trouble(err)
 			continue
 		}
-		l.tell(ctx, woken{Waits: waits, Counted: true}) // also that nothing waits: an alarm may end with that
+		l.inbox.Put(woken{Waits: waits, Counted: true}) // also that nothing waits: an alarm may end with that
 	}
 }
 
@@ -243,7 +226,7 @@ func (l *loop) waiting(ctx context.Context) (Waits, error) {
 // follow passes the turns of the chain to the machine. After an error it goes on where it was; only if
 // the driver no longer knows the blocks between is the thread lost.
 func (l *loop) follow(ctx context.Context, stream uint64) {
-	tell := func(in input) { l.tell(ctx, streamed{in, stream}) }
+	tell := func(in input) { l.inbox.Put(streamed{in, stream}) }
 	var last chain.Block // the head as of the last turn that the machine was told
 	for ctx.Err() == nil {
 		gone := false // what was followed

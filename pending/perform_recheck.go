@@ -21,7 +21,7 @@ func (l *loop) recheck(ctx context.Context, snap Snapshot) {
 		}
 		if elsewhere, err := l.elsewhere(ctx, lowest-1); err == nil {
 			if elsewhere {
-				l.tell(ctx, moved{From: lowest - min(lowest, max(1, width))})
+				l.inbox.Put(moved{From: lowest - min(lowest, max(1, width))})
 			}
 			return
 		}

@@ -2,11 +2,13 @@ package pending
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // prober answers for one transaction, once it has failed for a while.
@@ -73,21 +75,18 @@ func TestFinalRowsAreLookedUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				l := &loop{Config: Config{Account: "a", Chain: &c.seen, Store: oneRow{&Memory{}, c.row}, Longest: time.Second, Retry: time.Second}, inputs: make(chan input, 1)}
+				l := &loop{Config: Config{Account: "a", Chain: &c.seen, Store: oneRow{&Memory{}, c.row}, Longest: time.Second, Retry: time.Second}, inbox: step.NewInbox[input]()}
 				snap := Snapshot{Next: 8}
 				for i := range c.final {
 					snap.Slots = append(snap.Slots, Slot{Index: 8 + uint64(i), Final: true})
 				}
 				l.recheck(t.Context(), snap)
-				select {
-				case in := <-l.inputs:
-					if got, is := in.(moved); !is || !c.moved || got.From != c.from {
-						t.Errorf("got %+v, want that all from %d on is read: %v", in, c.from, c.moved)
-					}
-				default:
-					if c.moved {
-						t.Errorf("nothing is read again, want all from %d on", c.from)
-					}
+				var want []input
+				if c.moved {
+					want = []input{moved{From: c.from}}
+				}
+				if got := l.inbox.Take(); !slices.Equal(got, want) {
+					t.Errorf("got %+v, want %+v", got, want)
 				}
 			})
 		})

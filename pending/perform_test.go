@@ -297,19 +297,11 @@ func TestAHeightThatNothingConfirms(t *testing.T) {
 func TestATurnThatComesAfterTheRest(t *testing.T) {
 	t.Parallel()
 	l := &loop{
-		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), inputs: make(chan input), stream: 1,
+		Config: Config{Account: "a", Store: &Memory{}}.withDefaults(chain.Description{}), stream: 1,
 	}
 	l.machine = newMachine(l.settings())
 	l.machine.phase = working // idle, and so nothing is followed
-	ctx, end := context.WithCancel(t.Context())
-	over := make(chan struct{})
-	go func() { defer close(over); l.run(ctx) }()
-	head := turned{Turn: chain.Turn{Block: chain.Block{Number: 5, Hash: "5"}}}
-	l.tell(ctx, streamed{head, 0})
-	l.tell(ctx, tick{}) // the one before has been taken
-	end()
-	<-over
-	l.work.Wait()
+	l.step(t.Context(), streamed{turned{Turn: chain.Turn{Block: chain.Block{Number: 5, Hash: "5"}}}, 0})
 	if got := l.machine.head; got != (chain.Block{}) {
 		t.Errorf("the head is %+v, want none", got)
 	}

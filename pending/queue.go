@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Waiting is an intent that waits for a slot.
@@ -126,11 +127,7 @@ func (w Waiting) changes(r Refusal) bool {
 
 // pause returns for how long others pass the intent: ever longer.
 func (r Refusal) pause() time.Duration {
-	pause := firstPause
-	for range min(r.Times-1, 10) {
-		pause *= 2
-	}
-	return min(pause, LongestPause)
+	return pause.Doubled(firstPause, r.Times-1, LongestPause)
 }
 
 // An intent that is refused with an error that nobody knows, while the node accepts another call, is rejected after

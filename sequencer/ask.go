@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/conchhq/conch/sequencer/core"
 )
 
 var (
@@ -24,24 +26,20 @@ func (e *UnreadError) Error() string {
 // late is the error of what the loop has not answered in time.
 func (p *place) late(err error) error {
 	if why := p.why.Load(); why != nil {
-		return &UnreadError{p.set.Declared.Address, *why}
+		return &UnreadError{p.address(), *why}
 	}
 	return fmt.Errorf("%w: %w", ErrSlow, err)
 }
 
-// ask has the loop read something of a contract, which answers once. Read returns false if it never will.
-func ask[T any](ctx context.Context, n *Node, address string, read func(p *place, answer func(T)) bool) (told T, err error) {
+// ask has the loop do something for a user: it calls one of both functions, once, now or later.
+func ask[T any](ctx context.Context, n *Node, address string, do func(p *place, answer func(T), busy func())) (told T, err error) {
 	p, err := n.find(ctx, address)
 	if err != nil {
 		return told, err
 	}
 	done, busy := make(chan T, 1), make(chan struct{}, 1)
 	select {
-	case n.tasks <- func() {
-		if !read(p, func(t T) { done <- t }) {
-			busy <- struct{}{}
-		}
-	}:
+	case n.tasks <- func() { do(p, func(t T) { done <- t }, func() { busy <- struct{}{} }) }:
 	case <-n.stopped:
 		return told, ErrStopped
 	case <-ctx.Done():
@@ -57,4 +55,38 @@ func ask[T any](ctx context.Context, n *Node, address string, read func(p *place
 	case <-ctx.Done():
 		return told, p.late(ctx.Err())
 	}
+}
+
+// reach has the loop read something of a contract that is awake.
+func reach[T any](ctx context.Context, n *Node, address string, read func(*place) T) (T, error) {
+	return ask(ctx, n, address, func(p *place, answer func(T), busy func()) {
+		n.with(p, 0, func() { answer(read(p)) }, busy)
+	})
+}
+
+// with has the loop do something once a contract is awake, or if too much waits for it.
+func (n *Node) with(p *place, size int, do, busy func()) {
+	n.feed(core.Reach{Ticket: n.ticket(waiting{do: do, busy: busy}), Contract: p.address(), Size: size})
+}
+
+// waiting is what a user waits for. One of its functions is called, once.
+type waiting struct {
+	do       func() // the contract is awake
+	busy     func() // too much waits for it
+	accepted func(core.Accepted)
+	again    func(core.Submit)
+}
+
+// ticket returns the number under which something waits.
+func (n *Node) ticket(w waiting) uint64 {
+	n.tickets++
+	n.waiting[n.tickets] = w
+	return n.tickets
+}
+
+// take returns what waits under a number, which waits no more.
+func (n *Node) take(ticket uint64) waiting {
+	w := n.waiting[ticket]
+	delete(n.waiting, ticket)
+	return w
 }

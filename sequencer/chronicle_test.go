@@ -54,15 +54,3 @@ func TestWhatHappensAgainIsCounted(t *testing.T) {
 		t.Errorf("the counts of the story are %v, %d of them written; want %v", times, written, want)
 	}
 }
-
-// A member is heard with its height also while its contract sleeps here, and what it says without a height takes none away.
-func TestAHeightIsKept(t *testing.T) {
-	t.Parallel()
-	var p place
-	for _, final := range []uint64{0, 9, 0} {
-		p.hears("north", final)
-	}
-	if h := p.heard["north"]; h.Final != 9 || h.At.IsZero() {
-		t.Errorf("got %+v, want the height 9", h)
-	}
-}

@@ -10,8 +10,9 @@
 //   - [ledger.Contract] is the declaration that all nodes have; [Ledger] is where it lives.
 //   - [domain.Rules] say what its states are. Package notes is the worked example.
 //   - Packages sender, coordinator and endorser are pure machines, and package book is what the node knows of the
-//     states. This package is the loop around them: one goroutine for all contracts, workers for signatures and rules,
-//     one writer for the [Store]. Package pgstore keeps it in Postgres, [Memory] in memory.
+//     states. Package core joins them, and decides for all contracts. This package is the loop that feeds the core and performs
+//     what it says: one goroutine, workers for signatures and rules, one writer for the [Store]. Package pgstore keeps it in
+//     Postgres, [Memory] in memory.
 //
 // A contract in which nothing happens is in the store alone, and is not followed, until a message or an intent wakes it
 // ([Config].SleepAfter). Thousands of them cost a node next to nothing.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
 	"github.com/conchhq/conch/sequencer/notes"
@@ -31,48 +31,49 @@ func (c fakeCounting) Verify(a ledger.Account, h ledger.Hash, signature []byte) 
 type heir struct {
 	n        *Node
 	p        *place
+	made     *core.Core
 	asked    wire.RequestID
 	verified atomic.Int64
 }
 
 func newHeir(t *testing.T) *heir {
 	t.Helper()
-	h := &heir{n: &Node{ctx: t.Context(), tasks: make(chan func(), 8), cfg: Config{Log: slog.New(slog.DiscardHandler)}}}
+	h := &heir{n: &Node{ctx: t.Context(), cfg: Config{Log: slog.New(slog.DiscardHandler)}}}
 	set := &Contract{Scheme: fakeCounting{verified: &h.verified}, Declared: ledger.Contract{
 		Address: "k", Members: []ledger.Account{"A", "B", "C"}, Committee: []ledger.Account{"A", "B"}, Needed: 2, Range: 10, Depth: 2, Life: 20, Domain: "d",
 	}}
-	committee, err := set.Declared.Ranking()
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err := book.New(book.Config{Contract: set.Declared, Scheme: set.Scheme, Rules: notes.New("A")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := coordinator.New(coordinator.Config{
-		Self: "A", Contract: &set.Declared, Committee: &committee, Scheme: set.Scheme, Book: known, Incarnation: wire.Incarnation{1}, Head: 12,
+	h.p = &place{set: set}
+	h.made = core.New(core.Config{
+		Self: "A", Secret: [32]byte{1}, Coordinates: wire.Incarnation{1}, Owns: wire.Incarnation{15: 2},
+		Contracts: []core.Contract{{Declared: set.Declared, Scheme: set.Scheme, Rules: notes.New("A")}},
 	})
-	for _, a := range m.Step(0, coordinator.Received{From: "A", Message: request(1, wire.Delegate{Range: 1, Intents: []wire.Offer{{}}})}) {
-		if s, is := a.(coordinator.Send); is && s.Message.Body.Kind() == wire.KindAskHandover {
+	opened, err := h.made.Open("k", core.Read{Lineage: 1, Head: 12, Stored: core.Stored{Book: book.Snapshot{Number: 12}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.made.Step(0, opened)
+	out := h.made.Step(0, core.Received{From: "A", Message: request(1, wire.Delegate{Range: 1, Intents: []wire.Offer{{}}})})
+	for _, a := range out.Acts {
+		if s, is := a.(core.Send); is && s.Message.Body.Kind() == wire.KindAskHandover {
 			h.asked = s.Message.Request
 		}
 	}
-	h.p = &place{set: set, proving: map[ledger.Account]bool{}, open: &contract{coordinator: m}}
 	return h
 }
 
 func request(number uint64, body wire.Body) wire.Message {
-	return wire.Message{Request: wire.RequestID{Incarnation: wire.Incarnation{1}, Number: number}, Body: body}
+	return wire.Message{Contract: "k", Request: wire.RequestID{Incarnation: wire.Incarnation{1}, Number: number}, Body: body}
 }
 
 // proven returns what a node finds proven of a handover of B's, and how many signatures it has looked at.
 func (h *heir) proven(of wire.RequestID, entries []wire.Inherited) (left []wire.Inherited, verified int64) {
 	h.verified.Store(0)
-	h.n.prove(h.p, "B", wire.Message{Request: of}, wire.Handover{Entries: entries}, func(b wire.Body, _ bool) { left = b.(wire.Handover).Entries }) //nolint:forcetypeassert // it is one
-	h.n.group.Wait()
-	for len(h.n.tasks) > 0 {
-		(<-h.n.tasks)()
+	for _, a := range h.made.Step(0, core.Arrived{From: "B", Message: wire.Message{Contract: "k", Request: of, Body: wire.Handover{Entries: entries}}}).Acts {
+		if prove, is := a.(core.Prove); is {
+			h.n.prove(h.p, prove, func(in core.Proven) { left = in.Message.Body.(wire.Handover).Entries }) //nolint:forcetypeassert // it is one
+		}
 	}
+	h.n.group.Wait()
 	return left, h.verified.Load()
 }
 
@@ -135,18 +136,18 @@ func TestAHandoverIsProven(t *testing.T) {
 // Nobody has a node verify what it has not asked for, or so much that others wait.
 func TestAHandoverCostsLittle(t *testing.T) {
 	t.Parallel()
-	h := newHeir(t)
-	if left, verified := h.proven(wire.RequestID{Incarnation: wire.Incarnation{1}, Number: 99}, h.entries(10)); len(left)+int(verified) != 0 {
+	if left, verified := newHeir(t).proven(wire.RequestID{Incarnation: wire.Incarnation{1}, Number: 99}, newHeir(t).entries(10)); len(left)+int(verified) != 0 {
 		t.Errorf("what was not asked for: %d are left, %d were verified", len(left), verified)
 	}
+	h := newHeir(t)
 	if left, verified := h.proven(h.asked, h.entries(2100)); len(left) != 2000 || verified != 6000 {
 		t.Errorf("of very many %d are left, %d were verified", len(left), verified)
 	}
-	h.p.proving["B"] = true
 	if left, verified := h.proven(h.asked, h.entries(10)); len(left)+int(verified) != 0 {
 		t.Errorf("while another one is proven: %d are left, %d were verified", len(left), verified)
 	}
-	h.p.open = nil
+	h = newHeir(t)
+	h.made = core.New(core.Config{Self: "A", Contracts: []core.Contract{{Declared: h.p.set.Declared, Scheme: h.p.set.Scheme, Rules: notes.New("A")}}})
 	if left, verified := h.proven(h.asked, h.entries(10)); len(left)+int(verified) != 0 {
 		t.Errorf("while the contract sleeps: %d are left, %d were verified", len(left), verified)
 	}

@@ -110,7 +110,7 @@ func (m *Memory) Write(_ context.Context, changes []Change) (twice []Twice, err 
 		t := m.of(c.Contract)
 		if c.Sender != nil {
 			for _, s := range t.owned(c.Sender) {
-				twice = append(twice, Twice{c.Contract, s})
+				twice = append(twice, Twice{Contract: c.Contract, Sequence: s})
 			}
 		}
 		t.dispatched(c)

@@ -5,13 +5,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -25,7 +26,7 @@ var (
 	// ErrContract means that the node is no member of such a contract.
 	ErrContract = errors.New("no such contract at this node")
 	// ErrConflict means that the key was used before, for something else.
-	ErrConflict = errors.New("the key was used before, for another request")
+	ErrConflict = core.ErrConflict
 	// ErrStopped means that the node does not run any more. What it has accepted goes on after its next start.
 	ErrStopped = errors.New("the node is stopped")
 )
@@ -39,30 +40,28 @@ func (e *RequestError) Unwrap() error { return e.Err }
 
 // Node is one organisation's node. Its methods may be called by several goroutines.
 type Node struct {
-	cfg       Config
-	accounts  map[string]ledger.Account // by the peers' names
-	contracts map[string]*place
-	awake     []*place
-	many      atomic.Int64 // of those
-	line      transport.Line
-	began     time.Time
+	cfg      Config
+	accounts map[string]ledger.Account // by the peers' names
+	places   map[string]*place
+	core     *core.Core   // the loop alone touches it
+	many     atomic.Int64 // contracts that are awake
+	line     transport.Line
+	began    time.Time
 
-	coordinates, owns, fetches wire.Incarnation // of this start: the coordinators', the second half of the senders', that of requests for attempts
-	ctx                        context.Context  //nolint:containedctx // of the workers, which end with Run
-	end                        context.CancelCauseFunc
+	ctx context.Context //nolint:containedctx // of the workers, which end with Run
+	end context.CancelCauseFunc
 
-	tasks   chan func() // for the loop, which alone touches the machines
-	own     []func()    // what a step leaves to be done next
-	jobs    chan func() // for the workers
-	writes  chan write
+	tasks   chan func()  // for the loop
+	own     []core.Input // what a step leaves to be done next
+	jobs    chan func()  // for the workers
+	writes  chan core.Write
 	stopped chan struct{}
 	group   sync.WaitGroup
 
 	waits   map[waitKey][]chan sender.Result
-	beats   map[ledger.Account][]wire.Pulse
-	backlog []write                // that the writer has no room for
-	serving map[ledger.Account]int // for whom contents are being read, and how many times
-	reads   int                    // of those
+	waiting map[uint64]waiting
+	tickets uint64       // the last one
+	backlog []core.Write // that the writer has no room for
 
 	chronicle *chronicle
 	differ    differences
@@ -80,16 +79,30 @@ func New(cfg Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, contracts: map[string]*place{}, began: time.Now(),
-		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan write, 256), stopped: make(chan struct{}),
-		waits: map[waitKey][]chan sender.Result{}, beats: map[ledger.Account][]wire.Pulse{},
-		serving:   map[ledger.Account]int{},
+		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, places: map[string]*place{}, began: time.Now(),
+		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan core.Write, 256), stopped: make(chan struct{}),
+		waits: map[waitKey][]chan sender.Result{}, waiting: map[uint64]waiting{},
 		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
 		n.accounts[name] = a
 	}
-	n.coordinates, n.owns, n.fetches = drawn(), drawn(), drawn()
+	decides := core.Config{
+		Self: n.cfg.Self, Secret: n.cfg.Secret, SleepAfter: n.cfg.SleepAfter, ShareFor: n.cfg.ShareFor, Coordinates: drawn(), Owns: drawn(), Fetches: drawn(),
+	}
+	for i := range n.cfg.Contracts {
+		k := &n.cfg.Contracts[i]
+		n.places[k.Declared.Address] = &place{set: k}
+		decides.Contracts = append(decides.Contracts, core.Contract{Declared: k.Declared, Rules: k.Rules, Scheme: k.Scheme, NudgeAfter: k.NudgeAfter})
+	}
+	if n.cfg.Stepped != nil {
+		decides.Timed = func(machine string, step func()) {
+			began := n.now()
+			step()
+			n.cfg.Stepped(machine, n.now()-began)
+		}
+	}
+	n.core = core.New(decides)
 	return n, nil
 }
 
@@ -131,9 +144,9 @@ func (n *Node) loop() {
 	defer tick.Stop()
 	for {
 		for len(n.own) > 0 {
-			do := n.own[0]
+			in := n.own[0]
 			n.own = n.own[1:]
-			do()
+			n.feed(in)
 		}
 		n.own = nil
 		select {
@@ -158,8 +171,7 @@ func (n *Node) post(do func()) {
 	}
 }
 
-// job has a worker compute something, which takes time. What waits for a database or a chain is not for the workers: that of
-// one contract would keep them from all others. It gets a goroutine of its own, with apart.
+// job has a worker compute something, which takes time.
 func (n *Node) job(do func()) {
 	select {
 	case n.jobs <- do:
@@ -167,9 +179,6 @@ func (n *Node) job(do func()) {
 		n.group.Go(do)
 	}
 }
-
-// apart does something that waits. The loop calls it.
-func (n *Node) apart(do func()) { n.group.Go(do) }
 
 func (n *Node) work() {
 	for {
@@ -183,38 +192,15 @@ func (n *Node) work() {
 	}
 }
 
-// tick tells the machines of the time. A contract with nothing in flight costs nothing (I9).
+// tick tells the core of the time.
 func (n *Node) tick() {
-	for _, p := range n.awake {
-		p.open.tick()
-	}
-	n.rest()
+	n.feed(core.Tick{})
 	n.chronicle.forget(time.Now())
 	n.complain()
-	for _, a := range sortedAccounts(n.beats) {
-		bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.coordinates, Contracts: n.beats[a]})
-		if err != nil {
-			n.cfg.Log.Error("a heartbeat cannot be sent", "error", err)
-			continue
-		}
-		if a == n.cfg.Self {
-			for _, p := range n.beats[a] {
-				n.pulse(a, n.coordinates, p)
-			}
-			continue
-		}
-		n.transmit(a, beatTag, bytes)
-	}
-	clear(n.beats)
 }
 
 func sortedAccounts[V any](of map[ledger.Account]V) []ledger.Account {
-	all := make([]ledger.Account, 0, len(of))
-	for a := range of {
-		all = append(all, a)
-	}
-	slices.Sort(all)
-	return all
+	return slices.Sorted(maps.Keys(of))
 }
 
 // drawn returns random bytes.
@@ -226,14 +212,12 @@ func drawn() (i wire.Incarnation) {
 // Cancel gives an intent up: it ends reverted once the ledger has ended every grant, or confirmed if it lands before. When
 // Cancel returns without an error that is stored.
 func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) error {
-	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) bool {
-		return n.with(p, 0, func(c *contract) {
-			if ctx.Err() != nil { // its user was told that nothing was done
-				return
+	_, err := ask(ctx, n, address, func(p *place, answer func(core.Accepted), busy func()) {
+		n.with(p, 0, func() {
+			if ctx.Err() == nil { // else its user was told that nothing was done
+				n.feed(core.Cancel{Ticket: n.ticket(waiting{accepted: answer}), Contract: address, Sequence: s})
 			}
-			c.toSender(sender.Cancel{Sequence: s})
-			c.store(Change{}, func([]ledger.Sequence) { answer(struct{}{}) }) // behind what the sender has just stored
-		})
+		}, busy)
 	})
 	return err
 }
@@ -241,12 +225,9 @@ func (n *Node) Cancel(ctx context.Context, address string, s ledger.Sequence) er
 // Drain has the node coordinate a contract no more, or take work for it again: what it has not dispatched it gives back. It
 // still owns what its users hand in, and endorses. A start of the node takes work again.
 func (n *Node) Drain(ctx context.Context, address string, on bool) error {
-	_, err := ask(ctx, n, address, func(p *place, answer func(struct{})) bool {
-		return n.with(p, 0, func(c *contract) {
-			p.drained = on
-			c.toCoordinator(coordinator.Drain{On: on})
-			answer(struct{}{})
-		})
+	_, err := reach(ctx, n, address, func(*place) struct{} {
+		n.feed(core.Drain{Contract: address, On: on})
+		return struct{}{}
 	})
 	return err
 }
@@ -282,7 +263,7 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 func (n *Node) find(ctx context.Context, address string) (*place, error) {
 	found := make(chan *place, 1)
 	select {
-	case n.tasks <- func() { found <- n.contracts[address] }:
+	case n.tasks <- func() { found <- n.places[address] }:
 	case <-n.stopped:
 		return nil, ErrStopped
 	case <-ctx.Done():

@@ -34,7 +34,7 @@ const (
 
 // causeOf returns what the error of a contract is about.
 func (n *Node) causeOf(contract string, err error) cause {
-	p := n.contracts[contract]
+	p := n.places[contract]
 	switch {
 	case p == nil || !errors.Is(err, errAway):
 		return cause{kind: ofStore}

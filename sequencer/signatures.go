@@ -5,17 +5,10 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
 )
-
-func signs(b wire.Body) bool {
-	switch b.(type) {
-	case wire.Endorsed, wire.Granted:
-		return true
-	}
-	return false
-}
 
 // part is how many signatures a worker makes or verifies at a time: a batch has hundreds, which all processors share, and
 // the loop gets its turn in between.
@@ -42,29 +35,29 @@ var errForeign = errors.New("what its key signs is not its signature: the key is
 
 // signature signs a hash, and looks whether the signature is this node's own. A damaged key makes others leave this node
 // out, and only this node can say why.
-func (c *contract) signature(h ledger.Hash, look bool) ([]byte, error) {
-	s, err := c.n.cfg.Keys.Sign(h)
-	if err == nil && look && !c.set.Scheme.Verify(c.n.cfg.Self, h, s) {
+func (n *Node) signature(p *place, h ledger.Hash, look bool) ([]byte, error) {
+	s, err := n.cfg.Keys.Sign(h)
+	if err == nil && look && !p.set.Scheme.Verify(n.cfg.Self, h, s) {
 		err = errForeign
 	}
 	if err == nil {
-		if look && c.n.unsigned.Swap(nil) != nil {
-			c.n.cfg.Log.Info("this node can sign again", "contract", c.address())
+		if look && n.unsigned.Swap(nil) != nil {
+			n.cfg.Log.Info("this node can sign again", "contract", p.address())
 		}
 		return s, nil
 	}
 	why := err.Error()
-	if was := c.n.unsigned.Swap(&why); was == nil || *was != why {
-		c.n.cfg.Log.Error("this node cannot sign: it neither endorses nor grants", "contract", c.address(), "error", err)
+	if was := n.unsigned.Swap(&why); was == nil || *was != why {
+		n.cfg.Log.Error("this node cannot sign: it neither endorses nor grants", "contract", p.address(), "error", err)
 	}
 	return nil, err
 }
 
 // sign adds the signatures, and looks at the first. If the keys fail nothing is sent, and the other side asks again.
-func (c *contract) sign(body wire.Body, then func(wire.Body)) {
+func (n *Node) sign(p *place, body wire.Body, then func(wire.Body)) {
 	var failed, looked atomic.Bool
 	sign := func(h ledger.Hash) []byte {
-		s, err := c.signature(h, !looked.Swap(true))
+		s, err := n.signature(p, h, !looked.Swap(true))
 		if err != nil {
 			failed.Store(true)
 		}
@@ -84,85 +77,57 @@ func (c *contract) sign(body wire.Body, then func(wire.Body)) {
 		b.Items = slices.Clone(b.Items)
 		body, many, do = b, len(b.Items), func(i int) {
 			if item := &b.Items[i]; item.Why == wire.Done {
-				item.Grant.Signature = sign(c.set.Scheme.Granted(c.set.Declared, item.Grant))
+				item.Grant.Signature = sign(p.set.Scheme.Granted(p.set.Declared, item.Grant))
 			}
 		}
 	}
-	c.n.parts(many, do, func() {
+	n.parts(many, do, func() {
 		if !failed.Load() {
 			then(body)
 		}
 	})
 }
 
-// verify looks whether a signature is wrong. The loop calls it. What is not needed, or not any more, is not verified: all members
-// endorse, anybody sends what was not asked for, and each signature costs as much as everything else that is done with it.
-// Such an endorsement is a refusal, and such a grant is for nobody, so that it can only be returned.
-func (n *Node) verify(p *place, from ledger.Account, msg wire.Message, then func(body wire.Body, forged bool)) {
-	scheme, declared, body := p.set.Scheme, p.set.Declared, msg.Body
+// verify looks at signatures of a message: it is forged if one is wrong.
+func (n *Node) verify(p *place, v core.Verify, then func(core.Received)) {
+	scheme, declared, from := p.set.Scheme, p.set.Declared, v.From
 	var forged atomic.Bool
-	var many int
-	var do func(int)
-	switch b := body.(type) {
+	right := func(int) bool { return true }
+	switch b := v.Message.Body.(type) {
 	case wire.Endorsed:
-		var needed []int
-		for i, v := range b.Verdicts {
-			switch {
-			case v.Why != wire.Done:
-			case p.needs(msg.Request, i):
-				needed = append(needed, i)
-			default:
-				b.Verdicts[i] = wire.Verdict{Assembled: v.Assembled, Why: wire.Refused, Text: "it is not needed, and was not verified"}
-			}
-		}
-		many, do = len(needed), func(i int) {
-			if v := b.Verdicts[needed[i]]; !scheme.Verify(from, v.Assembled, v.Signature) {
-				forged.Store(true)
-			}
-		}
+		right = func(i int) bool { return scheme.Verify(from, b.Verdicts[i].Assembled, b.Verdicts[i].Signature) }
 	case wire.Granted:
-		var needed []int
-		for i := range b.Items {
-			switch {
-			case b.Items[i].Why != wire.Done:
-			case p.needs(msg.Request, i):
-				needed = append(needed, i)
-			default:
-				b.Items[i].Grant.Coordinator = ""
-			}
-		}
-		many, do = len(needed), func(i int) {
-			if item := b.Items[needed[i]]; !scheme.Verify(from, scheme.Granted(declared, item.Grant), item.Grant.Signature) {
-				forged.Store(true)
-			}
+		right = func(i int) bool {
+			g := b.Items[i].Grant
+			return scheme.Verify(from, scheme.Granted(declared, g), g.Signature)
 		}
 	}
-	n.parts(many, do, func() { then(body, forged.Load()) })
+	n.parts(len(v.Needed), func(i int) {
+		if !right(v.Needed[i]) {
+			forged.Store(true)
+		}
+	}, func() {
+		v.Received.Forged = forged.Load()
+		then(v.Received)
+	})
 }
 
-// prove leaves of a handover what is proven and may count; the loop calls it. One wrong proof spoils all: an honest member has
-// verified each before it dispatched anything, and after the first wrong one of a liar no further one is begun. A member has
-// one handover proven at a time; a second one is left out meanwhile.
-func (n *Node) prove(p *place, from ledger.Account, msg wire.Message, h wire.Handover, then func(body wire.Body, forged bool)) {
-	if p.open == nil || p.open.coordinator == nil || p.proving[from] {
-		return // nobody waits for it
-	}
+// prove looks whether a handover is proven. After the first wrong proof of a liar no further one is begun.
+func (n *Node) prove(p *place, of core.Prove, then func(core.Proven)) {
 	scheme, declared := p.set.Scheme, p.set.Declared
-	claims := p.open.coordinator.Claims(from, msg.Request, h)
 	var lies atomic.Bool
-	p.proving[from] = true
-	n.parts(len(claims), func(i int) {
-		e := claims[i]
-		if lies.Load() || declared.Proven(scheme, from, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
+	n.parts(len(of.Claims), func(i int) {
+		e := of.Claims[i]
+		if lies.Load() || declared.Proven(scheme, of.From, ledger.Entry{Attempt: e.Attempt, Grant: e.Grant, Endorsements: e.Endorsements}) {
 			return
 		}
 		lies.Store(true)
 	}, func() {
 		if lies.Load() {
-			n.cfg.Log.Warn("a member has handed over what its owner has not granted to it, or too few members have endorsed: none of it counts", "contract", declared.Address, "from", from.String())
-			claims = nil
+			n.cfg.Log.Warn("a member has handed over what its owner has not granted to it, or too few members have endorsed: none of it counts", "contract", declared.Address, "from", of.From.String())
+			of.Claims = nil
 		}
-		then(wire.Handover{Entries: claims}, false)
-		n.post(func() { delete(p.proving, from) })
+		of.Message.Body = wire.Handover{Entries: of.Claims}
+		then(core.Proven{Received: of.Received})
 	})
 }

@@ -5,8 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -47,28 +46,15 @@ type Trimmed struct {
 	Attempts int // contents of those that have landed, or that a coordinator has dispatched
 }
 
-// Stored is what is stored of a contract.
-type Stored struct {
-	Book    book.Snapshot
-	Intents []sender.Loaded   // without those that have a result, in the order of submission
-	Rows    []coordinator.Row // in the order of their dispatch
-}
-
-// Change is what one step of a contract's machines stores.
-type Change struct {
-	Contract string
-	Sender   *sender.Store
-	Rows     []coordinator.Row
-	Noted    []ledger.Intent // whose senders know of the dispatch
-	Over     []ledger.Intent // whose rows are over
-	Book     *book.Change
-}
-
-// Twice is an intent that was not stored: its key has another row.
-type Twice struct {
-	Contract string
-	Sequence ledger.Sequence
-}
+// What a core writes and reads.
+type (
+	// Stored is what is stored of a contract.
+	Stored = core.Stored
+	// Change is what one step of a contract's machines stores.
+	Change = core.Change
+	// Twice is an intent that was not stored: its key has another row.
+	Twice = core.Twice
+)
 
 // Found is an intent as it is stored.
 type Found struct {

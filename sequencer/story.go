@@ -108,31 +108,23 @@ func (h *chronicle) forget(now time.Time) {
 	}
 }
 
-// watch is told of each step of the contract's own intents.
-func (c *contract) watch(p sender.Passage) {
-	if p.From == p.To && p.To != sender.Accepted {
-		return
-	}
-	head, _ := c.sender.Height()
-	if c.pace.note(p.Sequence, p.To, head, c.set.Declared.Range) {
-		c.n.cfg.Log.Warn("the range of a contract is shorter than ten times what an intent takes: much of the work moves to another coordinator before it is done", "contract", c.address(), "range", c.set.Declared.Range, "blocks", c.pace.blocks())
-	}
-	m := Moment{At: time.Now(), Event: p.Event, State: p.To.String(), With: p.With, Assembled: p.Assembled, Block: p.Block, Why: p.Why}
-	for _, place := range p.Endorsers {
-		if members := c.set.Declared.Members; place < len(members) {
+// passed writes a step of one of the node's own intents down.
+func (n *Node) passed(p *place, step sender.Passage) {
+	m := Moment{At: time.Now(), Event: step.Event, State: step.To.String(), With: step.With, Assembled: step.Assembled, Block: step.Block, Why: step.Why}
+	for _, place := range step.Endorsers {
+		if members := p.set.Declared.Members; place < len(members) {
 			m.Endorsers = append(m.Endorsers, members[place])
 		}
 	}
-	if c.n.chronicle.add(storyKey{c.place, p.Sequence}, m) && c.n.cfg.Told != nil {
-		c.n.cfg.Told(Told{c.address(), p.Sequence, p.Key, p.Stage, m})
+	if n.chronicle.add(storyKey{p, step.Sequence}, m) && n.cfg.Told != nil {
+		n.cfg.Told(Told{p.address(), step.Sequence, step.Key, step.Stage, m})
 	}
 }
 
 // Story returns what happened to an intent of this node since its start, the first thing first. The node keeps the
 // stories of its newest intents; of others there is none.
 func (n *Node) Story(ctx context.Context, address string, s ledger.Sequence) ([]Moment, error) {
-	return ask(ctx, n, address, func(p *place, answer func([]Moment)) bool {
+	return ask(ctx, n, address, func(p *place, answer func([]Moment), _ func()) {
 		answer(slices.Clone(n.chronicle.stories[storyKey{p, s}]))
-		return true
 	})
 }

@@ -1,11 +1,10 @@
 package sequencer
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"sync/atomic"
 
+	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
@@ -51,62 +50,13 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 
 // handIn has a contract's sender take a request, unless its user has left. The loop calls it.
 func (n *Node) handIn(p *place, a *asking, in sender.Submit) {
-	if !n.with(p, len(in.Payload), func(c *contract) {
+	n.with(p, len(in.Payload), func() {
 		if a.left.Load() { // while the contract was read
 			return
 		}
-		c.asking = a
-		c.toSender(in)
-		c.asking = nil
-	}) {
-		a.done <- answer{err: ErrBusy}
-	}
-}
-
-// numbered notes who asks for the intents that a Store has: the one who hands one in now. By the key one could hear of
-// another's request.
-func (c *contract) numbered(rows []sender.IntentRow) {
-	for _, row := range rows {
-		if c.asking != nil {
-			c.asks[row.Sequence] = c.asking
-		}
-	}
-}
-
-// accepted tells who has asked for an intent.
-func (c *contract) accepted(of ledger.Sequence, a answer) {
-	if asks := c.asks[of]; asks != nil {
-		asks.done <- a
-		delete(c.asks, of)
-	}
-}
-
-// twice tells a user what the first row of the key says. If that row was forgotten meanwhile the key is free again, and the
-// request is handed in once more.
-func (c *contract) twice(s sender.Store, second ledger.Sequence) {
-	for _, row := range s.Intents {
-		if row.Sequence != second {
-			continue
-		}
-		c.n.apart(func() {
-			found, is, err := c.n.cfg.Store.Find(c.n.ctx, c.address(), row.Key)
-			if err == nil && !is {
-				c.n.post(func() { c.again(row) })
-				return
-			}
-			if err == nil && (!bytes.Equal(found.Payload, row.Payload) || found.Deadline != row.Deadline) {
-				err = fmt.Errorf("%w: %q", ErrConflict, row.Key)
-			}
-			c.n.post(func() { c.accepted(second, answer{found.Sequence, err}) })
-		})
-	}
-}
-
-// again hands a request in whose row was not stored.
-func (c *contract) again(row sender.IntentRow) {
-	a := c.asks[row.Sequence]
-	delete(c.asks, row.Sequence)
-	if a != nil {
-		c.n.handIn(c.n.contracts[c.address()], a, sender.Submit{Key: row.Key, Payload: row.Payload, Deadline: row.Deadline})
-	}
+		n.feed(core.Submit{Contract: p.address(), Submit: in, Ticket: n.ticket(waiting{
+			accepted: func(is core.Accepted) { a.done <- answer{is.Sequence, is.Err} },
+			again:    func(again core.Submit) { n.handIn(p, a, again.Submit) },
+		})})
+	}, func() { a.done <- answer{err: ErrBusy} })
 }

@@ -3,17 +3,11 @@ package sequencer
 import (
 	"context"
 
-	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/core"
 )
 
-// write is a change, and what the loop does once it is durable.
-type write struct {
-	Change
-	then func(twice []ledger.Sequence) // may be nil
-}
-
 // queue has a change written after all that were queued before.
-func (n *Node) queue(w write) {
+func (n *Node) queue(w core.Write) {
 	n.backlog = append(n.backlog, w)
 	n.refill()
 }
@@ -24,7 +18,7 @@ func (n *Node) write() {
 	sweep := newSweep(n.cfg.Contracts)
 	defer sweep.timer.Stop()
 	for {
-		var batch []write
+		var batch []core.Write
 		select {
 		case w := <-n.writes:
 			batch = append(batch, w)
@@ -46,7 +40,7 @@ func (n *Node) write() {
 	}
 }
 
-func (n *Node) commit(batch []write) {
+func (n *Node) commit(batch []core.Write) {
 	changes := make([]Change, len(batch))
 	for i, w := range batch {
 		changes[i] = w.Change
@@ -59,30 +53,14 @@ func (n *Node) commit(batch []write) {
 	if n.ctx.Err() != nil {
 		return // whether it is durable is read at the next start
 	}
+	done := core.Written{Twice: twice}
+	for _, w := range batch {
+		done.IDs = append(done.IDs, w.ID)
+	}
 	n.post(func() {
-		for _, w := range batch {
-			if w.then == nil {
-				continue
-			}
-			var of []ledger.Sequence
-			for _, t := range twice {
-				if w.Sender != nil && t.Contract == w.Contract && hasIntent(w, t.Sequence) {
-					of = append(of, t.Sequence)
-				}
-			}
-			w.then(of)
-		}
+		n.feed(done)
 		n.refill()
 	})
-}
-
-func hasIntent(w write, s ledger.Sequence) bool {
-	for _, row := range w.Sender.Intents {
-		if row.Sequence == s {
-			return true
-		}
-	}
-	return false
 }
 
 // refill moves what did not fit on to the writer, in its order.

@@ -3,6 +3,8 @@ package transport
 import (
 	"slices"
 	"sync"
+
+	"github.com/conchhq/conch/internal/step"
 )
 
 // mostUnread is how many links wait for a reader in full.
@@ -13,7 +15,7 @@ const mostUnread = 1024
 type LinkLog struct {
 	mu      sync.Mutex
 	entries []logged
-	changed chan struct{}
+	changed step.Wake
 }
 
 type logged struct {
@@ -22,7 +24,7 @@ type logged struct {
 }
 
 // NewLinkLog returns an empty log.
-func NewLinkLog() *LinkLog { return &LinkLog{changed: make(chan struct{}, 1)} }
+func NewLinkLog() *LinkLog { return &LinkLog{changed: step.NewWake()} }
 
 // Add notes what became of a connection. It is asked if it answers a Connect of the user.
 //
@@ -43,10 +45,7 @@ func (l *LinkLog) Add(link Link, asked bool) {
 		}
 	}
 	l.entries = append(l.entries, logged{link, asked})
-	select {
-	case l.changed <- struct{}{}:
-	default:
-	}
+	l.changed.Ring()
 }
 
 // last finds the newest entry of a peer, or returns -1.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Config configures a Set. Endpoints is required.
@@ -112,7 +113,7 @@ func (s *Set) Close() {
 
 // restOf returns for how long an endpoint is not chosen after so many errors in a row.
 func restOf(faults int) time.Duration {
-	return min(time.Second<<min(faults, 6), time.Minute)
+	return pause.Doubled(time.Second, faults, time.Minute)
 }
 
 // noteError takes an error of an endpoint. It reports whether another endpoint may do better.

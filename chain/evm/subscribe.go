@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // subscribe returns a channel that wakes Heads at a new head, if the endpoint is a WebSocket.
@@ -15,7 +16,7 @@ func (c *Chain) subscribe(ctx context.Context) (news <-chan struct{}, stop func(
 		return nil, func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	heads := make(chan struct{}, 1)
+	heads := step.NewWake()
 	go func() {
 		for c.listen(ctx, heads) {
 			_ = pause.For(ctx, c.cfg.Poll) // ctx is looked at above
@@ -26,7 +27,7 @@ func (c *Chain) subscribe(ctx context.Context) (news <-chan struct{}, stop func(
 
 // listen subscribes until ctx or the subscription ends, as it does with its connection. It reports whether
 // to subscribe again. Timeout bounds its setup, and the library the unsubscription.
-func (c *Chain) listen(ctx context.Context, news chan<- struct{}) (again bool) {
+func (c *Chain) listen(ctx context.Context, news step.Wake) (again bool) {
 	setup, done := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer done()
 	line, err := c.endpoint.dial(setup)
@@ -40,18 +41,12 @@ func (c *Chain) listen(ctx context.Context, news chan<- struct{}) (again bool) {
 		return !spoken && ctx.Err() == nil // what the endpoint does not have it will not have later
 	}
 	defer sub.Unsubscribe()
-	wake := func() {
-		select {
-		case news <- struct{}{}:
-		default: // a look is due already
-		}
-	}
-	wake() // a head may have come before the subscription was there
+	news.Ring() // a head may have come before the subscription was there
 	for {
 		select {
 		case <-heads:
 			line.hears()
-			wake()
+			news.Ring()
 		case <-ctx.Done():
 			return false
 		case <-sub.Err(): //nolint:errcheck // whatever ended it, the poll goes on

@@ -11,6 +11,7 @@ import (
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Leader carries requests out; *[election.Elector] is one.
@@ -27,18 +28,12 @@ func Obey(ctx context.Context, cfg pgmint.Config, id string, leader Leader) {
 	e := executor{cfg: cfg, id: id, leader: leader, warming: map[string]bool{}}
 	defer e.close()
 	defer e.busy.Wait()
-	nudge := make(chan struct{}, 1)
-	poke := func() {
-		select {
-		case nudge <- struct{}{}:
-		default:
-		}
-	}
+	nudge := step.NewWake()
 	listening := make(chan struct{})
 	go func() {
 		defer close(listening)
 		_ = pg.Listen(ctx, cfg.Connection(" commands"), []string{requestChannel},
-			pg.ListenFuncs{Up: poke, Notify: func(string, string) { poke() }})
+			pg.ListenFuncs{Up: nudge.Ring, Notify: func(string, string) { nudge.Ring() }})
 	}()
 	defer func() { <-listening }()
 	tick := time.NewTicker(requestPoll)

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/step"
 )
 
 const (
@@ -22,19 +23,13 @@ func (o *Observer) Watch(ctx context.Context, scope string, fn func(Event) error
 	if err := w.begin(ctx); err != nil {
 		return o.named(ctx, err)
 	}
-	nudge := make(chan struct{}, 1)
-	poke := func() {
-		select {
-		case nudge <- struct{}{}:
-		default:
-		}
-	}
+	nudge := step.NewWake()
 	inner, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = pg.Listen(inner, o.cfg.Connection(" watcher"), []string{o.cfg.Channel()},
-			pg.ListenFuncs{Up: poke, Notify: func(string, string) { poke() }})
+			pg.ListenFuncs{Up: nudge.Ring, Notify: func(string, string) { nudge.Ring() }})
 	}()
 	defer func() { cancel(); <-ended }()
 	tick := time.NewTicker(watchPoll)

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/spray"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/transport"
 )
 
 var (
@@ -26,10 +26,11 @@ type Agent struct {
 	mail *mailbox
 
 	// The loop holds it while it takes an input; a user's call takes its place between two of them.
-	mu      sync.Mutex
-	core    *core
-	ran     bool
-	running bool
+	mu                sync.Mutex
+	core              *Core
+	ran               bool
+	statements, views transport.Line // nil while it does not run
+	counts            Counts         // of what was sent, and of what the lines have dropped
 }
 
 // New returns an agent that does not run yet. The error lists every fault of the configuration, or says that the
@@ -49,7 +50,7 @@ func newAt(cfg Config, wall time.Time) (*Agent, error) {
 	if unstored != nil {
 		a.mail.put(Unstored{File: cfg.StateFile, Why: unstored})
 	}
-	a.core = newCore(cfg, incarnation, a.mail.put)
+	a.core = NewCore(cfg.settings(incarnation))
 	return a, nil
 }
 
@@ -61,10 +62,10 @@ func newAt(cfg Config, wall time.Time) (*Agent, error) {
 func (a *Agent) Publish(namespace, topic string, body []byte) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.running {
+	if a.statements == nil {
 		return ErrStopped
 	}
-	if err := a.core.publish(gossip.Publish{Namespace: namespace, Topic: topic, Body: append([]byte{}, body...)}); err != nil {
+	if err := a.step(Publish{Namespace: namespace, Topic: topic, Body: append([]byte{}, body...)}); err != nil {
 		return fmt.Errorf("%.80q in namespace %.80q is not published: %w", topic, namespace, err)
 	}
 	return nil
@@ -74,49 +75,32 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 // twice as long each time that the last one is over, 64 validities at most. A program that cannot work for longer calls it again, as
 // long as its cause lasts: while the node stands back it does so from then for as long as before. A namespace that is not known, or has policy paper, is left alone.
 func (a *Agent) Withdraw(namespace string, why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.core.owed, namespace)
-	a.core.withdraw(namespace, why)
+	a.tell(Withdraw{Namespace: namespace, Why: why})
 }
 
 // StandBack is Withdraw by a person: it stands for its time, and Return does not end it.
 func (a *Agent) StandBack(namespace string, why error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.core.standBack(namespace, why)
+	a.tell(Withdraw{Namespace: namespace, Why: why, Person: true})
 }
 
 // Return takes Withdraw back: this node can do a leader's work again. What a person has said is waited for (StandBack).
-func (a *Agent) Return(namespace string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.core.comeBack(namespace)
-}
+func (a *Agent) Return(namespace string) { a.tell(Return{Namespace: namespace}) }
 
 // Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and
 // decides only which one is next: nobody pre-empts a leader that works.
 func (a *Agent) Seniority(namespace string, value uint64) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.core.suggest(gossip.Seniority{Namespace: namespace, Value: value})
+	a.tell(Seniority{Namespace: namespace, Value: value})
 }
 
 // Keep says which connections the caller needs for lines of its own on the transport: to those nodes, by name. Those of the
 // last Keep are not needed any more. From the start of Run they are dialled again each second until they are there, where the
 // configuration says or, for a node that it does not have, at the address here.
 func (a *Agent) Keep(addresses map[string]string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var k spray.Keep
+	var k Keep
 	for _, name := range slices.Sorted(maps.Keys(addresses)) {
 		k.Peers = append(k.Peers, spray.Peer{Name: name, Address: addresses[name]})
 	}
-	a.core.keep = k
-	if a.running {
-		a.core.feed(k)
-		a.core.tellArcs()
-	}
+	a.tell(k)
 }
 
 // Status returns what the agent knows now; after Run, what it knew at its end. The leader is judged by the clock of now: after a
@@ -124,7 +108,9 @@ func (a *Agent) Keep(addresses map[string]string) {
 func (a *Agent) Status() Status {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.core.status()
+	s := a.core.Status(a.cfg.Clock(), time.Now())
+	a.count(&s.Counts)
+	return s
 }
 
 // Self returns the key of this node.

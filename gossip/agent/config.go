@@ -79,34 +79,28 @@ func (c Config) Validate() error {
 	for _, name := range c.Contacts {
 		fault(!names[name], "the contact %q is none of the peers", name)
 	}
-	for _, e := range c.electors() {
+	for _, e := range electors(c.Self, c.Namespaces) {
 		fault(subjects[e] == "", "the elector %v is none of the peers: electors connect to each other, and have to know where", e)
 	}
 	return errors.Join(faults...)
 }
 
-// electors returns the subjects to which this node, as one of them, keeps connections.
-func (c Config) electors() (all []wire.Subject) {
-	for _, n := range c.Namespaces {
-		if slices.Contains(n.Electors, c.Self) {
+// electors returns the subjects to which a node, as one of them, keeps connections.
+func electors(self wire.Subject, in []gossip.Namespace) (all []wire.Subject) {
+	for _, n := range in {
+		if slices.Contains(n.Electors, self) {
 			all = append(all, n.Electors...)
 		}
 	}
-	return slices.DeleteFunc(all, func(s wire.Subject) bool { return s == c.Self })
+	return slices.DeleteFunc(all, func(s wire.Subject) bool { return s == self })
 }
 
 // patience is how long a node that looks for its contacts does not name itself: one of them may be down, and another not.
 const patience = 10 * time.Second
 
-// pace returns the time between two ticks: a quarter of a round, or a whole one for a node that nowhere is a candidate. Most
-// nodes of a large crowd are not, and four ticks a round would be half of what they cost.
-func (c Config) pace() time.Duration {
-	for _, n := range c.Namespaces {
-		if len(n.Electors) == 0 || slices.Contains(n.Electors, c.Self) || n.Policy == gossip.Paper {
-			return c.Round / 4
-		}
-	}
-	return c.Round
+// settings returns those of the core of one start.
+func (c Config) settings(incarnation uint64) Settings {
+	return Settings{Gossip: c.gossip(incarnation), Overlay: c.overlay(incarnation), Peers: c.Peers, Seed: draw()}
 }
 
 // gossip returns the configuration of the machine that suggests.

@@ -7,20 +7,35 @@ import (
 	"github.com/conchhq/conch/gossip/spray"
 	spraywire "github.com/conchhq/conch/gossip/spray/wire"
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/splitmix"
 	"github.com/conchhq/conch/transport"
 )
 
-// core is an agent without its loop: both machines, and what joins them. It is not safe for concurrent use.
-type core struct {
-	cfg     Config
+// Settings is what a core needs to know.
+type Settings struct {
+	Gossip  gossip.Config // of the machine that suggests
+	Overlay spray.Config  // of the machine that connects; its Self is this node's name and address
+	Peers   []Peer        // the nodes that the configuration names
+	Seed    uint64        // of the times that differ by chance; random, for each start
+}
+
+// Core is one node of an overlay without its loop: both machines, and what joins them. It is pure, and not safe for concurrent use.
+type Core struct {
+	set     Settings
+	now     time.Duration
 	known   map[string]Peer         // by name: those of the configuration
 	named   map[wire.Subject]string // their keys
 	gossip  *gossip.Machine
 	overlay *spray.Machine
 	valid   time.Duration // the shortest of a heartbeat, of all namespaces
-	began   bool          // the loop has run
-	active  time.Duration // when the loop has run last
-	deaf    time.Duration // until when parcels are left out
+	chance  splitmix.Source
+
+	began  bool // the node takes part
+	awake  bool // the loop has run
+	active time.Duration
+	deaf   time.Duration // until when parcels are left out
+	tickAt time.Duration // when time passes next for the machine that suggests
+	turnAt time.Duration // when it does for the other one
 
 	links      map[string]*link
 	happened   []transport.Link         // what has become of connections, and was not taken yet
@@ -30,25 +45,25 @@ type core struct {
 	pending    []spray.Input            // what an action of the overlay has brought about
 	soon       int                      // parts of the first second that are left; one more before it
 	keep       spray.Keep               // which connections the caller needs
-	leaving    bool                     // connections end later, so that the last messages are sent
+	leaving    int                      // the steps that were taken. After the second one connections end later, so that the last messages are sent
 	stays      map[string]time.Duration // by namespace: until when this node stands back since a person wants it
 	owed       map[string]bool          // by namespace: it is to return after that
 
-	gossipLine, sprayLine transport.Line // nil while nothing is sent
-	counts                Counts
-	faults                map[string]uint64 // of this node's own user, which the machine counts too
-	followed              map[string]follow // by namespace
-	tell                  func(Event)
+	counts   Counts
+	faults   map[string]uint64 // of this node's own user, which the machine counts too
+	followed map[string]follow // by namespace
+	out      []Act
 }
 
-func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
-	c := &core{
-		cfg: cfg, known: map[string]Peer{}, named: map[wire.Subject]string{cfg.Self: cfg.Transport.Self()},
-		gossip: gossip.New(cfg.gossip(incarnation)), overlay: spray.New(cfg.overlay(incarnation)),
+// NewCore returns a core that finds its place in the overlay from its first Tick on, and takes part from Begin on.
+func NewCore(s Settings) *Core {
+	c := &Core{
+		set: s, known: map[string]Peer{}, named: map[wire.Subject]string{s.Gossip.Self: s.Overlay.Self.Name},
+		gossip: gossip.New(s.Gossip), overlay: spray.New(s.Overlay), chance: splitmix.Source(s.Seed),
 		links: map[string]*link{}, neighbours: map[string]bool{}, followed: map[string]follow{}, stays: map[string]time.Duration{}, owed: map[string]bool{},
-		soon: Soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{}, tell: tell,
+		soon: soon + 1, counts: Counts{Refused: map[string]uint64{}}, faults: map[string]uint64{},
 	}
-	for _, p := range cfg.Peers {
+	for _, p := range s.Peers {
 		c.known[p.Name] = p
 		if p.Subject != (wire.Subject{}) {
 			c.named[p.Subject] = p.Name
@@ -59,23 +74,65 @@ func newCore(cfg Config, incarnation uint64, tell func(Event)) *core {
 			c.valid = g.Valid
 		}
 	}
-	for _, e := range cfg.electors() {
+	for _, e := range electors(s.Gossip.Self, s.Gossip.Namespaces) {
 		c.at(c.named[e]).elector = true
 	}
 	return c
 }
 
-func (c *core) now() time.Duration { return c.cfg.Clock() }
+// Step takes an input, and returns what to do, in order. Now is an instant of a clock that never goes back and counts suspended time.
+func (c *Core) Step(now time.Duration, in Input) []Act {
+	c.now = max(c.now, now)
+	switch in := in.(type) {
+	case Begin:
+		c.begin()
+	case Tick:
+		c.wakes()
+		c.passes()
+	case Arrived:
+		c.wakes()
+		c.arrived(in)
+	case Publish:
+		c.publish(gossip.Publish(in))
+	case Seniority:
+		c.suggest(gossip.Seniority(in))
+	case Withdraw:
+		c.withdraw(in)
+	case Return:
+		c.comeBack(in.Namespace)
+	case Keep:
+		if c.keep = spray.Keep(in); c.began {
+			c.feed(c.keep)
+			c.tellArcs()
+		}
+	case Leave:
+		c.leave()
+	}
+	out := c.out
+	c.out = nil
+	return out
+}
+
+func (c *Core) do(a Act) { c.out = append(c.out, a) }
+
+func (c *Core) tell(e Event) { c.do(Tell{e}) }
+
+func (c *Core) begin() {
+	c.began, c.stale, c.tickAt = true, true, c.now
+	c.keepElectors()
+	c.feed(c.keep)
+	c.tellArcs()
+}
 
 // suggest feeds the machine that suggests.
-func (c *core) suggest(in gossip.Input) {
-	for _, a := range c.gossip.Step(c.now(), in) {
+func (c *Core) suggest(in gossip.Input) {
+	for _, a := range c.gossip.Step(c.now, in) {
 		c.perform(a)
 	}
 }
 
-// feed feeds the machine that connects, and tells the other one what has come of it.
-func (c *core) feed(in spray.Input) {
+// feed feeds the machine that connects, and what comes of that.
+func (c *Core) feed(in spray.Input) {
 	c.pending = append(c.pending, in)
 	for len(c.pending) > 0 {
 		next := c.pending[0]
@@ -86,127 +143,78 @@ func (c *core) feed(in spray.Input) {
 	}
 }
 
-// awake notes that the loop runs. If it stood still for longer than a heartbeat counts somewhere, what waited meanwhile cannot be
+// wakes notes that the loop runs. If it stood still for longer than a heartbeat counts somewhere, what waited meanwhile cannot be
 // dated: it would look new, and be told to others as new. So for a round nothing is read, which also empties what waits in
 // the transport, and exchanges bring what is missed.
-func (c *core) awake() {
-	now := c.now()
-	if c.began && now-c.active > c.valid {
-		c.deaf = now + c.cfg.Round
+func (c *Core) wakes() {
+	if c.awake && c.now-c.active > c.valid {
+		c.deaf = c.now + c.set.Gossip.Round
 	}
-	c.began, c.active = true, now
+	c.awake, c.active = true, c.now
 }
 
-// heard takes bytes of the line "gossip".
-func (c *core) heard(e transport.Envelope) {
-	c.counts.received(e)
-	if c.now() < c.deaf {
+// hears takes a message of a peer.
+func (c *Core) hears(m Message) {
+	c.counts.MessagesReceived++
+	c.counts.BytesReceived += uint64(len(m.Body))
+	switch {
+	case m.Line == LineSpray:
+		c.met(m)
+	case !c.began: // nobody listens yet
+	case c.now < c.deaf:
 		c.counts.Undated++
-		return
+	default:
+		c.suggest(gossip.Message{From: m.From, Body: m.Body})
+		c.sooner()
 	}
-	c.suggest(gossip.Message{From: e.From, Body: e.Body})
 }
 
-// met takes bytes of the line "spray".
-func (c *core) met(e transport.Envelope) {
-	c.counts.received(e)
-	if c.overlay.Spent(e.From) { // the first that was too much is told of
+// met takes a message of the overlay.
+func (c *Core) met(in Message) {
+	if c.overlay.Spent(in.From) { // the first that was too much is told of
 		c.counts.Refused[overlayReasons[spray.Flooding]]++
 		return
 	}
-	m, err := spraywire.Decode(e.Body)
+	m, err := spraywire.Decode(in.Body)
 	if err != nil {
 		c.counts.Refused[overlayReason(err)]++
-		c.tell(Refused{From: e.From, Subject: c.node(c.subjectOf(e.From)), Why: err, Reason: overlayReason(err)})
+		c.tell(Refused{From: in.From, Subject: c.node(c.subjectOf(in.From)), Why: err, Reason: overlayReason(err)})
 		return
 	}
-	if l := c.links[e.From]; l != nil && l.elector && l.up && l.overlay == unused {
+	if l := c.links[in.From]; l != nil && l.elector && l.up && l.overlay == unused {
 		l.overlay = told // its overlay has asked for the connection that the electors have
-		c.feed(spray.Up{Peer: e.From})
+		c.feed(spray.Up{Peer: in.From})
 	}
-	c.feed(spray.Received{From: e.From, Message: m})
+	c.feed(spray.Received{From: in.From, Message: m})
 	c.tellArcs()
 }
 
-// tick lets time pass: a quarter of a round, or all until there is something to do.
-func (c *core) tick() {
-	c.payBack()
-	c.suggest(gossip.Tick{})
-}
-
-// due returns when time is to pass next. A node of the crowd need not look before there is something to do: to wake up is most of what
-// it costs at rest. It looks no more often than each round.
-func (c *core) due() time.Duration {
-	pace := c.cfg.pace()
-	if pace < c.cfg.Round {
-		return c.now() + jittered(pace)
-	}
-	return max(c.gossip.Due(), c.now()+c.cfg.Round)
-}
-
-// turn lets a second pass for the overlay.
-func (c *core) turn() {
-	c.feed(spray.Tick{})
-	c.keepElectors()
-	c.tellArcs()
-}
-
-// turns lets a second pass for the overlay; or, in the first one, a part of it if this node finds nobody.
-func (c *core) turns() {
-	if c.soon--; c.soon == Soon || c.soon <= 0 || !c.busy() {
-		c.turn()
-	}
-}
-
-// untilTurn is the time until then.
-func (c *core) untilTurn() time.Duration {
-	if c.soon > 0 {
-		return second / Soon
-	}
-	return second
-}
-
-// busy reports whether this node has a connection, or asks for one.
-func (c *core) busy() bool {
-	for _, l := range c.links {
-		if l.up || l.dialling {
-			return true
-		}
-	}
-	return false
-}
-
-// publish says something, and returns why it was not said.
-func (c *core) publish(in gossip.Publish) (err error) {
-	for _, a := range c.gossip.Step(c.now(), in) {
+// publish says something, or tells why it is not said.
+func (c *Core) publish(in gossip.Publish) {
+	for _, a := range c.gossip.Step(c.now, in) {
 		if r, is := a.(gossip.Refused); is && r.From == "" {
-			err = r.Why
-			c.faults[gossipReason(err)]++
+			c.faults[gossipReason(r.Why)]++
+			c.do(Unpublished{r.Why})
 			continue
 		}
 		c.perform(a)
 	}
-	return err
 }
 
-// retire has this node say that it does not lead any more, and will not.
-func (c *core) retire() {
-	for _, n := range c.cfg.Namespaces {
-		c.withdraw(n.Name, ErrStopped)
+// leave takes the next step.
+func (c *Core) leave() {
+	switch c.leaving++; c.leaving {
+	case 1:
+		for _, n := range c.set.Gossip.Namespaces {
+			c.standsBack(n.Name, ErrStopped)
+		}
+	case 2:
+		c.feed(spray.Leave{})
+	case 3:
+		for _, name := range sortedNames(c.links) {
+			c.do(Disconnect{Name: name})
+		}
+		clear(c.links)
+		clear(c.neighbours)
 	}
-}
-
-// leave says goodbye. The connections are still there.
-func (c *core) leave() {
-	c.leaving = true
-	c.feed(spray.Leave{})
-}
-
-// part ends all connections.
-func (c *core) part() {
-	for name := range c.links {
-		c.cfg.Transport.Disconnect(name)
-	}
-	clear(c.links)
-	clear(c.neighbours)
 }

@@ -17,13 +17,13 @@ import (
 	"github.com/conchhq/conch/transport"
 )
 
-// desk is a core whose transport is played by the test.
+// desk is an agent whose transport is played by the test.
 type desk struct {
-	t    *testing.T
-	core *core
-	now  time.Duration
-	done []string // what the transport was asked, and was sent
-	said []Event
+	t     *testing.T
+	agent *Agent
+	core  *Core
+	now   time.Duration
+	done  []string // what the transport was asked, and was sent
 
 	links, later      []transport.Link // that were not read yet, and that come right after those were read
 	flaps             func()           // has more links be there
@@ -68,7 +68,7 @@ func TestThePace(t *testing.T) {
 		{"one of the crowd, and an elector elsewhere", []gossip.Namespace{{Electors: []wire.Subject{other}}, {Electors: []wire.Subject{self}}}, round / 4},
 		{"it votes", []gossip.Namespace{{Electors: []wire.Subject{other}, Policy: gossip.Paper}}, round / 4},
 	} {
-		if got := (Config{Self: self, Round: round, Namespaces: c.all}).pace(); got != c.want {
+		if got := NewCore(Settings{Gossip: gossip.Config{Self: self, Round: round, Namespaces: c.all}}).pace(); got != c.want {
 			t.Errorf("%s: a tick each %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -78,14 +78,15 @@ func TestThePace(t *testing.T) {
 func TestTheFirstSecond(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, false)
-	d.core = newCore(Config{
+	d.sits(Config{
 		Transport: fakeRoamer{desk: d}, Address: "at-a", Self: key("a").Subject(), Scheme: key("a"), Contacts: []string{"b"},
 		Peers: []Peer{{Name: "b", Address: "at-b", Subject: key("b").Subject()}}, Namespaces: []gossip.Namespace{{Name: "site"}},
 		Clock: func() time.Duration { return d.now },
-	}.withDefaults(), 1, func(Event) {})
+	})
+	d.core.soon = soon + 1
 	took, tries := time.Duration(0), []time.Duration{}
 	for took < 4*second {
-		d.core.turns()
+		d.does((*Core).turns)
 		if len(d.done) > 0 {
 			tries, d.done = append(tries, took), nil
 			d.link("b", false)
@@ -143,18 +144,40 @@ func newDesk(t *testing.T, electors bool) *desk {
 	if err := cfg.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	d.core = newCore(cfg.withDefaults(), 1, func(e Event) { d.said = append(d.said, e) })
-	d.core.gossipLine, d.core.sprayLine = silent{fakeLine{desk: d}}, fakeLine{desk: d}
+	d.sits(cfg)
 	return d
 }
+
+// sits has an agent of another configuration play. It has begun, and its first second is over.
+func (d *desk) sits(cfg Config) {
+	cfg = cfg.withDefaults()
+	d.core = NewCore(cfg.settings(1))
+	d.core.now, d.core.began, d.core.soon = d.now, true, 0
+	d.agent = &Agent{cfg: cfg, core: d.core, mail: newMailbox(), statements: silent{fakeLine{desk: d}}, views: fakeLine{desk: d}}
+}
+
+// does calls the core past its inputs.
+func (d *desk) does(what func(*Core)) {
+	d.core.now = max(d.core.now, d.now)
+	what(d.core)
+	out := d.core.out
+	d.core.out = nil
+	_ = d.agent.perform(out)
+}
+
+func (d *desk) connects(p spray.Peer) { d.does(func(c *Core) { c.connect(p) }) }
 
 func (d *desk) link(name string, up bool) {
 	l := transport.Link{Peer: name, Up: up}
 	if up {
 		l.Key = key(name).Subject()
 	}
-	d.core.linked(l)
-	d.core.tellArcs()
+	_ = d.agent.step(Arrived{Links: []transport.Link{l}})
+}
+
+// heard has the agent hear a statement.
+func (d *desk) heard(e transport.Envelope) {
+	_ = d.agent.step(Arrived{Messages: []Message{message(LineGossip, e)}})
 }
 
 func (d *desk) hears(from string, m spray.Message) {
@@ -163,7 +186,7 @@ func (d *desk) hears(from string, m spray.Message) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.core.met(transport.Envelope{From: from, Body: body})
+	_ = d.agent.step(Arrived{Messages: []Message{{Line: LineSpray, From: from, Body: body}}})
 }
 
 // company gives the overlay as many neighbours as it wants, so that it needs nobody else.
@@ -198,21 +221,21 @@ func TestElectorsShareAConnectionWithTheOverlay(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
 	d.company()
-	d.core.keepElectors()
+	d.does((*Core).keepElectors)
 	d.want("at the start", "connect b at at-b")
-	d.core.keepElectors()
+	d.does((*Core).keepElectors)
 	d.want("while it is dialled")
 	d.link("b", true)
 	d.want("it is up, and the overlay did not ask for it")
 	if d.arcs()[0] != "b" {
 		t.Errorf("statements travel to %v", d.arcs())
 	}
-	d.core.connect(spray.Peer{Name: "b", Address: "elsewhere"})
-	d.core.feed(spray.Tick{})
+	d.connects(spray.Peer{Name: "b", Address: "elsewhere"})
+	d.does(func(c *Core) { c.feed(spray.Tick{}) })
 	d.want("the overlay asks for what is there", "b: Hello")
 	d.hears("b", spray.Hello{Address: "at-b", Incarnation: 5})
 	for range 5 {
-		d.core.turn()
+		d.does((*Core).turn)
 	}
 	if d.core.links["b"].overlay != unused {
 		t.Fatal("nobody's overlay needs the connection, and it is not given up")
@@ -240,15 +263,15 @@ func TestElectorsShareAConnectionWithTheOverlay(t *testing.T) {
 func TestElectorsAreDialledAgain(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
-	d.core.keepElectors()
+	d.does((*Core).keepElectors)
 	d.want("at the start", "connect b at at-b")
 	var turns []int
 	for i := range 30 {
 		d.link("b", false)
-		d.core.turn()
+		d.does((*Core).turn)
 		for ; len(d.done) == 0; i++ {
 			turns = append(turns, 0)
-			d.core.turn()
+			d.does((*Core).turn)
 		}
 		d.done = nil
 		turns = append(turns, 1)
@@ -263,7 +286,7 @@ func TestElectorsAreDialledAgain(t *testing.T) {
 	d.link("b", true)
 	d.link("b", false)
 	d.done = nil
-	d.core.turn()
+	d.does((*Core).turn)
 	d.want("the turn after one that was up", "connect b at at-b")
 }
 
@@ -279,7 +302,7 @@ func TestTheOverlayOwnsItsConnections(t *testing.T) {
 	}
 	d.hears("c", spray.Hello{Address: "at-c", Incarnation: 5})
 	for range 3 {
-		d.core.turn()
+		d.does((*Core).turn)
 	}
 	d.want("nobody needs it", "disconnect c")
 	if d.arcs()[0] == "c" || d.core.links["c"] != nil {
@@ -289,8 +312,8 @@ func TestTheOverlayOwnsItsConnections(t *testing.T) {
 	if n := d.core.counts.Refused["overlay-unconnected"]; n != 1 {
 		t.Errorf("a message that was under way is refused %d times", n)
 	}
-	d.core.connect(spray.Peer{Name: "b", Address: "somewhere"})
-	d.core.connect(spray.Peer{Name: "d", Address: "at-d"})
+	d.connects(spray.Peer{Name: "b", Address: "somewhere"})
+	d.connects(spray.Peer{Name: "d", Address: "at-d"})
 	d.want("it is dialled where the configuration has it, or where it is said to be", "connect b at at-b", "connect d at at-d")
 	d.link("d", false)
 	d.link("d", false)
@@ -303,7 +326,7 @@ func TestTheOverlayOwnsItsConnections(t *testing.T) {
 func TestAnEndlessInboxDoesNotStopTheTime(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, false)
-	a := &Agent{cfg: d.core.cfg, core: d.core}
+	a := d.agent
 	a.cfg.Round = time.Millisecond
 	endless := make(chan transport.Envelope)
 	close(endless) // each read gives an empty message
@@ -340,7 +363,7 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.core.heard(transport.Envelope{From: "c", Body: body})
+		d.heard(transport.Envelope{From: "c", Body: body})
 		want := Node{Subject: k.Subject()}
 		if i == 0 {
 			want.Name, want.Address = "d", "at-d"

@@ -2,13 +2,11 @@ package agent
 
 import (
 	"errors"
-	"maps"
 
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/spray"
 	spraywire "github.com/conchhq/conch/gossip/spray/wire"
 	"github.com/conchhq/conch/gossip/wire"
-	"github.com/conchhq/conch/transport"
 )
 
 // Counts are of this start. Bytes are those of messages, without what a transport adds.
@@ -20,11 +18,6 @@ type Counts struct {
 	Undated                        uint64 // parcels that were left out after the process stood still
 	// Refused counts what peers have sent and was left out, by reason (Reasons has them all).
 	Refused map[string]uint64
-}
-
-func (c *Counts) received(e transport.Envelope) {
-	c.MessagesReceived++
-	c.BytesReceived += uint64(len(e.Body))
 }
 
 // gossipReasons are short names for why a statement or a parcel is refused.
@@ -76,24 +69,6 @@ func Reasons() []string {
 	out := make([]string, 0, len(all))
 	for r := range all {
 		out = append(out, r)
-	}
-	return out
-}
-
-// counted returns a copy of the counts.
-func (c *core) counted() Counts {
-	out := c.counts
-	out.Refused = maps.Clone(c.counts.Refused)
-	for why, n := range c.gossip.Refusals() {
-		reason := gossipReasons[why]
-		if by := uint64(n) - c.faults[reason]; by > 0 {
-			out.Refused[reason] += by
-		}
-	}
-	for _, l := range []transport.Line{c.gossipLine, c.sprayLine} {
-		if l != nil {
-			out.Dropped += l.Dropped()
-		}
 	}
 	return out
 }

@@ -1,5 +1,5 @@
-// Package agent runs one node of an overlay: it suggests a leader, and tells and hears news. It is the loop around the
-// machines of gossip and gossip/spray, over a transport whose peers come and go.
+// Package agent runs one node of an overlay: it suggests a leader, and tells and hears news. [Core] joins the machines of
+// gossip and gossip/spray and is pure; [Agent] is the loop around it, over a transport whose peers come and go.
 //
 // What it names is a hint (package gossip says what that is worth). [New] reads the configuration, [Agent.Run] joins the
 // overlay and takes part until its context ends. [Agent.Publish] tells all nodes something, [Agent.Withdraw] says that this
@@ -9,10 +9,10 @@
 //	       Tell        Status, Publish, Withdraw, Seniority
 //	        ▲                      │
 //	     mailbox                   ▼
-//	        ▲          ┌──────── core ────────┐
-//	        └──────────┤ gossip.Machine       │◀── a quarter of a round ──┐
-//	                   │        ▲ Arcs        │                           ├─ Run, one goroutine
-//	                   │ spray.Machine        │◀── a second ──────────────┘
+//	        ▲          ┌──────── Core ────────┐
+//	        └──────────┤ gossip.Machine       │  a quarter of a round
+//	                   │        ▲ Arcs        │                       ◀── Due, Tick ── Run, one goroutine
+//	                   │ spray.Machine        │  a second
 //	                   └──▲───────────────▲───┘
 //	Connect, Disconnect   │               │  lines "gossip" and "spray"
 //	Up, Down              ▼               ▼
@@ -21,7 +21,8 @@
 // # What the loop does
 //
 //   - What has become of connections comes before every message, so that no message is of a connection that the machines
-//     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault.
+//     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault, whether they
+//     wait in the transport or are in the hands of the loop.
 //   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
 //     the time for a round at most, and where a connection ends for some 2,000 messages.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such

@@ -6,12 +6,6 @@ import (
 	"time"
 )
 
-// The lines that an agent opens.
-const (
-	LineGossip = lineGossip
-	LineSpray  = lineSpray
-)
-
 // NewAt is New with a wall clock that a test has set.
 var NewAt = newAt
 

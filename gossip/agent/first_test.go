@@ -11,7 +11,6 @@ import (
 func TestElectorsAreHeardFirst(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, true)
-	a := &Agent{cfg: d.core.cfg, core: d.core}
 	d.link("b", true)
 	d.link("guest", true)
 	beat := wire.Said{Statement: wire.Statement{
@@ -27,13 +26,14 @@ func TestElectorsAreHeardFirst(t *testing.T) {
 		inbox <- transport.Envelope{From: "guest", Body: []byte("garbage")}
 	}
 	inbox <- transport.Envelope{From: "b", Body: body}
-	d.said = nil
-	a.hear(transport.Envelope{From: "guest", Body: []byte("garbage")}, inbox)
-	if len(d.said) < mostRead/2 {
-		t.Fatalf("%d events say what became of %d messages", len(d.said), mostRead)
+	d.agent.mail.take()
+	d.agent.hear(transport.Envelope{From: "guest", Body: []byte("garbage")}, inbox)
+	said := d.agent.mail.take()
+	if len(said) < mostRead/2 {
+		t.Fatalf("%d events say what became of %d messages", len(said), mostRead)
 	}
-	if l, is := d.said[0].(Leader); !is || l.Leader.Name != "b" {
-		t.Errorf("the first of all that it heard is %+v", d.said[0])
+	if l, is := said[0].(Leader); !is || l.Leader.Name != "b" {
+		t.Errorf("the first of all that it heard is %+v", said[0])
 	}
 	if len(inbox) > 0 || d.core.counts.MessagesReceived != mostRead {
 		t.Errorf("%d messages were heard, and %d wait", d.core.counts.MessagesReceived, len(inbox))

@@ -40,7 +40,7 @@ func TestLastWordsBeforeTheEnd(t *testing.T) {
 		d.wait("b", spray.Goodbye{})
 		d.statements <- transport.Envelope{From: "q", Body: said(t, 2, 0).Body} // which comes and goes meanwhile
 		d.links = []transport.Link{{Peer: "q", Up: true}, {Peer: "q"}, {Peer: "b"}, {Peer: "n", Up: true, Key: key("n").Subject()}}
-		d.core.changed()
+		d.agent.take()
 		if lost := d.core.overlay.Snapshot().Lost; len(lost) > 0 {
 			t.Errorf("electors: %v: it looks for %v", elector, lost)
 		}
@@ -50,12 +50,12 @@ func TestLastWordsBeforeTheEnd(t *testing.T) {
 		if n := d.core.overlay.Neighbours(); !slices.Contains(n, "n") || slices.Contains(n, "b") || slices.Contains(n, "p1") {
 			t.Errorf("electors: %v: its neighbours are %v", elector, n)
 		}
-		for why, n := range d.core.counted().Refused {
+		for why, n := range d.core.Counts().Refused {
 			if n > 0 {
 				t.Errorf("electors: %v: %d messages are refused: %s", elector, n, why)
 			}
 		}
-		if leader := d.core.status().Namespaces[0].Leader.Name; leader != "b" {
+		if leader := d.agent.Status().Namespaces[0].Leader.Name; leader != "b" {
 			t.Errorf("electors: %v: its last statement was not heard: %q leads", elector, leader)
 		}
 	}
@@ -71,8 +71,8 @@ func TestAPeerThatComesWhileLastWordsAreRead(t *testing.T) {
 	d.wait("p1", spray.Goodbye{})
 	d.links = []transport.Link{{Peer: "p0"}}
 	d.later = []transport.Link{{Peer: "n", Up: true, Key: key("n").Subject()}, {Peer: "p1"}}
-	d.core.changed()
-	if n := d.core.counted().Refused["overlay-unconnected"]; n > 0 {
+	d.agent.take()
+	if n := d.core.Counts().Refused["overlay-unconnected"]; n > 0 {
 		t.Errorf("%d messages are refused, want none", n)
 	}
 	if !slices.Contains(d.done, "n: Welcome") {
@@ -97,7 +97,7 @@ func TestAConnectionThatIsGivenUpMeanwhile(t *testing.T) {
 	d.hears("y", spray.Hello{Address: "at-y", Incarnation: 5}) // it needs the connection no more
 	d.done = nil
 	d.links = []transport.Link{{Peer: "w", Up: true}, {Peer: "y"}, {Peer: "y", Up: true}}
-	d.core.changed()
+	d.agent.take()
 	if !slices.Contains(d.done, "disconnect y") {
 		t.Fatalf("y makes no room for w, and the test shows nothing: %q", d.done)
 	}
@@ -122,6 +122,38 @@ func TestAPeerThatFlapsAndFloods(t *testing.T) {
 		}
 		d.links = []transport.Link{{Peer: "p0", Up: true}, {Peer: "p0"}}
 	}
-	d.core.changed()
+	d.agent.take()
 	d.flaps = nil
+}
+
+// A loop that has taken a goodbye from its line hears a moment later that the connection is over. The words that it has in its hands are
+// the last ones all the same, and so are those that wait behind the words of an elector.
+func TestLastWordsInTheHandsOfTheLoop(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.statements, d.views = make(chan transport.Envelope, 9), make(chan transport.Envelope, 9)
+	d.company()
+	d.hears("p0", spray.Forward{Number: 5, Newcomer: spray.Peer{Name: "p1", Address: "at-p1"}})
+	body, err := spraywire.Encode(spray.Goodbye{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.links = []transport.Link{{Peer: "p1"}}
+	d.agent.take(Message{Line: LineSpray, From: "p1", Body: body})
+	if lost := d.core.overlay.Snapshot().Lost; slices.Contains(lost, "p1") {
+		t.Errorf("it looks for %v, and p1 has said goodbye", lost)
+	}
+	d.link("guest", true)
+	d.link("b", true)
+	d.links = []transport.Link{{Peer: "b"}}
+	d.statements <- said(t, 1, 0)
+	d.agent.hear(transport.Envelope{From: "guest", Body: []byte("garbage")}, d.statements)
+	if leader := d.agent.Status().Namespaces[0].Leader.Name; leader != "b" {
+		t.Errorf("the last statement of b was not heard: %q leads", leader)
+	}
+	for why, n := range d.agent.Status().Counts.Refused {
+		if n > 0 && why != "malformed" && why != "unconnected" {
+			t.Errorf("%d messages are refused: %s", n, why)
+		}
+	}
 }

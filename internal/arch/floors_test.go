@@ -12,7 +12,6 @@ var floors = [][]string{
 	{"fence"},
 	{"internal/pg", "chain", "transport", "deploy"},
 	{"election", "pending", "sequencer", "gossip", "txlog", "schedule", "chunksync"},
-	{"internal/sim"},
 	{"cmd"},
 	{"examples"},
 }
@@ -103,15 +102,7 @@ func floorWalls() []wall {
 				{"a service of two wings", rooms(room(services+"/files", "./election", "./chunksync", "./pending")), services + "/files joins the wings [chunksync election pending]"},
 				{"the node joins", rooms(room("./cmd/conch/internal/node", "./election", "./pending")), "./cmd/conch/internal/node joins"},
 				{"cli joins", rooms(room("./cmd/conch/internal/cli", "./election", "./gossip")), "./cmd/conch/internal/cli joins the wings [election gossip]"},
-				{"sim joins", rooms(room("./internal/sim/world", "./txlog", "./gossip")), "./internal/sim/world joins"},
-			},
-		},
-		{
-			name: "1 only tests and the laboratory import sim", check: checkSim,
-			why: "the simulator is for experiments: no program of a user may depend on it",
-			breaches: []breach{
-				{"an example", rooms(room("./examples/world", "./internal/sim")), "./examples/world must not import ./internal/sim"},
-				{"the product", rooms(room("./cmd/conch/internal/cli", "./internal/sim")), "./cmd/conch/internal/cli must not import ./internal/sim"},
+				{"a simulated world joins", rooms(room(lab+"/sim/world", "./txlog", "./gossip")), lab + "/sim/world joins"},
 			},
 		},
 		{
@@ -139,8 +130,8 @@ func checkDownwards(h house) (complaints []string) {
 			}
 		}
 		for _, to := range p.testImports {
-			// Every test may import the simulator, and a test of the front door every room.
-			if isHouse(to) && !downwards(p.path, to) && !inside(to, "./internal/sim") && p.path != frontDoor {
+			// A test of the front door may import every room.
+			if isHouse(to) && !downwards(p.path, to) && p.path != frontDoor {
 				complaints = append(complaints, "the tests of "+p.path+" must not import "+to)
 			}
 		}
@@ -232,28 +223,13 @@ func checkJoiner(h house) (complaints []string) {
 	return complaints
 }
 
-func checkSim(h house) (complaints []string) {
-	for _, p := range h.packages {
-		floor, _ := floorOf(p.path)
-		if floor <= wingFloor || inside(p.path, "./internal/sim") || inside(p.path, lab) {
-			continue // checkDownwards reports lower floors
-		}
-		for _, to := range p.imports {
-			if inside(to, "./internal/sim") {
-				complaints = append(complaints, p.path+" must not import "+to)
-			}
-		}
-	}
-	return complaints
-}
-
 func checkExamples(h house) (complaints []string) {
 	for _, p := range h.packages {
 		if !inside(p.path, "./examples") {
 			continue
 		}
 		for _, to := range p.imports {
-			if strings.HasPrefix(to, "./internal/") && !inside(to, "./internal/sim") {
+			if strings.HasPrefix(to, "./internal/") {
 				complaints = append(complaints, p.path+" must not import "+to)
 			}
 		}

@@ -43,17 +43,18 @@ func machineWalls() []wall {
 			{"a method elsewhere", sources(file{"election/loop.go", "package election\n\ntype Machine struct{}\n\nfunc (m *Machine) leads() {}\n"}), "election/loop.go:5 has a method of the machine"},
 			{"a method of an unexported one", sources(file{"txlog/vote.go", "package txlog\n\nfunc (machine) f() {}\n"}), "txlog/vote.go:3 has a method of the machine"},
 			{"a second file", sources(file{"txlog/machine_vote.go", "package txlog\n\nfunc f() { go f() }\n"}), "txlog/machine_vote.go:3 starts"},
+			{"a core", sources(file{"election/core_term.go", "package election\n\nfunc f() { go f() }\n"}), "election/core_term.go:3 starts"},
 		},
 	}}
 }
 
 func sources(files ...file) house { return house{files: files} }
 
-// isMachine reports whether the file must be pure: machine.go and machine_*.go.
+// isMachine reports whether the file must be pure: machine.go and machine_*.go, core.go and core_*.go.
 func isMachine(name string) bool {
-	base := path.Base(name)
-	continued := strings.HasPrefix(base, "machine_") && strings.HasSuffix(base, ".go")
-	return (base == "machine.go" || continued) && !strings.HasSuffix(base, "_test.go")
+	base, is := strings.CutSuffix(path.Base(name), ".go")
+	first, _, _ := strings.Cut(base, "_")
+	return is && (first == "machine" || first == "core") && !strings.HasSuffix(base, "_test")
 }
 
 func checkMachines(h house) (complaints []string) {

@@ -1,4 +1,4 @@
-// Package pause waits.
+// Package pause waits, and says for how long.
 package pause
 
 import (

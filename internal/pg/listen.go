@@ -61,7 +61,7 @@ func listenSQL(channels []string) string {
 }
 
 func (l *listener) run(ctx context.Context) error {
-	wait := firstBackoff
+	pauses := pause.Growing{First: firstBackoff, Most: longestBackoff}
 	for {
 		up, err := l.line(ctx)
 		if ctx.Err() != nil {
@@ -71,14 +71,14 @@ func (l *listener) run(ctx context.Context) error {
 			l.funcs.Down(err)
 		}
 		if up {
-			wait = firstBackoff
+			pauses.Reset()
 		}
 		// Half fixed, half random, so that after a restart of the database not all
 		// listeners reconnect at once.
+		wait := pauses.Next()
 		if pause.For(ctx, wait/2+rand.N(wait/2)) != nil { //nolint:gosec // to spread reconnects, not to hide anything
 			return ctx.Err()
 		}
-		wait = min(2*wait, longestBackoff)
 	}
 }
 

@@ -47,7 +47,6 @@ type Config struct {
 	Pool         int           // intents of one sender; above it the coordinator is busy; 60,000, and 65,536 at most
 
 	Strict bool // take work only when one's own height names this node, as document 002 has it (P21)
-	Broken Rule // a rule that is not kept, for proofs that it matters
 }
 
 // Row is what is stored of a dispatch, before it is submitted (P38).
@@ -56,19 +55,6 @@ type Row struct {
 	Entry ledger.Entry
 	Noted bool // the sender has confirmed that it knows
 }
-
-// Rule is a rule of the machine that a proof can switch off.
-type Rule string
-
-// The rules.
-const (
-	NoRefusal      Rule = "no-refusal"      // better coordinators are no reason to refuse work
-	BoundedHold    Rule = "bounded-hold"    // inherited work holds dispatch for a time only
-	Cut            Rule = "cut"             // an answer to a handover ends dispatch
-	ExclusiveLoser Rule = "exclusive-loser" // who lost a state has the next turn alone
-	SetAside       Rule = "set-aside"       // a silent sender is not asked for a while
-	Doomed         Rule = "doomed"          // nothing is built on what cannot land
-)
 
 func (c Config) withDefaults() Config {
 	for d, value := range map[*time.Duration]time.Duration{

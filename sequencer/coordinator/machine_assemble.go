@@ -40,7 +40,7 @@ func (m *Machine) assembled(a *ask, body wire.Assembled) {
 			if by == nil && yields {
 				by, c.yielded = a.held, a.view
 			}
-			if by != nil && m.set.Broken != ExclusiveLoser {
+			if by != nil {
 				c.again = append(c.again, w.list())
 				lost = append(lost, by...)
 			} else {
@@ -139,9 +139,6 @@ func (m *Machine) unanswered(a *ask) {
 }
 
 func (m *Machine) setAside(c *client) {
-	if m.set.Broken == SetAside {
-		return
-	}
 	c.aside = m.now + min(m.set.Silence<<min(c.strikes, 16), m.set.LongestAside)
 	c.strikes++
 }

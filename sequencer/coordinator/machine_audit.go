@@ -123,7 +123,7 @@ func (a *audit) states(w *work) {
 		return
 	}
 	a.must(!w.doomed || len(w.outputs) == 0, "%v is doomed, and its states are offered", w.Sequence)
-	if w.state > assembling && w.state < included && !w.doomed && m.set.Broken != Doomed {
+	if w.state > assembling && w.state < included && !w.doomed {
 		for _, id := range slices.Concat(w.whole.Attempt.Inputs, w.whole.Attempt.Reads) {
 			if made := a.made[id]; made != nil && made.doomed {
 				a.must(m.set.Book.Unspent(id), "%v is built on %v, which is doomed", w.Sequence, made.Sequence)

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"slices"
-	"time"
 
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
@@ -86,14 +85,6 @@ func (m *Machine) list(from ledger.Account) wire.Body {
 		list.Sequences = append(list.Sequences, w.Sequence)
 	}
 	return list
-}
-
-// awakeAt returns when a member was last heard.
-func (m *Machine) awakeAt(a ledger.Account) time.Duration {
-	if one := m.memberOf(a); one != nil {
-		return one.heardAt
-	}
-	return 0
 }
 
 // pump asks for what can be asked for now.

@@ -15,7 +15,7 @@ import (
 // else may have spent it.
 func (m *Machine) there(id ledger.StateID) bool {
 	made, is := m.flight.creates[id]
-	return is && (made.by.state != included || m.set.Broken == Doomed) || m.set.Book.Unspent(id)
+	return is && made.by.state != included || m.set.Book.Unspent(id)
 }
 
 // sound reports whether all the states that an attempt needs are there or on their way.
@@ -26,7 +26,7 @@ func (m *Machine) sound(w *work) bool {
 
 // sweep judges all that is on board by the head. Before what was loaded is judged, the head says nothing about it.
 func (m *Machine) sweep() {
-	if len(m.judging) > 0 || m.set.Broken == Doomed {
+	if len(m.judging) > 0 {
 		return
 	}
 	m.swept = m.swept[:0]

@@ -53,7 +53,7 @@ func (m *Machine) pull() {
 
 // holding reports whether dispatch waits.
 func (m *Machine) holding() bool {
-	if m.now >= m.tenure.holds && m.set.Broken != BoundedHold {
+	if m.now >= m.tenure.holds {
 		return false
 	}
 	if len(m.tenure.waits) > 0 {
@@ -86,7 +86,7 @@ func (m *Machine) handover(from ledger.Account, body wire.AskHandover) wire.Body
 	if !ranking.Delegation.Takes(m.own(), body.Range) {
 		return farFrom(m.own(), body.Range)
 	}
-	if m.precedes(body.Range, from, m.set.Self) && m.closes(from, body.Range) && m.set.Broken != Cut {
+	if m.precedes(body.Range, from, m.set.Self) && m.closes(from, body.Range) {
 		m.close(from)
 		m.tenure.active = m.tenure.active && len(m.undispatched(func(*work) bool { return true })) > 0
 	}

@@ -139,7 +139,7 @@ func (m *Machine) nudge() {
 // range states are free of that.
 func (m *Machine) lasts(w *work) {
 	most := 4 * m.set.Contract.Life
-	if w.inherited && m.set.Broken != BoundedHold {
+	if w.inherited {
 		most = min(most, m.set.Contract.Range/2)
 	}
 	w.until = w.grant.ValidUntil

@@ -26,13 +26,6 @@ func (m *Machine) delegated(from ledger.Account, d wire.Delegate) wire.Body {
 	if m.set.Strict && m.firstOf(own, d.Avoid) != m.set.Self {
 		return wire.Rejected{Why: wire.Moved, Text: "another node coordinates this range"}
 	}
-	if m.set.Broken == NoRefusal {
-		for _, a := range d.Avoid {
-			if m.awakeAt(a) > m.now-2*m.set.Silence {
-				return wire.Rejected{Why: wire.Busy, Text: "a better coordinator is heard here"}
-			}
-		}
-	}
 	c := m.client(from)
 	if len(c.works)+len(d.Intents) > m.set.Pool {
 		return wire.Rejected{Why: wire.Busy, Text: "too many intents of yours are here"}
@@ -123,7 +116,7 @@ const mostTips = 64
 
 // losesOn gives a client a turn to come.
 func (m *Machine) losesOn(c *client, lost []ledger.StateID) {
-	if m.set.Broken == ExclusiveLoser || len(lost) == 0 {
+	if len(lost) == 0 {
 		return
 	}
 	if c.lost == nil {

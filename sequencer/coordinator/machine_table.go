@@ -211,9 +211,6 @@ var table = func() (t [events][states]*cell) {
 
 // tell does what the table says, and reports whether that moves the work on.
 func (m *Machine) tell(w *work, e event) bool {
-	if m.set.Broken == Doomed && w.state >= storing && (e == overtaken || e == orphaned) {
-		return false
-	}
 	c := table[e][w.state]
 	if c == nil || c.never {
 		m.faults = append(m.faults, fmt.Sprintf("%v in %v", e, w.state))

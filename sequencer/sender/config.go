@@ -43,9 +43,6 @@ type Config struct {
 
 	// Watch, if there is one, is told of each step of an intent, within the machine's Step.
 	Watch func(Passage)
-
-	// Broken is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Broken Rule
 }
 
 // Book is what the machine needs of the node's knowledge of states. The view is of what is unspent at the head.
@@ -114,39 +111,4 @@ func (c Config) Validate() error {
 	fault(c.Tries < 0 || c.Batch < 0, "a number is below 0")
 	fault(c.Load.Head < c.Load.Final, "its ledger's head %d is before the last final block %d", c.Load.Head, c.Load.Final)
 	return errors.Join(faults...)
-}
-
-// Rule is one that a proof leaves out.
-type Rule uint8
-
-// The rules. Each is named as the simulator's flag names it.
-const (
-	Unbroken            Rule = iota // none is left out
-	SequencePerIntent               // an intent that moves with a grant given gets another number
-	LineagePerStart                 // numbers go on from what the store has
-	LedgerKills                     // a member's word ends a grant
-	HoldAfterStart                  // an intent of an earlier start is Reverted as if no row could be missing
-	StoredFirst                     // a grant leaves before it is stored
-	OwnAssembly                     // a grant is given for any hash
-	CurrentDelegate                 // a grant is given to any node that asks, under any delegation
-	SamePayload                     // whatever landed under its number, an intent is done
-	NudgeTheChain                   // a chain that stands still is left alone
-	FailuresHaveKinds               // a conflict counts as a failure
-	OwnNeeds                        // what creates a state, and what it has, is believed of a coordinator
-	RisingInADelegation             // what comes back is offered again under the same delegation
-)
-
-var rules = [...]string{
-	"none", "sequence-per-intent", "lineage", "ledger-kills", "hold-after-start", "stored-first", "own-assembly",
-	"current-delegate", "same-payload", "nudge", "failure-kinds", "own-needs", "rising-in-a-delegation",
-}
-
-func (r Rule) String() string { return rules[r] }
-
-// Rules returns the rules that can be left out.
-func Rules() (all []Rule) {
-	for r := SequencePerIntent; int(r) < len(rules); r++ {
-		all = append(all, r)
-	}
-	return all
 }

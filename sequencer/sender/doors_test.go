@@ -28,7 +28,7 @@ func TestEveryReasonIsAtADoor(t *testing.T) {
 	for r, want := range says {
 		t.Run(r.String(), func(t *testing.T) {
 			t.Parallel()
-			s := newStory(t, Unbroken)
+			s := newStory(t)
 			s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored")
 			got := s.play("block k1=A1:" + strings.ReplaceAll(r.String(), " ", "-"))
 			said := strings.Join(append(got, s.play("status")...), "\n")

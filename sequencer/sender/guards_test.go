@@ -18,7 +18,7 @@ func has(done []string, begin string) bool {
 // C2 of the review: the ledger's answer counts for the grants that it was asked about, and not for those given since.
 func TestAnOldAnswerEndsNothing(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "crash") // k1 is asked about, and the answer takes its time
 	old := s.judges[0]
 	for range 20 {
@@ -44,7 +44,7 @@ func TestAnOldAnswerEndsNothing(t *testing.T) {
 // A node that stood still does not take what waits to be read for silence, nor an unread answer for none.
 func TestTimeThatThisNodeStoodStill(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a", "submit k2 make y", "stored")
 	s.now += 3 * time.Second
 	if done := s.step(Tick{}); has(done, "to b") {
@@ -59,7 +59,7 @@ func TestTimeThatThisNodeStoodStill(t *testing.T) {
 // on its pauses double; a beat that has intents of this node, an answer or a request shows that it hears.
 func TestBeatsOfANodeThatDoesNotHear(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "wait 500ms") // a is left out for 500ms
 	first := func() string { return string(must(s.m.choice()).account) }
 	if first() != "b" {
@@ -100,7 +100,7 @@ func TestThisNodeIsNotSilentToItself(t *testing.T) {
 // One that says for ever that this node is behind is left out after ten seconds.
 func TestANodeThatIsAlwaysAhead(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored")
 	for range 12 {
 		if done := s.play("rejected a too-old"); has(done, "to b") {
@@ -117,7 +117,7 @@ func TestANodeThatIsAlwaysAhead(t *testing.T) {
 // Two nodes that give an intent back and forth do it ten times a second, and not as fast as they can.
 func TestReturnsArePaced(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a")
 	if done := s.play("returned a moved k1"); len(done) > 0 {
 		t.Errorf("it goes back at once: %q", done)
@@ -137,7 +137,7 @@ func TestReturnsArePaced(t *testing.T) {
 // A list that was made before an intent was accepted says nothing about it.
 func TestAListIsOfWhenItWasAsked(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "submit k2 make y", "stored", "stored", "accepted a", "wait 50ms", "beat a", "wait 50ms", "accepted a")
 	if done := s.play("list a k1"); len(done) > 0 {
 		t.Errorf("k2 was accepted after the list was asked for, and moves: %q", done)
@@ -159,7 +159,7 @@ func TestAListIsOfWhenItWasAsked(t *testing.T) {
 // Q19: answers count from whom was asked alone, and once.
 func TestAnswersOfOthers(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored")
 	state := func() State { st, _ := s.m.Status(s.seqs["k1"]); return st.State }
 	accepted := wire.Message{Request: s.delegates["a"], Body: wire.Accepted{}}
@@ -185,7 +185,7 @@ func TestAnswersOfOthers(t *testing.T) {
 // An intent that has ended leaves nothing in memory, however long its grant or deadline would last.
 func TestNothingIsKeptOfTheEnded(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k0 move y z", "stored", "accepted a") // keeps the machine at work
 	s.play("submit k1 make x deadline=999", "stored", "accepted a", "assemble a k1", "ask a k1", "stored", "dispatched a k1=A1", "stored", "block k1=A1", "block", "block", "stored")
 	if w := s.m.work; len(w.expiring)+len(w.deadlines)+len(w.blocks)+len(w.commits)+len(w.asks)+len(w.offers)+len(w.endings)+len(w.questions)+len(w.waiting) > 0 {
@@ -251,7 +251,7 @@ func TestOffersAreInParts(t *testing.T) {
 // A sequence is its owner's: another member's intent may have the same.
 func TestAnotherOwnersFacts(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored")
 	f := ledger.Fact{Intent: ledger.Intent{Owner: "b", Sequence: s.seqs["k1"]}, Payload: s.payloads["k1"], Assembled: s.attempts[0]}
 	s.step(ledger.Block{Number: 1, Facts: []ledger.Fact{f}})
@@ -263,7 +263,7 @@ func TestAnotherOwnersFacts(t *testing.T) {
 // A deadline may pass while the node is down.
 func TestADeadlineThatPassedWhileTheNodeWasDown(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x deadline=3", "stored")
 	for n := range uint64(9) {
 		s.blocks = append(s.blocks, ledger.Block{Number: n + 1})
@@ -276,7 +276,7 @@ func TestADeadlineThatPassedWhileTheNodeWasDown(t *testing.T) {
 // The ledger's answer may come before the block is final here.
 func TestJudgedBeforeTheBlockIsFinal(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k0 move y z", "submit k1 make x", "stored", "stored", "accepted a", "accepted a", "assemble a k1", "ask a k1", "stored", "crash")
 	if done := s.play("block k1=A1", "judged k1=done:A1", "stored"); !has(done, "tell k1 that it is confirmed") || len(s.m.blocks) > 0 {
 		t.Errorf("%q; blocks that are waited for: %v", done, s.m.blocks)
@@ -286,7 +286,7 @@ func TestJudgedBeforeTheBlockIsFinal(t *testing.T) {
 // A grant lasts for Life blocks from the head, which a reorganisation lowers.
 func TestAGrantIsFromTheHead(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "block", "block", "block", "rewind 1")
 	if done := s.play("ask a k1"); !has(done, "store [grant of k1 A1 to a under D1 until 11]") {
 		t.Errorf("got %q, want a grant until block 11", done)

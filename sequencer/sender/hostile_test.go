@@ -27,7 +27,7 @@ func (s *story) askWith(key string, c wire.Context) []string {
 // would spend one state for another.
 func TestACoordinatorDoesNotSayWhatAStateHas(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored", "block k1=A1", "submit k2 move gold y", "stored", "accepted a")
 	lie := domain.State{
 		ID: ledgertest.Fake{}.State(s.attempts[0], 0), Creator: s.wholes[0].Attempt.Intent, Assembled: s.attempts[0],
@@ -46,7 +46,7 @@ func TestACoordinatorDoesNotSayWhatAStateHas(t *testing.T) {
 // arrive, with all that is in it.
 func TestAnAnswerFitsIntoAMessage(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	keys := make([]string, 64)
 	word := strings.Repeat("x", 60_000)
 	for i := range keys {
@@ -77,7 +77,7 @@ func TestAnAnswerFitsIntoAMessage(t *testing.T) {
 // D20: an attempt that no message can hold is a failure of the rules, and counted as one.
 func TestAnAttemptThatCannotBeSent(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make "+strings.Repeat("x", wire.MostData+1), "stored", "accepted a")
 	for _, want := range []string{"k1:failed", "k1:failed", "k1:ended"} {
 		if done := s.play("assemble a k1"); done[0] != "to a: assembled "+want {
@@ -92,7 +92,7 @@ func TestAnAttemptThatCannotBeSent(t *testing.T) {
 // A coordinator's context is bounded: changes that only ever add have it sent whole again, and what it said is forgotten.
 func TestAContextIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a")
 	again := 0
 	for n := range uint64(100) {
@@ -118,7 +118,7 @@ func TestAContextIsBounded(t *testing.T) {
 // A node that has an intent cannot fill the store with grants of one attempt, each for another account.
 func TestGrantsOfOneAttemptAreFew(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "accepted a", "assemble a k1", "ask a k1", "stored")
 	msg := s.message("ask", "a", []string{"k1"})
 	body := msg.Body.(wire.AskGrant)
@@ -137,7 +137,7 @@ func TestGrantsOfOneAttemptAreFew(t *testing.T) {
 // one of its own: nothing leaves that is not stored.
 func TestACommitOfAnEarlierStart(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	s.play("submit k1 make x", "stored", "submit k2 make x")
 	old := s.stores[0].ID
 	s.play("crash", "submit k3 make x", "submit k4 make x", "cancel k1")
@@ -155,7 +155,7 @@ func TestACommitOfAnEarlierStart(t *testing.T) {
 func TestNothingPrintsAPayload(t *testing.T) {
 	t.Parallel()
 	const secret = "wherewithal"
-	s := newStory(t, Unbroken)
+	s := newStory(t)
 	var all []any
 	in := Submit{Key: "k1", Payload: []byte("make " + secret)}
 	s.step(in)

@@ -90,12 +90,6 @@ func New(c Config) *Machine {
 	m.stores = binary.BigEndian.Uint64(c.Incarnation[:]) >> 1 // a late Stored of an earlier start means none of this one (Q19)
 	m.holds = c.Load.Head + c.Contract.Depth + c.Contract.Life
 	m.loaded = len(c.Load.Intents) == 0
-	if c.Broken == LineagePerStart {
-		m.cfg.Lineage = 1
-		for _, l := range c.Load.Intents {
-			m.counter = max(m.counter, l.Sequence.Counter)
-		}
-	}
 	return m
 }
 
@@ -221,8 +215,6 @@ func (m *Machine) final() uint64 {
 	final, _ := m.height.Final()
 	return final
 }
-
-func (m *Machine) broken(r Rule) bool { return m.cfg.Broken == r }
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 

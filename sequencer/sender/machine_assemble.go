@@ -88,7 +88,7 @@ func (m *Machine) follow(p *peer, i wire.Incarnation, body wire.Assemble) bool {
 		p.context.view.Hide(id)
 	}
 	for _, s := range c.Created {
-		if known, is := m.cfg.Book.Known(s.ID); is && !m.broken(OwnNeeds) {
+		if known, is := m.cfg.Book.Known(s.ID); is {
 			s = known // it was compared with its commitment
 		}
 		p.context.view.Add(s)
@@ -138,7 +138,7 @@ func (m *Machine) assembles(it *intent, h *happening) wire.Why {
 	case errors.Is(err, domain.ErrNever):
 		m.giveUp(it, err.Error())
 		return wire.Ended
-	case errors.Is(err, domain.ErrConflict) && !m.broken(FailuresHaveKinds):
+	case errors.Is(err, domain.ErrConflict):
 		if it.why = err.Error(); h.step.hidden { // its user should not take that for the ledger's word
 			it.why += fmt.Sprintf(", beside what %v says is in use", it.with.account)
 		}
@@ -199,7 +199,7 @@ func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
 		if _, is := view.State(id); !is {
 			return nil, fmt.Errorf("the rules use %v, which is not there", id)
 		}
-		a.needs = append(a.needs, m.need(id, view))
+		a.needs = append(a.needs, m.need(id))
 	}
 	for i, data := range draft.Outputs {
 		s := domain.Secret{Salt: m.salt(it.Sequence, i), Data: data}
@@ -226,11 +226,8 @@ func (m *Machine) carryOut(it *intent, step *assembly) (*attempt, error) {
 
 // need says which attempt creates a state. A coordinator's word for it is not taken: with a wrong creator the ledger
 // would be read as if it had killed a grant. Without one the state kills nothing.
-func (m *Machine) need(id ledger.StateID, view domain.View) ledger.Need {
+func (m *Machine) need(id ledger.StateID) ledger.Need {
 	s, is := m.cfg.Book.Known(id)
-	if m.broken(OwnNeeds) {
-		s, is = view.State(id)
-	}
 	if !is {
 		return ledger.Need{State: id}
 	}

@@ -53,7 +53,7 @@ func (m *Machine) delegate() {
 		slices.SortFunc(m.waiting, func(a, b *intent) int { return cmp.Compare(a.order, b.order) })
 		m.unsorted = false
 	}
-	if m.waiting[0].order < d.reached && !m.broken(RisingInADelegation) {
+	if m.waiting[0].order < d.reached {
 		d = m.open(to, avoid)
 	}
 	m.offer(d)
@@ -104,22 +104,10 @@ func (m *Machine) send(d *delegation, intents []*intent) {
 }
 
 func (m *Machine) offered(it *intent, h *happening) wire.Why {
-	if m.broken(SequencePerIntent) && len(it.given) > 0 {
-		m.renumber(it)
-	}
 	m.to(it, Delegated)
 	it.with, it.under = h.to.to, h.to.id
 	h.to.add(it)
 	return wire.Done
-}
-
-// renumber gives the intent another number, as no machine may.
-func (m *Machine) renumber(it *intent) {
-	delete(m.intents, it.Sequence)
-	m.counter++
-	it.Sequence = ledger.Sequence{Lineage: m.cfg.Lineage, Counter: m.counter}
-	m.intents[it.Sequence] = it
-	m.store.Intents = append(m.store.Intents, it.IntentRow)
 }
 
 // answered takes the open offer to which an answer belongs, or returns nil.

@@ -76,9 +76,6 @@ func (m *Machine) returnedBy(from ledger.Account, body wire.Returned) {
 		if it == nil {
 			continue
 		}
-		if m.broken(LedgerKills) {
-			it.given = nil
-		}
 		if g := it.grant; g != nil && g.to == from && g.Delegation == item.Delegation {
 			it.young = 0
 		}

@@ -131,11 +131,11 @@ func (m *Machine) judged(in Judged) {
 // dead only after the last block that such a grant can have.
 func (m *Machine) verdict(it *intent, number uint64, a Answer) event {
 	switch {
-	case a.Landed && (a.Payload == it.hash || m.broken(SamePayload)):
+	case a.Landed && a.Payload == it.hash:
 		return judgedDone
 	case a.Landed:
 		return judgedSuperseded
-	case len(a.Ends) != len(it.given), it.loaded && number < m.holds && !m.broken(HoldAfterStart):
+	case len(a.Ends) != len(it.given), it.loaded && number < m.holds:
 		return judgedAlive
 	}
 	for _, e := range a.Ends {

@@ -49,22 +49,19 @@ func (m *Machine) askGrant(from ledger.Account, request wire.RequestID, body wir
 		why := wire.Ended
 		if it := m.intents[item.Sequence]; it != nil {
 			event := askedGrant
-			if !it.has(from, item.Delegation) && !m.broken(CurrentDelegate) {
+			if !it.has(from, item.Delegation) {
 				event = askedElsewhere
 			}
 			why = m.tell(it, happening{event: event, ask: a, item: i})
 		}
 		a.results[i].Sequence, a.results[i].Why = item.Sequence, why
 	}
-	switch {
-	case len(a.wants) == 0:
+	if len(a.wants) == 0 {
 		m.answer(from, request, wire.Granted{Items: a.results})
-	case m.broken(StoredFirst):
-		m.answerGrants(a)
-	default:
-		m.asks[asker{from, request}] = a
-		m.commit.asks = append(m.commit.asks, a)
+		return
 	}
+	m.asks[asker{from, request}] = a
+	m.commit.asks = append(m.commit.asks, a)
 }
 
 // grants writes the row of a grant, if this start has assembled the attempt for this delegation (P30).
@@ -75,10 +72,7 @@ func (m *Machine) grants(it *intent, h *happening) wire.Why {
 	}
 	a := it.attempt
 	if a == nil || a.assembled != item.Assembled {
-		if !m.broken(OwnAssembly) {
-			return wire.Unknown
-		}
-		a = &attempt{assembled: item.Assembled}
+		return wire.Unknown
 	}
 	if it.state == Granted && m.now < it.young && it.grant.ValidUntil >= m.head+leastBlocks {
 		return wire.NotBefore // for another account: with one row for each, a node could fill the store
@@ -125,7 +119,7 @@ func (m *Machine) answerGrants(a *grantAsk) {
 	}
 	for i, item := range a.items { // grants that are repeated in an answer which had to wait
 		r := &a.results[i]
-		if it := m.intents[item.Sequence]; r.Why == wire.Done && (it == nil || it.grant == nil || it.grant.Grant.Delegation != item.Delegation || !it.has(a.from, item.Delegation) && !m.broken(CurrentDelegate)) {
+		if it := m.intents[item.Sequence]; r.Why == wire.Done && (it == nil || it.grant == nil || it.grant.Grant.Delegation != item.Delegation || !it.has(a.from, item.Delegation)) {
 			*r = wire.GrantResult{Sequence: item.Sequence, Why: wire.Moved}
 		}
 	}

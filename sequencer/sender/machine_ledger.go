@@ -41,7 +41,7 @@ func (m *Machine) fact(block uint64, f ledger.Fact) {
 		last = it.grant.Assembled
 	}
 	switch {
-	case f.Skipped == ledger.Taken && (f.Payload == it.hash || m.broken(SamePayload)):
+	case f.Skipped == ledger.Taken && f.Payload == it.hash:
 		h.event = landed
 	case f.Skipped == ledger.Taken:
 		h.event = superseded

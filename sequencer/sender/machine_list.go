@@ -59,9 +59,6 @@ func (m *Machine) listOf(from ledger.Account, request wire.RequestID, body wire.
 			if _, is := has[it.Sequence]; is || it.since >= p.listSent {
 				continue
 			}
-			if m.broken(LedgerKills) {
-				it.given = nil
-			}
 			if m.tell(it, happening{event: forgotten}); it.state == Waiting {
 				p.listWait = m.cfg.ListEvery
 			}

@@ -71,7 +71,7 @@ func (m *Machine) nudge() {
 		m.leftAlone, m.nudgeAt, m.nudgePause = left, 0, 0
 	}
 	switch {
-	case waits == 0 && !m.leftAlone || m.broken(NudgeTheChain):
+	case waits == 0 && !m.leftAlone:
 		m.nudgeAt, m.nudgePause = 0, 0
 	case m.nudgeAt == 0:
 		m.nudgePause = max(m.nudgePause, m.cfg.NudgeAfter)

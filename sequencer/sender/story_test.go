@@ -33,7 +33,7 @@ func (turns) Order(_ string, nodes []string, r ranking.Range) []string {
 func TestStories(t *testing.T) {
 	t.Parallel()
 	storytest.Run(t, *update, func(t *testing.T) func(string) []string {
-		s := newStory(t, Unbroken)
+		s := newStory(t)
 		return func(line string) []string { return s.tell(strings.Fields(line)) }
 	})
 }
@@ -43,7 +43,6 @@ type story struct {
 	t          testing.TB
 	now        time.Duration
 	starts     int
-	broken     Rule
 	contract   ledger.Contract
 	m          *Machine
 	book       *book.Book
@@ -67,9 +66,9 @@ type story struct {
 	repeatable map[string]wire.Message
 }
 
-func newStory(t testing.TB, broken Rule) *story {
+func newStory(t testing.TB) *story {
 	s := &story{
-		t: t, broken: broken, contract: testContract(), disk: newDisk(), backup: newDisk(), inc: map[ledger.Account]byte{}, keys: map[ledger.Sequence]string{}, seqs: map[string]ledger.Sequence{},
+		t: t, contract: testContract(), disk: newDisk(), backup: newDisk(), inc: map[ledger.Account]byte{}, keys: map[ledger.Sequence]string{}, seqs: map[string]ledger.Sequence{},
 		payloads: map[string]ledger.Hash{}, last: map[string]ledger.Hash{}, made: map[string]ledger.Hash{}, delegates: map[ledger.Account]wire.RequestID{},
 		lists: map[ledger.Account]wire.RequestID{}, repeatable: map[string]wire.Message{},
 	}
@@ -101,11 +100,9 @@ func (s *story) start() {
 	}
 	s.m = New(Config{
 		Self: self, Contract: &s.contract, Committee: &committee, Scheme: c, Rules: tokens{}, Book: b, Secret: [32]byte{1}, Incarnation: wire.Incarnation{byte(s.starts)}, Lineage: uint64(s.starts),
-		Load: Load{Final: final, Head: head, Intents: s.disk.loaded()}, Broken: s.broken,
+		Load: Load{Final: final, Head: head, Intents: s.disk.loaded()},
 	})
-	if s.broken == Unbroken {
-		watch(s.t, s.m)
-	}
+	watch(s.t, s.m)
 }
 
 // play tells several lines, and returns the actions of the last.

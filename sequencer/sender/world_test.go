@@ -3,7 +3,6 @@ package sender
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +39,7 @@ func testCommittee(c ledger.Contract) *ranking.Committee {
 type told struct {
 	key      string
 	payload  string
-	names    []ledger.Sequence // that it had: one, unless a rule is broken
+	names    []ledger.Sequence // that it had: one, if all is well
 	accepted bool
 	ended    bool
 	result   Result
@@ -62,7 +61,6 @@ type packet struct {
 type world struct {
 	t        testing.TB
 	rng      *rand.Rand
-	broken   Rule
 	calm     bool
 	restores bool
 	demand   bool // blocks come only if there is something to put into them
@@ -102,13 +100,12 @@ type world struct {
 	arrived   map[string]int // requests, by who asks and id
 	answered  map[string]int
 	owed      map[string]bool // requests that this start has to answer
-	only      string          // faults that count begin so
 	fault     string
 }
 
-func newWorld(t testing.TB, seed uint64, broken Rule) *world {
+func newWorld(t testing.TB, seed uint64) *world {
 	w := &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), broken: broken, contract: testContract(),
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), contract: testContract(),
 		disk:  newDisk(),
 		bySeq: map[ledger.Sequence]*told{}, byKey: map[string]*told{}, landings: map[*told]int{}, placed: map[ledger.Sequence]int{},
 		assembled: map[string]bool{}, offeredTo: map[ledger.Hash]ledger.Account{}, reached: map[ledger.Hash]int{}, before: map[ledger.Hash]int{},
@@ -125,8 +122,8 @@ func newWorld(t testing.TB, seed uint64, broken Rule) *world {
 }
 
 func (w *world) failf(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); w.fault == "" && strings.HasPrefix(text, w.only) {
-		w.fault = text
+	if w.fault == "" {
+		w.fault = fmt.Sprintf(format, args...)
 	}
 }
 
@@ -153,16 +150,14 @@ func (w *world) start() {
 	load := Load{Final: final, Head: w.model.Number(), Intents: w.disk.loaded()}
 	c := Config{
 		Self: self, Contract: &w.contract, Committee: testCommittee(w.contract), Scheme: w.scheme, Rules: tokens{}, Book: b,
-		Incarnation: wire.Incarnation{byte(w.starts), byte(w.starts >> 8), 7}, Lineage: uint64(w.starts) << 20, Secret: [32]byte{1}, Load: load, Broken: w.broken,
+		Incarnation: wire.Incarnation{byte(w.starts), byte(w.starts >> 8), 7}, Lineage: uint64(w.starts) << 20, Secret: [32]byte{1}, Load: load,
 	}
 	if err := c.Validate(); err != nil {
 		w.t.Fatal(err)
 	}
 	w.m = New(c)
 	w.begins = true
-	if w.broken == Unbroken {
-		watch(w.t, w.m)
-	}
+	watch(w.t, w.m)
 }
 
 // hearAll tells the book all that was ever made.

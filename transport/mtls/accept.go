@@ -15,6 +15,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -76,12 +77,7 @@ func (e *Endpoint) accept(ctx context.Context) error {
 		if failures > 20 { // a minute and more
 			return err
 		}
-		late := time.NewTimer(pause(min(failures+1, 6))) // as a rule the process has no file descriptor left
-		select {
-		case <-late.C:
-		case <-ctx.Done():
-		}
-		late.Stop()
+		_ = pause.For(ctx, pause.Doubled(firstPause, min(failures, 5), mostPause)) // as a rule the process has no file descriptor left
 	}
 }
 

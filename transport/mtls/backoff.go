@@ -10,14 +10,6 @@ const (
 	mostPause  = time.Minute
 )
 
-// pause is how long to wait after so many failures in a row, without the jitter.
-func pause(failures int) time.Duration {
-	if failures > 10 {
-		return mostPause
-	}
-	return min(firstPause<<max(failures-1, 0), mostPause)
-}
-
 // jitter takes away up to half of a pause, so that nodes that failed together do not come back together.
 func jitter(d time.Duration) time.Duration {
 	return d - rand.N(d/2+1) //nolint:gosec // no secret

@@ -60,7 +60,7 @@ func (p *peer) greetAgain() {
 	p.mu.Lock()
 	p.greet = true
 	p.mu.Unlock()
-	p.queue.wake()
+	p.queue.ready.Ring()
 }
 
 // greeting reports whether a hello is due, and that it no longer is.

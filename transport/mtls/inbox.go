@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -28,8 +29,8 @@ type inbox struct {
 type box struct {
 	bodies [][]byte
 	bytes  int
-	room   chan struct{} // has a token when something was taken
-	asleep bool          // a wait for room was in vain, and nothing was taken since
+	room   step.Wake // has a token when something was taken
+	asleep bool      // a wait for room was in vain, and nothing was taken since
 
 	patience time.Duration // for which its peer's stream may still be held up
 	counted  time.Time     // when that was said
@@ -53,7 +54,7 @@ func (i *inbox) put(from string, body []byte) bool {
 		if i.boxes == nil {
 			i.boxes = map[string]*box{}
 		}
-		b = &box{room: make(chan struct{}, 1), patience: yawn, counted: time.Now()}
+		b = &box{room: step.NewWake(), patience: yawn, counted: time.Now()}
 		i.boxes[from] = b
 		i.turn = append(i.turn, from)
 	}
@@ -76,10 +77,7 @@ func (i *inbox) take() (from string, body []byte, ok bool) {
 	body, b.bodies[0] = b.bodies[0], nil
 	b.bodies, b.bytes, b.asleep = b.bodies[1:], b.bytes-len(body), false
 	i.bytes -= len(body) + frameCost
-	select {
-	case b.room <- struct{}{}:
-	default:
-	}
+	b.room.Ring()
 	if len(b.bodies) == 0 {
 		delete(i.boxes, from)
 	} else {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -13,7 +14,7 @@ type line struct {
 	endpoint *Endpoint
 	subject  string
 	out      chan transport.Envelope
-	ready    chan struct{} // has a token while something waits
+	ready    step.Wake     // has a token while something waits
 	done     chan struct{} // closed with the line
 	pumping  sync.WaitGroup
 
@@ -25,7 +26,7 @@ type line struct {
 
 func newLine(e *Endpoint, subject string) *line {
 	l := &line{
-		endpoint: e, subject: subject, ready: make(chan struct{}, 1), done: make(chan struct{}),
+		endpoint: e, subject: subject, ready: step.NewWake(), done: make(chan struct{}),
 		out: make(chan transport.Envelope, 16), // so that the reader and the pump need not meet for each message
 	}
 	if e.cfg.Roam {
@@ -98,10 +99,7 @@ func (l *line) put(from string, body []byte, now time.Time) (taken bool, room <-
 	case l.closed:
 		return false, nil, 0
 	case l.inbox.put(from, body):
-		select {
-		case l.ready <- struct{}{}:
-		default:
-		}
+		l.ready.Ring()
 		return true, nil, 0
 	}
 	b := l.inbox.boxes[from] // nil: that of all is full

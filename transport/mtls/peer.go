@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -15,8 +16,8 @@ type peer struct {
 	name  string
 	queue *queue // with Roam each connection has its own, guarded by the endpoint's mutex
 	log   *slog.Logger
-	kick  chan struct{} // has a token when the peer was heard, so that the next try need not wait
-	stop  func()        // ends the sender, and waits for it
+	kick  step.Wake // has a token when the peer was heard, so that the next try need not wait
+	stop  func()    // ends the sender, and waits for it
 
 	// Guarded by the endpoint's mutex.
 	guest  bool      // it is dropped when nothing uses it
@@ -41,7 +42,7 @@ type peer struct {
 
 func newPeer(name, address string, c Config) *peer {
 	return &peer{
-		name: name, queue: newQueue(c.Queue), log: c.Log.With("peer", name), kick: make(chan struct{}, 1), stop: func() {},
+		name: name, queue: newQueue(c.Queue), log: c.Log.With("peer", name), kick: step.NewWake(), stop: func() {},
 		address: address, blamed: newSeldom(), rate: rate{perSecond: c.Rate}, stats: PeerStats{Refused: map[Reason]uint64{}},
 	}
 }
@@ -127,7 +128,7 @@ func (p *peer) heard(c *conn, h hello) {
 		p.log.Info("the peer has connected")
 	}
 	if before != c {
-		p.wake()
+		p.kick.Ring()
 	}
 }
 
@@ -137,14 +138,6 @@ func (p *peer) unheard(c *conn) {
 	defer p.mu.Unlock()
 	if p.heardBy == c {
 		p.heardBy, p.stats.Heard = nil, false
-	}
-}
-
-// wake makes a sender that pauses try again.
-func (p *peer) wake() {
-	select {
-	case p.kick <- struct{}{}:
-	default:
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // A peer that is away is tried less and less often, down to once a minute; when it connects it is tried at once. However
@@ -43,7 +45,8 @@ func TestAPeerThatIsAway(t *testing.T) {
 		tries := tried()
 		for i := range tries[1:] {
 			gap := tries[i+1].Sub(tries[i])
-			if least, most := pause(i+1)/2-firstPause/2, pause(i+1)+firstPause; gap < least || gap > most {
+			wait := pause.Doubled(firstPause, i, mostPause)
+			if least, most := wait/2-firstPause/2, wait+firstPause; gap < least || gap > most {
 				t.Errorf("pause %d is %v, want %v to %v", i+1, gap, least, most)
 			}
 		}

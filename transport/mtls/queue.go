@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -21,8 +22,8 @@ const (
 // queue has what waits for one peer: of each subject in order, and of several subjects one message of each in turn. One that
 // sends much, as a log whose entries are large, so holds up no other one's. It is safe for concurrent use.
 type queue struct {
-	most  int           // bytes
-	ready chan struct{} // has a token while somebody should look
+	most  int       // bytes
+	ready step.Wake // has a token while somebody should look
 
 	mu       sync.Mutex
 	subjects map[string]*waiting // of which something waits
@@ -44,7 +45,7 @@ type item struct {
 }
 
 func newQueue(most int) *queue {
-	return &queue{most: most, ready: make(chan struct{}, 1), subjects: map[string]*waiting{}}
+	return &queue{most: most, ready: step.NewWake(), subjects: map[string]*waiting{}}
 }
 
 // push adds a copy of a message, or returns transport.ErrFull.
@@ -66,7 +67,7 @@ func (q *queue) push(subject string, body []byte, now time.Time) error {
 	of.items = append(of.items, item{bytes.Clone(body), now})
 	of.bytes += len(body) + frameCost
 	q.count, q.bytes = q.count+1, q.bytes+len(body)+frameCost
-	q.wake()
+	q.ready.Ring()
 	return nil
 }
 
@@ -110,7 +111,7 @@ func (q *queue) pop(packet []byte, now time.Time) (longer []byte, frames int) {
 		}
 	}
 	if len(q.turn) > 0 {
-		q.wake()
+		q.ready.Ring()
 	}
 	return packet, frames
 }
@@ -139,13 +140,6 @@ func (q *queue) drop(subject string, count int) {
 	q.count -= count
 	if of.items = of.items[count:]; len(of.items) == 0 {
 		delete(q.subjects, subject)
-	}
-}
-
-func (q *queue) wake() {
-	select {
-	case q.ready <- struct{}{}:
-	default:
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -208,7 +209,7 @@ func TestTheRateIsABrake(t *testing.T) {
 func TestThePausesGrowToAMinute(t *testing.T) {
 	t.Parallel()
 	for failures, want := range map[int]time.Duration{0: firstPause, 1: firstPause, 2: 2 * firstPause, 5: 16 * firstPause, 10: 51200 * time.Millisecond, 11: time.Minute, 1 << 40: time.Minute} {
-		if got := pause(failures); got != want {
+		if got := pause.Doubled(firstPause, failures-1, mostPause); got != want {
 			t.Errorf("after %d failures: %v, want %v", failures, got, want)
 		}
 		for range 100 {

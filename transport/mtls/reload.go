@@ -71,5 +71,5 @@ func (e *Endpoint) moved(p *peer, address string, c Config) {
 			shut(link.tls)
 		}
 	}
-	p.wake() // whatever kept it away may be cured
+	p.kick.Ring() // whatever kept it away may be cured
 }

@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -35,7 +36,7 @@ func (p *peer) keep(ctx context.Context, attempt func(context.Context) error) {
 			failures = 1
 		}
 		await(ctx, jitter(firstPause), nil) // whatever kicks
-		if await(ctx, jitter(pause(failures))-firstPause, p.kick) {
+		if await(ctx, jitter(pause.Doubled(firstPause, failures-1, mostPause))-firstPause, p.kick) {
 			failures = 0
 		}
 	}

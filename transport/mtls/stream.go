@@ -13,7 +13,7 @@ type stream interface {
 
 // pump sends what waits for a peer until the connection ends. When the peer is left it sends the rest, and returns.
 func (e *Endpoint) pump(ctx context.Context, p *peer, q *queue, to stream, left <-chan struct{}) {
-	q.wake()
+	q.ready.Ring()
 	var packet []byte // made when it is needed: many peers have little to hear
 	for last := false; ; {
 		select {
@@ -42,7 +42,7 @@ func (e *Endpoint) pump(ctx context.Context, p *peer, q *queue, to stream, left 
 			packet = nil
 		}
 		if last {
-			q.wake() // there may be more
+			q.ready.Ring() // there may be more
 		}
 	}
 }

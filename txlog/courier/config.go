@@ -18,20 +18,8 @@ type Config struct {
 	// Known looks a goal up in the node's own copy: txlog.Copy.Admit. It changes nothing. nil: there is no copy.
 	Known func(goalID string, goal []byte, since uint64) (known txlog.Result, found bool, err error)
 
-	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Break Rule
-
 	expiry time.Duration // for which a goal is tried (a minute; tests have another one)
 }
-
-// Rule is one that a proof leaves out.
-type Rule string
-
-// NeverSkip is the rule that a timeout ends nothing. Without it a goal that had no answer in time has failed.
-const NeverSkip Rule = "never-skip"
-
-// Rules returns the rules that can be left out.
-func Rules() []Rule { return []Rule{NeverSkip} }
 
 // firstPause comes before a second try; it doubles up to 20 times itself.
 const firstPause = 100 * time.Millisecond

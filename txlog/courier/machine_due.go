@@ -24,10 +24,6 @@ func (m *Machine) tick() {
 // no index advances by it (B9, never-skip).
 func (m *Machine) timeOut(g *goal) {
 	m.do(TimedOut{GoalID: g.id, To: g.to})
-	if m.cfg.Break == NeverSkip {
-		m.end(g, txlog.Answer{Fault: "there was no result in time"}, nil)
-		return
-	}
 	m.ask = true
 	g.timeout, g.avoid = m.now+m.cfg.Timeout, g.to
 	m.send(g)

@@ -189,25 +189,6 @@ func TestTheAnswerOfAnotherGoal(t *testing.T) {
 	}
 }
 
-// Without never-skip a goal that is in the log has failed for its user.
-func TestBrokenRules(t *testing.T) {
-	t.Parallel()
-	for _, rule := range append(Rules(), "") {
-		m := New(Config{Self: "n", Break: rule})
-		m.Step(0, Leader{Name: "a", Term: 1})
-		m.Step(0, Submit{Ticket: 1, GoalID: "g1"})
-		var failed bool
-		for _, a := range m.Step(15*time.Second, Tick{}) {
-			if a, is := a.(Answer); is {
-				failed = a.Fault != ""
-			}
-		}
-		if failed != (rule == NeverSkip) {
-			t.Errorf("with %q broken: a timeout ends the goal: %v", rule, failed)
-		}
-	}
-}
-
 // Every fault of a configuration is listed.
 func TestFaults(t *testing.T) {
 	t.Parallel()

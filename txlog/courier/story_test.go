@@ -93,8 +93,7 @@ func (s *story) tell(words []string) (done []string) {
 		for _, word := range words[1:] {
 			key, value, _ := strings.Cut(word, "=")
 			switch key {
-			case "break":
-				s.cfg.Break = Rule(value)
+			case storytest.Break:
 			case "waiting":
 				s.cfg.MostWaiting, _ = strconv.Atoi(value)
 			case "expiry": // in seconds

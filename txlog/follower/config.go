@@ -25,9 +25,6 @@ type Config struct {
 	SnapshotAfter uint64 // records behind which a peer is offered a snapshot instead (default 5,000)
 	SnapshotEvery uint64 // records from one snapshot to the next (default 10,000); not at a member
 
-	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Break Rule
-
 	// Tests have others.
 	breadth   int           // peers that are asked for a small record at first: the one that told of it, and others
 	poll      time.Duration // after which a peer is asked for news although no head was heard

@@ -29,7 +29,7 @@
 //
 // # Rules
 //
-// Each falls by its name (Config.Break).
+// Proofs leave each out by its name: a simulated world does, or a patch of the source.
 //
 //   - committed-only: nothing is applied that no verified head covers; what a leader has signed proves nothing (V6).
 //   - never-skip: no timeout advances an index, and nothing is ever given up (B9, B15).
@@ -68,5 +68,5 @@
 //     ([Refused]). It costs a bounded part of memory: 16 heads of strangers, 128 MB of entries, an eighth of the requests that wait.
 //   - No head comes: each 30 seconds a peer is asked for news.
 //
-// Sources: requirements B8, B9, B13 to B15, V1, V2, V6, V8. Package internal/sim/spread measures how long an entry takes.
+// Sources: requirements B8, B9, B13 to B15, V1, V2, V6, V8. Package lab/sim/spread of cmd/conch measures how long an entry takes.
 package follower

@@ -230,8 +230,6 @@ func (m *Machine) applied(records []txlog.Record) {
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
 
-func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
-
 // peer returns what is known of a peer.
 func (m *Machine) peer(name string) *peer {
 	if p := m.known[name]; p != nil {

@@ -46,12 +46,6 @@ func (m *Machine) judge() {
 
 // denied reports whether the log was not as far as a head says, after it was heard.
 func (m *Machine) denied(c claim) bool {
-	switch {
-	case m.broken(DenyLies):
-		return false
-	case m.broken(AskToDeny):
-		return m.now-c.at >= doubted
-	}
 	return m.since >= c.at && m.reach < c.Index
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -61,7 +62,7 @@ func (m *Machine) offered(from string, o Offer) {
 	case m.isAside(func(c claim) bool { return c.Position == o.Head.Position }):
 		m.lie(from, fault(ErrOffer, "the log has no entry %d", o.Head.Index))
 		return
-	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index && !m.broken(NeverRewind):
+	case o.Head.Log != m.at.Log || o.Head.Index <= m.at.Index:
 		m.refuse(from, fault(ErrOffer, "it is at %d", o.Head.Index))
 		return
 	default:
@@ -72,7 +73,7 @@ func (m *Machine) offered(from string, o Offer) {
 		if o.Head.Index > m.at.Index && !m.has(o.Head) {
 			m.believe(o.Head, from)
 		}
-		if m.at.Index >= o.Head.Index && !m.broken(NeverRewind) {
+		if m.at.Index >= o.Head.Index {
 			return // all records up to there were here, and its head has covered them
 		}
 	}
@@ -117,7 +118,7 @@ func (m *Machine) refetch() {
 	}
 	for n := range uint64(len(f.pieces)) {
 		t, is := f.asked[n]
-		if !is || m.now-t.at < min(piecePatience<<min(t.count, 3), mostPatience) {
+		if !is || m.now-t.at < pause.Doubled(piecePatience, t.count, mostPatience) {
 			continue
 		}
 		to := f.from
@@ -258,7 +259,7 @@ func (m *Machine) restore(f *fetch) (snapshot []byte, base *txlog.Copy, err erro
 
 // snapshot begins one, each so many records, and has it kept when it is whole. The copy is at the head.
 func (m *Machine) snapshot(h txlog.Head) {
-	if m.at.Index-m.shot >= m.cfg.SnapshotEvery && !m.broken(CommittedOnly) {
+	if m.at.Index-m.shot >= m.cfg.SnapshotEvery {
 		m.shot, m.posed = m.at.Index, h
 		m.base.Take()
 	}

@@ -90,16 +90,10 @@ func (m *Machine) contradicts(h txlog.Head, via string) {
 		return
 	}
 	m.parts(m.cover(h.Index), h, h.Index)
-	if m.broken(NeverRewind) {
-		m.anew(via)
-	}
 }
 
 // verify checks who has signed a head: a member as of the copy's index, or after a change that a bridge has proven.
 func (m *Machine) verify(h txlog.Head) error {
-	if m.broken(MembersSay) {
-		return nil
-	}
 	err := h.Verify(m.members)
 	for _, s := range m.sets {
 		if err == nil || s.index > h.Index {

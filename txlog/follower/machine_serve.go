@@ -23,7 +23,6 @@ type held struct {
 func (m *Machine) asked(from string, p Pull) {
 	switch {
 	case !m.takes(from):
-	case m.broken(AlwaysServe) && m.target() > m.at.Index:
 	case p.From > 0 && p.Upto < p.From:
 		m.refuse(from, fault(ErrRange, "%d to %d", p.From, p.Upto))
 	case p.From <= m.at.Index || len(m.bridgesAfter(p.Change)) > 0:

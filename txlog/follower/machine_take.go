@@ -51,9 +51,6 @@ func (m *Machine) answered(from string, a *Answer) {
 func (m *Machine) ofSerial(from string, serial uint64) *ask {
 	at := slices.IndexFunc(m.asks, func(a *ask) bool { return a.serial == serial && a.to == from })
 	if at < 0 {
-		if m.broken(OwnRequest) {
-			return &ask{to: from, from: m.at.Index + 1, upto: ^uint64(0), at: m.now}
-		}
 		return nil
 	}
 	k := m.asks[at]
@@ -67,7 +64,7 @@ func (m *Machine) sound(k *ask, a *Answer) error {
 	switch {
 	case n > MostRecords || len(a.Heads) > MostHeads || len(a.Bridges) > MostBridges:
 		return fault(ErrAnswer, "%d records, %d heads and %d bridges", n, len(a.Heads), len(a.Bridges))
-	case n > 0 && !m.broken(OwnRequest) && (k.from == 0 || a.Records[0].Index != k.from || n > k.upto-k.from+1):
+	case n > 0 && (k.from == 0 || a.Records[0].Index != k.from || n > k.upto-k.from+1):
 		return fault(ErrAnswer, "%d records from entry %d on, and entries %d to %d were asked for", n, a.Records[0].Index, k.from, k.upto)
 	}
 	for i, r := range a.Records {
@@ -118,13 +115,6 @@ func (m *Machine) keep(r txlog.Record, from string) {
 	case m.base == nil || m.spoiled || m.blank:
 	case r.Index <= m.at.Index || here:
 		m.counts.Doubled++
-	case m.broken(KeepEarly) && r.Index > m.run()+1:
-		m.counts.Dropped++
-		for _, w := range m.wants {
-			if w.from == r.Index {
-				w.from++
-			}
-		}
 	case r.Index > m.at.Index+uint64(mostEarly):
 		m.counts.Dropped++
 	default:
@@ -219,9 +209,6 @@ func (m *Machine) advances() bool {
 	run := m.run()
 	if run == m.at.Index {
 		return false
-	}
-	if m.broken(CommittedOnly) {
-		return m.apply(run, txlog.Head{Position: m.early[run].Position(), State: m.early[run].State})
 	}
 	for _, h := range slices.Backward(m.pool) {
 		if h.Index > run {

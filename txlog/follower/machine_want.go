@@ -107,7 +107,7 @@ func (m *Machine) begin(w *want) {
 		return
 	}
 	m.ask(w, w.via)
-	if m.recentBytes > small*len(m.recent) || m.broken(AskOthers) {
+	if m.recentBytes > small*len(m.recent) {
 		return
 	}
 	for _, to := range m.choose(m.cfg.breadth-1, []string{w.via}) {
@@ -156,9 +156,6 @@ func (m *Machine) pull(a ask) {
 func (m *Machine) poll(to string) {
 	m.fresh = m.now
 	from := m.at.Index + 1
-	if m.broken(NeverSkip) {
-		from = m.planned + 1
-	}
 	if m.base != nil {
 		m.pull(ask{to: to, from: from, upto: from + MostRecords - 1})
 	}
@@ -171,7 +168,7 @@ func (m *Machine) retry() {
 	}
 	m.wants = slices.DeleteFunc(m.wants, func(w *want) bool {
 		_, lacks := m.lacks(w)
-		return !lacks || m.broken(NeverSkip) && w.tries >= 1
+		return !lacks
 	})
 	for _, w := range m.wants {
 		if m.now < w.due {
@@ -182,10 +179,6 @@ func (m *Machine) retry() {
 			w.pause = min(2*w.pause, mostPatience)
 		}
 		w.due = m.now + w.pause
-		if m.broken(AskOthers) && w.via != "" {
-			m.ask(w, w.via)
-			continue
-		}
 		for _, to := range m.choose(min(w.tries, abreast), m.busy(w)) {
 			m.ask(w, to)
 		}

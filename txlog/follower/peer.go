@@ -3,6 +3,8 @@ package follower
 import (
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // peer is what is known of another node.
@@ -30,7 +32,7 @@ func (p *peer) takes(now time.Duration, each int) bool {
 
 // bar has a peer that has lied not be asked for a while, each time for longer.
 func (p *peer) bar(now time.Duration) {
-	p.barred = now + barredFor<<min(p.lies, 6)
+	p.barred = now + pause.Doubled(barredFor, p.lies, 64*barredFor)
 	p.lies++
 }
 

@@ -172,8 +172,7 @@ func (s *story) with(words []string) {
 			s.cfg.Member = true
 		case "first":
 			s.cfg.First = n
-		case "break":
-			s.cfg.Break = Rule(value)
+		case storytest.Break:
 		case "after":
 			s.cfg.SnapshotAfter = n
 		case "every":

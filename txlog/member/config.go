@@ -20,9 +20,6 @@ type Config struct {
 	MostWaiting   int    // goals that are not answered, those in flight too, and as many reads (default 1000)
 	SnapshotEvery uint64 // entries between two snapshots (default 10,000); each comes with a scrub
 
-	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Break Rule
-
 	// Tests have others.
 	mostInFlight int // entries that are executed and not committed
 	mostTail     int // bytes of those

@@ -19,7 +19,7 @@
 //
 // # Rules
 //
-// Each falls by its name (Config.Break).
+// Proofs leave each out by its name: a simulated world does, or a patch of the source.
 //
 //   - opening: a new leader executes nothing before an entry of its own term is committed and applied. Until then it does not
 //     know which entries of older terms stay.

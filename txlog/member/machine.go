@@ -39,15 +39,13 @@ type Machine struct {
 	scrubbing uint64 // the last one in ahead, while this member leads
 	kept      uint64 // of the last snapshot
 
-	speculated map[string]txlog.Outcome // with DropSpeculation broken: of goals that were executed in an old term
-
 	out []Action
 }
 
 // New returns a machine. The configuration must be valid.
 func New(c Config) *Machine {
 	c = c.withDefaults()
-	m := &Machine{cfg: c, kept: c.Kept, speculated: map[string]txlog.Outcome{}, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
+	m := &Machine{cfg: c, kept: c.Kept, goals: goals{flight: map[string][]*goal{}}, doubt: doubt{refusers: map[string]uint64{}}}
 	m.take(c.Base, c.Tail)
 	m.cfg.Base, m.cfg.Tail = nil, nil
 	return m
@@ -133,8 +131,6 @@ func (m *Machine) work() {
 }
 
 func (m *Machine) do(a Action) { m.out = append(m.out, a) }
-
-func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
 
 func (m *Machine) answer(ticket uint64, a txlog.Answer) { m.do(Answer{Ticket: ticket, Answer: a}) }
 

@@ -60,11 +60,6 @@ func (m *Machine) unseated() {
 // stopLeading drops what was executed and is not stored: it is never proposed in another term (drop-speculation). The
 // goals wait again: what became of them, the next leader knows.
 func (m *Machine) stopLeading() {
-	if m.broken(DropSpeculation) && m.opening {
-		for _, r := range m.ahead.line {
-			m.speculated[r.GoalID] = txlog.Outcome{Result: r.Result, Fault: r.Fault, Diff: r.Diff, Effects: r.Effects}
-		}
-	}
 	if m.peek.copied != nil {
 		m.ahead, m.peek = m.peek, branch{}
 	}
@@ -79,17 +74,13 @@ func (m *Machine) open() {
 	if !m.leading || m.opening || m.doubt.rebuilding {
 		return
 	}
-	want := m.tail
-	if m.broken(Opening) {
-		want = nil
-	}
-	if err := m.ahead.align(m.base, m.cfg.New, want); err != nil {
+	if err := m.ahead.align(m.base, m.cfg.New, m.tail); err != nil {
 		m.quarantine(err)
 		return
 	}
-	m.opening, m.opened = true, m.broken(Opening)
+	m.opening, m.opened = true, false
 	m.scrubbing = m.scrubbed
-	for _, r := range want {
+	for _, r := range m.tail {
 		if r.Kind == txlog.Scrubbed {
 			m.scrubbing = r.Index
 		}
@@ -157,7 +148,7 @@ func (m *Machine) execute(g *goal) {
 		return
 	}
 	known, found, err := m.base.Admit(g.id, g.body, min(g.since, m.base.Position().Index))
-	if err == nil && !found && !m.broken(DedupeInFlight) {
+	if err == nil && !found {
 		// Of one in flight nobody knows yet whether it stays, whatever its body is: its entry answers (dedupe-in-flight).
 		var flies bool
 		_, flies, err = m.ahead.copied.Admit(g.id, g.body, g.since)
@@ -189,11 +180,7 @@ func (m *Machine) execute(g *goal) {
 // spoiled is no fault of the goal: it is executed once more, on a branch that is made anew, or by the next leader. If the state
 // machine contradicts itself there too, no leader could do it.
 func (m *Machine) run(g *goal) error {
-	outcome, speculated := m.speculated[g.id]
-	if !speculated {
-		outcome = m.ahead.copied.Execute(g.body)
-	}
-	err := m.enter(g, outcome)
+	err := m.enter(g, m.ahead.copied.Execute(g.body))
 	if errors.Is(err, txlog.ErrDiff) {
 		m.renew()
 	}

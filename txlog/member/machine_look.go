@@ -11,9 +11,6 @@ import (
 // it stores what another leader sends (look-before-storing); it may call it for what follows before Stored was told.
 // Nothing that can be observed changes by it.
 func (m *Machine) Look(records []txlog.Record) error {
-	if m.broken(LookBeforeStoring) {
-		return nil
-	}
 	err := m.look(records)
 	if err != nil {
 		m.doubt.looked = err

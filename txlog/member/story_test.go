@@ -242,8 +242,7 @@ func (s *story) with(words []string) []string {
 		key, value, _ := strings.Cut(word, "=")
 		n, _ := strconv.ParseUint(value, 10, 64)
 		switch key {
-		case "break":
-			s.cfg.Break = Rule(value)
+		case storytest.Break:
 		case "waiting":
 			s.cfg.MostWaiting = int(n)
 		case "flight":

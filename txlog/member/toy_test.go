@@ -37,7 +37,7 @@ type node struct {
 func (n *node) start() {
 	n.up, n.states, n.rebuilding, n.muted, n.open, n.performing = true, nil, false, false, false, nil
 	n.leads, n.pending, n.leader = false, nil, ""
-	c := Config{Self: n.name, Base: n.w.copyOf(n.disk[:n.committed]), Tail: n.disk[n.committed:], Break: n.w.broken, MostWaiting: 12, mostInFlight: 4, SnapshotEvery: 5}
+	c := Config{Self: n.name, Base: n.w.copyOf(n.disk[:n.committed]), Tail: n.disk[n.committed:], MostWaiting: 12, mostInFlight: 4, SnapshotEvery: 5}
 	c.New = func() txlog.State {
 		s := newNotes().(*notes)
 		n.states = append(n.states, s)

@@ -13,7 +13,6 @@ import (
 // world is three members, and users who ask any of them for goals, again and again, with the same id.
 type world struct {
 	seed     uint64
-	broken   Rule
 	flips    bool // a memory may lose a value
 	chance   *rand.Rand
 	now      time.Duration
@@ -51,9 +50,9 @@ type asked struct {
 	acked uint64 // when this node was asked
 }
 
-func newWorld(seed uint64, broken Rule, flips bool) *world {
+func newWorld(seed uint64, flips bool) *world {
 	w := &world{
-		seed: seed, broken: broken, flips: flips, chance: rand.New(rand.NewPCG(seed, 25)), now: time.Hour, genesis: genesis(),
+		seed: seed, flips: flips, chance: rand.New(rand.NewPCG(seed, 25)), now: time.Hour, genesis: genesis(),
 		tickets: map[uint64]*asked{}, changes: map[uint64][]txlog.Member{}, rung: map[txlog.Key]int{}, told: map[string]int{},
 	}
 	w.genesis.Scrub, w.genesis.Retention = 7, 25

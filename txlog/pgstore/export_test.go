@@ -24,3 +24,6 @@ func (d *Database) Flush(ctx context.Context) error {
 	_, other := d.pools.Readers.Exec(ctx, flush)
 	return errors.Join(err, other)
 }
+
+// Waiting takes the inputs that wait, and returns how many there were.
+func (a *Authority) Waiting() int { return len(a.inbox.Take()) }

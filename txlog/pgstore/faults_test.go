@@ -1,6 +1,7 @@
 package pgstore_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -218,5 +219,25 @@ func TestWhatAnAuthorityRefuses(t *testing.T) {
 	}
 	if _, err := d.Records(t.Context(), genesis.ID(), 0); err == nil {
 		t.Error("there are records from index 0 on")
+	}
+}
+
+// What is said to an authority that has ended is dropped: nobody takes it any more, and a node may say it for as long as it lives.
+func TestAnAuthorityThatHasEndedKeepsNothing(t *testing.T) {
+	t.Parallel()
+	d := created(t, pgtest.New(t).Config())
+	a, err := d.Authority(pgstore.Config{At: genesis.Start(), Tell: func(txlog.Fact) {}, Trouble: func(error) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	a.Append(several(t, nil, 1, 1)[0])
+	a.Confirm(1)
+	if got := a.Waiting(); got != 0 {
+		t.Errorf("%d inputs wait for nobody", got)
 	}
 }

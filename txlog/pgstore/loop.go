@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -17,9 +18,9 @@ type Authority struct {
 	db  *Database
 	cfg Config
 
+	inbox *step.Inbox[input]
+
 	mu      sync.Mutex
-	inbox   []input
-	wake    chan struct{}         // has room for one
 	turns   map[uint64]chan error // leaderships that have not ended, by ticket
 	tickets uint64
 	over    error // why it runs no more
@@ -41,7 +42,7 @@ func (d *Database) Authority(c Config) (*Authority, error) {
 	}
 	c = c.withDefaults()
 	return &Authority{
-		db: d, cfg: c, wake: make(chan struct{}, 1), turns: map[uint64]chan error{}, writing: map[uint64]context.CancelFunc{},
+		db: d, cfg: c, inbox: step.NewInbox[input](tick{}), turns: map[uint64]chan error{}, writing: map[uint64]context.CancelFunc{},
 		machine: newMachine(c.At, c.Poll),
 	}, nil
 }
@@ -51,10 +52,10 @@ func (d *Database) Authority(c Config) (*Authority, error) {
 func (a *Authority) Campaign() {}
 
 // Append implements [txlog.Authority].
-func (a *Authority) Append(r txlog.Record) { a.post(appended{Record: r}) }
+func (a *Authority) Append(r txlog.Record) { a.inbox.Put(appended{Record: r}) }
 
 // Confirm implements [txlog.Authority]. Every node may ask.
-func (a *Authority) Confirm(read uint64) { a.post(asked{Read: read}) }
+func (a *Authority) Confirm(read uint64) { a.inbox.Put(asked{Read: read}) }
 
 // Lead leads the log under the token of this node's leadership until ctx ends, and returns nil then, or why it cannot: the
 // error is fence.ErrStale, ErrTaken, ErrScope, ErrSpent, ErrReplaced, ErrStopped, txlog.ErrChain if a record was appended
@@ -71,34 +72,14 @@ func (a *Authority) Lead(ctx context.Context, token fence.Token) error {
 	ticket := a.tickets
 	a.turns[ticket] = ended
 	a.mu.Unlock()
-	a.post(lead{Ticket: ticket, Token: token})
+	a.inbox.Put(lead{Ticket: ticket, Token: token})
 	select {
 	case err := <-ended:
 		return err
 	case <-ctx.Done():
 	}
-	a.post(yield{Ticket: ticket})
+	a.inbox.Put(yield{Ticket: ticket})
 	return <-ended
-}
-
-// post puts an input where Run takes it. It never waits.
-func (a *Authority) post(in input) {
-	a.mu.Lock()
-	a.inbox = append(a.inbox, in)
-	a.mu.Unlock()
-	select {
-	case a.wake <- struct{}{}:
-	default:
-	}
-}
-
-// taken returns the inputs that have come.
-func (a *Authority) taken() []input {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	all := a.inbox
-	a.inbox = nil
-	return all
 }
 
 // Run follows the log, and leads it while Lead says so, until ctx ends or the authority can do no more: the error is
@@ -120,38 +101,17 @@ func (a *Authority) Run(ctx context.Context) (err error) {
 		a.close(err)
 	}()
 	a.work.Go(func() { a.listen(ctx) })
-	if err := a.step(ctx, tick{}); err != nil {
-		return err
-	}
-	for {
-		if err := a.rest(ctx); err != nil {
-			return err
-		}
-		all := append(a.taken(), tick{})
-		for _, in := range all {
-			if err := a.step(ctx, in); err != nil {
-				return err
-			}
-		}
-	}
+	return step.Loop[input]{
+		From: a.inbox, Wait: a.wait,
+		Tick: func() []input { return []input{tick{}} },
+		Feed: step.Each(ctx, func(in input) error { return a.step(ctx, in) }),
+	}.Run(ctx)
 }
 
-// rest waits for the next input.
-func (a *Authority) rest(ctx context.Context) error {
-	var due <-chan time.Time
-	if at, is := a.machine.Due(); is {
-		timer := time.NewTimer(at - time.Since(a.began))
-		defer timer.Stop()
-		due = timer.C
-	}
-	select {
-	case <-a.wake:
-		return nil
-	case <-due:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+// wait returns for how long the machine needs no tick.
+func (a *Authority) wait() (time.Duration, bool) {
+	at, is := a.machine.Due()
+	return at - time.Since(a.began), is
 }
 
 // step feeds the machine, and does what it wants done.
@@ -166,10 +126,10 @@ func (a *Authority) step(ctx context.Context, in input) (err error) {
 			a.work.Go(func() {
 				var answer got
 				a.db.read(ctx, a.cfg.At.Log, one, &answer)
-				a.post(answer)
+				a.inbox.Put(answer)
 			})
 		case find:
-			a.work.Go(func() { a.post(a.db.find(ctx, a.cfg.At.Log, one)) })
+			a.work.Go(func() { a.inbox.Put(a.db.find(ctx, a.cfg.At.Log, one)) })
 		case write:
 			a.write(ctx, one)
 		case ended:
@@ -187,7 +147,7 @@ func (a *Authority) write(ctx context.Context, w write) {
 	a.writing[w.Ticket] = cancel // the one before has ended
 	a.work.Go(func() {
 		defer cancel()
-		a.post(wrote{ID: w.ID, Err: a.db.append(ctx, a.cfg.At.Log, w)})
+		a.inbox.Put(wrote{ID: w.ID, Err: a.db.append(ctx, a.cfg.At.Log, w)})
 	})
 }
 
@@ -209,6 +169,7 @@ func (a *Authority) end(ticket uint64, why error) {
 func (a *Authority) close(why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.inbox.Close()
 	a.over = errors.Join(ErrStopped, why)
 	for _, ended := range a.turns {
 		ended <- a.over
@@ -220,10 +181,10 @@ func (a *Authority) close(why error) {
 func (a *Authority) listen(ctx context.Context) {
 	own := a.cfg.At.Log.String() + ":"
 	err := pg.Listen(ctx, a.db.cfg, []string{channel}, pg.ListenFuncs{
-		Up: func() { a.post(noticed{}) },
+		Up: func() { a.inbox.Put(noticed{}) },
 		Notify: func(_, payload string) { // any role may notify: it costs a look
 			if strings.HasPrefix(payload, own) {
-				a.post(noticed{})
+				a.inbox.Put(noticed{})
 			}
 		},
 	})

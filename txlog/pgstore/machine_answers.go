@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 )
 
@@ -40,7 +41,7 @@ func (m *machine) advance(records []txlog.Record) {
 func (m *machine) pause(err error) time.Duration {
 	m.do(troubled{Err: err})
 	m.counts++
-	return m.now + min(firstPause<<min(m.counts-1, 10), longestPause)
+	return m.now + pause.Doubled(firstPause, m.counts-1, longestPause)
 }
 
 // got takes what was read.

@@ -84,10 +84,7 @@ func (c *conf) change(r txlog.Record) (*pb.ConfChangeV2, bool) {
 }
 
 // follows knows what may follow what.
-type follows struct {
-	log   txlog.ID
-	loose bool // what is executed in an old term may be proposed in a new one: a rule is broken
-}
+type follows struct{ log txlog.ID }
 
 // follow returns the place after an entry that comes next. The error is ErrMessage, or one of package txlog.
 func (f follows) follow(before *slot, e *pb.Entry) (*slot, error) {
@@ -130,7 +127,6 @@ func (f follows) takes(s *slot, r txlog.Record) error {
 	switch {
 	case r.Log != f.log:
 		return fault(ErrOtherLog, "%s", r.Log.Short())
-	case f.loose:
 	case r.Term != s.entry.GetTerm():
 		return fault(ErrMessage, "a record of term %d is in an entry of term %d", r.Term, s.entry.GetTerm())
 	case r.Index != s.at.Index+1 || r.Prev != s.at.Hash:

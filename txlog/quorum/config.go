@@ -25,8 +25,6 @@ type Config struct {
 	Last bool
 	Keep uint64 // committed entries that are kept for members that are behind (default 10,000), and 16 MB of them at most
 
-	// Break is a rule to leave out, for proofs that something falls without it. It is for tests alone.
-	Break Rule
 }
 
 func (c Config) withDefaults() Config {

@@ -59,7 +59,7 @@ func New(c Config) (*Machine, error) { return newMachine(c, func(*raft.Config) {
 func newMachine(c Config, change func(*raft.Config)) (m *Machine, err error) {
 	c = c.withDefaults()
 	m = &Machine{
-		cfg: c, follows: follows{log: c.Log, loose: c.Break == NoForward}, have: c.Have, names: map[uint64]string{},
+		cfg: c, follows: follows{log: c.Log}, have: c.Have, names: map[uint64]string{},
 		snapshots: map[uint64]int{}, committed: c.Stored.Mark.At.Index,
 	}
 	if m.log, err = newView(c.Stored, m.follows); err != nil {
@@ -75,7 +75,7 @@ func newMachine(c Config, change func(*raft.Config)) (m *Machine, err error) {
 		ID: c.Store, Storage: m.log, Applied: c.Stored.Mark.Index,
 		ElectionTick: electionTicks, HeartbeatTick: 1, MaxSizePerMsg: mostEntries, MaxCommittedSizePerReady: 64 * mostEntries,
 		MaxInflightMsgs: 256, MaxInflightBytes: mostInflight, ReadOnlyOption: raft.ReadOnlySafe, Logger: silent{},
-		PreVote: true, CheckQuorum: true, DisableProposalForwarding: c.Break != NoForward, StepDownOnRemoval: true,
+		PreVote: true, CheckQuorum: true, DisableProposalForwarding: true, StepDownOnRemoval: true,
 	}
 	change(&theirs)
 	defer func() {
@@ -154,8 +154,6 @@ func (m *Machine) take(in Input) {
 	}
 	m.drain()
 }
-
-func (m *Machine) broken(r Rule) bool { return m.cfg.Break == r }
 
 func (m *Machine) tell(f txlog.Fact) { m.out.Facts = append(m.out.Facts, f) }
 

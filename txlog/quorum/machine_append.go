@@ -10,10 +10,6 @@ import (
 
 // append takes a record that its leader, who is this member, has executed.
 func (m *Machine) append(r txlog.Record) {
-	if m.broken(NoForward) {
-		_ = m.node.Propose(r.Raw())
-		return
-	}
 	if m.leading && r.Term == m.term {
 		m.queue = append(m.queue, r)
 	}

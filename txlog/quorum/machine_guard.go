@@ -9,9 +9,6 @@ import (
 // guard refuses what no member sends. Some of it would have the library panic, since it takes it for a sign that its log
 // was lost; some it would believe.
 func (m *Machine) guard(msg *pb.Message) error {
-	if msg.GetType() == pb.MsgProp && m.broken(NoForward) {
-		return nil
-	}
 	switch {
 	case msg.GetTerm() == 0 || msg.GetTerm() > mostNumber || msg.GetIndex() > mostNumber || msg.GetCommit() > mostNumber:
 		return fault(ErrMessage, "a term or an index is out of range") // term 0 is that of local messages, in any term

@@ -93,11 +93,7 @@ func (m *Machine) margin() time.Duration { return max(m.cfg.Lease/10, 50*time.Mi
 // hold says from when on the act door of a new term may be open: the longest lease that anybody may still count on has
 // ended then. A member of the majority that made this term had answered the last beat before.
 func (m *Machine) hold() {
-	opens := m.now + m.cfg.Lease
-	if m.broken(Hold) {
-		opens = m.now
-	}
-	m.move(Door{Term: m.term, Opens: opens, Until: m.now})
+	m.move(Door{Term: m.term, Opens: m.now + m.cfg.Lease, Until: m.now})
 }
 
 func (m *Machine) move(d Door) {

@@ -130,9 +130,7 @@ func (m *Machine) store(entries []*pb.Entry) {
 			m.changedAt = e.GetIndex()
 		}
 		kept := ours(e)
-		if !m.follows.loose {
-			kept.record = s.record
-		}
+		kept.record = s.record
 		m.keep(kept)
 	}
 	from := first.at.Index + 1

@@ -55,6 +55,12 @@ func (n *node) step(in Input) {
 		return
 	}
 	if out.Door != nil {
+		if out.Door.Term != n.door.Term {
+			n.first = n.clock()
+		}
+		if w.early {
+			out.Door.Opens = n.first
+		}
 		if out.Door.Term != n.door.Term || out.Door.Opens != n.door.Opens {
 			n.shut()
 		}

@@ -30,7 +30,7 @@ type world struct {
 	far     time.Duration // the least that it takes to fetch records
 	cut     func(from, to string) bool
 	change  func(*raft.Config)
-	broken  Rule
+	early   bool // doors open at once
 	keep    uint64
 	crashes float64 // of a step
 	most    int     // goals that a leader has in flight
@@ -71,6 +71,7 @@ type node struct {
 	birth   time.Duration
 	life    int
 	door    Door
+	first   time.Duration // its term began, by its own clock
 	toy     toy
 	told    func(txlog.Fact) // plays the user, instead of the toy
 	paused  bool
@@ -220,7 +221,7 @@ func (n *node) start() {
 	n.toy = toy{log: append(slices.Clone(records), tail...), committed: uint64(len(records)), look: n.toy.look}
 	c := Config{
 		Self: n.name, Store: n.store, Log: w.genesis.ID(), Stored: stored, Have: uint64(len(records)), Lease: 3 * time.Second, Seed: uint64(n.name[0]),
-		Look: n.looks, Last: n.last, Keep: w.keep, Break: w.broken,
+		Look: n.looks, Last: n.last, Keep: w.keep,
 	}
 	if err := c.Validate(); err != nil {
 		w.t.Fatal(err)

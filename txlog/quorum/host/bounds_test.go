@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport/memory"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"
@@ -150,14 +151,17 @@ func TestUsersDoNotShutOthersOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	read := 0
-	for _, in := range (&loop{Host: h}).gather(nil, h.cfg.Line.Inbox()) {
-		if _, is := in.(Received); is {
-			read++
+	l, read, errOne := &loop{Host: h}, 0, errors.New("one batch")
+	err = step.Hear(t.Context(), step.Loop[Input]{From: l, Wait: l.wait, Tick: l.turn, Feed: func(all []Input) error {
+		for _, in := range all {
+			if _, is := in.(Received); is {
+				read++
+			}
 		}
-	}
-	if read != 100 {
-		t.Errorf("of 100 messages %d were read", read)
+		return errOne
+	}}, h.cfg.Line.Inbox(), l.received)
+	if read != 100 || !errors.Is(err, errOne) {
+		t.Errorf("of 100 messages %d were read, and then %v", read, err)
 	}
 }
 

@@ -22,7 +22,7 @@ func TestWhatIsAskedForIsCopied(t *testing.T) {
 	for len(taken) < 2 {
 		select {
 		case <-h.bell:
-			taken = (&loop{Host: h}).gather(taken, nil)
+			taken = append(taken, (&loop{Host: h}).Take()...)
 		case err := <-ended:
 			t.Fatal(err)
 		}

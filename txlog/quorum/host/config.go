@@ -30,9 +30,6 @@ type Settings struct {
 	SnapshotAfter uint64        // records behind which a peer is offered a snapshot (default 5,000)
 	Keep          uint64        // entries that are kept for members that are behind (default 10,000)
 
-	// Break names a rule of one of the machines to leave out, for proofs that something falls without it. It is for tests
-	// alone.
-	Break string
 }
 
 // Validate returns an error that lists every fault.
@@ -81,36 +78,26 @@ func (h Has) kept() uint64 {
 	return 0
 }
 
-// broken returns the rule of one machine that is to be left out, if it is one of its.
-func broken[R ~string](name string, rules []R) R {
-	for _, r := range rules {
-		if string(r) == name {
-			return r
-		}
-	}
-	return ""
-}
-
 func (s Settings) member(h Has) member.Config {
 	return member.Config{
-		Self: s.Self, Base: h.Copy, Tail: h.Tail, New: s.New, Kept: h.kept(), SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, member.Rules()),
+		Self: s.Self, Base: h.Copy, Tail: h.Tail, New: s.New, Kept: h.kept(), SnapshotEvery: s.SnapshotEvery,
 	}
 }
 
 func (s Settings) quorum(h Has, look func([]txlog.Record) error) quorum.Config {
 	return quorum.Config{
 		Self: s.Self, Store: h.Store, Log: h.Genesis.ID(), Stored: h.Stored, Have: h.Copy.Position().Index, Lease: time.Duration(h.Genesis.LeaseMS) * time.Millisecond,
-		Seed: s.Seed, Look: look, Last: look(h.Tail) != nil, Keep: s.Keep, Break: broken(s.Break, quorum.Rules()),
+		Seed: s.Seed, Look: look, Last: look(h.Tail) != nil, Keep: s.Keep,
 	}
 }
 
 func (s Settings) follower(h Has, decides bool) follower.Config {
 	return follower.Config{
 		Self: s.Self, Base: h.Copy, New: s.New, Member: decides, Past: h.Past, First: h.First, Head: h.Head, Bridges: h.Bridges, Offers: h.Offers, Seed: s.Seed,
-		SnapshotAfter: s.SnapshotAfter, SnapshotEvery: s.SnapshotEvery, Break: broken(s.Break, follower.Rules()),
+		SnapshotAfter: s.SnapshotAfter, SnapshotEvery: s.SnapshotEvery,
 	}
 }
 
 func (s Settings) courier(known func(string, []byte, uint64) (txlog.Result, bool, error)) courier.Config {
-	return courier.Config{Self: s.Self, Timeout: s.GoalTimeout, Known: known, Break: broken(s.Break, courier.Rules())}
+	return courier.Config{Self: s.Self, Timeout: s.GoalTimeout, Known: known}
 }

@@ -39,7 +39,7 @@ func TestASuggestionOutlivesACore(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, count := "", 0
-		for _, in := range l.gather(nil, nil) {
+		for _, in := range l.Take() {
 			if s, is := in.(Suggested); is {
 				got, count = s.Name, count+1
 			}

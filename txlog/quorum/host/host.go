@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/splitmix"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -77,7 +78,7 @@ type Host struct {
 	cfg   Config
 	log   txlog.ID
 	reads chan func() // what the store is asked for others
-	bell  chan struct{}
+	bell  step.Wake
 
 	using   chan struct{} // held by the one goroutine that uses the core
 	core    *Core         // nil: it has ended
@@ -113,7 +114,7 @@ func New(c Config) (*Host, error) {
 	if c.Clock == nil {
 		c.Clock = func() time.Duration { return time.Duration(fence.Boottime()) }
 	}
-	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: make(chan struct{}, 1), using: make(chan struct{}, 1), reading: make(chan struct{}, mostReading), waiting: map[uint64]chan Answered{}}
+	h := &Host{cfg: c, log: c.Store.Genesis().ID(), reads: make(chan func(), 64), bell: step.NewWake(), using: make(chan struct{}, 1), reading: make(chan struct{}, mostReading), waiting: map[uint64]chan Answered{}}
 	var err error
 	h.core, err = h.begin()
 	return h, err
@@ -154,7 +155,7 @@ func (h *Host) Run(ctx context.Context) error {
 	l := &loop{Host: h, ctx: ctx, helpers: &helpers}
 	err := l.run()
 	h.stop()
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return nil
 	}
 	return err
@@ -206,10 +207,7 @@ func (h *Host) put(in Input) {
 		h.inputs, h.heads = nil, nil
 	}
 	h.mu.Unlock()
-	select {
-	case h.bell <- struct{}{}:
-	default:
-	}
+	h.bell.Ring()
 }
 
 func isSuggestion(in Input) bool {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
@@ -21,50 +22,61 @@ type loop struct {
 
 	ctx     context.Context //nolint:containedctx // the loop ends with it
 	helpers *sync.WaitGroup
-	rounds  int
-	peers   []string // as the core was told
+	next    time.Time // when the next round begins
+	soon    time.Time // when the core looks at what its copy lacks; zero: it lacks nothing
+	rounds  int       // since what is written lazily was written to the disk
+	peers   []string  // as the core was told
 
 	end   context.CancelFunc // of what is performed; nil: nothing was
 	ended <-chan struct{}    // closed when it is performed no more
 }
 
-// mostAtOnce is how many messages are taken together: what is to be kept of them is synced once.
-const mostAtOnce = 256
-
+// run feeds what waits as one input: what is to be kept of it is synced once.
 func (l *loop) run() error {
-	tick := time.NewTicker(round)
-	defer tick.Stop()
-	inbox := l.cfg.Line.Inbox()
-	if err := l.feed(l.turn(inbox)); err != nil { // the first entry has a time, too
-		return err
+	l.next = time.Now() // the first entry has a time, too
+	return step.Hear(l.ctx, step.Loop[Input]{From: l, Wait: l.wait, Tick: l.turn, Feed: l.take}, l.cfg.Line.Inbox(), l.received)
+}
+
+// wait returns when there is something to do without an input.
+func (l *loop) wait() (time.Duration, bool) {
+	if !l.soon.IsZero() && l.soon.Before(l.next) {
+		return time.Until(l.soon), true
 	}
-	var soon <-chan time.Time // nil: the copy lacks nothing
-	for {
-		var batch Batch
-		select {
-		case <-l.ctx.Done():
-			return l.ctx.Err()
-		case e := <-inbox:
-			batch = append(batch, l.received(e))
-		case <-l.bell:
-		case <-tick.C:
-			if l.rounds++; l.rounds%idle == 0 {
-				if err := l.cfg.Store.Flush(); err != nil {
-					return err
-				}
-			}
-			batch = l.turn(inbox)
-		case <-soon:
-			soon, batch = nil, append(l.gather(nil, inbox), Soon{})
-		}
-		batch = l.gather(batch, inbox)
-		if err := l.feed(batch); err != nil {
+	return time.Until(l.next), true
+}
+
+// turn lets a round pass, or a part of one.
+func (l *loop) turn() (all []Input) {
+	now := time.Now()
+	if !l.soon.IsZero() && !now.Before(l.soon) {
+		l.soon, all = time.Time{}, append(all, Soon{})
+	}
+	if now.Before(l.next) {
+		return all
+	}
+	l.next = now.Add(round - now.Sub(l.next)%round) // those that were missed are left out
+	l.rounds++
+	if names := l.cfg.Peers(); !slices.Equal(names, l.peers) {
+		l.peers = slices.Clone(names)
+		all = append(all, Peers{Names: l.peers})
+	}
+	return append(all, Tick{At: now.UnixMilli()})
+}
+
+func (l *loop) take(all []Input) error {
+	if l.rounds >= idle {
+		l.rounds = 0
+		if err := l.cfg.Store.Flush(); err != nil {
 			return err
 		}
-		if soon == nil && l.lacks() {
-			soon = time.After(round / 4)
-		}
 	}
+	if err := l.feed(Batch(all)); err != nil {
+		return err
+	}
+	if l.soon.IsZero() && l.lacks() {
+		l.soon = time.Now().Add(round / 4)
+	}
+	return nil
 }
 
 // lacks reports whether the copy lacks something. Then it is looked at four times a round: what does not come in time is asked of
@@ -74,34 +86,19 @@ func (l *loop) lacks() bool { return l.core.f.Lacks() }
 // idle is after how many rounds what is written lazily is on the disk at the latest.
 const idle = 10
 
-// turn lets a round pass, after the messages that wait: what they say may be what a machine would miss.
-func (l *loop) turn(inbox <-chan transport.Envelope) Batch {
-	batch := l.gather(nil, inbox)
-	if now := l.cfg.Peers(); !slices.Equal(now, l.peers) {
-		l.peers = slices.Clone(now)
-		batch = append(batch, Peers{Names: l.peers})
-	}
-	return append(batch, Tick{At: time.Now().UnixMilli()})
-}
+// Ready implements [step.Source].
+func (l *loop) Ready() <-chan struct{} { return l.bell }
 
-// gather adds what waits here, and messages up to a limit: those who ask here do not shut others out.
-func (l *loop) gather(batch Batch, inbox <-chan transport.Envelope) Batch {
+// Take implements [step.Source].
+func (l *loop) Take() []Input {
 	l.mu.Lock()
-	batch = append(batch, l.inputs...)
+	defer l.mu.Unlock()
+	all := l.inputs
 	for _, head := range l.heads {
-		batch = append(batch, head)
+		all = append(all, head)
 	}
 	l.inputs, l.heads = nil, nil
-	l.mu.Unlock()
-	for range mostAtOnce {
-		select {
-		case e := <-inbox:
-			batch = append(batch, l.received(e))
-		default:
-			return batch
-		}
-	}
-	return batch
+	return all
 }
 
 // received reads a message of another node.
@@ -121,20 +118,16 @@ func (l *loop) feed(in Input) error {
 	for in != nil {
 		out := l.step(in)
 		in = nil
-		for _, g := range out.Gives {
-			l.give(g)
-		}
-		for _, w := range out.Writes {
-			if err := w.To(l.cfg.Store); err != nil {
-				return err
+		err := out.Do(func(gives []Give) {
+			for _, g := range gives {
+				l.give(g)
 			}
-		}
-		l.reveal(out.Load)
-		l.keepBeats(out.Acts)
-		for _, a := range out.Acts {
-			if err := l.act(a); err != nil {
-				return err
-			}
+		}, l.store, func(acts []Act) error {
+			l.reveal(out.Load)
+			return l.actAll(acts)
+		})
+		if err != nil {
+			return err
 		}
 		switch {
 		case len(out.Writes) > 0:
@@ -145,6 +138,25 @@ func (l *loop) feed(in Input) error {
 				return err
 			}
 			in = Loaded{Has: has}
+		}
+	}
+	return nil
+}
+
+func (l *loop) store(all []Write) error {
+	for _, w := range all {
+		if err := w.To(l.cfg.Store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *loop) actAll(all []Act) error {
+	l.keepBeats(all)
+	for _, a := range all {
+		if err := l.act(a); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -317,12 +329,12 @@ func (l *loop) perform(a Perform) {
 			<-before
 		}
 		l.helpers.Go(func() { l.guard(ctx, cancel, term) })
-		for wait := round; ctx.Err() == nil && l.mayAct(term) > 0; wait = min(2*wait, 10*round) {
+		for pauses := (pause.Growing{First: round, Most: 10 * round}); ctx.Err() == nil && l.mayAct(term) > 0; {
 			if err := l.cfg.Perform(ctx, Due{Log: l.log, Key: a.Key, Effect: a.Effect}); err == nil {
 				l.put(Done{Key: a.Key})
 				return
 			}
-			_ = pause.For(ctx, wait)
+			_ = pause.For(ctx, pauses.Next())
 		}
 		l.put(Ended{Key: a.Key, Try: a.Try})
 	})

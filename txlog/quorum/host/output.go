@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/follower"
 	"github.com/conchhq/conch/txlog/quorum"
@@ -14,10 +15,9 @@ import (
 // Output is what a core asks for. The order is binding: first come the gives, then the writes are stored, in their order, then come the
 // acts. Then, if there were writes, Written is the next input; and if Load says so, Loaded comes before every other one.
 type Output struct {
-	Gives  []Give // of what needs no store: what heads cover is true, whether it is stored here or not, and waits for no disk
-	Writes []Write
-	Acts   []Act
-	Load   bool
+	step.Output[Give, Write, Act] // a give needs no store: what heads cover is true, whether it is stored here or not, and waits for no disk
+
+	Load bool
 }
 
 // Unread reports whether what the copy has by this step is not to be read before it is stored, or before the copy is made anew from the

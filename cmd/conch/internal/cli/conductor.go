@@ -113,7 +113,7 @@ func (c *conductor) Work(r config.Role, _ func(error)) (node.Work, func(context.
 		case v.Unstarted != nil:
 			return &node.FinalError{Result: usage{v.Unstarted}, Why: v.Why}
 		case v.Final:
-			return &node.FinalError{Result: exitError(v.Code), Why: v.Why}
+			return &node.FinalError{Result: ExitError(v.Code), Why: v.Why}
 		}
 		return v.Err
 	}, nil

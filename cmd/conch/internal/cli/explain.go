@@ -28,10 +28,10 @@ type usage struct{ error }
 
 func (u usage) Unwrap() error { return u.error }
 
-// exitError silently ends conch with the exit code of its command.
-type exitError int
+// ExitError silently ends conch with the exit code of a command that it has run.
+type ExitError int
 
-func (e exitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
+func (e ExitError) Error() string { return fmt.Sprintf("the command ended with code %d", int(e)) }
 
 // Usagef returns the error of a command that was called wrongly.
 func Usagef(format string, args ...any) error { return usage{fmt.Errorf(format, args...)} }

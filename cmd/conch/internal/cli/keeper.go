@@ -36,7 +36,7 @@ func (a *app) keepers() []*cobra.Command {
 		return Does(func(context.Context) error {
 			code, err := keeper.Init(args)
 			if err == nil && code != 0 {
-				return exitError(code)
+				return ExitError(code)
 			}
 			return err
 		})(cmd, nil)

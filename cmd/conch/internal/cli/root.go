@@ -69,7 +69,7 @@ func Main(args []string, w World, b Build, kinds []node.Kind, others ...Commands
 	case err == nil:
 		return done
 	}
-	if command, ok := errors.AsType[exitError](err); ok {
+	if command, ok := errors.AsType[ExitError](err); ok {
 		return int(command)
 	}
 	text, code := explain(err)

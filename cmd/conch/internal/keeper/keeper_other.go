@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Keeper keeps a process group from within conch itself. This is weaker than on Linux: nothing
@@ -40,15 +41,9 @@ func CanBecome(string) error { return errLinux }
 
 // Keep prepares to run a command. The first deadline that leaves time to end it starts it.
 func Keep(cfg Config) (*Keeper, error) {
-	awake := make(chan struct{}, 1)
-	wake := func() {
-		select {
-		case awake <- struct{}{}:
-		default:
-		}
-	}
-	g := &processGroup{cfg: cfg, wake: wake}
-	timer := time.AfterFunc(time.Hour, wake)
+	awake := step.NewWake()
+	g := &processGroup{cfg: cfg, wake: awake.Ring}
+	timer := time.AfterFunc(time.Hour, awake.Ring)
 	timer.Stop()
 	alarm := func(at fence.Instant) {
 		if timer.Stop(); at != 0 {
@@ -57,7 +52,7 @@ func Keep(cfg Config) (*Keeper, error) {
 	}
 	k := &Keeper{done: make(chan struct{})}
 	k.loop = &loop{
-		machine: NewMachine(Settings{Grace: cfg.Grace}), tree: g, inputs: make(chan Input),
+		machine: NewMachine(Settings{Grace: cfg.Grace}), tree: g, orders: step.NewInbox[Input](),
 		reap: g.reap, awake: awake, alarm: alarm, tell: cfg.Report,
 	}
 	go func() {
@@ -68,12 +63,7 @@ func Keep(cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-func (k *Keeper) order(in Input) {
-	select {
-	case k.loop.inputs <- in:
-	case <-k.done:
-	}
-}
+func (k *Keeper) order(in Input) { k.loop.orders.Put(in) }
 
 // Deadline sets a new deadline.
 func (k *Keeper) Deadline(at fence.Instant) { k.order(Deadline{At: at}) }

@@ -3,10 +3,13 @@
 package keeper
 
 import (
+	"context"
+	"errors"
 	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // tree is the command and everything that descends from it.
@@ -24,28 +27,39 @@ type tree interface {
 type loop struct {
 	machine *Machine
 	tree    tree
-	inputs  chan Input
+	orders  *step.Inbox[Input]
 	reap    func() []Input         // reaps children; called after each wake-up
-	awake   <-chan struct{}        // a child may have ended, or the alarm rang
+	awake   step.Wake              // a child may have ended, or the alarm rang
 	alarm   func(at fence.Instant) // sets the alarm; 0: never
 	tell    func(Report)
 }
 
-// run returns when nothing is left to keep.
+var errOver = errors.New("nothing is left to keep")
+
+// run returns when nothing is left to keep. The alarm is none of its timers, which stand while the machine is suspended.
 func (l *loop) run() {
-	for {
-		var over bool
-		select {
-		case in := <-l.inputs:
-			over = l.feed(in)
-		case <-l.awake:
-			over = l.feed(l.reap()...) || l.catchUp() || l.feed(Tick{})
-		}
-		if over {
-			return
-		}
-		l.alarm(l.machine.Next())
+	defer l.orders.Close()
+	_ = step.Hear(context.Background(), step.Loop[Input]{
+		From: l.orders,
+		Wait: func() (time.Duration, bool) { return 0, false },
+		Feed: func(all []Input) error {
+			for _, in := range all {
+				if l.take(in) {
+					return errOver
+				}
+			}
+			l.alarm(l.machine.Next())
+			return nil
+		},
+	}, l.awake, func(struct{}) Input { return Tick{} })
+}
+
+// take takes an order, or a Tick for a wake-up.
+func (l *loop) take(in Input) (over bool) {
+	if _, woken := in.(Tick); woken {
+		return l.feed(l.reap()...) || l.catchUp() || l.feed(Tick{})
 	}
+	return l.feed(in)
 }
 
 // catchUp takes the orders that are there already when the alarm rings. A keeper that was stopped or starved for a moment
@@ -55,12 +69,14 @@ func (l *loop) catchUp() (over bool) {
 		return false
 	}
 	enough := time.After(l.machine.set.Grace / 16)
-	for !over && l.machine.Late(fence.Boottime()) {
+	for waits := true; waits && !over && l.machine.Late(fence.Boottime()); {
 		select {
-		case in := <-l.inputs:
-			over = l.feed(in)
+		case <-l.orders.Ready():
 		case <-enough:
-			return false
+			waits = false // what has come by now counts: it may be this process that was starved
+		}
+		for _, in := range l.orders.Take() {
+			over = over || l.feed(in)
 		}
 	}
 	return over

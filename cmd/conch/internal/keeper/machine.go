@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Machine decides when a command is started, asked to end, and killed. It is
@@ -22,7 +23,7 @@ type Machine struct {
 	endBy    fence.Instant // after End: when the command's time is over; 0: no End was sent
 	killAt   fence.Instant // when the killing begins
 	sweepAt  fence.Instant // when to sweep the tree again; 0: no sweep is due
-	pause    time.Duration // between the next two sweeps that kill
+	pauses   pause.Growing // between two sweeps that kill
 	sweeps   int
 	cause    Cause
 	overdue  bool // Overdue was reported
@@ -57,7 +58,9 @@ const (
 )
 
 // NewMachine returns a machine that waits for a deadline.
-func NewMachine(s Settings) *Machine { return &Machine{set: s} }
+func NewMachine(s Settings) *Machine {
+	return &Machine{set: s, pauses: pause.Growing{First: firstSweepPause, Most: longestSweepPause}}
+}
 
 // Step takes one input at the time now and returns what to do, in order.
 func (m *Machine) Step(now fence.Instant, in Input) []Action {
@@ -188,12 +191,10 @@ func (m *Machine) swept(now fence.Instant, fresh int) {
 		m.state = killing
 		m.do(KillAll{})
 	case m.state == killing && fresh > 0:
-		m.pause = firstSweepPause
+		m.pauses.Reset()
 		m.do(KillAll{}) // the tree spawns: no pause
 	case m.state == killing:
-		m.pause = max(m.pause, firstSweepPause)
-		m.sweepAt = now.Add(m.pause)
-		m.pause = min(2*m.pause, longestSweepPause)
+		m.sweepAt = now.Add(m.pauses.Next())
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // at returns a time in milliseconds. The grace is 200 ms in these tests.
 func at(ms int) fence.Instant { return fence.Instant(time.Duration(ms) * time.Millisecond) }
 
-type step struct {
+type turn struct {
 	now  int
 	in   Input
 	want string // the actions, and the next tick
@@ -42,8 +42,8 @@ func words(m *Machine, actions []Action) string {
 }
 
 func TestMachine(t *testing.T) {
-	begun := []step{{0, Deadline{at(1000)}, "start @800"}, {1, Started{PID: 7}, "tell:running @800"}}
-	for name, steps := range map[string][]step{
+	begun := []turn{{0, Deadline{at(1000)}, "start @800"}, {1, Started{PID: 7}, "tell:running @800"}}
+	for name, steps := range map[string][]turn{
 		"no start without time to end": {
 			{0, Deadline{at(200)}, ""}, {0, Deadline{at(201)}, "start @1"},
 		},
@@ -59,47 +59,47 @@ func TestMachine(t *testing.T) {
 			{0, Deadline{at(100)}, ""}, {0, Emptied{}, ""}, {0, ConchGone{}, "tell:empty quit"}, {0, Tick{}, ""},
 		},
 		"deadlines move on, never back": append(begun,
-			step{300, Deadline{at(1400)}, "@1200"}, step{301, Deadline{at(900)}, "@1200"}, step{1199, Tick{}, "@1200"},
-			step{1200, Tick{}, "send:15 @1300"}),
+			turn{300, Deadline{at(1400)}, "@1200"}, turn{301, Deadline{at(900)}, "@1200"}, turn{1199, Tick{}, "@1200"},
+			turn{1200, Tick{}, "send:15 @1300"}),
 		"late: asked, then killed": append(begun,
-			step{800, Tick{}, "send:15 @900"}, step{899, Tick{}, "@900"}, step{900, Tick{}, "freeze"},
-			step{901, Swept{3}, "freeze"}, step{902, Swept{0}, "killall"}, step{903, Swept{1}, "killall"},
-			step{904, Swept{0}, "@905"}, step{905, Tick{}, "killall"}, step{906, Swept{0}, "@908"},
-			step{907, Exited{Signal: 9}, "tell:gone(0,9,late) @908"}, step{907, Emptied{}, "tell:empty quit"}),
+			turn{800, Tick{}, "send:15 @900"}, turn{899, Tick{}, "@900"}, turn{900, Tick{}, "freeze"},
+			turn{901, Swept{3}, "freeze"}, turn{902, Swept{0}, "killall"}, turn{903, Swept{1}, "killall"},
+			turn{904, Swept{0}, "@905"}, turn{905, Tick{}, "killall"}, turn{906, Swept{0}, "@908"},
+			turn{907, Exited{Signal: 9}, "tell:gone(0,9,late) @908"}, turn{907, Emptied{}, "tell:empty quit"}),
 		"an end is never taken back": append(begun,
-			step{800, Tick{}, "send:15 @900"}, step{801, Deadline{at(5000)}, "@900"}, step{900, Tick{}, "freeze"}),
+			turn{800, Tick{}, "send:15 @900"}, turn{801, Deadline{at(5000)}, "@900"}, turn{900, Tick{}, "freeze"}),
 		"woken with two deadlines to read": append(begun,
-			step{850, Deadline{at(1040)}, "@840"}, step{850, Deadline{at(2000)}, "@1800"}, step{850, Tick{}, "@1800"}),
-		"woken with one that is too old": append(begun, step{850, Deadline{at(1040)}, "@840"}, step{850, Tick{}, "send:15 @940"}),
-		"woken long after the deadline":  append(begun, step{5000, Tick{}, "send:15 freeze tell:overdue"}),
+			turn{850, Deadline{at(1040)}, "@840"}, turn{850, Deadline{at(2000)}, "@1800"}, turn{850, Tick{}, "@1800"}),
+		"woken with one that is too old": append(begun, turn{850, Deadline{at(1040)}, "@840"}, turn{850, Tick{}, "send:15 @940"}),
+		"woken long after the deadline":  append(begun, turn{5000, Tick{}, "send:15 freeze tell:overdue"}),
 		"overdue is said once": append(begun,
-			step{900, Tick{}, "send:15 freeze"}, step{901, Swept{0}, "killall"}, step{902, Swept{0}, "@903"},
-			step{1000, Tick{}, "killall tell:overdue"}, step{1001, Swept{0}, "@1003"}, step{1003, Tick{}, "killall"}),
+			turn{900, Tick{}, "send:15 freeze"}, turn{901, Swept{0}, "killall"}, turn{902, Swept{0}, "@903"},
+			turn{1000, Tick{}, "killall tell:overdue"}, turn{1001, Swept{0}, "@1003"}, turn{1003, Tick{}, "killall"}),
 		"asked to end, in time": append(begun,
-			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{150, Exited{Code: 3}, "tell:gone(3,0,ended) @400"},
-			step{150, Emptied{}, "tell:empty quit"}),
-		"asked to end, the deadline is nearer": append(begun, step{700, End{time.Hour}, "send:15 @900"}),
+			turn{100, End{300 * time.Millisecond}, "send:15 @400"}, turn{150, Exited{Code: 3}, "tell:gone(3,0,ended) @400"},
+			turn{150, Emptied{}, "tell:empty quit"}),
+		"asked to end, the deadline is nearer": append(begun, turn{700, End{time.Hour}, "send:15 @900"}),
 		"asked to end, while deadlines come": append(begun,
-			step{700, End{time.Second}, "send:15 @900"}, step{800, Deadline{at(1400)}, "@1300"}, step{801, Deadline{at(1300)}, "@1300"},
-			step{1200, Deadline{at(2000)}, "@1700"}, step{1699, Tick{}, "@1700"}, step{1700, Tick{}, "freeze"}),
+			turn{700, End{time.Second}, "send:15 @900"}, turn{800, Deadline{at(1400)}, "@1300"}, turn{801, Deadline{at(1300)}, "@1300"},
+			turn{1200, Deadline{at(2000)}, "@1700"}, turn{1699, Tick{}, "@1700"}, turn{1700, Tick{}, "freeze"}),
 		"asked to end, and its main process does": append(begun,
-			step{700, End{time.Second}, "send:15 @900"}, step{750, Exited{}, "tell:gone(0,0,ended) @900"}, step{800, Deadline{at(1400)}, "@1300"}),
+			turn{700, End{time.Second}, "send:15 @900"}, turn{750, Exited{}, "tell:gone(0,0,ended) @900"}, turn{800, Deadline{at(1400)}, "@1300"}),
 		"killed, whatever deadlines come": append(begun,
-			step{700, End{time.Second}, "send:15 @900"}, step{750, Kill{}, "freeze"}, step{800, Deadline{at(1400)}, ""}),
+			turn{700, End{time.Second}, "send:15 @900"}, turn{750, Kill{}, "freeze"}, turn{800, Deadline{at(1400)}, ""}),
 		"asked twice, the shorter counts": append(begun,
-			step{100, End{300 * time.Millisecond}, "send:15 @400"}, step{110, End{100 * time.Millisecond}, "@210"}, step{120, End{time.Hour}, "@210"}),
-		"killed":                 append(begun, step{100, Kill{}, "freeze"}),
-		"killed while it ends":   append(begun, step{100, End{time.Hour}, "send:15 @900"}, step{101, Kill{}, "freeze"}, step{102, Kill{}, ""}),
-		"orphaned: at once":      append(begun, step{100, ConchGone{}, "freeze"}, step{101, End{0}, ""}),
-		"its own end, and whole": append(begun, step{100, Exited{Code: 7}, "tell:gone(7,0,) send:15 @200"}, step{100, Emptied{}, "tell:empty quit"}),
+			turn{100, End{300 * time.Millisecond}, "send:15 @400"}, turn{110, End{100 * time.Millisecond}, "@210"}, turn{120, End{time.Hour}, "@210"}),
+		"killed":                 append(begun, turn{100, Kill{}, "freeze"}),
+		"killed while it ends":   append(begun, turn{100, End{time.Hour}, "send:15 @900"}, turn{101, Kill{}, "freeze"}, turn{102, Kill{}, ""}),
+		"orphaned: at once":      append(begun, turn{100, ConchGone{}, "freeze"}, turn{101, End{0}, ""}),
+		"its own end, and whole": append(begun, turn{100, Exited{Code: 7}, "tell:gone(7,0,) send:15 @200"}, turn{100, Emptied{}, "tell:empty quit"}),
 		"its own end, with remains": append(begun,
-			step{100, Exited{Signal: 11}, "tell:gone(0,11,) send:15 @200"}, step{150, Deadline{at(3000)}, "@200"}, step{200, Tick{}, "freeze"}),
+			turn{100, Exited{Signal: 11}, "tell:gone(0,11,) send:15 @200"}, turn{150, Deadline{at(3000)}, "@200"}, turn{200, Tick{}, "freeze"}),
 		"signals pass until the killing": append(begun,
-			step{100, Signal{10}, "send:10 @800"}, step{101, End{time.Hour}, "send:15 @900"}, step{102, Signal{10}, "send:10 @900"},
-			step{900, Tick{}, "freeze"}, step{901, Signal{10}, ""}),
-		"who spawns faster than we stop gets no maxStopped": append(begun, step{100, Kill{}, "freeze"},
-			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"},
-			step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "freeze"}, step{100, Swept{9}, "killall"}),
+			turn{100, Signal{10}, "send:10 @800"}, turn{101, End{time.Hour}, "send:15 @900"}, turn{102, Signal{10}, "send:10 @900"},
+			turn{900, Tick{}, "freeze"}, turn{901, Signal{10}, ""}),
+		"who spawns faster than we stop gets no maxStopped": append(begun, turn{100, Kill{}, "freeze"},
+			turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "freeze"},
+			turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "freeze"}, turn{100, Swept{9}, "killall"}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := NewMachine(Settings{Grace: 200 * time.Millisecond})

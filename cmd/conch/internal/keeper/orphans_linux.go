@@ -1,12 +1,14 @@
 package keeper
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // killOrphans kills all orphans, returns when none is left, and removes the control group of the given keeper.
@@ -30,17 +32,15 @@ func (r *reaper) killOrphans(keeper int) {
 		continue
 	}
 	group.kill()
-	for pause := firstSweepPause; ; {
+	for pauses := (pause.Growing{First: firstSweepPause, Most: longestSweepPause}); ; {
 		fresh := r.sweep(d, unix.SIGKILL)
 		switch {
 		case r.reapOrphans():
 			return
 		case fresh > 0:
-			pause = firstSweepPause // the tree spawns: sweep again at once
+			pauses.Reset() // the tree spawns: sweep again at once
 		default:
-			timer := time.NewTimer(pause)
-			<-timer.C
-			pause = min(2*pause, longestSweepPause)
+			_ = pause.For(context.Background(), pauses.Next())
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Serve runs a keeper. It reads conch's orders from file 3, writes reports to file 4, and
@@ -30,14 +32,8 @@ func Serve(o Options) error {
 	}
 	group := newCgroup(os.Getpid())
 	defer func() { group.remove() }()
-	awake := make(chan struct{}, 1)
-	wake := func() {
-		select {
-		case awake <- struct{}{}:
-		default:
-		}
-	}
-	t := &commandTree{descendants: newDescendants(o.Group), options: o, cgroup: group, wake: wake}
+	awake := step.NewWake()
+	t := &commandTree{descendants: newDescendants(o.Group), options: o, cgroup: group, wake: awake.Ring}
 	if o.User != "" {
 		credential, who, err := become(o.User)
 		if err != nil {
@@ -52,21 +48,21 @@ func Serve(o Options) error {
 			return os.NewSyscallError("PR_CAP_AMBIENT", err)
 		}
 	}
-	alarm, err := newAlarm(wake)
+	alarm, err := newAlarm(awake.Ring)
 	if err != nil {
 		return err
 	}
 	go func() {
 		for range childEnded {
-			wake()
+			awake.Ring()
 		}
 	}()
 	w := &writer{to: reports}
 	l := &loop{
-		machine: NewMachine(Settings{Grace: o.Grace}), tree: t, inputs: make(chan Input),
+		machine: NewMachine(Settings{Grace: o.Grace}), tree: t, orders: step.NewInbox[Input](),
 		reap: t.reap, awake: awake, alarm: alarm, tell: func(r Report) { w.line(r) },
 	}
-	go readOrders(orders, func(in Input) { l.inputs <- in })
+	go readOrders(orders, func(in Input) { l.orders.Put(in) })
 	l.run()
 	return nil
 }

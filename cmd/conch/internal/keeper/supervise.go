@@ -11,9 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Pauses between restarts of a command in one term.
@@ -44,16 +44,16 @@ type Supervision struct {
 // leadership be released.
 func Supervise(ctx context.Context, l election.Leadership, s Supervision) Verdict {
 	s.Log = s.Log.With(slog.String("scope", l.Token.Scope), slog.Int64("epoch", l.Token.Epoch))
-	pauses := backoff.Pauses{First: firstRestartPause, Most: longestRestartPause}
+	pauses := pause.Growing{First: firstRestartPause, Most: longestRestartPause}
 	for ctx.Err() == nil && !s.ending() {
 		began := time.Now()
 		v := s.runOnce(ctx, l)
 		if !v.Again {
 			return v
 		}
-		pause := pauses.After(time.Since(began))
-		s.Log.Warn("the command ended and will be restarted", slog.Duration("in", pause))
-		timer := time.NewTimer(pause)
+		wait := pauses.After(time.Since(began))
+		s.Log.Warn("the command ended and will be restarted", slog.Duration("in", wait))
+		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

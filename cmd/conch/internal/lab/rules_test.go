@@ -12,8 +12,9 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/internal/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -32,7 +33,9 @@ func TestBrokenRulesShow(t *testing.T) {
 		for _, rule := range w.rules {
 			t.Run(world+"/"+rule.Name, func(t *testing.T) {
 				t.Parallel()
-				shows(t, world, rule, w.shows(rule.Name))
+				if !patchedtest.Elsewhere(t, rule.Name) {
+					shows(t, world, rule, w.shows(rule.Name))
+				}
 			})
 		}
 	}

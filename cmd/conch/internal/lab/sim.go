@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/internal/sim"
 )
 
 func (l lab) sim() *cobra.Command {

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/internal/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
 )
 
 func (l lab) simGossip() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 )
 
 func (l lab) simLog() *cobra.Command {

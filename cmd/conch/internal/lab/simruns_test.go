@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 )
 
 // An interrupt does not wait for the runs that are under way. What was made until then is summed up, and nothing more.

@@ -7,8 +7,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/internal/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 )
 
 func (l lab) simSequencer() *cobra.Command {

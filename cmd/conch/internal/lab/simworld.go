@@ -3,12 +3,14 @@ package lab
 import (
 	"context"
 	"io"
+	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
-	"github.com/conchhq/conch/internal/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 )
 
 // world is a simulated world that has scenes and rules, as a command of sim runs it.
@@ -32,6 +34,10 @@ func (l lab) simWorld(cmd *cobra.Command, w world) *cobra.Command {
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
 	flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
+		first, broke := w.about()
+		if patched.Breaks(broke) && patched.Out() != broke {
+			return l.without(ctx, broke)
+		}
 		if err := w.check(); err != nil {
 			return cli.Usagef("%w", err)
 		}
@@ -45,8 +51,16 @@ func (l lab) simWorld(cmd *cobra.Command, w world) *cobra.Command {
 		case runs == 1 && !quiet && !l.JSON:
 			w.tells(nil, l.Stdout)
 		}
-		first, broke := w.about()
 		return l.conclude(ctx, simulate(ctx, first, runs, w.run, l.progress(runs)), runs, unbroken(w.rules, broke))
 	})
 	return cmd
+}
+
+// without runs the same command line in a build of this program that leaves a rule out.
+func (l lab) without(ctx context.Context, rule string) error {
+	code, err := patched.Run(ctx, rule, os.Args[1:], l.Stdin, l.Stdout, l.Stderr)
+	if err == nil && code != 0 {
+		err = cli.ExitError(code)
+	}
+	return err
 }

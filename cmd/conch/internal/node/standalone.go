@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -99,7 +98,7 @@ func (s *standalone) forget(one *standaloneRole) {
 // any service again. keeper.Supervise runs inside one such work: it starts a command again within a
 // term, and judges by the reports of the command's keeper whether to.
 func (s *standalone) supervise(ctx context.Context, one *standaloneRole, w Work) {
-	pauses := backoff.Pauses{First: firstRest, Most: longestRest}
+	pauses := pause.Growing{First: firstRest, Most: longestRest}
 	for ctx.Err() == nil {
 		token, err := one.gate.Require(fence.Act)
 		if err != nil {

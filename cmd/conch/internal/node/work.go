@@ -7,10 +7,10 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // Work is what a role does while it leads. It must return only when everything that it began
@@ -72,7 +72,7 @@ const (
 // may succeed, and if none does, the scope does not change hands all the time. A role that
 // ended because its gate was late has not failed.
 func restAfterFailure(w Work, rest func(time.Duration)) Work {
-	rests := backoff.Pauses{First: firstRest, Most: longestRest} // needs no lock: one term at a time
+	rests := pause.Growing{First: firstRest, Most: longestRest} // needs no lock: one term at a time
 	return func(ctx context.Context, l election.Leadership) error {
 		began := time.Now()
 		err := w(ctx, l)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // run runs a pump. The first look at the history passes nothing on. Then a watch passes events
@@ -30,7 +31,7 @@ func (f *feed) run(ctx context.Context, p *pump) {
 	}
 	close(p.ready)
 
-	begun := make(chan struct{}, 1)
+	begun := step.NewWake()
 	f.running.Go(func() { f.watch(ctx, p, begun) })
 	tick := time.NewTicker(feedPoll)
 	defer tick.Stop()
@@ -57,14 +58,11 @@ func (f *feed) run(ctx context.Context, p *pump) {
 
 // watch passes on each recorded event. Whenever it begins, also again after a failure, it
 // signals begun, since events may have been recorded before.
-func (f *feed) watch(ctx context.Context, p *pump, begun chan<- struct{}) {
+func (f *feed) watch(ctx context.Context, p *pump, begun step.Wake) {
 	for ctx.Err() == nil {
 		o, err := f.observe(ctx)
 		if err == nil {
-			select {
-			case begun <- struct{}{}:
-			default:
-			}
+			begun.Ring()
 			// Whatever ends this watch, the loop begins the next.
 			_ = o.Watch(ctx, "", func(e pgops.Event) error {
 				f.mu.Lock()

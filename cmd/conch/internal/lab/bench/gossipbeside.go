@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
-	"github.com/conchhq/conch/internal/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
 )
 
 // besideAll measures the other libraries once, if they are there.

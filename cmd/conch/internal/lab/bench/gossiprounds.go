@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/conchhq/conch/internal/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
 )
 
 // What gossip was asked to be in rounds, with 5 to 5,000 nodes and 0 to 20 % of the messages lost. In a calm time no reign is needless.

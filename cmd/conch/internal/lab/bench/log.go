@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
-	"github.com/conchhq/conch/internal/sim/mesh"
-	"github.com/conchhq/conch/internal/sim/spread"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
 )
 
 // What the log was asked to be.

@@ -45,5 +45,6 @@
 //
 // # Broken rules
 //
-// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls.
+// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls. The world leaves out what
+// it can, and otherwise it runs in a build in which a patch has: package patched.
 package bulletin

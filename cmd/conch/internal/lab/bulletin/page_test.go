@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
-	"github.com/conchhq/conch/internal/sim/pagetest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/pagetest"
 )
 
 // The page has the scenes and rules of this package.

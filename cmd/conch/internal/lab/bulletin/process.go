@@ -58,7 +58,6 @@ func (n *node) makes() {
 	if err == nil {
 		n.core, err = host.NewCore(host.Settings{
 			Self: n.name, Key: n.key, New: n.state, Seed: n.r.w.Draw(), SnapshotEvery: snapshotEvery, SnapshotAfter: snapshotAfter, Keep: keepEntries,
-			Break: n.r.cfg.Break,
 		}, has)
 	}
 	if err != nil {

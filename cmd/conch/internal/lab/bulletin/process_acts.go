@@ -57,11 +57,12 @@ func (n *node) performs(a host.Act) {
 	case host.Perform:
 		n.effect(a, round/3)
 	case host.Doors:
-		if n.act = a.Door; a.Term == 0 {
+		if a = n.r.opensDoor(a); a.Term == 0 {
 			n.r.shuts(n)
 		} else {
 			n.r.opens(n, a.Term, a.Opens, a.Until)
 		}
+		n.act = a.Door
 	case host.Snapshot:
 		n.snapshot(a)
 	case host.Restart:
@@ -167,6 +168,8 @@ func (n *node) receives(from *node, bytes []byte) host.Input {
 		if n.eagerly(from.name, body) {
 			return nil
 		}
+	case follower.Answer:
+		return n.pulled(from.name, body)
 	}
 	return host.Received{From: from.name, Body: m.Body}
 }
@@ -256,6 +259,7 @@ func (n *node) asked(a *ask, reply func(answer)) host.Input {
 		}
 		return host.Read{Ticket: n.ticket}
 	}
+	n.timesOut(n.ticket)
 	return host.Submit{Ticket: n.ticket, GoalID: a.id, Goal: a.goal, Since: a.since}
 }
 

@@ -1,9 +1,6 @@
 package bulletin
 
-import (
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/txlog/follower"
-)
+import "github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 
 // rule is a rule of the design that a run can leave out, and the world in which that shows.
 type rule struct {
@@ -12,11 +9,14 @@ type rule struct {
 	seed  uint64 // with which it has shown; 1 if 0
 }
 
-// The rules that this world itself leaves out; the others are the machines'.
+// The rules that this world itself leaves out.
 const (
 	syncFirst        = "sync-first"
 	newDiskNewMember = "new-disk-new-member"
-	committedOnly    = string(follower.CommittedOnly)
+	committedOnly    = "committed-only"
+	keepEarly        = "keep-early"
+	neverSkip        = "never-skip"
+	hold             = "hold"
 )
 
 var rules = []rule{
@@ -28,11 +28,11 @@ var rules = []rule{
 	info(committedOnly, NeverAhead, "followers apply only what a head covers; what a leader sends may never commit", "eager-leader"),
 	info(newDiskNewMember, AckedKept, "a store has an id, and an empty or damaged one never votes under the old one; otherwise a majority forgets what it has promised", "lost-disk-behind"),
 	info(syncFirst, AckedKept, "nothing is sent or acknowledged before it is synced; otherwise a power cut takes away what was acknowledged", "power").shown(2),
-	info("keep-early", AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early").shown(2),
+	info(keepEarly, AllEqual, "a follower keeps what comes before its turn, and applies it then; otherwise it has to ask for the same again", "v2-early").shown(2),
 	info("deny-lies", LiesDenied, "a head that says more than the log has counts no more; otherwise one member that lies, or a thief of its key, has all nodes seem to be behind for good", "liar"),
 	info("ask-to-deny", HonestTrusted, "a head is a lie by what the leader confirms after it was heard; otherwise a node that is behind takes an honest member for a liar", "lost-disk-behind"),
-	info("never-skip", NeverFailed, "no timeout ends a goal or an entry; otherwise a goal that is told to have failed is in the log all the same", "long-cut"),
-	info("hold", OneDoor, "a new leader's act door opens a lease after its term began; otherwise two doors are open after a partition", "cut-leader"),
+	info(neverSkip, NeverFailed, "no timeout ends a goal or an entry; otherwise a goal that is told to have failed is in the log all the same", "long-cut"),
+	info(hold, OneDoor, "a new leader's act door opens a lease after its term began; otherwise two doors are open after a partition", "cut-leader"),
 }
 
 func info(name, invariant, why, scene string) rule {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/internal/sim"
-	"github.com/conchhq/conch/internal/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/txlog"
 )
 

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/wire"
@@ -229,7 +228,7 @@ func (r *part) spread(ctx context.Context, g txlog.Genesis, o order) (txlog.Gene
 
 // tellBegin tells a member until it has begun, ever less often. One that has another log of that name stays with it.
 func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
-	pauses := backoff.Pauses{First: seekEvery / 5, Most: longestPause}
+	pauses := pause.Growing{First: seekEvery / 5, Most: longestPause}
 	begin := question{log: g.ID(), to: just(name), with: func(serial uint64) wire.Body { return wire.Begin{Serial: serial, Genesis: g} }}
 	for said := ""; ; {
 		answer, err := r.ask(ctx, begin)
@@ -248,7 +247,7 @@ func (r *part) tellBegin(ctx context.Context, name string, g txlog.Genesis) {
 			r.log.Warn("a member has not begun with the log yet", slog.String("member", name), slog.String("why", b.Why))
 			said = b.Why
 		}
-		if pause.For(ctx, pauses.After(0)) != nil {
+		if pause.For(ctx, pauses.Next()) != nil {
 			return
 		}
 	}

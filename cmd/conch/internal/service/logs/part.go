@@ -15,7 +15,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
@@ -87,7 +86,7 @@ const (
 
 // run takes part in the log until ctx ends, or its disk fails.
 func (r *part) run(ctx context.Context) {
-	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
+	pauses := pause.Growing{First: firstPause, Most: longestPause}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := r.once(ctx)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/certificate"
 	"github.com/conchhq/conch/cmd/conch/internal/config"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
@@ -164,7 +163,7 @@ const (
 
 // takePart is in the overlay until the node ends.
 func (s *service) takePart(m *member) {
-	pauses := backoff.Pauses{First: firstPause, Most: longestPause}
+	pauses := pause.Growing{First: firstPause, Most: longestPause}
 	for {
 		began, text := time.Now(), "this node has left the overlay, and begins again"
 		var err error

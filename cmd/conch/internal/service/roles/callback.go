@@ -15,10 +15,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/backoff"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -129,7 +129,7 @@ func untilOver(ctx context.Context, gate *fence.Gate, door fence.Door) error {
 // again before. If the role has failed (why is not nil), it resigns as soon as a stop fails
 // too: otherwise this node would lead and do nothing as long as the program is broken.
 func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
-	pauses := backoff.Pauses{First: stopPause, Most: stopPauseMost}
+	pauses := pause.Growing{First: stopPause, Most: stopPauseMost}
 	for {
 		call, cancel := context.WithTimeout(c.gone, c.stop)
 		err := c.post(call, "stop", t)
@@ -137,14 +137,14 @@ func (c *callback) untilStopped(ctx context.Context, t fence.Token, why error) {
 		if err == nil {
 			return
 		}
-		pause := pauses.After(0)
+		wait := pauses.Next()
 		c.log.Warn("the stop callback is not acknowledged", slog.String("scope", t.Scope), slog.Int64("epoch", t.Epoch),
-			slog.Any("error", err), slog.Duration("again_in", pause))
+			slog.Any("error", err), slog.Duration("again_in", wait))
 		if why != nil && c.resign != nil && ctx.Err() == nil {
 			c.resign(why)
 			why = nil
 		}
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
 		case <-c.gone.Done():

@@ -8,6 +8,7 @@ import (
 	"github.com/conchhq/conch/chain"
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/pgcrowd"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // sharing keeps the endpoints of this process with a configured number of calls a second to its share of them: the nodes
@@ -15,7 +16,7 @@ import (
 type sharing struct {
 	meet func(ctx context.Context, places []string) (crowd map[string]int, afresh bool, err error)
 	now  func() time.Time
-	look chan struct{}
+	look step.Wake
 
 	mu     sync.Mutex
 	meters []*meter
@@ -38,7 +39,7 @@ func (m *meter) place() string   { return "open " + m.url }
 func (m *meter) leading() string { return "lead " + m.url }
 
 func newSharing(crowd *pgcrowd.Crowd) *sharing {
-	return &sharing{meet: crowd.Meet, now: time.Now, look: make(chan struct{}, 1), leads: map[Chain]int{}}
+	return &sharing{meet: crowd.Meet, now: time.Now, look: step.NewWake(), leads: map[Chain]int{}}
 }
 
 // metered is a driver that is kept to its share until it is closed.
@@ -68,7 +69,7 @@ func (s *sharing) meter(c Chain, url string, calls int, driver allower) (closed 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meters = append(s.meters, m)
-	s.lookNow()
+	s.look.Ring()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -77,7 +78,7 @@ func (s *sharing) meter(c Chain, url string, calls int, driver allower) (closed 
 				s.meters = append(s.meters[:i:i], s.meters[i+1:]...)
 			}
 		}
-		s.lookNow()
+		s.look.Ring()
 	}
 }
 
@@ -89,7 +90,7 @@ func (s *sharing) begin(c Chain) (end func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.leads[c]++
-	s.lookNow()
+	s.look.Ring()
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -102,14 +103,7 @@ func (s *sharing) begin(c Chain) (end func()) {
 				m.driver.Allow(m.share.leave())
 			}
 		}
-		s.lookNow() // the successor has the whole once this process is counted no more
-	}
-}
-
-func (s *sharing) lookNow() {
-	select {
-	case s.look <- struct{}{}:
-	default:
+		s.look.Ring() // the successor has the whole once this process is counted no more
 	}
 }
 

@@ -1,0 +1,209 @@
+package committee
+
+import (
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/conchhq/conch/sequencer/book"
+	"github.com/conchhq/conch/sequencer/coordinator"
+	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/endorser"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/sender"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+// node is an organisation: its database, and while it is up its machines. It performs what its core says.
+type node struct {
+	r       *run
+	account ledger.Account
+	name    string
+	db      *database
+	backup  *database
+	lag     time.Duration // until a block reaches it
+	born    time.Duration // of this start
+	lives   int           // starts; what is under way for an earlier one is lost
+	up      bool
+
+	core        *core.Core
+	tickets     uint64
+	reached     map[uint64]func()              // what waits for the contract
+	answers     map[uint64]func(core.Accepted) // whom it owes an answer
+	incarnation wire.Incarnation               // of its coordinator
+	fetcher     wire.Incarnation               // of its requests for attempts
+	following   uint64                         // the Follow that its blocks are for; 0: none
+	book        *book.Book
+	sender      *sender.Machine
+	coordinator *coordinator.Machine
+	followed    time.Duration                    // when the last block reaches it
+	landed      map[ledger.Intent]uint64         // that it has seen in the chain: the block
+	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
+	dead        map[ledger.Hash]bool             // attempts that it was given and that could not land any more by what it had seen
+	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
+	askers      map[ledger.Account]inheritance   // that have asked for a handover, for which range, and how long they repeat it
+	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
+	stay        bool                             // it does not come back
+	slow        time.Duration                    // by which it answers later
+	corrupt     bool                             // its signatures are wrong
+	refuses     bool                             // it says of all that it is to coordinate that the members refuse it
+	lies        *lie                             // nil: it is honest
+	deaf        time.Duration                    // from when it does not hear of grants; 0: never
+	requests    uint64                           // that it has made up
+	committed   time.Duration                    // when the last transaction of its database is
+}
+
+// boot starts the node from its database.
+func (n *node) boot() {
+	n.lives++
+	n.up, n.born = true, n.r.w.Now()
+	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
+	n.requests, n.dead, n.following = 0, map[ledger.Hash]bool{}, 0
+	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
+	n.askers, n.reached, n.answers = map[ledger.Account]inheritance{}, map[uint64]func(){}, map[uint64]func(core.Accepted){}
+	if n.lives > 1 {
+		n.r.tell(n.name, "starts again")
+	}
+	n.r.fetchers[n.fetcher], n.r.fetchers[n.liar()] = n.account, n.account
+	read := core.Read{Stored: n.db.load(), Head: n.r.chain.head.Number(), Owns: n.drawn(), Lineage: n.r.w.Draw() | 1}
+	n.core = core.New(n.config())
+	opened, err := n.core.Open(n.r.contract.Address, read)
+	if !n.r.check(err == nil, "the world", "%v", err) {
+		return
+	}
+	n.followed = n.r.w.Now()
+	out := n.core.Step(n.now(), opened)
+	m, _ := n.core.Machines(n.r.contract.Address)
+	n.book, n.sender, n.coordinator = m.Book, m.Sender, m.Coordinator
+	n.perform(out)
+	n.tick(n.lives)
+}
+
+// awake is how long a contract stays awake in which nothing happens: for the whole run.
+const awake = 24 * time.Hour
+
+// config is that of a start.
+func (n *node) config() core.Config {
+	c := core.Config{
+		Self: n.account, SleepAfter: awake, ShareFor: 10 * time.Second, Coordinates: n.incarnation, Owns: n.incarnation, Fetches: n.fetcher,
+		Contracts: []core.Contract{{Declared: n.r.contract, Rules: n.r.rules, Scheme: n.r.scheme}},
+		Adjust: func(s *sender.Config, c *coordinator.Config, e *endorser.Config) {
+			c.Batch, c.Strict, e.Strict = n.r.batch(), n.r.strict(), n.r.strict()
+		},
+	}
+	binary.BigEndian.PutUint64(c.Secret[:], n.r.w.Draw()|1)
+	if n.r.cfg.Audit {
+		c.Timed = n.audited
+	}
+	return c
+}
+
+// audited looks at the books of the coordinator after each of its steps.
+func (n *node) audited(machine string, step func()) {
+	step()
+	if m, is := n.core.Machines(n.r.contract.Address); is && machine == "coordinator" {
+		wrong := m.Coordinator.Audit()
+		n.r.check(len(wrong) == 0, BooksKept, "%s: %v", n.name, wrong)
+	}
+}
+
+// drawn returns a random incarnation.
+func (n *node) drawn() (i wire.Incarnation) {
+	binary.BigEndian.PutUint64(i[:], n.r.w.Draw())
+	copy(i[8:], i[:8])
+	return i
+}
+
+// catchUp has the blocks after one delivered.
+func (n *node) catchUp(at uint64) {
+	for number := at + 1; number <= n.r.chain.head.Number(); number++ {
+		n.follow(ledger.Block{Number: number, Facts: n.r.chain.blocks[number-1].facts})
+	}
+}
+
+// follow delivers what the chain did, in order, when it reaches the node.
+func (n *node) follow(in any) {
+	at := max(n.followed+1, n.r.w.Now()+n.lag+n.r.w.Between(time.Millisecond, 50*time.Millisecond))
+	n.followed = at
+	life := n.lives
+	n.r.w.After(at-n.r.w.Now(), func() {
+		if !n.up || n.lives != life {
+			return
+		}
+		out := n.core.Step(n.now(), core.Followed{Contract: n.r.contract.Address, Life: n.following, Step: in})
+		n.r.words.reaches(n)
+		switch in := in.(type) {
+		case ledger.Block:
+			for _, f := range in.Facts {
+				if f.Skipped != ledger.Taken && f.Skipped != ledger.Repeated {
+					n.sent[f.Intent] = true // skipped is not dead, but nobody waits for it any more
+				}
+				if f.Skipped == ledger.Taken {
+					n.landed[f.Intent] = in.Number
+				}
+			}
+		case ledger.Rewind:
+			for intent, number := range n.landed {
+				if number > in.To {
+					delete(n.landed, intent)
+				}
+			}
+		}
+		n.perform(out)
+	})
+}
+
+// later runs something of this start, if it is still up by then.
+func (n *node) later(wait time.Duration, do func()) {
+	life := n.lives
+	n.r.w.After(wait, func() {
+		if n.up && n.lives == life {
+			do()
+		}
+	})
+}
+
+func (n *node) tick(life int) {
+	if !n.up || n.lives != life {
+		return
+	}
+	n.feed(core.Tick{})
+	n.r.w.After(50*time.Millisecond, func() { n.tick(life) })
+}
+
+// crash kills the node: what was not committed is lost.
+func (n *node) crash(why string) {
+	if !n.up {
+		return
+	}
+	n.up = false
+	if n.stay {
+		return
+	}
+	n.r.stats["crashes"]++
+	n.r.tell(n.name, "%s", strings.TrimSpace("is killed "+why))
+	wait := n.r.w.Between(50*time.Millisecond, 5*time.Second)
+	if n.r.w.Chance(0.1) {
+		wait = n.r.w.Between(5*time.Second, 30*time.Second)
+	}
+	life := n.lives
+	n.r.w.After(wait, func() {
+		if !n.up && n.lives == life {
+			n.boot()
+		}
+	})
+}
+
+// restore kills the node and brings back an old copy of its database.
+func (n *node) restore() {
+	if n.backup == nil || n.r.anyRestored && n.r.odds.restore == 0 {
+		return
+	}
+	n.crash("and its database restored")
+	n.r.stats["restores"]++
+	n.r.anyRestored = true
+	n.r.forget(n, n.backup)
+	n.db, n.backup = n.backup, nil
+}
+
+func (n *node) now() time.Duration { return n.r.w.Now() }

@@ -1,0 +1,396 @@
+package committee
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/sequencer/domain"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/ranking"
+	"github.com/conchhq/conch/sequencer/wire"
+)
+
+const (
+	maxViolations = 5
+	endsWithin    = 3 * time.Minute // after the faults, until every intent has ended
+	silentFor     = 10 * time.Second
+)
+
+// run is one committee in its world.
+type run struct {
+	cfg         Config
+	broken      string
+	scene       *scene // nil: every fault
+	w           *world.World
+	net         *world.Network
+	chain       *chain
+	contract    ledger.Contract
+	committee   ranking.Committee
+	scheme      ledger.Scheme
+	signer      ledgertest.Fake
+	rules       domain.Rules
+	nodes       []*node
+	byAccount   map[ledger.Account]*node
+	rank        map[ledger.Account]int
+	odds        odds
+	lagged      time.Duration // the longest time that a block takes to a node
+	quiet       bool          // the faults are over
+	calmed      time.Duration // when they were over
+	lostReturns float64       // of the messages that give work back
+	words       *teller       // of a story; else nil
+	busiest     *node         // that has dispatched last
+
+	wishes      map[string]*wish
+	order       []string
+	byPayload   map[ledger.Hash]*wish
+	granted     map[grantKey]bool
+	requests    map[requestKey]request
+	orders      map[orderKey]*order
+	lastMessage time.Duration
+	anyRestored bool
+	assembled   map[ledger.Hash]ledger.Account // by whom
+	inherits    map[*node]*inheritance
+	handovers   map[wire.RequestID]ranking.Range // that were asked for
+	fetchers    map[wire.Incarnation]ledger.Account
+
+	found []sim.Violation
+	stats map[string]int64
+}
+
+// odds is what this run's world is like.
+type odds struct {
+	reorganisation float64 // at each block
+	cancel         float64 // of an intent, by its user
+	stuck          float64 // of a transaction, for a while
+	gone           float64 // of a transaction: its submitter gives it up
+	commit         float64 // of a crash at a commit
+	restore        float64 // of a fault that backs a database up, or restores one; 0: rarely, and once
+}
+
+// Run runs a committee and returns its report. The configuration must be valid.
+func Run(cfg Config) sim.Report {
+	cfg = cfg.WithDefaults()
+	r := newRun(cfg)
+	for _, n := range r.nodes {
+		n.boot()
+	}
+	r.w.After(blockTime, r.chain.run)
+	switch {
+	case r.scene != nil:
+		r.scene.set(r)
+	case r.cfg.Calm:
+		r.users()
+	default:
+		r.users()
+		r.w.After(time.Second, r.fault)
+	}
+	r.until(r.cfg.Faults)
+	if r.scene == nil && !r.cfg.Calm {
+		r.usersGoOn()
+	}
+	if r.scene == nil || r.scene.goesOn > 0 {
+		r.calm()
+	}
+	wait := endsWithin
+	if r.scene != nil {
+		wait = r.scene.goesOn + r.scene.Ends
+	}
+	r.until(r.w.Now() + wait)
+	r.words.flush()
+	if r.scene != nil {
+		r.judgeScene()
+	}
+	r.judgeSkips()
+	r.judgeWhole()
+	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
+	report := sim.Report{
+		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
+		Stats: r.stats, Took: r.took(), Trace: fmt.Sprintf("%016x", r.w.Hash()),
+	}
+	report.Timed()
+	return report
+}
+
+func newRun(cfg Config) *run {
+	w := world.New(cfg.Seed, cfg.Trace)
+	r := &run{
+		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond),
+		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
+		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
+		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{}, fetchers: map[wire.Incarnation]ledger.Account{},
+	}
+	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
+	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
+	if r.scene != nil && r.scene.story {
+		r.words = newTeller(r)
+	}
+	var names []string
+	for i := range cfg.Nodes {
+		name := fmt.Sprintf("node-%d", i+1)
+		a := ledger.Account(name)
+		names = append(names, name)
+		r.contract.Members = append(r.contract.Members, a)
+		n := &node{r: r, account: a, name: name, db: newDatabase()}
+		r.nodes, r.byAccount[a], r.rank[a] = append(r.nodes, n), n, int(w.Draw()>>40)
+	}
+	r.contract.Committee = r.contract.Members
+	r.committee, _ = r.contract.Ranking() // the configuration is valid
+	r.chain = newChain(r, r.contract, r.scheme)
+	if cfg.Calm || r.scene != nil {
+		r.quiet = true
+		r.net.Calm(names)
+		return r
+	}
+	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004}
+	if rule := findRule(cfg.Break); rule != nil && rule.odds != (odds{}) {
+		r.odds = rule.odds
+	}
+	r.chain.demand = w.Chance(0.25)
+	if w.Chance(0.5) {
+		for _, n := range r.nodes {
+			n.lag = w.Between(0, 2*time.Duration(r.contract.Range)*blockTime)
+			r.lagged = max(r.lagged, n.lag)
+		}
+	}
+	return r
+}
+
+// until runs the world to an instant, or to the end of everything.
+func (r *run) until(at time.Duration) {
+	for len(r.found) < maxViolations {
+		next, is := r.w.Next()
+		if !is || next > at || r.quiet && r.settled() {
+			return
+		}
+		r.w.Step()
+	}
+}
+
+// settled reports whether every intent has ended and nothing is under way.
+func (r *run) settled() bool {
+	if r.w.Now() < r.cfg.Faults+2*time.Second || r.w.Steps()%64 != 0 {
+		return false
+	}
+	for _, n := range r.nodes {
+		if !n.up || !n.sender.Idle() || !n.coordinator.Idle() || len(n.book.Missing()) > 0 {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(r.order, func(k string) bool { w := r.wishes[k]; return w.accepted == 0 || !w.lost && w.result == nil })
+}
+
+// calm ends the faults.
+func (r *run) calm() {
+	r.quiet, r.calmed = true, r.w.Now()
+	var names []string
+	for _, n := range r.nodes {
+		names = append(names, n.name)
+		n.lag = 0
+		if !n.up {
+			n.boot()
+		}
+	}
+	r.net.Calm(names)
+	r.tell("the world", "has no more faults")
+}
+
+// judgeSilence is I9: when nothing is in flight, nothing is sent.
+func (r *run) judgeSilence() {
+	begin := r.w.Now() + 5*time.Second
+	end := begin + silentFor
+	for {
+		next, is := r.w.Next()
+		if !is || next > end {
+			break
+		}
+		r.w.Step()
+	}
+	r.check(r.lastMessage < begin, IdleIsSilent, "a message was sent %v after everything had ended", r.lastMessage-begin)
+}
+
+// users hand intents in.
+func (r *run) users() {
+	purses := []string{"red", "green", "blue"}
+	for i := range r.cfg.Intents {
+		n := r.nodes[r.w.Pick(len(r.nodes))]
+		at := r.w.Between(time.Millisecond, r.cfg.Faults*9/10)
+		if i < 4 {
+			at = r.w.Between(time.Millisecond, time.Second)
+		}
+		switch p := r.w.Pick(100); {
+		case i < 4 || p < 15:
+			amount := uint64(5 + r.w.Pick(20))
+			r.wish(at, n, fmt.Sprintf("give %s %d", purses[i%3], amount), amount)
+		case p < 18:
+			r.wish(at, n, "never", 0)
+		case p < 21:
+			r.wish(at, n, "fails", 0)
+		case p < 36:
+			r.wish(at, n, "look "+purses[r.w.Pick(3)], 0)
+		default:
+			r.wish(at, n, fmt.Sprintf("move %s %s %d", purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5)), 0)
+		}
+	}
+	// What was not funded is funded in the end, so that every intent can end.
+	for i, purse := range purses {
+		r.wish(r.cfg.Faults+time.Second, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 1000", purse), 1000)
+	}
+}
+
+// usersGoOn has users hand in a quarter as much again, within ten seconds: what the faults have left behind is still there.
+func (r *run) usersGoOn() {
+	purses := []string{"red", "green", "blue"}
+	for range r.cfg.Intents / 4 {
+		text := fmt.Sprintf("move %s %s %d", purses[r.w.Pick(3)], purses[r.w.Pick(3)], 1+r.w.Pick(5))
+		r.wish(r.w.Between(time.Millisecond, 10*time.Second), r.nodes[r.w.Pick(len(r.nodes))], text, 0)
+	}
+}
+
+// ask hands an intent in, again and again until it is accepted: its key is the same.
+func (r *run) ask(w *wish) {
+	n := w.node
+	switch {
+	case w.accepted > 0:
+		return
+	case n.up && n.db.hasKey(w.key): // it was stored, and the answer was lost
+		w.accepted = r.w.Now()
+		return
+	case n.up:
+		n.handIn(w)
+		if r.w.Chance(r.odds.cancel) && r.w.Now() < r.cfg.Faults {
+			n.later(r.w.Between(time.Millisecond, 5*time.Second), func() { n.cancel(w) })
+		}
+	}
+	if w.asked == 0 {
+		w.asked = r.w.Now()
+	}
+	r.w.After(r.w.Between(500*time.Millisecond, 2*time.Second), func() { r.ask(w) })
+}
+
+// forget notes what a database will no longer know.
+func (r *run) forget(n *node, old *database) {
+	for _, k := range r.order {
+		w := r.wishes[k]
+		if w.node == n && w.accepted > 0 && !old.hasKey(w.key) {
+			w.lost = true
+		}
+		if w.node == n && w.result != nil && !old.hasResult(w.key) {
+			w.result, w.lost = nil, true
+		}
+	}
+}
+
+// fault does something bad, again and again.
+func (r *run) fault() {
+	if r.quiet {
+		return
+	}
+	n := r.nodes[r.w.Pick(len(r.nodes))]
+	other := r.nodes[r.w.Pick(len(r.nodes))]
+	switch p := r.w.Pick(100); {
+	case r.w.Chance(r.odds.restore):
+		if n.backup != nil {
+			n.restore()
+		} else {
+			n.backup = n.db.copied()
+		}
+	case p < 35:
+		n.crash("")
+	case p < 60 && n != other:
+		r.cut(n, other, r.w.Between(time.Second, 15*time.Second))
+	case p < 70:
+		r.partition()
+	case p < 75:
+		n.backup = n.db.copied()
+	case p < 78:
+		n.restore()
+	case p < 88:
+		r.replay()
+	default: // an indexer stands still
+		was := n.lag
+		n.lag += r.w.Between(time.Second, 10*time.Second)
+		r.w.After(r.w.Between(time.Second, 10*time.Second), func() {
+			if !r.quiet {
+				n.lag = was
+			}
+		})
+	}
+	r.w.After(r.w.Between(200*time.Millisecond, 3*time.Second), r.fault)
+}
+
+// cut cuts a link in one direction or both, for a time.
+func (r *run) cut(a, b *node, wait time.Duration) {
+	r.stats["cuts"]++
+	both := r.w.Chance(0.5)
+	r.net.Cut(a.name, b.name)
+	if both {
+		r.net.Cut(b.name, a.name)
+	}
+	r.tell("the network", "is cut from %s to %s%s, for %.0f s", a.name, b.name, map[bool]string{true: " and back"}[both], wait.Seconds())
+	r.w.After(wait, func() {
+		r.net.Heal(a.name, b.name)
+		if both {
+			r.net.Heal(b.name, a.name)
+		}
+	})
+}
+
+// partition parts the nodes into two for a time. The chain is there for all.
+func (r *run) partition() {
+	r.stats["partitions"]++
+	cut := 1 + r.w.Pick(max(1, len(r.nodes)-1))
+	wait := r.w.Between(2*time.Second, 20*time.Second)
+	r.tell("the network", "is parted: the first %d nodes and the others, for %.0f s", cut, wait.Seconds())
+	for i, a := range r.nodes {
+		for j, b := range r.nodes {
+			if (i < cut) != (j < cut) {
+				r.net.Cut(a.name, b.name)
+				r.w.After(wait, func() { r.net.Heal(a.name, b.name) })
+			}
+		}
+	}
+}
+
+// replay has somebody copy what is public: as it is, and as an entry of their own that has another's attempt and
+// endorsements.
+func (r *run) replay() {
+	if len(r.chain.public) == 0 {
+		return
+	}
+	e := r.chain.public[r.w.Pick(len(r.chain.public))]
+	thief := r.nodes[r.w.Pick(len(r.nodes))]
+	r.stats["replays"]++
+	r.tell(thief.name, "copies a public entry of %s", string(e.Owner))
+	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
+	if thief.account == e.Owner {
+		return
+	}
+	e.Intent = ledger.Intent{Owner: thief.account, Sequence: ledger.Sequence{Lineage: 7, Counter: r.w.Draw()}}
+	e.Grant = ledger.Grant{Assembled: r.scheme.Assembled(r.contract, e.Attempt), Coordinator: thief.account, ValidUntil: r.chain.head.Number() + 20}
+	e.Grant.Signature = r.signer.Sign(thief.account, r.scheme.Granted(r.contract, e.Grant))
+	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
+}
+
+func (r *run) violate(invariant, detail string) {
+	if len(r.found) == maxViolations {
+		return
+	}
+	r.note("violated", invariant+": "+detail, 0)
+	r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
+}
+
+// publish tells all nodes that are up what the chain did.
+func (r *run) publish(in any) {
+	for _, n := range r.nodes {
+		if n.up {
+			n.follow(in)
+		}
+	}
+}
+
+// strikes reports whether a crash comes at a commit.
+func (r *run) strikes() bool { return !r.quiet && r.w.Chance(r.odds.commit) }

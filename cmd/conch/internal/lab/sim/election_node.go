@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+)
+
+// node is a machine: its clock, and the processes that run on it.
+type node struct {
+	r     *run
+	name  string
+	clock *world.Clock
+	// slept is the time in suspend, with all of the present one. The runtime's timers do not
+	// count it, the gate's clock does.
+	slept   time.Duration
+	seats   []election.SeatSettings
+	running *process   // the current process
+	zombies []*process // replaced, but alive
+}
+
+func newNode(r *run, i int) *node {
+	ppm := r.w.Pick(40_001) - 20_000
+	if r.w.Chance(0.4) { // the extremes are where margins are needed
+		ppm = 20_000 * (1 - 2*r.w.Pick(2))
+	}
+	n := &node{
+		r: r, name: fmt.Sprintf("n%d", i),
+		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
+	}
+	for k, scope := range r.scopes {
+		lease := baseLease
+		if r.cfg.UnequalLeases {
+			lease = baseLease * time.Duration([]int{2, 3, 5, 8, 12}[r.w.Pick(5)]) / 4
+		}
+		r.longest, r.shortest = max(r.longest, lease), min(r.shortest, lease)
+		seat := election.SeatSettings{Scope: scope, Lease: lease, Margin: max(lease/10, 50*time.Millisecond)}
+		if r.breaks("margin") {
+			seat.Margin = 0
+		}
+		seat.Late = lease - seat.Margin
+		if r.w.Chance(0.2) {
+			seat.Late = lease * 2 / 3
+		}
+		if r.w.Chance(0.3) {
+			seat.Rank = (i + k) % r.cfg.Nodes
+		}
+		seat.Never = r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
+		n.seats = append(n.seats, seat)
+	}
+	return n
+}
+
+// settings returns what an elector would make of its configuration.
+func (n *node) settings() election.Settings {
+	s := election.Settings{
+		Seats: n.seats, Takeover: n.r.mode(), Lease: n.seats[0].Lease,
+		BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond, RetryMax: 3 * time.Second,
+		RankDelay: 5 * time.Millisecond, Linger: 50 * time.Millisecond, Seed: n.r.w.Draw(),
+	}
+	for _, seat := range n.seats {
+		s.Lease = min(s.Lease, seat.Lease)
+	}
+	s.Heartbeat, s.CheckInterval, s.YieldAfterStep = s.Lease/5, s.Lease/3, s.Lease
+	return s
+}
+
+// campaigns reports whether processes of the node campaign for a scope. If one is stopped, a
+// supervisor starts another.
+func (n *node) campaigns(scope string) bool {
+	return slices.ContainsFunc(n.seats, func(s election.SeatSettings) bool { return s.Scope == scope && !s.Never })
+}
+
+// locks returns the locks of a new process. In a mixed world they may differ from those before,
+// as after a change of the configuration.
+func (n *node) locks() electiontest.Locks {
+	if n.r.cfg.Locks == LocksMixed {
+		return []electiontest.Locks{electiontest.SessionLocks, electiontest.ProcessLocks}[n.r.w.Pick(2)]
+	}
+	return electiontest.Locks(n.r.cfg.Locks)
+}
+
+// boot starts the node's process, with id as its name.
+func (n *node) boot(id string) {
+	n.running = newProcess(n, id)
+	n.running.loop(election.Tick{})
+}
+
+// living returns all living processes of the node, in the order of their start.
+func (n *node) living() []*process {
+	all := make([]*process, 0, len(n.zombies)+1)
+	for _, z := range n.zombies {
+		if !z.dead {
+			all = append(all, z)
+		}
+	}
+	n.zombies = append([]*process(nil), all...)
+	if n.running != nil && !n.running.dead {
+		all = append(all, n.running)
+	}
+	return all
+}
+
+// suspend suspends the machine. Its clock goes on, unless boottime is broken.
+func (n *node) suspend(d time.Duration) {
+	n.slept += d
+	for _, p := range n.living() {
+		p.stop(d)
+	}
+	if n.r.breaks("boottime") {
+		n.clock.Halt()
+		n.r.w.After(d, n.clock.Go)
+	}
+}

@@ -1,0 +1,276 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
+	"github.com/conchhq/conch/fence"
+)
+
+// process is one process with an elector: the core of package election, fed with the world's clock and
+// network, its timers, and roles that are played.
+type process struct {
+	r       *run
+	node    *node
+	id      string // the candidate's; a process and its replacement share it
+	name    string // unique to this process
+	set     election.Settings
+	locks   electiontest.Locks
+	core    *election.Core
+	runners map[string]*runner
+
+	conn    *conn
+	flight  *flight
+	bidSent fence.Instant  // when the last answered bid was sent
+	waits   []*processWait // those under way
+
+	dead       bool
+	stops      int      // number of stops now in force
+	deferred   []func() // run once it moves again
+	inbox      []election.Input
+	orders     []election.Input // Add, Retire and Rest, which its own code asks for
+	busy       bool             // the loop works, or is about to
+	stallFor   time.Duration
+	ended      []*runner // whose term is over, which the loop is not told yet
+	endsAtOnce int       // tell the loop this number of ends at once
+	ambushed   bool
+	failing    bool // its next heartbeat fails with an unknown effect
+	timer      int  // number of the loop's latest timer
+
+	sessions int              // opened and lost, as the machine was told
+	pulses   []election.Pulse // of the latest heartbeat
+	saying   []election.Farewell
+	leases   map[string]time.Duration     // of the latest bids
+	unsaid   map[string]election.Farewell // farewells to repeat or join, for broken rules
+}
+
+func newProcess(n *node, id string) *process {
+	r := n.r
+	r.serial++
+	p := &process{
+		r: r, node: n, id: id, name: fmt.Sprintf("%s#%d", id, r.serial),
+		set: n.settings(), runners: map[string]*runner{}, unsaid: map[string]election.Farewell{}, leases: map[string]time.Duration{},
+	}
+	p.locks = n.locks()
+	p.core = election.NewCore(p.set)
+	for _, seat := range n.seats {
+		p.runners[seat.Scope] = newRunner(p, seat)
+	}
+	return p
+}
+
+func (p *process) now() fence.Instant { return fence.Instant(p.node.clock.Read()) }
+
+// run runs f as part of this process: now, or once it moves again, or never if it is dead.
+func (p *process) run(f func()) {
+	switch {
+	case p.dead:
+	case p.stops > 0:
+		p.deferred = append(p.deferred, f)
+	default:
+		f()
+	}
+}
+
+// after runs f when d has passed on the runtime's timer, which runs at the speed of the
+// machine's clock but stands still while the machine is suspended.
+func (p *process) after(d time.Duration, f func()) {
+	slept := p.node.slept
+	p.r.w.After(p.node.clock.For(d), func() {
+		if nap := p.node.slept - slept; nap > 0 {
+			p.after(nap, f)
+			return
+		}
+		p.run(f)
+	})
+}
+
+// stop makes the process stand still, as SIGSTOP does. What it deferred then runs in random
+// order, as a scheduler picks it.
+func (p *process) stop(d time.Duration) {
+	p.stops++
+	p.r.w.Note(p.name, "stopped", int64(d))
+	p.r.w.After(d, func() {
+		p.stops--
+		if p.stops > 0 {
+			return
+		}
+		p.r.w.Note(p.name, "goes on", 0)
+		late := p.deferred
+		p.deferred = nil
+		for _, f := range late {
+			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
+		}
+	})
+}
+
+// post hands an input to the loop.
+func (p *process) post(in election.Input) {
+	p.inbox = append(p.inbox, in)
+	p.wake()
+}
+
+// end tells the loop that a term is over, or waits to tell several ends together.
+func (p *process) end(rn *runner) {
+	p.ended = append(p.ended, rn)
+	if len(p.ended) < p.endsAtOnce {
+		return
+	}
+	for _, rn := range p.ended {
+		rn.term.endedAt = p.r.w.Now()
+		p.inbox = append(p.inbox, election.Ended{Scope: rn.scope})
+	}
+	p.ended, p.endsAtOnce = nil, 0
+	p.wake()
+}
+
+// giveOrder hands an input of the process's own code to the loop, which takes orders in their order and first.
+func (p *process) giveOrder(in election.Input) {
+	p.orders = append(p.orders, in)
+	p.wake()
+}
+
+func (p *process) wake() {
+	if p.busy || p.dead || len(p.inbox)+len(p.orders) == 0 {
+		return
+	}
+	p.busy = true
+	p.r.w.After(p.r.w.Between(0, 20*time.Microsecond), func() { p.run(p.takeTurn) })
+}
+
+// takeTurn takes what has come.
+func (p *process) takeTurn() {
+	if orders := p.orders; orders != nil {
+		p.orders = nil
+		p.loop(election.Several{Inputs: orders})
+		return
+	}
+	first, _ := p.nextInput()
+	inputs := election.Gather(first, p.nextInput)
+	p.inbox = append(inputs[1:], p.inbox...)
+	p.loop(inputs[0])
+}
+
+// nextInput takes the next input from the inbox.
+func (p *process) nextInput() (in election.Input, more bool) {
+	if len(p.inbox) == 0 {
+		return nil, false
+	}
+	in, p.inbox = p.inbox[0], p.inbox[1:]
+	return in, true
+}
+
+// loop steps the core. It may be delayed before it does what the core says, while the rest of the
+// process goes on.
+func (p *process) loop(in election.Input) {
+	p.busy = true
+	if p.r.breaks("compare-at-use") {
+		defer p.lowerFlags()
+	}
+	p.learn(in)
+	out := p.core.Step(p.now(), in)
+	out.Actions = p.tamper(out.Actions)
+	p.judge(out.Actions)
+	p.note(in, out)
+	if d := p.stallFor; d > 0 && len(out.Moves)+len(out.Actions) > 0 {
+		p.stallFor = 0
+		p.after(d, func() { p.carryOut(out) })
+		return
+	}
+	p.carryOut(out)
+}
+
+func (p *process) carryOut(out election.Output) {
+	for _, m := range out.Moves {
+		p.runners[m.Scope].moveGate(m)
+	}
+	for _, a := range out.Actions {
+		p.perform(a)
+		if p.dead {
+			return
+		}
+	}
+	p.busy = false
+	p.wake()
+	p.timer++
+	if next := p.core.Next(); next != 0 && !p.staysOffline() {
+		timer := p.timer
+		p.after(max(0, next.Sub(p.now())), func() {
+			if timer == p.timer && !p.busy {
+				p.loop(election.Tick{})
+			}
+		})
+	}
+}
+
+// staysOffline reports whether the process has no session and, with connect-again broken, opens none.
+func (p *process) staysOffline() bool {
+	return p.r.breaks("connect-again") && p.conn == nil && p.flight == nil
+}
+
+func (p *process) perform(a election.Action) {
+	switch a := a.(type) {
+	case election.Begin:
+		p.runners[a.Token.Scope].playRole()
+		p.repeats(a.Token)
+	case election.Enter:
+		p.runners[a.Token.Scope].enter()
+	case election.Cancel:
+		p.runners[a.Token.Scope].cancelRole()
+	case election.Drain:
+		p.runners[a.Scope].drainActs()
+	case election.Prolong:
+		p.runners[a.Scope].term.prolong(a.Deadline)
+		p.r.count("prolonged")
+	case election.Hurry, election.Answered: // roles here do not react to it, and nobody waits
+	case election.Await:
+		p.awaitProcess(a)
+	case election.Unwait:
+		p.dropWait(a.Serial)
+	case election.Forget: // the runner stays, in case the role comes again
+		p.r.count("forgotten_scopes")
+	case election.Report:
+		p.r.count("fact_" + string(a.Fact.Kind))
+		if rn := p.runners[a.Fact.Scope]; a.Fact.Kind == election.Abandoned && rn.waitsForAnswers(rn.term) {
+			p.r.count("abandoned_answers") // the drain timed out before the callers' answers expired
+		}
+	case election.Disconnect:
+		p.hangUp()
+	case election.Done:
+		p.kill()
+		p.node.startAgain(p.r.w.Between(0, baseLease))
+	default:
+		p.after(p.r.w.Between(0, 50*time.Microsecond), func() { p.call(a) })
+	}
+}
+
+// kill ends the process at once. What it has sent is still delivered.
+func (p *process) kill() {
+	if p.dead {
+		return
+	}
+	p.dead = true
+	for _, scope := range p.r.scopes {
+		p.runners[scope].die()
+	}
+	p.hangUp()
+	p.waits = nil
+}
+
+// note hashes the number of moves and acts. What they are goes to the trace only.
+func (p *process) note(in election.Input, out election.Output) {
+	p.r.w.Mark(int64(len(out.Moves) + len(out.Actions)))
+	if p.r.cfg.Trace == nil {
+		return
+	}
+	w := p.r.w
+	_, _ = fmt.Fprintf(p.r.cfg.Trace, "%6d %14s %-10s %T %+v\n", w.Steps(), w.Now(), p.name, in, in)
+	for _, m := range out.Moves {
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %s %T %+v\n", 32, "", m.Scope, m.How, m.How)
+	}
+	for _, a := range out.Actions {
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %T %+v\n", 32, "", a, a)
+	}
+}

@@ -1,0 +1,218 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/election"
+)
+
+// baseLease is the lease in a world with equal leases.
+const baseLease = time.Second
+
+// maxViolations is the number of violations at which a run ends.
+const maxViolations = 5
+
+// run is one election in a world.
+type run struct {
+	cfg           Config
+	rule          *rule // broken; nil if none
+	alsoBroken    *rule // broken with it
+	w             *world.World
+	net           *world.Network
+	db            *database
+	nodes         []*node
+	scopes        []string
+	doors         map[string]*doorJudge
+	callers       map[string]*caller
+	longest       time.Duration
+	shortest      time.Duration
+	waylaid       bool          // waylay the next bid that wins
+	faultsEndedAt time.Duration // when the faults ended
+	quiet         bool          // no more faults
+	found         []Violation
+	stats         map[string]int64
+	serial        int64
+}
+
+// Election runs one election and returns its report. The configuration must be valid.
+func Election(cfg Config) Report {
+	cfg = cfg.WithDefaults()
+	r := newRun(cfg)
+	for i := range r.nodes {
+		n := r.nodes[i]
+		r.w.After(r.w.Between(0, baseLease), func() {
+			if n.running == nil { // the faults may have ended before
+				n.boot(n.name)
+			}
+		})
+	}
+	r.w.After(r.w.Between(baseLease, 2*baseLease), r.fault)
+	for _, scope := range r.scopes {
+		r.callers[scope].call()
+		r.callers[scope].work()
+	}
+	breakAt := cfg.Steps / 3 // some rules are broken only once a process leads
+	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
+		if r.w.Steps() == breakAt {
+			r.breakStore()
+		}
+	}
+	if len(r.found) == 0 {
+		r.awaitLeaders()
+	}
+	if len(r.found) == 0 && cfg.Takeover != TakeoverMixed {
+		r.drill()
+	}
+	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
+	return Report{
+		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]Violation{}, r.found...),
+		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
+	}
+}
+
+func newRun(cfg Config) *run {
+	w := world.New(cfg.Seed, cfg.Trace)
+	r := &run{cfg: cfg, w: w, doors: map[string]*doorJudge{}, callers: map[string]*caller{}, stats: map[string]int64{}, longest: baseLease, shortest: baseLease}
+	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.alsoBroken != "" {
+		r.alsoBroken = findRule(r.rule.alsoBroken)
+	}
+	for i := range cfg.Scopes {
+		scope := fmt.Sprintf("s%d", i)
+		r.scopes = append(r.scopes, scope)
+		r.doors[scope] = &doorJudge{r: r, scope: scope}
+		r.callers[scope] = newCaller(r, scope)
+	}
+	for i := range cfg.Nodes {
+		r.nodes = append(r.nodes, newNode(r, i))
+	}
+	r.net = w.NewNetwork(baseLease)
+	r.db = newDatabase(r)
+	if r.rule != nil && r.rule.store != "" && r.rule.alsoBroken == "" && r.rule.Invariant != "" {
+		r.db.store.Break(r.rule.store)
+	}
+	return r
+}
+
+// breakStore breaks the rules of the store, also those that show only once a process leads.
+func (r *run) breakStore() {
+	for _, b := range []*rule{r.rule, r.alsoBroken} {
+		if b != nil && b.store != "" {
+			r.db.store.Break(b.store)
+		}
+	}
+}
+
+// breaks reports whether a rule is broken in this run.
+func (r *run) breaks(name string) bool {
+	return r.rule != nil && r.rule.Name == name || r.alsoBroken != nil && r.alsoBroken.Name == name
+}
+
+// step judges the doors over the whole interval until the next event, since nothing changes
+// before it, and runs the event.
+func (r *run) step() bool {
+	next, ok := r.w.Next()
+	if !ok {
+		return false
+	}
+	for _, scope := range r.scopes {
+		r.doors[scope].judge(r.w.Now(), next)
+	}
+	return r.w.Step()
+}
+
+// awaitLeaders ends all faults and gives the election ten leases to settle.
+func (r *run) awaitLeaders() {
+	r.quiet = true
+	r.endFaults()
+	began, well := r.w.Now(), time.Duration(0)
+	r.faultsEndedAt = began
+	for r.w.Now()-began < 10*r.longest {
+		switch more := r.step(); {
+		case len(r.found) > 0:
+			return
+		case !more:
+			r.halted()
+			return
+		case !r.led():
+			well = 0
+		case well == 0:
+			well = r.w.Now()
+		case r.w.Now()-well > r.longest:
+			r.stats[settledAfter] = (well - began).Milliseconds()
+			return
+		}
+	}
+	if r.cfg.Takeover == TakeoverMixed {
+		return
+	}
+	r.violated(Liveness, "ten leases after the last fault a scope does not have exactly one leader with an open act door")
+}
+
+// halted judges a world without further events. A leader or candidate always has a timer, in a
+// mixed world too, so each scope with a candidate must have a leader.
+func (r *run) halted() {
+	if !r.led() {
+		r.violated(Liveness, "no event is left, and a scope with a candidate has no leader with an open act door")
+	}
+}
+
+// led reports whether each scope has exactly one open act door, or none without a candidate.
+func (r *run) led() bool {
+	for _, scope := range r.scopes {
+		want := 0
+		if r.wanted(scope) {
+			want = 1
+		}
+		if r.doors[scope].openNow() != want {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *run) violated(invariant, detail string) {
+	same := func(v Violation) bool { return v.Invariant == invariant }
+	if slices.ContainsFunc(r.found, same) {
+		return // one of each invariant is enough
+	}
+	r.w.Note("VIOLATION", invariant+": "+detail, 0)
+	r.found = append(r.found, Violation{Invariant: invariant, Step: r.w.Steps(), Replay: r.cfg.replay(), Detail: detail})
+}
+
+func (r *run) count(what string) { r.stats[what]++ }
+
+func (r *run) least(what string, n int64) {
+	if old, ok := r.stats[what]; !ok || n < old {
+		r.stats[what] = n
+	}
+}
+
+// mayNotMeet reports whether two open act doors are a violation; only two under fast are not.
+func (r *run) mayNotMeet(a, b *tenure) bool {
+	if r.cfg.Takeover != TakeoverMixed {
+		return r.cfg.Takeover != election.Fast
+	}
+	return a.p.set.Takeover != election.Fast || b.p.set.Takeover != election.Fast
+}
+
+// forgotten reports whether a failover lost the older term and the registration of its
+// candidate, whose lease is longer than the newer term's hold. The guarantee holds only within
+// one history of the database.
+func (r *run) forgotten(older, newer *tenure) bool {
+	return older.token.Timeline < newer.token.Timeline && !r.db.store.Registered(older.key) &&
+		older.p.runners[older.token.Scope].lease > r.db.holds[newer.token.Term]
+}
+
+// mode returns the takeover of a new process.
+func (r *run) mode() election.Takeover {
+	switch {
+	case r.breaks("strict"):
+		return election.Fast
+	case r.cfg.Takeover == TakeoverMixed:
+		return []election.Takeover{election.Strict, election.Fast}[r.w.Pick(2)]
+	}
+	return r.cfg.Takeover
+}

@@ -1,0 +1,199 @@
+package election
+
+import (
+	"time"
+
+	"github.com/conchhq/conch/fence"
+)
+
+// Core is all that an elector decides: the machine, and what joins it to the gates, the roles, the
+// callers and the mint. The loop of [Elector] feeds it, and so does the simulator. It is pure, and
+// not safe for concurrent use.
+type Core struct {
+	machine *Machine
+	now     fence.Instant
+	ends    map[string]stage    // by scope, how far the end of a shut term has come
+	drains  map[string][]uint64 // by scope, the tickets of those who asked to give it up
+	retires map[string][]uint64 // by scope, the tickets of those who asked to retire it
+	caution string              // the last session's
+	waits   map[int64]*awaited  // by process, the waits for its end
+	serial  uint64              // of the last wait
+	out     Output
+}
+
+// NewCore returns a core that connects in its first step.
+func NewCore(s Settings) *Core {
+	return &Core{
+		machine: NewMachine(s), ends: map[string]stage{}, drains: map[string][]uint64{}, retires: map[string][]uint64{}, waits: map[int64]*awaited{},
+	}
+}
+
+// Step takes one input at the instant now and returns what to do.
+func (c *Core) Step(now fence.Instant, in Input) Output {
+	c.now, c.out = now, Output{}
+	if in = c.takeInput(in); in != nil {
+		for _, a := range c.machine.Step(now, in) {
+			c.carryOut(a)
+		}
+	}
+	c.endWaits()
+	c.answerRetires()
+	return c.out
+}
+
+// mostAtOnce limits what Gather joins, so that an answer does not wait long behind it.
+const mostAtOnce = 1000
+
+// Gather joins the inputs that have arrived: first, and those that next returns until it has none.
+// Each that it returns is a step. The first that cannot be joined comes after the others.
+func Gather(first Input, next func() (in Input, more bool)) []Input {
+	joined := Several{Inputs: []Input{first}}
+	for joins(first) && len(joined.Inputs) < mostAtOnce {
+		in, more := next()
+		if !more {
+			break
+		}
+		if !joins(in) {
+			return []Input{joined, in}
+		}
+		joined.Inputs = append(joined.Inputs, in)
+	}
+	if len(joined.Inputs) == 1 {
+		return joined.Inputs
+	}
+	return []Input{joined}
+}
+
+// joins reports whether Gather may join an input: what comes of it does not depend on the machine.
+func joins(in Input) bool {
+	switch in.(type) {
+	case Woken, Waited, Returned, Ended:
+		return true
+	}
+	return false
+}
+
+// takeInput does the core's part of an input, and returns the machine's; nil if it has none.
+func (c *Core) takeInput(in Input) Input {
+	switch in := in.(type) {
+	case Several:
+		var all []Input
+		for _, one := range in.Inputs {
+			if one = c.takeInput(one); one != nil {
+				all = append(all, one)
+			}
+		}
+		if len(all) == 0 {
+			return nil
+		}
+		return Several{Inputs: all}
+	case Opened:
+		c.reportCaution(in.Caution)
+	case Failed:
+		if in.Lost {
+			c.addAction(Disconnect{})
+		}
+	case Asked:
+		return c.takeAsked(in)
+	case Resigned:
+		return c.takeResigned(in)
+	case Returned:
+		c.takeReturned(in)
+		return nil
+	case Ended:
+		return c.takeEnded(in)
+	case Waited:
+		return c.takeWaited(in)
+	case Add:
+		c.out.Changed = true
+		c.answerAll(c.retires, in.Seat.Scope, nil)
+	case Retire:
+		c.out.Changed = true
+		c.retires[in.Scope] = append(c.retires[in.Scope], in.Ticket)
+	}
+	return in
+}
+
+// carryOut translates an action of the machine.
+func (c *Core) carryOut(a Action) {
+	switch a.(type) {
+	case Extend, Suspend, Beat, Try, Watch, Enlist:
+	default: // a heartbeat of ten thousand terms moves as many deadlines and changes nothing else
+		c.out.Changed = true
+	}
+	switch a := a.(type) {
+	case Open:
+		c.moveGate(a.Token.Scope, a)
+		c.addAction(Begin{Token: a.Token})
+	case Extend:
+		c.moveGate(a.Scope, a)
+	case Suspend:
+		c.moveGate(a.Scope, a)
+	case Shut:
+		c.shutGate(a)
+	case Watch:
+		c.watchProcesses(a.Processes)
+	case Report:
+		c.reportFact(a)
+	default:
+		c.addAction(a)
+	}
+}
+
+func (c *Core) addAction(a Action) { c.out.Actions = append(c.out.Actions, a) }
+
+func (c *Core) moveGate(scope string, how Action) {
+	c.out.Moves = append(c.out.Moves, Move{Scope: scope, How: how})
+}
+
+// reportCaution reports a session's caution, unless the last session had the same.
+func (c *Core) reportCaution(err error) {
+	text := ""
+	if err != nil {
+		if text = err.Error(); text != c.caution {
+			c.addAction(Report{Fact: Fact{Kind: Cautioned, Err: err}})
+		}
+	}
+	c.caution = text
+}
+
+// Patience returns how long to wait for the answer to a request before the session counts as lost.
+// After a lease the mint has ended its side anyway; under Keep it never does.
+func (c *Core) Patience(a Action) time.Duration {
+	_, opens := a.(Connect)
+	switch lease := c.machine.set.Lease; {
+	case opens:
+		return max(5*time.Second, lease)
+	case c.machine.set.Takeover == Keep:
+		return max(time.Minute, 10*lease)
+	default:
+		return lease
+	}
+}
+
+// Next returns when Step wants a Tick if nothing else happens before; 0 means never.
+func (c *Core) Next() fence.Instant {
+	next := c.machine.Next()
+	if due := c.waitDue(); next == 0 || due < next {
+		next = due
+	}
+	if next == never {
+		return 0
+	}
+	return next
+}
+
+// Snapshot returns the state of every scope, sorted by scope.
+func (c *Core) Snapshot() []Status {
+	all := make([]Status, len(c.machine.seats))
+	for i, s := range c.machine.seats {
+		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder, Unsaid: s.unsaid}
+		if s.unledAt != 0 {
+			all[i].Unled, all[i].Why = s.ledAt, s.unledWhy
+		}
+		if s.state == leading {
+			all[i].Token, all[i].Entered, all[i].Holder = s.token, s.entered, s.token.Holder
+		}
+	}
+	return all
+}

@@ -1,0 +1,258 @@
+package election_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/fence"
+)
+
+// cored is a core of a process that leads some scopes.
+type cored struct {
+	*testing.T
+	core *election.Core
+	now  fence.Instant
+}
+
+func leadingCore(t *testing.T, scopes ...string) *cored {
+	t.Helper()
+	const lease = 3 * time.Second
+	set := election.Settings{
+		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+	}
+	var results []election.Result
+	for _, scope := range scopes {
+		set.Seats = append(set.Seats, election.SeatSettings{Scope: scope, Lease: lease, Margin: lease / 10, Late: lease - lease/10})
+		results = append(results, election.Result{Scope: scope, Outcome: election.Won, Handoff: true, Token: fence.Token{Scope: scope, Holder: "me", Epoch: 1}})
+	}
+	c := &cored{T: t, core: election.NewCore(set), now: 1}
+	c.step(election.Tick{})
+	c.step(election.Opened{})
+	out := c.step(election.Tried{Sent: c.now, Results: results})
+	if len(out.Moves) != len(scopes) || !did[election.Begin](out) || !did[election.Enter](out) {
+		t.Fatalf("after the bid: %+v, want every gate open and every role begun", out)
+	}
+	return c
+}
+
+func (c *cored) step(in election.Input) election.Output {
+	c.now = c.now.Add(time.Millisecond)
+	return c.core.Step(c.now, in)
+}
+
+// actions returns the actions of a kind.
+func actions[A election.Action](out election.Output) (all []A) {
+	for _, a := range out.Actions {
+		if a, is := a.(A); is {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+func did[A election.Action](out election.Output) bool { return len(actions[A](out)) > 0 }
+
+// The order in which a term ends: shut the gate, cancel the role, drain the counted acts, mark the scope released.
+// Nothing that comes early or twice changes it.
+func TestATermEndsInOrder(t *testing.T) {
+	t.Parallel()
+	c := leadingCore(t, "s")
+	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Why: election.ErrStepDown, Timeout: time.Minute}, Ticket: 7})
+	shut, is := out.Moves[0].How.(election.Shut)
+	if cancels := actions[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || !errors.Is(cancels[0].Why, shut.Why) || cancels[0].By == 0 || did[election.Drain](out) {
+		t.Fatalf("the request gave %+v, want the gate shut and the role cancelled, and nothing drained", out)
+	}
+	if early := c.step(election.Ended{Scope: "s"}); len(early.Actions)+len(early.Moves) > 0 {
+		t.Errorf("an early end gave %+v, want nothing", early)
+	}
+	if out = c.step(election.Returned{Scope: "s"}); len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Drain{Scope: "s"}) {
+		t.Fatalf("the role's return gave %+v, want its acts drained and nothing else", out)
+	}
+	if twice := c.step(election.Returned{Scope: "s"}); len(twice.Actions)+len(twice.Moves) > 0 {
+		t.Errorf("a second Returned gave %+v, want nothing", twice)
+	}
+	out = c.step(election.Ended{Scope: "s"})
+	if said := actions[election.Release](out); len(said) != 1 || !said[0].Farewells[0].Released || did[election.Answered](out) {
+		t.Fatalf("the end of the acts gave %+v, want a farewell that promises it, and no answer yet", out)
+	}
+	out = c.step(election.Parted{Answers: []election.Parting{{Outcome: election.Said}}})
+	if answers := actions[election.Answered](out); len(answers) != 1 || answers[0] != (election.Answered{Ticket: 7}) {
+		t.Errorf("the answer to the farewell gave %+v, want the caller told", out)
+	}
+}
+
+// All gates of a lost session shut before anything else is done.
+func TestAllGatesShutFirst(t *testing.T) {
+	t.Parallel()
+	c := leadingCore(t, "s", "t", "u")
+	out := c.step(election.Failed{Lost: true, Err: election.ErrSessionLost})
+	if len(out.Moves) != 3 || len(actions[election.Cancel](out)) != 3 || out.Actions[0] != election.Action(election.Disconnect{}) || !out.Changed {
+		t.Fatalf("a lost session gave %+v, want three gates shut, then the session closed and three roles cancelled", out)
+	}
+	for i, scope := range []string{"s", "t", "u"} {
+		gate, latch := fence.New(scope, func() fence.Instant { return c.now })
+		latch.Open(fence.Token{Scope: scope}, 0, c.now.Add(time.Hour))
+		if out.Moves[i].To(latch); out.Moves[i].Scope != scope || gate.IsOpen(fence.Fenced) {
+			t.Errorf("the move %+v has left the gate of %s open", out.Moves[i], scope)
+		}
+	}
+}
+
+// A role that returns or stalls gives up its own term, and no later one.
+func TestARoleGivesItsTermUp(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	token := fence.Token{Scope: "s", Epoch: 1}
+	for what, in := range map[election.Input][]error{
+		election.Resigned{Token: token}:                           {election.ErrResigned},
+		election.Resigned{Token: token, Err: boom}:                {election.ErrResigned, boom},
+		election.Resigned{Token: token, Err: election.ErrStalled}: {election.ErrStalled},
+	} {
+		out := leadingCore(t, "s").step(what)
+		cancels := actions[election.Cancel](out)
+		if len(cancels) != 1 {
+			t.Errorf("%+v gave %+v, want the role cancelled", what, out)
+			continue
+		}
+		for _, why := range in {
+			if !errors.Is(cancels[0].Why, why) {
+				t.Errorf("%+v cancelled the role with %v, want %v", what, cancels[0].Why, why)
+			}
+		}
+	}
+	if out := leadingCore(t, "s").step(election.Resigned{Token: fence.Token{Scope: "s", Epoch: 2}}); did[election.Cancel](out) {
+		t.Errorf("the role of another term gave up this one: %+v", out)
+	}
+}
+
+// A caller is answered when the scope is not led, or was lost; a retirement when the mint has taken the scope off the roll.
+func TestCallersAreAnswered(t *testing.T) {
+	t.Parallel()
+	c := leadingCore(t, "s", "t")
+	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Epoch: 2}, Ticket: 1})
+	if len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Answered{Ticket: 1, Err: election.ErrNotLeading}) {
+		t.Errorf("a request for another epoch gave %+v, want ErrNotLeading", out)
+	}
+	if out = c.step(election.Retire{Scope: "s", Ticket: 2}); did[election.Answered](out) || !did[election.Enlist](out) || !out.Changed {
+		t.Errorf("a retirement gave %+v, want the mint told and no answer yet", out)
+	}
+	if out = c.step(election.Enlisted{}); len(actions[election.Answered](out)) != 1 {
+		t.Errorf("the mint's answer gave %+v, want the retirement answered", out)
+	}
+	c.step(election.Retire{Scope: "t", Ticket: 3})
+	if out = c.step(election.Add{Seat: election.SeatSettings{Scope: "t", Lease: 3 * time.Second}}); len(actions[election.Answered](out)) != 1 {
+		t.Errorf("the scope that was added again gave %+v, want the retirement answered", out)
+	}
+	c = leadingCore(t, "s")
+	c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Timeout: time.Minute}, Ticket: 4})
+	c.now = c.now.Add(time.Second)
+	if out = c.step(election.Tick{}); !did[election.Beat](out) {
+		t.Fatalf("a second later: %+v, want a heartbeat", out)
+	}
+	if out = c.step(election.Beaten{Sent: c.now, Answers: []election.Outcome{election.Over}}); len(actions[election.Answered](out)) != 1 || !errors.Is(actions[election.Answered](out)[0].Err, election.ErrDeposed) {
+		t.Errorf("a newer term gave %+v, want the caller told ErrDeposed", out)
+	}
+}
+
+// What arrives together is one step, up to the first input that the machine may have to answer.
+func TestInputsAreGathered(t *testing.T) {
+	t.Parallel()
+	waiting := []election.Input{election.Returned{Scope: "s"}, election.Ended{Scope: "t"}, election.Tick{}, election.Woken{}}
+	next := func() (in election.Input, more bool) {
+		if len(waiting) == 0 {
+			return nil, false
+		}
+		in, waiting = waiting[0], waiting[1:]
+		return in, true
+	}
+	got := election.Gather(election.Woken{Scope: "s"}, next)
+	if len(got) != 2 || len(got[0].(election.Several).Inputs) != 3 || got[1] != election.Input(election.Tick{}) || len(waiting) != 1 { //nolint:forcetypeassert // a test
+		t.Errorf("gathered %+v and left %+v", got, waiting)
+	}
+	if got = election.Gather(election.Opened{}, next); len(got) != 1 || len(waiting) != 1 {
+		t.Errorf("gathered %+v with an answer of the mint, want it alone", got)
+	}
+	waiting = slices.Repeat([]election.Input{election.Woken{}}, 5000)
+	if got = election.Gather(election.Woken{}, next); len(got) != 1 || len(waiting) < 3000 {
+		t.Errorf("%d inputs are left of 5000, want a limit", len(waiting))
+	}
+}
+
+// Few waits go on at once. One that nobody wants ends a second later, unless it is wanted again.
+func TestWaitsAreFew(t *testing.T) {
+	t.Parallel()
+	var scopes []string
+	for i := range 10 {
+		scopes = append(scopes, fmt.Sprintf("s%d", i))
+	}
+	c := follower10(t, scopes)
+	out := c.heldBy(func(i int) int64 { return int64(10 + i) })
+	waits := actions[election.Await](out)
+	if len(waits) != 8 || waits[0].After != 0 {
+		t.Fatalf("%d waits began, want 8 at once", len(waits))
+	}
+	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial}); len(actions[election.Await](out)) != 1 {
+		t.Errorf("a wait that ended without an end gave %+v, want it to go on", out)
+	}
+	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial, Gone: true}); len(out.Actions) > 0 {
+		t.Errorf("the answer to an earlier wait gave %+v, want nothing", out)
+	}
+	if out = c.step(election.Waited{Process: waits[1].Process, Serial: waits[1].Serial, Err: errors.New("no room")}); len(actions[election.Await](out)) != 1 || actions[election.Await](out)[0].After != 800*time.Millisecond {
+		t.Errorf("a wait that failed gave %+v, want it again after a pause", out)
+	}
+	out = c.heldBy(func(int) int64 { return 99 })
+	if waits = actions[election.Await](out); len(waits) != 1 || waits[0].After == 0 || did[election.Unwait](out) {
+		t.Fatalf("a new holder gave %+v, want one more wait after a pause, and none cancelled", out)
+	}
+	at := c.now
+	for c.now < at.Add(time.Second) {
+		if out = c.step(election.Tick{}); did[election.Unwait](out) && c.now < at.Add(time.Second) {
+			t.Fatalf("a wait was cancelled after %s", c.now.Sub(at))
+		}
+	}
+	if n := len(actions[election.Unwait](out)); n != 8 {
+		t.Errorf("%d waits were cancelled after a second, want 8", n)
+	}
+	if out = c.step(election.Waited{Process: 99, Serial: waits[0].Serial, Gone: true}); !did[election.Try](out) {
+		t.Errorf("the holder's end gave %+v, want bids", out)
+	}
+}
+
+func follower10(t *testing.T, scopes []string) *cored {
+	t.Helper()
+	const lease = time.Minute
+	set := election.Settings{
+		Lease: lease, Heartbeat: lease / 5, CheckInterval: lease / 3, BackoffMin: 200 * time.Millisecond,
+		BackoffMax: 800 * time.Millisecond, RetryMax: lease, YieldAfterStep: lease, Takeover: election.Strict, Seed: 1,
+	}
+	for _, scope := range scopes {
+		set.Seats = append(set.Seats, election.SeatSettings{Scope: scope, Lease: lease, Margin: lease / 10, Late: lease - lease/10})
+	}
+	c := &cored{T: t, core: election.NewCore(set), now: 1}
+	c.step(election.Tick{})
+	return c
+}
+
+// heldBy answers the next bids for all scopes with the process that holds each.
+func (c *cored) heldBy(process func(i int) int64) election.Output {
+	c.Helper()
+	in := election.Input(election.Opened{})
+	for range 100 {
+		out := c.step(in)
+		if tries := actions[election.Try](out); len(tries) == 1 && len(tries[0].Bids) == 10 {
+			var results []election.Result
+			for i, b := range tries[0].Bids {
+				results = append(results, election.Result{Scope: b.Scope, Outcome: election.Held, Holder: "other", Process: process(i)})
+			}
+			return c.step(election.Tried{Sent: c.now, Results: results})
+		}
+		c.now, in = c.core.Next(), election.Woken{}
+	}
+	c.Fatal("no bids for all scopes")
+	return election.Output{}
+}
