@@ -105,19 +105,16 @@ func (s *storm) ask(ctx context.Context, p *stormPayment) {
 }
 
 // pays has the users of an organisation pay at the pace until asking ends. What is asked for then is still asked for until looking
-// ends. In a round any two purses pay each other the same amount: so none runs dry. A liar has rounds of its own, as nobody knows
-// which of its payments land.
+// ends. In a round any two purses pay each other the same amount: so none runs dry. A liar's users pay back each time what they have paid,
+// as nobody knows which of its payments land.
 func (s *storm) pays(asking, looking context.Context, of int, working *sync.WaitGroup) {
 	tick := time.NewTicker(stormPace)
 	defer tick.Stop()
-	n, step := of, len(s.all)
+	step := len(s.all)
 	if s.liar >= 0 {
 		step-- // it is the last one
 	}
-	if of == s.liar {
-		n, step = 0, 1
-	}
-	for ; ; n += step {
+	for n := of; ; n += step {
 		select {
 		case <-asking.Done():
 			return
@@ -125,7 +122,11 @@ func (s *storm) pays(asking, looking context.Context, of int, working *sync.Wait
 		}
 		from, round := n%stormPurses, n/(stormPurses*(stormPurses-1))
 		to := (from + 1 + n/stormPurses%(stormPurses-1)) % stormPurses
-		p := s.record(of, fmt.Sprint("payment-", n), fmt.Sprintf(`{"pay":{"from":"purse-%d","to":"purse-%d","amount":%d}}`, from, to, 1+(17*round+11*min(from, to)+23*max(from, to))%50))
+		amount := 1 + (17*round+11*min(from, to)+23*max(from, to))%50
+		if k := n / step; of == s.liar {
+			from, to, amount = (k/2+k%2)%stormPurses, (k/2+1-k%2)%stormPurses, 1+k/2%10
+		}
+		p := s.record(of, fmt.Sprint("payment-", n), fmt.Sprintf(`{"pay":{"from":"purse-%d","to":"purse-%d","amount":%d}}`, from, to, amount))
 		working.Go(func() { s.ask(looking, p) })
 	}
 }

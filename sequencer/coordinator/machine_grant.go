@@ -109,9 +109,8 @@ func (m *Machine) granted(from ledger.Account, a *ask, body wire.Granted) {
 	case grants:
 		c.mute, c.strikes, c.aside = false, 0, 0
 		m.memberOf(from).forges = false
-	case refuses: // it answers, and does not grant: as long as it is asked, its attempts hold their states
-		c.mute = true
-		m.setAside(c)
+	case refuses: // it answers, and does not grant
+		m.withhold(c)
 	}
 	m.store(rows)
 }
@@ -136,11 +135,15 @@ func (m *Machine) returnGrants(c *client, items []wire.GrantResult) {
 	}
 }
 
-// ungranted unwinds attempts whose sender does not answer, and what is built on them; it is set aside. So do those for
-// which it is not asked yet: they would hold their states until it is.
+// ungranted unwinds attempts whose sender does not answer, and what is built on them.
 func (m *Machine) ungranted(a *ask) {
 	m.ungrantedAll(a)
-	c := m.client(a.to)
+	m.withhold(m.client(a.to))
+}
+
+// withhold sets a sender aside that grants nothing, and unwinds also the attempts for which it is not asked yet: they would hold
+// their states until it is.
+func (m *Machine) withhold(c *client) {
 	var more []*work
 	for _, w := range c.works {
 		if w.state == endorsing || w.state == ready {
