@@ -81,13 +81,6 @@ func (m *Machine) offered(from string, o Offer) {
 	m.fill()
 }
 
-// anew asks for a snapshot, whatever is here.
-func (m *Machine) anew(via string) {
-	if m.base != nil {
-		m.pull(ask{to: via})
-	}
-}
-
 // fill asks for as many pieces as may be on their way.
 func (m *Machine) fill() {
 	f := m.fetch

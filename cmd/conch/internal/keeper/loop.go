@@ -5,6 +5,7 @@ package keeper
 import (
 	"context"
 	"errors"
+	"slices"
 	"syscall"
 	"time"
 
@@ -43,10 +44,8 @@ func (l *loop) run() {
 		From: l.orders,
 		Wait: func() (time.Duration, bool) { return 0, false },
 		Feed: func(all []Input) error {
-			for _, in := range all {
-				if l.take(in) {
-					return errOver
-				}
+			if slices.ContainsFunc(all, l.take) {
+				return errOver
 			}
 			l.alarm(l.machine.Next())
 			return nil

@@ -52,7 +52,7 @@ func Build(ctx context.Context, root, to string, args ...string) error {
 		return err
 	}
 	whole := append([]string{args[0], "-overlay", list, "-o", to, "-ldflags", "-s -w"}, args[1:]...)
-	cmd := exec.CommandContext(ctx, "go", whole...) //nolint:gosec // the arguments are of this package's callers
+	cmd := exec.CommandContext(ctx, "go", whole...)
 	cmd.WaitDelay = time.Second
 	// The C code below go-ethereum takes a minute to compile. The go command renames what is on the same disk, so that a program
 	// is there whole or not at all.
@@ -69,7 +69,7 @@ func Run(ctx context.Context, rule string, args []string, stdin io.Reader, stdou
 	if err != nil {
 		return 0, fmt.Errorf("a patch of the source leaves %s out: %w", rule, err)
 	}
-	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // it was built just now
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
 	cmd.Env = append(cmd.Environ(), Env+"="+rule)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

@@ -9,10 +9,10 @@ import (
 
 // The tests of machines fail without the rules that no world of a wing shows, or shows of another machine.
 func TestMachinesNeedTheirRules(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the tests of machines")
 	}
-	t.Parallel()
 	for folder, rules := range map[string]map[string]string{
 		"txlog/follower": {
 			"follower/committed-only": "TestWorld", "follower/never-skip": "TestWorld", "follower/members-say": "TestWorld",
@@ -35,10 +35,10 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 
 // The stories of machines that lack a rule say what comes of that.
 func TestStoriesWithoutARule(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it builds the tests of machines")
 	}
-	t.Parallel()
 	for folder, stories := range map[string]map[string]string{
 		"txlog/follower": {
 			"early-dropped": "follower/keep-early", "no-head-applied": "follower/committed-only", "given-up": "follower/never-skip",

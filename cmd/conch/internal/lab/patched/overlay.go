@@ -24,7 +24,7 @@ func overlay(root, folder string, all []patch) (string, error) {
 	for _, p := range all {
 		text, read := sources[p.file]
 		if !read {
-			content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p.file))) //nolint:gosec // the name is in this package
+			content, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p.file)))
 			if err != nil {
 				return "", fmt.Errorf("the patch %s, without %s: %w", p.from, strings.Join(p.rules, ", "), err)
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -22,16 +23,9 @@ func Out() string { return out }
 func Breaks(rule string) bool {
 	all, err := patches()
 	if err != nil {
-		panic(err) // TestThePatchesFit has read the same bytes
+		panic(err) //nolint:forbidigo // these bytes are in the program, and TestThePatchesFit has read them
 	}
-	for _, p := range all {
-		for _, r := range p.rules {
-			if r == rule {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(all, func(p patch) bool { return slices.Contains(p.rules, rule) })
 }
 
 //go:embed *.diff
