@@ -48,7 +48,7 @@ func (c *Core) at(name string) *link {
 // arrived takes what has become of connections, and what was said. An end comes after the last words on that connection: a goodbye that is
 // read after the end would make a node that has left look like one that is lost, and is to be looked for.
 func (c *Core) arrived(in Arrived) {
-	c.happened = slices.Clone(in.Links)
+	c.happened, in.Messages = slices.Clone(in.Links), slices.Clone(in.Messages) // they are the caller's
 	for len(c.happened) > 0 {
 		l := c.happened[0]
 		if c.happened = c.happened[1:]; !l.Up {
@@ -62,16 +62,16 @@ func (c *Core) arrived(in Arrived) {
 	c.tellArcs()
 }
 
-// hearsThose takes those messages that are chosen, and returns the others.
+// hearsThose takes those messages that are chosen, and returns the others. Statements go first: after a goodbye none counts of that peer.
 func (c *Core) hearsThose(all []Message, are func(Message) bool) (others []Message) {
-	for _, m := range all {
-		if are(m) {
-			c.hears(m)
-		} else {
-			others = append(others, m)
+	for _, line := range []string{LineGossip, LineSpray} {
+		for _, m := range all {
+			if m.Line == line && are(m) {
+				c.hears(m)
+			}
 		}
 	}
-	return others
+	return slices.DeleteFunc(all, are)
 }
 
 // linked takes what has become of a connection.
