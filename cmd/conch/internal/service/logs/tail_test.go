@@ -125,17 +125,19 @@ func TestTailGoesOn(t *testing.T) {
 		}
 	}
 	upto(n.put("a", 1).Index)
+	asked := func() int { return strings.Count(strings.Join(tail.errors.Lines(), "\n"), "asked again") }
 	for i := range 2 {
 		d.shut()
 		n.stop()
 		o := s.nodes["n2"].put("while it is away", i)
+		pgtest.Eventually(t, nodetest.Patience, "it says that no node answers", func() bool { return asked() > i })
 		n.start()
 		d.open()
 		upto(o.Index)
 		upto(s.nodes["n2"].put("after", i).Index)
 	}
-	if said := strings.Join(tail.errors.Lines(), "\n"); strings.Count(said, "asked again") != 2 {
-		t.Errorf("it has said\n%s", said)
+	if asked() != 2 {
+		t.Errorf("it has said\n%s", strings.Join(tail.errors.Lines(), "\n"))
 	}
 	tail.stop()
 	pgtest.Within(t, nodetest.Patience, "it ends", func() {
