@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/election"
 )
 
@@ -39,11 +41,14 @@ those of callers included, that epochs only grow, and that somebody leads in the
 whatever locks and transactions other clients hold. Equal flags give equal runs; a
 violation prints the command that repeats it. Exit 1 if there is one.
 
+` + storyHelp(sim.Stories) + `
+
 --break leaves out one rule of the design, to show what it is for. Unless other flags
 are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
 
 ` + ruleList(sim.Rules()),
 		Example: `  conch-lab sim election --nodes 5 --seed 7
+  conch-lab sim election --story frozen-leader
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
 		Args: cli.NoArguments,
@@ -74,7 +79,15 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
 		}
 		return l.runSim(ctx, cfg, runs)
 	})
-	return cmd
+	return l.withStories(cmd, stories{
+		known: sim.Stories,
+		about: func(seed uint64, text story.Text) (sim.Report, error) {
+			return sim.AboutStory(sim.Config{Seed: seed, Break: cfg.Break}, text)
+		},
+		tell: func(seed uint64, text story.Text, trace, out io.Writer) sim.Report {
+			return sim.Tell(sim.Config{Seed: seed, Break: cfg.Break, Trace: trace}, text, out)
+		},
+	}, sim.Rules())
 }
 
 // fitToRule chooses the world in which a broken rule shows, unless the flags name another.

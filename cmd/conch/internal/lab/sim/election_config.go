@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 )
@@ -28,6 +30,10 @@ type Config struct {
 	UnequalLeases bool
 	// Trace receives a line for everything that happens. It does not change the run.
 	Trace io.Writer
+
+	lease time.Duration // of a story; else baseLease
+	told  *story.Text   // the story that the run plays; else nil
+	story io.Writer     // gets a line for what a reader of the story wants to know
 }
 
 // TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while an
@@ -46,7 +52,7 @@ const (
 // WithDefaults fills in the fields that are zero, preferably with what the broken rule needs.
 func (c Config) WithDefaults() Config {
 	r := findRule(c.Break)
-	if r == nil {
+	if r == nil || c.told != nil { // a story says what world it is
 		r = &rule{}
 	}
 	if r.oneNode {
@@ -61,6 +67,7 @@ func (c Config) WithDefaults() Config {
 	c.Steps = cmp.Or(c.Steps, 1500)
 	c.Takeover = cmp.Or(c.Takeover, election.Strict)
 	c.Locks = cmp.Or(c.Locks, r.Locks, LocksSession)
+	c.lease = cmp.Or(c.lease, baseLease)
 	return c
 }
 
@@ -101,7 +108,7 @@ func (c Config) Validate() error {
 func (c Config) needs() string {
 	r := findRule(c.Break)
 	switch {
-	case r == nil || r.Invariant == "":
+	case r == nil || r.Invariant == "" || c.told != nil:
 		return ""
 	case r.Locks != "" && c.Locks != r.Locks && c.Locks != LocksMixed:
 		return "--locks " + r.Locks
@@ -117,6 +124,9 @@ func (c Config) needs() string {
 
 // replay returns the command that repeats the run.
 func (c Config) replay() string {
+	if c.told != nil {
+		return c.told.Replay("election", c.Seed, c.Break)
+	}
 	s := fmt.Sprintf("conch-lab sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
 		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)
 	if c.Locks != LocksSession {

@@ -66,9 +66,13 @@ func Election(cfg Config) Report {
 	if len(r.found) == 0 && cfg.Takeover != TakeoverMixed {
 		r.drill()
 	}
+	return r.report()
+}
+
+func (r *run) report() Report {
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
 	return Report{
-		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]Violation{}, r.found...),
+		Seed: r.cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]Violation{}, r.found...),
 		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
 	}
 }
@@ -179,6 +183,7 @@ func (r *run) violated(invariant, detail string) {
 		return // one of each invariant is enough
 	}
 	r.w.Note("VIOLATION", invariant+": "+detail, 0)
+	r.tell("violated", "%s: %s", invariant, detail)
 	r.found = append(r.found, Violation{Invariant: invariant, Step: r.w.Steps(), Replay: r.cfg.replay(), Detail: detail})
 }
 
