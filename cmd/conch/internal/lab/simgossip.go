@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 func (l lab) simGossip() *cobra.Command {
@@ -28,6 +29,8 @@ command that repeats it. Exit 1 if there is one.
 
 ` + sceneList(crowd.Scenes()) + `
 
+` + storyHelp(crowd.Stories) + `
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows. All but own-signature and age-travels are left out by a patch of the
 source: that needs Go, and a current folder in conch's source.
@@ -36,6 +39,7 @@ source: that needs Go, and a current folder in conch's source.
 		Example: `  conch-lab sim gossip --nodes 500 --scene crash --loss 20
   conch-lab sim gossip --electors 7 --scene minority
   conch-lab sim gossip --policy paper --scene cold
+  conch-lab sim gossip --story partition-electors
   conch-lab sim gossip --runs 100 --json
   conch-lab sim gossip --break step-down
   conch-lab sim gossip --break peer-cache --runs 8`,
@@ -57,6 +61,15 @@ source: that needs Go, and a current folder in conch's source.
 			one := cfg
 			one.Seed = seed
 			return crowd.Run(one)
+		},
+		stories: stories{
+			known: crowd.Stories,
+			about: func(seed uint64, text story.Text) (sim.Report, error) {
+				return crowd.AboutStory(crowd.Config{Seed: seed, Break: cfg.Break}, text)
+			},
+			tell: func(seed uint64, text story.Text, trace, out io.Writer) sim.Report {
+				return crowd.Tell(crowd.Config{Seed: seed, Break: cfg.Break, Trace: trace}, text, out)
+			},
 		},
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 func (l lab) simLog() *cobra.Command {
@@ -29,6 +30,8 @@ Exit 1 if there is one.
 
 ` + sceneList(bulletin.Scenes()) + `
 
+` + storyHelp(bulletin.Stories) + `
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
 
@@ -36,6 +39,7 @@ which it shows:
 		Example: `  conch-lab sim log --nodes 7 --members 5 --seed 1
   conch-lab sim log --scene crash-committed
   conch-lab sim log --scene lost-majority
+  conch-lab sim log --story frozen-leader
   conch-lab sim log --runs 1000 --json
   conch-lab sim log --runs 40 --break look-before-storing`,
 	}, world{
@@ -50,6 +54,15 @@ which it shows:
 			one := cfg
 			one.Seed = seed
 			return bulletin.Run(one)
+		},
+		stories: stories{
+			known: bulletin.Stories,
+			about: func(seed uint64, text story.Text) (sim.Report, error) {
+				return bulletin.AboutStory(bulletin.Config{Seed: seed, Break: cfg.Break}, text)
+			},
+			tell: func(seed uint64, text story.Text, trace, out io.Writer) sim.Report {
+				return bulletin.Tell(bulletin.Config{Seed: seed, Break: cfg.Break, Trace: trace}, text, out)
+			},
 		},
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 func (l lab) simSequencer() *cobra.Command {
@@ -28,12 +29,15 @@ there is one.
 
 ` + sceneList(committee.Scenes()) + `
 
+` + storyHelp(committee.Stories) + `
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
 
 ` + ruleList(committee.Rules()),
 		Example: `  conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim sequencer --scene cut-link
+  conch-lab sim sequencer --story partition-limp
   conch-lab sim sequencer --policy ring --runs 100
   conch-lab sim sequencer --runs 1000 --json
   conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
@@ -49,6 +53,15 @@ which it shows:
 			one := cfg
 			one.Seed = seed
 			return committee.Run(one)
+		},
+		stories: stories{
+			known: committee.Stories,
+			about: func(seed uint64, text story.Text) (sim.Report, error) {
+				return committee.AboutStory(committee.Config{Seed: seed, Break: cfg.Break}, text)
+			},
+			tell: func(seed uint64, text story.Text, trace, out io.Writer) sim.Report {
+				return committee.Tell(committee.Config{Seed: seed, Break: cfg.Break, Trace: trace}, text, out)
+			},
 		},
 	})
 }

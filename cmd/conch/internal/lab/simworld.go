@@ -21,6 +21,7 @@ type world struct {
 	about func() (first sim.Report, broke string) // the seed, the number of nodes, and the rule that is left out
 	tells func(trace, story io.Writer)            // who gets every event, and who what happens; nil: nobody
 	run   func(seed uint64) sim.Report
+	stories
 }
 
 // simWorld makes the command of a world from its texts.
@@ -53,7 +54,7 @@ func (l lab) simWorld(cmd *cobra.Command, w world) *cobra.Command {
 		}
 		return l.conclude(ctx, simulate(ctx, first, runs, w.run, l.progress(runs)), runs, unbroken(w.rules, broke))
 	})
-	return cmd
+	return l.withStories(cmd, w.stories, w.rules)
 }
 
 // without runs the same command line in a build of this program that leaves a rule out.

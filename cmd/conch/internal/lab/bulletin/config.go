@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 // round is what the other worlds count in too: one tick of a member.
@@ -26,16 +28,21 @@ type Config struct {
 	Break   string        // a rule to leave out, or empty
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
+
+	told *story.Text // the story that the run plays; else nil
 }
 
 const mostNodes = 60
 
 // WithDefaults returns the configuration with all fields set.
 func (c Config) WithDefaults() Config {
-	if r := findRule(c.Break); r != nil {
+	if r := findRule(c.Break); r != nil && c.told == nil { // a story says what world it is
 		c.Scene = cmp.Or(c.Scene, r.scene)
 	}
-	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	if c.told == nil {
+		c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	}
+	c.Seed = max(c.Seed, 1)
 	if s := findScene(c.Scene); s != nil {
 		c.Nodes, c.Members = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Members, s.members)
 		c.Faults, c.Clients = cmp.Or(c.Faults, s.lasts), cmp.Or(c.Clients, s.clients)
@@ -67,6 +74,9 @@ func (c Config) Validate() error {
 
 // line is the command that repeats the run.
 func (r *run) line() string {
+	if r.cfg.told != nil {
+		return r.cfg.told.Replay("log", r.cfg.Seed, r.cfg.Break)
+	}
 	var line strings.Builder
 	c := r.asked
 	fmt.Fprintf(&line, "conch-lab sim log --nodes %d --members %d --clients %d --seed %d --faults %s", c.Nodes, c.Members, c.Clients, c.Seed, c.Faults)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/txlog"
 )
@@ -178,9 +179,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 
 func (r *run) say(name, what string) {
 	r.w.Note(name, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%7.2fs  %-9s %s\n", r.w.Now().Seconds(), name, strings.TrimSpace(what))
-	}
+	story.Line(r.cfg.Story, r.w.Now(), name, strings.TrimSpace(what))
 }
 
 // check reports a violation if something does not hold, and returns whether it does.

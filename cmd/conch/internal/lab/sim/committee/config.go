@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
@@ -28,14 +29,20 @@ type Config struct {
 	Audit   bool          // coordinators are audited after each step
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
+
+	told   *story.Text // the story that the run plays; else nil
+	strict bool        // in it heights are judged as document 002 has it
 }
 
 // WithDefaults returns the configuration with all fields set.
 func (c Config) WithDefaults() Config {
-	if r := findRule(c.Break); r != nil {
+	if r := findRule(c.Break); r != nil && c.told == nil { // a story says what world it is
 		c.Scene = cmp.Or(c.Scene, r.scene)
 	}
-	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	if c.told == nil {
+		c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	}
+	c.Seed = max(c.Seed, 1)
 	if s := findScene(c.Scene); s != nil {
 		c.Nodes, c.Needed, c.Faults = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Needed, s.needed), cmp.Or(c.Faults, s.lasts)
 		c.Range = cmp.Or(c.Range, s.blocks)
@@ -73,6 +80,9 @@ func Policies() []string { return ranking.Names() }
 
 // line is the command that repeats the run.
 func (r *run) line() string {
+	if r.cfg.told != nil {
+		return r.cfg.told.Replay("sequencer", r.cfg.Seed, r.cfg.Break)
+	}
 	line := fmt.Sprintf("conch-lab sim sequencer --nodes %d --seed %d --intents %d --needed %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Intents, r.cfg.Needed)
 	if r.cfg.Faults != time.Minute {
 		line += " --faults " + r.cfg.Faults.String()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -122,9 +123,7 @@ func (r *run) tell(who, what string, args ...any) {
 
 func (r *run) write(at time.Duration, who, what string) {
 	r.note(who, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%7.1f s  %-10s %s\n", at.Seconds(), who, what)
-	}
+	story.Line(r.cfg.Story, at, who, what)
 }
 
 // check reports a violation unless something holds, and returns whether it does.

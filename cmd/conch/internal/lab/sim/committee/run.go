@@ -75,10 +75,7 @@ type odds struct {
 func Run(cfg Config) sim.Report {
 	cfg = cfg.WithDefaults()
 	r := newRun(cfg)
-	for _, n := range r.nodes {
-		n.boot()
-	}
-	r.w.After(blockTime, r.chain.run)
+	r.begin()
 	switch {
 	case r.scene != nil:
 		r.scene.set(r)
@@ -106,9 +103,13 @@ func Run(cfg Config) sim.Report {
 	}
 	r.judgeSkips()
 	r.judgeWhole()
+	return r.report()
+}
+
+func (r *run) report() sim.Report {
 	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
 	report := sim.Report{
-		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
+		Seed: r.cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
 		Stats: r.stats, Took: r.took(), Trace: fmt.Sprintf("%016x", r.w.Hash()),
 	}
 	report.Timed()
@@ -125,8 +126,8 @@ func newRun(cfg Config) *run {
 	}
 	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
-	if r.scene != nil && r.scene.story {
-		r.words = newTeller(r)
+	if cfg.told != nil {
+		r.scene, r.words = &scene{}, newTeller(r)
 	}
 	var names []string
 	for i := range cfg.Nodes {

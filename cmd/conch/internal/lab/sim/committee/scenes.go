@@ -20,9 +20,7 @@ type scene struct {
 	needed int    // endorsements; a majority if 0
 	nodes  int    // 5 if 0
 	batch  int    // intents in a request to assemble; the default if 0
-	strict bool   // heights are judged as document 002 has it
 	lie    *lie   // that a member tells
-	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
 	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
 	set    func(*run)
@@ -72,16 +70,16 @@ var scenes = []scene{
 	},
 }
 
-// Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
+// Scenes names the worlds with one trouble, and what it is.
 func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, withLies(), stories) {
+	for _, s := range slices.Concat(scenes, withLies()) {
 		names, what = append(names, s.Name), append(what, s.What)
 	}
 	return names, what
 }
 
 func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, withLies(), stories) {
+	for _, s := range slices.Concat(scenes, withLies()) {
 		if s.Name == name {
 			return &s
 		}
@@ -112,6 +110,17 @@ func (r *run) first() *node { return r.byAccount[ledger.Account(r.committee.Orde
 // others are all nodes but one, in their order.
 func (r *run) others(n *node) []*node {
 	return slices.DeleteFunc(slices.Clone(r.nodes), func(o *node) bool { return o == n })
+}
+
+// cast gives the nodes their parts: those that the first and the second range name, and the others.
+func (r *run) cast() (first, second *node, others []*node) {
+	first, second = r.first(), r.byAccount[ledger.Account(r.committee.Order(1)[0])]
+	for _, n := range r.nodes {
+		if n != first && n != second {
+			others = append(others, n)
+		}
+	}
+	return first, second, others
 }
 
 func cutLink(r *run) {
@@ -222,7 +231,7 @@ func corruptMember(r *run) {
 
 // judgeWhole judges the end of what goes on to its end. A liar is never silent.
 func (r *run) judgeWhole() {
-	ends := r.scene == nil || r.scene.story || r.scene.goesOn > 0
+	ends := r.scene == nil || r.cfg.told != nil || r.scene.goesOn > 0
 	if len(r.found) == 0 && (ends || r.scene.lie != nil) {
 		r.judgeEnd()
 	}

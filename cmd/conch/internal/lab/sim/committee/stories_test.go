@@ -3,52 +3,59 @@ package committee_test
 import (
 	"bytes"
 	"flag"
-	"os"
+	"io"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story/toldtest"
 )
 
 var update = flag.Bool("update", false, "write the stories and the page of the sequencer anew")
+
+// without tells a story in a committee without a rule.
+func without(rule string) toldtest.Tell {
+	return func(text story.Text, out io.Writer) sim.Report {
+		return committee.Tell(committee.Config{Break: rule}, text, out)
+	}
+}
 
 // P7 to P19, P21 to P31, P35, P39, P40, P42 in a committee: the stories of document 002, message by message. Each is
 // judged as every run is. With -update they are written anew: read the diff.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	for _, name := range committee.Stories() {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got bytes.Buffer
-			report(t, committee.Run(committee.Config{Seed: 1, Scene: name, Story: &got}))
-			file := "testdata/" + name + ".txt"
-			want, err := os.ReadFile(file)
-			if err != nil && !*update {
-				t.Fatal(err)
-			}
-			head := heading(string(want))
-			if *update {
-				if err := os.WriteFile(file, []byte(head+got.String()), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if all := head + got.String(); all != string(want) {
-				t.Errorf("%s is told otherwise (run with -update, then read the diff):\n%s", file, storytest.FirstDifference(string(want), all))
-			}
-		})
+	toldtest.Run(t, *update, without(""))
+}
+
+// A story falls where a rule is broken: without failure kinds an intent that waits for money is given up.
+func TestAStoryFalls(t *testing.T) {
+	t.Parallel()
+	toldtest.Falls(t, "partition", committee.NoStarvation, without("failure-kinds"))
+}
+
+// tell plays a story, which violates nothing.
+func tell(t *testing.T, name string) (string, sim.Report) {
+	t.Helper()
+	text, err := story.Find(name, committee.Stories, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	var told bytes.Buffer
+	r := committee.Tell(committee.Config{}, text, &told)
+	report(t, r)
+	return told.String(), r
 }
 
 // P5, I7: nobody votes. A range turns before anybody has work, all nodes name the same coordinator for it, and not one
 // message is sent for that.
 func TestNobodyVotes(t *testing.T) {
 	t.Parallel()
-	var story bytes.Buffer
-	report(t, committee.Run(committee.Config{Seed: 1, Scene: "sender-behind", Story: &story}))
-	before, _, is := strings.Cut(story.String(), "has stored intent 0")
+	told, _ := tell(t, "sender-behind")
+	_, events, _ := strings.Cut(told, "late n1")
+	before, _, is := strings.Cut(events, "has stored intent 0")
 	if named := strings.Count(before, "is in range 1, which names node-2"); !is || named != 3 || strings.Count(before, "is in range") != 3 {
 		t.Errorf("want three nodes that name node-2 for range 1 before there is an intent:\n%s", before)
 	}
@@ -62,8 +69,8 @@ func TestNobodyVotes(t *testing.T) {
 // each node keeps of the contract's states.
 func TestWhatIsStored(t *testing.T) {
 	t.Parallel()
-	if got := committee.Run(committee.Config{Seed: 1, Scene: "happy-path"}).Stats["commits"]; got != 4+3 {
-		t.Errorf("%d commits, want 4 of the owner and 3 of the coordinator", got)
+	if _, r := tell(t, "happy-path"); r.Stats["commits"] != 4+3 {
+		t.Errorf("%d commits, want 4 of the owner and 3 of the coordinator", r.Stats["commits"])
 	}
 }
 
@@ -88,16 +95,4 @@ func TestLongRangesMakeTheDipMatterLess(t *testing.T) {
 	if short <= long || long <= never || short > never+1000 {
 		t.Errorf("ranges of 4 blocks: %d ms on average, of 16: %d ms, without a turn: %d ms", short, long, never)
 	}
-}
-
-// heading returns the comments at the beginning of a story.
-func heading(text string) string {
-	var b strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.HasPrefix(line, "#") {
-			break
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/gossip"
 )
 
@@ -32,24 +32,26 @@ type Config struct {
 	Story    io.Writer // gets a line for what a reader wants to know
 
 	Paper gossip.PaperConfig // of policy paper; the zero one has the document's defaults
+
+	told *story.Text // the story that the run plays; else nil
 }
 
 // WithDefaults returns the configuration with all fields set.
 func (c Config) WithDefaults() Config {
-	if r := findRule(c.Break); r != nil {
+	if r := findRule(c.Break); r != nil && c.told == nil { // a story says what world it is
 		c.Scene, c.Electors = cmp.Or(c.Scene, r.scene), cmp.Or(c.Electors, r.electors)
 		if c.Loss == 0 && r.loss > 0 {
 			c.Loss, c.Stalls = r.loss, true
 		}
 	}
-	c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	if c.told == nil {
+		c.Seed = cmp.Or(c.Seed, Shows(c.Break))
+	}
+	c.Seed = max(c.Seed, 1)
 	c.Policy = cmp.Or(c.Policy, gossip.Reign)
 	c.Diameter, c.Contacts = cmp.Or(c.Diameter, 4), cmp.Or(c.Contacts, 3)
 	if s := findScene(c.Scene); s != nil {
 		c.Nodes, c.Rounds, c.Electors = cmp.Or(c.Nodes, s.nodes), cmp.Or(c.Rounds, s.rounds), cmp.Or(c.Electors, s.electors)
-		if s.paper {
-			c.Policy = gossip.Paper
-		}
 	}
 	c.Nodes = cmp.Or(c.Nodes, 50)
 	c.Rounds = cmp.Or(c.Rounds, 300)
@@ -71,7 +73,7 @@ func (c Config) Validate() error {
 	fault(c.Diameter < 2, "a diameter of %d: 2 at least", c.Diameter)
 	fault(c.Rounds < 20, "%d rounds show nothing: 20 at least", c.Rounds)
 	fault(c.Policy != gossip.Reign && c.Policy != gossip.Epoch && c.Policy != gossip.Paper, "there is no policy %q: it is %q or %q", c.Policy, gossip.Reign, gossip.Paper)
-	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q: it is one of %s", c.Scene, names(slices.Concat(scenes, stories), func(s scene) string { return s.Name }))
+	fault(c.Scene != "" && findScene(c.Scene) == nil, "there is no scene %q: it is one of %s", c.Scene, names(scenes, func(s scene) string { return s.Name }))
 	fault(c.Break != "" && findRule(c.Break) == nil, "there is no rule %q: it is one of %s", c.Break, names(rules, func(r rule) string { return r.Name }))
 	return errors.Join(faults...)
 }
@@ -89,6 +91,9 @@ func Policies() []string { return []string{gossip.Reign, gossip.Paper} }
 
 // line is the command that repeats the run.
 func (r *run) line() string {
+	if r.cfg.told != nil {
+		return r.cfg.told.Replay("gossip", r.cfg.Seed, r.cfg.Break)
+	}
 	var line strings.Builder
 	fmt.Fprintf(&line, "conch-lab sim gossip --nodes %d --seed %d --rounds %d", r.cfg.Nodes, r.cfg.Seed, r.cfg.Rounds)
 	for _, f := range []struct {

@@ -188,7 +188,7 @@ func (r *run) conclude() {
 	r.stats["without_leader_tenths"], r.stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
 	r.stats["agreed_tenths"] = int64(10 * rounds(r.together))
 	r.stats["bytes_per_node_round_max"] = int64(float64(r.stats["bytes"]) / rounds(r.now()) / float64(r.cfg.Nodes))
-	if r.cfg.Policy == gossip.Paper && (r.scene == nil || !r.scene.paper) {
+	if r.cfg.Policy == gossip.Paper {
 		return // it is measured, and promises nothing
 	}
 	if r.scene != nil && r.scene.unsettled {

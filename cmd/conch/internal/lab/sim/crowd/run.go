@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
@@ -66,9 +67,13 @@ func Run(cfg Config) sim.Report {
 		r.w.Step()
 	}
 	r.conclude()
+	return r.report()
+}
+
+func (r *run) report() sim.Report {
 	r.stats["steps"] = int64(r.w.Steps())
 	return sim.Report{
-		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
+		Seed: r.cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
 		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
 	}
 }
@@ -153,9 +158,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 	}
 	what := fmt.Sprintf(text, args...)
 	r.w.Note(name, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%6.1f  %-9s %s\n", rounds(r.now()), name, what)
-	}
+	story.Line(r.cfg.Story, r.now(), name, what)
 }
 
 // check reports a violation if something does not hold, and returns whether it does.
@@ -163,6 +166,7 @@ func (r *run) check(holds bool, invariant, text string, args ...any) bool {
 	if !holds && len(r.found) < maxViolations {
 		detail := fmt.Sprintf(text, args...)
 		r.w.Note("violated", invariant+": "+detail, 0)
+		story.Line(r.cfg.Story, r.now(), "violated", invariant+": "+detail)
 		r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
 	}
 	return holds
@@ -188,6 +192,9 @@ func (r *run) heard(n *node, a agent.News) {
 	key := n.name + " " + a.Topic + " " + string(a.Body)
 	r.check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
 	r.seen[key] = true
+	if r.cfg.told != nil {
+		r.tell(n, "hears %q", a.Body)
+	}
 	r.stats["news_heard"]++
 	r.stats["news_ms_max"] = max(r.stats["news_ms_max"], (r.w.Now() - r.news[a.Topic]).Milliseconds())
 }

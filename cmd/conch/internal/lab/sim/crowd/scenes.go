@@ -19,9 +19,7 @@ type scene struct {
 	rounds    int
 	deposes   bool // what works may be deposed in it: each side of an open crowd names its own leader
 	unsettled bool // it is measured, and nobody has to agree at its end
-	paper     bool // it is for policy paper
 	boots     bool // the overlay is not there at its begin
-	story     bool // it is told, and compared with a file
 	set       func(*run)
 }
 
@@ -56,16 +54,16 @@ var scenes = []scene{
 	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", rounds: 1000, set: news},
 }
 
-// Scenes names the worlds with one trouble, and what it is. The last ones are stories.
+// Scenes names the worlds with one trouble, and what it is.
 func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range scenes {
 		names, what = append(names, s.Name), append(what, s.What)
 	}
 	return names, what
 }
 
 func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, stories) {
+	for _, s := range scenes {
 		if s.Name == name {
 			return &s
 		}
@@ -239,9 +237,7 @@ func oneWay(r *run) {
 
 func withdrawn(r *run) {
 	r.then(func(l *node) {
-		r.tell(l, "withdraws")
-		r.trouble(l)
-		l.step(agent.Withdraw{Namespace: namespace, Why: errUser})
+		r.withdraw(l)
 		r.within(4, "the leader has withdrawn")
 		r.w.After(4*round, func() {
 			r.check(!l.believes.Self, Agreement, "%s has withdrawn, and leads", l.name)
@@ -345,6 +341,9 @@ func (r *run) lies(bad, of *node, beat wire.Heartbeat) {
 	s := wire.Said{Statement: wire.Statement{Subject: of.subject, Incarnation: uint64(of.lives), Sequence: 1 << 40, Namespace: namespace, Body: beat.Body()}}
 	var say func()
 	say = func() {
+		if r.quiet {
+			return
+		}
 		s.Sequence++
 		s.Signature = sign(bad.subject, s.Signed())
 		for _, e := range bad.ends {

@@ -1,0 +1,143 @@
+package committee
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ranking"
+)
+
+// Stories are those that this world brings along: those that document 002 describes, message by message. Where it lets heights
+// decide, there are two: one as this package does it, and one by the document's words.
+//
+//go:embed testdata/stories/*.txt
+var Stories embed.FS
+
+// Tell plays a story of a committee, which is written rightly, and writes what happens to out. The configuration says the seed, 0 for the
+// story's, and the broken rule; the story says the rest.
+func Tell(cfg Config, text story.Text, out io.Writer) sim.Report {
+	var s *stage
+	cfg.told, cfg.Story = &text, out
+	if _, err := story.Play(text, kind(&cfg, &s), out); err != nil {
+		return sim.Report{Violations: []sim.Violation{{Invariant: story.Expected, Detail: err.Error()}}}
+	}
+	return s.r.report()
+}
+
+// AboutStory returns the seed and the number of nodes of a story, or what is wrong with how it is written.
+func AboutStory(cfg Config, text story.Text) (sim.Report, error) {
+	var s *stage
+	cfg.told = &text
+	err := story.Check(text, kind(&cfg, &s))
+	return sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, err
+}
+
+// StoryKind is what stories of committees can say, for the documentation.
+func StoryKind() story.Kind {
+	var s *stage
+	return kind(&Config{told: &story.Text{}}, &s)
+}
+
+// kind is what stories of committees can say of their world. Without a length of its ranges a story has one range.
+func kind(cfg *Config, s **stage) story.Kind {
+	blocks := 1000
+	cfg.Nodes = 4
+	return story.Kind{
+		Settings: []story.Setting{
+			story.Count("nodes", "how many organisations; 4 if it is not said", &cfg.Nodes),
+			story.Count("needed", "how many endorsements an attempt needs; a majority if it is not said", &cfg.Needed),
+			story.Count("range", "for how many blocks the ranking stays the same; 1000 if it is not said", &blocks),
+			{Form: "policy NAME", What: "by which the committee is ranked", Set: func(a story.Args) error { cfg.Policy = a.Name; return nil }},
+			{Form: "strict", What: "heights are judged by the words of document 002", Set: func(story.Args) error { cfg.strict = true; return nil }},
+			story.Seed(&cfg.Seed),
+		},
+		Begin: func() (story.World, error) {
+			cfg.Range = uint64(blocks) //nolint:gosec // it is not below 0
+			*cfg = cfg.WithDefaults()
+			if err := cfg.Validate(); err != nil {
+				return nil, err
+			}
+			*s = &stage{newRun(*cfg)}
+			(*s).r.begin()
+			return *s, nil
+		},
+	}
+}
+
+// stage is a committee that a story drives: nothing happens but what it says.
+type stage struct{ r *run }
+
+// Now implements story.World.
+func (s *stage) Now() time.Duration { return s.r.w.Now() }
+
+// After implements story.World.
+func (s *stage) After(wait time.Duration, do func()) { s.r.w.After(wait, do) }
+
+// Step implements story.World. What a node says is told before the next line of the story is.
+func (s *stage) Step() bool {
+	more := s.r.w.Step()
+	s.r.words.flush()
+	return more && len(s.r.found) == 0
+}
+
+// Violated implements story.World.
+func (s *stage) Violated(invariant, detail string) { s.r.check(false, invariant, "%s", detail) }
+
+// End implements story.World: no more faults, every intent has to end, and then nothing is said any more.
+func (s *stage) End() {
+	r := s.r
+	r.chain.frozen = ""
+	for _, n := range r.nodes {
+		n.slow, n.stay = 0, false
+	}
+	r.calm()
+	r.cfg.Faults = r.w.Now()
+	r.until(r.w.Now() + endsWithin)
+	r.words.flush()
+	r.judgeWhole()
+}
+
+// Nodes implements story.World.
+func (s *stage) Nodes() (names []string) {
+	for _, n := range s.r.nodes {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+// Places implements story.World.
+func (s *stage) Places() []string { return nil }
+
+// Leader implements story.World: the node that the ranking names, if it runs.
+func (s *stage) Leader() string {
+	n := s.r.byAccount[ledger.Account(s.r.committee.Order(s.inRange(0))[0])]
+	if !n.up {
+		return ""
+	}
+	return n.name
+}
+
+// inRange is the range of the final block, or of one some blocks later.
+func (s *stage) inRange(later uint64) ranking.Range {
+	return s.r.committee.RangeOf(s.r.chain.final.Number() + later)
+}
+
+// strict reports whether heights are judged as document 002 has it.
+func (r *run) strict() bool { return r.broken == "named-range" || r.cfg.strict }
+
+// node returns a node by its name.
+func (s *stage) node(name string) *node { return s.r.byAccount[ledger.Account(name)] }
+
+// running returns a node that runs, or an error.
+func (s *stage) running(name string) (*node, error) {
+	n := s.node(name)
+	if !n.up {
+		return nil, fmt.Errorf("%s does not run", name)
+	}
+	return n, nil
+}
