@@ -9,29 +9,21 @@ import (
 
 // stories are small worlds that are told: one thing happens after the other.
 var stories = []scene{
-	{Name: "same-answer", What: "story: a leader dies when a goal is committed and not answered; asked again, it is the same entry", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: sameAnswer},
-	{Name: "v1-history", What: "story: a follower was away, and history brings it each entry with its diff", nodes: 4, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: away},
-	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", nodes: 4, members: 3, clients: 4, lasts: 14 * time.Second, story: true, set: early},
-	{Name: "v3-faulty-goal", What: "story: a goal that fails is an entry at all nodes", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: faultyGoal},
-	{Name: "v4-nothing-stays", What: "story: of a goal that fails half-way nothing stays", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: nothingStays},
-	{Name: "v5-from-snapshot", What: "story: a node that began with a snapshot applies the same diffs", nodes: 4, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: fromSnapshot},
-	{Name: "v6-stranger", What: "story: a head that no member has signed moves nobody, and neither does what a deposed leader has not committed", nodes: 4, members: 3, clients: 2, lasts: 14 * time.Second, story: true, set: stranger},
-	{Name: "v7-wrong-memory", What: "story: a leader's memory is wrong, and the others refuse what it sends", nodes: 3, clients: 1, lasts: 20 * time.Second, story: true, set: wrongMemory},
-	{Name: "wrong-memory-of-two", What: "story: of three members one is away, the leader's memory is wrong, and its disk is needed: the log goes on", nodes: 3, clients: 1, lasts: 24 * time.Second, story: true, set: wrongMemoryOfTwo},
-	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", nodes: 5, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: waitingServes},
-	{Name: "root-at-17", What: "story: a node is at 17 and lacks 18 while the leader is at 25", nodes: 4, members: 3, clients: 1, lasts: 20 * time.Second, story: true, set: rootAt17},
-	{Name: "partition", What: "story: five members, two of which are cut off with the leader", nodes: 5, clients: 2, lasts: 16 * time.Second, story: true, set: partition},
-	{Name: "leader-change", What: "story: a goal is under way while the leader dies, and the node that waits for it leads next", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: leaderChange},
-	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", nodes: 7, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: changeOfTheFew},
-	{Name: "change-while-a-store-waits", What: "story: a member's new store waits to be admitted when another member is to be taken out; then a third one loses its disk", nodes: 5, clients: 1, lasts: 20 * time.Second, story: true, set: changeWhileAStoreWaits},
-}
-
-// Stories returns the names of the stories.
-func Stories() (names []string) {
-	for _, s := range stories {
-		names = append(names, s.Name)
-	}
-	return names
+	{Name: "same-answer", What: "story: a leader dies when a goal is committed and not answered; asked again, it is the same entry", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 12 * time.Second}, Plot: sameAnswer},
+	{Name: "v1-history", What: "story: a follower was away, and history brings it each entry with its diff", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 1, Faults: 14 * time.Second}, Plot: away},
+	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 4, Faults: 14 * time.Second}, Plot: early},
+	{Name: "v3-faulty-goal", What: "story: a goal that fails is an entry at all nodes", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 8 * time.Second}, Plot: faultyGoal},
+	{Name: "v4-nothing-stays", What: "story: of a goal that fails half-way nothing stays", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 8 * time.Second}, Plot: nothingStays},
+	{Name: "v5-from-snapshot", What: "story: a node that began with a snapshot applies the same diffs", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 1, Faults: 40 * time.Second}, Plot: fromSnapshot},
+	{Name: "v6-stranger", What: "story: a head that no member has signed moves nobody, and neither does what a deposed leader has not committed", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 2, Faults: 14 * time.Second}, Plot: stranger},
+	{Name: "v7-wrong-memory", What: "story: a leader's memory is wrong, and the others refuse what it sends", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 20 * time.Second}, Plot: wrongMemory},
+	{Name: "wrong-memory-of-two", What: "story: of three members one is away, the leader's memory is wrong, and its disk is needed: the log goes on", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 24 * time.Second}, Plot: wrongMemoryOfTwo},
+	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", Story: true, In: Config{Nodes: 5, Members: 3, Clients: 1, Faults: 14 * time.Second}, Plot: waitingServes},
+	{Name: "root-at-17", What: "story: a node is at 17 and lacks 18 while the leader is at 25", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 1, Faults: 20 * time.Second}, Plot: rootAt17},
+	{Name: "partition", What: "story: five members, two of which are cut off with the leader", Story: true, In: Config{Nodes: 5, Clients: 2, Faults: 16 * time.Second}, Plot: partition},
+	{Name: "leader-change", What: "story: a goal is under way while the leader dies, and the node that waits for it leads next", Story: true, In: Config{Nodes: 3, Clients: 1, Faults: 12 * time.Second}, Plot: leaderChange},
+	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", Story: true, In: Config{Nodes: 7, Members: 3, Clients: 1, Faults: 40 * time.Second}, Plot: changeOfTheFew},
+	{Name: "change-while-a-store-waits", What: "story: a member's new store waits to be admitted when another member is to be taken out; then a third one loses its disk", Story: true, In: Config{Nodes: 5, Clients: 1, Faults: 20 * time.Second}, Plot: changeWhileAStoreWaits},
 }
 
 // at has something happen some rounds after the begin.
@@ -40,7 +32,7 @@ func (r *run) at(rounds int, f func()) { r.w.After(time.Duration(rounds)*round-r
 // led has something happen with the leader, once there is one.
 func (r *run) led(f func(l *node)) {
 	r.w.After(begins, func() {
-		if l := r.leader(); r.check(l != nil, AllAnswered, "nobody leads after %s", begins) {
+		if l := r.leader(); r.Check(l != nil, AllAnswered, "nobody leads after %s", begins) {
 			f(l)
 		}
 	})
@@ -77,15 +69,7 @@ func (c *client) goals(at *node, count int, then func()) {
 }
 
 // after goes on once an ask is answered.
-func (c *client) after(a *ask, then func()) {
-	c.r.w.After(round/10, func() {
-		if a.done {
-			then()
-		} else {
-			c.after(a, then)
-		}
-	})
-}
+func (c *client) after(a *ask, then func()) { c.r.when(func() bool { return a.done }, then) }
 
 func sameAnswer(r *run) {
 	c := r.clients[0]
@@ -96,7 +80,7 @@ func sameAnswer(r *run) {
 			again := &ask{by: c, id: a.id, goal: a.goal, since: a.since, again: true}
 			c.begins(again)
 			c.after(again, func() {
-				r.check(again.answer.at.Index == a.answer.at.Index, Once, "asked again, it is entry %d, and was %d", again.answer.at.Index, a.answer.at.Index)
+				r.Check(again.answer.at.Index == a.answer.at.Index, Once, "asked again, it is entry %d, and was %d", again.answer.at.Index, a.answer.at.Index)
 				r.tell(nil, "the answer is the same")
 			})
 		})
@@ -130,7 +114,7 @@ func away(r *run) {
 	awayAt(r, 6, func(n *node) {
 		r.reports(n, r.top())
 		r.w.After(20*round, func() {
-			r.check(n.executions == 0, AllEqual, "%s has executed %d goals, and decides nothing", n.name, n.executions)
+			r.Check(n.executions == 0, AllEqual, "%s has executed %d goals, and decides nothing", n.name, n.executions)
 			r.tell(n, "has executed %d goals", n.executions)
 		})
 	})
@@ -158,7 +142,7 @@ func early(r *run) {
 			r.net.tardy = nil
 			r.reports(n, r.top())
 			r.w.After(5*round, func() {
-				r.check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
+				r.Check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
 				r.tell(n, "keeps up to %d of what comes early", kept)
 			})
 		}
@@ -212,8 +196,8 @@ func stranger(r *run) {
 			r.tell(n, "is told of a head at %d that somebody else has signed", h.Index)
 			n.put(host.Headed{Head: h.Sign(n.key), Via: l.name})
 			r.w.After(5*round, func() {
-				r.check(n.at().Index == r.top(), NeverAhead, "%s is at %d", n.name, n.at().Index)
-				r.tell(n, "is at %d; it has refused %d heads", n.at().Index, r.stats["refused"])
+				r.Check(n.at().Index == r.top(), NeverAhead, "%s is at %d", n.name, n.at().Index)
+				r.tell(n, "is at %d; it has refused %d heads", n.at().Index, r.Stats["refused"])
 				r.tell(l, "is cut off, and %s with it", n.name)
 				r.part([]*node{l, n}, r.except(l, n), 1)
 				c.asks(l, putGoal(keys[0], 2), "")
@@ -246,7 +230,7 @@ func wrongMemoryOfTwo(r *run) {
 		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
 			l.flips(keys[0])
 			a := c.asks(l, putGoal(keys[0], 2), "")
-			c.after(a, func() { r.check(!away.up, AllAnswered, "the goal is answered only when %s is back", away.name) })
+			c.after(a, func() { r.Check(!away.up, AllAnswered, "the goal is answered only when %s is back", away.name) })
 		})
 	})
 }
@@ -269,7 +253,7 @@ func waitingServes(r *run) {
 						r.reports(b, a.at().Index)
 						r.w.After(40*round, func() {
 							known := a.core.Status().Copy.Known
-							r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
+							r.Check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
 							r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
 							r.tell(nil, "the network is whole again")
 							r.part([]*node{a, b}, r.except(a, b), -1)
@@ -324,7 +308,7 @@ func leaderChange(r *run) {
 		r.traps = append(r.traps, &trap{point: received, on: l, wait: 50 * round})
 		a := c.asks(next, putGoal(keys[0], 1), "")
 		c.after(a, func() {
-			r.check(r.stats["changes_noticed"] > 0, AllAnswered, "%s has not said that the leader changed while %s waited", next.name, a.id)
+			r.Check(r.Stats["changes_noticed"] > 0, AllAnswered, "%s has not said that the leader changed while %s waited", next.name, a.id)
 		})
 	})
 }

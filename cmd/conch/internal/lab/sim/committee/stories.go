@@ -10,35 +10,37 @@ import (
 // stories are small worlds that are told message by message: those that document 002 describes. Where it lets heights
 // decide, there are two: one as this package does it, and one by the document's words.
 var stories = toldSmall([]scene{
-	{Name: "happy-path", What: "story: an intent from its user to a final block", set: happyPath},
-	{Name: "switchover", What: "story: the range turns while a coordinator has work, dispatched and not", blocks: 8, set: switchover},
-	{Name: "sender-behind", What: "story: the range has turned, and a sender does not know yet", blocks: 8, set: senderBehind},
-	{Name: "sender-behind-strict", What: "story: the same by the words of document 002", blocks: 8, strict: true, set: senderBehind},
-	{Name: "old-behind", What: "story: the range has turned, and the old coordinator does not know yet", blocks: 8, set: oldBehind},
-	{Name: "old-behind-strict", What: "story: the same by the words of document 002", blocks: 8, strict: true, set: oldBehind},
-	{Name: "new-behind", What: "story: the range has turned, and the new coordinator does not know yet", blocks: 8, set: newBehind},
-	{Name: "new-behind-strict", What: "story: the same by the words of document 002", blocks: 8, strict: true, set: newBehind},
-	{Name: "sender-failover", What: "story: a sender dies with a grant that is stored", set: senderFailover},
-	{Name: "coordinator-failover", What: "story: a coordinator dies with work, dispatched and not, and comes back", set: coordinatorFailover},
-	{Name: "preferred-returns", What: "story: the coordinator that the ranking names comes back", needed: 4, set: preferredReturns},
-	{Name: "never-lands", What: "story: what a coordinator submits does not land, until its grant is over", set: neverLands},
-	{Name: "partition", What: "story: a partition; one side has a majority", nodes: 5, needed: 3, set: parted},
-	{Name: "partition-all", What: "story: a partition where every member must endorse", nodes: 5, needed: 5, set: parted},
-	{Name: "partition-limp", What: "story: a partition where both sides can land, and spend the same states", nodes: 5, needed: 2, set: parted},
+	{Name: "happy-path", What: "story: an intent from its user to a final block", Plot: plot{set: happyPath}},
+	{Name: "switchover", What: "story: the range turns while a coordinator has work, dispatched and not", In: Config{Range: 8}, Plot: plot{set: switchover}},
+	{Name: "sender-behind", What: "story: the range has turned, and a sender does not know yet", In: Config{Range: 8}, Plot: plot{set: senderBehind}},
+	{Name: "sender-behind-strict", What: "story: the same by the words of document 002", In: Config{Range: 8}, Plot: plot{strict: true, set: senderBehind}},
+	{Name: "old-behind", What: "story: the range has turned, and the old coordinator does not know yet", In: Config{Range: 8}, Plot: plot{set: oldBehind}},
+	{Name: "old-behind-strict", What: "story: the same by the words of document 002", In: Config{Range: 8}, Plot: plot{strict: true, set: oldBehind}},
+	{Name: "new-behind", What: "story: the range has turned, and the new coordinator does not know yet", In: Config{Range: 8}, Plot: plot{set: newBehind}},
+	{Name: "new-behind-strict", What: "story: the same by the words of document 002", In: Config{Range: 8}, Plot: plot{strict: true, set: newBehind}},
+	{Name: "sender-failover", What: "story: a sender dies with a grant that is stored", Plot: plot{set: senderFailover}},
+	{Name: "coordinator-failover", What: "story: a coordinator dies with work, dispatched and not, and comes back", Plot: plot{set: coordinatorFailover}},
+	{Name: "preferred-returns", What: "story: the coordinator that the ranking names comes back", In: Config{Needed: 4}, Plot: plot{set: preferredReturns}},
+	{Name: "never-lands", What: "story: what a coordinator submits does not land, until its grant is over", Plot: plot{set: neverLands}},
+	{Name: "partition", What: "story: a partition; one side has a majority", In: Config{Nodes: 5, Needed: 3}, Plot: plot{set: parted}},
+	{Name: "partition-all", What: "story: a partition where every member must endorse", In: Config{Nodes: 5, Needed: 5}, Plot: plot{set: parted}},
+	{Name: "partition-limp", What: "story: a partition where both sides can land, and spend the same states", In: Config{Nodes: 5, Needed: 2}, Plot: plot{set: parted}},
 })
 
 // toldSmall gives stories what they have in common. Without a length of its ranges a story has one range.
 func toldSmall(all []scene) []scene {
 	for i := range all {
 		s := &all[i]
-		s.story, s.Ends, s.lasts = true, 30*time.Second, 20*time.Second
-		s.nodes, s.blocks = cmp.Or(s.nodes, 4), cmp.Or(s.blocks, 1000)
+		s.Story, s.Plot.ends, s.In.Faults = true, 30*time.Second, 20*time.Second
+		s.In.Nodes, s.In.Range = cmp.Or(s.In.Nodes, 4), cmp.Or(s.In.Range, 1000)
 	}
 	return all
 }
 
 // strict reports whether heights are judged as document 002 has it.
-func (r *run) strict() bool { return r.broken == "named-range" || r.scene != nil && r.scene.strict }
+func (r *run) strict() bool {
+	return r.broken == "named-range" || r.scene != nil && r.scene.Plot.strict
+}
 
 // cast gives the nodes their parts: those that the first and the second range name, and the others.
 func (r *run) cast() (first, second *node, others []*node) {
@@ -52,15 +54,7 @@ func (r *run) cast() (first, second *node, others []*node) {
 }
 
 // when does something as soon as it is so.
-func (r *run) when(is func() bool, do func()) {
-	r.w.After(time.Millisecond, func() {
-		if is() {
-			do()
-			return
-		}
-		r.when(is, do)
-	})
-}
+func (r *run) when(is func() bool, do func()) { r.w.When(time.Millisecond, is, do) }
 
 // turns does something when the range has turned for those that see blocks at once.
 func (r *run) turns(do func()) {
@@ -208,12 +202,4 @@ func parted(r *run) {
 		r.cutBoth(false, with, far...)
 	})
 	r.wish(14*time.Second, far[0], "give red 5", 5) // so that all can end
-}
-
-// Stories names the worlds that are told message by message.
-func Stories() (names []string) {
-	for _, s := range stories {
-		names = append(names, s.Name)
-	}
-	return names
 }

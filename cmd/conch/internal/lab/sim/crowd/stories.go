@@ -1,15 +1,17 @@
 package crowd
 
+import "github.com/conchhq/conch/gossip"
+
 // stories are small worlds that are told: the tests that document 003 asks for, with policy reign, and with the document's
 // own rounds where they end otherwise.
 var stories = []scene{
-	{Name: "single", What: "story: one node alone", nodes: 1, rounds: 40, story: true, set: cold},
-	{Name: "two-nodes", What: "story: two nodes, and the leader of the two dies", nodes: 2, rounds: 100, story: true, set: crash(1)},
-	{Name: "partition", What: "story: five nodes, two of which are cut off for 60 rounds", nodes: 5, rounds: 140, deposes: true, story: true, set: partition},
-	{Name: "partition-electors", What: "story: the same with five electors: the two that are cut off name nobody", nodes: 5, electors: 5, rounds: 140, story: true, set: partition},
-	{Name: "leader-killed", What: "story: five nodes, and the leader is killed and starts again", nodes: 5, rounds: 120, story: true, set: leaderKilled},
-	{Name: "paper-two-nodes", What: "story: two nodes with the rounds of document 003", nodes: 2, rounds: 100, paper: true, story: true, set: cold},
-	{Name: "paper-killed", What: "story: five nodes with the rounds of document 003, and the leader is killed", nodes: 5, rounds: 240, paper: true, story: true, set: paperKilled},
+	{Name: "single", What: "story: one node alone", Story: true, In: Config{Nodes: 1, Rounds: 40}, Plot: plot{set: cold}},
+	{Name: "two-nodes", What: "story: two nodes, and the leader of the two dies", Story: true, In: Config{Nodes: 2, Rounds: 100}, Plot: plot{set: crash(1)}},
+	{Name: "partition", What: "story: five nodes, two of which are cut off for 60 rounds", Story: true, In: Config{Nodes: 5, Rounds: 140}, Plot: plot{deposes: true, set: partition}},
+	{Name: "partition-electors", What: "story: the same with five electors: the two that are cut off name nobody", Story: true, In: Config{Nodes: 5, Electors: 5, Rounds: 140}, Plot: plot{set: partition}},
+	{Name: "leader-killed", What: "story: five nodes, and the leader is killed and starts again", Story: true, In: Config{Nodes: 5, Rounds: 120}, Plot: plot{set: leaderKilled}},
+	{Name: "paper-two-nodes", What: "story: two nodes with the rounds of document 003", Story: true, In: Config{Nodes: 2, Rounds: 100, Policy: gossip.Paper}, Plot: plot{set: cold}},
+	{Name: "paper-killed", What: "story: five nodes with the rounds of document 003, and the leader is killed", Story: true, In: Config{Nodes: 5, Rounds: 240, Policy: gossip.Paper}, Plot: plot{set: paperKilled}},
 }
 
 // partition cuts two nodes off, the leader not among them.
@@ -35,12 +37,4 @@ func leaderKilled(r *run) {
 
 func paperKilled(r *run) {
 	r.then(func(l *node) { r.crash(l) })
-}
-
-// Stories returns the names of the stories.
-func Stories() (names []string) {
-	for _, s := range stories {
-		names = append(names, s.Name)
-	}
-	return names
 }

@@ -1,0 +1,134 @@
+package world
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Rule is a rule of the design that a run can leave out, to show what it is for. C is the configuration of its world.
+type Rule[C any] struct {
+	Name      string
+	Invariant string // falls without it; empty if none does
+	Why       string // what it demands, and what goes wrong without it
+	In        C      // the world in which that shows, with the seed that has shown it
+}
+
+// Scene is a world with one trouble. P is its plot: what happens in it, and by what it is judged.
+type Scene[C, P any] struct {
+	Name, What string
+	Story      bool // it is told, and compared with a file
+	In         C    // how large it is, and how long it lasts
+	Plot       P
+}
+
+// Simulator is a kind of world: all that its command, its tests and its pages need of it.
+type Simulator[C, P any] struct {
+	Name     string   // conch-lab sim NAME
+	Aliases  []string // of its command
+	Short    string
+	Long     string // in which {scenes} and {rules} stand for their lists
+	Example  string
+	Rules    []Rule[C]
+	Scenes   []Scene[C, P]            // the stories last
+	Common   func(*C) Common          // what it has in common with other kinds
+	Flags    func(*pflag.FlagSet, *C) // all others, in the order of a line that repeats a run
+	Complete func(C) C                // sets what a configuration leaves out, by Fill and as it likes
+	Validate func(C) error            // returns every fault of a complete configuration
+	Run      func(C) Report
+}
+
+// Common points to what each configuration has.
+type Common struct {
+	Nodes *int
+	Seed  *uint64
+	Scene *string // nil: there are no scenes
+	Break *string
+	Trace *io.Writer // gets every event
+	Story *io.Writer // gets a line for what a reader wants to know; nil: nothing is told
+}
+
+func named(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
+}
+
+// Rule returns the rule of a name, or nil.
+func (s Simulator[C, P]) Rule(name string) *Rule[C] {
+	for i := range s.Rules {
+		if s.Rules[i].Name == name {
+			return &s.Rules[i]
+		}
+	}
+	return nil
+}
+
+// Scene returns the scene of a name, or nil.
+func (s Simulator[C, P]) Scene(name string) *Scene[C, P] {
+	for i := range s.Scenes {
+		if s.Scenes[i].Name == name {
+			return &s.Scenes[i]
+		}
+	}
+	return nil
+}
+
+// Begin begins a run of a complete configuration.
+func (s Simulator[C, P]) Begin(c C) Run {
+	at := s.Common(&c)
+	r := Run{
+		Stats: map[string]int64{}, w: New(*at.Seed, *at.Trace), begun: Report{Seed: *at.Seed, Nodes: *at.Nodes},
+		line: func() string { return s.Line(c) },
+	}
+	if at.Story != nil {
+		r.story = *at.Story
+	}
+	return r
+}
+
+// AllFlags adds the flags of a command that runs a configuration.
+func (s Simulator[C, P]) AllFlags(flags *pflag.FlagSet, c *C) {
+	s.Flags(flags, c)
+	at := s.Common(c)
+	if at.Scene != nil {
+		flags.StringVar(at.Scene, "scene", "", "a world with one `trouble`")
+	}
+	flags.StringVar(at.Break, "break", "", "leave out this `rule`")
+}
+
+// Line returns the command that repeats the run of a complete configuration.
+func (s Simulator[C, P]) Line(c C) string {
+	var all C
+	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	s.AllFlags(flags, &all)
+	all = c
+	var line strings.Builder
+	fmt.Fprintf(&line, "conch-lab sim %s", s.Name)
+	flags.VisitAll(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case value == f.DefValue && f.Name != "seed":
+		case f.Value.Type() == "bool":
+			fmt.Fprintf(&line, " --%s", f.Name)
+		default:
+			fmt.Fprintf(&line, " --%s %s", f.Name, value)
+		}
+	})
+	return line.String()
+}
+
+// Help is the help of its command.
+func (s Simulator[C, P]) Help() string {
+	var scenes, rules strings.Builder
+	for _, n := range s.Scenes {
+		fmt.Fprintf(&scenes, "  %-21s %s\n", n.Name, n.What)
+	}
+	for _, r := range s.Rules {
+		fmt.Fprintf(&rules, "  %-27s %s\n", r.Name, r.Why)
+	}
+	return strings.TrimRight(strings.NewReplacer("{scenes}\n", scenes.String(), "{rules}\n", rules.String()).Replace(s.Long), "\n")
+}
