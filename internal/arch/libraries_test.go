@@ -31,7 +31,6 @@ var libraries = []library{
 	{prefix: "github.com/prometheus", rooms: []string{"cmd/conch/internal/metric", "cmd/conch/internal/node", "cmd/conch/internal/service/*"}},
 	{prefix: "github.com/spf13/cobra", rooms: []string{"cmd"}},
 	{prefix: "github.com/spf13/pflag", rooms: []string{"cmd"}},
-	{prefix: "github.com/knadh/koanf", rooms: []string{"cmd/conch/internal/config"}},
 	{prefix: "github.com/pelletier/go-toml", rooms: []string{"cmd/conch/internal/config"}},
 	// The roles of the sequencer import wire and reach it so; they see its messages and never its bytes.
 	{prefix: "google.golang.org/protobuf", rooms: []string{"internal/prototest", "sequencer/wire", "gossip/wire", "gossip/spray/wire", "txlog/wire", "txlog/quorum"}, travels: true, root: true},
