@@ -20,12 +20,12 @@ func (s Simulator[C, P]) Fill(c, usual C) C {
 	return c
 }
 
-// fill sets each field that is zero.
+// fill sets each field that is zero; those that are not exported are a world's own affair.
 func fill[C any](c *C, with C) {
 	to, from := reflect.ValueOf(c).Elem(), reflect.ValueOf(with)
 	for i := range to.NumField() {
-		if to.Field(i).IsZero() {
-			to.Field(i).Set(from.Field(i))
+		if f := to.Field(i); f.CanSet() && f.IsZero() {
+			f.Set(from.Field(i))
 		}
 	}
 }

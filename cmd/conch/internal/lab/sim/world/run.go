@@ -15,17 +15,14 @@ type Run struct {
 	Stats map[string]int64
 	Took  []time.Duration        // as in a Report
 	Say   func(who, what string) // tells of a violation in the story; nil: it is only noted
+	Line  func() string          // the command that repeats it
 	w     *World
-	begun Report        // what its report says from its begin on
-	line  func() string // the command that repeats it
+	begun Report // what its report says from its begin on
 	story io.Writer
 }
 
 // World is where the run takes place.
 func (r *Run) World() *World { return r.w }
-
-// Line is the command that repeats the run.
-func (r *Run) Line() string { return r.line() }
 
 // Over reports whether so much did not hold that the run ends.
 func (r *Run) Over() bool { return len(r.Found) >= mostViolations }
@@ -48,7 +45,7 @@ func (r *Run) Violate(invariant, detail string) {
 	} else {
 		r.w.Note("violated", what, 0)
 	}
-	r.Found = append(r.Found, Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
+	r.Found = append(r.Found, Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.Line()})
 }
 
 // Tell notes what somebody does, and writes a line of the story.

@@ -82,7 +82,7 @@ func (s Simulator[C, P]) Begin(c C) Run {
 	at := s.Common(&c)
 	r := Run{
 		Stats: map[string]int64{}, w: New(*at.Seed, *at.Trace), begun: Report{Seed: *at.Seed, Nodes: *at.Nodes},
-		line: func() string { return s.Line(c) },
+		Line: func() string { return s.Line(c) },
 	}
 	if at.Story != nil {
 		r.story = *at.Story
