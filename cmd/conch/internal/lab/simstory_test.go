@@ -4,7 +4,6 @@ package lab_test
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"slices"
 	"strings"
@@ -16,11 +15,9 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/pagetest"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
-
-var update = flag.Bool("update", false, "write the page of stories anew")
 
 // page teaches to write stories.
 const page = "../../../../docs/simulation.md"
@@ -36,20 +33,19 @@ func play(in string, args ...string) (code int, out, said string) {
 // The page has the words of all worlds.
 func TestTheWordsAreOnThePage(t *testing.T) {
 	t.Parallel()
-	var parts []pagetest.Part
-	add := func(name string, kind story.Kind, everywhere bool) {
-		text, err := story.Table(kind, everywhere)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts = append(parts, pagetest.Part{Name: name, Text: text})
+	worldtest.Page(t, page, "./cmd/conch/internal/lab",
+		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
+		words(t, "words of gossip", crowd.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
+		words(t, "words of the sequencer", committee.Simulator(), false))
+}
+
+func words[C, P any](t *testing.T, name string, s world.Simulator[C, P], everywhere bool) worldtest.Part {
+	t.Helper()
+	text, err := s.Words(everywhere)
+	if err != nil {
+		t.Fatal(err)
 	}
-	add("words of every world", sim.StoryKind(), true)
-	add("words of the election", sim.StoryKind(), false)
-	add("words of gossip", crowd.StoryKind(), false)
-	add("words of the log", bulletin.StoryKind(), false)
-	add("words of the sequencer", committee.StoryKind(), false)
-	pagetest.Compare(t, *update, page, "./cmd/conch/internal/lab", parts...)
+	return worldtest.Part{Name: name, Text: text}
 }
 
 // The example of the page is told as it says, from the standard input too, and what is told can be played again.

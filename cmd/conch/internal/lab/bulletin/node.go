@@ -122,7 +122,7 @@ func (n *node) ends(withHost bool, how string) {
 		return
 	}
 	r := n.r
-	r.stats["crashes"]++
+	r.Stats["crashes"]++
 	r.tell(n, "%s", how)
 	n.life++
 	n.up, n.paused, n.busy, n.waits, n.then, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, nil, false

@@ -46,7 +46,7 @@ func liar(r *run) {
 		h := txlog.Head{Member: n.name, State: txlog.Hash{byte(r.w.Draw())}, Position: txlog.Position{
 			Log: r.id, Index: r.top() + 1<<r.w.Pick(40), Term: n.term + uint64(r.w.Pick(3)), Hash: txlog.Hash{byte(r.w.Draw()), 1},
 		}}.Sign(n.key)
-		r.stats["lies"]++
+		r.Stats["lies"]++
 		for _, to := range r.except(n) {
 			r.carry(n, to, func() host.Input { return host.Headed{Head: h, Via: n.name} })
 		}
@@ -132,7 +132,7 @@ func changeOfTheFew(r *run) {
 				r.clients[0].asks(all[0], putGoal(keys[0], 1), "")
 			})
 			r.w.After(300*round, func() {
-				r.check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
+				r.Check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
 			})
 		}
 	})

@@ -9,23 +9,15 @@ import (
 // stories are small worlds that are told and that a text cannot say: one thing happens after the other. The others are in
 // testdata/stories.
 var stories = []scene{
-	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", nodes: 4, members: 3, clients: 4, lasts: 14 * time.Second, story: true, set: early},
-	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", nodes: 5, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: waitingServes},
-	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", nodes: 7, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: changeOfTheFew},
-}
-
-// OwnStories returns their names.
-func OwnStories() (names []string) {
-	for _, s := range stories {
-		names = append(names, s.Name)
-	}
-	return names
+	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 4, Faults: 14 * time.Second}, Plot: early},
+	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", Story: true, In: Config{Nodes: 5, Members: 3, Clients: 1, Faults: 14 * time.Second}, Plot: waitingServes},
+	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", Story: true, In: Config{Nodes: 7, Members: 3, Clients: 1, Faults: 40 * time.Second}, Plot: changeOfTheFew},
 }
 
 // led has something happen with the leader, once there is one.
 func (r *run) led(f func(l *node)) {
 	r.w.After(begins, func() {
-		if l := r.leader(); r.check(l != nil, AllAnswered, "nobody leads after %s", begins) {
+		if l := r.leader(); r.Check(l != nil, AllAnswered, "nobody leads after %s", begins) {
 			f(l)
 		}
 	})
@@ -62,15 +54,7 @@ func (c *client) goals(at *node, count int, then func()) {
 }
 
 // after goes on once an ask is answered.
-func (c *client) after(a *ask, then func()) {
-	c.r.w.After(round/10, func() {
-		if a.done {
-			then()
-		} else {
-			c.after(a, then)
-		}
-	})
-}
+func (c *client) after(a *ask, then func()) { c.r.w.When(round/10, func() bool { return a.done }, then) }
 
 // awayAt cuts the first outsider off, and joins it again after the goals.
 func awayAt(r *run, count int, then func(n *node)) {
@@ -117,7 +101,7 @@ func early(r *run) {
 			r.net.tardy = nil
 			r.reports(n, r.top())
 			r.w.After(5*round, func() {
-				r.check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
+				r.Check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
 				r.tell(n, "keeps up to %d of what comes early", kept)
 			})
 		}
@@ -145,7 +129,7 @@ func waitingServes(r *run) {
 						r.reports(b, a.at().Index)
 						r.w.After(40*round, func() {
 							known := a.core.Status().Copy.Known
-							r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
+							r.Check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
 							r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
 							r.tell(nil, "the network is whole again")
 							r.part([]*node{a, b}, r.except(a, b), -1)

@@ -3,45 +3,19 @@ package bulletin
 import (
 	"embed"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
-// Stories are those that this world brings along.
+// texts are the stories that this world brings along.
 //
 //go:embed testdata/stories/*.txt
-var Stories embed.FS
-
-// Tell plays a story of a log, which is written rightly, and writes what happens to out. The configuration says the seed, 0 for the
-// story's, and the broken rule; the story says the rest.
-func Tell(cfg Config, text story.Text, out io.Writer) sim.Report {
-	var s *stage
-	cfg.told, cfg.Story = &text, out
-	if _, err := story.Play(text, kind(&cfg, &s), out); err != nil {
-		return sim.Report{Violations: []sim.Violation{{Invariant: story.Expected, Detail: err.Error()}}}
-	}
-	return s.r.report()
-}
-
-// AboutStory returns the seed and the number of nodes of a story, or what is wrong with how it is written.
-func AboutStory(cfg Config, text story.Text) (sim.Report, error) {
-	var s *stage
-	cfg.told = &text
-	err := story.Check(text, kind(&cfg, &s))
-	return sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, err
-}
-
-// StoryKind is what stories of logs can say, for the documentation.
-func StoryKind() story.Kind {
-	var s *stage
-	return kind(&Config{told: &story.Text{}}, &s)
-}
+var texts embed.FS
 
 // kind is what stories of logs can say of their world.
-func kind(cfg *Config, s **stage) story.Kind {
+func kind(cfg *Config) story.Kind {
 	cfg.Nodes, cfg.Clients = 3, 1
 	return story.Kind{
 		Settings: []story.Setting{
@@ -55,8 +29,7 @@ func kind(cfg *Config, s **stage) story.Kind {
 			if err := cfg.Validate(); err != nil {
 				return nil, err
 			}
-			*s = newStage(*cfg)
-			return *s, nil
+			return newStage(*cfg), nil
 		},
 	}
 }
@@ -69,7 +42,7 @@ type stage struct {
 
 func newStage(cfg Config) *stage {
 	r := newRun(cfg)
-	r.scene = &scene{story: true}
+	r.scene = &scene{Story: true}
 	r.begin()
 	return &stage{r: r}
 }
@@ -81,20 +54,23 @@ func (s *stage) Now() time.Duration { return s.r.w.Now() }
 func (s *stage) After(wait time.Duration, do func()) { s.r.w.After(wait, do) }
 
 // Step implements story.World.
-func (s *stage) Step() bool { return s.r.w.Step() && len(s.r.found) == 0 }
+func (s *stage) Step() bool { return s.r.w.Step() && len(s.r.Found) == 0 }
+
+// Report is what came of it.
+func (s *stage) Report() world.Report { return s.r.report() }
 
 // Violated implements story.World.
-func (s *stage) Violated(invariant, detail string) { s.r.check(false, invariant, "%s", detail) }
+func (s *stage) Violated(invariant, detail string) { s.r.Check(false, invariant, "%s", detail) }
 
 // End implements story.World: no more faults, one goal if there was none, and all copies have to become equal.
 func (s *stage) End() {
 	r := s.r
 	r.calm()
-	if r.stats["goals"] == 0 {
+	if r.Stats["goals"] == 0 {
 		s.client().asks(r.nodes[0], putGoal(keys[0], 1), "")
 	}
-	r.until(r.w.Now() + settles)
-	if len(r.found) == 0 {
+	r.Until(r.w.Now()+settles, func() bool { return r.over && r.settled() })
+	if len(r.Found) == 0 {
 		r.conclude()
 	}
 }

@@ -52,7 +52,7 @@ func (s *stage) Facts() []story.Fact {
 		{Form: "executed NODE NUMBER", What: "so many goals the node has executed itself", Holds: number(func(n *node) int { return n.executions })},
 		{Form: "equal", What: "all copies that run have all that is committed", Holds: s.equal},
 		{Form: "refused NUMBER", What: "so many heads were refused by anybody", Holds: func(a story.Args) (bool, string) {
-			return s.r.stats["refused"] == int64(a.Number), fmt.Sprintf("it is %d", s.r.stats["refused"])
+			return s.r.Stats["refused"] == int64(a.Number), fmt.Sprintf("it is %d", s.r.Stats["refused"])
 		}},
 		{Form: "members NODES", What: "these decide, as far as is committed", Holds: func(a story.Args) (bool, string) {
 			now := memberNames(s.r.members())

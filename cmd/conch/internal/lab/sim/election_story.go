@@ -3,46 +3,21 @@ package sim
 import (
 	"embed"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
 
-// Stories are those that this world brings along.
+// texts are the stories that this world brings along.
 //
 //go:embed testdata/stories/*.txt
-var Stories embed.FS
-
-// Tell plays a story of an election, which is written rightly, and writes what happens to out. The configuration says the seed, 0 for
-// the story's, and the broken rule; the story says the rest.
-func Tell(cfg Config, text story.Text, out io.Writer) Report {
-	var s *stage
-	cfg.told, cfg.story = &text, out
-	if _, err := story.Play(text, kind(&cfg, &s), out); err != nil {
-		return Report{Violations: []Violation{{Invariant: story.Expected, Detail: err.Error()}}}
-	}
-	return s.r.report()
-}
-
-// AboutStory returns the seed and the number of nodes of a story, or what is wrong with how it is written.
-func AboutStory(cfg Config, text story.Text) (Report, error) {
-	var s *stage
-	cfg.told = &text
-	err := story.Check(text, kind(&cfg, &s))
-	return Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, err
-}
-
-// StoryKind is what stories of elections can say, for the documentation.
-func StoryKind() story.Kind {
-	var s *stage
-	return kind(&Config{told: &story.Text{}}, &s)
-}
+var texts embed.FS
 
 // kind is what stories of elections can say of their world.
-func kind(cfg *Config, s **stage) story.Kind {
+func kind(cfg *Config) story.Kind {
 	return story.Kind{
 		Settings: []story.Setting{
 			story.Count("nodes", "how many nodes campaign; 3 if it is not said", &cfg.Nodes),
@@ -63,8 +38,7 @@ func kind(cfg *Config, s **stage) story.Kind {
 			if err := cfg.Validate(); err != nil {
 				return nil, err
 			}
-			*s = newStage(*cfg)
-			return *s, nil
+			return newStage(*cfg), nil
 		},
 	}
 }
@@ -78,6 +52,7 @@ type stage struct {
 func newStage(cfg Config) *stage {
 	r := newRun(cfg)
 	r.quiet = true
+	r.Say = func(who, what string) { r.Tell(r.w.Now(), who, what) }
 	places := []string{databaseName}
 	for _, n := range r.nodes {
 		places = append(places, n.name)
@@ -118,13 +93,16 @@ func (s *stage) Step() bool {
 	if now != nil && now != before {
 		s.tellsAt(now, now.actFrom, "leads, and may act")
 	}
-	return more && len(s.r.found) == 0
+	return more && len(s.r.Found) == 0
 }
 
 // tellsAt tells what the clock of a term's node has brought since the last event.
 func (s *stage) tellsAt(t *tenure, at fence.Instant, what string) {
-	story.Line(s.r.cfg.story, min(t.p.node.clock.When(int64(at)), s.Now()), t.p.node.name, what)
+	s.r.Remark(min(t.p.node.clock.When(int64(at)), s.Now()), t.p.node.name, what)
 }
+
+// Report is what came of it.
+func (s *stage) Report() world.Report { return s.r.report() }
 
 // Violated implements story.World.
 func (s *stage) Violated(invariant, detail string) { s.r.violated(invariant, detail) }
@@ -174,7 +152,9 @@ func (r *run) node(name string) *node {
 
 // tell writes a line of a story.
 func (r *run) tell(who, what string, args ...any) {
-	story.Line(r.cfg.story, r.w.Now(), who, fmt.Sprintf(what, args...))
+	if r.Told() {
+		r.Remark(r.w.Now(), who, fmt.Sprintf(what, args...))
+	}
 }
 
 // tellsOpen tells that a node was elected.

@@ -1,40 +1,23 @@
 package sim_test
 
 import (
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story/toldtest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
-
-// leaving tells a story of an election without a rule.
-func leaving(rule string) toldtest.Tell {
-	return func(text story.Text, out io.Writer) sim.Report {
-		return sim.Tell(sim.Config{Break: rule}, text, out)
-	}
-}
 
 // Stories of elections, told. With -update they are written anew: read the diff.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	toldtest.Run(t, *update, leaving(""))
+	worldtest.Texts(t, sim.Simulator())
 }
 
 // A story falls where a rule is broken, and says where: a frozen leader that does not compare its deadline goes on beside its
-// successor; one whose clock does not count suspended time does.
+// successor, and so does one whose clock does not count suspended time.
 func TestAStoryFalls(t *testing.T) {
 	t.Parallel()
-	for name, rule := range map[string]string{"frozen-leader": "compare-at-use", "suspended-clock": "boottime", "drain": "shut-before-release"} {
-		invariant := map[string]string{"shut-before-release": sim.ReleasedHonest}[rule]
-		if invariant == "" {
-			invariant = sim.ActDoors
-		}
-		told := toldtest.Falls(t, name, invariant, leaving(rule))
-		if !strings.Contains(told, "violated") {
-			t.Errorf("%s does not say what is violated:\n%s", name, told)
-		}
-	}
+	worldtest.Falls(t, sim.Simulator(), "frozen-leader", "compare-at-use", sim.ActDoors)
+	worldtest.Falls(t, sim.Simulator(), "suspended-clock", "boottime", sim.ActDoors)
+	worldtest.Falls(t, sim.Simulator(), "drain", "shut-before-release", sim.ReleasedHonest)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 )
 
@@ -38,7 +39,7 @@ func (s *stage) Facts() []story.Fact {
 		{Form: "open gate NODE", What: "it may act", Holds: func(a story.Args) (bool, string) { return open(a), says(a) }},
 		{Form: "shut gate NODE", What: "it may not", Holds: func(a story.Args) (bool, string) { return !open(a), says(a) }},
 		{Form: "no two act", What: "no two could ever act at one time; it is judged at every moment, also where nobody says so", Holds: func(story.Args) (bool, string) {
-			is := slices.ContainsFunc(s.r.found, func(v Violation) bool { return v.Invariant == ActDoors })
+			is := slices.ContainsFunc(s.r.Found, func(v world.Violation) bool { return v.Invariant == ActDoors })
 			return !is, "two could"
 		}},
 	}

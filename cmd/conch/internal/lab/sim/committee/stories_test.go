@@ -1,59 +1,32 @@
 package committee_test
 
 import (
-	"bytes"
-	"flag"
-	"io"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story/toldtest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
-
-var update = flag.Bool("update", false, "write the stories and the page of the sequencer anew")
-
-// without tells a story in a committee without a rule.
-func without(rule string) toldtest.Tell {
-	return func(text story.Text, out io.Writer) sim.Report {
-		return committee.Tell(committee.Config{Break: rule}, text, out)
-	}
-}
 
 // P7 to P19, P21 to P31, P35, P39, P40, P42 in a committee: the stories of document 002, message by message. Each is
 // judged as every run is. With -update they are written anew: read the diff.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	toldtest.Run(t, *update, without(""))
+	worldtest.Texts(t, committee.Simulator())
 }
 
 // A story falls where a rule is broken: without failure kinds an intent that waits for money is given up.
 func TestAStoryFalls(t *testing.T) {
 	t.Parallel()
-	toldtest.Falls(t, "partition", committee.NoStarvation, without("failure-kinds"))
-}
-
-// tell plays a story, which violates nothing.
-func tell(t *testing.T, name string) (string, sim.Report) {
-	t.Helper()
-	text, err := story.Find(name, committee.Stories, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var told bytes.Buffer
-	r := committee.Tell(committee.Config{}, text, &told)
-	report(t, r)
-	return told.String(), r
+	worldtest.Falls(t, committee.Simulator(), "partition", "failure-kinds", committee.NoStarvation)
 }
 
 // P5, I7: nobody votes. A range turns before anybody has work, all nodes name the same coordinator for it, and not one
 // message is sent for that.
 func TestNobodyVotes(t *testing.T) {
 	t.Parallel()
-	told, _ := tell(t, "sender-behind")
+	told, _ := worldtest.Tell(t, committee.Simulator(), "sender-behind", "")
 	_, events, _ := strings.Cut(told, "late n1")
 	before, _, is := strings.Cut(events, "has stored intent 0")
 	if named := strings.Count(before, "is in range 1, which names node-2"); !is || named != 3 || strings.Count(before, "is in range") != 3 {
@@ -69,23 +42,20 @@ func TestNobodyVotes(t *testing.T) {
 // each node keeps of the contract's states.
 func TestWhatIsStored(t *testing.T) {
 	t.Parallel()
-	if _, r := tell(t, "happy-path"); r.Stats["commits"] != 4+3 {
+	if _, r := worldtest.Tell(t, committee.Simulator(), "happy-path", ""); r.Stats["commits"] != 4+3 {
 		t.Errorf("%d commits, want 4 of the owner and 3 of the coordinator", r.Stats["commits"])
 	}
 }
 
 // P20: a switch costs what is in flight about a block, so the longer the ranges are the less it matters.
 func TestLongRangesMakeTheDipMatterLess(t *testing.T) {
-	whole(t)
+	worldtest.Whole(t)
 	t.Parallel()
-	seeds := uint64(1)
-	if nightly() {
-		seeds = 4
-	}
+	seeds := worldtest.Enough[uint64](1, 1, 4)
 	mean := func(blocks uint64) (all int64) {
 		for seed := range seeds {
 			r := committee.Run(committee.Config{Seed: seed + 1, Calm: true, Intents: 1000, Faults: 100 * time.Second, Range: blocks})
-			report(t, r)
+			worldtest.Clean(t, r)
 			all += r.Stats["took_mean_ms"]
 		}
 		return all / int64(seeds)

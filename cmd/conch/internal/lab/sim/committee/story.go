@@ -3,48 +3,22 @@ package committee
 import (
 	"embed"
 	"fmt"
-	"io"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
-// Stories are those that this world brings along: those that document 002 describes, message by message. Where it lets heights
+// texts are the stories that this world brings along: those that document 002 describes, message by message. Where it lets heights
 // decide, there are two: one as this package does it, and one by the document's words.
 //
 //go:embed testdata/stories/*.txt
-var Stories embed.FS
-
-// Tell plays a story of a committee, which is written rightly, and writes what happens to out. The configuration says the seed, 0 for the
-// story's, and the broken rule; the story says the rest.
-func Tell(cfg Config, text story.Text, out io.Writer) sim.Report {
-	var s *stage
-	cfg.told, cfg.Story = &text, out
-	if _, err := story.Play(text, kind(&cfg, &s), out); err != nil {
-		return sim.Report{Violations: []sim.Violation{{Invariant: story.Expected, Detail: err.Error()}}}
-	}
-	return s.r.report()
-}
-
-// AboutStory returns the seed and the number of nodes of a story, or what is wrong with how it is written.
-func AboutStory(cfg Config, text story.Text) (sim.Report, error) {
-	var s *stage
-	cfg.told = &text
-	err := story.Check(text, kind(&cfg, &s))
-	return sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, err
-}
-
-// StoryKind is what stories of committees can say, for the documentation.
-func StoryKind() story.Kind {
-	var s *stage
-	return kind(&Config{told: &story.Text{}}, &s)
-}
+var texts embed.FS
 
 // kind is what stories of committees can say of their world. Without a length of its ranges a story has one range.
-func kind(cfg *Config, s **stage) story.Kind {
+func kind(cfg *Config) story.Kind {
 	blocks := 1000
 	cfg.Nodes = 4
 	return story.Kind{
@@ -62,9 +36,10 @@ func kind(cfg *Config, s **stage) story.Kind {
 			if err := cfg.Validate(); err != nil {
 				return nil, err
 			}
-			*s = &stage{newRun(*cfg)}
-			(*s).r.begin()
-			return *s, nil
+			r := newRun(*cfg)
+			r.Say = func(who, what string) { r.tell(who, "%s", what) }
+			r.begin()
+			return &stage{r}, nil
 		},
 	}
 }
@@ -82,11 +57,14 @@ func (s *stage) After(wait time.Duration, do func()) { s.r.w.After(wait, do) }
 func (s *stage) Step() bool {
 	more := s.r.w.Step()
 	s.r.words.flush()
-	return more && len(s.r.found) == 0
+	return more && len(s.r.Found) == 0
 }
 
+// Report is what came of it.
+func (s *stage) Report() world.Report { return s.r.report() }
+
 // Violated implements story.World.
-func (s *stage) Violated(invariant, detail string) { s.r.check(false, invariant, "%s", detail) }
+func (s *stage) Violated(invariant, detail string) { s.r.Check(false, invariant, "%s", detail) }
 
 // End implements story.World: no more faults, every intent has to end, and then nothing is said any more.
 func (s *stage) End() {

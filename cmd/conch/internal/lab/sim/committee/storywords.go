@@ -30,10 +30,10 @@ func (s *stage) Facts() []story.Fact {
 	}
 	return []story.Fact{
 		{Form: "ended", What: "every intent has ended", Holds: s.ended},
-		number("confirmed NUMBER", "so many intents have ended as confirmed", func() int64 { return s.r.stats["confirmed"] }),
-		number("reverted NUMBER", "so many intents have ended as reverted", func() int64 { return s.r.stats["reverted"] }),
-		number("landed NUMBER", "so many intents are in a block", func() int64 { return s.r.stats["landed"] }),
-		number("skipped NUMBER", "so many entries were in a block in vain", func() int64 { return s.r.stats["skipped"] }),
+		number("confirmed NUMBER", "so many intents have ended as confirmed", func() int64 { return s.r.Stats["confirmed"] }),
+		number("reverted NUMBER", "so many intents have ended as reverted", func() int64 { return s.r.Stats["reverted"] }),
+		number("landed NUMBER", "so many intents are in a block", func() int64 { return s.r.Stats["landed"] }),
+		number("skipped NUMBER", "so many entries were in a block in vain", func() int64 { return s.r.Stats["skipped"] }),
 		number("block NUMBER", "the last block", func() int64 { return int64(s.r.chain.head.Number()) }),    //nolint:gosec // it is small
 		number("range NUMBER", "of the last final block", func() int64 { return int64(s.inRange(0)) }),      //nolint:gosec // it is small
 		number("next range NUMBER", "of the block after that", func() int64 { return int64(s.inRange(1)) }), //nolint:gosec // it is small

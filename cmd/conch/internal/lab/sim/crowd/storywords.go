@@ -88,7 +88,7 @@ func (s *stage) pause(node string, is bool) error {
 // Cut implements story.World. Nodes that are cut off from all others are a side of their own. Without electors each side names its
 // own leader, and it is no fault when one of them gives way.
 func (s *stage) Cut(l story.Link) error {
-	s.r.scene.deposes = s.r.cfg.Electors == 0
+	s.r.scene.Plot.deposes = s.r.cfg.Electors == 0
 	nodes := s.named(l.Nodes)
 	switch {
 	case l.Whole && !l.OneWay:

@@ -58,3 +58,22 @@ func Find(name string, stories fs.FS, in io.Reader) (Text, error) {
 	}
 	return Text{File: name, Text: string(text)}, nil
 }
+
+// Help lists the stories in lines as long as those of a help text.
+func Help(stories fs.FS) string {
+	names, _ := Names(stories)
+	var b strings.Builder
+	at := 0
+	for _, name := range names {
+		if at == 0 || at+len(name) > 85 {
+			if at > 0 {
+				b.WriteString("\n")
+			}
+			b.WriteString(" ")
+			at = 1
+		}
+		b.WriteString(" " + name)
+		at += len(name) + 1
+	}
+	return b.String() + "\n"
+}

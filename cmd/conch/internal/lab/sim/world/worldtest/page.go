@@ -1,5 +1,4 @@
-// Package pagetest keeps pages of the documentation as the simulated worlds are: a test writes the tables of their scenes and rules.
-package pagetest
+package worldtest
 
 import (
 	"fmt"
@@ -7,20 +6,20 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/internal/storytest"
 )
 
 // Part is a piece of a page that a test writes.
 type Part struct{ Name, Text string }
 
-// Compare compares parts of a page of the documentation with what the code says now. Each stands between
+// Page compares parts of a page of the documentation with what the code says now. Each stands between
 //
 //	<!-- NAME: written by go test PACKAGE -run TEST -update -->
 //	<!-- NAME end -->
 //
-// With update it writes them instead: read the diff.
-func Compare(t *testing.T, update bool, file, pkg string, parts ...Part) {
+// With -update it writes them instead: read the diff.
+func Page(t *testing.T, file, pkg string, parts ...Part) {
 	t.Helper()
 	read, err := os.ReadFile(file)
 	if err != nil {
@@ -38,7 +37,7 @@ func Compare(t *testing.T, update bool, file, pkg string, parts ...Part) {
 		now = before + begins + p.Text + end + after
 	}
 	switch {
-	case update:
+	case *update:
 		if err := os.WriteFile(file, []byte(now), 0o644); err != nil { //nolint:gosec // others read the documentation
 			t.Fatal(err)
 		}
@@ -47,22 +46,16 @@ func Compare(t *testing.T, update bool, file, pkg string, parts ...Part) {
 	}
 }
 
-// Scenes is the table of a simulated world's scenes.
-func Scenes(names, what []string) Part {
-	var b strings.Builder
-	b.WriteString("| scene | what it is |\n|---|---|\n")
-	for i, name := range names {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", name, what[i])
+// ScenesAndRules are the tables of a simulator's scenes, and of the rules that it can leave out.
+func ScenesAndRules[C, P any](s world.Simulator[C, P]) []Part {
+	var scenes, rules strings.Builder
+	scenes.WriteString("| scene | what it is |\n|---|---|\n")
+	for _, n := range s.Scenes {
+		fmt.Fprintf(&scenes, "| `%s` | %s |\n", n.Name, n.What)
 	}
-	return Part{"scenes", b.String()}
-}
-
-// Rules is the table of the rules that a simulated world can leave out.
-func Rules(rules []sim.RuleInfo) Part {
-	var b strings.Builder
-	b.WriteString("| rule | what falls | what it demands, and what goes wrong without it |\n|---|---|---|\n")
-	for _, r := range rules {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Name, r.Invariant, r.Why)
+	rules.WriteString("| rule | what falls | what it demands, and what goes wrong without it |\n|---|---|---|\n")
+	for _, r := range s.Rules {
+		fmt.Fprintf(&rules, "| `%s` | %s | %s |\n", r.Name, r.Invariant, r.Why)
 	}
-	return Part{"rules", b.String()}
+	return []Part{{"scenes", scenes.String()}, {"rules", rules.String()}}
 }

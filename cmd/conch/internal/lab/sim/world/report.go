@@ -1,4 +1,4 @@
-package sim
+package world
 
 import (
 	"slices"
@@ -27,9 +27,9 @@ func (r Report) AddStats(stats map[string]int64) {
 		switch {
 		case !seen:
 			r.Stats[name] = n
-		case name == narrowestGap:
+		case name == NarrowestGap:
 			r.Stats[name] = min(old, n)
-		case name == settledAfter || strings.HasSuffix(name, "_max"):
+		case name == SettledAfter || strings.HasSuffix(name, "_max"):
 			r.Stats[name] = max(old, n)
 		default:
 			r.Stats[name] = old + n
@@ -55,8 +55,8 @@ func (r Report) Timed() {
 
 // The stats that are not sums.
 const (
-	narrowestGap = "narrowest_gap_us"
-	settledAfter = "settled_ms"
+	NarrowestGap = "narrowest_gap_us"
+	SettledAfter = "settled_ms"
 )
 
 // Violation is an invariant that did not hold.
@@ -75,15 +75,4 @@ func (r Report) Has(invariant string) bool {
 		}
 	}
 	return false
-}
-
-// RuleInfo is a rule of the design that a run can leave out, to show what it prevents.
-type RuleInfo struct {
-	Name string `json:"name"`
-	// Why says what the rule demands and what goes wrong without it.
-	Why string `json:"why"`
-	// Invariant is the invariant that breaks without it; empty if none does.
-	Invariant string `json:"invariant"`
-	// Locks is the kind of locks with which it shows; empty for any.
-	Locks string `json:"locks,omitempty"`
 }
