@@ -25,11 +25,11 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
-		Rules: rules, Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
+		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace}
 }
 

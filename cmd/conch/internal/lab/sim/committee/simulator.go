@@ -38,11 +38,11 @@ which it shows:
   conch-lab sim sequencer --runs 1000 --json
   conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
 		Rules: rules, Scenes: slices.Concat(scenes, withLies(), stories),
-		Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Story: &c.Story}
 }
 

@@ -39,11 +39,11 @@ source: that needs Go, and a current folder in conch's source.
   conch-lab sim gossip --break step-down
   conch-lab sim gossip --break peer-cache --runs 8`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
-		Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Story: &c.Story}
 }
 
