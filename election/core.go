@@ -47,7 +47,7 @@ func (c *Core) Step(now fence.Instant, all ...Input) Output {
 	c.endWaits()
 	c.answerRetires()
 	if c.changed {
-		c.out.Writes = [][]Status{c.Snapshot()}
+		c.out.Writes = [][]Status{c.snapshot()}
 	}
 	return c.out
 }
@@ -177,8 +177,8 @@ func (c *Core) Next() fence.Instant {
 	return next
 }
 
-// Snapshot returns the state of every scope, sorted by scope.
-func (c *Core) Snapshot() []Status {
+// snapshot returns the state of every scope, sorted by scope.
+func (c *Core) snapshot() []Status {
 	all := make([]Status, len(c.machine.seats))
 	for i, s := range c.machine.seats {
 		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder, Unsaid: s.unsaid}

@@ -70,7 +70,7 @@ func New(cfg Config) (*Elector, error) {
 	for _, r := range cfg.Roles {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
-	e.snapshot.Store(new(e.core.Snapshot()))
+	e.snapshot.Store(new(e.core.snapshot()))
 	return e, nil
 }
 

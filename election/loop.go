@@ -21,10 +21,10 @@ func (e *Elector) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
-		e.inbox.Close()
-		e.answerCallers()
 		cancel()
 		e.calls.Wait()
+		e.inbox.Close()
+		e.answerCallers()
 	}()
 	e.calls.Go(e.listen)
 	defer context.AfterFunc(ctx, func() { e.inbox.Put(Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}) })()
