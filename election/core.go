@@ -20,7 +20,7 @@ type Core struct {
 	waits   map[int64]*awaited  // by process, the waits for its end
 	serial  uint64              // of the last wait
 	out     Output
-	changed bool // in this step, what a Status says
+	changed bool // the state that Status shows, in this step
 }
 
 // NewCore returns a core that connects in its first step.
