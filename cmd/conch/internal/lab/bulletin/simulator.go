@@ -46,12 +46,12 @@ which it shows:
   conch-lab sim log --runs 1000 --json
   conch-lab sim log --runs 40 --break look-before-storing`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
-		Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 		Stories: texts, Kind: kind,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 

@@ -54,7 +54,9 @@ func (c *client) goals(at *node, count int, then func()) {
 }
 
 // after goes on once an ask is answered.
-func (c *client) after(a *ask, then func()) { c.r.w.When(round/10, func() bool { return a.done }, then) }
+func (c *client) after(a *ask, then func()) {
+	c.r.w.When(round/10, func() bool { return a.done }, then)
+}
 
 // awayAt cuts the first outsider off, and joins it again after the goals.
 func awayAt(r *run, count int, then func(n *node)) {

@@ -33,12 +33,12 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
   conch-lab sim election --story frozen-leader
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
-		Rules: rules, Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
+		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
 		Stories: texts, Kind: kind,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace, Telling: &c.told}
 }
 

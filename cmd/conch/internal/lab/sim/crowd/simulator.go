@@ -45,12 +45,12 @@ source: that needs Go, and a current folder in conch's source.
   conch-lab sim gossip --break step-down
   conch-lab sim gossip --break peer-cache --runs 8`,
 		Rules: rules, Scenes: scenes,
-		Common: (*Config).common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
 		Stories: texts, Kind: kind,
 	}
 }
 
-func (c *Config) common() world.Common {
+func common(c *Config) world.Common {
 	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
