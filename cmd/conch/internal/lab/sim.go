@@ -69,6 +69,7 @@ func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
 		sum := simulate(ctx, world.Report{Seed: *at.Seed, Nodes: *at.Nodes}, runs, run, l.progress(runs))
 		return l.conclude(ctx, sum, runs, unbroken(s.Rule(*at.Break)))
 	})
+	withStories(l, cmd, s, at.Break)
 	return cmd
 }
 

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
 // round is what the other worlds count in too: one tick of a member.
@@ -23,6 +25,8 @@ type Config struct {
 	Break   string        // a rule to leave out, or empty
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
+
+	told world.Telling // the story that the run plays
 }
 
 const mostNodes = 60

@@ -4,7 +4,6 @@ import (
 	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
@@ -165,7 +164,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 }
 
 func (r *run) say(name, what string) {
-	r.Tell(name, what, "%7.2fs  %-9s %s", r.w.Now().Seconds(), name, strings.TrimSpace(what))
+	r.Tell(r.w.Now(), name, what)
 }
 
 func (r *run) broken(rule string) bool { return r.cfg.Break == rule }

@@ -138,39 +138,14 @@ func changeOfTheFew(r *run) {
 	})
 }
 
-func changeWhileAStoreWaits(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		others := r.except(l)
-		loses, next, out := others[0], others[1], others[2]
-		set := func(done func(error)) {
-			members := slices.DeleteFunc(slices.Clone(r.members()), func(m txlog.Member) bool { return m.Name == out.name })
-			l.waiting[l.ticket+1] = func(a txlog.Answer, err error) {
-				if err == nil {
-					r.tell(l, "has changed them: entry %d", a.Index)
-				} else {
-					r.tell(l, "refuses: %v", err)
-				}
-				done(err)
-			}
-			r.asksChange(l, members)
+// asksOpenly has a leader propose other members, and tells what came of it.
+func (r *run) asksOpenly(l *node, members []txlog.Member) {
+	l.waiting[l.ticket+1] = func(a txlog.Answer, err error) {
+		if err == nil {
+			r.tell(l, "has changed them: entry %d", a.Index)
+		} else {
+			r.tell(l, "refuses: %v", err)
 		}
-		taken := func(error) {
-			next.losesDisk(2 * round)
-			r.w.After(5*round, func() { c.asks(l, putGoal(keys[0], 1), "") })
-		}
-		loses.losesDisk(2 * round)
-		r.when(func() bool { return len(l.core.Status().Renewed) > 0 }, func() {
-			set(func(err error) {
-				if err == nil {
-					taken(nil)
-					return
-				}
-				r.when(r.everyoneIsIn, func() { set(taken) })
-			})
-		})
-	})
+	}
+	r.asksChange(l, members)
 }
-
-// when has something happen once something is so.
-func (r *run) when(is func() bool, then func()) { r.w.When(round/10, is, then) }

@@ -27,6 +27,13 @@ Exit 1 if there is one.
 
 {scenes}
 
+--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+{stories}
+
+docs/simulation.md teaches to write one.
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
 
@@ -35,15 +42,17 @@ which it shows:
 		Example: `  conch-lab sim log --nodes 7 --members 5 --seed 1
   conch-lab sim log --scene crash-committed
   conch-lab sim log --scene lost-majority
+  conch-lab sim log --story frozen-leader
   conch-lab sim log --runs 1000 --json
   conch-lab sim log --runs 40 --break look-before-storing`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Stories: texts, Kind: kind,
 	}
 }
 
 func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Story: &c.Story}
+	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
 func flags(f *pflag.FlagSet, c *Config) {

@@ -7,10 +7,22 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
 
-// B10 to B15, B18, B20, V1 to V8, told.
+// B10 to B13, B15, B18, B20, V1, V3 to V7, told. With -update they are written anew: read the diff.
 func TestStories(t *testing.T) {
 	t.Parallel()
+	worldtest.Texts(t, bulletin.Simulator())
+}
+
+// B14, B15, V2, V8: what a text cannot say, told.
+func TestOwnStories(t *testing.T) {
+	t.Parallel()
 	worldtest.Stories(t, bulletin.Simulator())
+}
+
+// A story falls where a rule is broken: the new leader acts while the one that is cut off may still.
+func TestAStoryFalls(t *testing.T) {
+	t.Parallel()
+	worldtest.Falls(t, bulletin.Simulator(), "partition", "hold", bulletin.OneDoor)
 }
 
 // The page has the scenes and rules of this package.

@@ -1,10 +1,13 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 )
@@ -27,6 +30,9 @@ type Config struct {
 	UnequalLeases bool
 	// Trace receives a line for everything that happens. It does not change the run.
 	Trace io.Writer
+
+	told  world.Telling // the story that the run plays
+	lease time.Duration // of a story; else baseLease
 }
 
 // TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while an
@@ -44,6 +50,7 @@ const (
 
 // WithDefaults fills in the fields that are zero, preferably with what the broken rule needs.
 func (c Config) WithDefaults() Config {
+	c.lease = cmp.Or(c.lease, baseLease)
 	return Simulator().Fill(c, Config{Nodes: 3, Scopes: 1, Steps: 1500, Takeover: election.Strict, Locks: LocksSession})
 }
 
@@ -67,7 +74,7 @@ func (c Config) Validate() error {
 func (c Config) needs() string {
 	r := Simulator().Rule(c.Break)
 	switch {
-	case r == nil || r.Invariant == "":
+	case r == nil || r.Invariant == "" || c.told.On():
 		return ""
 	case r.In.Locks != "" && c.Locks != r.In.Locks && c.Locks != LocksMixed:
 		return "--locks " + r.In.Locks

@@ -29,11 +29,11 @@ func newNode(r *run, i int) *node {
 		ppm = 20_000 * (1 - 2*r.w.Pick(2))
 	}
 	n := &node{
-		r: r, name: fmt.Sprintf("n%d", i),
+		r: r, name: fmt.Sprintf("node-%d", i+1),
 		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
 	}
 	for k, scope := range r.scopes {
-		lease := baseLease
+		lease := r.cfg.lease
 		if r.cfg.UnequalLeases {
 			lease = baseLease * time.Duration([]int{2, 3, 5, 8, 12}[r.w.Pick(5)]) / 4
 		}
@@ -48,7 +48,7 @@ func newNode(r *run, i int) *node {
 		if r.w.Chance(0.3) {
 			seat.Rank = (i + k) % r.cfg.Nodes
 		}
-		seat.Never = r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
+		seat.Never = !r.cfg.told.On() && r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
 		n.seats = append(n.seats, seat)
 	}
 	return n
@@ -82,6 +82,7 @@ func (n *node) locks() electiontest.Locks {
 
 // boot starts the node's process, with id as its name.
 func (n *node) boot(id string) {
+	n.r.tell(n.name, "starts")
 	n.running = newProcess(n, id)
 	n.running.loop(election.Tick{})
 }

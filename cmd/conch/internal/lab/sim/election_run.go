@@ -62,6 +62,10 @@ func Election(cfg Config) world.Report {
 	if len(r.Found) == 0 && cfg.Takeover != TakeoverMixed {
 		r.drill()
 	}
+	return r.report()
+}
+
+func (r *run) report() world.Report {
 	r.Stats["virtual_ms"] = r.w.Now().Milliseconds()
 	return r.Report()
 }

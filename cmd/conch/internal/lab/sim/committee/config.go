@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
@@ -26,6 +27,9 @@ type Config struct {
 	Audit   bool          // coordinators are audited after each step
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
+
+	told   world.Telling // the story that the run plays
+	strict bool          // in it heights are judged as document 002 has it
 }
 
 // WithDefaults returns the configuration with all fields set.

@@ -121,5 +121,5 @@ func (r *run) tell(who, what string, args ...any) {
 }
 
 func (r *run) write(at time.Duration, who, what string) {
-	r.Tell(who, what, "%7.1f s  %-10s %s", at.Seconds(), who, what)
+	r.Tell(at, who, what)
 }

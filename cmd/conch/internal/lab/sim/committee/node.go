@@ -53,6 +53,14 @@ type node struct {
 	committed   time.Duration                    // when the last transaction of its database is
 }
 
+// begin starts all nodes, and the chain.
+func (r *run) begin() {
+	for _, n := range r.nodes {
+		n.boot()
+	}
+	r.w.After(blockTime, r.chain.run)
+}
+
 // boot starts the node from its database.
 func (n *node) boot() {
 	n.lives++

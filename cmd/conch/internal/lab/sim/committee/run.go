@@ -71,10 +71,7 @@ type odds struct {
 // Run runs a committee and returns its report. The configuration must be valid.
 func Run(cfg Config) world.Report {
 	r := newRun(cfg.WithDefaults())
-	for _, n := range r.nodes {
-		n.boot()
-	}
-	r.w.After(blockTime, r.chain.run)
+	r.begin()
 	switch {
 	case r.scene != nil:
 		r.scene.Plot.set(r)
@@ -102,6 +99,10 @@ func Run(cfg Config) world.Report {
 	}
 	r.judgeSkips()
 	r.judgeWhole()
+	return r.report()
+}
+
+func (r *run) report() world.Report {
 	r.Stats["virtual_ms"], r.Took = r.w.Now().Milliseconds(), r.took()
 	return r.Report()
 }
@@ -118,8 +119,8 @@ func newRun(cfg Config) *run {
 	}
 	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
-	if r.scene != nil && r.scene.Story {
-		r.words = newTeller(r)
+	if cfg.told.On() {
+		r.scene, r.words = &scene{}, newTeller(r)
 	}
 	var names []string
 	for i := range cfg.Nodes {

@@ -16,7 +16,6 @@ type scene = world.Scene[Config, plot]
 type plot struct {
 	ends   time.Duration // how long an intent may take
 	batch  int           // intents in a request to assemble; the default if 0
-	strict bool          // heights are judged as document 002 has it
 	lie    *lie          // that a member tells
 	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
 	set    func(*run)
@@ -89,6 +88,17 @@ func (r *run) first() *node { return r.byAccount[ledger.Account(r.committee.Orde
 // others are all nodes but one, in their order.
 func (r *run) others(n *node) []*node {
 	return slices.DeleteFunc(slices.Clone(r.nodes), func(o *node) bool { return o == n })
+}
+
+// cast gives the nodes their parts: those that the first and the second range name, and the others.
+func (r *run) cast() (first, second *node, others []*node) {
+	first, second = r.first(), r.byAccount[ledger.Account(r.committee.Order(1)[0])]
+	for _, n := range r.nodes {
+		if n != first && n != second {
+			others = append(others, n)
+		}
+	}
+	return first, second, others
 }
 
 func cutLink(r *run) {
@@ -199,7 +209,7 @@ func corruptMember(r *run) {
 
 // judgeWhole judges the end of what goes on to its end. A liar is never silent.
 func (r *run) judgeWhole() {
-	ends := r.scene == nil || r.scene.Story || r.scene.Plot.goesOn > 0
+	ends := r.scene == nil || r.cfg.told.On() || r.scene.Plot.goesOn > 0
 	if len(r.Found) == 0 && (ends || r.scene.Plot.lie != nil) {
 		r.judgeEnd()
 	}

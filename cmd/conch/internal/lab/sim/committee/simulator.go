@@ -27,6 +27,13 @@ there is one.
 
 {scenes}
 
+--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+{stories}
+
+docs/simulation.md teaches to write one.
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows:
 
@@ -34,16 +41,18 @@ which it shows:
 `,
 		Example: `  conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim sequencer --scene cut-link
+  conch-lab sim sequencer --story partition-limp
   conch-lab sim sequencer --policy ring --runs 100
   conch-lab sim sequencer --runs 1000 --json
   conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
-		Rules: rules, Scenes: slices.Concat(scenes, withLies(), stories),
+		Rules: rules, Scenes: slices.Concat(scenes, withLies()),
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Stories: texts, Kind: kind,
 	}
 }
 
 func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Story: &c.Story}
+	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
 func flags(f *pflag.FlagSet, c *Config) {

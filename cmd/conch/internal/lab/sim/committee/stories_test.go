@@ -1,7 +1,6 @@
 package committee_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 	"time"
@@ -14,16 +13,22 @@ import (
 // judged as every run is. With -update they are written anew: read the diff.
 func TestStories(t *testing.T) {
 	t.Parallel()
-	worldtest.Stories(t, committee.Simulator())
+	worldtest.Texts(t, committee.Simulator())
+}
+
+// A story falls where a rule is broken: without failure kinds an intent that waits for money is given up.
+func TestAStoryFalls(t *testing.T) {
+	t.Parallel()
+	worldtest.Falls(t, committee.Simulator(), "partition", "failure-kinds", committee.NoStarvation)
 }
 
 // P5, I7: nobody votes. A range turns before anybody has work, all nodes name the same coordinator for it, and not one
 // message is sent for that.
 func TestNobodyVotes(t *testing.T) {
 	t.Parallel()
-	var story bytes.Buffer
-	worldtest.Clean(t, committee.Run(committee.Config{Seed: 1, Scene: "sender-behind", Story: &story}))
-	before, _, is := strings.Cut(story.String(), "has stored intent 0")
+	told, _ := worldtest.Tell(t, committee.Simulator(), "sender-behind", "")
+	_, events, _ := strings.Cut(told, "late n1")
+	before, _, is := strings.Cut(events, "has stored intent 0")
 	if named := strings.Count(before, "is in range 1, which names node-2"); !is || named != 3 || strings.Count(before, "is in range") != 3 {
 		t.Errorf("want three nodes that name node-2 for range 1 before there is an intent:\n%s", before)
 	}
@@ -37,8 +42,8 @@ func TestNobodyVotes(t *testing.T) {
 // each node keeps of the contract's states.
 func TestWhatIsStored(t *testing.T) {
 	t.Parallel()
-	if got := committee.Run(committee.Config{Seed: 1, Scene: "happy-path"}).Stats["commits"]; got != 4+3 {
-		t.Errorf("%d commits, want 4 of the owner and 3 of the coordinator", got)
+	if _, r := worldtest.Tell(t, committee.Simulator(), "happy-path", ""); r.Stats["commits"] != 4+3 {
+		t.Errorf("%d commits, want 4 of the owner and 3 of the coordinator", r.Stats["commits"])
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 )
 
@@ -27,6 +28,8 @@ type Config struct {
 	Story    io.Writer // gets a line for what a reader wants to know, if there are 20 nodes at most
 
 	Paper gossip.PaperConfig // of policy paper; the zero one has the document's defaults
+
+	told world.Telling // the story that the run plays
 }
 
 // WithDefaults returns the configuration with all fields set.

@@ -188,7 +188,7 @@ func (r *run) conclude() {
 	r.Stats["without_leader_tenths"], r.Stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
 	r.Stats["agreed_tenths"] = int64(10 * rounds(r.together))
 	r.Stats["bytes_per_node_round_max"] = int64(float64(r.Stats["bytes"]) / rounds(r.now()) / float64(r.cfg.Nodes))
-	if r.cfg.Policy == gossip.Paper && (r.scene == nil || r.scene.In.Policy != gossip.Paper) {
+	if r.cfg.Policy == gossip.Paper {
 		return // it is measured, and promises nothing
 	}
 	if r.scene != nil && r.scene.Plot.unsettled {

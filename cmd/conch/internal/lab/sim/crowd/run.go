@@ -58,6 +58,10 @@ func Run(cfg Config) world.Report {
 	}
 	r.Until(r.begun+end, nil)
 	r.conclude()
+	return r.report()
+}
+
+func (r *run) report() world.Report {
 	r.Stats["steps"] = int64(r.w.Steps())
 	return r.Report()
 }
@@ -146,7 +150,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 		name = n.name
 	}
 	what := fmt.Sprintf(text, args...)
-	r.Tell(name, what, "%6.1f  %-9s %s", rounds(r.now()), name, what)
+	r.Tell(r.now(), name, what)
 }
 
 // leader returns the living node that leads in the highest reign by its own word, or nil.
@@ -169,6 +173,9 @@ func (r *run) heard(n *node, a agent.News) {
 	key := n.name + " " + a.Topic + " " + string(a.Body)
 	r.Check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
 	r.seen[key] = true
+	if r.cfg.told.On() {
+		r.tell(n, "hears %q", a.Body)
+	}
 	r.Stats["news_heard"]++
 	r.Stats["news_ms_max"] = max(r.Stats["news_ms_max"], (r.w.Now() - r.news[a.Topic]).Milliseconds())
 }

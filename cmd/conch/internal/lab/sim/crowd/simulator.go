@@ -1,8 +1,6 @@
 package crowd
 
 import (
-	"slices"
-
 	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
@@ -26,6 +24,13 @@ command that repeats it. Exit 1 if there is one.
 
 {scenes}
 
+--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+{stories}
+
+docs/simulation.md teaches to write one.
+
 --break leaves out one rule of the design, to show what it is for, in the world in
 which it shows. All but own-signature and age-travels are left out by a patch of the
 source: that needs Go, and a current folder in conch's source.
@@ -35,16 +40,18 @@ source: that needs Go, and a current folder in conch's source.
 		Example: `  conch-lab sim gossip --nodes 500 --scene crash --loss 20
   conch-lab sim gossip --electors 7 --scene minority
   conch-lab sim gossip --policy paper --scene cold
+  conch-lab sim gossip --story partition-electors
   conch-lab sim gossip --runs 100 --json
   conch-lab sim gossip --break step-down
   conch-lab sim gossip --break peer-cache --runs 8`,
-		Rules: rules, Scenes: slices.Concat(scenes, stories),
+		Rules: rules, Scenes: scenes,
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Stories: texts, Kind: kind,
 	}
 }
 
 func common(c *Config) world.Common {
-	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Story: &c.Story}
+	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
 }
 
 func flags(f *pflag.FlagSet, c *Config) {

@@ -10,7 +10,7 @@ import (
 // Fill sets what a configuration leaves out as the broken rule needs it, then as the scene has it, and else as is usual.
 func (s Simulator[C, P]) Fill(c, usual C) C {
 	at := s.Common(&c)
-	if r := s.Rule(*at.Break); r != nil {
+	if r := s.Rule(*at.Break); r != nil && !at.Telling.On() {
 		fill(&c, r.In)
 	}
 	if n := s.Scene(named(at.Scene)); n != nil {

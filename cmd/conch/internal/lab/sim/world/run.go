@@ -3,7 +3,10 @@ package world
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 // mostViolations is the number of violations at which a run ends.
@@ -49,12 +52,13 @@ func (r *Run) Violate(invariant, detail string) {
 }
 
 // Tell notes what somebody does, and writes a line of the story.
-func (r *Run) Tell(who, what, line string, args ...any) {
+func (r *Run) Tell(at time.Duration, who, what string) {
 	r.w.Note(who, what, 0)
-	if r.story != nil {
-		_, _ = fmt.Fprintf(r.story, line+"\n", args...)
-	}
+	story.Line(r.story, at, who, strings.TrimSpace(what))
 }
+
+// Remark writes a line of the story alone.
+func (r *Run) Remark(at time.Duration, who, what string) { story.Line(r.story, at, who, what) }
 
 // Told reports whether somebody reads the story.
 func (r *Run) Told() bool { return r.story != nil }

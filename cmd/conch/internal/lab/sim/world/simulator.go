@@ -3,9 +3,12 @@ package world
 import (
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/story"
 )
 
 // Rule is a rule of the design that a run can leave out, to show what it is for. C is the configuration of its world.
@@ -29,7 +32,7 @@ type Simulator[C, P any] struct {
 	Name     string   // conch-lab sim NAME
 	Aliases  []string // of its command
 	Short    string
-	Long     string // in which {scenes} and {rules} stand for their lists
+	Long     string // in which {scenes}, {stories} and {rules} stand for their lists
 	Example  string
 	Rules    []Rule[C]
 	Scenes   []Scene[C, P]            // the stories last
@@ -38,6 +41,8 @@ type Simulator[C, P any] struct {
 	Complete func(C) C                // sets what a configuration leaves out, by Fill and as it likes
 	Validate func(C) error            // returns every fault of a complete configuration
 	Run      func(C) Report
+	Stories  fs.FS               // texts that it brings along
+	Kind     func(*C) story.Kind // what a story may say; its world is a run of the configuration
 }
 
 // Common points to what each configuration has.
@@ -48,6 +53,8 @@ type Common struct {
 	Break *string
 	Trace *io.Writer // gets every event
 	Story *io.Writer // gets a line for what a reader wants to know; nil: nothing is told
+	// Telling is the story that it plays. Such a one says itself what world it is. Nil: it can play none.
+	Telling *Telling
 }
 
 func named(name *string) string {
@@ -87,6 +94,9 @@ func (s Simulator[C, P]) Begin(c C) Run {
 	if at.Story != nil {
 		r.story = *at.Story
 	}
+	if at.Telling.On() {
+		r.story = at.Telling.Out
+	}
 	return r
 }
 
@@ -102,6 +112,9 @@ func (s Simulator[C, P]) AllFlags(flags *pflag.FlagSet, c *C) {
 
 // Line returns the command that repeats the run of a complete configuration.
 func (s Simulator[C, P]) Line(c C) string {
+	if at := s.Common(&c); at.Telling.On() {
+		return at.Telling.Text.Replay(s.Name, *at.Seed, *at.Break)
+	}
 	var all C
 	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -130,5 +143,6 @@ func (s Simulator[C, P]) Help() string {
 	for _, r := range s.Rules {
 		fmt.Fprintf(&rules, "  %-27s %s\n", r.Name, r.Why)
 	}
-	return strings.TrimRight(strings.NewReplacer("{scenes}\n", scenes.String(), "{rules}\n", rules.String()).Replace(s.Long), "\n")
+	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", story.Help(s.Stories), "{rules}\n", rules.String())
+	return strings.TrimRight(lists.Replace(s.Long), "\n")
 }
