@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -145,7 +146,7 @@ func sentBytes(metrics io.Reader) (all float64, err error) {
 func (c *cluster) spent() (sum time.Duration) {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on each Linux that Go runs on
 	for _, m := range c.members {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.cmd.Process.Pid))
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.PID()))
 		if err != nil {
 			continue // it has ended
 		}
@@ -176,13 +177,13 @@ func (c *cluster) kill(ctx context.Context) error {
 			other = c.members[1]
 		}
 		began := time.Now()
-		leader.kill()
+		leader.process.Signal(syscall.SIGKILL)
 		if err := other.puts(ctx, fmt.Sprint("kill-", i)); err != nil {
 			return err
 		}
 		c.cfg.say(line{Kind: killed, Took: []float64{ms(time.Since(began))}})
-		leader.wait()
-		if err := leader.start(c.cfg.program, c.all); err != nil {
+		<-leader.process.Over()
+		if err := leader.start(c.launcher, c.cfg.program, c.all); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func (c *Crowd) Kill(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	victim.end()
+	<-victim.Over()
 	if err := c.launch(leader); err != nil {
 		return 0, err
 	}
@@ -96,7 +96,7 @@ func (c *Crowd) Sent(ctx context.Context) (all Sent, err error) {
 func (c *Crowd) PIDs() []int {
 	pids := []int{os.Getpid()}
 	for _, one := range c.children {
-		pids = append(pids, one.cmd.Process.Pid)
+		pids = append(pids, one.PID())
 	}
 	return pids
 }

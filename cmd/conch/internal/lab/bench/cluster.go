@@ -6,14 +6,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
-	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -31,7 +28,6 @@ type cluster struct {
 	pace     time.Duration // between acts of the leader
 	launcher *fleet.Launcher
 	nodes    []*node
-	lives    sync.WaitGroup
 
 	mu    sync.Mutex
 	heard *sync.Cond
@@ -44,11 +40,8 @@ type node struct {
 	cluster *cluster
 	process *fleet.Process
 
-	// As last reported, under the cluster's lock.
-	alive  bool
-	epoch  int64 // epoch that it leads in; 0: none
-	acted  fence.Instant
-	inside fence.Instant
+	alive bool // under the cluster's lock, as the next one
+	worker.Seen
 }
 
 // startCluster starts the nodes, each behind its own proxy if proxied is set.
@@ -90,12 +83,10 @@ func (n *node) start() error {
 		"--ledger-pace", cl.pace.String(), "--outside-pace", cl.pace.String(),
 	}
 	cl.mu.Lock()
-	n.alive, n.epoch, n.acted, n.inside = true, 0, 0, 0
+	n.alive, n.Seen = true, worker.Seen{}
 	cl.mu.Unlock()
-	cl.lives.Add(1)
-	p, err := cl.launcher.Launch(cl.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, n.hear)
+	p, err := cl.launcher.Launch(fleet.Command{Program: cl.cfg.Program, Args: args, Env: []string{"CONCH_DB_URL=" + url}, Tell: n.hear})
 	if err != nil {
-		cl.lives.Done()
 		return fmt.Errorf("starting %s: %w", n.id, err)
 	}
 	n.process = p
@@ -116,25 +107,10 @@ func (n *node) hear(news fleet.News) {
 	defer cl.mu.Unlock()
 	defer cl.heard.Broadcast()
 	if news.Ended {
-		n.alive, n.epoch, n.acted, n.inside = false, 0, 0, 0
-		cl.lives.Done()
-		return
+		n.alive, n.Seen = false, worker.Seen{}
 	}
-	r := news.Report
-	switch r.Kind {
-	case election.Acquired:
-		n.epoch, n.acted, n.inside = r.Epoch, 0, 0
-	case worker.Acted:
-		if n.epoch == r.Epoch {
-			n.acted = r.At
-		}
-	case election.Entered:
-		if n.epoch == r.Epoch {
-			n.inside = r.At
-		}
-	case election.Lost, election.Draining:
-		n.epoch, n.acted, n.inside = 0, 0, 0
-	default:
+	if r, is := worker.Read(news.Line); is {
+		n.Hear(r)
 	}
 }
 
@@ -173,8 +149,8 @@ func (cl *cluster) lastWords() string {
 func (cl *cluster) leader(ctx context.Context, above int64, inside bool) (led *node, epoch int64, err error) {
 	err = cl.await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
 		for _, n := range cl.nodes {
-			if n.epoch > above && n.acted != 0 && (n.inside != 0 || !inside) {
-				led, epoch = n, n.epoch
+			if n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) {
+				led, epoch = n, n.Epoch
 				return true
 			}
 		}
@@ -189,7 +165,7 @@ func (cl *cluster) leader(ctx context.Context, above int64, inside bool) (led *n
 func (cl *cluster) still(n *node, epoch int64) bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return n.epoch == epoch
+	return n.Epoch == epoch
 }
 
 // ready waits until the server has every node but the leader waiting for the leader's end.
@@ -232,18 +208,17 @@ func (cl *cluster) again(ctx context.Context, n *node) error {
 	if err := cl.await(ctx, n.id+" has ended", func() bool { return !n.alive }); err != nil {
 		return err
 	}
-	n.process.CloseStdin()
 	return n.start()
 }
 
 func (cl *cluster) endAll() {
+	var all []*fleet.Process
 	for _, n := range cl.nodes {
 		if n.process != nil {
-			n.process.Signal(syscall.SIGKILL)
-			n.process.CloseStdin()
+			all = append(all, n.process)
 		}
 	}
-	cl.lives.Wait()
+	fleet.EndAll(0, all...)
 	for _, n := range cl.nodes {
 		if n.proxy != nil {
 			n.proxy.Close()

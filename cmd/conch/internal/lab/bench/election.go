@@ -106,7 +106,7 @@ func (cl *cluster) crashOnce(ctx context.Context, i int) (k killing, err error) 
 	if err != nil {
 		return k, err
 	}
-	k = killing{epoch: epoch, took: cl.read(&next.acted).Sub(at)}
+	k = killing{epoch: epoch, took: cl.read(&next.Acted).Sub(at)}
 	if err := cl.again(ctx, leader); err != nil {
 		return k, err
 	}

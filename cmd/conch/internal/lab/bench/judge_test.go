@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -71,7 +70,7 @@ func TestOnlyTheTermFoundIsStruck(t *testing.T) {
 		{election.Acquired, 7, true},
 		{election.Draining, 7, false},
 	} {
-		n.hear(fleet.News{Report: worker.Report{Kind: c.kind, Epoch: c.epoch}})
+		n.Hear(worker.Report{Kind: c.kind, Epoch: c.epoch})
 		if cl.still(n, 7) != c.still {
 			t.Errorf("after %s of %d it leads in epoch 7: got %t, want the opposite", c.kind, c.epoch, !c.still)
 		}

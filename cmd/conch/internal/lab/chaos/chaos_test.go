@@ -96,18 +96,18 @@ func (x *trial) works() {
 	x.Helper()
 	rows, acts := int64(-1), int64(-1)
 	x.await("the leader goes on working", func() bool {
-		if x.leader.epoch != x.epoch {
-			i := slices.IndexFunc(x.Nodes, func(m *Node) bool { return m.epoch > x.epoch && m.acted && m.inside })
+		if x.leader.Epoch != x.epoch {
+			i := slices.IndexFunc(x.Nodes, func(m *Node) bool { return m.Epoch > x.epoch && m.Acted != 0 && m.Inside != 0 })
 			if i < 0 {
 				return false
 			}
-			x.leader, x.epoch, rows = x.Nodes[i], x.Nodes[i].epoch, -1
+			x.leader, x.epoch, rows = x.Nodes[i], x.Nodes[i].Epoch, -1
 		}
 		n := x.leader
 		if rows < 0 {
-			rows, acts = n.rows, n.acts
+			rows, acts = n.Pulse.Rows, n.Pulse.Acts
 		}
-		return n.rows > rows+2 && n.acts > acts+2
+		return n.Pulse.Rows > rows+2 && n.Pulse.Acts > acts+2
 	})
 }
 
@@ -187,7 +187,7 @@ func TestLongStop(t *testing.T) {
 		stopped.Signal(syscall.SIGSTOP)
 		x.next(true)
 		stopped.Signal(syscall.SIGCONT)
-		x.await("the stopped one knows that it was deposed", func() bool { return stopped.epoch == 0 })
+		x.await("the stopped one knows that it was deposed", func() bool { return stopped.Epoch == 0 })
 		x.works()
 	}
 	x.proven(4)
@@ -264,7 +264,7 @@ func TestPostgresRestarts(t *testing.T) {
 	x.Server.Kill9()
 	x.pass(lease + lease/2) // every gate is shut by its clock
 	for _, n := range x.Nodes {
-		x.await(n.ID+" leads nothing without a database", func() bool { return n.epoch == 0 })
+		x.await(n.ID+" leads nothing without a database", func() bool { return n.Epoch == 0 })
 	}
 	if err := x.Server.StartAgain(x.ctx); err != nil {
 		t.Fatal(err)
@@ -286,7 +286,7 @@ func TestBlackholedLeader(t *testing.T) {
 		cut.Proxy.Blackhole(way)
 		x.next(true)
 		cut.Proxy.Heal()
-		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.epoch == 0 })
+		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.Epoch == 0 })
 		x.works()
 	}
 	x.proven(4)
@@ -341,7 +341,7 @@ func TestFrozenWithFence(t *testing.T) {
 	x.next(true)
 	client.Signal(syscall.SIGCONT)
 	client.CloseStdin()
-	if err := client.ended(x.ctx, time.Minute); err != nil {
+	if err := strayEnds(x.ctx, client, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	x.works()

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
@@ -101,6 +101,26 @@ func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	return c, nil
 }
 
+// launch starts a process on the database, whose end Stop waits for. Nobody else is told if tell is nil.
+func (c *Cluster) launch(url, program string, args []string, tell func(fleet.News)) (*fleet.Process, error) {
+	c.ending.Add(1)
+	p, err := c.launcher.Launch(fleet.Command{
+		Program: program, Args: args, Env: []string{"CONCH_DB_URL=" + url},
+		Tell: func(news fleet.News) {
+			if tell != nil {
+				tell(news)
+			}
+			if news.Ended {
+				c.ending.Done()
+			}
+		},
+	})
+	if err != nil {
+		c.ending.Done()
+	}
+	return p, err
+}
+
 // Await waits for a condition, which it evaluates under the cluster's lock after each report.
 func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) error {
 	stop := context.AfterFunc(ctx, func() {
@@ -122,7 +142,7 @@ func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) erro
 
 func (c *Cluster) describe() (s string) {
 	for _, n := range c.Nodes {
-		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.epoch, n.acted, n.inside, n.gone())
+		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.Epoch, n.Acted != 0, n.Inside != 0, n.gone())
 	}
 	return s
 }
@@ -132,8 +152,8 @@ func (c *Cluster) describe() (s string) {
 func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader *Node, epoch int64, err error) {
 	err = c.Await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
 		for _, n := range c.Nodes {
-			if n.epoch > above && n.acted && (n.inside || !inside) {
-				leader, epoch = n, n.epoch
+			if n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) {
+				leader, epoch = n, n.Epoch
 				return true
 			}
 		}

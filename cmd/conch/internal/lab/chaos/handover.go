@@ -142,15 +142,6 @@ func reload(ctx context.Context, p *daemonPair, scope string) error {
 	return nil
 }
 
-// obey gives an order and waits for its end.
-func (n *nemesis) obey(ctx context.Context, words ...string) error {
-	o, err := n.order(words...)
-	if err != nil {
-		return err
-	}
-	return o.finish(ctx)
-}
-
 func (p *daemonPair) lastWords() string {
 	i := slices.IndexFunc(p.daemons, func(d *daemon) bool { return d.process != nil && d.process.LastWords() != "" })
 	if i < 0 {

@@ -15,6 +15,7 @@ import (
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 const (
@@ -38,7 +39,7 @@ type nemesis struct {
 	running  int // machines that campaigned when last asked
 
 	hog     *pgrogue.Hog
-	stray   *stray
+	stray   *fleet.Process
 	gated   []Gated           // acts of the gates' callers
 	refused []pgrogue.Refusal // failed transactions of streams
 

@@ -181,7 +181,7 @@ func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 	x.pass(3 * lease)
 	x.mu.Lock()
 	for _, n := range x.Nodes {
-		t.Logf("three leases later %s leads with epoch %d", n.ID, n.epoch)
+		t.Logf("three leases later %s leads with epoch %d", n.ID, n.Epoch)
 	}
 	x.mu.Unlock()
 	if err := clock.Set(0); err != nil {

@@ -150,7 +150,7 @@ func (c *customers) askFor(ctx context.Context, at int) {
 		}
 		switch {
 		case refused:
-			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.name, err)
+			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.Name, err)
 		case err == nil && !slices.ContainsFunc(c.requests[at].Acks, func(a auditor.Ack) bool { return a.ID == said.ID }):
 			c.requests[at].Acks = append(c.requests[at].Acks, auditor.Ack{ID: said.ID, At: time.Now()})
 		}

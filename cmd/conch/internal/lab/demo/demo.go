@@ -24,7 +24,7 @@ const (
 // happened so far. The error is about the demo itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	backing := &servers{}
-	defer func() { err = errors.Join(err, backing.clear()) }()
+	defer func() { err = errors.Join(err, backing.Clear()) }()
 	view := newView(cfg)
 	if err := backing.prepare(ctx, cfg, view.Say); err != nil {
 		return v, err
@@ -41,16 +41,16 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer shut()
 
-	s := &supervisor{cfg: cfg, processes: newProcesses(cfg, backing), view: view, observer: observer}
-	defer s.processes.endAll(0)
+	s := &supervisor{cfg: cfg, servers: backing, cast: newCast(cfg.Nodes), view: view, observer: observer}
+	defer s.cast.End(0)
 	if backing.payer != nil {
-		s.traffic = newTraffic(backing, s.processes)
+		s.traffic = newTraffic(backing, s.cast.All)
 		defer s.traffic.customers.close()
 	}
 	view.introduce(s.traffic != nil)
 	view.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
 	view.Open()
-	err = s.supervise(ctx, backing)
+	err = s.supervise(ctx)
 	view.Close()
 	if err != nil {
 		return v, err
@@ -62,7 +62,7 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	if s.traffic != nil {
 		s.traffic.customers.close()
 	}
-	s.processes.endAll(teardown)
+	s.cast.End(teardown)
 	record, err := backing.collect(ctx)
 	if err != nil {
 		return v, fmt.Errorf("reading the evidence: %w", err)

@@ -29,9 +29,9 @@ type traffic struct {
 	failover time.Duration
 }
 
-func newTraffic(backing *servers, ps *processes) *traffic {
+func newTraffic(backing *servers, nodes []*member) *traffic {
 	var sockets []string
-	for _, m := range ps.nodes {
+	for _, m := range nodes {
 		sockets = append(sockets, backing.socket(m.number))
 	}
 	return &traffic{customers: newCustomers(sockets), account: backing.account}
@@ -69,7 +69,7 @@ func (t *traffic) struck(at time.Time) { t.killedAt, t.killed = at, t.row.Epoch 
 
 // sends reports whether a node leads the account and has sent in this term.
 func (t *traffic) sends(m *member) bool {
-	return m.process != nil && !m.killed && t.row.Held && t.row.Holder == m.id && t.row.Epoch == t.sender && t.sender > t.killed
+	return m.Runs() && t.row.Held && t.row.Holder == m.Name && t.row.Epoch == t.sender && t.sender > t.killed
 }
 
 // answered reports whether no customer waits for an answer. It is meaningful after settle.

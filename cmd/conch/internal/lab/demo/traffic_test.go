@@ -15,15 +15,16 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // Kills go to the leader of the work and, after each that spared the sender, to the sender.
 func TestTheNextVictim(t *testing.T) {
-	a, b := &member{id: "a"}, &member{id: "b"}
+	a, b := &member{number: 1}, &member{number: 2}
 	for _, c := range []struct {
 		name                 string
 		spared               bool
@@ -52,13 +53,13 @@ func TestTheSender(t *testing.T) {
 		{"it has sent", func(*traffic, *member) {}, true},
 		{"it has not sent yet", func(tr *traffic, _ *member) { tr.sender = 6 }, false},
 		{"it was killed", func(tr *traffic, _ *member) { tr.killed = 7 }, false},
-		{"it is killed", func(_ *traffic, m *member) { m.killed = true }, false},
-		{"it is dead", func(_ *traffic, m *member) { m.process = nil }, false},
+		{"it is killed", func(_ *traffic, m *member) { m.Killed = true }, false},
+		{"it is dead", func(_ *traffic, m *member) { m.Process = nil }, false},
 		{"another one leads", func(tr *traffic, _ *member) { tr.row.Holder = "b" }, false},
 		{"its session is gone", func(tr *traffic, _ *member) { tr.row.Held = false }, false},
 	} {
 		tr := &traffic{row: pgops.ScopeStatus{Holder: "a", Epoch: 7, Held: true}, sender: 7, killed: 6}
-		m := &member{id: "a", process: &fleet.Process{}}
+		m := &member{Player: stage.Player{Name: "a", Process: &fleet.Process{}}}
 		c.change(tr, m)
 		if got := tr.sends(m); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)

@@ -26,7 +26,7 @@ func (t *traffic) cell(m *member) string {
 	switch {
 	case t == nil:
 		return ""
-	case m.process != nil && t.row.Held && t.row.Holder == m.id:
+	case m.Process != nil && t.row.Held && t.row.Holder == m.Name:
 		return fmt.Sprintf("\tepoch %d", t.row.Epoch)
 	default:
 		return "\t-"

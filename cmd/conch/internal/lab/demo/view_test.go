@@ -11,12 +11,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,9 +27,9 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
 		Progress: &out, Terminal: terminal, Width: func() int { return width },
 	}
-	s := &supervisor{cfg: cfg, view: newView(cfg), processes: &processes{cfg: cfg}}
-	for _, id := range []string{"node-1", "node-2", "node-3"} {
-		s.processes.nodes = append(s.processes.nodes, &member{id: id, rows: 20, acts: 22})
+	s := &supervisor{cfg: cfg, view: newView(cfg), cast: &stage.Cast[*member]{}}
+	for _, name := range []string{"node-1", "node-2", "node-3"} {
+		s.cast.All = append(s.cast.All, &member{Player: stage.Player{Name: name}, rows: 20, acts: 22})
 	}
 	return s, &out
 }
@@ -76,11 +75,11 @@ func TestTheTableShowsTransactions(t *testing.T) {
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
 		failover:  35 * time.Millisecond,
 	}
-	s.processes.nodes[1].process = &fleet.Process{}
-	if text := s.traffic.cell(s.processes.nodes[1]) + s.traffic.cell(s.processes.nodes[0]); text != "\tepoch 4\t-" {
+	s.cast.All[1].Process = &fleet.Process{}
+	if text := s.traffic.cell(s.cast.All[1]) + s.traffic.cell(s.cast.All[0]); text != "\tepoch 4\t-" {
 		t.Errorf("the column for the sender shows %q, want epoch 4 for node-2 only", text)
 	}
-	s.processes.nodes[1].process = nil
+	s.cast.All[1].Process = nil
 	s.view.Open()
 	s.view.draw(s, time.Now())
 	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
@@ -112,27 +111,4 @@ func TestWithoutATerminalThereAreOnlyLines(t *testing.T) {
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
 		t.Errorf("printed %q, want one plain line", text)
 	}
-}
-
-func TestAMemberIsAsLastReported(t *testing.T) {
-	m := &member{id: "node-1"}
-	tell := func(kind election.Kind, epoch int64) { m.hear(worker.Report{Kind: kind, Epoch: epoch}) }
-	want := func(epoch int64, acted, inside bool) {
-		t.Helper()
-		if m.epoch != epoch || m.acted != acted || m.inside != inside {
-			t.Errorf("got epoch %d, acted %v, inside %v; want %d, %v, %v", m.epoch, m.acted, m.inside, epoch, acted, inside)
-		}
-	}
-	tell(election.Acquired, 7)
-	want(7, false, false)
-	tell(worker.Acted, 6) // of an earlier term
-	want(7, false, false)
-	tell(worker.Acted, 7)
-	tell(election.Entered, 7)
-	want(7, true, true)
-	tell(election.Draining, 7)
-	want(0, false, false)
-	tell(election.Acquired, 9)
-	tell(election.Lost, 9)
-	want(0, false, false)
 }
