@@ -119,13 +119,12 @@ func kindList() string {
 }
 
 func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
-	if cfg.Program, cfg.Progress, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
+	if cfg.Program, cfg.Screen, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
 		return err
 	}
 	if cfg.Conch, err = product(cfg.Program); err != nil {
 		return err
 	}
-	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
 	report, err := chaos.Run(ctx, cfg)
 	if err != nil {
 		return err

@@ -105,11 +105,10 @@ func (l lab) demo() *cobra.Command {
 
 func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error {
 	var err error
-	if cfg.Program, cfg.Progress, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
+	if cfg.Program, cfg.Screen, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
 		return err
 	}
 	cfg.Kinds = l.Kinds
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	if withChain {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 			_, _ = fmt.Fprintf(l.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+

@@ -33,11 +33,11 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	if cfg.Chaos != nil {
 		command = "chaos"
 	}
-	program, progress, err := l.private(ctx, command, cfg.Validate())
+	program, shown, err := l.private(ctx, command, cfg.Validate())
 	if err != nil {
 		return err
 	}
-	cfg.Progress = progress
+	cfg.Screen = shown
 	if cfg.Program, err = product(program); err != nil {
 		return err
 	}
@@ -50,7 +50,6 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 		}
 	}
 	cfg.Kinds = l.Kinds
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	verdict, err := consortium.Run(ctx, cfg)
 	fault := verdict.Fault()
 	if cfg.Chaos != nil { // a run that fails has to be seen again

@@ -37,10 +37,7 @@ func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Confi
 		return err
 	}
 	forgetDatabase()
-	if cfg.Progress = l.Stdout; l.JSON {
-		cfg.Progress = l.Stderr
-	}
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
+	cfg.Screen = l.shown()
 	verdict, err := swarm.Run(ctx, cfg)
 	if err != nil {
 		return err

@@ -5,13 +5,13 @@ package lab
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/conchhq/conch/cmd/conch/internal/beside"
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
@@ -21,25 +21,30 @@ func (l lab) experiments() []*cobra.Command {
 }
 
 // private prepares an experiment that starts its own servers, unless its configuration has a fault. It returns this
-// program's file, which the experiment starts again as its workers, and where its progress is printed.
-func (l lab) private(ctx context.Context, command string, fault error) (program string, progress io.Writer, err error) {
+// program's file, which the experiment starts again as its workers, and where its progress is shown.
+func (l lab) private(ctx context.Context, command string, fault error) (program string, progress screen.Config, err error) {
 	if fault != nil {
-		return "", nil, cli.Usagef("%w", fault)
+		return "", progress, cli.Usagef("%w", fault)
 	}
 	if l.DB != "" {
-		return "", nil, cli.Usagef("%s uses private databases and never yours: leave --db out", command)
+		return "", progress, cli.Usagef("%s uses private databases and never yours: leave --db out", command)
 	}
 	if program, err = own(); err != nil {
-		return "", nil, err
+		return "", progress, err
 	}
 	if _, err := postmaster.Binaries(ctx); err != nil {
-		return "", nil, cli.Usagef("%w", err)
+		return "", progress, cli.Usagef("%w", err)
 	}
 	forgetDatabase()
+	return program, l.shown(), nil
+}
+
+// shown returns where an experiment shows how far it is. What is documented goes to stdout alone.
+func (l lab) shown() screen.Config {
 	if l.JSON {
-		return program, l.Stderr, nil
+		return screen.On(l.Stderr)
 	}
-	return program, l.Stdout, nil
+	return screen.On(l.Stdout)
 }
 
 // own returns this program's file.

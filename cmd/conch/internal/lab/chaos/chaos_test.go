@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/proctest"
@@ -214,7 +215,7 @@ func TestBackendTerminated(t *testing.T) {
 func TestLeadersAreHit(t *testing.T) {
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
-	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, view: &view{out: io.Discard}}
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, screen: screen.New(screen.Config{Out: io.Discard})}
 	for _, kind := range []Kind{Backend, Deaf} {
 		led := x.leader
 		in := &Injection{Fault: Fault{Kind: kind, Target: Leaders}}

@@ -83,7 +83,7 @@ func (p *daemonPair) idle(d *daemon) role { return role{scope: p.scope("idle-" +
 // time, so the wait counts from the command's end; how long nobody led is judged by the records.
 func (n *nemesis) step(ctx context.Context, in *Injection, b Step, do func() error, overcome func() bool) (bool, error) {
 	b.At = fence.Boottime()
-	n.view.status("%s: %s", in.Fault, b.What)
+	n.screen.Status("%s: %s", in.Fault, b.What)
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	patience := 2*spare + time.Duration(max(b.Bound.fenced, b.Bound.act)*float64(n.cfg.Lease))

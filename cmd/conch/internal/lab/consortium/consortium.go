@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
@@ -20,7 +21,7 @@ import (
 func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
 	s := &site{Cast: stage.NewCast[*organisation](len(members)), cfg: cfg, terms: cfg.terms()}
 	defer func() { err = errors.Join(err, s.clear()) }()
-	show := cfg.screen()
+	show := screen.New(cfg.Screen)
 	if err := s.prepare(ctx, show.Say); err != nil {
 		return v, err
 	}

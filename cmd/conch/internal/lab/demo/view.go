@@ -18,7 +18,7 @@ type view struct{ *screen.Screen }
 const shownNodes = 12
 
 func newView(cfg Config) *view {
-	return &view{screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})}
+	return &view{screen.New(cfg.Screen)}
 }
 
 func (v *view) draw(s *supervisor, now time.Time) {

@@ -25,7 +25,7 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 	var out bytes.Buffer
 	cfg := Config{
 		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
-		Progress: &out, Terminal: terminal, Width: func() int { return width },
+		Screen: screen.Config{Out: &out, Terminal: terminal, Width: func() int { return width }},
 	}
 	s := &supervisor{cfg: cfg, view: newView(cfg), cast: &stage.Cast[*member]{}}
 	for _, name := range []string{"node-1", "node-2", "node-3"} {

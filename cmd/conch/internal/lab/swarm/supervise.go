@@ -167,7 +167,7 @@ func (s *supervisor) tick(now time.Time) {
 		s.newsAt = now.Add(s.cfg.paced(newsEvery, runtime.NumCPU()))
 		s.publish()
 	}
-	if s.cfg.Terminal && !now.Before(s.askAt) {
+	if s.cfg.Screen.Terminal && !now.Before(s.askAt) {
 		s.askAt = now.Add(census / time.Duration(len(s.All)))
 		s.asked++
 		if e := s.ears[s.All[s.asked%len(s.All)].life]; e != nil && s.load != nil {

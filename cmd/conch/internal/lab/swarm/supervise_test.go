@@ -168,7 +168,7 @@ func TestTheCensusIsForTheView(t *testing.T) {
 	if s.tick(time.Now()); s.asked != 0 {
 		t.Error("a node is asked, and nobody looks")
 	}
-	s.cfg.Terminal = true
+	s.cfg.Screen.Terminal = true
 	if s.tick(time.Now()); s.asked != 1 {
 		t.Errorf("%d nodes are asked for the view, want one", s.asked)
 	}

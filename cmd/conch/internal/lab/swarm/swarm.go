@@ -30,7 +30,7 @@ while it runs, in another terminal:
 func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	s := &site{cfg: cfg, program: agent, listen: listen}
 	defer func() { err = errors.Join(err, s.clear()) }()
-	show := screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})
+	show := screen.New(cfg.Screen)
 	show.Say("making keys, certificates and configurations of %d nodes …", cfg.Nodes)
 	if err := s.prepare(show.Say); err != nil {
 		return v, err
