@@ -103,17 +103,17 @@ that is behind held up the others.
 
 The kinds of faults:
 
-` + kindList() + `
+` + kindList(chaos.Kinds(), chaos.Describe) + `
 
 With --sequencer:
 
-` + sequencerKinds()
+` + kindList(consortium.Kinds(), consortium.Describe)
 }
 
-func kindList() string {
+func kindList[K ~string](kinds []K, describe func(K) string) string {
 	var b strings.Builder
-	for _, k := range chaos.Kinds() {
-		fmt.Fprintf(&b, "  %-18s %s\n", k, chaos.Describe(k))
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "  %-18s %s\n", k, describe(k))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
@@ -129,16 +129,10 @@ func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := l.printChaos(report); err != nil {
-		return err
-	}
-	return report.Fault(ctx.Err() != nil)
+	return l.judged(report, report.Fault(ctx.Err() != nil), func() error { return l.printChaos(report) })
 }
 
 func (l lab) printChaos(r chaos.Report) error {
-	if l.JSON {
-		return l.Document(r)
-	}
 	var rows []string
 	total := 0
 	for _, k := range append(chaos.Kinds(), chaos.Combined) {

@@ -120,16 +120,10 @@ func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error
 		return err
 	}
 	fault := verdict.Fault(cfg.KillEvery > 0)
-	if err := l.printVerdict(verdict, fault); err != nil {
-		return err
-	}
-	return fault
+	return l.judged(verdict, fault, func() error { return l.printVerdict(verdict, fault) })
 }
 
 func (l lab) printVerdict(v evidence.Verdict, fault error) error {
-	if l.JSON {
-		return l.Document(v)
-	}
 	rows := []string{
 		fmt.Sprintf("acts\t%d", v.Acts),
 		fmt.Sprintf("leaders killed\t%d", v.Kills),

@@ -47,6 +47,37 @@ func (l lab) shown() screen.Config {
 	return screen.On(l.Stdout)
 }
 
+// unused refuses flags that an experiment has no use for.
+func unused(cmd *cobra.Command, why string, flags ...string) error {
+	for _, flag := range flags {
+		if cmd.Flags().Changed(flag) {
+			return cli.Usagef("%s: leave --%s out", why, flag)
+		}
+	}
+	return nil
+}
+
+// judged prints the verdict on an experiment, as a document or in words, and returns its fault.
+func (l lab) judged(verdict any, fault error, inWords func() error) error {
+	if l.JSON {
+		inWords = func() error { return l.Document(verdict) }
+	}
+	if err := inWords(); err != nil {
+		return err
+	}
+	return fault
+}
+
+// violated prints the first violations, one a line.
+func (l lab) violated(all []string) error {
+	for _, text := range all[:min(len(all), shownViolations)] {
+		if err := l.Line("VIOLATION: %s", text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // own returns this program's file.
 func own() (string, error) {
 	program, err := os.Executable()
