@@ -42,7 +42,7 @@ func asking(t *testing.T, answer func(method, path, body string) (int, any)) *cu
 	server := httptest.NewServer(&office{t, answer})
 	t.Cleanup(server.Close)
 	o := &organisation{Player: stage.Player{Name: "north"}, account: "0xa0", api: newAPI(strings.TrimPrefix(server.URL, "http://"))}
-	t.Cleanup(o.api.close)
+	t.Cleanup(o.api.Close)
 	return newCustomers(o, 1, "0xc0")
 }
 

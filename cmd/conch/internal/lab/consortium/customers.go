@@ -142,7 +142,7 @@ func (c *customers) askFor(ctx context.Context, at int) {
 	var said struct{ ID string }
 	path := "/v1/contracts/" + c.contract + "/transactions"
 	for ctx.Err() == nil {
-		err := c.of.api.ask(ctx, http.MethodPost, path, body, &said)
+		err := c.of.api.Ask(ctx, http.MethodPost, path, body, &said)
 		_, refused := errors.AsType[*nodeapi.RefusedError](err)
 		c.mu.Lock()
 		if err == nil || refused {

@@ -65,11 +65,11 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 func (s *site) fund(ctx context.Context, first, o *organisation) error {
 	body := map[string]string{"account": "ops", "to": o.account, "value": "1000000000000000000", "idempotency_key": "fund-" + o.Name}
 	var sent struct{ ID, Fate, Outcome string }
-	if err := untilAnswered(ctx, func() error { return first.api.ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
+	if err := untilAnswered(ctx, func() error { return first.api.Ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
 		return fmt.Errorf("paying %s: %w%s", o.Name, err, first.Said())
 	}
 	return untilAnswered(ctx, func() error {
-		if err := first.api.ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
+		if err := first.api.Ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
 			return err
 		}
 		if sent.Outcome != "succeeded" {

@@ -167,7 +167,7 @@ func (m *Member) Kill(ctx context.Context) (at time.Time, err error) {
 
 // Ask asks the node's API, and decodes its answer.
 func (m *Member) Ask(ctx context.Context, method, path string, body, out any) error {
-	return m.api.ask(ctx, method, path, body, out)
+	return m.api.Ask(ctx, method, path, body, out)
 }
 
 // Answered tries something again until it succeeds, is refused, or the context ends.
@@ -175,11 +175,11 @@ func Answered(ctx context.Context, do func() error) error { return untilAnswered
 
 // Text returns a page that the node serves.
 func (m *Member) Text(ctx context.Context, path string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.api.base+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.api.Base+path, nil)
 	if err != nil {
 		return "", err
 	}
-	answer, err := m.api.client.Do(r)
+	answer, err := m.api.Client.Do(r)
 	if err != nil {
 		return "", err
 	}

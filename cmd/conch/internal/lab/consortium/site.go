@@ -180,7 +180,7 @@ func (s *site) open(say func(string, ...any)) error {
 // knows makes a client of the organisation's API.
 func (s *site) knows(o *organisation) {
 	o.api = newAPI(o.listen)
-	s.Afterwards(func() error { o.api.close(); return nil })
+	s.Afterwards(func() error { o.api.Close(); return nil })
 }
 
 // start starts a node.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgops"
@@ -165,12 +166,13 @@ func TestACustomerAsksElsewhereUnderTheSameKey(t *testing.T) {
 	}
 	_, other := serve(t, accept("i2"))
 	c.nodes = append(newCustomers([]string{other}).nodes, c.nodes[3])
-	c.request(t.Context(), doubts)
-	if got := c.requests[1].IDs; len(got) != 2 {
+	const doubted = 9
+	c.request(t.Context(), doubted)
+	if got := c.requests[1].IDs; len(got) != 2 || !nodeapi.Doubted(doubted) {
 		t.Errorf("got IDs %v, want those of both nodes", got)
 	}
 	for _, node := range c.nodes {
-		node.CloseIdleConnections()
+		node.Close()
 	}
 }
 
@@ -190,7 +192,7 @@ func TestTheRefusalOfAValidRequestEndsTheDemo(t *testing.T) {
 	if s.refused() == nil {
 		t.Error("the demo goes on")
 	}
-	c.nodes[0].CloseIdleConnections()
+	c.nodes[0].Close()
 }
 
 // After settle customers leave when they are answered, and after close at once.
