@@ -57,8 +57,8 @@ func (c *Crowd) Publish(ctx context.Context, i int) (took []time.Duration, misse
 	if ctx.Err() != nil {
 		return nil, 0, err
 	}
-	c.views.mu.Lock()
-	defer c.views.mu.Unlock()
+	c.views.Lock()
+	defer c.views.Unlock()
 	for _, at := range c.views.news[topic] {
 		took = append(took, at.Sub(began))
 	}

@@ -162,8 +162,8 @@ func (c *Crowd) agree(ctx context.Context, many int) (leader string, since fence
 
 // Faults returns what must not have happened.
 func (c *Crowd) Faults() error {
-	c.views.mu.Lock()
-	defer c.views.mu.Unlock()
+	c.views.Lock()
+	defer c.views.Unlock()
 	return errors.Join(c.views.faults...)
 }
 

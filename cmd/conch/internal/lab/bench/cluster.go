@@ -5,7 +5,6 @@ package bench
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
@@ -29,8 +28,7 @@ type cluster struct {
 	launcher *fleet.Launcher
 	nodes    []*node
 
-	mu    sync.Mutex
-	heard *sync.Cond
+	mu fleet.Heard // guards what nodes have reported
 }
 
 // node is one name, with one process after another.
@@ -47,7 +45,6 @@ type node struct {
 // startCluster starts the nodes, each behind its own proxy if proxied is set.
 func startCluster(ctx context.Context, cfg Config, s *site, proxied bool, pace time.Duration) (*cluster, error) {
 	cl := &cluster{cfg: cfg, site: s, pace: pace, launcher: fleet.NewLauncher()}
-	cl.heard = sync.NewCond(&cl.mu)
 	for i := range nodes {
 		n := &node{id: fmt.Sprintf("node-%d", i+1), cluster: cl}
 		if proxied {
@@ -102,35 +99,22 @@ const (
 )
 
 func (n *node) hear(news fleet.News) {
-	cl := n.cluster
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	defer cl.heard.Broadcast()
-	if news.Ended {
-		n.alive, n.Seen = false, worker.Seen{}
-	}
-	if r, is := worker.Read(news.Line); is {
-		n.Hear(r)
-	}
+	n.cluster.mu.Tell(func() {
+		if news.Ended {
+			n.alive, n.Seen = false, worker.Seen{}
+		}
+		if r, is := worker.Read(news.Line); is {
+			n.Hear(r)
+		}
+	})
 }
 
 // await waits for a condition, which it evaluates under the lock after each report.
 func (cl *cluster) await(ctx context.Context, what string, cond func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		cl.mu.Lock()
-		defer cl.mu.Unlock()
-		cl.heard.Broadcast()
-	})
-	defer stop()
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	for !cond() {
-		if ctx.Err() != nil {
-			return fmt.Errorf("waiting until %s: %w%s", what, context.Cause(ctx), cl.lastWords())
-		}
-		cl.heard.Wait()
+	if err := cl.mu.Await(ctx, cond); err != nil {
+		return fmt.Errorf("waiting until %s: %w%s", what, err, cl.lastWords())
 	}
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -56,7 +55,6 @@ func TestAKillCountsForItsOwnTermOnly(t *testing.T) {
 func TestOnlyTheTermFoundIsStruck(t *testing.T) {
 	t.Parallel()
 	cl := &cluster{}
-	cl.heard = sync.NewCond(&cl.mu)
 	n := &node{cluster: cl}
 	for _, c := range []struct {
 		kind  election.Kind

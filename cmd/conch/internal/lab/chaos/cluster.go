@@ -47,11 +47,10 @@ type Cluster struct {
 	launcher *fleet.Launcher
 	Nodes    []*Node
 
-	mu      sync.Mutex
+	mu      fleet.Heard // guards the fields below, and those of nodes
 	kills   []evidence.Kill
 	entries []evidence.Entry
 	deaths  []death
-	heard   *sync.Cond
 	ending  sync.WaitGroup
 }
 
@@ -68,7 +67,6 @@ var settings = map[string]string{
 // Start starts a cluster. The caller stops it, also after an error.
 func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
-	c.heard = sync.NewCond(&c.mu)
 	if c.cfg.Takeover == "" {
 		c.cfg.Takeover = election.Strict
 	}
@@ -123,24 +121,15 @@ func (c *Cluster) launch(url, program string, args []string, tell func(fleet.New
 
 // Await waits for a condition, which it evaluates under the cluster's lock after each report.
 func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) error {
-	stop := context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.heard.Broadcast()
-	})
-	defer stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !cond() {
-		if ctx.Err() != nil {
-			return fmt.Errorf("waiting until %s: %w; nodes: %s", what, context.Cause(ctx), c.describe())
-		}
-		c.heard.Wait()
+	if err := c.mu.Await(ctx, cond); err != nil {
+		return fmt.Errorf("waiting until %s: %w; nodes: %s", what, err, c.describe())
 	}
 	return nil
 }
 
 func (c *Cluster) describe() (s string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, n := range c.Nodes {
 		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.Epoch, n.Acted != 0, n.Inside != 0, n.gone())
 	}

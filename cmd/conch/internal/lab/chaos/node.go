@@ -84,13 +84,12 @@ func (n *Node) launch(program string, l *life, hear func(fleet.News), args ...st
 	l.alive, l.wanted, l.born = true, true, fence.Boottime()
 	c.mu.Unlock()
 	p, err := c.launch(url, program, args, func(news fleet.News) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		hear(news)
-		if news.Ended {
-			n.recordEnd(l, news.From)
-		}
-		c.heard.Broadcast()
+		c.mu.Tell(func() {
+			hear(news)
+			if news.Ended {
+				n.recordEnd(l, news.From)
+			}
+		})
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
