@@ -12,6 +12,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // cluster is the members.
@@ -75,7 +76,7 @@ func (c *cluster) agree(ctx context.Context) (*member, error) {
 		if i := agreed(states, len(c.members)); i >= 0 {
 			return c.members[i], nil
 		}
-		if err := pass(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -107,16 +108,4 @@ func (m *member) status(ctx context.Context) *clientv3.StatusResponse {
 		return nil
 	}
 	return s
-}
-
-// pass waits.
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

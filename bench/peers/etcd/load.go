@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // put measures how many puts clients of the leader have, each as soon as it has the answer to the one before.
@@ -90,7 +92,7 @@ func (c *cluster) rest(ctx context.Context) error {
 		return err
 	}
 	began, spent := time.Now(), c.spent()
-	if err := pass(ctx, c.cfg.rest); err != nil {
+	if err := pause.For(ctx, c.cfg.rest); err != nil {
 		return err
 	}
 	after, err := c.sent(ctx)
@@ -169,7 +171,7 @@ func (c *cluster) kill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := pass(ctx, time.Second/2+rand.N(100*time.Millisecond)); err != nil { //nolint:gosec // so that the same moment is not met each time
+		if err := pause.For(ctx, time.Second/2+rand.N(100*time.Millisecond)); err != nil { //nolint:gosec // so that the same moment is not met each time
 			return err
 		}
 		other := c.members[0]

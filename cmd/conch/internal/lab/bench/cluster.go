@@ -211,14 +211,3 @@ func (cl *cluster) endAll() {
 	cl.nodes = nil
 	cl.launcher.Close()
 }
-
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
-}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // settles is after how long a node's accounts have nothing left to do: each follows the chain for ten seconds after
@@ -54,7 +55,7 @@ func (a *account) crowd(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	if err := pass(ctx, settles); err != nil {
+	if err := pause.For(ctx, settles); err != nil {
 		return err
 	}
 	long := a.cfg.amounts().rest

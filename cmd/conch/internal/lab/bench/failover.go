@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // senders is a set of conch nodes of which one at a time sends an account's transactions.
@@ -107,7 +108,7 @@ func (s *senders) kill(ctx context.Context, i int) (sent, detected time.Duration
 	if err := a.payer.Until(ctx, "finalized", before+1, look); err != nil {
 		return 0, 0, err
 	}
-	if err := pass(ctx, phase(a.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(a.cfg.Lease/5, i)); err != nil {
 		return 0, 0, err
 	}
 	began := time.Now()

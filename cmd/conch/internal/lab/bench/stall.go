@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -94,7 +95,7 @@ func (cl *cluster) stallOnce(ctx context.Context, i int, line *tcpproxy.Proxy, s
 		return false, err
 	}
 	defer p.end()
-	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return false, err
 	}
 	if !cl.still(leader, epoch) {
