@@ -63,7 +63,10 @@ func (l lab) chaos() *cobra.Command {
 			}
 			switch {
 			case sequencer:
-				return l.chaosSequencer(ctx, cmd, consortium.Config{
+				if err := unused(cmd, "--sequencer has five organisations and all kinds of its faults", "nodes", "lease", "takeover", "only", "keep-going"); err != nil {
+					return err
+				}
+				return l.runConsortium(ctx, consortium.Config{
 					Duration: cfg.Duration, Logs: logs, Chaos: &consortium.Chaos{Seed: cfg.Seed, Faults: cfg.Faults, Intents: intents},
 				})
 			case logs != "" || intents != 0:

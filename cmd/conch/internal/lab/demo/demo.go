@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 )
@@ -25,8 +26,8 @@ const (
 func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	backing := &servers{}
 	defer func() { err = errors.Join(err, backing.Clear()) }()
-	view := newView(cfg)
-	if err := backing.prepare(ctx, cfg, view.Say); err != nil {
+	show := screen.New(cfg.Screen)
+	if err := backing.prepare(ctx, cfg, show.Say); err != nil {
 		return v, err
 	}
 	observer, err := pgops.Observe(ctx, pgmint.Config{URL: backing.url, AppName: "conch demo"})
@@ -35,30 +36,30 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer observer.Close()
 
-	shut, err := backing.open(ctx, cfg.Listen, view.Say)
+	shut, err := backing.open(ctx, cfg.Listen, show.Say)
 	if err != nil {
 		return v, err
 	}
 	defer shut()
 
-	s := &supervisor{cfg: cfg, servers: backing, cast: newCast(cfg.Nodes), view: view, observer: observer}
+	s := &supervisor{cfg: cfg, servers: backing, cast: newCast(cfg.Nodes), screen: show, observer: observer}
 	defer s.cast.End(0)
 	if backing.payer != nil {
 		s.traffic = newTraffic(backing, s.cast.All)
 		defer s.traffic.customers.close()
 	}
-	view.introduce(s.traffic != nil)
-	view.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
-	view.Open()
+	introduce(show, s.traffic != nil)
+	show.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
+	show.Open()
 	err = s.supervise(ctx)
-	view.Close()
+	show.Close()
 	if err != nil {
 		return v, err
 	}
 	// The rest must also run after Ctrl-C.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	view.Say("stopping the nodes and judging what they left behind …")
+	show.Say("stopping the nodes and judging what they left behind …")
 	if s.traffic != nil {
 		s.traffic.customers.close()
 	}

@@ -38,7 +38,7 @@ func (s *supervisor) strike() {
 	for !s.killAt.After(time.Now()) {
 		s.killAt = s.killAt.Add(s.cfg.KillEvery)
 	}
-	s.view.Note("kill -9 %s, pid %d, which led %s", victim.Name, victim.Process.PID(), strings.Join(led, " and "))
+	s.screen.Note("kill -9 %s, pid %d, which led %s", victim.Name, victim.Process.PID(), strings.Join(led, " and "))
 }
 
 // victim returns the member to kill. Leader and sender may each be nil, and may be the same.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
@@ -20,7 +21,7 @@ type supervisor struct {
 	cfg      Config
 	servers  *servers
 	cast     *stage.Cast[*member]
-	view     *view
+	screen   *screen.Screen
 	observer *pgops.Observer
 
 	kills   []evidence.Kill
@@ -79,7 +80,7 @@ func (s *supervisor) settle(now time.Time) {
 	s.ending, s.killAt, s.drawAt = now, time.Time{}, now
 	if s.traffic != nil && s.traffic.open {
 		s.traffic.settle()
-		s.view.Note("no more kills; waiting until every transaction is final …")
+		s.screen.Note("no more kills; waiting until every transaction is final …")
 	}
 }
 
@@ -89,7 +90,7 @@ func (s *supervisor) hear(ctx context.Context, n fleet.News) {
 	switch {
 	case m != nil && n.Ended:
 		if !m.Killed {
-			s.view.Note("%s ended unexpectedly: %s", m.Name, n.From.LastWords())
+			s.screen.Note("%s ended unexpectedly: %s", m.Name, n.From.LastWords())
 		}
 		m.recordEnd()
 		return
@@ -104,7 +105,7 @@ func (s *supervisor) hear(ctx context.Context, n fleet.News) {
 		s.entries = append(s.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
 		if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
 			s.actDoor = r.At.Sub(k.At)
-			s.view.Note("%s may act outside for %q as well, %s after the kill", m.Name, Scope, s.actDoor.Round(time.Millisecond))
+			s.screen.Note("%s may act outside for %q as well, %s after the kill", m.Name, Scope, s.actDoor.Round(time.Millisecond))
 		}
 	default:
 	}
@@ -119,12 +120,12 @@ func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
 		if s.cfg.KillEvery > 0 && s.ending.IsZero() {
 			s.killAt = s.begun.Add(s.cfg.KillEvery)
 		}
-		s.view.Note("%s leads %q (epoch %d)", m.Name, Scope, r.Epoch)
+		s.screen.Note("%s leads %q (epoch %d)", m.Name, Scope, r.Epoch)
 		return
 	}
 	if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
 		s.failover = r.At.Sub(k.At)
-		s.view.Note("%s leads %q (epoch %d) and has committed, %s after the kill", m.Name, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
+		s.screen.Note("%s leads %q (epoch %d) and has committed, %s after the kill", m.Name, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
 	}
 }
 
@@ -149,7 +150,7 @@ func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err er
 	}
 	if !now.Before(s.drawAt) {
 		s.drawAt = now.Add(refresh)
-		s.view.draw(s, now)
+		s.screen.Draw(func() string { return s.render(now) })
 	}
 	return s.over(now, answered), s.refused()
 }
@@ -193,5 +194,5 @@ func (s *supervisor) read(ctx context.Context) error {
 	if s.traffic == nil {
 		return nil
 	}
-	return s.traffic.read(ctx, account, s.view)
+	return s.traffic.read(ctx, account, s.screen)
 }

@@ -8,24 +8,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/fence"
 )
 
-// view shows the nodes and what happens to them.
-type view struct{ *screen.Screen }
-
 const shownNodes = 12
 
-func newView(cfg Config) *view {
-	return &view{screen.New(cfg.Screen)}
-}
-
-func (v *view) draw(s *supervisor, now time.Time) {
-	v.Draw(func() string { return v.render(s, now) })
-}
-
-func (v *view) render(s *supervisor, now time.Time) string {
+// render shows the nodes and what has happened to them.
+func (s *supervisor) render(now time.Time) string {
 	var b strings.Builder
 	run := time.Duration(0)
 	if !s.begun.IsZero() {

@@ -27,7 +27,7 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
 		Screen: screen.Config{Out: &out, Terminal: terminal, Width: func() int { return width }},
 	}
-	s := &supervisor{cfg: cfg, view: newView(cfg), cast: &stage.Cast[*member]{}}
+	s := &supervisor{cfg: cfg, screen: screen.New(cfg.Screen), cast: &stage.Cast[*member]{}}
 	for _, name := range []string{"node-1", "node-2", "node-3"} {
 		s.cast.All = append(s.cast.All, &member{Player: stage.Player{Name: name}, rows: 20, acts: 22})
 	}
@@ -36,8 +36,8 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 
 func TestATerminalGetsATableInPlace(t *testing.T) {
 	s, out := shown(true, 60)
-	s.view.Open()
-	s.view.draw(s, time.Now())
+	s.screen.Open()
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	first := out.String()
 	for _, part := range []string{screen.HideCursor, "node-3", "126 acts, 0 kills"} {
 		if !strings.Contains(first, part) {
@@ -49,9 +49,9 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 			t.Errorf("a line would wrap: %q", line)
 		}
 	}
-	s.view.Note("something happened")
+	s.screen.Note("something happened")
 	out.Reset()
-	s.view.draw(s, time.Now())
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	if up := "\x1b[10A\r" + screen.ClearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
 		t.Errorf("the second table does not replace the first one of %d lines: %q", strings.Count(first, "\n"), out.String())
 	}
@@ -59,8 +59,8 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 		t.Error("the note is not shown")
 	}
 	out.Reset()
-	s.view.Close()
-	s.view.Close()
+	s.screen.Close()
+	s.screen.Close()
 	if out.String() != screen.ShowCursor {
 		t.Errorf("close printed %q, want the cursor shown once", out.String())
 	}
@@ -80,8 +80,8 @@ func TestTheTableShowsTransactions(t *testing.T) {
 		t.Errorf("the column for the sender shows %q, want epoch 4 for node-2 only", text)
 	}
 	s.cast.All[1].Process = nil
-	s.view.Open()
-	s.view.draw(s, time.Now())
+	s.screen.Open()
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table does not show %q:\n%s", part, out)
@@ -92,11 +92,11 @@ func TestTheTableShowsTransactions(t *testing.T) {
 // Epochs of two scopes are shown, so both are named first.
 func TestTheScopesAreIntroduced(t *testing.T) {
 	s, out := shown(false, 0)
-	s.view.introduce(false)
+	introduce(s.screen, false)
 	if text := out.String(); !strings.Contains(text, `scope "demo"`) || strings.Contains(text, "payer") {
 		t.Errorf("without transactions it says %q, want the scope demo alone", text)
 	}
-	s.view.introduce(true)
+	introduce(s.screen, true)
 	if text := out.String(); !strings.Contains(text, `scope "payer"`) || !strings.Contains(text, "its own epochs") {
 		t.Errorf("with transactions it says %q, want the scope payer and its own epochs", text)
 	}
@@ -104,10 +104,10 @@ func TestTheScopesAreIntroduced(t *testing.T) {
 
 func TestWithoutATerminalThereAreOnlyLines(t *testing.T) {
 	s, out := shown(false, 0)
-	s.view.Open()
-	s.view.Note("something happened")
-	s.view.draw(s, time.Now())
-	s.view.Close()
+	s.screen.Open()
+	s.screen.Note("something happened")
+	s.screen.Draw(func() string { return s.render(time.Now()) })
+	s.screen.Close()
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
 		t.Errorf("printed %q, want one plain line", text)
 	}
