@@ -118,6 +118,14 @@ func (p *Process) Yield() { _ = syscall.Setpriority(syscall.PRIO_PGRP, p.PID(), 
 // LastWords returns the last line on stderr, which says why the process ended.
 func (p *Process) LastWords() string { return p.last.String() }
 
+// Said returns the last words of a process of that name, as the end of an error; empty if it has none, or there is no process.
+func (p *Process) Said(name string) string {
+	if p == nil || p.LastWords() == "" {
+		return ""
+	}
+	return "; " + name + " says: " + p.LastWords()
+}
+
 // Unread has nobody read stderr until resume is called.
 func (p *Process) Unread() (resume func()) {
 	p.last.reading.Lock()

@@ -36,7 +36,7 @@ type member struct {
 
 func (t *trial) prepare(dir string) {
 	t.dir = dir
-	t.seen = evidence{dir: dir, acks: t.part.acks, offset: map[string]int64{}}
+	t.seen = evidence{dir: dir, acks: t.part.acks}
 }
 
 func (t *trial) etcdDir() string { return filepath.Join(t.dir, "etcd") }

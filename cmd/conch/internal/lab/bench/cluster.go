@@ -121,8 +121,8 @@ func (cl *cluster) await(ctx context.Context, what string, cond func() bool) err
 
 func (cl *cluster) lastWords() string {
 	for _, n := range cl.nodes {
-		if n.process != nil && n.process.LastWords() != "" {
-			return "; " + n.id + " says: " + n.process.LastWords()
+		if text := n.process.Said(n.id); text != "" {
+			return text
 		}
 	}
 	return ""

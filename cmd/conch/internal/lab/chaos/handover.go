@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -143,9 +142,10 @@ func reload(ctx context.Context, p *daemonPair, scope string) error {
 }
 
 func (p *daemonPair) lastWords() string {
-	i := slices.IndexFunc(p.daemons, func(d *daemon) bool { return d.process != nil && d.process.LastWords() != "" })
-	if i < 0 {
-		return ""
+	for _, d := range p.daemons {
+		if text := d.process.Said(d.id); text != "" {
+			return text
+		}
 	}
-	return "; " + p.daemons[i].id + " says: " + p.daemons[i].process.LastWords()
+	return ""
 }

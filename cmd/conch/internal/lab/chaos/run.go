@@ -152,8 +152,8 @@ func (n *nemesis) lastWords() string {
 	defer n.mu.Unlock()
 	for _, m := range n.Nodes {
 		for _, l := range []life{m.work, m.run} {
-			if l.process != nil && l.process.LastWords() != "" {
-				return "; " + m.ID + " says: " + l.process.LastWords()
+			if text := l.process.Said(m.ID); text != "" {
+				return text
 			}
 		}
 	}

@@ -50,12 +50,8 @@ func (p *Player) Dead(now time.Time) string {
 
 // Said returns the last words of the player, as the end of an error; empty if there are none.
 func (p *Player) Said() string {
-	text := p.Words
-	if p.Process != nil {
-		text = p.Process.LastWords()
+	if p.Process == nil && p.Words != "" {
+		return "; " + p.Name + " says: " + p.Words
 	}
-	if text == "" {
-		return ""
-	}
-	return "; " + p.Name + " says: " + text
+	return p.Process.Said(p.Name)
 }
