@@ -53,7 +53,7 @@ type Common struct {
 	Break *string
 	Trace *io.Writer // gets every event
 	Story *io.Writer // gets a line for what a reader wants to know; nil: nothing is told
-	// Telling is the story that it plays. Such a one says itself what world it is.
+	// Telling is the story that it plays. Such a one says itself what world it is. Nil: it can play none.
 	Telling *Telling
 }
 

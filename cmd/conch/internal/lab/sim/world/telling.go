@@ -13,7 +13,7 @@ type Telling struct {
 }
 
 // On reports whether a run plays a story.
-func (t Telling) On() bool { return t.Text != nil }
+func (t *Telling) On() bool { return t != nil && t.Text != nil }
 
 // stage is a run that a story drives.
 type stage interface {
