@@ -20,7 +20,6 @@ type scene struct {
 	needed int    // endorsements; a majority if 0
 	nodes  int    // 5 if 0
 	batch  int    // intents in a request to assemble; the default if 0
-	strict bool   // heights are judged as document 002 has it
 	lie    *lie   // that a member tells
 	story  bool   // it is told message by message, and compared with a file
 	lasts  time.Duration
