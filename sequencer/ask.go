@@ -33,13 +33,18 @@ func (p *place) late(err error) error {
 
 // ask has the loop do something for a user: it calls one of both functions, once, now or later.
 func ask[T any](ctx context.Context, n *Node, address string, do func(p *place, answer func(T), busy func())) (told T, err error) {
-	p, err := n.find(ctx, address)
+	p, err := n.placeOf(address)
 	if err != nil {
 		return told, err
 	}
 	done, busy := make(chan T, 1), make(chan struct{}, 1)
+	call := func() {
+		if ctx.Err() == nil { // else the user has left
+			do(p, func(t T) { done <- t }, func() { busy <- struct{}{} })
+		}
+	}
 	select {
-	case n.tasks <- func() { do(p, func(t T) { done <- t }, func() { busy <- struct{}{} }) }:
+	case n.calls <- call:
 	case <-n.stopped:
 		return told, ErrStopped
 	case <-ctx.Done():
@@ -55,6 +60,28 @@ func ask[T any](ctx context.Context, n *Node, address string, do func(p *place, 
 	case <-ctx.Done():
 		return told, p.late(ctx.Err())
 	}
+}
+
+// placeOf returns one of the node's contracts, unless the node is stopped.
+func (n *Node) placeOf(address string) (*place, error) {
+	select {
+	case <-n.stopped:
+		return nil, ErrStopped
+	default:
+	}
+	if p := n.places[address]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("%w: %s", ErrContract, address)
+}
+
+// find has the loop note something about one of the node's contracts, once the node has begun.
+func (n *Node) find(ctx context.Context, address string, note func()) error {
+	_, err := ask(ctx, n, address, func(_ *place, answer func(struct{}), _ func()) {
+		note()
+		answer(struct{}{})
+	})
+	return err
 }
 
 // reach has the loop read something of a contract that is awake.

@@ -87,14 +87,14 @@ func (n *Node) arrived(from ledger.Account, tag byte, bytes []byte) {
 			n.cfg.Log.Warn("a heartbeat cannot be read", "from", from.String(), "error", err)
 			return
 		}
-		n.put(core.Beaten{From: from, Beat: b})
+		n.hear(core.Beaten{From: from, Beat: b})
 	case messageTag:
 		msg, err := wire.Decode(bytes)
 		if err != nil {
 			n.cfg.Log.Warn("a message cannot be read", "from", from.String(), "error", err)
-			n.put(core.Malformed{From: from, Message: msg})
+			n.hear(core.Malformed{From: from, Message: msg})
 			return
 		}
-		n.put(core.Arrived{From: from, Message: msg, Size: len(bytes)})
+		n.hear(core.Arrived{From: from, Message: msg, Size: len(bytes)})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
@@ -51,17 +51,18 @@ type Node struct {
 	ctx context.Context //nolint:containedctx // of the workers, which end with Run
 	end context.CancelCauseFunc
 
-	tasks   chan func()  // for the loop
-	own     []core.Input // what a step leaves to be done next
-	jobs    chan func()  // for the workers
-	writes  chan core.Write
+	inbox   *step.Inbox[func()] // for the loop: what this node has asked for, as the answers of its workers
+	calls   chan func()         // for the loop: of peers, ledgers and users, who wait while it has no room
+	own     []core.Input        // what a step leaves to be done before anything else
+	due     time.Time           // when the core is told of the time
+	jobs    chan func()         // for the workers
+	writes  *step.Inbox[core.Write]
 	stopped chan struct{}
 	group   sync.WaitGroup
 
 	waits   map[waitKey][]chan sender.Result
 	waiting map[uint64]waiting
-	tickets uint64       // the last one
-	backlog []core.Write // that the writer has no room for
+	tickets uint64 // the last one
 
 	chronicle *chronicle
 	differ    differences
@@ -80,8 +81,9 @@ func New(cfg Config) (*Node, error) {
 	}
 	n := &Node{
 		cfg: cfg.withDefaults(), accounts: map[string]ledger.Account{}, places: map[string]*place{}, began: time.Now(),
-		tasks: make(chan func(), 256), jobs: make(chan func(), 256), writes: make(chan core.Write, 256), stopped: make(chan struct{}),
-		waits: map[waitKey][]chan sender.Result{}, waiting: map[uint64]waiting{},
+		inbox: step.NewInbox[func()](), calls: make(chan func(), step.MostAtOnce), jobs: make(chan func(), 256), writes: step.NewInbox[core.Write](),
+		stopped: make(chan struct{}),
+		waits:   map[waitKey][]chan sender.Result{}, waiting: map[uint64]waiting{},
 		chronicle: newChronicle(), outages: newOutages(),
 	}
 	for a, name := range cfg.Peers {
@@ -110,6 +112,7 @@ func New(cfg Config) (*Node, error) {
 // way any more.
 func (n *Node) Run(ctx context.Context) error {
 	defer close(n.stopped)
+	defer n.inbox.Close()
 	line, err := n.cfg.Transport.Open(Subject)
 	if err != nil {
 		return err
@@ -131,45 +134,37 @@ func (n *Node) Run(ctx context.Context) error {
 	if claimer, can := n.cfg.Transport.(transport.Claimer); can {
 		n.group.Go(func() { n.claim(claimer) })
 	}
-	n.loop()
-	if parent.Err() == nil {
-		return context.Cause(ctx)
+	err = n.loop()
+	if parent.Err() != nil {
+		return parent.Err()
 	}
-	return parent.Err()
+	return err
 }
 
-// loop is the one goroutine that feeds the machines.
-func (n *Node) loop() {
-	tick := time.NewTicker(n.cfg.Tick)
-	defer tick.Stop()
-	for {
-		for len(n.own) > 0 {
-			in := n.own[0]
-			n.own = n.own[1:]
-			n.feed(in)
-		}
-		n.own = nil
-		select {
-		case <-n.ctx.Done():
-			return
-		case do := <-n.tasks:
-			do()
-		case <-tick.C:
-			n.tick()
-		}
+// loop is the one goroutine that feeds the core. What this node has asked for is as much as it has asked. Peers, ledgers and
+// users say as much as they like: at most so much is taken between two looks at the clock, and the rest waits outside.
+func (n *Node) loop() error {
+	return step.Hear(n.ctx, step.Loop[func()]{
+		From: n.inbox,
+		Wait: func() (time.Duration, bool) { return time.Until(n.due), true },
+		Tick: func() []func() { return []func(){n.tick} },
+		Feed: step.Each(n.ctx, n.step),
+	}, n.calls, func(do func()) func() { return do })
+}
+
+// step does something, and what it leaves.
+func (n *Node) step(do func()) error {
+	for do(); len(n.own) > 0 && n.ctx.Err() == nil; {
+		in := n.own[0]
+		n.own = n.own[1:]
+		n.feed(in)
 	}
+	n.own = nil
+	return nil
 }
 
 // now is the machines' clock.
 func (n *Node) now() time.Duration { return time.Since(n.began) }
-
-// post has the loop do something.
-func (n *Node) post(do func()) {
-	select {
-	case n.tasks <- do:
-	case <-n.ctx.Done():
-	}
-}
 
 // job has a worker compute something, which takes time.
 func (n *Node) job(do func()) {
@@ -194,6 +189,7 @@ func (n *Node) work() {
 
 // tick tells the core of the time.
 func (n *Node) tick() {
+	n.due = time.Now().Add(n.cfg.Tick)
 	n.feed(core.Tick{})
 	n.chronicle.forget(time.Now())
 	n.complain()
@@ -234,18 +230,17 @@ func (n *Node) Drain(ctx context.Context, address string, on bool) error {
 
 // Wait returns how an intent ended, when it has.
 func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, error) {
-	if _, err := n.find(ctx, contract); err != nil {
-		return sender.Result{}, err
-	}
 	told := make(chan sender.Result, 1)
 	at := waitKey{contract, key}
-	n.post(func() { n.waits[at] = append(n.waits[at], told) })
-	defer n.post(func() {
+	defer n.inbox.Put(func() {
 		left := slices.DeleteFunc(n.waits[at], func(x chan sender.Result) bool { return x == told })
 		if n.waits[at] = left; len(left) == 0 {
 			delete(n.waits, at)
 		}
 	})
+	if err := n.find(ctx, contract, func() { n.waits[at] = append(n.waits[at], told) }); err != nil {
+		return sender.Result{}, err
+	}
 	if found, _, err := n.cfg.Store.Find(ctx, contract, key); err != nil || found.Ended {
 		return found.Result, err
 	}
@@ -256,28 +251,5 @@ func (n *Node) Wait(ctx context.Context, contract, key string) (sender.Result, e
 		return sender.Result{}, ctx.Err()
 	case <-n.stopped:
 		return sender.Result{}, ErrStopped
-	}
-}
-
-// find waits until the node has begun.
-func (n *Node) find(ctx context.Context, address string) (*place, error) {
-	found := make(chan *place, 1)
-	select {
-	case n.tasks <- func() { found <- n.places[address] }:
-	case <-n.stopped:
-		return nil, ErrStopped
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrSlow, ctx.Err())
-	}
-	select {
-	case p := <-found:
-		if p == nil {
-			return nil, fmt.Errorf("%w: %s", ErrContract, address)
-		}
-		return p, nil
-	case <-n.stopped:
-		return nil, ErrStopped
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrSlow, ctx.Err())
 	}
 }

@@ -15,15 +15,23 @@ func (n *Node) feed(in core.Input) {
 	n.many.Store(int64(n.core.Awake()))
 	n.alone.Store(int64(n.core.Alone()))
 	for _, w := range out.Writes {
-		n.queue(w)
+		n.writes.Put(w)
 	}
 	for _, a := range out.Acts {
 		n.act(a)
 	}
 }
 
-// put has the loop feed an input.
-func (n *Node) put(in core.Input) { n.post(func() { n.feed(in) }) }
+// put has the loop feed an input that this node has asked for.
+func (n *Node) put(in core.Input) { n.inbox.Put(func() { n.feed(in) }) }
+
+// hear has the loop feed an input of others, and waits until it has room.
+func (n *Node) hear(in core.Input) {
+	select {
+	case n.calls <- func() { n.feed(in) }:
+	case <-n.ctx.Done():
+	}
+}
 
 // act does what the core says. It never waits.
 func (n *Node) act(a core.Act) {

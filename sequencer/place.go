@@ -45,7 +45,7 @@ func (n *Node) begin(ctx context.Context) error {
 		p := n.places[n.cfg.Contracts[i].Declared.Address]
 		chain := p.set.Declared.Chain
 		if gone[chain] { // one of them has had the patience of all
-			n.own = append(n.own, core.Rouse{Contract: p.address()})
+			n.put(core.Rouse{Contract: p.address()})
 			continue
 		}
 		opened, err := n.open(ctx, p, 0, atStart)
@@ -53,14 +53,14 @@ func (n *Node) begin(ctx context.Context) error {
 		case errors.Is(err, errAway) && ctx.Err() == nil:
 			gone[chain] = true
 			p.fails(err)
-			n.own = append(n.own, core.Rouse{Contract: p.address()})
+			n.put(core.Rouse{Contract: p.address()})
 		case err != nil:
 			return fmt.Errorf("contract %s: %w", p.address(), err)
 		case opened.Idle():
 			opened.Asleep = true
 			n.feed(opened)
 		default:
-			n.own = append(n.own, opened)
+			n.put(opened)
 		}
 	}
 	return nil
@@ -133,7 +133,7 @@ func (n *Node) follow(p *place, f core.Follow) {
 				case ledger.Rewind:
 					f.After = in.To
 				}
-				n.put(core.Followed{Contract: f.Contract, Life: f.Life, Step: in})
+				n.hear(core.Followed{Contract: f.Contract, Life: f.Life, Step: in})
 			})
 			if ctx.Err() != nil {
 				return errNoMore

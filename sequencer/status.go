@@ -28,7 +28,7 @@ func (n *Node) Contracts() []string {
 
 // List returns intents of this node's users, the newest first.
 func (n *Node) List(ctx context.Context, contract string, f Filter) ([]Found, error) {
-	if _, err := n.find(ctx, contract); err != nil {
+	if err := n.find(ctx, contract, func() {}); err != nil {
 		return nil, err
 	}
 	return n.cfg.Store.List(ctx, contract, f)

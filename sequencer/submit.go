@@ -2,23 +2,11 @@ package sequencer
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sender"
 )
-
-// asking is a user who waits until an intent is stored. Several may do so under one key.
-type asking struct {
-	done chan answer // takes one
-	left atomic.Bool
-}
-
-type answer struct {
-	sequence ledger.Sequence
-	err      error
-}
 
 // Submit hands an intent in: what a user asks for, under a key of theirs. A key that was used before for the same request
 // names the intent of that time; for another request the error is ErrConflict. When Submit returns without an error, the
@@ -26,7 +14,7 @@ type answer struct {
 // ErrContract, ErrConflict, a *RequestError or an *UnreadError it is not stored. After another error it may be: ask again
 // with the same key.
 func (n *Node) Submit(ctx context.Context, address, key string, request []byte, deadline uint64) (ledger.Sequence, error) {
-	p, err := n.find(ctx, address)
+	p, err := n.placeOf(address)
 	if err != nil {
 		return ledger.Sequence{}, err
 	}
@@ -34,29 +22,22 @@ func (n *Node) Submit(ctx context.Context, address, key string, request []byte, 
 	if err != nil {
 		return ledger.Sequence{}, &RequestError{err}
 	}
-	a := &asking{done: make(chan answer, 1)}
-	defer a.left.Store(true)
-	n.post(func() { n.handIn(p, a, sender.Submit{Key: key, Payload: payload, Deadline: deadline}) })
-	select {
-	case a := <-a.done:
-		return a.sequence, a.err
-	case <-ctx.Done():
-		a.left.Store(true) // first: what cannot be read then is not stored later
-		return ledger.Sequence{}, p.late(ctx.Err())
-	case <-n.stopped:
-		return ledger.Sequence{}, ErrStopped
+	is, err := ask(ctx, n, address, func(p *place, answer func(core.Accepted), busy func()) {
+		n.handIn(ctx, p, sender.Submit{Key: key, Payload: payload, Deadline: deadline}, waiting{accepted: answer, busy: busy})
+	})
+	if err != nil {
+		return ledger.Sequence{}, err
 	}
+	return is.Sequence, is.Err
 }
 
-// handIn has a contract's sender take a request, unless its user has left. The loop calls it.
-func (n *Node) handIn(p *place, a *asking, in sender.Submit) {
+// handIn has a contract's sender take a request, unless its user has left by then: to read a contract may take long, and what
+// cannot be read is not stored later.
+func (n *Node) handIn(ctx context.Context, p *place, in sender.Submit, w waiting) {
+	w.again = func(again core.Submit) { n.handIn(ctx, p, again.Submit, w) }
 	n.with(p, len(in.Payload), func() {
-		if a.left.Load() { // while the contract was read
-			return
+		if ctx.Err() == nil {
+			n.feed(core.Submit{Contract: p.address(), Submit: in, Ticket: n.ticket(w)})
 		}
-		n.feed(core.Submit{Contract: p.address(), Submit: in, Ticket: n.ticket(waiting{
-			accepted: func(is core.Accepted) { a.done <- answer{is.Sequence, is.Err} },
-			again:    func(again core.Submit) { n.handIn(p, a, again.Submit) },
-		})})
-	}, func() { a.done <- answer{err: ErrBusy} })
+	}, w.busy)
 }

@@ -2,41 +2,30 @@ package sequencer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/conchhq/conch/sequencer/core"
 )
 
-// queue has a change written after all that were queued before.
-func (n *Node) queue(w core.Write) {
-	n.backlog = append(n.backlog, w)
-	n.refill()
-}
+// mostWritten is how many changes are made durable in one transaction.
+const mostWritten = 1000
 
-// write makes changes durable, all that wait in one transaction. If an answer is missing the same changes are written
-// again, and change nothing the second time: nobody hears of them before (P38).
+// write makes changes durable, in their order, as many as wait in one transaction. If an answer is missing the same changes are
+// written again, and change nothing the second time: nobody hears of them before (P38).
 func (n *Node) write() {
 	sweep := newSweep(n.cfg.Contracts)
 	defer sweep.timer.Stop()
 	for {
-		var batch []core.Write
 		select {
-		case w := <-n.writes:
-			batch = append(batch, w)
+		case <-n.writes.Ready():
+			for batch := range slices.Chunk(n.writes.Take(), mostWritten) {
+				n.commit(batch)
+			}
 		case <-sweep.timer.C:
 			n.trim(sweep)
-			continue
 		case <-n.ctx.Done():
 			return
 		}
-		for more := true; more && len(batch) < 1000; {
-			select {
-			case w := <-n.writes:
-				batch = append(batch, w)
-			default:
-				more = false
-			}
-		}
-		n.commit(batch)
 	}
 }
 
@@ -57,20 +46,5 @@ func (n *Node) commit(batch []core.Write) {
 	for _, w := range batch {
 		done.IDs = append(done.IDs, w.ID)
 	}
-	n.post(func() {
-		n.feed(done)
-		n.refill()
-	})
-}
-
-// refill moves what did not fit on to the writer, in its order.
-func (n *Node) refill() {
-	for len(n.backlog) > 0 {
-		select {
-		case n.writes <- n.backlog[0]:
-			n.backlog = n.backlog[1:]
-		default:
-			return
-		}
-	}
+	n.put(done)
 }

@@ -98,9 +98,7 @@ func (k *contract) make(read Read) error {
 	coordinators := coordinator.Config{
 		Self: cfg.Self, Contract: d, Committee: &k.committee, Scheme: k.set.Scheme, Book: k.Book,
 		Incarnation: cfg.Coordinates, Number: read.Number, Head: k.after, Rows: read.Stored.Rows, NudgeAfter: 2 * k.set.NudgeAfter,
-	}
-	if cfg.Adjust != nil {
-		cfg.Adjust(&senders, &coordinators, &endorsers)
+		Batch: k.set.Batch,
 	}
 	coordinates := slices.Contains(d.Committee, cfg.Self)
 	faults := []error{senders.Validate(), endorsers.Validate()}

@@ -28,9 +28,6 @@ type Config struct {
 
 	// Timed, if there is one, runs each step of a machine, "sender", "coordinator" or "endorser".
 	Timed func(machine string, step func())
-
-	// Adjust, if there is one, changes the configurations of a contract's machines. It is for worlds that simulate.
-	Adjust func(*sender.Config, *coordinator.Config, *endorser.Config)
 }
 
 // Contract is a contract of which the node is a member.
@@ -39,6 +36,7 @@ type Contract struct {
 	Rules      domain.Rules
 	Scheme     ledger.Scheme
 	NudgeAfter time.Duration // without a block, while one is waited for; that of package sender if 0
+	Batch      int           // intents in a request to assemble; that of package coordinator if 0
 }
 
 // Core is a node without its loop. It is not safe for concurrent use, but for [Core.Open].

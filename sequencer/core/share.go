@@ -37,9 +37,15 @@ func (k *contract) share(a sender.Share) {
 		s.whole = &w
 		return
 	}
-	k.readAttempts([]ledger.Hash{a.Assembled}, func(a Answered) { // an earlier start had them in memory
+	k.recall(s)
+}
+
+// recall reads contents that an earlier start had in memory.
+func (k *contract) recall(s *sharing) {
+	s.next = k.core.now + offerEvery
+	k.readAttempts([]ledger.Hash{s.Assembled}, func(a Answered) {
 		if len(a.Attempts) == 1 {
-			s.whole = &a.Attempts[0]
+			s.whole, s.next = &a.Attempts[0], 0
 		}
 	})
 }
@@ -64,7 +70,11 @@ func (k *contract) offer() {
 		return true
 	})
 	for _, s := range k.shares {
-		if s.whole != nil && now >= s.next {
+		switch {
+		case now < s.next:
+		case s.whole == nil: // the store did not answer
+			k.recall(s)
+		default:
 			to := members[s.tries%len(members)]
 			batches[to] = append(batches[to], s)
 			s.tries, s.next = s.tries+1, now+offerEvery<<min(s.tries, offerDoubles)

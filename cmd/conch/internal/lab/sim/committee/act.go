@@ -9,13 +9,20 @@ import (
 
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/core"
-	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
 // feed has the core take an input, and does what it says.
-func (n *node) feed(in core.Input) { n.perform(n.core.Step(n.now(), in)) }
+func (n *node) feed(in core.Input) { n.perform(n.step(in)) }
+
+func (n *node) step(in core.Input) core.Output {
+	out := n.core.Step(n.now(), in)
+	if m, awake := n.core.Machines(n.r.contract.Address); awake {
+		n.Machines = m
+	}
+	return out
+}
 
 func (n *node) perform(out core.Output) {
 	life := n.lives
@@ -40,21 +47,29 @@ func (n *node) act(a core.Act) {
 		}
 	case core.Verify:
 		a.Forged = n.signedWrongly(a)
-		n.feed(a.Received)
+		n.after(5*time.Millisecond, func() { n.feed(a.Received) })
 	case core.Prove:
+		from, handed := a.From, a.Message
 		if slices.ContainsFunc(a.Claims, func(e wire.Inherited) bool { return !n.r.proven(a.From, e) }) {
 			a.Claims = nil
 		}
 		a.Message.Body = wire.Handover{Entries: a.Claims}
-		n.feed(core.Proven{Received: a.Received})
+		n.after(5*time.Millisecond, func() {
+			n.r.judgeHanded(n, from, handed)
+			n.feed(core.Proven{Received: a.Received})
+		})
+	case core.Open:
+		n.open(a.Number)
 	case core.Follow:
-		n.following = a.Life
-		n.catchUp(a.After)
+		n.begin(a)
+	case core.Unfollow:
+		n.following = 0
 	case core.Reached:
 		do := n.reached[a.Ticket]
 		delete(n.reached, a.Ticket)
 		do()
 	case core.Busy: // its user asks again
+		n.r.Stats["busy"]++
 		delete(n.reached, a.Ticket)
 	case core.Accepted:
 		n.answers[a.Ticket](a)
@@ -74,47 +89,6 @@ func (n *node) reach(do func()) {
 	n.tickets++
 	n.reached[n.tickets] = do
 	n.feed(core.Reach{Ticket: n.tickets, Contract: n.r.contract.Address})
-}
-
-// question answers what the core asks, later.
-func (n *node) question(a core.Act) {
-	switch a := a.(type) {
-	case core.ReadFinal:
-		n.answer(n.r.w.Between(time.Millisecond, 20*time.Millisecond), func() core.Answered { return core.Answered{ID: a.ID, Final: ledger.Final{View: n.r.chain.final}} })
-	case core.ReadAttempts:
-		n.answer(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() core.Answered { return core.Answered{ID: a.ID, Attempts: n.db.attempts(a.Named)} })
-	case core.Find:
-		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID, Found: n.db.find(a.Key)} })
-	case core.Check:
-		n.answer(n.r.w.Between(100*time.Microsecond, 5*time.Millisecond), func() core.Answered {
-			return core.Answered{ID: a.ID, Outcomes: endorser.Judge(n.r.rules, a.Proposals)}
-		})
-	case core.SignCancellation:
-		n.answer(time.Millisecond, func() core.Answered {
-			return core.Answered{ID: a.ID, Signature: n.sign(n.r.scheme.Cancelled(n.r.contract, a.Intent))}
-		})
-	case core.Nudge:
-		n.nudge()
-		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID} })
-	case core.HandIn:
-		n.submit(a.Sent)
-		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID} })
-	case core.Review:
-		lost := n.r.chain.review(n.account, a.Awaited)
-		n.answer(time.Millisecond, func() core.Answered { return core.Answered{ID: a.ID, Lost: lost} })
-	case core.Wait:
-		n.answer(a.For, func() core.Answered { return core.Answered{ID: a.ID} })
-	}
-}
-
-func (n *node) answer(wait time.Duration, is func() core.Answered) {
-	n.later(wait, func() { n.feed(is()) })
-}
-
-func (n *node) nudge() {
-	n.r.words.say(n, "asks the chain for an empty transaction")
-	n.r.Stats["nudges"]++
-	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
 }
 
 // submit hands a transaction to the submitter.
@@ -137,18 +111,26 @@ func (n *node) submit(tx ledger.Sent) {
 
 // commit is a transaction of the database, with a crash before it, or after it and before anybody hears of it.
 func (n *node) commit(w core.Write) {
+	n.r.judgeDecided(n, w.Change.Rows)
 	takes := time.Millisecond
 	if c := w.Change; c.Sender != nil || c.Rows != nil || c.Noted != nil || c.Over != nil {
 		n.r.Stats["commits"]++
 		takes = n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)
 	}
 	n.committed = max(n.committed+time.Microsecond, n.now()+takes) // one after the other
+	if n.fails(itsStore) {
+		n.committed = max(n.committed, n.away[itsStore]) + n.r.w.Between(100*time.Millisecond, time.Second)
+	}
+	early := n.r.broken == "stored-first" && w.Change.Sender != nil && len(w.Change.Sender.Grants) > 0
+	if early { // the core hears that it is durable, and it is not
+		n.later(time.Nanosecond, func() { n.feed(core.Written{IDs: []uint64{w.ID}}) })
+	}
 	n.later(n.committed-n.now(), func() {
 		if n.r.strikes() {
 			n.crash("before a commit")
 			return
 		}
-		twice := n.db.write(w.Change)
+		n.twice = append(n.twice, n.db.write(w.Change)...)
 		if w.Change.Sender != nil {
 			n.r.stored(n, *w.Change.Sender)
 		}
@@ -156,7 +138,17 @@ func (n *node) commit(w core.Write) {
 			n.crash("after a commit")
 			return
 		}
-		n.later(time.Nanosecond, func() { n.feed(core.Written{IDs: []uint64{w.ID}, Twice: twice}) })
+		if early {
+			return
+		}
+		if n.unheard = append(n.unheard, w); len(n.unheard) > 1 {
+			return // it hears of all at once
+		}
+		wait := time.Nanosecond
+		if n.r.rough() {
+			wait = n.r.w.Between(wait, 2*time.Millisecond)
+		}
+		n.later(wait, n.written)
 	})
 }
 
@@ -165,13 +157,18 @@ func (n *node) send(to ledger.Account, msg wire.Message) {
 	if ask, is := msg.Body.(wire.Assemble); is && n.refuses {
 		msg.Request, msg.Body = wire.RequestID{}, wire.Returned{Items: ask.Items, Why: wire.Refused}
 	}
-	msg.Body = n.signed(msg.Body)
-	msg, speaks := n.said(to, msg)
-	if !speaks {
+	say := func() {
+		msg.Body = n.signed(msg.Body)
+		if msg, speaks := n.said(to, msg); speaks {
+			n.trace(to, msg)
+			n.r.carry(n, to, msg)
+		}
+	}
+	if core.Signs(msg.Body) {
+		n.after(5*time.Millisecond, say)
 		return
 	}
-	n.trace(to, msg)
-	n.r.carry(n, to, msg)
+	say()
 }
 
 // sign signs a hash. With a corrupt key one byte is wrong.

@@ -8,12 +8,6 @@ import (
 	"github.com/conchhq/conch/sequencer/sender"
 )
 
-// has reports whether an intent is stored.
-func (d *database) has(s ledger.Sequence) bool {
-	_, is := d.place[s]
-	return is
-}
-
 func (d *database) hasKey(key string) bool { return d.find(key) != nil }
 
 func (d *database) hasResult(key string) bool {
@@ -75,11 +69,14 @@ func (n *node) describe(w *wish) string {
 	if !n.up {
 		return "its node is down"
 	}
-	for _, s := range n.sender.Snapshot() {
+	if n.Sender == nil {
+		return "its node has not read it"
+	}
+	for _, s := range n.Sender.Snapshot() {
 		if s.Key == w.key {
 			text := fmt.Sprintf("%+v", s)
-			if at := n.r.byAccount[s.Coordinator]; at != nil && at.up {
-				text += fmt.Sprintf("; there: %+v", at.coordinator.Status())
+			if at := n.r.byAccount[s.Coordinator]; at != nil && at.up && at.Coordinator != nil {
+				text += fmt.Sprintf("; there: %+v", at.Coordinator.Status())
 			}
 			return text
 		}

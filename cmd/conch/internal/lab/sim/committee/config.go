@@ -28,8 +28,7 @@ type Config struct {
 	Trace   io.Writer     // gets every event
 	Story   io.Writer     // gets a line for what a reader wants to know
 
-	told   world.Telling // the story that the run plays
-	strict bool          // in it heights are judged as document 002 has it
+	told world.Telling // the story that the run plays
 }
 
 // WithDefaults returns the configuration with all fields set.

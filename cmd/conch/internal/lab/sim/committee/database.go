@@ -110,8 +110,10 @@ func (d *database) settle(c book.Change) {
 // storeSender stores what a sender does. A key has one row: the second one is not stored.
 func (d *database) storeSender(s sender.Store) (twice []ledger.Sequence) {
 	for _, row := range s.Intents {
-		if d.hasKey(row.Key) {
-			twice = append(twice, row.Sequence)
+		if first := d.find(row.Key); first != nil {
+			if first.Sequence != row.Sequence { // else it was written before
+				twice = append(twice, row.Sequence)
+			}
 			continue
 		}
 		d.place[row.Sequence] = len(d.intents)
@@ -119,7 +121,9 @@ func (d *database) storeSender(s sender.Store) (twice []ledger.Sequence) {
 	}
 	for _, g := range s.Grants {
 		at := &d.intents[d.place[g.Sequence]]
-		at.Grants = append(at.Grants, g)
+		if !slices.ContainsFunc(at.Grants, func(x sender.GrantRow) bool { return x.Request == g.Request && x.Assembled == g.Assembled }) {
+			at.Grants = append(at.Grants, g)
+		}
 		d.wholes[g.Assembled] = g.Whole
 	}
 	for _, m := range s.Marks {

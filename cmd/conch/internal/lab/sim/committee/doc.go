@@ -12,7 +12,9 @@
 // can never be and for what fails each time, ask again until they hear an answer, and cancel. Messages are mostly quick,
 // and some are late, doubled, out of order or lost. Links are cut in one direction or both; partitions come and go.
 // Nodes are killed at any time and at each commit, before it and after it, and start again from what was committed. A
-// database is restored from an old copy. Blocks reach nodes late, so that their heights differ by up to two ranges; an
+// database is restored from an old copy. What a node asks of its database, its chain and its keys comes late or fails, once or
+// for seconds, and is asked again as a node does; what was stored is stored again if its answer was lost. A contract in which
+// nothing happens falls asleep, and messages and users wake it. Operators have nodes coordinate no more for a while. Blocks reach nodes late, so that their heights differ by up to two ranges; an
 // indexer stands still. The chain is reorganised down to its last final block; some chains make blocks only of
 // something. Transactions wait for a long time. Anybody copies public entries, as they are and under their own name, and
 // coordinators ask for grants of what nobody has assembled.

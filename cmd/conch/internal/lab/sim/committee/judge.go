@@ -8,7 +8,6 @@ import (
 
 	"github.com/conchhq/conch/sequencer/core"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/ranking"
 	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
@@ -68,12 +67,17 @@ func (r *run) judgeLanded(f ledger.Fact, number uint64) {
 
 // accepted notes that a user was told that an intent is stored.
 func (r *run) accepted(n *node, w *wish, a core.Accepted) {
-	if a.Err != nil || w.accepted > 0 {
+	if a.Err != nil {
+		return
+	}
+	if first := n.db.find(w.key); !r.Check(first != nil && first.Sequence == a.Sequence, EveryIntentEnds, "%s was accepted as %v, and is not stored so", w.key, a.Sequence) || w.accepted > 0 {
 		return
 	}
 	w.accepted = r.w.Now()
+	if r.rough() && r.w.Chance(0.2) { // its user asks once more, perhaps when it has ended
+		n.later(r.w.Between(time.Second, 20*time.Second), func() { n.handIn(w) })
+	}
 	r.words.say(n, "has stored %s (%s), and its user hears so", w.key, w.text)
-	r.Check(n.db.has(a.Sequence), EveryIntentEnds, "%s was accepted and is not stored", w.key)
 	r.Stats["accepted"]++
 }
 
@@ -124,59 +128,12 @@ func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
 	r.Stats["dispatched"] += int64(len(entries))
 	for _, e := range entries {
 		g := e.Grant
-		if r.firstTime(n, e) {
-			r.judgeBuilt(n, e)
-			r.Check(!n.closed[g.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
-		}
 		r.Check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
 		n.sent[e.Intent] = true
 		r.Check(g.Assembled == r.scheme.Assembled(r.contract, e.Attempt), GrantStored, "%s dispatches what was not granted", n.name)
 	}
 	if r.cfg.Calm && r.lagged == 0 {
 		r.judgeOne(n)
-	}
-}
-
-// closed notes what a node must not dispatch any more, since it has told a better one what it has dispatched: all that
-// it had, but for what its senders cannot give to the other.
-func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range, h wire.Handover) {
-	for _, e := range h.Entries {
-		n.db.submitted[r.scheme.Assembled(r.contract, e.Attempt)] = true // it may still be on its way to the submitter
-	}
-	if !r.committee.Prefers(asked, string(asker), n.name) || !n.closes(asker, asked) {
-		return
-	}
-	for id, avoid := range n.delegations {
-		if !slices.Contains(avoid, asker) {
-			n.closed[id] = true
-		}
-	}
-}
-
-// closes reports whether a question for a handover is a new one, or may be one whose answer was lost.
-func (n *node) closes(asker ledger.Account, asked ranking.Range) bool {
-	last, is := n.askers[asker]
-	if !is || asked > last.number {
-		last = inheritance{number: asked, holds: n.r.w.Now() + 2500*time.Millisecond}
-		n.askers[asker] = last
-	}
-	return asked == last.number && n.r.w.Now() <= last.holds
-}
-
-// judgeInherited is I6: a node that begins to coordinate asks for grants once all have answered and what they named is
-// in a block, or when its hold is over.
-func (r *run) judgeInherited(n *node) {
-	at := r.inherits[n]
-	if at == nil || at.life != n.lives || r.w.Now() >= at.holds {
-		return
-	}
-	r.Check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
-	head, _ := n.book.Height()
-	for _, a := range at.entries {
-		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
-		decided = decided || r.chain.head.Number() >= a.Grant.ValidUntil || head >= a.until || n.sent[a.Attempt.Intent]
-		decided = decided || slices.ContainsFunc(slices.Concat(a.Attempt.Inputs, a.Attempt.Reads), r.chain.spent)
-		r.Check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
 }
 
@@ -210,12 +167,17 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 		}
 	case wire.Handover:
 		r.closed(n, to, r.handovers[msg.Request], body) // the question may be one of an earlier range, and late
+	case wire.Accepted: // not before: the offer may have waited for the contract to be read
+		if d, is := n.offered[msg.Request]; is {
+			n.delegations[d.Delegation] = d.Avoid
+			delete(n.closed, d.Delegation)
+		}
 	case wire.Assemble:
 		r.judgeOrder(n, to, body)
 	case wire.AskHandover:
 		at := r.inherits[n]
-		if at == nil || at.life != n.lives || at.number != body.Range {
-			at = &inheritance{life: n.lives, number: body.Range, asked: map[ledger.Account]bool{}, requests: map[wire.RequestID]ledger.Account{}}
+		if at == nil || at.life != n.woken || at.number != body.Range {
+			at = &inheritance{life: n.woken, number: body.Range, asked: map[ledger.Account]bool{}, requests: map[wire.RequestID]ledger.Account{}}
 			if r.committee.Order(body.Range)[0] == n.name {
 				at.holds = r.w.Now() + 2*time.Second
 			}
@@ -237,20 +199,11 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 
 // judgeArrived counts requests. I10: each gets one answer.
 func (r *run) judgeArrived(n *node, from ledger.Account, msg wire.Message) {
-	if at := r.inherits[n]; at != nil && at.requests[msg.Request] == from && at.asked[from] {
-		delete(at.asked, from)
-		if h, is := msg.Body.(wire.Handover); is {
-			for _, e := range h.Entries {
-				if r.proven(from, e) {
-					head, _ := n.book.Height()
-					at.entries = append(at.entries, inherited{e, head + min(4*r.contract.Life, r.contract.Range/2)})
-				}
-			}
-		}
+	if _, hands := msg.Body.(wire.Handover); !hands { // that one counts when it is proven
+		r.judgeHanded(n, from, msg)
 	}
 	if d, is := msg.Body.(wire.Delegate); is {
-		n.delegations[d.Delegation] = d.Avoid
-		delete(n.closed, d.Delegation)
+		n.offered[msg.Request] = d
 	}
 	_, contents := msg.Body.(wire.Attempts)
 	offered := contents && msg.Request.Incarnation != n.fetcher // by its owner, or an earlier start has asked for it: n is to keep it
@@ -283,23 +236,6 @@ func (r *run) judgeOrder(n *node, to ledger.Account, body wire.Assemble) {
 		r.Check(at >= o.last, SubmitOrder, "%s asks %s for number %d after number %d", n.name, r.byAccount[to].name, at, o.last)
 		o.last = max(o.last, at)
 	}
-}
-
-// inheritance is what a node has to wait for that begins to coordinate, for I6.
-type inheritance struct {
-	life     int
-	number   ranking.Range
-	holds    time.Duration
-	asked    map[ledger.Account]bool // that have not answered
-	requests map[wire.RequestID]ledger.Account
-	entries  []inherited
-}
-
-// inherited is an entry that was handed over, and the block until which it is waited for.
-type inherited struct {
-	wire.Inherited
-
-	until uint64
 }
 
 type orderKey struct {
@@ -362,7 +298,9 @@ func (r *run) judgeEnd() {
 		r.Check(!silent || k.node.lives != at.life || k.node.lies != nil, OneAnswer, "%s never answered a request (%s) of %v", k.node.name, at.what, at.at)
 	}
 	for _, n := range r.nodes {
-		r.Check(len(n.coordinator.Faults()) == 0, TableKept, "%s: %v", n.name, n.coordinator.Faults())
+		if n.Coordinator != nil {
+			r.Check(len(n.Coordinator.Faults()) == 0, TableKept, "%s: %v", n.name, n.Coordinator.Faults())
+		}
 	}
 	r.judgeMoney()
 }
@@ -377,13 +315,13 @@ func (r *run) judgeMoney() {
 		}
 	}
 	for _, n := range r.nodes {
-		if head, _ := n.book.Height(); len(n.book.Missing()) > 0 || head != r.chain.head.Number() {
+		if n.height() != r.chain.head.Number() || len(n.Book.Missing()) > 0 {
 			continue // it does not know all yet
 		}
 		r.Stats["counted"]++
 		var sum uint64
 		for _, id := range r.chain.head.States() {
-			s, is := n.book.State(id)
+			s, is := n.Book.State(id)
 			if r.Check(is, NoDoubleSpend, "%s lacks the contents of %v", n.name, id) {
 				sum += valueOf(s.Data)
 			}

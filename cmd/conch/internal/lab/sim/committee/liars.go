@@ -102,7 +102,7 @@ func (n *node) made(id ledger.StateID, right bool) (e wire.Inherited) {
 		Intent:  ledger.Intent{Owner: n.account, Sequence: ledger.Sequence{Lineage: 9, Counter: n.requests}},
 		Payload: domain.PayloadHash(payload), Inputs: []ledger.StateID{id},
 	}}
-	if s, is := n.book.State(id); is {
+	if s, is := n.Book.State(id); is {
 		e.Outputs, e.Attempt.Outputs = []domain.Secret{s.Secret}, []ledger.Hash{s.Secret.Commitment()}
 	}
 	hash := r.scheme.Assembled(r.contract, e.Attempt)

@@ -32,7 +32,7 @@ var lies = []lie{
 	{name: "handover-of-others", what: "it hands over what others have dispatched", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
 		h, is := body.(wire.Handover)
 		for _, e := range n.r.chain.public {
-			if w, known := n.book.Whole(e.Grant.Assembled); known && is {
+			if w, known := n.Book.Whole(e.Grant.Assembled); known && is {
 				h.Entries = append(h.Entries, wire.Inherited{Whole: w, Grant: e.Grant, Endorsements: e.Endorsements})
 			}
 		}

@@ -5,17 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/sequencer/book"
-	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/core"
-	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/ledger"
-	"github.com/conchhq/conch/sequencer/sender"
 	"github.com/conchhq/conch/sequencer/wire"
 )
 
-// node is an organisation: its database, and while it is up its machines. It performs what its core says.
+// node is an organisation: its database, and while it is up its core. It performs what that says.
 type node struct {
+	core.Machines // of the contract while it is awake, and as it fell asleep; nil before
+
 	r       *run
 	account ledger.Account
 	name    string
@@ -28,19 +26,19 @@ type node struct {
 
 	core        *core.Core
 	tickets     uint64
-	reached     map[uint64]func()              // what waits for the contract
-	answers     map[uint64]func(core.Accepted) // whom it owes an answer
-	incarnation wire.Incarnation               // of its coordinator
-	fetcher     wire.Incarnation               // of its requests for attempts
-	following   uint64                         // the Follow that its blocks are for; 0: none
-	book        *book.Book
-	sender      *sender.Machine
-	coordinator *coordinator.Machine
+	reached     map[uint64]func()                // what waits for the contract
+	answers     map[uint64]func(core.Accepted)   // whom it owes an answer
+	incarnation wire.Incarnation                 // of its coordinator
+	fetcher     wire.Incarnation                 // of its requests for attempts
+	following   uint64                           // the Follow that its blocks are for; 0: none
+	woken       int                              // so often it has begun to follow
 	followed    time.Duration                    // when the last block reaches it
 	landed      map[ledger.Intent]uint64         // that it has seen in the chain: the block
 	sent        map[ledger.Intent]bool           // that it has dispatched, or seen skipped
 	dead        map[ledger.Hash]bool             // attempts that it was given and that could not land any more by what it had seen
-	delegations map[ledger.Hash][]ledger.Account // that it was given, and whom their senders cannot reach
+	offered     map[wire.RequestID]wire.Delegate // that have reached it
+	delegations map[ledger.Hash][]ledger.Account // that it has taken, and whom their senders cannot reach
+	lasting     map[ledger.Hash]uint64           // attempts that were handed to it: until which block it waits for them
 	askers      map[ledger.Account]inheritance   // that have asked for a handover, for which range, and how long they repeat it
 	closed      map[ledger.Hash]bool             // those of which it must not dispatch anything
 	stay        bool                             // it does not come back
@@ -51,6 +49,10 @@ type node struct {
 	deaf        time.Duration                    // from when it does not hear of grants; 0: never
 	requests    uint64                           // that it has made up
 	committed   time.Duration                    // when the last transaction of its database is
+	unheard     []core.Write                     // that are durable, and of which the core has not heard yet
+	twice       []core.Twice                     // of those
+	away        [3]time.Duration                 // until when what it asks is away
+	drained     bool                             // by its operator
 }
 
 // begin starts all nodes, and the chain.
@@ -65,39 +67,36 @@ func (r *run) begin() {
 func (n *node) boot() {
 	n.lives++
 	n.up, n.born = true, n.r.w.Now()
-	n.incarnation, n.fetcher, n.landed, n.sent = n.drawn(), n.drawn(), map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}
-	n.requests, n.dead, n.following = 0, map[ledger.Hash]bool{}, 0
+	n.incarnation, n.fetcher = n.drawn(), n.drawn()
+	n.requests, n.following, n.unheard, n.twice, n.drained, n.Machines = 0, 0, nil, nil, false, core.Machines{}
+	n.offered = map[wire.RequestID]wire.Delegate{}
 	n.delegations, n.closed = map[ledger.Hash][]ledger.Account{}, map[ledger.Hash]bool{}
 	n.askers, n.reached, n.answers = map[ledger.Account]inheritance{}, map[uint64]func(){}, map[uint64]func(core.Accepted){}
 	if n.lives > 1 {
 		n.r.tell(n.name, "starts again")
 	}
 	n.r.fetchers[n.fetcher], n.r.fetchers[n.liar()] = n.account, n.account
-	read := core.Read{Stored: n.db.load(), Head: n.r.chain.head.Number(), Owns: n.drawn(), Lineage: n.r.w.Draw() | 1}
+	owns, lineage := n.drawn(), n.lineage()
 	n.core = core.New(n.config())
-	opened, err := n.core.Open(n.r.contract.Address, read)
-	if !n.r.Check(err == nil, "the world", "%v", err) {
-		return
+	if opened, is := n.opened(core.Read{Owns: owns, Lineage: lineage}); is {
+		opened.Asleep = opened.Idle() && n.r.sleepAfter < awake
+		n.feed(opened)
+		n.tick(n.lives)
 	}
-	n.followed = n.r.w.Now()
-	out := n.core.Step(n.now(), opened)
-	m, _ := n.core.Machines(n.r.contract.Address)
-	n.book, n.sender, n.coordinator = m.Book, m.Sender, m.Coordinator
-	n.perform(out)
-	n.tick(n.lives)
 }
 
-// awake is how long a contract stays awake in which nothing happens: for the whole run.
-const awake = 24 * time.Hour
+// opened reads the contract.
+func (n *node) opened(read core.Read) (core.Opened, bool) {
+	read.Stored, read.Head = n.db.load(), n.r.chain.head.Number()
+	opened, err := n.core.Open(n.r.contract.Address, read)
+	return opened, n.r.Check(err == nil, "the world", "%v", err)
+}
 
 // config is that of a start.
 func (n *node) config() core.Config {
 	c := core.Config{
-		Self: n.account, SleepAfter: awake, ShareFor: 10 * time.Second, Coordinates: n.incarnation, Owns: n.incarnation, Fetches: n.fetcher,
-		Contracts: []core.Contract{{Declared: n.r.contract, Rules: n.r.rules, Scheme: n.r.scheme}},
-		Adjust: func(s *sender.Config, c *coordinator.Config, e *endorser.Config) {
-			c.Batch, c.Strict, e.Strict = n.r.batch(), n.r.strict(), n.r.strict()
-		},
+		Self: n.account, SleepAfter: n.r.sleepAfter, ShareFor: 10 * time.Second, Coordinates: n.incarnation, Owns: n.incarnation, Fetches: n.fetcher,
+		Contracts: []core.Contract{{Declared: n.r.contract, Rules: n.r.rules, Scheme: n.r.scheme, Batch: n.r.batch()}},
 	}
 	binary.BigEndian.PutUint64(c.Secret[:], n.r.w.Draw()|1)
 	if n.r.cfg.Audit {
@@ -115,6 +114,15 @@ func (n *node) audited(machine string, step func()) {
 	}
 }
 
+// lineage returns with what the sequences of the contract begin, from now on.
+func (n *node) lineage() uint64 {
+	drawn := n.r.w.Draw() | 1
+	if n.r.broken == "lineage" {
+		return 1
+	}
+	return drawn
+}
+
 // drawn returns a random incarnation.
 func (n *node) drawn() (i wire.Incarnation) {
 	binary.BigEndian.PutUint64(i[:], n.r.w.Draw())
@@ -129,36 +137,49 @@ func (n *node) catchUp(at uint64) {
 	}
 }
 
-// follow delivers what the chain did, in order, when it reaches the node.
+// begin begins to follow the chain: it is as after a start.
+func (n *node) begin(f core.Follow) {
+	n.following, n.followed = f.Life, n.now()
+	n.woken++
+	n.lasting = map[ledger.Hash]uint64{}
+	n.landed, n.sent, n.dead = map[ledger.Intent]uint64{}, map[ledger.Intent]bool{}, map[ledger.Hash]bool{}
+	n.catchUp(f.After)
+}
+
+// follow delivers what the chain did, in order, when it reaches the node. Some of it may come after the core has ended this Follow.
 func (n *node) follow(in any) {
 	at := max(n.followed+1, n.r.w.Now()+n.lag+n.r.w.Between(time.Millisecond, 50*time.Millisecond))
 	n.followed = at
-	life := n.lives
-	n.r.w.After(at-n.r.w.Now(), func() {
-		if !n.up || n.lives != life {
-			return
-		}
-		out := n.core.Step(n.now(), core.Followed{Contract: n.r.contract.Address, Life: n.following, Step: in})
-		n.r.words.reaches(n)
-		switch in := in.(type) {
-		case ledger.Block:
-			for _, f := range in.Facts {
-				if f.Skipped != ledger.Taken && f.Skipped != ledger.Repeated {
-					n.sent[f.Intent] = true // skipped is not dead, but nobody waits for it any more
-				}
-				if f.Skipped == ledger.Taken {
-					n.landed[f.Intent] = in.Number
-				}
-			}
-		case ledger.Rewind:
-			for intent, number := range n.landed {
-				if number > in.To {
-					delete(n.landed, intent)
-				}
-			}
+	follow := n.following
+	n.later(at-n.r.w.Now(), func() {
+		out := n.step(core.Followed{Contract: n.r.contract.Address, Life: follow, Step: in})
+		if n.following == follow {
+			n.saw(in)
 		}
 		n.perform(out)
 	})
+}
+
+// saw notes what the node has heard of the chain.
+func (n *node) saw(in any) {
+	n.r.words.reaches(n)
+	switch in := in.(type) {
+	case ledger.Block:
+		for _, f := range in.Facts {
+			if f.Skipped != ledger.Taken && f.Skipped != ledger.Repeated {
+				n.sent[f.Intent] = true // skipped is not dead, but nobody waits for it any more
+			}
+			if f.Skipped == ledger.Taken {
+				n.landed[f.Intent] = in.Number
+			}
+		}
+	case ledger.Rewind:
+		for intent, number := range n.landed {
+			if number > in.To {
+				delete(n.landed, intent)
+			}
+		}
+	}
 }
 
 // later runs something of this start, if it is still up by then.
@@ -215,3 +236,26 @@ func (n *node) restore() {
 }
 
 func (n *node) now() time.Duration { return n.r.w.Now() }
+
+// height returns the last block that the node has heard of while it was awake.
+func (n *node) height() (head uint64) {
+	if n.Book != nil {
+		head, _ = n.Book.Height()
+	}
+	return head
+}
+
+// idle reports whether nothing is under way in the contract, and the node lacks nothing.
+func (n *node) idle() bool {
+	if !n.core.IsAwake(n.r.contract.Address) {
+		return len(n.reached) == 0
+	}
+	return n.Sender.Idle() && n.Coordinator.Idle() && len(n.Book.Missing()) == 0 && n.committed <= n.now() && len(n.unheard) == 0
+}
+
+// look has a user look at the contract.
+func (n *node) look() {
+	if n.up {
+		n.reach(func() { n.core.Look(n.r.contract.Address, time.Time{}) })
+	}
+}

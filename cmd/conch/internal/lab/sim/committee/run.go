@@ -38,6 +38,7 @@ type run struct {
 	rank        map[ledger.Account]int
 	odds        odds
 	lagged      time.Duration // the longest time that a block takes to a node
+	sleepAfter  time.Duration // how long nothing happens in a contract until a node lets it sleep
 	quiet       bool          // the faults are over
 	calmed      time.Duration // when they were over
 	lostReturns float64       // of the messages that give work back
@@ -66,6 +67,7 @@ type odds struct {
 	gone           float64 // of a transaction: its submitter gives it up
 	commit         float64 // of a crash at a commit
 	restore        float64 // of a fault that backs a database up, or restores one; 0: rarely, and once
+	fails          float64 // of what a node asks of its database or its chain; 0: a kind world
 }
 
 // Run runs a committee and returns its report. The configuration must be valid.
@@ -94,6 +96,8 @@ func Run(cfg Config) world.Report {
 	}
 	r.until(r.w.Now() + wait)
 	r.words.flush()
+	r.comeBack()
+	r.wake()
 	if r.scene != nil {
 		r.judgeScene()
 	}
@@ -117,7 +121,7 @@ func newRun(cfg Config) *run {
 		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{},
 		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{}, fetchers: map[wire.Incarnation]ledger.Account{},
 	}
-	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
+	r.scheme, r.rules, r.sleepAfter = r.schemeOf(), r.rulesOf(), awake
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
 	if cfg.told.On() {
 		r.scene, r.words = &scene{}, newTeller(r)
@@ -135,15 +139,23 @@ func newRun(cfg Config) *run {
 	r.committee, _ = r.contract.Ranking() // the configuration is valid
 	r.chain = newChain(r, r.contract, r.scheme)
 	if cfg.Calm || r.scene != nil {
-		r.quiet = true
+		if r.quiet = true; r.scene == nil && cfg.Seed%2 == 0 {
+			r.sleepAfter = 3 * time.Second
+		}
 		r.net.Calm(names)
 		return r
 	}
-	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004}
+	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004, fails: 0.02}
 	if shows, is := oddsOf[cfg.Break]; is {
 		r.odds = shows
 	}
 	r.chain.demand = w.Chance(0.25)
+	if w.Chance(0.75) {
+		r.sleepAfter = w.Between(time.Second, 5*time.Second)
+	}
+	if r.odds.fails > 0 && w.Chance(0.25) {
+		r.odds.fails = 0.2
+	}
 	if w.Chance(0.5) {
 		for _, n := range r.nodes {
 			n.lag = w.Between(0, 2*time.Duration(r.contract.Range)*blockTime)
@@ -164,7 +176,7 @@ func (r *run) settled() bool {
 		return false
 	}
 	for _, n := range r.nodes {
-		if !n.up || !n.sender.Idle() || !n.coordinator.Idle() || len(n.book.Missing()) > 0 {
+		if !n.up || !n.idle() {
 			return false
 		}
 	}
@@ -177,20 +189,31 @@ func (r *run) calm() {
 	var names []string
 	for _, n := range r.nodes {
 		names = append(names, n.name)
-		n.lag = 0
+		n.lag, n.away = 0, [3]time.Duration{}
 		if !n.up {
 			n.boot()
 		}
+		n.drain(false)
 	}
 	r.net.Calm(names)
 	r.tell("the world", "has no more faults")
 }
 
+// wake has users look at contracts that sleep, so that the nodes know of the last block.
+func (r *run) wake() {
+	if r.sleepAfter == awake || len(r.Found) > 0 {
+		return
+	}
+	for _, n := range r.nodes {
+		n.look()
+	}
+	r.w.Until(r.w.Now() + 500*time.Millisecond)
+}
+
 // judgeSilence is I9: when nothing is in flight, nothing is sent.
 func (r *run) judgeSilence() {
 	begin := r.w.Now() + 5*time.Second
-	end := begin + silentFor
-	r.w.Until(end)
+	r.w.Until(begin + silentFor)
 	r.Check(r.lastMessage < begin, IdleIsSilent, "a message was sent %v after everything had ended", r.lastMessage-begin)
 }
 
@@ -232,6 +255,22 @@ func (r *run) usersGoOn() {
 	}
 }
 
+// comeBack has users hand something in when contracts have fallen asleep, while there are faults again.
+func (r *run) comeBack() {
+	if r.sleepAfter == awake || r.cfg.Calm || len(r.Found) > 0 {
+		return
+	}
+	r.w.Until(r.w.Now() + r.sleepAfter + time.Second)
+	r.quiet = false
+	for range 3 {
+		r.wish(r.w.Between(time.Millisecond, 3*time.Second), r.nodes[r.w.Pick(len(r.nodes))], fmt.Sprintf("move red blue %d", 1+r.w.Pick(5)), 0)
+	}
+	r.w.After(time.Second, r.fault)
+	r.w.Until(r.w.Now() + 5*time.Second)
+	r.calm()
+	r.until(r.w.Now() + endsWithin)
+}
+
 // ask hands an intent in, again and again until it is accepted: its key is the same.
 func (r *run) ask(w *wish) {
 	n := w.node
@@ -266,105 +305,11 @@ func (r *run) forget(n *node, old *database) {
 	}
 }
 
-// fault does something bad, again and again.
-func (r *run) fault() {
-	if r.quiet {
-		return
-	}
-	n := r.nodes[r.w.Pick(len(r.nodes))]
-	other := r.nodes[r.w.Pick(len(r.nodes))]
-	switch p := r.w.Pick(100); {
-	case r.w.Chance(r.odds.restore):
-		if n.backup != nil {
-			n.restore()
-		} else {
-			n.backup = n.db.copied()
-		}
-	case p < 35:
-		n.crash("")
-	case p < 60 && n != other:
-		r.cut(n, other, r.w.Between(time.Second, 15*time.Second))
-	case p < 70:
-		r.partition()
-	case p < 75:
-		n.backup = n.db.copied()
-	case p < 78:
-		n.restore()
-	case p < 88:
-		r.replay()
-	default: // an indexer stands still
-		was := n.lag
-		n.lag += r.w.Between(time.Second, 10*time.Second)
-		r.w.After(r.w.Between(time.Second, 10*time.Second), func() {
-			if !r.quiet {
-				n.lag = was
-			}
-		})
-	}
-	r.w.After(r.w.Between(200*time.Millisecond, 3*time.Second), r.fault)
-}
-
-// cut cuts a link in one direction or both, for a time.
-func (r *run) cut(a, b *node, wait time.Duration) {
-	r.Stats["cuts"]++
-	both := r.w.Chance(0.5)
-	r.net.Cut(a.name, b.name)
-	if both {
-		r.net.Cut(b.name, a.name)
-	}
-	r.tell("the network", "is cut from %s to %s%s, for %.0f s", a.name, b.name, map[bool]string{true: " and back"}[both], wait.Seconds())
-	r.w.After(wait, func() {
-		r.net.Heal(a.name, b.name)
-		if both {
-			r.net.Heal(b.name, a.name)
-		}
-	})
-}
-
-// partition parts the nodes into two for a time. The chain is there for all.
-func (r *run) partition() {
-	r.Stats["partitions"]++
-	cut := 1 + r.w.Pick(max(1, len(r.nodes)-1))
-	wait := r.w.Between(2*time.Second, 20*time.Second)
-	r.tell("the network", "is parted: the first %d nodes and the others, for %.0f s", cut, wait.Seconds())
-	for i, a := range r.nodes {
-		for j, b := range r.nodes {
-			if (i < cut) != (j < cut) {
-				r.net.Cut(a.name, b.name)
-				r.w.After(wait, func() { r.net.Heal(a.name, b.name) })
-			}
-		}
-	}
-}
-
-// replay has somebody copy what is public: as it is, and as an entry of their own that has another's attempt and
-// endorsements.
-func (r *run) replay() {
-	if len(r.chain.public) == 0 {
-		return
-	}
-	e := r.chain.public[r.w.Pick(len(r.chain.public))]
-	thief := r.nodes[r.w.Pick(len(r.nodes))]
-	r.Stats["replays"]++
-	r.tell(thief.name, "copies a public entry of %s", string(e.Owner))
-	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
-	if thief.account == e.Owner {
-		return
-	}
-	e.Intent = ledger.Intent{Owner: thief.account, Sequence: ledger.Sequence{Lineage: 7, Counter: r.w.Draw()}}
-	e.Grant = ledger.Grant{Assembled: r.scheme.Assembled(r.contract, e.Attempt), Coordinator: thief.account, ValidUntil: r.chain.head.Number() + 20}
-	e.Grant.Signature = r.signer.Sign(thief.account, r.scheme.Granted(r.contract, e.Grant))
-	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
-}
-
 // publish tells all nodes that are up what the chain did.
 func (r *run) publish(in any) {
 	for _, n := range r.nodes {
-		if n.up {
+		if n.up && n.following > 0 {
 			n.follow(in)
 		}
 	}
 }
-
-// strikes reports whether a crash comes at a commit.
-func (r *run) strikes() bool { return !r.quiet && r.w.Chance(r.odds.commit) }

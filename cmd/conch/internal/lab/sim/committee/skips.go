@@ -37,10 +37,10 @@ func (r *run) judgeSkipped(s *sent, e ledger.Entry, f ledger.Fact) {
 // builtOn notes which of the attempts that reach a coordinator could not land any more by the blocks that it has followed. It
 // cannot know that while it lacks the contents of what has landed.
 func (r *run) builtOn(n *node, body wire.Assembled) {
-	head, _ := n.book.Height()
-	if len(n.book.Missing()) > 0 {
+	if n.Book == nil || len(n.Book.Missing()) > 0 {
 		return
 	}
+	head := n.height()
 	for _, a := range body.Results {
 		h := r.scheme.Assembled(r.contract, a.Attempt)
 		if a.Why == wire.Done && r.chain.past.dead(h, head) {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
@@ -14,6 +15,15 @@ import (
 func TestStories(t *testing.T) {
 	t.Parallel()
 	worldtest.Texts(t, committee.Simulator())
+}
+
+// P21 to P26: the same where heights decide as document 002 has it, which is without the rule named-range.
+func TestStoriesByTheDocument(t *testing.T) {
+	worldtest.Whole(t)
+	t.Parallel()
+	if rule := "named-range"; !patchedtest.Elsewhere(t, rule) {
+		worldtest.TextsWithout(t, committee.Simulator(), "strict", rule)
+	}
 }
 
 // A story falls where a rule is broken: without failure kinds an intent that waits for money is given up.

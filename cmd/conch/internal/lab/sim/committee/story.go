@@ -11,8 +11,7 @@ import (
 	"github.com/conchhq/conch/sequencer/ranking"
 )
 
-// texts are the stories that this world brings along: those that document 002 describes, message by message. Where it lets heights
-// decide, there are two: one as this package does it, and one by the document's words.
+// texts are the stories that this world brings along: those that document 002 describes, message by message.
 //
 //go:embed testdata/stories/*.txt
 var texts embed.FS
@@ -27,7 +26,6 @@ func kind(cfg *Config) story.Kind {
 			story.Count("needed", "how many endorsements an attempt needs; a majority if it is not said", &cfg.Needed),
 			story.Count("range", "for how many blocks the ranking stays the same; 1000 if it is not said", &blocks),
 			{Form: "policy NAME", What: "by which the committee is ranked", Set: func(a story.Args) error { cfg.Policy = a.Name; return nil }},
-			{Form: "strict", What: "heights are judged by the words of document 002", Set: func(story.Args) error { cfg.strict = true; return nil }},
 			story.Seed(&cfg.Seed),
 		},
 		Begin: func() (story.World, error) {
@@ -104,9 +102,6 @@ func (s *stage) Leader() string {
 func (s *stage) inRange(later uint64) ranking.Range {
 	return s.r.committee.RangeOf(s.r.chain.final.Number() + later)
 }
-
-// strict reports whether heights are judged as document 002 has it.
-func (r *run) strict() bool { return r.broken == "named-range" || r.cfg.strict }
 
 // node returns a node by its name.
 func (s *stage) node(name string) *node { return s.r.byAccount[ledger.Account(name)] }

@@ -249,7 +249,7 @@ func (t *teller) reaches(n *node) {
 	if t == nil || len(t.r.order) > 0 && !slices.ContainsFunc(t.r.order, func(k string) bool { return t.r.wishes[k].result == nil }) {
 		return
 	}
-	_, final := n.book.Height()
+	_, final := n.Book.Height()
 	own := t.r.committee.RangeOf(final)
 	if t.ranges[n] < own {
 		t.say(n, "is in range %d, which names %s", own, t.r.committee.Order(own)[0])

@@ -16,9 +16,15 @@ import (
 // writes the file instead: read the diff.
 func Texts[C, P any](t *testing.T, s world.Simulator[C, P]) {
 	t.Helper()
-	files, err := filepath.Glob("testdata/stories/*.txt")
+	TextsWithout(t, s, "stories", "")
+}
+
+// TextsWithout is Texts for another folder of testdata, whose stories are told without a rule.
+func TextsWithout[C, P any](t *testing.T, s world.Simulator[C, P], folder, rule string) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/" + folder + "/*.txt")
 	if err != nil || len(files) == 0 {
-		t.Fatalf("there are no stories in testdata/stories (error %v)", err)
+		t.Fatalf("there are no stories in testdata/%s (error %v)", folder, err)
 	}
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
@@ -30,6 +36,7 @@ func Texts[C, P any](t *testing.T, s world.Simulator[C, P]) {
 			}
 			var c C
 			var told bytes.Buffer
+			*s.Common(&c).Break = rule
 			r, err := s.Tell(c, story.Text{File: name, Text: string(text)}, &told)
 			if err != nil {
 				t.Fatal(err)
