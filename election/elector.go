@@ -78,6 +78,9 @@ func New(cfg Config) (*Elector, error) {
 // server several times as much as the successor's mint, just when everyone waits for that.
 const linger = 50 * time.Millisecond
 
+// Settings returns what the core of an elector gets of a configuration, defaults included.
+func (c Config) Settings() Settings { return c.withDefaults().settings() }
+
 // settings returns the machine's part of the configuration.
 func (c Config) settings() Settings {
 	s := Settings{

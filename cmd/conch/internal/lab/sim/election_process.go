@@ -89,20 +89,30 @@ func (p *process) after(d time.Duration, f func()) {
 // stop makes the process stand still, as SIGSTOP does. What it deferred then runs in random
 // order, as a scheduler picks it.
 func (p *process) stop(d time.Duration) {
-	p.stops++
+	p.freeze()
 	p.r.w.Note(p.name, "stopped", int64(d))
-	p.r.w.After(d, func() {
-		p.stops--
-		if p.stops > 0 {
-			return
-		}
-		p.r.w.Note(p.name, "goes on", 0)
-		late := p.deferred
-		p.deferred = nil
-		for _, f := range late {
-			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
-		}
-	})
+	p.r.w.After(d, p.thaw)
+}
+
+func (p *process) freeze() {
+	p.stops++
+	p.r.tell(p.node.name, "stands still")
+}
+
+func (p *process) thaw() {
+	p.stops--
+	if p.stops > 0 {
+		return
+	}
+	p.r.w.Note(p.name, "goes on", 0)
+	if !p.dead {
+		p.r.tell(p.node.name, "goes on")
+	}
+	late := p.deferred
+	p.deferred = nil
+	for _, f := range late {
+		p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
+	}
 }
 
 // post hands an input to the loop.
@@ -219,8 +229,10 @@ func (p *process) perform(a election.Action) {
 	case election.Disconnect:
 		p.hangUp()
 	case election.Done:
-		p.kill()
-		p.node.startAgain(p.r.w.Between(0, baseLease))
+		p.r.tell(p.node.name, "ends")
+		if p.kill(); !p.r.cfg.told.On() {
+			p.node.startAgain(p.r.w.Between(0, baseLease))
+		}
 	default:
 		p.after(p.r.w.Between(0, 50*time.Microsecond), func() { p.call(a) })
 	}

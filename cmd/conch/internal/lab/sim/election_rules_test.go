@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 )
@@ -38,12 +40,12 @@ func TestRules(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it looks for one seed among thousands")
 	}
-	for _, rule := range sim.Rules() {
+	for _, rule := range sim.Simulator().Rules {
 		if rule.Invariant == "" {
 			continue
 		}
 		for _, locks := range []string{sim.LocksSession, sim.LocksProcess} {
-			if rule.Locks == "" || rule.Locks == locks {
+			if rule.In.Locks == "" || rule.In.Locks == locks {
 				t.Run(rule.Name+"/"+locks, func(t *testing.T) {
 					t.Parallel()
 					falls(t, rule, locks)
@@ -54,7 +56,7 @@ func TestRules(t *testing.T) {
 }
 
 // falls looks for a seed that violates the invariant of a broken rule.
-func falls(t *testing.T, rule sim.RuleInfo, locks string) {
+func falls(t *testing.T, rule world.Rule[sim.Config], locks string) {
 	t.Helper()
 	if rule.Why == "" {
 		t.Error("the rule has no Why")
@@ -71,20 +73,13 @@ func falls(t *testing.T, rule sim.RuleInfo, locks string) {
 		}
 		t.Logf("%s by %s falls at seed %d: %s", rule.Name, locks, seed, r.Violations[0].Detail)
 		if cfg.Break = baseline(rule.Name); cfg.Break == "" {
-			clean(t, cfg)
+			worldtest.Clean(t, sim.Election(cfg))
 		} else if sim.Election(cfg).Has(rule.Invariant) {
 			t.Errorf("seed %d violates %s with this rule kept too", seed, rule.Invariant)
 		}
 		return
 	}
 	t.Errorf("%d seeds without this rule do not violate %s: is the world too gentle, or the rule not needed?", enough, rule.Invariant)
-}
-
-func clean(t *testing.T, cfg sim.Config) {
-	t.Helper()
-	for _, v := range sim.Election(cfg).Violations {
-		t.Errorf("all rules are kept, but %s is violated: %s\nreplay: %s", v.Invariant, v.Detail, v.Replay)
-	}
 }
 
 // baseline returns the rule to break for comparison. Only with lying locks do two processes of
