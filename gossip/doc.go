@@ -92,7 +92,8 @@
 //   - A node invents subjects, since anybody can make a key: of the news of all a node passes on 64 pieces in a round, half of
 //     them from one peer at most, and keeps the youngest 1,024, and without electors it remembers 256 candidates; while the words of all of them count, a new
 //     one finds no place. So a relay of a flood brings less than its peers take of one peer, and heartbeats come through;
-//     other news may be late, or lost.
+//     other news may be late, or lost: in equal parts with the flood, since what a round allows comes back little by little, and not at its
+//     beginning alone.
 //   - A connection stalls: what waits in it grows no older, so a heartbeat looks younger by that wait. The first copy
 //     comes by the quickest way, so this shows where all connections of a node stall.
 //   - A relay lies about ages. It can keep a dead leader's last word alive for as long as it lies, and cannot make another.

@@ -13,7 +13,7 @@ func TestARelayOfFloodsIsNotNamed(t *testing.T) {
 	t.Parallel()
 	named := func(m *Machine, out []Action) (n int) {
 		for _, a := range out {
-			if r, is := a.(Refused); is && errors.Is(r.Why, ErrNews) && !m.telling.told {
+			if r, is := a.(Refused); is && errors.Is(r.Why, ErrNews) && m.now >= m.telling.quiet {
 				n++
 			}
 		}

@@ -6,13 +6,14 @@ import (
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// allowance is how much may be spent: each round adds so much, and what is not spent is kept, up to what some rounds add.
+// allowance is how much may be spent: each round adds so much, little by little, and what is not spent is kept, up to what some rounds add. If a
+// round added it all at once, a flood that comes right after that would leave nothing to what comes later.
 type allowance struct {
 	each  int
 	most  int
 	left  int
 	since time.Duration // left was counted
-	told  bool          // it was said in this round that it is spent
+	quiet time.Duration // until then nothing is told of it
 }
 
 func newAllowance(each, times int, now time.Duration) allowance {
@@ -21,10 +22,12 @@ func newAllowance(each, times int, now time.Duration) allowance {
 
 // has reports whether so much is left.
 func (a *allowance) has(cost int, now, round time.Duration) bool {
-	if rounds := int((now - a.since) / round); rounds > 0 {
-		a.left = min(a.left+min(rounds, a.most/a.each)*a.each, a.most)
-		a.since += time.Duration(rounds) * round
-		a.told = false
+	times, each := time.Duration(a.most/a.each), time.Duration(a.each)
+	if past := now - a.since; past >= times*round {
+		a.left, a.since = a.most, now
+	} else if added := past * each / round; added > 0 {
+		a.left = min(a.left+int(added), a.most)
+		a.since += added * round / each
 	}
 	return a.left >= cost
 }
@@ -91,8 +94,8 @@ func (m *Machine) verified(by *peer, s *wire.Said) (is bool, err error) {
 // tooMuch counts what an allowance has no room for. That is told once in a round.
 func (m *Machine) tooMuch(by *peer, of *allowance, why error) {
 	m.refused[why]++
-	if !of.told {
-		of.told = true
+	if m.now >= of.quiet {
+		of.quiet = m.now + m.cfg.Round
 		m.do(Refused{From: by.Name, Why: why})
 	}
 }

@@ -75,21 +75,21 @@ func (a *Agent) Publish(namespace, topic string, body []byte) error {
 // twice as long each time that the last one is over, 64 validities at most. A program that cannot work for longer calls it again, as
 // long as its cause lasts: while the node stands back it does so from then for as long as before. A namespace that is not known, or has policy paper, is left alone.
 func (a *Agent) Withdraw(namespace string, why error) {
-	a.tell(Withdraw{Namespace: namespace, Why: why})
+	_ = a.do(Withdraw{Namespace: namespace, Why: why})
 }
 
 // StandBack is Withdraw by a person: it stands for its time, and Return does not end it.
 func (a *Agent) StandBack(namespace string, why error) {
-	a.tell(Withdraw{Namespace: namespace, Why: why, Person: true})
+	_ = a.do(Withdraw{Namespace: namespace, Why: why, Person: true})
 }
 
 // Return takes Withdraw back: this node can do a leader's work again. What a person has said is waited for (StandBack).
-func (a *Agent) Return(namespace string) { a.tell(Return{Namespace: namespace}) }
+func (a *Agent) Return(namespace string) { _ = a.do(Return{Namespace: namespace}) }
 
 // Seniority says where this node is in the order of candidates: the larger the more senior. It is 0 until it is said, and
 // decides only which one is next: nobody pre-empts a leader that works.
 func (a *Agent) Seniority(namespace string, value uint64) {
-	a.tell(Seniority{Namespace: namespace, Value: value})
+	_ = a.do(Seniority{Namespace: namespace, Value: value})
 }
 
 // Keep says which connections the caller needs for lines of its own on the transport: to those nodes, by name. Those of the
@@ -100,7 +100,7 @@ func (a *Agent) Keep(addresses map[string]string) {
 	for _, name := range slices.Sorted(maps.Keys(addresses)) {
 		k.Peers = append(k.Peers, spray.Peer{Name: name, Address: addresses[name]})
 	}
-	a.tell(k)
+	_ = a.do(k)
 }
 
 // Status returns what the agent knows now; after Run, what it knew at its end. The leader is judged by the clock of now: after a

@@ -20,11 +20,13 @@
 //
 // # What the loop does
 //
+// It is one of internal/step, whose rules say what comes first.
+//
 //   - What has become of connections comes before every message, so that no message is of a connection that the machines
 //     do not know; the end of one comes after the last words on it, so that a goodbye is not taken for a fault, whether they
 //     wait in the transport or are in the hands of the loop.
 //   - Time passes after the messages that wait to be read: what they say may be what a machine would miss. A flood stops
-//     the time for a round at most, and where a connection ends for some 2,000 messages.
+//     the time for 256 messages at most, and where a connection ends for some 2,000. Among them the words of electors go first.
 //   - Timers are jittered by a fifth, so that nodes do not fall into step. A node that is nowhere a candidate has no such
 //     timer for statements: it wakes up when its leader's last word ends, or a peer is to be asked, and not a moment earlier or
 //     later. Such nodes do not fall into step, although there is no jitter: when one wakes up does not depend on when others do.

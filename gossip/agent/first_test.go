@@ -1,9 +1,12 @@
 package agent
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/gossip/wire"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -21,21 +24,54 @@ func TestElectorsAreHeardFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inbox := make(chan transport.Envelope, mostRead)
-	for range mostRead - 2 {
-		inbox <- transport.Envelope{From: "guest", Body: []byte("garbage")}
+	var batch []Input
+	for range mostHeld - 1 {
+		batch = append(batch, arrives(transport.Envelope{Subject: LineGossip, From: "guest", Body: []byte("garbage")}))
 	}
-	inbox <- transport.Envelope{From: "b", Body: body}
 	d.agent.mail.take()
-	d.agent.hear(transport.Envelope{From: "guest", Body: []byte("garbage")}, inbox)
+	d.agent.feed(append(batch, arrives(transport.Envelope{Subject: LineGossip, From: "b", Body: body}))...)
 	said := d.agent.mail.take()
-	if len(said) < mostRead/2 {
-		t.Fatalf("%d events say what became of %d messages", len(said), mostRead)
+	if len(said) < mostHeld/2 {
+		t.Fatalf("%d events say what became of %d messages", len(said), mostHeld)
 	}
 	if l, is := said[0].(Leader); !is || l.Leader.Name != "b" {
 		t.Errorf("the first of all that it heard is %+v", said[0])
 	}
-	if len(inbox) > 0 || d.core.counts.MessagesReceived != mostRead {
-		t.Errorf("%d messages were heard, and %d wait", d.core.counts.MessagesReceived, len(inbox))
+	if n := d.core.counts.MessagesReceived; n != mostHeld {
+		t.Errorf("%d messages were heard", n)
+	}
+}
+
+// mostHeld is how many messages a batch has.
+const mostHeld = step.MostAtOnce
+
+// A batch is put in order, and what one peer has said on one line stays as it was. The time comes last.
+func TestTheOrderOfABatch(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, true)
+	d.links = []transport.Link{{Peer: "late", Up: true}} // since the batch was taken
+	batch := []Input{Tick{}, Arrived{Links: []transport.Link{{Peer: "early", Up: true}}}}
+	for _, text := range []string{"spray b 1", "gossip guest 1", "spray guest 1", "gossip b 1", "gossip guest 2", "gossip b 2", "gossip early 1", "spray b 2"} {
+		word := strings.Fields(text)
+		batch = append(batch, arrives(transport.Envelope{Subject: word[0], From: word[1], Body: []byte(word[2])}))
+	}
+	var got []string
+	for _, in := range d.agent.arrange(batch) {
+		switch in := in.(type) {
+		case Arrived:
+			for _, l := range in.Links {
+				got = append(got, l.Peer)
+			}
+			for _, m := range in.Messages {
+				got = append(got, m.Line+" "+m.From+" "+string(m.Body))
+			}
+		case Tick:
+			got = append(got, "tick")
+		}
+	}
+	if want := []string{
+		"early", "late", "gossip b 1", "gossip b 2", "gossip guest 1", "gossip guest 2", "gossip early 1", "spray b 1", "spray guest 1", "spray b 2", "tick",
+	}; !slices.Equal(got, want) {
+		t.Errorf("the order is %q, want %q", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/pause"
+	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/transport"
 )
 
@@ -66,73 +67,46 @@ func (a *Agent) stop() {
 
 // loop feeds the core. Time passes after the messages that wait to be read: what they say may be what a machine would miss.
 func (a *Agent) loop(ctx context.Context) {
-	statements, views := a.statements.Inbox(), a.views.Inbox()
-	due := time.NewTimer(0)
-	defer due.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.cfg.Transport.Changed():
-			a.take()
-		case e := <-statements:
-			a.hear(e, statements)
-		case e := <-views:
-			a.take(message(LineSpray, e))
-		case <-due.C:
-			a.catchUp(statements, views)
-			a.do(Tick{})
-		}
-		due.Reset(a.untilDue())
-	}
+	_ = step.HearBoth(ctx, step.Loop[Input]{
+		From: links{a.cfg.Transport}, Wait: a.wait,
+		Tick: func() []Input { return []Input{Tick{}} },
+		Feed: func(batch []Input) error { a.feed(batch...); return nil },
+	}, a.statements.Inbox(), a.views.Inbox(), arrives)
 }
 
-// untilDue is the time until the core has something to do.
-func (a *Agent) untilDue() time.Duration {
+// wait is the time until the core has something to do.
+func (a *Agent) wait() (time.Duration, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.core.Due() - a.cfg.Clock()
+	return a.core.Due() - a.cfg.Clock(), true
 }
 
-// mostRead is how many messages are read before the first of them is done with: of so many at most the electors' go first.
-const mostRead = 64
+// links has what has become of connections.
+type links struct{ transport.Roamer }
 
-// hear takes a statement, and what waits behind it. The words of electors go first: they may wait behind one that floods, and a leader that is
-// heard too late is deposed.
-func (a *Agent) hear(e transport.Envelope, inbox <-chan transport.Envelope) {
-	held := []Message{message(LineGossip, e)}
-	for read := 1; len(held) > 0; {
-		for waits := true; waits && read < mostRead; {
-			select {
-			case e := <-inbox:
-				held, read = append(held, message(LineGossip, e)), read+1
-			default:
-				waits = false
-			}
-		}
-		held = a.takeOne(held)
+// Ready implements [step.Source].
+func (l links) Ready() <-chan struct{} { return l.Changed() }
+
+// Take implements [step.Source].
+func (l links) Take() []Input {
+	if all := l.Links(); len(all) > 0 {
+		return []Input{Arrived{Links: all}}
 	}
+	return nil
 }
 
-// catchUp reads what waits, for a round at most: somebody who floods does not stop the time.
-func (a *Agent) catchUp(statements, views <-chan transport.Envelope) {
-	for began := time.Now(); time.Since(began) < a.cfg.Round; {
-		select {
-		case e := <-statements:
-			a.hear(e, statements)
-		case e := <-views:
-			a.take(message(LineSpray, e))
-		default:
-			return
-		}
+// feed has the core take a batch. A user's call takes its place between two inputs.
+func (a *Agent) feed(batch ...Input) {
+	for _, in := range a.arrange(batch) {
+		_ = a.do(in)
 	}
 }
 
 // farewell leaves in order.
 func (a *Agent) farewell() {
 	for range 2 {
-		a.do(Leave{})
+		a.feed(Leave{})
 		_ = pause.For(context.Background(), a.cfg.Round)
 	}
-	a.do(Leave{})
+	a.feed(Leave{})
 }

@@ -3,6 +3,8 @@ package agent
 import (
 	"slices"
 	"sync"
+
+	"github.com/conchhq/conch/internal/step"
 )
 
 // mostEvents is how many events wait for a reader that is slow.
@@ -14,10 +16,10 @@ type mailbox struct {
 	mu     sync.Mutex
 	events []Event
 	missed int
-	ready  chan struct{} // has a token while something waits
+	ready  step.Wake
 }
 
-func newMailbox() *mailbox { return &mailbox{ready: make(chan struct{}, 1)} }
+func newMailbox() *mailbox { return &mailbox{ready: step.NewWake()} }
 
 func (m *mailbox) put(e Event) {
 	m.mu.Lock()
@@ -26,10 +28,7 @@ func (m *mailbox) put(e Event) {
 		m.leaveOut(e)
 	}
 	m.events = append(m.events, e)
-	select {
-	case m.ready <- struct{}{}:
-	default:
-	}
+	m.ready.Ring()
 }
 
 // leaveOut makes room for an event. Of the suggestions for a namespace only the newest counts: then there are fewer of

@@ -16,7 +16,7 @@ func (d *desk) wait(from string, m spray.Message) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	d.views <- transport.Envelope{From: from, Body: body}
+	d.views <- transport.Envelope{Subject: LineSpray, From: from, Body: body}
 }
 
 // A loop that was busy finds the last words of a peer and the end of its connection at one time. The words count: it has said that it
@@ -38,9 +38,9 @@ func TestLastWordsBeforeTheEnd(t *testing.T) {
 		d.wait("n", spray.Hello{Address: "at-n", Incarnation: 7, Holds: true})
 		d.wait("p1", spray.Goodbye{})
 		d.wait("b", spray.Goodbye{})
-		d.statements <- transport.Envelope{From: "q", Body: said(t, 2, 0).Body} // which comes and goes meanwhile
+		d.statements <- transport.Envelope{Subject: LineGossip, From: "q", Body: said(t, 2, 0).Body} // which comes and goes meanwhile
 		d.links = []transport.Link{{Peer: "q", Up: true}, {Peer: "q"}, {Peer: "b"}, {Peer: "n", Up: true, Key: key("n").Subject()}}
-		d.agent.take()
+		d.agent.feed()
 		if lost := d.core.overlay.Snapshot().Lost; len(lost) > 0 {
 			t.Errorf("electors: %v: it looks for %v", elector, lost)
 		}
@@ -71,7 +71,7 @@ func TestAPeerThatComesWhileLastWordsAreRead(t *testing.T) {
 	d.wait("p1", spray.Goodbye{})
 	d.links = []transport.Link{{Peer: "p0"}}
 	d.later = []transport.Link{{Peer: "n", Up: true, Key: key("n").Subject()}, {Peer: "p1"}}
-	d.agent.take()
+	d.agent.feed()
 	if n := d.core.Counts().Refused["overlay-unconnected"]; n > 0 {
 		t.Errorf("%d messages are refused, want none", n)
 	}
@@ -97,7 +97,7 @@ func TestAConnectionThatIsGivenUpMeanwhile(t *testing.T) {
 	d.hears("y", spray.Hello{Address: "at-y", Incarnation: 5}) // it needs the connection no more
 	d.done = nil
 	d.links = []transport.Link{{Peer: "w", Up: true}, {Peer: "y"}, {Peer: "y", Up: true}}
-	d.agent.take()
+	d.agent.feed()
 	if !slices.Contains(d.done, "disconnect y") {
 		t.Fatalf("y makes no room for w, and the test shows nothing: %q", d.done)
 	}
@@ -118,11 +118,11 @@ func TestAPeerThatFlapsAndFloods(t *testing.T) {
 			t.Fatalf("the transport was asked %d times", asked)
 		}
 		for range 8 {
-			d.views <- transport.Envelope{From: "p0"}
+			d.views <- transport.Envelope{Subject: LineSpray, From: "p0"}
 		}
 		d.links = []transport.Link{{Peer: "p0", Up: true}, {Peer: "p0"}}
 	}
-	d.agent.take()
+	d.agent.feed()
 	d.flaps = nil
 }
 
@@ -139,7 +139,7 @@ func TestLastWordsInTheHandsOfTheLoop(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.links = []transport.Link{{Peer: "p1"}}
-	d.agent.take(Message{Line: LineSpray, From: "p1", Body: body})
+	d.agent.feed(arrives(transport.Envelope{Subject: LineSpray, From: "p1", Body: body}))
 	if lost := d.core.overlay.Snapshot().Lost; slices.Contains(lost, "p1") {
 		t.Errorf("it looks for %v, and p1 has said goodbye", lost)
 	}
@@ -147,7 +147,7 @@ func TestLastWordsInTheHandsOfTheLoop(t *testing.T) {
 	d.link("b", true)
 	d.links = []transport.Link{{Peer: "b"}}
 	d.statements <- said(t, 1, 0)
-	d.agent.hear(transport.Envelope{From: "guest", Body: []byte("garbage")}, d.statements)
+	d.agent.feed(arrives(transport.Envelope{Subject: LineGossip, From: "guest", Body: []byte("garbage")}))
 	if leader := d.agent.Status().Namespaces[0].Leader.Name; leader != "b" {
 		t.Errorf("the last statement of b was not heard: %q leads", leader)
 	}

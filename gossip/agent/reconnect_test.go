@@ -35,10 +35,10 @@ func TestAPeerThatComesAgainIsAsked(t *testing.T) {
 		d.agent.statements = asking{fakeLine{desk: d}, &asked}
 		d.now += time.Millisecond
 		d.links = []transport.Link{{Peer: "b"}, {Peer: "b", Up: true, Key: key("b").Subject()}}
-		if d.agent.take(); !slices.Equal(asked, []string{"b"}) {
+		if d.agent.feed(); !slices.Equal(asked, []string{"b"}) {
 			t.Errorf("electors: %v: it asks %q", elector, asked)
 		}
-		if d.agent.take(); len(asked) != 1 {
+		if d.agent.feed(); len(asked) != 1 {
 			t.Errorf("electors: %v: it asks once more: %q", elector, asked)
 		}
 		if d.arcs()[0] != "b" {

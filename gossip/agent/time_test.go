@@ -18,7 +18,7 @@ func said(t *testing.T, sequence uint64, age int32) transport.Envelope {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return transport.Envelope{From: "b", Body: body}
+	return transport.Envelope{Subject: LineGossip, From: "b", Body: body}
 }
 
 // A node of the crowd looks when there is something to do, at the instant at which its leader's last word ends, and its status says how

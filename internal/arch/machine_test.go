@@ -44,17 +44,20 @@ func machineWalls() []wall {
 			{"a method of an unexported one", sources(file{"txlog/vote.go", "package txlog\n\nfunc (machine) f() {}\n"}), "txlog/vote.go:3 has a method of the machine"},
 			{"a second file", sources(file{"txlog/machine_vote.go", "package txlog\n\nfunc f() { go f() }\n"}), "txlog/machine_vote.go:3 starts"},
 			{"a core", sources(file{"election/core_term.go", "package election\n\nfunc f() { go f() }\n"}), "election/core_term.go:3 starts"},
+			{"a package that is a core", sources(file{"sequencer/core/fetch.go", "package core\n\nimport \"context\"\n\nvar _ context.Context\n"}), "sequencer/core/fetch.go:3 imports context"},
+			{"a method of a core elsewhere", sources(file{"gossip/agent/loop.go", "package agent\n\nfunc (c *Core) f() {}\n"}), "gossip/agent/loop.go:3 has a method of the core"},
+			{"a core that writes a log", sources(file{"sequencer/core/fetch.go", "package core\n\nimport \"log/slog\"\n\nfunc f() { slog.Info(\"x\") }\n"}), "sequencer/core/fetch.go:5 asks slog.Info"},
 		},
 	}}
 }
 
 func sources(files ...file) house { return house{files: files} }
 
-// isMachine reports whether the file must be pure: machine.go and machine_*.go, core.go and core_*.go.
+// isMachine reports whether the file must be pure: machine.go and machine_*.go, core.go and core_*.go, and all of a package core.
 func isMachine(name string) bool {
 	base, is := strings.CutSuffix(path.Base(name), ".go")
 	first, _, _ := strings.Cut(base, "_")
-	return is && (first == "machine" || first == "core") && !strings.HasSuffix(base, "_test")
+	return is && (first == "machine" || first == "core" || path.Base(path.Dir(name)) == "core") && !strings.HasSuffix(base, "_test")
 }
 
 func checkMachines(h house) (complaints []string) {
@@ -68,7 +71,7 @@ func checkMachines(h house) (complaints []string) {
 	return complaints
 }
 
-// checkMethods finds methods of a machine in files that need not be pure.
+// checkMethods finds methods of a machine or a core in files that need not be pure.
 func checkMethods(f file) (complaints []string) {
 	fset, parsed, err := f.parse()
 	if err != nil {
@@ -83,8 +86,10 @@ func checkMethods(f file) (complaints []string) {
 		if star, ok := of.(*ast.StarExpr); ok {
 			of = star.X
 		}
-		if isIdent(of, "Machine") || isIdent(of, "machine") {
-			complaints = append(complaints, fmt.Sprintf("%s:%d has a method of the machine: its file is machine.go, or machine_….go", f.path, fset.Position(method.Pos()).Line))
+		for _, is := range []string{"machine", "core"} {
+			if isIdent(of, is) || isIdent(of, strings.ToUpper(is[:1])+is[1:]) {
+				complaints = append(complaints, fmt.Sprintf("%s:%d has a method of the %s: its file is %s.go, or %s_….go", f.path, fset.Position(method.Pos()).Line, is, is, is))
+			}
 		}
 	}
 	return complaints
@@ -100,14 +105,14 @@ func checkMachine(f file) (complaints []string) {
 	}
 	for _, spec := range parsed.Imports {
 		imported, _ := strconv.Unquote(spec.Path.Value)
-		if insideAny(imported, impure) {
+		if insideAny(imported, impure) && imported != "log/slog" {
 			complain(spec, "imports "+imported)
 		}
 		if imported == "time" && spec.Name != nil && spec.Name.Name == "." {
 			complain(spec, "hides time behind a dot")
 		}
 	}
-	clock := localName(parsed, "time")
+	clock, log := localName(parsed, "time"), localName(parsed, "log/slog")
 	ast.Inspect(parsed, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.GoStmt:
@@ -117,6 +122,9 @@ func checkMachine(f file) (complaints []string) {
 		case *ast.SelectorExpr:
 			if slices.Contains(clockCalls, n.Sel.Name) && isIdent(n.X, clock) {
 				complain(n, "asks time."+n.Sel.Name)
+			}
+			if isIdent(n.X, log) && !strings.HasPrefix(n.Sel.Name, "Level") { // how much a word counts is no writing
+				complain(n, "asks slog."+n.Sel.Name)
 			}
 		}
 		return true

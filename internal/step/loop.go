@@ -52,6 +52,11 @@ func (l Loop[I]) Run(ctx context.Context) error { return Hear[struct{}](ctx, l, 
 
 // Hear is Run for a core to which others talk, on a line that is never closed.
 func Hear[E, I any](ctx context.Context, l Loop[I], line <-chan E, read func(E) I) error {
+	return HearBoth(ctx, l, line, nil, read)
+}
+
+// HearBoth is Hear on two lines, of which the busier one does not shut out the other.
+func HearBoth[E, I any](ctx context.Context, l Loop[I], line, other <-chan E, read func(E) I) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for told := false; ; { // of the time, in the batch before
@@ -70,13 +75,15 @@ func Hear[E, I any](ctx context.Context, l Loop[I], line <-chan E, read func(E) 
 		case <-l.From.Ready():
 		case e := <-line:
 			heard = append(heard, read(e))
+		case e := <-other:
+			heard = append(heard, read(e))
 		case <-due:
 			told = true
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		batch := append(l.From.Take(), gather(heard, line, read)...)
+		batch := append(l.From.Take(), gather(heard, line, other, read)...)
 		if d, is := l.Wait(); told || is && d <= 0 {
 			told, batch = true, append(batch, l.Tick()...)
 		}
@@ -89,15 +96,21 @@ func Hear[E, I any](ctx context.Context, l Loop[I], line <-chan E, read func(E) 
 	}
 }
 
-// gather adds the messages that wait on a line.
-func gather[E, I any](heard []I, line <-chan E, read func(E) I) []I {
-	for len(heard) < MostAtOnce {
-		select {
-		case e := <-line:
-			heard = append(heard, read(e))
-		default:
-			return heard
-		}
+// gather adds the messages that wait on the lines, one of each in turn.
+func gather[E, I any](heard []I, line, other <-chan E, read func(E) I) []I {
+	for before := -1; len(heard) > before && len(heard) < MostAtOnce; {
+		before = len(heard)
+		heard = next(next(heard, line, read), other, read)
 	}
 	return heard
+}
+
+// next adds the message that is the next one on a line, if one waits.
+func next[E, I any](heard []I, line <-chan E, read func(E) I) []I {
+	select {
+	case e := <-line:
+		return append(heard, read(e))
+	default:
+		return heard
+	}
 }

@@ -112,6 +112,43 @@ func TestAFloodOnTheLineShutsNothingOut(t *testing.T) {
 	})
 }
 
+// Of two lines the one on which others never stop talking does not shut out the other, and each stays in its order.
+func TestTheBusierOfTwoLines(t *testing.T) {
+	t.Parallel()
+	for _, swapped := range []bool{false, true} {
+		busy, calm := make(chan int, 2*step.MostAtOnce), make(chan int, 3)
+		for i := range cap(busy) {
+			busy <- i
+		}
+		for i := range cap(calm) {
+			calm <- -1 - i
+		}
+		line, other := busy, calm
+		if swapped {
+			line, other = calm, busy
+		}
+		var heard []int
+		l := step.Loop[int]{From: step.NewInbox[int](), Wait: never, Feed: func(all []int) error {
+			heard = all
+			return errEnough
+		}}
+		if err := step.HearBoth(t.Context(), l, line, other, func(in int) int { return in }); !errors.Is(err, errEnough) {
+			t.Error(err)
+		}
+		var calls, talk []int
+		for _, in := range heard {
+			if in < 0 {
+				calls = append(calls, in)
+			} else {
+				talk = append(talk, in)
+			}
+		}
+		if len(heard) != step.MostAtOnce || !slices.Equal(calls, []int{-1, -2, -3}) || !slices.IsSorted(talk) {
+			t.Errorf("swapped: %v: of %d messages the calm line has %d; the busy one said %d", swapped, len(heard), calls, talk)
+		}
+	}
+}
+
 // What waits is fed in the order of the rules: this process, the others, the time.
 func TestTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
