@@ -120,8 +120,8 @@ func TestOrdersKeepTheirOrder(t *testing.T) {
 	for seed := range uint64(10) {
 		r, c := leading(t, Config{Nodes: 1, Seed: seed})
 		c.p.stop(time.Second)
-		c.p.giveOrder(election.Retire{Scope: c.scope})
-		c.p.giveOrder(election.Add{Seat: c.p.node.seats[0]})
+		c.p.post(election.Retire{Scope: c.scope})
+		c.p.post(election.Add{Seat: c.p.node.seats[0]})
 		c.p.post(election.StepDown{Scope: c.scope, Why: election.ErrStepDown, Timeout: time.Minute})
 		r.awaitLeaders()
 		if len(r.found) > 0 {
