@@ -148,7 +148,7 @@ func (m *Machine) inherit(a *ask, h wire.Handover) {
 		return // an answer to an earlier question closes nothing now
 	}
 	delete(m.tenure.waits, a.to)
-	for _, e := range h.Entries[:min(len(h.Entries), m.mostHanded())] {
+	for _, e := range h.Entries {
 		if !m.open(a.to, e) {
 			continue
 		}

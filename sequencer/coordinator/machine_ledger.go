@@ -70,7 +70,6 @@ func (m *Machine) foreign(f ledger.Fact) {
 			m.tell(by, overtaken)
 			touches = true
 		}
-		m.tellReaders(id, overtaken)
 		_, made := m.flight.creates[id]
 		touches = touches || made
 	}

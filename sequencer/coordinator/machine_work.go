@@ -105,15 +105,6 @@ func (m *Machine) disembark(w *work) {
 	w.doomed = false
 }
 
-// tellReaders tells what reads a state. One of them may be built on another, and go with it.
-func (m *Machine) tellReaders(id ledger.StateID, e event) {
-	for _, r := range slices.Clone(m.flight.readers[id]) {
-		if r.boarded && r.state != included {
-			m.tell(r, e)
-		}
-	}
-}
-
 // unwind gives an attempt up; the intent is assembled again. Its row may be durable, and nothing has left this node: it is
 // forgotten, and the grant is returned. That it gets durable later says nothing of the row of the next attempt.
 func (m *Machine) unwind(w *work) {

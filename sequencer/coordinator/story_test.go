@@ -194,6 +194,9 @@ func (s *stage) tell(line string) (done []string) {
 	for _, f := range s.m.Faults() {
 		s.t.Errorf("%s: the table calls it impossible: %s", line, f)
 	}
+	for _, f := range s.m.Audit() {
+		s.t.Errorf("%s: %s", line, f)
+	}
 	return done
 }
 
