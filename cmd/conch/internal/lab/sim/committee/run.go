@@ -39,7 +39,7 @@ type run struct {
 	odds        odds
 	lagged      time.Duration // the longest time that a block takes to a node
 	quiet       bool          // the faults are over
-	calmed      time.Duration // when they were over
+	calmed      time.Duration // when they were over, and each block was where it was late
 	lostReturns float64       // of the messages that give work back
 	words       *teller       // of a story; else nil
 	busiest     *node         // that has dispatched last
@@ -193,6 +193,7 @@ func (r *run) calm() {
 		if !n.up {
 			n.boot()
 		}
+		r.calmed = max(r.calmed, n.followed)
 	}
 	r.net.Calm(names)
 	r.tell("the world", "has no more faults")
