@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,6 +90,26 @@ func TestRetiredAtTheEnd(t *testing.T) {
 		if told, err = e.Retire("s"); err == nil {
 			<-told
 		}
+	})
+}
+
+// Callers that ask while the elector ends are all answered: a bubble in which one waits for ever fails.
+func TestCallersAreAnsweredAtTheEnd(t *testing.T) {
+	t.Parallel()
+	bubble(t, func(_ *testing.T, b *bench) {
+		e, stop := b.run("one", election.Role{Lead: untilTold})
+		b.leads(e, 10*time.Second)
+		var asking sync.WaitGroup
+		for range 100 {
+			asking.Go(func() { _ = e.Drain(context.Background(), "s") })
+			asking.Go(func() {
+				if told, err := e.Retire("s"); err == nil {
+					<-told
+				}
+			})
+		}
+		b.ends(stop)
+		asking.Wait()
 	})
 }
 

@@ -1,6 +1,7 @@
 package election
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -19,6 +20,7 @@ type Core struct {
 	waits   map[int64]*awaited  // by process, the waits for its end
 	serial  uint64              // of the last wait
 	out     Output
+	changed bool // the state that Status shows, in this step
 }
 
 // NewCore returns a core that connects in its first step.
@@ -28,65 +30,57 @@ func NewCore(s Settings) *Core {
 	}
 }
 
-// Step takes one input at the instant now and returns what to do.
-func (c *Core) Step(now fence.Instant, in Input) Output {
-	c.now, c.out = now, Output{}
-	if in = c.takeInput(in); in != nil {
-		for _, a := range c.machine.Step(now, in) {
-			c.carryOut(a)
+// Step takes the inputs that have come by the instant now, in their order, and returns what to do.
+func (c *Core) Step(now fence.Instant, all ...Input) Output {
+	c.now, c.out, c.changed = now, Output{}, false
+	for len(all) > 0 {
+		joined := slices.IndexFunc(all, standsAlone)
+		switch joined {
+		case -1:
+			joined = len(all)
+		case 0:
+			joined = 1
 		}
+		c.stepMachine(all[:joined])
+		all = all[joined:]
 	}
 	c.endWaits()
 	c.answerRetires()
+	if c.changed {
+		c.out.Writes = [][]Status{c.snapshot()}
+	}
 	return c.out
 }
 
-// mostAtOnce limits what Gather joins, so that an answer does not wait long behind it.
-const mostAtOnce = 1000
-
-// Gather joins the inputs that have arrived: first, and those that next returns until it has none.
-// Each that it returns is a step. The first that cannot be joined comes after the others.
-func Gather(first Input, next func() (in Input, more bool)) []Input {
-	joined := Several{Inputs: []Input{first}}
-	for joins(first) && len(joined.Inputs) < mostAtOnce {
-		in, more := next()
-		if !more {
-			break
-		}
-		if !joins(in) {
-			return []Input{joined, in}
-		}
-		joined.Inputs = append(joined.Inputs, in)
+// standsAlone reports whether the machine takes an input by itself, since what comes of it depends on what the inputs before it
+// have led to.
+func standsAlone(in Input) bool {
+	switch in.(type) {
+	case Tick, Woken, Waited, Returned, Ended, Add, Retire, Rest:
+		return false
 	}
-	if len(joined.Inputs) == 1 {
-		return joined.Inputs
-	}
-	return []Input{joined}
+	return true
 }
 
-// joins reports whether Gather may join an input: what comes of it does not depend on the machine.
-func joins(in Input) bool {
-	switch in.(type) {
-	case Woken, Waited, Returned, Ended:
-		return true
+// stepMachine has the machine take inputs in one step of its own.
+func (c *Core) stepMachine(all []Input) {
+	var left []Input
+	for _, in := range all {
+		if in = c.takeInput(in); in != nil {
+			left = append(left, in)
+		}
 	}
-	return false
+	if left == nil {
+		return
+	}
+	for _, a := range c.machine.Step(c.now, left...) {
+		c.carryOut(a)
+	}
 }
 
 // takeInput does the core's part of an input, and returns the machine's; nil if it has none.
 func (c *Core) takeInput(in Input) Input {
 	switch in := in.(type) {
-	case Several:
-		var all []Input
-		for _, one := range in.Inputs {
-			if one = c.takeInput(one); one != nil {
-				all = append(all, one)
-			}
-		}
-		if len(all) == 0 {
-			return nil
-		}
-		return Several{Inputs: all}
 	case Opened:
 		c.reportCaution(in.Caution)
 	case Failed:
@@ -105,10 +99,10 @@ func (c *Core) takeInput(in Input) Input {
 	case Waited:
 		return c.takeWaited(in)
 	case Add:
-		c.out.Changed = true
+		c.changed = true
 		c.answerAll(c.retires, in.Seat.Scope, nil)
 	case Retire:
-		c.out.Changed = true
+		c.changed = true
 		c.retires[in.Scope] = append(c.retires[in.Scope], in.Ticket)
 	}
 	return in
@@ -119,7 +113,7 @@ func (c *Core) carryOut(a Action) {
 	switch a.(type) {
 	case Extend, Suspend, Beat, Try, Watch, Enlist:
 	default: // a heartbeat of ten thousand terms moves as many deadlines and changes nothing else
-		c.out.Changed = true
+		c.changed = true
 	}
 	switch a := a.(type) {
 	case Open:
@@ -140,10 +134,10 @@ func (c *Core) carryOut(a Action) {
 	}
 }
 
-func (c *Core) addAction(a Action) { c.out.Actions = append(c.out.Actions, a) }
+func (c *Core) addAction(a Action) { c.out.Acts = append(c.out.Acts, a) }
 
 func (c *Core) moveGate(scope string, how Action) {
-	c.out.Moves = append(c.out.Moves, Move{Scope: scope, How: how})
+	c.out.Gives = append(c.out.Gives, Move{Scope: scope, How: how})
 }
 
 // reportCaution reports a session's caution, unless the last session had the same.
@@ -183,8 +177,8 @@ func (c *Core) Next() fence.Instant {
 	return next
 }
 
-// Snapshot returns the state of every scope, sorted by scope.
-func (c *Core) Snapshot() []Status {
+// snapshot returns the state of every scope, sorted by scope.
+func (c *Core) snapshot() []Status {
 	all := make([]Status, len(c.machine.seats))
 	for i, s := range c.machine.seats {
 		all[i] = Status{Scope: s.Scope, Leading: s.state == leading, Holder: s.holder, Unsaid: s.unsaid}

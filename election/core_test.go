@@ -3,7 +3,6 @@ package election_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
@@ -34,20 +33,20 @@ func leadingCore(t *testing.T, scopes ...string) *cored {
 	c.step(election.Tick{})
 	c.step(election.Opened{})
 	out := c.step(election.Tried{Sent: c.now, Results: results})
-	if len(out.Moves) != len(scopes) || !did[election.Begin](out) || !did[election.Enter](out) {
+	if len(out.Gives) != len(scopes) || !did[election.Begin](out) || !did[election.Enter](out) {
 		t.Fatalf("after the bid: %+v, want every gate open and every role begun", out)
 	}
 	return c
 }
 
-func (c *cored) step(in election.Input) election.Output {
+func (c *cored) step(all ...election.Input) election.Output {
 	c.now = c.now.Add(time.Millisecond)
-	return c.core.Step(c.now, in)
+	return c.core.Step(c.now, all...)
 }
 
 // actions returns the actions of a kind.
 func actions[A election.Action](out election.Output) (all []A) {
-	for _, a := range out.Actions {
+	for _, a := range out.Acts {
 		if a, is := a.(A); is {
 			all = append(all, a)
 		}
@@ -63,17 +62,17 @@ func TestATermEndsInOrder(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s")
 	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Why: election.ErrStepDown, Timeout: time.Minute}, Ticket: 7})
-	shut, is := out.Moves[0].How.(election.Shut)
-	if cancels := actions[election.Cancel](out); !is || len(out.Moves) != 1 || len(cancels) != 1 || !errors.Is(cancels[0].Why, shut.Why) || cancels[0].By == 0 || did[election.Drain](out) {
+	shut, is := out.Gives[0].How.(election.Shut)
+	if cancels := actions[election.Cancel](out); !is || len(out.Gives) != 1 || len(cancels) != 1 || !errors.Is(cancels[0].Why, shut.Why) || cancels[0].By == 0 || did[election.Drain](out) {
 		t.Fatalf("the request gave %+v, want the gate shut and the role cancelled, and nothing drained", out)
 	}
-	if early := c.step(election.Ended{Scope: "s"}); len(early.Actions)+len(early.Moves) > 0 {
+	if early := c.step(election.Ended{Scope: "s"}); len(early.Acts)+len(early.Gives) > 0 {
 		t.Errorf("an early end gave %+v, want nothing", early)
 	}
-	if out = c.step(election.Returned{Scope: "s"}); len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Drain{Scope: "s"}) {
+	if out = c.step(election.Returned{Scope: "s"}); len(out.Acts) != 1 || out.Acts[0] != election.Action(election.Drain{Scope: "s"}) {
 		t.Fatalf("the role's return gave %+v, want its acts drained and nothing else", out)
 	}
-	if twice := c.step(election.Returned{Scope: "s"}); len(twice.Actions)+len(twice.Moves) > 0 {
+	if twice := c.step(election.Returned{Scope: "s"}); len(twice.Acts)+len(twice.Gives) > 0 {
 		t.Errorf("a second Returned gave %+v, want nothing", twice)
 	}
 	out = c.step(election.Ended{Scope: "s"})
@@ -91,14 +90,14 @@ func TestAllGatesShutFirst(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s", "t", "u")
 	out := c.step(election.Failed{Lost: true, Err: election.ErrSessionLost})
-	if len(out.Moves) != 3 || len(actions[election.Cancel](out)) != 3 || out.Actions[0] != election.Action(election.Disconnect{}) || !out.Changed {
+	if len(out.Gives) != 3 || len(actions[election.Cancel](out)) != 3 || out.Acts[0] != election.Action(election.Disconnect{}) || len(out.Writes) != 1 {
 		t.Fatalf("a lost session gave %+v, want three gates shut, then the session closed and three roles cancelled", out)
 	}
 	for i, scope := range []string{"s", "t", "u"} {
 		gate, latch := fence.New(scope, func() fence.Instant { return c.now })
 		latch.Open(fence.Token{Scope: scope}, 0, c.now.Add(time.Hour))
-		if out.Moves[i].To(latch); out.Moves[i].Scope != scope || gate.IsOpen(fence.Fenced) {
-			t.Errorf("the move %+v has left the gate of %s open", out.Moves[i], scope)
+		if out.Gives[i].To(latch); out.Gives[i].Scope != scope || gate.IsOpen(fence.Fenced) {
+			t.Errorf("the move %+v has left the gate of %s open", out.Gives[i], scope)
 		}
 	}
 }
@@ -135,10 +134,10 @@ func TestCallersAreAnswered(t *testing.T) {
 	t.Parallel()
 	c := leadingCore(t, "s", "t")
 	out := c.step(election.Asked{StepDown: election.StepDown{Scope: "s", Epoch: 2}, Ticket: 1})
-	if len(out.Actions) != 1 || out.Actions[0] != election.Action(election.Answered{Ticket: 1, Err: election.ErrNotLeading}) {
+	if len(out.Acts) != 1 || out.Acts[0] != election.Action(election.Answered{Ticket: 1, Err: election.ErrNotLeading}) {
 		t.Errorf("a request for another epoch gave %+v, want ErrNotLeading", out)
 	}
-	if out = c.step(election.Retire{Scope: "s", Ticket: 2}); did[election.Answered](out) || !did[election.Enlist](out) || !out.Changed {
+	if out = c.step(election.Retire{Scope: "s", Ticket: 2}); did[election.Answered](out) || !did[election.Enlist](out) || len(out.Writes) != 1 {
 		t.Errorf("a retirement gave %+v, want the mint told and no answer yet", out)
 	}
 	if out = c.step(election.Enlisted{}); len(actions[election.Answered](out)) != 1 {
@@ -159,27 +158,28 @@ func TestCallersAreAnswered(t *testing.T) {
 	}
 }
 
-// What arrives together is one step, up to the first input that the machine may have to answer.
-func TestInputsAreGathered(t *testing.T) {
+// What comes together leads to one request, and an input that asks of the machine finds what those before it have led to.
+func TestWhatComesTogetherIsOneStep(t *testing.T) {
 	t.Parallel()
-	waiting := []election.Input{election.Returned{Scope: "s"}, election.Ended{Scope: "t"}, election.Tick{}, election.Woken{}}
-	next := func() (in election.Input, more bool) {
-		if len(waiting) == 0 {
-			return nil, false
-		}
-		in, waiting = waiting[0], waiting[1:]
-		return in, true
+	c := follower10(t, nil)
+	c.step(election.Opened{})
+	var all []election.Input
+	for _, scope := range []string{"s", "t", "u"} {
+		seat := election.SeatSettings{Scope: scope, Lease: time.Minute, Margin: 6 * time.Second, Late: 54 * time.Second}
+		all = append(all, election.Add{Seat: seat}, election.Woken{Scope: scope})
 	}
-	got := election.Gather(election.Woken{Scope: "s"}, next)
-	if len(got) != 2 || len(got[0].(election.Several).Inputs) != 3 || got[1] != election.Input(election.Tick{}) || len(waiting) != 1 { //nolint:forcetypeassert // a test
-		t.Errorf("gathered %+v and left %+v", got, waiting)
+	out := c.step(append(all, election.Tick{})...)
+	if asked := actions[election.Enlist](out); len(asked) != 1 || len(asked[0].Roll.Add) != 3 {
+		t.Fatalf("three roles that come together gave %+v, want one request for all", out)
 	}
-	if got = election.Gather(election.Opened{}, next); len(got) != 1 || len(waiting) != 1 {
-		t.Errorf("gathered %+v with an answer of the mint, want it alone", got)
+	out = c.step(election.Enlisted{})
+	if asked := actions[election.Try](out); len(asked) != 1 || len(asked[0].Bids) != 3 {
+		t.Fatalf("the mint's answer gave %+v, want one request with three bids", out)
 	}
-	waiting = slices.Repeat([]election.Input{election.Woken{}}, 5000)
-	if got = election.Gather(election.Woken{}, next); len(got) != 1 || len(waiting) < 3000 {
-		t.Errorf("%d inputs are left of 5000, want a limit", len(waiting))
+	won := election.Tried{Sent: c.now, Results: []election.Result{{Scope: "s", Outcome: election.Won, Handoff: true, Token: fence.Token{Scope: "s", Epoch: 1}}}}
+	out = c.step(won, election.Asked{StepDown: election.StepDown{Scope: "s", Timeout: time.Minute}, Ticket: 1})
+	if len(out.Gives) != 2 || !did[election.Enter](out) || !did[election.Cancel](out) || did[election.Answered](out) {
+		t.Errorf("a term that was won, and a request to give it up, gave %+v, want the term begun and its end", out)
 	}
 }
 
@@ -199,7 +199,7 @@ func TestWaitsAreFew(t *testing.T) {
 	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial}); len(actions[election.Await](out)) != 1 {
 		t.Errorf("a wait that ended without an end gave %+v, want it to go on", out)
 	}
-	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial, Gone: true}); len(out.Actions) > 0 {
+	if out = c.step(election.Waited{Process: waits[0].Process, Serial: waits[0].Serial, Gone: true}); len(out.Acts) > 0 {
 		t.Errorf("the answer to an earlier wait gave %+v, want nothing", out)
 	}
 	if out = c.step(election.Waited{Process: waits[1].Process, Serial: waits[1].Serial, Err: errors.New("no room")}); len(actions[election.Await](out)) != 1 || actions[election.Await](out)[0].After != 800*time.Millisecond {

@@ -49,8 +49,8 @@ func newCrowd(t *testing.T, seats int, change func(*crowd)) *crowd {
 }
 
 // step feeds the machine and returns its request to the mint, if any.
-func (c *crowd) step(in election.Input) (ask election.Action) {
-	for _, a := range c.m.Step(c.now, in) {
+func (c *crowd) step(all ...election.Input) (ask election.Action) {
+	for _, a := range c.m.Step(c.now, all...) {
 		switch a := a.(type) {
 		case election.Connect, election.Beat, election.Try, election.Release:
 			ask = a
@@ -185,11 +185,11 @@ func TestWakeOfACrowd(t *testing.T) {
 	// Many notifications that came at once are one step, and at most one call.
 	d := follower(t, 3000)
 	d.tries = nil
-	var hints election.Several
+	var hints []election.Input
 	for i := range 400 {
-		hints.Inputs = append(hints.Inputs, election.Woken{Scope: fmt.Sprintf("s%05d", i*7), Holder: "another"})
+		hints = append(hints, election.Woken{Scope: fmt.Sprintf("s%05d", i*7), Holder: "another"})
 	}
-	d.answer(d.step(hints))
+	d.answer(d.step(hints...))
 	d.run(60 * time.Millisecond)
 	if len(d.tries) != 1 || len(d.tries[0].Bids) != 400 {
 		t.Errorf("%d calls", len(d.tries))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Elector campaigns for scopes over one mint, and runs each scope's role while this process
@@ -21,24 +22,22 @@ import (
 type Elector struct {
 	cfg      Config
 	core     *Core
-	inputs   chan Input
-	ordered  chan struct{} // signals that there are orders
-	over     chan struct{} // closed when Run returns
+	inbox    *step.Inbox[Input]
 	started  atomic.Bool
 	snapshot atomic.Pointer[[]Status]
 
 	mu      sync.RWMutex
 	runners map[string]*runner
-	orders  []Input                // Add, Retire and Rest inputs for the loop
 	waiting map[uint64]func(error) // the callers who wait for an answer, by ticket
 	serial  uint64                 // of the last ticket
 
 	// Owned by the loop's goroutine.
-	session  Session
+	session  Session         // while it opens, that request's
 	waits    map[uint64]wait // by serial
 	calls    sync.WaitGroup  // goroutines that end with the loop
 	ctx      context.Context // ends with the loop
 	campaign context.Context // the context of Run: no session opens after it ends
+	next     fence.Instant   // when the core wants a Tick; 0: never
 }
 
 // Status is the state of one scope as this process sees it.
@@ -64,22 +63,23 @@ func New(cfg Config) (*Elector, error) {
 		cfg:     cfg,
 		core:    NewCore(cfg.settings()),
 		runners: map[string]*runner{},
-		inputs:  make(chan Input, 256),
-		ordered: make(chan struct{}, 1),
-		over:    make(chan struct{}),
+		inbox:   step.NewInbox[Input](),
 		waits:   map[uint64]wait{},
 		waiting: map[uint64]func(error){},
 	}
 	for _, r := range cfg.Roles {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
-	e.publish()
+	e.snapshot.Store(new(e.core.snapshot()))
 	return e, nil
 }
 
 // linger is how long a process keeps its connections after a farewell. Ending them costs the
 // server several times as much as the successor's mint, just when everyone waits for that.
 const linger = 50 * time.Millisecond
+
+// Settings returns what the core of an elector gets of a configuration, defaults included.
+func (c Config) Settings() Settings { return c.withDefaults().settings() }
 
 // settings returns the machine's part of the configuration.
 func (c Config) settings() Settings {
@@ -185,7 +185,7 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	e.mu.Lock()
 	ticket := e.newTicket(func(err error) { answer <- err })
 	e.mu.Unlock()
-	if !e.post(Asked{StepDown: s, Ticket: ticket}) {
+	if !e.inbox.Put(Asked{StepDown: s, Ticket: ticket}) {
 		e.answerCaller(Answered{Ticket: ticket}) // nobody waits for it
 		return fmt.Errorf("election: %w: %q", ErrNotLeading, s.Scope)
 	}
@@ -198,25 +198,4 @@ func (e *Elector) giveUp(ctx context.Context, s StepDown) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// post hands an input to the loop; it returns false if the loop has ended.
-func (e *Elector) post(in Input) bool {
-	select {
-	case <-e.over: // checked first: a queue that nobody reads may have room
-		return false
-	default:
-	}
-	select {
-	case e.inputs <- in:
-		return true
-	case <-e.over:
-		return false
-	}
-}
-
-// publish stores the state of all scopes for Snapshot.
-func (e *Elector) publish() {
-	all := e.core.Snapshot()
-	e.snapshot.Store(&all)
 }

@@ -51,9 +51,6 @@ type (
 		To      string        // the candidate that should lead next
 		Timeout time.Duration // how long acts may take to end; 0 in Elector.StepDown: DrainTimeout
 	}
-	// Several are inputs that came at once, in order. The machine works out what they lead to
-	// once, since ten thousand scopes that change hands wake it ten thousand times.
-	Several struct{ Inputs []Input }
 	// Ended says that the role of a shut gate has returned, with no act and no answer left.
 	Ended struct{ Scope string }
 	// Add campaigns for a scope. For a known scope, the settings are those of its next term; a
@@ -84,7 +81,6 @@ func (Parted) input()   {}
 func (Enlisted) input() {}
 func (Failed) input()   {}
 func (Woken) input()    {}
-func (Several) input()  {}
 func (StepDown) input() {}
 func (Ended) input()    {}
 func (Add) input()      {}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Run campaigns until ctx ends, then gives every scope up in order and returns. If ctx has a
@@ -21,50 +21,25 @@ func (e *Elector) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	e.ctx, e.campaign = inner, ctx
 	defer func() {
-		close(e.over)
-		e.answerCallers()
 		cancel()
 		e.calls.Wait()
+		e.inbox.Close()
+		e.answerCallers()
 	}()
 	e.calls.Go(e.listen)
-	stop := ctx.Done()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		var inputs []Input
-		select {
-		case in := <-e.inputs:
-			inputs = Gather(in, e.nextInput)
-		case <-e.ordered: // taken below
-		case <-timer.C:
-			inputs = []Input{Tick{}}
-		case <-stop:
-			stop = nil
-			inputs = []Input{Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}}
-		}
-		// Orders first: a role that calls Rest and then fails must rest when it is given up.
-		if orders := e.takeOrders(); orders != nil {
-			inputs = slices.Insert(inputs, 0, Input(Several{Inputs: orders}))
-		}
-		if slices.ContainsFunc(inputs, e.step) {
-			return e.core.machine.exitError()
-		}
-		timer.Stop()
-		if next := e.core.Next(); next != 0 {
-			timer.Reset(max(0, next.Sub(e.cfg.Clock())))
-		}
-	}
+	defer context.AfterFunc(ctx, func() { e.inbox.Put(Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}) })()
+	e.next = e.core.Next()
+	_ = step.Loop[Input]{
+		From: e.inbox,
+		Wait: func() (time.Duration, bool) { return e.next.Sub(e.cfg.Clock()), e.next != 0 },
+		Tick: func() []Input { return []Input{Tick{}} },
+		Feed: e.feed,
+	}.Run(inner) // until errOver
+	return e.core.machine.exitError()
 }
 
-// nextInput returns the next input that waits.
-func (e *Elector) nextInput() (in Input, more bool) {
-	select {
-	case in = <-e.inputs:
-		return in, true
-	default:
-		return nil, false
-	}
-}
+// errOver ends the loop: every scope is given up, and no request is under way.
+var errOver = errors.New("election: over")
 
 // whyStopped returns ErrStepDown, with the cause of ctx if it has one of its own.
 func whyStopped(ctx context.Context) error {
@@ -74,22 +49,37 @@ func whyStopped(ctx context.Context) error {
 	return ErrStepDown
 }
 
-// step feeds the core and does what it says, in the order of an [Output]; it returns true when the loop is done.
-func (e *Elector) step(in Input) (done bool) {
-	if v, is := in.(connected); is {
-		e.session, in = v.session, v.Opened
-	}
-	out := e.core.Step(e.cfg.Clock(), in)
-	for _, m := range out.Moves {
-		m.To(e.runner(m.Scope).latch)
-	}
-	if out.Changed {
-		e.publish()
-	}
-	return slices.ContainsFunc(out.Actions, e.perform)
+// feed feeds the core and does what it says.
+func (e *Elector) feed(all []Input) error {
+	err := e.core.Step(e.cfg.Clock(), all...).Do(e.moveGates, e.publish, e.performAll)
+	e.next = e.core.Next()
+	return err
 }
 
-func (e *Elector) perform(a Action) (done bool) {
+func (e *Elector) moveGates(all []Move) {
+	for _, m := range all {
+		m.To(e.runner(m.Scope).latch)
+	}
+}
+
+// publish stores the state of all scopes for Snapshot.
+func (e *Elector) publish(all [][]Status) error {
+	for _, s := range all {
+		e.snapshot.Store(&s)
+	}
+	return nil
+}
+
+func (e *Elector) performAll(all []Action) error {
+	for _, a := range all {
+		if e.perform(a) {
+			return errOver
+		}
+	}
+	return nil
+}
+
+func (e *Elector) perform(a Action) (over bool) {
 	switch a := a.(type) {
 	case Begin:
 		e.runner(a.Token.Scope).beginTerm(a.Token)
@@ -182,13 +172,7 @@ func (e *Elector) answer(err error, in Input) {
 	if err != nil {
 		in = Failed{Err: err, Lost: errors.Is(err, ErrSessionLost)}
 	}
-	e.post(in)
-}
-
-// connected carries a new session to the loop's goroutine.
-type connected struct {
-	Opened
-	session Session
+	e.inbox.Put(in)
 }
 
 func (e *Elector) connect(a Connect, within time.Duration) {
@@ -199,16 +183,15 @@ func (e *Elector) connect(a Connect, within time.Duration) {
 		Scopes: a.Scopes, Longest: a.Longest,
 	})
 	if err != nil {
-		e.post(Failed{Lost: true, Err: err})
+		e.inbox.Put(Failed{Lost: true, Err: err})
 		return
 	}
-	in := connected{session: s}
+	e.session = s
+	var in Opened
 	if cautious, ok := s.(interface{ Caution() error }); ok {
 		in.Caution = cautious.Caution()
 	}
-	if !e.post(in) {
-		_ = s.Close()
-	}
+	e.inbox.Put(in)
 }
 
 // closeSession closes the session in another goroutine; Run waits for that before it returns.

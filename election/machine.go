@@ -107,17 +107,14 @@ func NewMachine(s Settings) *Machine {
 	return m
 }
 
-// Step takes one input at the instant now and returns the actions to perform, in order.
-func (m *Machine) Step(now fence.Instant, in Input) []Action {
+// Step takes inputs at the instant now and returns the actions to perform, in order. It works out
+// once what the inputs lead to, since ten thousand scopes that change hands wake it ten thousand times.
+func (m *Machine) Step(now fence.Instant, all ...Input) []Action {
 	m.out = nil
 	if m.over {
 		return nil
 	}
-	if several, ok := in.(Several); ok {
-		for _, one := range several.Inputs {
-			m.take(now, one)
-		}
-	} else {
+	for _, in := range all {
 		m.take(now, in)
 	}
 	m.pass(now)
@@ -153,7 +150,7 @@ func (m *Machine) take(now fence.Instant, in Input) {
 		m.rest(now, in)
 	case Stop:
 		m.stopping(now, in)
-	case Tick, Several:
+	case Tick:
 	}
 }
 

@@ -4,16 +4,13 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/step"
 )
 
 // Output is what a core asks for. The order is binding: first the gates move, so that no gate stays
-// open while something else is done. Then the snapshot is published, if it has Changed. Then come the
-// actions, in their order.
-type Output struct {
-	Moves   []Move
-	Changed bool
-	Actions []Action
-}
+// open while something else is done. Then the state of all scopes is published, if it has changed.
+// Then come the actions, in their order.
+type Output = step.Output[Move, []Status, Action]
 
 // Move moves the gate of a scope, as How says: Open, Extend, Suspend, Shut or Heard.
 type Move struct {

@@ -25,9 +25,9 @@ func (e *Elector) Add(r Role) error {
 	} else {
 		e.runners[r.Scope] = newRunner(e, r)
 	}
-	e.order(Add{Seat: e.cfg.seat(r)})
+	taken := e.inbox.Put(Add{Seat: e.cfg.seat(r)})
 	e.mu.Unlock()
-	if e.ended() {
+	if !taken {
 		return errEnded
 	}
 	return nil
@@ -64,10 +64,11 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 	}
 	r.retired = true
 	call := make(chan struct{})
-	e.order(Retire{Scope: scope, Ticket: e.newTicket(func(error) { close(call) })})
+	ticket := e.newTicket(func(error) { close(call) })
+	taken := e.inbox.Put(Retire{Scope: scope, Ticket: ticket})
 	e.mu.Unlock()
-	if e.ended() {
-		e.answerCallers()
+	if !taken {
+		e.answerCaller(Answered{Ticket: ticket})
 	}
 	return call, nil
 }
@@ -75,39 +76,7 @@ func (e *Elector) Retire(scope string) (done <-chan struct{}, err error) {
 // Rest pauses the campaign for a scope for the duration d from now, so that other candidates go
 // first, for example if the role fails here and may succeed elsewhere. A running term goes on. A role
 // may call Rest before it returns an error.
-func (e *Elector) Rest(scope string, d time.Duration) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.order(Rest{Scope: scope, For: d})
-}
-
-// order queues an input for the loop. It never blocks, because a caller may hold a lock that
-// the loop is about to take. The caller holds e.mu.
-func (e *Elector) order(in Input) {
-	e.orders = append(e.orders, in)
-	select {
-	case e.ordered <- struct{}{}:
-	default: // the loop has its signal
-	}
-}
-
-// takeOrders returns the inputs queued since the last call.
-func (e *Elector) takeOrders() []Input {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	all := e.orders
-	e.orders = nil
-	return all
-}
-
-func (e *Elector) ended() bool {
-	select {
-	case <-e.over:
-		return true
-	default:
-		return false
-	}
-}
+func (e *Elector) Rest(scope string, d time.Duration) { e.inbox.Put(Rest{Scope: scope, For: d}) }
 
 // newTicket returns a number for a caller who waits. The caller of newTicket holds e.mu.
 func (e *Elector) newTicket(answer func(error)) uint64 {

@@ -173,6 +173,9 @@ func (r *rules) check(now fence.Instant, in election.Input, actions []election.A
 		case election.Done:
 			r.done = true
 			r.allShut("done", fault)
+			if r.busy != "" || r.linked { // a session that opens later would stay
+				fault("done with a session (%t) or a request (%q) under way", r.linked, r.busy)
+			}
 		}
 	}
 	return errors.Join(faults...)

@@ -124,7 +124,7 @@ func (r *runner) start(role func(context.Context, Leadership) error) {
 	t.lead.Progress()
 	t.calls.Go(func() {
 		if err := role(t.ctx, t.lead); t.ctx.Err() == nil { // else it was asked to end
-			r.elector.post(Resigned{Token: t.lead.Token, Err: err})
+			r.elector.inbox.Put(Resigned{Token: t.lead.Token, Err: err})
 		}
 	})
 	if t.role.StallAfter > 0 {
@@ -143,7 +143,7 @@ func (r *runner) watchProgress(t *running) {
 		case <-tick.C:
 		}
 		if quiet := t.lead.now().Sub(fence.Instant(t.lead.last.Load())); quiet > t.role.StallAfter {
-			r.elector.post(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
+			r.elector.inbox.Put(Resigned{Token: t.lead.Token, Err: fmt.Errorf("%w for %s", ErrStalled, quiet.Round(time.Millisecond))})
 			return
 		}
 	}
@@ -156,7 +156,7 @@ func (r *runner) cancelRole(a Cancel) {
 	t.end(a.Why)
 	go func() {
 		t.calls.Wait()
-		r.elector.post(Returned{Scope: a.Token.Scope})
+		r.elector.inbox.Put(Returned{Scope: a.Token.Scope})
 	}()
 }
 
@@ -164,6 +164,6 @@ func (r *runner) cancelRole(a Cancel) {
 func (r *runner) drainActs() {
 	go func() {
 		_ = r.latch.Drain(context.Background())
-		r.elector.post(Ended{Scope: r.gate.Scope()})
+		r.elector.inbox.Put(Ended{Scope: r.gate.Scope()})
 	}()
 }

@@ -27,7 +27,7 @@ func (e *Elector) awaitProcess(a Await) {
 		}
 		gone, err := e.cfg.Mint.Wait(w.ctx, a.Process)
 		if w.ctx.Err() == nil {
-			e.post(Waited{Process: a.Process, Serial: a.Serial, Gone: gone, Err: err})
+			e.inbox.Put(Waited{Process: a.Process, Serial: a.Serial, Gone: gone, Err: err})
 		}
 	})
 }
@@ -48,7 +48,7 @@ func (e *Elector) listen() {
 				return
 			}
 			if c == (Change{}) || e.runner(c.Scope) != nil {
-				e.post(Woken{Scope: c.Scope, Holder: c.Holder})
+				e.inbox.Put(Woken{Scope: c.Scope, Holder: c.Holder})
 			}
 		})
 		if e.ctx.Err() == nil && err != nil {

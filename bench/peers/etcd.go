@@ -8,14 +8,14 @@ import (
 
 	"go.etcd.io/etcd/server/v3/embed"
 
-	"github.com/conchhq/conch/bench/peers/stage"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // serveEtcd runs a server of one member until ctx ends.
 func serveEtcd(ctx context.Context, dir, client string) error {
 	cfg := embed.NewConfig()
 	cfg.Dir, cfg.LogLevel = dir, "error"
-	peer, err := stage.FreeAddr(ctx)
+	peer, err := fleet.LowPort(ctx)
 	if err != nil {
 		return err
 	}

@@ -61,7 +61,6 @@ func perform(ctx context.Context, args []string) error {
 		cfg.Rest = 5 * time.Second
 	}
 	cfg.Say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-	stage.Open()
 	results, err := stage.Run(ctx, cfg)
 	if *markdown {
 		fmt.Print(stage.Markdown(results))

@@ -100,24 +100,3 @@ func TestLongChaosOfTheSequencer(t *testing.T) {
 		t.Errorf("the verdict is %+v, want 1000 payments, and all faults", v)
 	}
 }
-
-func TestChaosOfTheSequencerRefusesWhatItCannotDo(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"--sequencer", "--nodes", "3"}, []string{"five organisations", "--nodes"}},
-		{[]string{"--sequencer", "--only", "kill9"}, []string{"--only"}},
-		{[]string{"--sequencer", "--faults", "0"}, []string{"--faults 0"}},
-		{[]string{"--sequencer", "--intents", "-1"}, []string{"--intents -1"}},
-		{[]string{"--sequencer", "--db", nobodys}, []string{"leave --db out"}},
-		{[]string{"--logs", t.TempDir()}, []string{"--sequencer"}},
-		{[]string{"--intents", "5"}, []string{"--sequencer"}},
-	} {
-		conch(t, append([]string{"chaos"}, c.args...)...).refused(t, 2, c.want...)
-	}
-	if text := conch(t, "chaos", "--help").done(t); !strings.Contains(text, "conch-lab chaos --sequencer --faults") || !strings.Contains(text, "old-head") {
-		t.Errorf("the help has no example, or not the faults: %s", text)
-	}
-}

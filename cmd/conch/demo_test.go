@@ -178,3 +178,51 @@ func TestANodeEndsWithItsStdin(t *testing.T) {
 		t.Fatal(fmt.Errorf("the program under test is gone: %w", err))
 	}
 }
+
+// An experiment refuses flags that it has no use for, and what it cannot do, before it starts anything.
+func TestExperimentsRefuseWhatTheyCannotDo(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string][]string{
+		"demo --sequencer --nodes 3":                     {"five organisations", "--nodes"},
+		"demo --sequencer --lease 1s":                    {"--lease"},
+		"demo --sequencer --no-chain":                    {"needs a chain", "--no-chain"},
+		"demo --sequencer --duration 0s":                 {"--duration"},
+		"demo --sequencer --kill-every 1s":               {"--kill-every"},
+		"demo --sequencer --kill-every -1s":              {"--kill-every"},
+		"demo --sequencer --duration 5s --kill-every 5s": {"leaves no time"},
+		"demo --sequencer --db " + nobodys:               {"leave --db out"},
+		"demo --logs folder":                             {"--logs", "--sequencer"},
+		"demo --gossip --nodes 9":                        {"--nodes 9", "between 10"},
+		"demo --gossip --nodes 1001":                     {"--nodes"},
+		"demo --gossip --duration 0s":                    {"--duration"},
+		"demo --gossip --lease 1s":                       {"--lease"},
+		"demo --gossip --kill-every 1s":                  {"--kill-every"},
+		"demo --gossip --no-chain":                       {"--no-chain"},
+		"demo --gossip --logs x":                         {"--logs"},
+		"demo --gossip --listen 127.0.0.1:0":             {"--listen"},
+		"demo --gossip --sequencer":                      {"two demos"},
+		"demo --seed 3":                                  {"--seed", "--gossip"},
+		"demo --gossip --db " + nobodys:                  {"leave --db out"},
+		"chaos --sequencer --nodes 3":                    {"five organisations", "--nodes"},
+		"chaos --sequencer --only kill9":                 {"--only"},
+		"chaos --sequencer --faults 0":                   {"--faults 0"},
+		"chaos --sequencer --intents -1":                 {"--intents -1"},
+		"chaos --sequencer --db " + nobodys:              {"leave --db out"},
+		"chaos --logs folder":                            {"--sequencer"},
+		"chaos --intents 5":                              {"--sequencer"},
+	} {
+		conch(t, strings.Fields(line)...).refused(t, 2, want...)
+	}
+	call(t, withoutDevnode(prepared(t, "demo", "--sequencer"))).refused(t, 2, "conch-devnode", "make build")
+	for command, examples := range map[string][]string{
+		"demo":  {"conch demo --sequencer --duration", "conch demo --gossip --nodes"},
+		"chaos": {"conch-lab chaos --sequencer --faults", "old-head"},
+	} {
+		text := conch(t, command, "--help").done(t)
+		for _, part := range examples {
+			if !strings.Contains(text, part) {
+				t.Errorf("the help of %s does not show %q: %s", command, part, text)
+			}
+		}
+	}
+}

@@ -93,27 +93,3 @@ func TestDemoOfTheSequencerEndsEarly(t *testing.T) {
 	}
 	leavesNothing(t, scratch)
 }
-
-func TestDemoOfTheSequencerRefusesWhatItCannotDo(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"--sequencer", "--nodes", "3"}, []string{"five organisations", "--nodes"}},
-		{[]string{"--sequencer", "--lease", "1s"}, []string{"--lease"}},
-		{[]string{"--sequencer", "--no-chain"}, []string{"needs a chain", "--no-chain"}},
-		{[]string{"--sequencer", "--duration", "0s"}, []string{"--duration"}},
-		{[]string{"--sequencer", "--kill-every", "1s"}, []string{"--kill-every"}},
-		{[]string{"--sequencer", "--kill-every", "-1s"}, []string{"--kill-every"}},
-		{[]string{"--sequencer", "--duration", "5s", "--kill-every", "5s"}, []string{"leaves no time"}},
-		{[]string{"--sequencer", "--db", nobodys}, []string{"leave --db out"}},
-		{[]string{"--logs", t.TempDir()}, []string{"--logs", "--sequencer"}},
-	} {
-		conch(t, append([]string{"demo"}, c.args...)...).refused(t, 2, c.want...)
-	}
-	call(t, withoutDevnode(prepared(t, "demo", "--sequencer"))).refused(t, 2, "conch-devnode", "make build")
-	if text := conch(t, "demo", "--help").done(t); !strings.Contains(text, "conch demo --sequencer --duration") {
-		t.Errorf("the help has no example: %s", text)
-	}
-}

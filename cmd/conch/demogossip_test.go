@@ -100,28 +100,3 @@ func TestDemoOfGossipEndsEarly(t *testing.T) {
 	d.end()
 	leavesNothing(t, scratch)
 }
-
-func TestDemoOfGossipRefusesWhatItCannotDo(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		args []string
-		want []string
-	}{
-		{[]string{"--gossip", "--nodes", "9"}, []string{"--nodes 9", "between 10"}},
-		{[]string{"--gossip", "--nodes", "1001"}, []string{"--nodes"}},
-		{[]string{"--gossip", "--duration", "0s"}, []string{"--duration"}},
-		{[]string{"--gossip", "--lease", "1s"}, []string{"--lease"}},
-		{[]string{"--gossip", "--kill-every", "1s"}, []string{"--kill-every"}},
-		{[]string{"--gossip", "--no-chain"}, []string{"--no-chain"}},
-		{[]string{"--gossip", "--logs", "x"}, []string{"--logs"}},
-		{[]string{"--gossip", "--listen", "127.0.0.1:0"}, []string{"--listen"}},
-		{[]string{"--gossip", "--sequencer"}, []string{"two demos"}},
-		{[]string{"--seed", "3"}, []string{"--seed", "--gossip"}},
-		{[]string{"--gossip", "--db", nobodys}, []string{"leave --db out"}},
-	} {
-		conch(t, append([]string{"demo"}, c.args...)...).refused(t, 2, c.want...)
-	}
-	if text := conch(t, "demo", "--help").done(t); !strings.Contains(text, "conch demo --gossip --nodes") {
-		t.Errorf("the help has no example: %s", text)
-	}
-}

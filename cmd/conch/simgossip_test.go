@@ -24,7 +24,7 @@ func TestSimGossip(t *testing.T) {
 			t.Errorf("the report lacks %s: %v", figure, r.Stats)
 		}
 	}
-	story := conch(t, "sim", "gossip", "--scene", "leader-killed").done(t)
+	story := conch(t, "sim", "gossip", "--story", "leader-killed").done(t)
 	for _, want := range []string{"leads, reign 1", "dies", "leads, reign 2", "no invariant was violated"} {
 		if !strings.Contains(story, want) {
 			t.Errorf("the story lacks %q:\n%s", want, story)

@@ -18,8 +18,8 @@ func TestSimLog(t *testing.T) {
 	if r.Seed != 7 || r.Nodes != 5 || len(r.Violations) != 0 || r.Stats["acknowledged"] == 0 || r.Stats["leaders"] == 0 {
 		t.Errorf("sim prints %+v, want seed 7, 5 nodes, acknowledged goals, leaders and no violations", r)
 	}
-	story := conch(t, "sim", "log", "--scene", "same-answer").done(t)
-	for _, want := range []string{"leads in term 2", "dies there", "once more", "the answer is the same", "no invariant was violated"} {
+	story := conch(t, "sim", "log", "--story", "same-answer").done(t)
+	for _, want := range []string{"leads in term 2", "dies there", "once more", "expect answer entry 2,", "no invariant was violated"} {
 		if !strings.Contains(story, want) {
 			t.Errorf("the story lacks %q:\n%s", want, story)
 		}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
@@ -109,19 +109,14 @@ func newStorm(t *testing.T, seed uint64, blocks, liar int) *storm {
 	return s
 }
 
-// freeAddress returns an address at which a node can listen again after its death: no system gives its port to a connection
-// that somebody opens meanwhile.
+// freeAddress returns an address at which a node can listen again after its death.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	for range 100 {
-		address := fmt.Sprint("127.0.0.1:", 12_000+rand.IntN(20_000))
-		if probe, err := net.Listen("tcp", address); err == nil {
-			_ = probe.Close()
-			return address
-		}
+	address, err := fleet.LowPort(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatal("no port is free")
-	return ""
+	return address
 }
 
 // fileOf is the configuration of one organisation, which dials each of the others by a proxy of its own.

@@ -20,7 +20,7 @@ func labWalls() []wall {
 			name: "1 no room of the product knows the laboratory", check: checkLab,
 			why: "users have to trust the code that they run, so it must not include code that only demonstrates or measures",
 			breaches: []breach{
-				{"a room", rooms(room("./cmd/conch/internal/web", lab+"/fleet")), "./cmd/conch/internal/web must not import " + lab + "/fleet"},
+				{"a room", rooms(room("./cmd/conch/internal/web", lab+"/stage")), "./cmd/conch/internal/web must not import " + lab + "/stage"},
 				{"a judge in code that ships", rooms(room("./cmd/conch/internal/node", lab+"/evidence")), "./cmd/conch/internal/node must not import"},
 				{"cli takes the commands itself", rooms(room("./cmd/conch/internal/cli", lab)), "./cmd/conch/internal/cli must not import " + lab},
 				{"an example", rooms(room("./examples/world", lab+"/sim")), "./examples/world must not import " + lab + "/sim"},

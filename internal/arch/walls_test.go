@@ -94,7 +94,7 @@ func soundHouse() house {
 			room("./chain", "context"), room("./chain/chaintest", "./chain"),
 			room("./chain/evm", "./chain", geth), room("./chain/evm/cmd/conch-devnode", "./chain/evm", geth),
 			room("./transport"), room("./transport/mtls", "./transport", "connectrpc.com/connect"),
-			room("./election", "./fence").tested("./election/electiontest", "pgregory.net/rapid"),
+			room("./election", "./fence").tested("./election/electiontest", "go.uber.org/goleak"),
 			room("./election/electiontest", "./election", "testing"),
 			room("./election/pgmint", "./election", "./fence", "./internal/pg", pgx).tested("./internal/pg/pgtest", "./election/internal/minttest"),
 			room("./election/pgops", "./election/pgmint", "./election", "./internal/pg", pgx).tested("./election/internal/minttest"),

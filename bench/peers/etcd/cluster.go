@@ -10,13 +10,17 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // cluster is the members.
 type cluster struct {
-	cfg     config
-	members []*member
-	all     string // name=URL,…
+	cfg      config
+	launcher *fleet.Launcher
+	members  []*member
+	all      string // name=URL,…
 }
 
 // patience bounds each wait.
@@ -24,7 +28,7 @@ const patience = time.Minute
 
 // found starts the members and waits until all name one leader. The caller closes the cluster, also after an error.
 func found(ctx context.Context, cfg config) (*cluster, error) {
-	c := &cluster{cfg: cfg}
+	c := &cluster{cfg: cfg, launcher: fleet.NewLauncher()}
 	var all []string
 	for i := range cfg.members {
 		name := fmt.Sprint("member-", i+1)
@@ -36,7 +40,7 @@ func found(ctx context.Context, cfg config) (*cluster, error) {
 	}
 	c.all = strings.Join(all, ",")
 	for _, m := range c.members {
-		if err := m.start(cfg.program, c.all); err != nil {
+		if err := m.start(c.launcher, cfg.program, c.all); err != nil {
 			return c, err
 		}
 	}
@@ -47,12 +51,12 @@ func found(ctx context.Context, cfg config) (*cluster, error) {
 // close ends all members.
 func (c *cluster) close() {
 	for _, m := range c.members {
-		if m.cmd != nil && m.cmd.Process != nil {
-			m.kill()
-			m.wait()
+		if m.process != nil {
+			m.process.End(0)
 		}
 		_ = m.asked.Close()
 	}
+	c.launcher.Close()
 }
 
 // agree waits until all members name one leader and have applied the same, and returns it.
@@ -72,7 +76,7 @@ func (c *cluster) agree(ctx context.Context) (*member, error) {
 		if i := agreed(states, len(c.members)); i >= 0 {
 			return c.members[i], nil
 		}
-		if err := pass(ctx, 20*time.Millisecond); err != nil {
+		if err := pause.For(ctx, 20*time.Millisecond); err != nil {
 			return nil, err
 		}
 	}
@@ -104,16 +108,4 @@ func (m *member) status(ctx context.Context) *clientv3.StatusResponse {
 		return nil
 	}
 	return s
-}
-
-// pass waits.
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -14,7 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // put measures how many puts clients of the leader have, each as soon as it has the answer to the one before.
@@ -89,7 +92,7 @@ func (c *cluster) rest(ctx context.Context) error {
 		return err
 	}
 	began, spent := time.Now(), c.spent()
-	if err := pass(ctx, c.cfg.rest); err != nil {
+	if err := pause.For(ctx, c.cfg.rest); err != nil {
 		return err
 	}
 	after, err := c.sent(ctx)
@@ -145,7 +148,7 @@ func sentBytes(metrics io.Reader) (all float64, err error) {
 func (c *cluster) spent() (sum time.Duration) {
 	const tick = 10 * time.Millisecond // USER_HZ is 100 on each Linux that Go runs on
 	for _, m := range c.members {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.cmd.Process.Pid))
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", m.process.PID()))
 		if err != nil {
 			continue // it has ended
 		}
@@ -168,7 +171,7 @@ func (c *cluster) kill(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := pass(ctx, time.Second/2+rand.N(100*time.Millisecond)); err != nil { //nolint:gosec // so that the same moment is not met each time
+		if err := pause.For(ctx, time.Second/2+rand.N(100*time.Millisecond)); err != nil { //nolint:gosec // so that the same moment is not met each time
 			return err
 		}
 		other := c.members[0]
@@ -176,13 +179,13 @@ func (c *cluster) kill(ctx context.Context) error {
 			other = c.members[1]
 		}
 		began := time.Now()
-		leader.kill()
+		leader.process.Signal(syscall.SIGKILL)
 		if err := other.puts(ctx, fmt.Sprint("kill-", i)); err != nil {
 			return err
 		}
 		c.cfg.say(line{Kind: killed, Took: []float64{ms(time.Since(began))}})
-		leader.wait()
-		if err := leader.start(c.cfg.program, c.all); err != nil {
+		<-leader.process.Over()
+		if err := leader.start(c.launcher, c.cfg.program, c.all); err != nil {
 			return err
 		}
 	}

@@ -3,38 +3,30 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/url"
-	"os/exec"
-	"strings"
-	"syscall"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // member is one member of the cluster: a process.
 type member struct {
 	name, dir, client, peer string
 
-	cmd   *exec.Cmd
-	stdin io.Closer     // its end tells the process that we are gone
-	words *bytes.Buffer // read after its end
-	gone  chan struct{}
-	asked *clientv3.Client // whose only endpoint it is
+	process *fleet.Process   // nil: it was never started
+	asked   *clientv3.Client // whose only endpoint it is
 }
 
 func newMember(ctx context.Context, name, dir string) (m *member, err error) {
 	m = &member{name: name, dir: dir}
 	for _, address := range []*string{&m.client, &m.peer} {
-		if *address, err = lowPort(ctx); err != nil {
+		if *address, err = fleet.LowPort(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -43,42 +35,19 @@ func newMember(ctx context.Context, name, dir string) (m *member, err error) {
 }
 
 // start starts the member's process.
-func (m *member) start(program, all string) error {
-	m.words, m.gone = &bytes.Buffer{}, make(chan struct{})
-	m.cmd = exec.CommandContext(context.Background(), program, "member", "--name", m.name, "--dir", m.dir, "--client", m.client, "--peer", m.peer, "--all", all)
-	m.cmd.Stderr = m.words
-	stdin, err := m.cmd.StdinPipe()
-	if err != nil {
-		return err
-	}
-	m.stdin = stdin
-	if err := m.cmd.Start(); err != nil {
-		return err
-	}
-	go func() {
-		defer close(m.gone)
-		_ = m.cmd.Wait() // we have killed it, or its words say why
-	}()
-	return nil
-}
-
-// kill ends the process without a word. What it has stored stays.
-func (m *member) kill() { _ = m.cmd.Process.Signal(syscall.SIGKILL) }
-
-// wait waits for the end of a process that was killed.
-func (m *member) wait() {
-	<-m.gone
-	_ = m.stdin.Close()
+func (m *member) start(launcher *fleet.Launcher, program, all string) (err error) {
+	m.process, err = launcher.Launch(fleet.Command{Program: program, Args: []string{
+		"member", "--name", m.name, "--dir", m.dir, "--client", m.client, "--peer", m.peer, "--all", all,
+	}})
+	return err
 }
 
 // ended returns an error with the last words of a process that has ended; nil: it runs.
 func (m *member) ended() error {
-	select {
-	case <-m.gone:
-		return fmt.Errorf("%s has ended: %.500s", m.name, strings.TrimSpace(m.words.String()))
-	default:
+	if m.process.Alive() {
 		return nil
 	}
+	return fmt.Errorf("%s has ended: %.500s", m.name, m.process.LastWords())
 }
 
 func (m *member) peerURL() string { return "https://" + m.peer }
@@ -109,19 +78,4 @@ func (m *member) serve(ctx context.Context, all string, stdin io.Reader) error {
 	case err := <-server.Err():
 		return err
 	}
-}
-
-// lowPort returns an address on which a member can listen again after its death: its port is below those that the system gives to
-// any program that dials meanwhile.
-func lowPort(ctx context.Context) (address string, err error) {
-	const lowest, above, tries = 20_000, 32_768, 50
-	for range tries {
-		address = fmt.Sprintf("127.0.0.1:%d", lowest+rand.IntN(above-lowest)) //nolint:gosec // to keep out of each other's way, not to hide anything
-		probe, fault := new(net.ListenConfig).Listen(ctx, "tcp", address)
-		if fault == nil {
-			return address, probe.Close()
-		}
-		err = errors.Join(err, fault)
-	}
-	return "", err
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // contacts is by how many members all join, as in conch's own run.
@@ -76,12 +78,12 @@ func (g *group) rest(ctx context.Context) error {
 	if g.cfg.rest == 0 {
 		return nil
 	}
-	if err := pass(ctx, g.cfg.settle); err != nil {
+	if err := pause.For(ctx, g.cfg.settle); err != nil {
 		return err
 	}
 	g.cfg.say(line{Kind: resting})
 	messages, bytes, began := g.sent.messages.Load(), g.sent.bytes.Load(), time.Now()
-	if err := pass(ctx, g.cfg.rest); err != nil {
+	if err := pause.For(ctx, g.cfg.rest); err != nil {
 		return err
 	}
 	g.cfg.say(line{

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/memberlist"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // listed is a member of memberlist.
@@ -112,7 +114,7 @@ func (g *group) kill(ctx context.Context, name string, rests bool) error {
 			return err
 		}
 	}
-	if err := pass(ctx, time.Second+drawn(time.Second)); err != nil { // a member asks another one each second
+	if err := pause.For(ctx, time.Second+drawn(time.Second)); err != nil { // a member asks another one each second
 		return err
 	}
 	began := time.Now()

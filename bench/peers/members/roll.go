@@ -3,8 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
+
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // patience bounds each wait.
@@ -12,11 +13,10 @@ const patience = 3 * time.Minute
 
 // roll is what the members of this process know, as their libraries tell it.
 type roll struct {
-	mu      sync.Mutex
-	known   []map[string]bool    // by member: who it takes for alive, itself included
-	lost    map[string][]instant // by name: when members have learned that it is gone
-	heard   map[string][]instant // by event: when members have heard it
-	changed chan struct{}        // closed at the next change
+	mu    fleet.Heard
+	known []map[string]bool    // by member: who it takes for alive, itself included
+	lost  map[string][]instant // by name: when members have learned that it is gone
+	heard map[string][]instant // by event: when members have heard it
 }
 
 type instant struct {
@@ -25,29 +25,20 @@ type instant struct {
 }
 
 func newRoll(members int) *roll {
-	r := &roll{lost: map[string][]instant{}, heard: map[string][]instant{}, changed: make(chan struct{})}
+	r := &roll{lost: map[string][]instant{}, heard: map[string][]instant{}}
 	for range members {
 		r.known = append(r.known, map[string]bool{})
 	}
 	return r
 }
 
-// tell takes down what a member has been told.
-func (r *roll) tell(what func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	what()
-	close(r.changed)
-	r.changed = make(chan struct{})
-}
-
 func (r *roll) joined(by int, name string) {
-	r.tell(func() { r.known[by][name] = true })
+	r.mu.Tell(func() { r.known[by][name] = true })
 }
 
 func (r *roll) left(by int, name string) {
 	at := time.Now()
-	r.tell(func() {
+	r.mu.Tell(func() {
 		delete(r.known[by], name)
 		r.lost[name] = append(r.lost[name], instant{by, at})
 	})
@@ -55,7 +46,7 @@ func (r *roll) left(by int, name string) {
 
 func (r *roll) hears(by int, event string) {
 	at := time.Now()
-	r.tell(func() { r.heard[event] = append(r.heard[event], instant{by, at}) })
+	r.mu.Tell(func() { r.heard[event] = append(r.heard[event], instant{by, at}) })
 }
 
 // all reports whether every member knows so many. The lock is held.
@@ -72,17 +63,8 @@ func (r *roll) all(many int) bool {
 func (r *roll) await(ctx context.Context, most time.Duration, what string, done func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not come in %s", most))
 	defer cancel()
-	for {
-		r.mu.Lock()
-		is, changed := done(), r.changed
-		r.mu.Unlock()
-		if is {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
-		}
+	if err := r.mu.Await(ctx, done); err != nil {
+		return fmt.Errorf("waiting until %s: %w", what, err)
 	}
+	return nil
 }

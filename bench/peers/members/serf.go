@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/serf/serf"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // heardWithin is how long an event is waited for. Serf promises it to nobody.
@@ -78,7 +80,7 @@ func events(ctx context.Context, cfg config) error {
 		return err
 	}
 	for i := range cfg.times {
-		if err := pass(ctx, 200*time.Millisecond+drawn(200*time.Millisecond)); err != nil { // members gossip each 200 ms
+		if err := pause.For(ctx, 200*time.Millisecond+drawn(200*time.Millisecond)); err != nil { // members gossip each 200 ms
 			return err
 		}
 		if err := g.publish(ctx, fmt.Sprint("event-", i+1)); err != nil {

@@ -31,7 +31,6 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	Open()
 	os.Exit(m.Run())
 }
 

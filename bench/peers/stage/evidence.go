@@ -1,15 +1,14 @@
 package stage
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // act is one line of the evidence of any program.
@@ -21,10 +20,10 @@ type act struct {
 }
 
 type evidence struct {
-	dir    string
-	acks   bool
-	offset map[string]int64
-	acts   []act
+	dir  string
+	acks bool
+	tail fleet.Tail
+	acts []act
 }
 
 // read reads what was written since the last time.
@@ -42,28 +41,7 @@ func (e *evidence) read() error {
 }
 
 func (e *evidence) more(path string) error {
-	file, err := os.Open(path)
-	if os.IsNotExist(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	text := make([]byte, info.Size()-e.offset[path])
-	if len(text) == 0 {
-		return nil
-	}
-	if _, err := file.ReadAt(text, e.offset[path]); err != nil {
-		return err
-	}
-	end := bytes.LastIndexByte(text, '\n') + 1 // an incomplete line is read next time
-	e.offset[path] += int64(end)
-	for line := range bytes.Lines(text[:end]) {
+	return e.tail.Follow(path, func(line []byte) error {
 		var a act
 		if err := json.Unmarshal(line, &a); err != nil {
 			return err
@@ -73,8 +51,8 @@ func (e *evidence) more(path string) error {
 			a.Start, a.End = a.At, a.At
 		}
 		e.acts = append(e.acts, a)
-	}
-	return nil
+		return nil
+	})
 }
 
 const (

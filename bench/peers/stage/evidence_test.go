@@ -23,7 +23,7 @@ func acts(node string, from, to fence.Instant) (all []act) {
 // left returns evidence that was written to a file and read in two halves.
 func left(t *testing.T, all ...act) *evidence {
 	t.Helper()
-	e := &evidence{dir: t.TempDir(), offset: map[string]int64{}}
+	e := &evidence{dir: t.TempDir()}
 	var text []byte
 	for _, a := range all {
 		line, err := json.Marshal(a)
@@ -49,7 +49,7 @@ func left(t *testing.T, all ...act) *evidence {
 
 func TestAcknowledgementsAreActs(t *testing.T) {
 	t.Parallel()
-	e := &evidence{dir: t.TempDir(), acks: true, offset: map[string]int64{}}
+	e := &evidence{dir: t.TempDir(), acks: true}
 	if err := os.WriteFile(filepath.Join(e.dir, "one.acks"), []byte(`{"seq":1,"at":7}`+"\n"+`{"seq":2,"at":`), 0o600); err != nil {
 		t.Fatal(err)
 	}

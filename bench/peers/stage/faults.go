@@ -53,7 +53,7 @@ func (t *trial) strike(ctx context.Context, i int, do func(*member)) (*member, f
 
 // anew kills a struck member and starts it again.
 func (t *trial) anew(ctx context.Context, m *member, i int) error {
-	m.process.end()
+	m.process.End(0)
 	if err := pause.For(ctx, t.part.anewAfter(i)); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (t *trial) anew(ctx context.Context, m *member, i int) error {
 func (t *trial) kills(ctx context.Context) error {
 	ends, _ := t.part.times(t.cfg.Quick)
 	for i := range ends {
-		m, at, err := t.strike(ctx, i, func(m *member) { m.process.end() })
+		m, at, err := t.strike(ctx, i, func(m *member) { m.process.End(0) })
 		if err != nil {
 			return err
 		}
@@ -89,7 +89,7 @@ func (t *trial) kills(ctx context.Context) error {
 func (t *trial) handoffs(ctx context.Context) error {
 	ends, _ := t.part.times(t.cfg.Quick)
 	for i := range ends {
-		m, at, err := t.strike(ctx, i, func(m *member) { m.process.signal(syscall.SIGTERM) })
+		m, at, err := t.strike(ctx, i, func(m *member) { m.process.Signal(syscall.SIGTERM) })
 		if err != nil {
 			return err
 		}
@@ -97,11 +97,11 @@ func (t *trial) handoffs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := m.process.wait(ctx, endGrace); err != nil {
-			return err
-		}
-		m.process.end()
-		if err := t.seen.read(); err != nil {
+		grace, cancel := context.WithTimeout(ctx, endGrace)
+		_ = m.process.Wait(grace)
+		cancel()
+		m.process.End(0)
+		if err := errors.Join(context.Cause(ctx), t.seen.read()); err != nil {
 			return err
 		}
 		t.seen.handover(&t.result, m.id, at, first, found)
@@ -115,8 +115,8 @@ func (t *trial) handoffs(ctx context.Context) error {
 // stops measures from SIGSTOP until another member acts, and then sends SIGCONT.
 func (t *trial) stops(ctx context.Context) error {
 	return t.faults(ctx, &t.result.Stop, &t.result.StopZombies,
-		func(m *member) { m.process.signal(syscall.SIGSTOP) },
-		func(m *member) { m.process.signal(syscall.SIGCONT) })
+		func(m *member) { m.process.Signal(syscall.SIGSTOP) },
+		func(m *member) { m.process.Signal(syscall.SIGCONT) })
 }
 
 // silences measures from the silence of the leader's line, both ways, until another member acts, and

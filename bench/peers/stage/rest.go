@@ -36,11 +36,11 @@ func (t *trial) rest(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	memory, err := m.process.memory()
-	t.result.Memory = number(memory)
+	used, err := memory(m.process)
+	t.result.Memory = number(used)
 	if err == nil && t.server != nil {
-		memory, err = t.server.memory()
-		t.result.ServerMemory = number(memory)
+		used, err = memory(t.server)
+		t.result.ServerMemory = number(used)
 	}
 	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
@@ -28,6 +29,8 @@ type Config struct {
 	// package needs none of the libraries.
 	Schemas map[string]func(context.Context, *pgxpool.Pool) error
 	Say     func(format string, args ...any)
+
+	launcher *fleet.Launcher
 }
 
 // Run runs all parts at the same time, so that they share the conditions of the machine.
@@ -37,6 +40,8 @@ func Run(ctx context.Context, cfg Config) (results []Result, err error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	cfg.launcher = fleet.NewLauncher()
+	defer cfg.launcher.Close()
 	server, err := startPostgres(ctx)
 	if err != nil {
 		return nil, err
@@ -76,7 +81,7 @@ func prepare(ctx context.Context, cfg Config, dir string, server *postmaster.Ser
 			return nil, err
 		}
 		if p.etcd {
-			t.store, t.server, err = startEtcd(ctx, cfg.Self, t.etcdDir())
+			t.store, t.server, err = startEtcd(ctx, cfg, t.etcdDir())
 		} else {
 			t.store, err = database(ctx, server, p, i, cfg.Schemas[p.peer])
 		}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
 
@@ -150,22 +150,12 @@ func etcdRequests(ctx context.Context, addr string) (n float64, err error) {
 	return n, nil
 }
 
-// FreeAddr asks the kernel for a free port.
-func FreeAddr(ctx context.Context) (string, error) {
-	var config net.ListenConfig
-	l, err := config.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
-}
-
-func startEtcd(ctx context.Context, self, dir string) (*store, *process, error) {
-	addr, err := FreeAddr(ctx)
+func startEtcd(ctx context.Context, cfg Config, dir string) (*store, *fleet.Process, error) {
+	addr, err := fleet.LowPort(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	p, err := launch(self, []string{"etcd", "--dir", dir, "--listen", addr}, nil)
+	p, err := cfg.launcher.Launch(fleet.Command{Program: cfg.Self, Args: []string{"etcd", "--dir", dir, "--listen", addr}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -174,8 +164,8 @@ func startEtcd(ctx context.Context, self, dir string) (*store, *process, error) 
 			return &store{target: addr, etcd: addr}, p, nil
 		}
 		select {
-		case <-p.gone:
-			return nil, nil, errors.New("etcd ended: " + p.words.String())
+		case <-p.Over():
+			return nil, nil, errors.New("etcd ended: " + p.LastWords())
 		case <-ctx.Done():
 			return nil, nil, context.Cause(ctx)
 		case <-time.After(50 * time.Millisecond):

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -23,19 +24,19 @@ type trial struct {
 	struck  *member // ended by us, until it is started again
 	seen    evidence
 	result  Result
-	server  *process // of etcd
+	server  *fleet.Process // of etcd
 }
 
 // member is one candidate with all its processes.
 type member struct {
 	id      string
 	proxy   *tcpproxy.Proxy
-	process *process
+	process *fleet.Process
 }
 
 func (t *trial) prepare(dir string) {
 	t.dir = dir
-	t.seen = evidence{dir: dir, acks: t.part.acks, offset: map[string]int64{}}
+	t.seen = evidence{dir: dir, acks: t.part.acks}
 }
 
 func (t *trial) etcdDir() string { return filepath.Join(t.dir, "etcd") }
@@ -76,19 +77,19 @@ func (t *trial) begin() error {
 func (t *trial) clear() {
 	for _, m := range t.members {
 		if m.process != nil {
-			m.process.end()
+			m.process.End(0)
 		}
 		m.proxy.Close()
 	}
 	if t.server != nil {
-		t.server.end()
+		t.server.End(0)
 	}
 }
 
 func (t *trial) start(m *member) error {
 	program, args := t.part.command(t.cfg.Self, t.cfg.Conch, t.dir, m.id)
 	var err error
-	m.process, err = launch(program, args, []string{"CONCH_DB_URL=" + t.store.through(m.proxy.Addr())})
+	m.process, err = t.cfg.launcher.Launch(fleet.Command{Program: program, Args: args, Env: []string{"CONCH_DB_URL=" + t.store.through(m.proxy.Addr())}})
 	return err
 }
 
@@ -97,14 +98,12 @@ func (t *trial) start(m *member) error {
 func (t *trial) alive() error {
 	var faults []error
 	for _, m := range t.members {
-		if words, over := m.process.over(); over && m != t.struck {
-			faults = append(faults, fmt.Errorf("%s ended by itself and says: %s", m.id, words))
+		if !m.process.Alive() && m != t.struck {
+			faults = append(faults, fmt.Errorf("%s ended by itself and says: %s", m.id, m.process.LastWords()))
 		}
 	}
-	if t.server != nil {
-		if words, over := t.server.over(); over {
-			faults = append(faults, fmt.Errorf("the server of etcd ended and says: %s", words))
-		}
+	if t.server != nil && !t.server.Alive() {
+		faults = append(faults, fmt.Errorf("the server of etcd ended and says: %s", t.server.LastWords()))
 	}
 	return errors.Join(faults...)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // staged returns a trial of a test's own peer with each fault once.
@@ -37,11 +38,12 @@ func staged(t *testing.T, peer string) *trial {
 	x := &trial{
 		cfg: Config{
 			Self: filepath.Join(dir, "peers"), Quick: true, Patience: 30 * time.Second, Rest: 50 * time.Millisecond,
-			Say: func(string, ...any) {},
+			Say: func(string, ...any) {}, launcher: fleet.NewLauncher(),
 		},
 		part:  part{peer: peer, variant: "default", beat: 20 * time.Millisecond, look: 20 * time.Millisecond},
 		store: &store{target: addr, etcd: addr},
 	}
+	t.Cleanup(x.cfg.launcher.Close)
 	x.prepare(t.TempDir())
 	return x
 }
@@ -104,7 +106,7 @@ func TestOnlyTheLeaderIsStruck(t *testing.T) {
 	x := staged(t, honest)
 	x.part.beat = time.Second
 	for i := range members {
-		x.members = append(x.members, &member{id: fmt.Sprintf("node-%d", i+1), process: &process{gone: make(chan struct{})}})
+		x.members = append(x.members, &member{id: fmt.Sprintf("node-%d", i+1), process: &fleet.Process{}})
 	}
 	var leads atomic.Pointer[string]
 	over := make(chan struct{})

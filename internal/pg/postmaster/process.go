@@ -20,7 +20,7 @@ const (
 	// stragglers limits the wait for backends that outlive the postmaster, such as one
 	// that a test has stopped with SIGSTOP.
 	stragglers   = 10 * time.Second
-	stopPatience = 10 * time.Second
+	stopPatience = 30 * time.Second
 	readyPoll    = 5 * time.Millisecond
 )
 

@@ -5,12 +5,13 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"time"
 )
 
 type link struct {
-	client, server net.Conn
+	client, server net.Conn   // server: nil until it was dialled
 	source         netip.Addr // of the client
 	asked          bool       // the client spoke last
 	trips          *int
@@ -18,7 +19,9 @@ type link struct {
 
 func (l *link) reset() {
 	abort(l.client)
-	abort(l.server)
+	if l.server != nil {
+		abort(l.server)
+	}
 }
 
 // abort closes with a RST, or without one on a Unix socket, which has none.
@@ -68,6 +71,52 @@ func (p *Proxy) pump(l *link, dir Direction, from, to net.Conn) {
 	}
 }
 
+// knocks waits until the server may hear of a client, and returns what that has said meanwhile: no server knows of a connection
+// whose first packet was lost. It is false if the client has gone, or the proxy ends. So a line that stays silent keeps nothing.
+func (p *Proxy) knocks(l *link) (said []byte, is bool) {
+	buf := make([]byte, buffer)
+	for {
+		p.mu.Lock()
+		silent, changed := p.isSilent(l, ToServer), p.changed
+		p.mu.Unlock()
+		switch {
+		case p.ctx.Err() != nil:
+			return nil, false
+		case !silent:
+			return said, true
+		}
+		n, err := p.readUntil(changed, l.client, buf)
+		if said = append(said, buf[:n]...); err != nil && !errors.Is(err, os.ErrDeadlineExceeded) || len(said) > buffer {
+			return nil, false
+		}
+	}
+}
+
+// readUntil reads until something has changed, or the proxy ends.
+func (p *Proxy) readUntil(changed <-chan struct{}, from net.Conn, buf []byte) (int, error) {
+	var guard sync.WaitGroup
+	heard := make(chan struct{})
+	guard.Go(func() {
+		select {
+		case <-changed:
+		case <-p.ctx.Done():
+		case <-heard:
+			return
+		}
+		_ = from.SetReadDeadline(time.Now())
+	})
+	n, err := from.Read(buf)
+	close(heard)
+	guard.Wait()
+	_ = from.SetReadDeadline(time.Time{})
+	return n, err
+}
+
+// isSilent reports whether a link's bytes do not pass in a direction. The proxy's mutex is held.
+func (p *Proxy) isSilent(l *link, dir Direction) bool {
+	return p.silent&dir != 0 || p.apart != nil && p.apart(l.source)
+}
+
 // sourceOf returns the address from which a client has dialled.
 func sourceOf(client net.Conn) netip.Addr {
 	tcp, ok := client.RemoteAddr().(*net.TCPAddr)
@@ -91,7 +140,7 @@ func (p *Proxy) pass(l *link, dir Direction) bool {
 	arrived := time.Now()
 	for {
 		p.mu.Lock()
-		silent, due, changed := p.silent&dir != 0 || p.apart != nil && p.apart(l.source), time.Until(arrived.Add(p.delay)), p.changed
+		silent, due, changed := p.isSilent(l, dir), time.Until(arrived.Add(p.delay)), p.changed
 		p.mu.Unlock()
 		if !silent && due <= 0 {
 			return p.ctx.Err() == nil

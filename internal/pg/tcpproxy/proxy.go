@@ -140,9 +140,32 @@ func (p *Proxy) accept() {
 }
 
 func (p *Proxy) serve(client net.Conn) {
+	one := &link{client: client, source: sourceOf(client), trips: new(int)}
+	p.mu.Lock()
+	p.links[one] = struct{}{}
+	p.mu.Unlock()
+	if p.dial(one) {
+		var ways sync.WaitGroup
+		ways.Go(func() { p.pump(one, ToServer, client, one.server) })
+		ways.Go(func() { p.pump(one, ToClient, one.server, client) })
+		ways.Wait()
+		_ = one.server.Close()
+	}
+	p.mu.Lock()
+	delete(p.links, one)
+	p.mu.Unlock()
+	_ = client.Close()
+}
+
+// dial joins a client to the server, unless one of them is not there.
+func (p *Proxy) dial(one *link) bool {
+	said, is := p.knocks(one)
+	if !is {
+		abort(one.client)
+		return false
+	}
 	p.mu.Lock()
 	target := p.target
-	one := &link{client: client, source: sourceOf(client), trips: new(int)}
 	p.trips = append(p.trips, one.trips)
 	p.mu.Unlock()
 	network := "tcp"
@@ -152,24 +175,15 @@ func (p *Proxy) serve(client net.Conn) {
 	var dialer net.Dialer
 	server, err := dialer.DialContext(p.ctx, network, target)
 	if err != nil {
-		abort(client)
-		return
+		abort(one.client)
+		return false
 	}
-	one.server = server
 	p.mu.Lock()
-	p.links[one] = struct{}{}
+	defer p.mu.Unlock()
+	one.server = server
 	if p.ctx.Err() != nil { // Close has reset the links already
 		one.reset()
 	}
-	p.mu.Unlock()
-
-	var ways sync.WaitGroup
-	ways.Go(func() { p.pump(one, ToServer, client, server) })
-	ways.Go(func() { p.pump(one, ToClient, server, client) })
-	ways.Wait()
-	p.mu.Lock()
-	delete(p.links, one)
-	p.mu.Unlock()
-	_ = client.Close()
-	_ = server.Close()
+	_, _ = server.Write(said) // if it fails, so does the next byte
+	return true
 }

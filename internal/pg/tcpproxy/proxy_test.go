@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -89,6 +90,33 @@ func mustHear(t *testing.T, conn net.Conn, want string) {
 	t.Helper()
 	if got, err := hear(conn, patience); err != nil || got != want {
 		t.Fatalf("received %q and %v, want %q", got, err, want)
+	}
+}
+
+// A server does not hear of a connection whose first packet was lost, as a real one does not; once the silence ends it does, and of all that
+// was said. A client that has gone leaves nothing behind.
+func TestANewConnectionThroughASilence(t *testing.T) {
+	t.Parallel()
+	proxy, before := proxied(t, echo(t, "tcp", "127.0.0.1:0"))
+	send(t, before, "before")
+	mustHear(t, before, "before")
+	proxy.Blackhole(tcpproxy.ToServer)
+	gone, waits := dial(t, proxy), dial(t, proxy)
+	send(t, gone, "gone")
+	send(t, waits, "wai")
+	pgtest.Eventually(t, patience, "both wait", func() bool { return proxy.Connections() == 3 })
+	_ = gone.Close()
+	pgtest.Eventually(t, patience, "one has gone", func() bool { return proxy.Connections() == 2 })
+	if heard := len(proxy.Trips()); heard != 1 {
+		t.Errorf("the server has heard of %d connections, want of the first alone", heard)
+	}
+	send(t, waits, "ts")
+	proxy.Heal()
+	for said := ""; said != "waits"; {
+		more, err := hear(waits, patience)
+		if said += more; err != nil {
+			t.Fatalf("received %q and %v, want all that was said", said, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@
 package beside
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 )
@@ -14,4 +15,12 @@ func Find(own, name string) string {
 		}
 	}
 	return ""
+}
+
+// Named returns the path of a program: the value of an environment variable, else what Find finds.
+func Named(env, own, name string) string {
+	if named := os.Getenv(env); named != "" {
+		return named
+	}
+	return Find(own, name)
 }

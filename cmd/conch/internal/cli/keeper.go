@@ -25,6 +25,7 @@ func (a *app) keepers() []*cobra.Command {
 	flags.BoolVar(&o.Isolate, "isolate", false, "in a PID namespace")
 	keep.RunE = func(cmd *cobra.Command, args []string) error {
 		o.Command = args
+		a.collectAt(runCollectAt)
 		return Does(func(context.Context) error { return keeper.Serve(o) })(cmd, nil)
 	}
 	first := &cobra.Command{

@@ -29,9 +29,12 @@ const (
 	wrong  = 2 // the command was called wrongly, or lacks something it needs
 )
 
-// collectAt is how many percent a heap grows before it is collected, twice Go's default. A collection also uses the
-// processors on which this process has nothing else to do, and there the database and the chain's node may.
-const collectAt = 200
+// How many percent a heap grows before it is collected. A collection also uses the processors on which this process has
+// nothing else to do, and there the database and the chain's node may. A run and its keeper have little to collect.
+const (
+	collectAt    = 200
+	runCollectAt = 50
+)
 
 type app struct {
 	Shell
@@ -43,9 +46,7 @@ type app struct {
 
 // Main runs one command line of a program and returns the exit code.
 func Main(args []string, w World, p Program) int {
-	if w.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectAt)
-	}
+	w.collectAt(collectAt)
 	if signal.Ignored(os.Interrupt) {
 		signal.Ignore(syscall.SIGQUIT) // a shell has what it starts in the background ignore both, and Go shows only the first
 	}
@@ -82,6 +83,13 @@ func Main(args []string, w World, p Program) int {
 	text, code := explain(err)
 	a.tell("%s: %s", p.Name, a.ownWords(text))
 	return code
+}
+
+// collectAt says how many percent the heap grows before it is collected, unless the environment does.
+func (w World) collectAt(percent int) {
+	if w.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
 }
 
 // tell is Say, and waits for no reader where the command is a lasting one.

@@ -123,6 +123,7 @@ func (a *app) run() *cobra.Command {
 
 // conduct checks all that can be checked before the campaign, then runs a node with one role and no API.
 func (a *app) conduct(ctx context.Context, cmd *cobra.Command, f runFlags, command []string) error {
+	a.collectAt(runCollectAt)
 	campaign, err := a.candidate(cmd, f)
 	cfg := config.Config{
 		Node: config.Node{Listen: config.Off, OpsListen: f.opsListen}, Election: campaign,

@@ -11,9 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/knadh/koanf/parsers/toml/v2"
-	"github.com/knadh/koanf/providers/rawbytes"
-	"github.com/knadh/koanf/v2"
 	gotoml "github.com/pelletier/go-toml/v2"
 
 	"github.com/conchhq/conch/election"
@@ -68,10 +65,10 @@ func parse(text []byte) (map[string]any, *Fault) {
 	if bytes.IndexByte(text, 0) >= 0 { // what an editor calls Unicode may be UTF-16
 		return nil, &Fault{Line: 1, Text: "this is no text in UTF-8, as TOML is: save it as that"}
 	}
-	k := koanf.New(".")
-	err := k.Load(rawbytes.Provider(text), toml.Parser())
+	values := map[string]any{}
+	err := gotoml.Unmarshal(text, &values)
 	if err == nil {
-		return k.Raw(), nil
+		return values, nil
 	}
 	fault := &Fault{Text: "this is not TOML: " + err.Error()}
 	if at, ok := errors.AsType[*gotoml.DecodeError](err); ok {

@@ -119,10 +119,10 @@ func TestDrainedAndDeposed(t *testing.T) {
 func TestDrainedFromOutside(t *testing.T) {
 	t.Parallel()
 	db := pgtest.New(t)
-	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms", "--lease", "3s"))
+	p := begin(t, sh(t, db, `trap '' TERM; echo "epoch $CONCH_EPOCH"; while :; do sleep 0.02; done`, "--stop-grace", "300ms", "--lease", "20s"))
 	p.says("epoch 1")
 	main := child(t, child(t, p.Cmd.Process.Pid))
-	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 3 * time.Second}, func(string) {})
+	_, err := pgops.Ask(t.Context(), pgmint.Config{URL: db.URL}, pgops.Request{Scope: "s", Actor: "test", Timeout: 20 * time.Second}, func(string) {})
 	if s := state(main); s != "" || err != nil {
 		t.Errorf("after the drain the command is in state %q, want none: %v", s, err)
 	}

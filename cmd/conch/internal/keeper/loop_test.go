@@ -31,14 +31,11 @@ func TestAnAlarmAndTheNextDeadlineAtOnce(t *testing.T) {
 		began := fence.Boottime()
 		l.feed(Deadline{At: began.Add(time.Hour)})
 		l.machine.deadline = began // an hour later
-		came := []Input{Deadline{At: began.Add(time.Millisecond)}, Deadline{At: began.Add(2 * time.Hour)}}
-		over := make(chan struct{})
-		go func() {
-			for _, in := range append(came, Exited{}, Emptied{}) {
-				orders.Put(in)
-			}
-		}()
+		for _, in := range []Input{Deadline{At: began.Add(time.Millisecond)}, Deadline{At: began.Add(2 * time.Hour)}, Exited{}, Emptied{}} {
+			orders.Put(in)
+		}
 		awake.Ring()
+		over := make(chan struct{})
 		go func() { l.run(); close(over) }()
 		<-over
 		if got := len(n.asked); l.machine.cause == Late || got != 1 { // asked once, for what the command has left behind

@@ -63,7 +63,10 @@ func (l lab) chaos() *cobra.Command {
 			}
 			switch {
 			case sequencer:
-				return l.chaosSequencer(ctx, cmd, consortium.Config{
+				if err := unused(cmd, "--sequencer has five organisations and all kinds of its faults", "nodes", "lease", "takeover", "only", "keep-going"); err != nil {
+					return err
+				}
+				return l.runConsortium(ctx, consortium.Config{
 					Duration: cfg.Duration, Logs: logs, Chaos: &consortium.Chaos{Seed: cfg.Seed, Faults: cfg.Faults, Intents: intents},
 				})
 			case logs != "" || intents != 0:
@@ -103,43 +106,36 @@ that is behind held up the others.
 
 The kinds of faults:
 
-` + kindList() + `
+` + kindList(chaos.Kinds(), chaos.Describe) + `
 
 With --sequencer:
 
-` + sequencerKinds()
+` + kindList(consortium.Kinds(), consortium.Describe)
 }
 
-func kindList() string {
+func kindList[K ~string](kinds []K, describe func(K) string) string {
 	var b strings.Builder
-	for _, k := range chaos.Kinds() {
-		fmt.Fprintf(&b, "  %-18s %s\n", k, chaos.Describe(k))
+	for _, k := range kinds {
+		fmt.Fprintf(&b, "  %-18s %s\n", k, describe(k))
 	}
 	return strings.TrimRight(b.String(), "\n")
 }
 
 func (l lab) runChaos(ctx context.Context, cfg chaos.Config) (err error) {
-	if cfg.Program, cfg.Progress, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
+	if cfg.Program, cfg.Screen, err = l.private(ctx, "chaos", cfg.Validate()); err != nil {
 		return err
 	}
 	if cfg.Conch, err = product(cfg.Program); err != nil {
 		return err
 	}
-	cfg.Terminal, _ = cli.Terminal(cfg.Progress)
 	report, err := chaos.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	if err := l.printChaos(report); err != nil {
-		return err
-	}
-	return report.Fault(ctx.Err() != nil)
+	return l.judged(report, report.Fault(ctx.Err() != nil), func() error { return l.printChaos(report) })
 }
 
 func (l lab) printChaos(r chaos.Report) error {
-	if l.JSON {
-		return l.Document(r)
-	}
 	var rows []string
 	total := 0
 	for _, k := range append(chaos.Kinds(), chaos.Combined) {

@@ -105,11 +105,10 @@ func (l lab) demo() *cobra.Command {
 
 func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error {
 	var err error
-	if cfg.Program, cfg.Progress, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
+	if cfg.Program, cfg.Screen, err = l.private(ctx, "demo", cfg.Validate()); err != nil {
 		return err
 	}
 	cfg.Kinds = l.Kinds
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	if withChain {
 		if cfg.Devnode = devnode.Find(cfg.Program); cfg.Devnode == "" {
 			_, _ = fmt.Fprintf(l.Stderr, "TRANSACTIONS ARE LEFT OUT: %s is neither beside this program nor on the PATH; "+
@@ -121,16 +120,10 @@ func (l lab) runDemo(ctx context.Context, cfg demo.Config, withChain bool) error
 		return err
 	}
 	fault := verdict.Fault(cfg.KillEvery > 0)
-	if err := l.printVerdict(verdict, fault); err != nil {
-		return err
-	}
-	return fault
+	return l.judged(verdict, fault, func() error { return l.printVerdict(verdict, fault) })
 }
 
 func (l lab) printVerdict(v evidence.Verdict, fault error) error {
-	if l.JSON {
-		return l.Document(v)
-	}
 	rows := []string{
 		fmt.Sprintf("acts\t%d", v.Acts),
 		fmt.Sprintf("leaders killed\t%d", v.Kills),

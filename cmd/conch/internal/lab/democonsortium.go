@@ -20,10 +20,8 @@ import (
 
 // demoSequencer runs the demo of the sequencer, which has no use for some flags of the other one.
 func (l lab) demoSequencer(ctx context.Context, cmd *cobra.Command, cfg consortium.Config) error {
-	for _, other := range []string{"nodes", "lease", "no-chain"} {
-		if cmd.Flags().Changed(other) {
-			return cli.Usagef("--sequencer has five organisations and needs a chain: leave --%s out", other)
-		}
+	if err := unused(cmd, "--sequencer has five organisations and needs a chain", "nodes", "lease", "no-chain"); err != nil {
+		return err
 	}
 	return l.runConsortium(ctx, cfg)
 }
@@ -33,11 +31,11 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	if cfg.Chaos != nil {
 		command = "chaos"
 	}
-	program, progress, err := l.private(ctx, command, cfg.Validate())
+	program, shown, err := l.private(ctx, command, cfg.Validate())
 	if err != nil {
 		return err
 	}
-	cfg.Progress = progress
+	cfg.Screen = shown
 	if cfg.Program, err = product(program); err != nil {
 		return err
 	}
@@ -50,7 +48,6 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 		}
 	}
 	cfg.Kinds = l.Kinds
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
 	verdict, err := consortium.Run(ctx, cfg)
 	fault := verdict.Fault()
 	if cfg.Chaos != nil { // a run that fails has to be seen again
@@ -64,19 +61,10 @@ func (l lab) runConsortium(ctx context.Context, cfg consortium.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := l.printConsortium(verdict, fault == nil); err != nil {
-		return err
-	}
-	return fault
+	return l.judged(verdict, fault, func() error { return l.printConsortium(verdict, fault == nil) })
 }
 
-// toldViolations is how many violations are printed.
-const toldViolations = 20
-
 func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
-	if l.JSON {
-		return l.Document(v)
-	}
 	rows := []string{
 		fmt.Sprintf("accepted\t%d\tby the nodes; what follows is compared with the ledger", v.Accepted),
 		fmt.Sprintf("confirmed\t%d", v.Confirmed),
@@ -93,13 +81,8 @@ func (l lab) printConsortium(v auditor.Verdict, whole bool) error {
 	if err := l.Table("", append(rows, chaosRows(v)...)); err != nil {
 		return err
 	}
-	for _, violation := range v.Violations[:min(len(v.Violations), toldViolations)] {
-		if err := l.Line("VIOLATION: %s", violation); err != nil {
-			return err
-		}
-	}
-	if !whole {
-		return nil
+	if err := l.violated(v.Violations); err != nil || !whole {
+		return err
 	}
 	return l.Line("\nBy the ledger each of %d intents landed once, all else was reverted as it was told, no note was spent twice,\n"+
 		"and the notes hold what was issued.", v.Landed)

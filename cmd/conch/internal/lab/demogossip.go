@@ -15,10 +15,8 @@ import (
 
 // demoGossip runs the demo of gossip, which has no use for some flags of the other one.
 func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Config) error {
-	for _, other := range []string{"lease", "no-chain", "kill-every", "listen", "logs"} {
-		if cmd.Flags().Changed(other) {
-			return cli.Usagef("--gossip has no database, no chain and no lease, and its strikes follow each other: leave --%s out", other)
-		}
+	if err := unused(cmd, "--gossip has no database, no chain and no lease, and its strikes follow each other", "lease", "no-chain", "kill-every", "listen", "logs"); err != nil {
+		return err
 	}
 	if !cmd.Flags().Changed("nodes") {
 		cfg.Nodes = swarm.DefaultNodes()
@@ -37,19 +35,13 @@ func (l lab) demoGossip(ctx context.Context, cmd *cobra.Command, cfg swarm.Confi
 		return err
 	}
 	forgetDatabase()
-	if cfg.Progress = l.Stdout; l.JSON {
-		cfg.Progress = l.Stderr
-	}
-	cfg.Terminal, cfg.Width = cli.Terminal(cfg.Progress)
+	cfg.Screen = l.shown()
 	verdict, err := swarm.Run(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	fault := verdict.Fault()
-	if err := l.printSwarm(verdict, fault == nil); err != nil {
-		return err
-	}
-	return fault
+	return l.judged(verdict, fault, func() error { return l.printSwarm(verdict, fault == nil) })
 }
 
 // logRows is what became of the log.
@@ -73,9 +65,6 @@ func logRows(v *goals.Verdict, members int) []string {
 }
 
 func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
-	if l.JSON {
-		return l.Document(v)
-	}
 	rows := []string{
 		fmt.Sprintf("nodes\t%d\tof which %d are electors", v.Nodes, v.Electors),
 		fmt.Sprintf("cold start\t%.1f\tms from the last start until all named one leader: %.1f rounds", v.Cold, v.ColdRounds),
@@ -99,10 +88,8 @@ func (l lab) printSwarm(v swarm.Verdict, whole bool) error {
 	if err := l.Table("", rows); err != nil {
 		return err
 	}
-	for _, violation := range v.Violations[:min(len(v.Violations), toldViolations)] {
-		if err := l.Line("VIOLATION: %s", violation); err != nil {
-			return err
-		}
+	if err := l.violated(v.Violations); err != nil {
+		return err
 	}
 	if v.Slow() {
 		if err := l.Line("\nThe machine was too busy for %d nodes, so times are longer than they would be: take fewer with --nodes.", v.Nodes); err != nil {

@@ -9,7 +9,7 @@
 //	evidence  judges what a run left behind and trusts none of its processes; explorer and
 //	          pgaccount read the chain and the tables for it
 //
-// The processes that they start are workers in a fleet. The other packages are what workers
+// The processes that they start are workers and nodes, which package stage keeps together. The other packages are what workers
 // and benches need: devnode runs a private chain, payer sends transactions to it, pgledger is
 // the table that workers write, pgrogue misbehaves in Postgres, and pgraw is Postgres without
 // conch.

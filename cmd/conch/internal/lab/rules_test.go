@@ -13,8 +13,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,34 +23,36 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // report has the seed that was run. Each run has one goroutine, so the race detector would find nothing.
 func TestBrokenRulesShow(t *testing.T) {
 	t.Parallel()
-	for world, w := range map[string]struct {
-		rules []sim.RuleInfo
-		shows func(rule string) uint64
-	}{
-		"log":       {bulletin.Rules(), bulletin.Shows},
-		"sequencer": {committee.Rules(), committee.Shows},
-	} {
-		for _, rule := range w.rules {
-			t.Run(world+"/"+rule.Name, func(t *testing.T) {
-				t.Parallel()
-				if !patchedtest.Elsewhere(t, rule.Name) {
-					shows(t, world, rule, w.shows(rule.Name))
-				}
-			})
-		}
+	show(t, bulletin.Simulator())
+	show(t, committee.Simulator())
+}
+
+func show[C, P any](t *testing.T, s world.Simulator[C, P]) {
+	t.Helper()
+	for _, rule := range s.Rules {
+		t.Run(s.Name+"/"+rule.Name, func(t *testing.T) {
+			t.Parallel()
+			if patchedtest.Elsewhere(t, rule.Name) {
+				return
+			}
+			var c C
+			*s.Common(&c).Break = rule.Name
+			c = s.Complete(c)
+			shows(t, s.Name, rule.Name, rule.Invariant, *s.Common(&c).Seed)
+		})
 	}
 }
 
-func shows(t *testing.T, world string, rule sim.RuleInfo, seed uint64) {
+func shows(t *testing.T, name, rule, invariant string, seed uint64) {
 	t.Helper()
 	var out, said bytes.Buffer
 	system := cli.World{Stdin: &bytes.Buffer{}, Stdout: &out, Stderr: &said, Getenv: func(string) string { return "" }}
-	code := cli.Main([]string{"sim", world, "--break", rule.Name, "--json"}, system, lab.Program(cli.Build{}, nil))
-	var r sim.Report
+	code := cli.Main([]string{"sim", name, "--break", rule, "--json"}, system, lab.Program(cli.Build{}, nil))
+	var r world.Report
 	if err := json.Unmarshal(out.Bytes(), &r); err != nil {
 		t.Fatalf("%v: %s%s", err, out.String(), said.String())
 	}
-	if code != 1 || !r.Has(rule.Invariant) || r.Seed != seed {
-		t.Errorf("exit code %d, seed %d, violations %+v; want 1, %d, and one of %s", code, r.Seed, r.Violations, seed, rule.Invariant)
+	if code != 1 || !r.Has(invariant) || r.Seed != seed {
+		t.Errorf("exit code %d, seed %d, violations %+v; want 1, %d, and one of %s", code, r.Seed, r.Violations, seed, invariant)
 	}
 }

@@ -5,14 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
 func (l lab) sim() *cobra.Command {
@@ -22,104 +27,81 @@ func (l lab) sim() *cobra.Command {
 		Example: `  conch-lab sim election --nodes 5 --seed 7
   conch-lab sim sequencer --nodes 5 --seed 1
   conch-lab sim election --runs 10000 --json`,
-	}, l.simElection(), l.simSequencer(), l.simGossip(), l.simLog())
+	}, simulator(l, sim.Simulator()), simulator(l, committee.Simulator()), simulator(l, crowd.Simulator()), simulator(l, bulletin.Simulator()))
 }
 
-func (l lab) simElection() *cobra.Command {
-	var cfg sim.Config
-	var takeover string
+// simulator makes the command of a simulator.
+func simulator[C, P any](l lab, s world.Simulator[C, P]) *cobra.Command {
+	var c C
 	var runs int
-	var trace bool
-	cmd := &cobra.Command{
-		Use:   "election",
-		Short: "nodes that crash, stop, lose the database and have bad clocks elect a leader",
-		Long: `election runs the elector's own machine, the gate and a model of the mint in a
-simulated world full of faults. After every event it checks that no two acts overlap,
-those of callers included, that epochs only grow, and that somebody leads in the end,
-whatever locks and transactions other clients hold. Equal flags give equal runs; a
-violation prints the command that repeats it. Exit 1 if there is one.
-
---break leaves out one rule of the design, to show what it is for. Unless other flags
-are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
-
-` + ruleList(sim.Rules()),
-		Example: `  conch-lab sim election --nodes 5 --seed 7
-  conch-lab sim election --runs 10000 --json
-  conch-lab sim election --seed 3 --break anchor-on-send`,
-		Args: cli.NoArguments,
-	}
+	var trace, quiet bool
+	cmd := &cobra.Command{Use: s.Name, Aliases: s.Aliases, Short: s.Short, Long: s.Help(), Example: s.Example, Args: cli.NoArguments}
 	flags := cmd.Flags()
-	flags.IntVar(&cfg.Nodes, "nodes", 3, "how many nodes")
-	flags.Uint64Var(&cfg.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	s.AllFlags(flags, &c)
+	at := s.Common(&c)
 	flags.IntVar(&runs, "runs", 1, "how many runs, each with the next seed")
-	flags.IntVar(&cfg.Steps, "steps", 1500, "how many events until the faults end")
-	flags.IntVar(&cfg.Scopes, "scopes", 1, "how many scopes each node campaigns for")
-	flags.StringVar(&takeover, "takeover", string(election.Strict), "strict, fast or keep; or mixed: each process draws strict or fast")
-	flags.StringVar(&cfg.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what --break needs")
-	flags.BoolVar(&cfg.UnequalLeases, "unequal-leases", false, "give every node a different lease")
-	flags.StringVar(&cfg.Break, "break", "", "leave out this `rule`")
 	flags.BoolVar(&trace, "trace", false, "print every event to stderr; one run only")
+	if at.Story != nil {
+		flags.BoolVar(&quiet, "quiet", false, "do not tell what happens; only the figures")
+	}
 	cmd.RunE = cli.Does(func(ctx context.Context) error {
-		cfg.Takeover = election.Takeover(takeover)
-		if cfg.Nodes < 1 || cfg.Scopes < 1 || cfg.Steps < 1 || runs < 1 { // in a Config, 0 means the default
-			return cli.Usagef("--nodes, --scopes, --steps and --runs must be 1 or more")
+		if patched.Breaks(*at.Break) && patched.Out() != *at.Break {
+			return l.without(ctx, *at.Break)
 		}
-		switch err := fitToRule(&cfg, flags.Changed); {
-		case err != nil:
+		if err := complete(s, flags, &c); err != nil {
 			return cli.Usagef("%w", err)
+		}
+		switch {
+		case runs < 1:
+			return cli.Usagef("--runs must be 1 or more")
 		case trace && runs > 1:
 			return cli.Usagef("--trace shows one run: leave --runs out")
 		case trace:
-			cfg.Trace = l.Stderr
+			*at.Trace = l.Stderr
+		case at.Story != nil && runs == 1 && !quiet && !l.JSON:
+			*at.Story = l.Stdout
 		}
-		return l.runSim(ctx, cfg, runs)
+		run := func(seed uint64) world.Report {
+			one := c
+			*s.Common(&one).Seed = seed
+			return s.Run(one)
+		}
+		sum := simulate(ctx, world.Report{Seed: *at.Seed, Nodes: *at.Nodes}, runs, run, l.progress(runs))
+		return l.conclude(ctx, sum, runs, unbroken(s.Rule(*at.Break)))
 	})
+	withStories(l, cmd, s, at.Break)
 	return cmd
 }
 
-// fitToRule chooses the world in which a broken rule shows, unless the flags name another.
-// Then it returns an error that says what that world lacks.
-func fitToRule(cfg *sim.Config, given func(flag string) bool) error {
-	if !given("nodes") {
-		cfg.Nodes = 0
+// complete sets what the flags leave out, and returns what is wrong with them. A flag of 0, or a false one, that the world needs
+// otherwise is a fault, but for a seed of 0.
+func complete[C, P any](s world.Simulator[C, P], flags *pflag.FlagSet, c *C) error {
+	given := map[string]string{}
+	flags.Visit(func(f *pflag.Flag) { given[f.Name] = f.Value.String() })
+	*c = s.Complete(*c)
+	var faults []error
+	flags.Visit(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case value == given[f.Name] || f.Name == "seed":
+		case f.Value.Type() == "bool":
+			faults = append(faults, fmt.Errorf("--%s=%s shows nothing without the rule %s: it needs --%s", f.Name, given[f.Name], *s.Common(c).Break, f.Name))
+		default:
+			faults = append(faults, fmt.Errorf("--%s must be 1 or more; left out, it is %s", f.Name, value))
+		}
+	})
+	if len(faults) > 0 {
+		return errors.Join(faults...)
 	}
-	if !given("scopes") {
-		cfg.Scopes = 0
-	}
-	if !given("takeover") {
-		cfg.Takeover = ""
-	}
-	equal := given("unequal-leases") && !cfg.UnequalLeases
-	*cfg = cfg.WithDefaults()
-	if equal && cfg.UnequalLeases {
-		return fmt.Errorf("without the rule %s, equal leases violate no invariant: it needs --unequal-leases", cfg.Break)
-	}
-	return cfg.Validate()
+	return s.Validate(*c)
 }
 
-func sceneList(names, what []string) string {
-	var b strings.Builder
-	for i, name := range names {
-		fmt.Fprintf(&b, "  %-21s %s\n", name, what[i])
+// without runs the same command line in a build of this program that leaves a rule out.
+func (l lab) without(ctx context.Context, rule string) error {
+	code, err := patched.Run(ctx, rule, os.Args[1:], l.Stdin, l.Stdout, l.Stderr)
+	if err == nil && code != 0 {
+		err = cli.ExitError(code)
 	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-func ruleList(rules []sim.RuleInfo) string {
-	var b strings.Builder
-	for _, r := range rules {
-		fmt.Fprintf(&b, "  %-27s %s\n", r.Name, r.Why)
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-func (l lab) runSim(ctx context.Context, cfg sim.Config, runs int) error {
-	s := simulate(ctx, sim.Report{Seed: cfg.Seed, Nodes: cfg.Nodes}, runs, func(seed uint64) sim.Report {
-		one := cfg
-		one.Seed = seed
-		return sim.Election(one)
-	}, l.progress(runs))
-	return l.conclude(ctx, s, runs, unbroken(sim.Rules(), cfg.Break))
+	return err
 }
 
 // conclude prints what came of runs: of those that were made, if the command was interrupted. Unbroken says why nothing was violated, if
@@ -165,15 +147,12 @@ func (l lab) printSim(s summary, runs int, unbroken string) error {
 }
 
 // unbroken explains why nothing was violated although a rule was left out.
-func unbroken(rules []sim.RuleInfo, broken string) string {
-	for _, r := range rules {
-		switch {
-		case r.Name != broken:
-		case r.Invariant == "":
-			return ", and none need be: " + r.Why
-		default:
-			return fmt.Sprintf(" in what was looked at, but without %s %s can be: look at more, say --runs 2000, and leave --scene out if you gave one", r.Name, r.Invariant)
-		}
+func unbroken[C any](rule *world.Rule[C]) string {
+	switch {
+	case rule == nil:
+		return ""
+	case rule.Invariant == "":
+		return ", and none need be: " + rule.Why
 	}
-	return ""
+	return fmt.Sprintf(" in what was looked at, but without %s %s can be: look at more, say --runs 2000, and leave --scene out if you gave one", rule.Name, rule.Invariant)
 }

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
 // shownViolations bounds the violations printed over many runs.
@@ -18,7 +18,7 @@ const shownViolations = 20
 
 // summary sums up many runs: their total stats, and the first violations by seed.
 type summary struct {
-	sim.Report
+	world.Report
 	made      int // runs
 	violating int // of them, with a violation
 	found     []finding
@@ -26,12 +26,12 @@ type summary struct {
 
 type finding struct {
 	run int64
-	sim.Violation
+	world.Violation
 }
 
 // simulate makes the runs on all processors, from the first report's seed on. The result does not depend on the number of
 // processors, since each run has its own world. If ctx ends the runs that are under way are not waited for, and count as not made.
-func simulate(ctx context.Context, first sim.Report, runs int, run func(seed uint64) sim.Report, progress func(done int64)) summary {
+func simulate(ctx context.Context, first world.Report, runs int, run func(seed uint64) world.Report, progress func(done int64)) summary {
 	first.Stats = map[string]int64{}
 	total := summary{Report: first}
 	var adding sync.Mutex
@@ -66,7 +66,7 @@ func simulate(ctx context.Context, first sim.Report, runs int, run func(seed uin
 	return total
 }
 
-func (s *summary) add(run int64, r sim.Report) {
+func (s *summary) add(run int64, r world.Report) {
 	s.made++
 	s.Steps += r.Steps
 	s.Took = append(s.Took, r.Took...)
@@ -84,7 +84,7 @@ func (s *summary) add(run int64, r sim.Report) {
 }
 
 func (s *summary) finish(runs int) {
-	s.Violations = []sim.Violation{}
+	s.Violations = []world.Violation{}
 	for _, f := range s.found {
 		s.Violations = append(s.Violations, f.Violation)
 	}

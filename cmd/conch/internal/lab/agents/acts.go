@@ -30,7 +30,7 @@ func (c *Crowd) Kill(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	victim.end()
+	<-victim.Over()
 	if err := c.launch(leader); err != nil {
 		return 0, err
 	}
@@ -57,8 +57,8 @@ func (c *Crowd) Publish(ctx context.Context, i int) (took []time.Duration, misse
 	if ctx.Err() != nil {
 		return nil, 0, err
 	}
-	c.views.mu.Lock()
-	defer c.views.mu.Unlock()
+	c.views.Lock()
+	defer c.views.Unlock()
 	for _, at := range c.views.news[topic] {
 		took = append(took, at.Sub(began))
 	}
@@ -96,7 +96,7 @@ func (c *Crowd) Sent(ctx context.Context) (all Sent, err error) {
 func (c *Crowd) PIDs() []int {
 	pids := []int{os.Getpid()}
 	for _, one := range c.children {
-		pids = append(pids, one.cmd.Process.Pid)
+		pids = append(pids, one.PID())
 	}
 	return pids
 }

@@ -10,12 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"syscall"
-	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // word is a line that an agent in a process of its own prints.
@@ -75,59 +73,30 @@ func RunChild(ctx context.Context, file string, in io.Reader, out io.Writer) err
 
 // child is a process with one agent.
 type child struct {
-	cmd   *exec.Cmd
-	stdin io.WriteCloser
-	words *fleet.LastLine
-	gone  chan struct{} // all that it has said was read
+	*fleet.Process
+
 	count chan word
 }
 
-// endGrace is how long the output of a process that has ended is waited for.
-const endGrace = 5 * time.Second
-
-// launch starts a process, and passes on what it says, and then that it has ended.
-func launch(l *fleet.Launcher, program, command, file string, say func(word), over func(*child)) (*child, error) {
-	c := &child{
-		cmd:   exec.CommandContext(context.Background(), program, command, "--file", file), // it ends by a signal, or with us
-		words: &fleet.LastLine{}, gone: make(chan struct{}), count: make(chan word, 1),
-	}
-	c.cmd.Stderr, c.cmd.WaitDelay = c.words, endGrace
-	var err error
-	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.Start(c.cmd); err != nil {
-		return nil, err
-	}
-	go func() {
-		defer close(c.gone)
-		c.read(out, say)
-		_ = c.cmd.Wait() // we have killed it, or its last words say why
-		over(c)
-	}()
-	return c, nil
-}
-
-// read passes on what a process says until its end.
-func (c *child) read(from io.Reader, say func(word)) {
-	for lines := json.NewDecoder(from); ; {
+// launch starts a process, and passes on what it says, and then its last words.
+func launch(l *fleet.Launcher, program, command, file string, say func(word), over func(last string)) (c *child, err error) {
+	c = &child{count: make(chan word, 1)}
+	c.Process, err = l.Launch(fleet.Command{Program: program, Args: []string{command, "--file", file}, Tell: func(n fleet.News) {
 		var w word
-		if lines.Decode(&w) != nil {
-			return // a line that was cut off is lost with what was never said
-		}
-		if w.Kind != counted {
+		switch {
+		case n.Ended:
+			over(n.From.LastWords())
+		case json.Unmarshal(n.Line, &w) != nil: // it says nothing else
+		case w.Kind != counted:
 			say(w)
-			continue
+		default:
+			select {
+			case c.count <- w:
+			default: // nobody waits for it any more
+			}
 		}
-		select {
-		case c.count <- w:
-		default: // nobody waits for it any more
-		}
-	}
+	}})
+	return c, err
 }
 
 var (
@@ -137,13 +106,13 @@ var (
 
 // counts asks a process what it has sent so far.
 func (c *child) counts(ctx context.Context) (word, error) {
-	if _, err := c.stdin.Write([]byte("\n")); err != nil {
+	if _, err := c.Write([]byte("\n")); err != nil {
 		return word{}, err
 	}
 	select {
 	case w := <-c.count:
 		return w, nil
-	case <-c.gone:
+	case <-c.Over():
 		return word{}, errEnded
 	case <-ctx.Done():
 		return word{}, context.Cause(ctx)
@@ -153,12 +122,6 @@ func (c *child) counts(ctx context.Context) (word, error) {
 // kill ends a process without a word, and returns the instant.
 func (c *child) kill() fence.Instant {
 	at := fence.Boottime()
-	_ = c.cmd.Process.Signal(syscall.SIGKILL)
+	c.Signal(syscall.SIGKILL)
 	return at
-}
-
-// end waits for the end of a process that was killed.
-func (c *child) end() {
-	<-c.gone
-	_ = c.stdin.Close()
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // patience bounds each wait. What is waited for comes within seconds.
@@ -130,9 +130,9 @@ func (c *Crowd) start(ctx context.Context, all []settings) error {
 
 func (c *Crowd) launch(name string) error {
 	c.views.begins(name)
-	one, err := launch(c.launcher, c.shape.Program, c.shape.Command, c.files[name], func(w word) { c.hear(name, w) }, func(one *child) {
+	one, err := launch(c.launcher, c.shape.Program, c.shape.Command, c.files[name], func(w word) { c.hear(name, w) }, func(last string) {
 		if c.views.lives(name) {
-			c.views.fault(fmt.Errorf("%s: %w: %s", name, errEnded, one.words))
+			c.views.fault(fmt.Errorf("%s: %w: %s", name, errEnded, last))
 		}
 	})
 	if err != nil {
@@ -162,8 +162,8 @@ func (c *Crowd) agree(ctx context.Context, many int) (leader string, since fence
 
 // Faults returns what must not have happened.
 func (c *Crowd) Faults() error {
-	c.views.mu.Lock()
-	defer c.views.mu.Unlock()
+	c.views.Lock()
+	defer c.views.Unlock()
 	return errors.Join(c.views.faults...)
 }
 
@@ -175,7 +175,7 @@ func (c *Crowd) Close() error {
 		one.kill()
 	}
 	for _, one := range c.children {
-		one.end()
+		<-one.Over()
 	}
 	c.running.Wait()
 	c.launcher.Close()

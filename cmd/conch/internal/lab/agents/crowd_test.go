@@ -85,8 +85,8 @@ func TestAnAgentThatEndsIsNamed(t *testing.T) {
 	pgtest.LongRun(t)
 	t.Parallel()
 	c := open(t, 4, 3)
-	_ = c.children["agent-2"].stdin.Close()
-	<-c.children["agent-2"].gone
+	c.children["agent-2"].CloseStdin()
+	<-c.children["agent-2"].Over()
 	began := time.Now()
 	if _, _, err := c.agree(t.Context(), 5); !errors.Is(err, errEnded) || !strings.Contains(err.Error(), "agent-2") {
 		t.Errorf("got %v after %s, want that agent-2 has ended", err, time.Since(began))

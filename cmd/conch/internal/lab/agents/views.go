@@ -5,19 +5,19 @@ package agents
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // views is what the agents that live name as their leader and have heard, as they say it.
 type views struct {
-	mu      sync.Mutex
-	named   map[string]view // by agent that lives
-	news    map[string]map[string]fence.Instant
-	faults  []error       // what must not have happened
-	changed chan struct{} // closed at the next change
+	fleet.Heard
+
+	named  map[string]view // by agent that lives
+	news   map[string]map[string]fence.Instant
+	faults []error // what must not have happened
 }
 
 // view is whom an agent names, and since when it does.
@@ -27,33 +27,24 @@ type view struct {
 }
 
 func newViews() *views {
-	return &views{named: map[string]view{}, news: map[string]map[string]fence.Instant{}, changed: make(chan struct{})}
-}
-
-// tell changes something under the lock.
-func (v *views) tell(what func()) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	what()
-	close(v.changed)
-	v.changed = make(chan struct{})
+	return &views{named: map[string]view{}, news: map[string]map[string]fence.Instant{}}
 }
 
 // begins says that an agent lives, and names nobody yet.
-func (v *views) begins(agent string) { v.tell(func() { v.named[agent] = view{} }) }
+func (v *views) begins(agent string) { v.Tell(func() { v.named[agent] = view{} }) }
 
 // ends says that an agent was killed. What it has said before and comes later counts no more.
-func (v *views) ends(agent string) { v.tell(func() { delete(v.named, agent) }) }
+func (v *views) ends(agent string) { v.Tell(func() { delete(v.named, agent) }) }
 
 func (v *views) lives(agent string) bool {
-	v.mu.Lock()
-	defer v.mu.Unlock()
+	v.Lock()
+	defer v.Unlock()
 	_, is := v.named[agent]
 	return is
 }
 
 func (v *views) names(agent, leader string, at fence.Instant) {
-	v.tell(func() {
+	v.Tell(func() {
 		if _, lives := v.named[agent]; lives {
 			v.named[agent] = view{leader, at}
 		}
@@ -61,11 +52,11 @@ func (v *views) names(agent, leader string, at fence.Instant) {
 }
 
 // fault says that something has happened that must not.
-func (v *views) fault(err error) { v.tell(func() { v.faults = append(v.faults, err) }) }
+func (v *views) fault(err error) { v.Tell(func() { v.faults = append(v.faults, err) }) }
 
 // hears says that an agent has heard a piece of news. It may do so once.
 func (v *views) hears(agent, topic string, at fence.Instant) {
-	v.tell(func() {
+	v.Tell(func() {
 		if v.news[topic] == nil {
 			v.news[topic] = map[string]fence.Instant{}
 		}
@@ -99,17 +90,8 @@ func (v *views) agreed(many int) (leader string, since fence.Instant) {
 func (v *views) await(ctx context.Context, most time.Duration, what string, done func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("it has not come in %s", most))
 	defer cancel()
-	for {
-		v.mu.Lock()
-		is, changed := done(), v.changed
-		v.mu.Unlock()
-		if is {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
-		}
+	if err := v.Await(ctx, done); err != nil {
+		return fmt.Errorf("waiting until %s: %w", what, err)
 	}
+	return nil
 }

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 // patience is for one question to a local node.
@@ -65,31 +65,7 @@ type client struct {
 
 // ask calls a method and decodes its result.
 func (c *client) ask(ctx context.Context, out any, method string, args ...any) error {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, args...)})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var said struct {
-		Result json.RawMessage
-		Error  *struct{ Message string }
-	}
-	if err := json.NewDecoder(answer.Body).Decode(&said); err != nil {
-		return err
-	}
-	if said.Error != nil {
-		return errors.New(said.Error.Message)
-	}
-	return json.Unmarshal(said.Result, out)
+	return rpc.Call(ctx, c.http, c.url, out, method, args...)
 }
 
 // count returns the next nonce of an account, with what is in the pool.

@@ -26,7 +26,7 @@ func TestNobodyWritesBesideThePlainLock(t *testing.T) {
 	cfg := Config{Program: program, Lease: time.Second, Quick: true, Say: func(string, ...any) {}}
 	s, err := openSite(ctx, cfg)
 	t.Cleanup(func() {
-		if err := s.clear(); err != nil {
+		if err := s.Clear(); err != nil {
 			t.Error(err)
 		}
 	})

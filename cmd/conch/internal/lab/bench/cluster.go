@@ -5,15 +5,11 @@ package bench
 import (
 	"context"
 	"fmt"
-	"sync"
-	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
-	"github.com/conchhq/conch/election"
-	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -31,10 +27,8 @@ type cluster struct {
 	pace     time.Duration // between acts of the leader
 	launcher *fleet.Launcher
 	nodes    []*node
-	lives    sync.WaitGroup
 
-	mu    sync.Mutex
-	heard *sync.Cond
+	mu fleet.Heard // guards what nodes have reported
 }
 
 // node is one name, with one process after another.
@@ -44,17 +38,13 @@ type node struct {
 	cluster *cluster
 	process *fleet.Process
 
-	// As last reported, under the cluster's lock.
-	alive  bool
-	epoch  int64 // epoch that it leads in; 0: none
-	acted  fence.Instant
-	inside fence.Instant
+	alive bool // under the cluster's lock, as the next one
+	worker.Seen
 }
 
 // startCluster starts the nodes, each behind its own proxy if proxied is set.
 func startCluster(ctx context.Context, cfg Config, s *site, proxied bool, pace time.Duration) (*cluster, error) {
 	cl := &cluster{cfg: cfg, site: s, pace: pace, launcher: fleet.NewLauncher()}
-	cl.heard = sync.NewCond(&cl.mu)
 	for i := range nodes {
 		n := &node{id: fmt.Sprintf("node-%d", i+1), cluster: cl}
 		if proxied {
@@ -90,12 +80,10 @@ func (n *node) start() error {
 		"--ledger-pace", cl.pace.String(), "--outside-pace", cl.pace.String(),
 	}
 	cl.mu.Lock()
-	n.alive, n.epoch, n.acted, n.inside = true, 0, 0, 0
+	n.alive, n.Seen = true, worker.Seen{}
 	cl.mu.Unlock()
-	cl.lives.Add(1)
-	p, err := cl.launcher.Launch(cl.cfg.Program, args, []string{"CONCH_DB_URL=" + url}, n.hear)
+	p, err := cl.launcher.Launch(fleet.Command{Program: cl.cfg.Program, Args: args, Env: []string{"CONCH_DB_URL=" + url}, Tell: n.hear})
 	if err != nil {
-		cl.lives.Done()
 		return fmt.Errorf("starting %s: %w", n.id, err)
 	}
 	n.process = p
@@ -111,58 +99,30 @@ const (
 )
 
 func (n *node) hear(news fleet.News) {
-	cl := n.cluster
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	defer cl.heard.Broadcast()
-	if news.Ended {
-		n.alive, n.epoch, n.acted, n.inside = false, 0, 0, 0
-		cl.lives.Done()
-		return
-	}
-	r := news.Report
-	switch r.Kind {
-	case election.Acquired:
-		n.epoch, n.acted, n.inside = r.Epoch, 0, 0
-	case worker.Acted:
-		if n.epoch == r.Epoch {
-			n.acted = r.At
+	n.cluster.mu.Tell(func() {
+		if news.Ended {
+			n.alive, n.Seen = false, worker.Seen{}
 		}
-	case election.Entered:
-		if n.epoch == r.Epoch {
-			n.inside = r.At
+		if r, is := worker.Read(news.Line); is {
+			n.Hear(r)
 		}
-	case election.Lost, election.Draining:
-		n.epoch, n.acted, n.inside = 0, 0, 0
-	default:
-	}
+	})
 }
 
 // await waits for a condition, which it evaluates under the lock after each report.
 func (cl *cluster) await(ctx context.Context, what string, cond func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errNever)
 	defer cancel()
-	stop := context.AfterFunc(ctx, func() {
-		cl.mu.Lock()
-		defer cl.mu.Unlock()
-		cl.heard.Broadcast()
-	})
-	defer stop()
-	cl.mu.Lock()
-	defer cl.mu.Unlock()
-	for !cond() {
-		if ctx.Err() != nil {
-			return fmt.Errorf("waiting until %s: %w%s", what, context.Cause(ctx), cl.lastWords())
-		}
-		cl.heard.Wait()
+	if err := cl.mu.Await(ctx, cond); err != nil {
+		return fmt.Errorf("waiting until %s: %w%s", what, err, cl.lastWords())
 	}
 	return nil
 }
 
 func (cl *cluster) lastWords() string {
 	for _, n := range cl.nodes {
-		if n.process != nil && n.process.LastWords() != "" {
-			return "; " + n.id + " says: " + n.process.LastWords()
+		if text := n.process.Said(n.id); text != "" {
+			return text
 		}
 	}
 	return ""
@@ -173,8 +133,8 @@ func (cl *cluster) lastWords() string {
 func (cl *cluster) leader(ctx context.Context, above int64, inside bool) (led *node, epoch int64, err error) {
 	err = cl.await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
 		for _, n := range cl.nodes {
-			if n.epoch > above && n.acted != 0 && (n.inside != 0 || !inside) {
-				led, epoch = n, n.epoch
+			if n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) {
+				led, epoch = n, n.Epoch
 				return true
 			}
 		}
@@ -189,7 +149,7 @@ func (cl *cluster) leader(ctx context.Context, above int64, inside bool) (led *n
 func (cl *cluster) still(n *node, epoch int64) bool {
 	cl.mu.Lock()
 	defer cl.mu.Unlock()
-	return n.epoch == epoch
+	return n.Epoch == epoch
 }
 
 // ready waits until the server has every node but the leader waiting for the leader's end.
@@ -232,18 +192,17 @@ func (cl *cluster) again(ctx context.Context, n *node) error {
 	if err := cl.await(ctx, n.id+" has ended", func() bool { return !n.alive }); err != nil {
 		return err
 	}
-	n.process.CloseStdin()
 	return n.start()
 }
 
 func (cl *cluster) endAll() {
+	var all []*fleet.Process
 	for _, n := range cl.nodes {
 		if n.process != nil {
-			n.process.Signal(syscall.SIGKILL)
-			n.process.CloseStdin()
+			all = append(all, n.process)
 		}
 	}
-	cl.lives.Wait()
+	fleet.EndAll(0, all...)
 	for _, n := range cl.nodes {
 		if n.proxy != nil {
 			n.proxy.Close()
@@ -251,15 +210,4 @@ func (cl *cluster) endAll() {
 	}
 	cl.nodes = nil
 	cl.launcher.Close()
-}
-
-func pass(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-timer.C:
-		return nil
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // committees measures groups in which most members have to endorse and all may coordinate: what is sent for a payment, how
@@ -23,7 +25,7 @@ func committees(ctx context.Context, cfg Config, s *site, r *Report) error {
 		if err == nil && i == 1 { // five, unless it is quick
 			err = errors.Join(g.rest(ctx, r), g.deaths(ctx, r))
 		}
-		if err := errors.Join(err, g.close()); err != nil {
+		if err := errors.Join(err, g.Clear()); err != nil {
 			return err
 		}
 	}
@@ -71,7 +73,7 @@ func (g *group) traffic(ctx context.Context, r *Report) error {
 func (g *group) one(ctx context.Context, many int, each func(i int, took time.Duration)) error {
 	for i := range many {
 		u := g.users[i*usersEach%len(g.users)] // another organisation's each time
-		if err := pass(ctx, phase(chainTime, i)); err != nil {
+		if err := pause.For(ctx, phase(chainTime, i)); err != nil {
 			return err
 		}
 		began := time.Now()

@@ -17,7 +17,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // settles is after how long a node's accounts have nothing left to do: each follows the chain for ten seconds after
@@ -42,7 +43,7 @@ func (a *account) crowd(ctx context.Context, r *Report) error {
 	for i := range many { // a signer is asked only for a signature; the long history has low addresses
 		fmt.Fprintf(&accounts, "[[accounts]]\nname = \"idle-%d\"\nchain = \"dev\"\naddress = \"0xc0%038x\"\nsigner = \"http://127.0.0.1:9\"\n", i, i+1)
 	}
-	s := &senders{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*sender{}}
+	s := &senders{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*fleet.Process{}}
 	defer s.endAll()
 	if err := s.launch("crowd", proxy.url, accounts.String()); err != nil {
 		return err
@@ -54,7 +55,7 @@ func (a *account) crowd(ctx context.Context, r *Report) error {
 	if err != nil {
 		return err
 	}
-	if err := pass(ctx, settles); err != nil {
+	if err := pause.For(ctx, settles); err != nil {
 		return err
 	}
 	long := a.cfg.amounts().rest
@@ -67,7 +68,7 @@ func (a *account) crowd(ctx context.Context, r *Report) error {
 	name := fmt.Sprintf("rest_%d_accounts", many)
 	r.add(name+"_calls", float64(calls)/long.Seconds(), "calls/s")
 	r.add(name+"_statements", statements, "statements/s by "+by)
-	if sockets := socketsOf(s.nodes["crowd"].process.PID()); sockets > 0 {
+	if sockets := socketsOf(s.nodes["crowd"].PID()); sockets > 0 {
 		r.add(name+"_sockets", float64(sockets), "sockets")
 	}
 	return nil

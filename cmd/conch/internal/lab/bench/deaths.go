@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
@@ -134,7 +135,7 @@ func (g *group) walk(ctx context.Context, of []*consortium.Member) *walk {
 }
 
 func (w *walk) steps(ctx context.Context, u *user) {
-	for pass(ctx, stepping) == nil {
+	for pause.For(ctx, stepping) == nil {
 		key, request := u.next()
 		at := time.Now()
 		id, err := w.post(context.WithoutCancel(ctx), u.of, key, request) // a payment whose answer is not awaited would be counted, and not known

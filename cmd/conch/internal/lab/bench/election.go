@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // elected measures elections after crashes, clean handovers, and stopped or cut-off leaders, and the
 // cost of rest.
 func elected(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.Clear()) }()
 	if err != nil {
 		return r, err
 	}
@@ -95,7 +96,7 @@ func (cl *cluster) crashOnce(ctx context.Context, i int) (k killing, err error) 
 	if err != nil {
 		return k, err
 	}
-	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return k, err
 	}
 	if !cl.still(leader, epoch) { // nobody was killed
@@ -106,7 +107,7 @@ func (cl *cluster) crashOnce(ctx context.Context, i int) (k killing, err error) 
 	if err != nil {
 		return k, err
 	}
-	k = killing{epoch: epoch, took: cl.read(&next.acted).Sub(at)}
+	k = killing{epoch: epoch, took: cl.read(&next.Acted).Sub(at)}
 	if err := cl.again(ctx, leader); err != nil {
 		return k, err
 	}

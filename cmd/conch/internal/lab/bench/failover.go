@@ -6,26 +6,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // senders is a set of conch nodes of which one at a time sends an account's transactions.
 type senders struct {
 	account  *account
 	launcher *fleet.Launcher
-	nodes    map[string]*sender // by name
-	lives    sync.WaitGroup
-}
-
-type sender struct {
-	process *fleet.Process
-	gone    chan struct{}
+	nodes    map[string]*fleet.Process // by name
 }
 
 // failovers measures from kill -9 of the leading node until its successor's first transaction is in
@@ -34,7 +31,7 @@ type sender struct {
 func (a *account) failovers(ctx context.Context, r *Report) error {
 	many := a.cfg.amounts().failovers
 	a.cfg.Say("pending: %d times kill -9 of the leading node …", many)
-	s := &senders{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*sender{}}
+	s := &senders{account: a, launcher: fleet.NewLauncher(), nodes: map[string]*fleet.Process{}}
 	defer s.endAll()
 	for _, id := range []string{"node-1", "node-2"} {
 		if err := s.start(id); err != nil {
@@ -71,21 +68,17 @@ func (s *senders) launch(id, url, accounts string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	n := &sender{gone: make(chan struct{})}
-	s.lives.Add(1)
-	p, err := s.launcher.Launch(a.cfg.Conch, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
-		[]string{"CONCH_DB_URL=" + a.site.url}, func(news fleet.News) {
-			if news.Ended {
-				close(n.gone)
-				s.lives.Done()
-			}
-		})
+	p, err := s.launcher.Launch(daemon(a.cfg, a.site, id, file))
 	if err != nil {
-		s.lives.Done()
 		return fmt.Errorf("starting %s: %w", id, err)
 	}
-	n.process, s.nodes[id] = p, n
+	s.nodes[id] = p
 	return nil
+}
+
+// daemon is a conch node on the site's database.
+func daemon(cfg Config, s *site, id, file string) fleet.Command {
+	return fleet.Command{Program: cfg.Conch, Args: []string{"node", "--config", file, "--id", id, "--log-level", "error"}, Env: []string{"CONCH_DB_URL=" + s.url}}
 }
 
 // kill kills the leader once everything is done and the other node waits.
@@ -115,11 +108,11 @@ func (s *senders) kill(ctx context.Context, i int) (sent, detected time.Duration
 	if err := a.payer.Until(ctx, "finalized", before+1, look); err != nil {
 		return 0, 0, err
 	}
-	if err := pass(ctx, phase(a.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(a.cfg.Lease/5, i)); err != nil {
 		return 0, 0, err
 	}
 	began := time.Now()
-	s.nodes[leader].process.Signal(syscall.SIGKILL)
+	s.nodes[leader].Signal(syscall.SIGKILL)
 	if err := a.payer.Accept(ctx, 1); err != nil {
 		return 0, 0, err
 	}
@@ -135,8 +128,7 @@ func (s *senders) kill(ctx context.Context, i int) (sent, detected time.Duration
 	if err != nil {
 		return 0, 0, err
 	}
-	<-s.nodes[leader].gone
-	s.nodes[leader].process.CloseStdin()
+	<-s.nodes[leader].Over()
 	return took[0], took[1], s.start(leader)
 }
 
@@ -164,10 +156,6 @@ func timeUntil(ctx context.Context, began time.Time, events ...event) ([]time.Du
 }
 
 func (s *senders) endAll() {
-	for _, n := range s.nodes {
-		n.process.Signal(syscall.SIGKILL)
-		n.process.CloseStdin()
-	}
-	s.lives.Wait()
+	fleet.EndAll(0, slices.Collect(maps.Values(s.nodes))...)
 	s.launcher.Close()
 }

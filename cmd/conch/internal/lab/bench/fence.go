@@ -21,7 +21,7 @@ const sessions = 8
 // without it, in turn; and the delay of a takeover by eight busy sessions that hold the fence.
 func fenced(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.Clear()) }()
 	if err != nil {
 		return r, err
 	}

@@ -36,7 +36,7 @@ type uploads struct {
 // writes each file three times, and beside three plain servers of which one sends files to the others.
 func filed(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.Clear()) }()
 	if err != nil {
 		return r, err
 	}

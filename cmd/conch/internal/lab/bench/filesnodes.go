@@ -7,14 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 const filesToken = "bench-0123456789abcdef-0123456789abcdef"
@@ -22,7 +20,7 @@ const filesToken = "bench-0123456789abcdef-0123456789abcdef"
 // cabinets is three conch nodes that hold the files of one scope.
 type cabinets struct {
 	launcher *fleet.Launcher
-	nodes    []*sender
+	nodes    []*fleet.Process
 	urls     []string
 	leader   *uploads
 }
@@ -34,7 +32,7 @@ func openCabinets(ctx context.Context, cfg Config, s *site) (*cabinets, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: filesCallers}}
 	var peers []string
 	for i := range plainCopies {
-		address, err := freeAddress(ctx)
+		address, err := fleet.LowPort(ctx)
 		if err != nil {
 			return c, err
 		}
@@ -71,18 +69,11 @@ func (c *cabinets) start(cfg Config, s *site, id, text string) error {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return err
 	}
-	n := &sender{gone: make(chan struct{})}
-	p, err := c.launcher.Launch(cfg.Conch, []string{"node", "--config", file, "--id", id, "--log-level", "error"},
-		[]string{"CONCH_DB_URL=" + s.url}, func(news fleet.News) {
-			if news.Ended {
-				close(n.gone)
-			}
-		})
+	p, err := c.launcher.Launch(daemon(cfg, s, id, file))
 	if err != nil {
 		return fmt.Errorf("starting %s: %w", id, err)
 	}
-	n.process = p
-	c.nodes = append(c.nodes, n)
+	c.nodes = append(c.nodes, p)
 	return nil
 }
 
@@ -111,26 +102,12 @@ func (c *cabinets) leads(ctx context.Context, client *http.Client, url string) b
 
 func (c *cabinets) pids() (pids []int) {
 	for _, n := range c.nodes {
-		pids = append(pids, n.process.PID())
+		pids = append(pids, n.PID())
 	}
 	return pids
 }
 
 func (c *cabinets) endAll() {
-	for _, n := range c.nodes {
-		n.process.Signal(syscall.SIGTERM)
-	}
-	for _, n := range c.nodes {
-		<-n.gone
-		n.process.CloseStdin()
-	}
+	fleet.EndAll(patience, c.nodes...)
 	c.launcher.Close()
-}
-
-func freeAddress(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return l.Addr().String(), l.Close()
 }

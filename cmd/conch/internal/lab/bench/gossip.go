@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/agents"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // What gossip was asked to be.
@@ -88,7 +89,7 @@ func crowdOf(ctx context.Context, cfg Config, t *found, flooded *[]time.Duration
 func killsOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 	many := cfg.amounts().crashes
 	for i := range many {
-		if err := pass(ctx, time.Second+phase(time.Second, i)); err != nil { // the leader is heard by all each second
+		if err := pause.For(ctx, time.Second+phase(time.Second, i)); err != nil { // the leader is heard by all each second
 			return err
 		}
 		took, err := c.Kill(ctx)
@@ -104,7 +105,7 @@ func killsOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 func newsOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 	many := cfg.amounts().news
 	for i := range many {
-		if err := pass(ctx, 200*time.Millisecond+phase(200*time.Millisecond, i)); err != nil {
+		if err := pause.For(ctx, 200*time.Millisecond+phase(200*time.Millisecond, i)); err != nil {
 			return err
 		}
 		took, missed, err := c.Publish(ctx, i)
@@ -125,7 +126,7 @@ func floodOf(ctx context.Context, cfg Config, c *agents.Crowd, flooded *[]time.D
 		return err
 	}
 	for i := range cfg.amounts().news {
-		if err := pass(ctx, phase(20*time.Millisecond, i)); err != nil {
+		if err := pause.For(ctx, phase(20*time.Millisecond, i)); err != nil {
 			return err
 		}
 		took, err := f.send(ctx, i%len(f.links))
@@ -140,7 +141,7 @@ func floodOf(ctx context.Context, cfg Config, c *agents.Crowd, flooded *[]time.D
 // restOf measures what an agent sends while nothing happens.
 func restOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 	a := cfg.amounts()
-	if err := pass(ctx, a.settle); err != nil {
+	if err := pause.For(ctx, a.settle); err != nil {
 		return err
 	}
 	before, err := c.Sent(ctx)
@@ -148,7 +149,7 @@ func restOf(ctx context.Context, cfg Config, c *agents.Crowd, t *found) error {
 		return err
 	}
 	m := startMeter(c.PIDs()...)
-	if err := pass(ctx, a.ease); err != nil {
+	if err := pause.For(ctx, a.ease); err != nil {
 		return err
 	}
 	spent := m.stop()

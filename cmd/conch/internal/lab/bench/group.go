@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/consortium"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
 const (
@@ -30,9 +30,10 @@ const (
 type group struct {
 	*consortium.Group
 
+	stage.Clearing
+
 	cfg   Config
 	site  *site // on whose server the databases are
-	undo  []func() error
 	dir   string
 	users []*user
 }
@@ -51,7 +52,7 @@ func openGroup(ctx context.Context, cfg Config, s *site, sh shape) (*group, erro
 	if g.dir, err = os.MkdirTemp("", "conch-bench-"); err != nil {
 		return g, err
 	}
-	g.undo = append(g.undo, func() error { return os.RemoveAll(g.dir) })
+	g.Afterwards(func() error { return os.RemoveAll(g.dir) })
 	databases := make([]string, sh.members)
 	for i := range databases {
 		if databases[i], err = g.database(ctx); err != nil {
@@ -62,7 +63,7 @@ func openGroup(ctx context.Context, cfg Config, s *site, sh shape) (*group, erro
 		Program: cfg.Conch, Devnode: cfg.Devnode, Dir: g.dir, Databases: databases, Needed: sh.needed, Alone: sh.alone,
 		RangeSize: oneOrder, Life: oneOrder, Depth: chainDepth, BlockTime: chainTime,
 	})
-	g.undo = append(g.undo, g.Group.Close)
+	g.Afterwards(g.Group.Close)
 	if err != nil {
 		return g, err
 	}
@@ -72,18 +73,9 @@ func openGroup(ctx context.Context, cfg Config, s *site, sh shape) (*group, erro
 func (g *group) database(ctx context.Context) (string, error) {
 	url, drop, err := pgraw.CreateDatabase(ctx, g.site.url)
 	if err == nil {
-		g.undo = append(g.undo, drop)
+		g.Afterwards(drop)
 	}
 	return url, err
-}
-
-func (g *group) close() error {
-	var faults []error
-	for _, undo := range slices.Backward(g.undo) {
-		faults = append(faults, undo())
-	}
-	g.undo = nil
-	return errors.Join(faults...)
 }
 
 // status is what a node says of the contract.

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 func (n *node) kill() fence.Instant {
@@ -88,7 +89,7 @@ func (cl *cluster) step(ctx context.Context, i int) (c change, err error) {
 	if err != nil {
 		return c, err
 	}
-	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return c, err
 	}
 	leader.process.Signal(syscall.SIGTERM)

@@ -8,12 +8,10 @@ import (
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
@@ -57,7 +55,6 @@ func TestAKillCountsForItsOwnTermOnly(t *testing.T) {
 func TestOnlyTheTermFoundIsStruck(t *testing.T) {
 	t.Parallel()
 	cl := &cluster{}
-	cl.heard = sync.NewCond(&cl.mu)
 	n := &node{cluster: cl}
 	for _, c := range []struct {
 		kind  election.Kind
@@ -71,7 +68,7 @@ func TestOnlyTheTermFoundIsStruck(t *testing.T) {
 		{election.Acquired, 7, true},
 		{election.Draining, 7, false},
 	} {
-		n.hear(fleet.News{Report: worker.Report{Kind: c.kind, Epoch: c.epoch}})
+		n.Hear(worker.Report{Kind: c.kind, Epoch: c.epoch})
 		if cl.still(n, 7) != c.still {
 			t.Errorf("after %s of %d it leads in epoch 7: got %t, want the opposite", c.kind, c.epoch, !c.still)
 		}

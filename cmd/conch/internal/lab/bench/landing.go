@@ -33,7 +33,7 @@ func landed(ctx context.Context, cfg Config, s *site, r *Report) error {
 		if err == nil {
 			err = g.compare(ctx, name, a, r)
 		}
-		if err := errors.Join(err, g.close()); err != nil {
+		if err := errors.Join(err, g.Clear()); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ type run struct {
 
 func (g *group) landing(ctx context.Context, users int) (*landing, error) {
 	l := &landing{group: g, tape: explorer.NewTape(g.Chain.HTTP, g.Contract)}
-	g.undo = append(g.undo, func() error { l.tape.Close(); return nil })
+	g.Afterwards(func() error { l.tape.Close(); return nil })
 	if err := g.settle(ctx, max(users/len(g.Members), 1)); err != nil {
 		return nil, err
 	}
@@ -95,9 +95,9 @@ func (g *group) landing(ctx context.Context, users int) (*landing, error) {
 	if l.other, err = devnode.Start(ctx, g.cfg.Devnode, "--block-time", chainTime.String(), "--finality", fmt.Sprint(chainDepth)); err != nil {
 		return nil, err
 	}
-	g.undo = append(g.undo, func() error { l.other.Stop(); return nil })
+	g.Afterwards(func() error { l.other.Stop(); return nil })
 	l.heard = explorer.NewTape(l.other.HTTP, g.Contract)
-	g.undo = append(g.undo, func() error { l.heard.Close(); return nil })
+	g.Afterwards(func() error { l.heard.Close(); return nil })
 	if err := l.tape.Copy(ctx, l.other.HTTP); err != nil {
 		return nil, err
 	}

@@ -8,9 +8,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // Held is reported by a holder that has the lock.
@@ -21,7 +22,6 @@ const Held = "held"
 type lockPair struct {
 	process *fleet.Process
 	waiter  *pgraw.Locker
-	gone    chan struct{}
 	got     chan outcome
 }
 
@@ -33,24 +33,21 @@ type outcome struct {
 // startLockPair starts a holder, with a lease by the server's clock unless lease is 0, and a waiter,
 // and returns when the waiter waits. The URL is that of the holder's line.
 func startLockPair(ctx context.Context, cfg Config, s *site, launcher *fleet.Launcher, url string, lease time.Duration) (*lockPair, error) {
-	p := &lockPair{gone: make(chan struct{}), got: make(chan outcome, 1)}
+	p := &lockPair{got: make(chan outcome, 1)}
 	held := make(chan struct{})
 	var err error
 	args := []string{HolderCommand, "--lease", lease.String()}
-	p.process, err = launcher.Launch(cfg.Program, args, []string{"CONCH_DB_URL=" + url}, func(n fleet.News) {
-		switch {
-		case n.Ended:
-			close(p.gone)
-		case n.Report.Kind == Held:
+	p.process, err = launcher.Launch(fleet.Command{Program: cfg.Program, Args: args, Env: []string{"CONCH_DB_URL=" + url}, Tell: func(n fleet.News) {
+		if r, is := worker.Read(n.Line); is && r.Kind == Held {
 			close(held)
 		}
-	})
+	}})
 	if err != nil {
 		return nil, err
 	}
 	select {
 	case <-held:
-	case <-p.gone:
+	case <-p.process.Over():
 		return nil, fmt.Errorf("the holder of a plain lock ended: %s", p.process.LastWords())
 	case <-ctx.Done():
 		p.end()
@@ -91,9 +88,7 @@ func (p *lockPair) since(at fence.Instant) (time.Duration, error) {
 }
 
 func (p *lockPair) end() {
-	p.process.Signal(syscall.SIGKILL)
-	p.process.CloseStdin()
-	<-p.gone
+	p.process.End(0)
 	if p.waiter != nil {
 		<-p.got // killing the holder gives it the lock, at the latest
 		p.waiter.Close()

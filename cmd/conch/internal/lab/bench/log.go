@@ -14,6 +14,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // What the log was asked to be.
@@ -137,7 +138,7 @@ func logRest(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r 
 		return err
 	}
 	m := startMeter(ours.PIDs()...)
-	if err := pass(ctx, cfg.amounts().logRest); err != nil {
+	if err := pause.For(ctx, cfg.amounts().logRest); err != nil {
 		return err
 	}
 	spent := m.stop()
@@ -182,7 +183,7 @@ func logKills(ctx context.Context, cfg Config, ours *board.Board, etcd keeper, r
 	var took []time.Duration
 	many := cfg.amounts().logKills
 	for i := range many {
-		if err := pass(ctx, 5*logRound+phase(logRound, i)); err != nil {
+		if err := pause.For(ctx, 5*logRound+phase(logRound, i)); err != nil {
 			return err
 		}
 		l, err := ours.Leader(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/board"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/members"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // keeper is what was measured of etcd. Without it all is zero, and nothing is beside conch's own figures.
@@ -79,7 +80,7 @@ func logFollowed(ctx context.Context, cfg Config, dir string, many int, k keeper
 	var worked time.Duration
 	pids := append(b.PIDs(), os.Getpid())
 	for i := range cfg.amounts().logWatched {
-		if err := pass(ctx, 2*logRound+phase(logRound, i)); err != nil {
+		if err := pause.For(ctx, 2*logRound+phase(logRound, i)); err != nil {
 			return err
 		}
 		leader, err := b.Leader(ctx)

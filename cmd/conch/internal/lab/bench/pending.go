@@ -10,6 +10,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/payer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // account is the account of all parts of the bench, which a manager in this process or nodes send
@@ -28,7 +29,7 @@ type account struct {
 // signs and stores nothing, and with bytes signed in advance.
 func pending(ctx context.Context, cfg Config) (r Report, err error) {
 	s, err := openSite(ctx, cfg)
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.Clear()) }()
 	if err != nil {
 		return r, err
 	}
@@ -205,7 +206,7 @@ func (a *account) idle(ctx context.Context, r *Report) error {
 	for i := range many {
 		took, err := sending.One(ctx)
 		if err == nil {
-			err = pass(ctx, phase(20*time.Millisecond, i))
+			err = pause.For(ctx, phase(20*time.Millisecond, i))
 		}
 		if err != nil {
 			return errors.Join(err, sending.Stop())

@@ -13,6 +13,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/pause"
 )
 
 // rests counts what a leader of many scopes and a follower ask the server while nothing happens. The
@@ -102,7 +103,7 @@ func (r resting) count(ctx context.Context, settle time.Duration, perSecond func
 	if err != nil {
 		return 0, "", err
 	}
-	if err := pass(ctx, settle); err != nil {
+	if err := pause.For(ctx, settle); err != nil {
 		return 0, "", err
 	}
 	_, before, err := r.led(ctx)

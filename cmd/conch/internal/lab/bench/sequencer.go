@@ -28,7 +28,7 @@ func sequenced(ctx context.Context, cfg Config) (r Report, err error) {
 // onChain measures real nodes, with databases and a chain.
 func onChain(ctx context.Context, cfg Config, r *Report) (err error) {
 	s, err := openSite(ctx, cfg)
-	defer func() { err = errors.Join(err, s.clear()) }()
+	defer func() { err = errors.Join(err, s.Clear()) }()
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 )
@@ -20,10 +20,11 @@ import (
 const sessionsMost = 400
 
 type site struct {
+	stage.Clearing
+
 	url   string
 	dir   string
 	admin *pgraw.Admin
-	undo  []func() error
 }
 
 // openSite prepares a database with conch's schema and a ledger. The caller clears the site, also
@@ -34,7 +35,7 @@ func openSite(ctx context.Context, cfg Config) (*site, error) {
 	if s.dir, err = os.MkdirTemp("", "conch-bench-"); err != nil {
 		return s, err
 	}
-	s.undo = append(s.undo, func() error { return os.RemoveAll(s.dir) })
+	s.Afterwards(func() error { return os.RemoveAll(s.dir) })
 	if s.url, err = s.database(ctx, cfg); err != nil {
 		return s, err
 	}
@@ -47,7 +48,7 @@ func openSite(ctx context.Context, cfg Config) (*site, error) {
 	if s.admin, err = pgraw.OpenAdmin(ctx, s.url); err != nil {
 		return s, err
 	}
-	s.undo = append(s.undo, func() error { s.admin.Close(); return nil })
+	s.Afterwards(func() error { s.admin.Close(); return nil })
 	return s, nil
 }
 
@@ -56,7 +57,7 @@ func (s *site) database(ctx context.Context, cfg Config) (string, error) {
 	if cfg.Database != "" {
 		url, drop, err := pgraw.CreateDatabase(ctx, cfg.Database)
 		if err == nil {
-			s.undo = append(s.undo, drop)
+			s.Afterwards(drop)
 		}
 		return url, err
 	}
@@ -64,7 +65,7 @@ func (s *site) database(ctx context.Context, cfg Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.undo = append(s.undo, server.Stop)
+	s.Afterwards(server.Stop)
 	return server.URL("postgres"), nil
 }
 
@@ -104,15 +105,6 @@ func startOn(ctx context.Context, settings map[string]string) (server *postmaste
 		}
 	}
 	return nil, fmt.Errorf("the server to measure on: %w", err)
-}
-
-func (s *site) clear() error {
-	var faults []error
-	for _, undo := range slices.Backward(s.undo) {
-		faults = append(faults, undo())
-	}
-	s.undo = nil
-	return errors.Join(faults...)
 }
 
 func (s *site) about(ctx context.Context) string {

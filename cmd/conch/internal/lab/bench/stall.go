@@ -10,6 +10,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgraw"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
 
@@ -94,7 +95,7 @@ func (cl *cluster) stallOnce(ctx context.Context, i int, line *tcpproxy.Proxy, s
 		return false, err
 	}
 	defer p.end()
-	if err := pass(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
+	if err := pause.For(ctx, phase(cl.cfg.Lease/5, i)); err != nil {
 		return false, err
 	}
 	if !cl.still(leader, epoch) {
@@ -110,15 +111,15 @@ func (cl *cluster) stallOnce(ctx context.Context, i int, line *tcpproxy.Proxy, s
 	if err != nil {
 		return false, err
 	}
-	acted := cl.read(&next.acted)
+	acted := cl.read(&next.Acted)
 	if counted = acted > at && plain > 0; counted {
-		t.fenced, t.act = append(t.fenced, acted.Sub(at)), append(t.act, cl.read(&next.inside).Sub(at))
+		t.fenced, t.act = append(t.fenced, acted.Sub(at)), append(t.act, cl.read(&next.Inside).Sub(at))
 		t.raw, t.rawAct = append(t.raw, plain), append(t.rawAct, plain+cl.cfg.Lease)
 	}
 	heal(leader, p)
 	// The struck node learns that it was deposed, and campaigns again. If it was deposed before the
 	// fault, it may lead again in another epoch and has nothing to learn.
-	if err := cl.await(ctx, leader.id+" knows that it was deposed", func() bool { return leader.epoch != epoch }); err != nil {
+	if err := cl.await(ctx, leader.id+" knows that it was deposed", func() bool { return leader.Epoch != epoch }); err != nil {
 		return false, err
 	}
 	return counted, cl.ready(ctx)

@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pause"
 	"github.com/conchhq/conch/txlog"
 )
@@ -87,7 +87,7 @@ func (b *Board) Other(than *Member) *Member {
 // PIDs returns the processes of all members.
 func (b *Board) PIDs() (pids []int) {
 	for _, m := range b.members {
-		pids = append(pids, m.cmd.Process.Pid)
+		pids = append(pids, m.process.PID())
 	}
 	return pids
 }
@@ -145,8 +145,8 @@ func (b *Board) until(ctx context.Context, what string, is func() bool) error {
 // lastWords returns why members have ended that were to run.
 func (b *Board) lastWords() (all error) {
 	for _, m := range b.members {
-		if m.clerk != nil && m.words.String() != "" {
-			all = errors.Join(all, fmt.Errorf("%s: %s", m.name, m.words))
+		if m.clerk != nil && m.process.LastWords() != "" {
+			all = errors.Join(all, fmt.Errorf("%s: %s", m.name, m.process.LastWords()))
 		}
 	}
 	return all

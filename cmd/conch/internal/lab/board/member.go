@@ -3,17 +3,13 @@
 package board
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"io"
 	"net/rpc"
-	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // Member is one of the members: a process.
@@ -21,44 +17,33 @@ type Member struct {
 	board *Board
 	name  string
 	file  string // its settings
-	cmd   *exec.Cmd
-	stdin io.Closer // its end tells the process that we are gone
-	words *fleet.LastLine
-	clerk *rpc.Client // nil: it does not run
-	gone  chan struct{}
+
+	process *fleet.Process // nil: it was never started
+	clerk   *rpc.Client    // nil: it does not run
 }
 
-// endGrace is how long the output of a process that has ended is waited for.
-const endGrace = 5 * time.Second
+// answerMost bounds what a member is asked about itself.
+const answerMost = 5 * time.Second
 
 // start starts the process and waits until it says where its clerk is.
 func (m *Member) start() error {
-	m.words, m.gone = &fleet.LastLine{}, make(chan struct{})
-	m.cmd = exec.CommandContext(context.Background(), m.board.shape.Program, m.board.shape.Command, "--file", m.file) // it ends by a signal, or with us
-	m.cmd.Stderr, m.cmd.WaitDelay = m.words, endGrace
-	stdin, err := m.cmd.StdinPipe()
+	said := make(chan string, 1)
+	p, err := m.board.launcher.Launch(fleet.Command{
+		Program: m.board.shape.Program, Args: []string{m.board.shape.Command, "--file", m.file},
+		Tell: func(n fleet.News) {
+			select {
+			case said <- string(n.Line): // its end, if it has said nothing
+			default:
+			}
+		},
+	})
 	if err != nil {
-		return err
-	}
-	m.stdin = stdin
-	out, err := m.cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := m.board.launcher.Start(m.cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", m.name, err)
 	}
-	said := make(chan string, 1)
-	go func() {
-		defer close(m.gone)
-		line, _ := bufio.NewReader(out).ReadString('\n') // an end without a line is that of the process
-		said <- strings.TrimSpace(line)
-		_ = m.cmd.Wait() // we have killed it, or its last words say why
-	}()
+	m.process = p
 	address := <-said
 	if address == "" {
-		<-m.gone
-		return fmt.Errorf("%s has ended: %s", m.name, m.words)
+		return fmt.Errorf("%s has ended: %s", m.name, p.LastWords())
 	}
 	m.clerk, err = rpc.Dial("tcp", address)
 	return err
@@ -73,7 +58,7 @@ func (m *Member) Again() error {
 // Kill ends a member with SIGKILL. What it has stored stays.
 func (m *Member) Kill() {
 	if m.clerk != nil {
-		_ = m.cmd.Process.Signal(syscall.SIGKILL)
+		m.process.Signal(syscall.SIGKILL)
 		_ = m.clerk.Close()
 		m.clerk = nil
 	}
@@ -81,9 +66,8 @@ func (m *Member) Kill() {
 
 // wait waits for the end of a member that was killed.
 func (m *Member) wait() {
-	if m.gone != nil && m.cmd.Process != nil {
-		<-m.gone
-		_ = m.stdin.Close()
+	if m.process != nil {
+		<-m.process.Over()
 	}
 }
 
@@ -121,7 +105,7 @@ func (m *Member) Fresh(ctx context.Context, query []byte) error {
 
 // Status returns what the member says of itself.
 func (m *Member) Status() (s Status, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), endGrace)
+	ctx, cancel := context.WithTimeout(context.Background(), answerMost)
 	defer cancel()
 	err = m.call(ctx, "Status", struct{}{}, &s)
 	return s, err

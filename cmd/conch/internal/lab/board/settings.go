@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/transport/mtls"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/kv"

@@ -86,7 +86,7 @@ func (c *client) try() {
 	}
 	a.tries++
 	if a.tries > 1 {
-		r.stats["retries"]++
+		r.Stats["retries"]++
 	}
 	r.hint(c, "asks %s for %s%s", c.home.name, a.what(), map[bool]string{true: ", once more"}[a.tries > 1])
 	try, at := a.tries, c.home
@@ -101,7 +101,7 @@ func (c *client) try() {
 	})
 	r.w.After(patience+r.w.Between(0, patience), func() {
 		if !a.done && a.tries == try {
-			r.stats["timeouts"]++
+			r.Stats["timeouts"]++
 			c.moves("")
 			c.try()
 		}
@@ -140,7 +140,7 @@ func (c *client) hears(a *ask, try int, at *node, got answer) {
 			return
 		}
 		if got.verdict == tooMany {
-			r.stats["too_many"]++
+			r.Stats["too_many"]++
 		}
 		wait := r.w.Between(round/2, 3*round)
 		r.w.After(wait, func() {
@@ -175,13 +175,13 @@ func (c *client) hears(a *ask, try int, at *node, got answer) {
 func (r *run) ended(a *ask) {
 	r.asks = append(r.asks, a)
 	took := (a.ends - a.begun).Milliseconds()
-	r.stats["answered_after_ms_max"] = max(r.stats["answered_after_ms_max"], took)
+	r.Stats["answered_after_ms_max"] = max(r.Stats["answered_after_ms_max"], took)
 	switch {
 	case a.goal == nil:
 	case a.again:
-		r.stats["repeated"]++
+		r.Stats["repeated"]++
 	case a.answer.verdict == done:
-		r.stats["acknowledged"]++
+		r.Stats["acknowledged"]++
 	}
 	r.w.Note(a.by.name, "is answered "+a.id, int64(a.answer.at.Index))
 }
@@ -199,41 +199,41 @@ func (r *run) judgeAnswer(a *ask, at *node, got answer) {
 			r.judgeDone(a, at, got)
 		}
 	case otherGoal:
-		r.check(a.misuse, NeverFailed, "%s is told that %s is another goal's id, and it is its own", a.by.name, a.id)
+		r.Check(a.misuse, NeverFailed, "%s is told that %s is another goal's id, and it is its own", a.by.name, a.id)
 	case tooOld:
-		r.stats["too_old"]++
+		r.Stats["too_old"]++
 	case failed:
 		index, is := r.goals[a.id]
-		r.check(!is || a.misuse, NeverFailed, "%s is told that %s has failed (%v), and it is entry %d", a.by.name, a.id, got.why, index)
+		r.Check(!is || a.misuse, NeverFailed, "%s is told that %s has failed (%v), and it is entry %d", a.by.name, a.id, got.why, index)
 	case unknown, tooMany:
 	}
 }
 
 func (r *run) judgeDone(a *ask, at *node, got answer) {
 	i := got.at.Index
-	if !r.check(i > 0 && i <= r.top() && (got.at.Hash.IsZero() || r.log[i-1].Hash() == got.at.Hash), AckedKept,
+	if !r.Check(i > 0 && i <= r.top() && (got.at.Hash.IsZero() || r.log[i-1].Hash() == got.at.Hash), AckedKept,
 		"%s tells %s that %s is entry %d, which is not committed", at.name, a.by.name, a.id, i) {
 		return
 	}
 	record := r.log[i-1]
 	if a.misuse {
-		r.check(false, Once, "%s has answered %s, which has the id of another goal, with that one's result", at.name, a.id)
+		r.Check(false, Once, "%s has answered %s, which has the id of another goal, with that one's result", at.name, a.id)
 		return
 	}
-	r.check(record.GoalID == a.id && bytes.Equal(record.Goal, a.goal), OneRecord, "%s says that %s is entry %d, and that is %s", at.name, a.id, i, describe(record))
-	r.check(bytes.Equal(record.Result, got.result) && record.Fault == got.fault, RightResult, "%s answers %s with %q, and it is %q", at.name, a.id, got.result, record.Result)
-	r.check(a.again || i > a.floor, Linearizable, "%s is entry %d, and %d was acknowledged before it was asked for", a.id, i, a.floor)
+	r.Check(record.GoalID == a.id && bytes.Equal(record.Goal, a.goal), OneRecord, "%s says that %s is entry %d, and that is %s", at.name, a.id, i, describe(record))
+	r.Check(bytes.Equal(record.Result, got.result) && record.Fault == got.fault, RightResult, "%s answers %s with %q, and it is %q", at.name, a.id, got.result, record.Result)
+	r.Check(a.again || i > a.floor, Linearizable, "%s is entry %d, and %d was acknowledged before it was asked for", a.id, i, a.floor)
 	r.acked, r.ackedAt[i] = max(r.acked, i), true
 }
 
 func (r *run) judgeRead(a *ask, at *node, got answer) {
-	r.check(got.at.Index >= a.floor, Linearizable, "%s reads at %d, and %d was acknowledged before it was asked", a.by.name, got.at.Index, a.floor)
+	r.Check(got.at.Index >= a.floor, Linearizable, "%s reads at %d, and %d was acknowledged before it was asked", a.by.name, got.at.Index, a.floor)
 	if got.wrong || got.at.Index > r.top() {
-		r.check(got.wrong, NeverAhead, "%s answers from entry %d, and %d are committed", at.name, got.at.Index, r.top())
+		r.Check(got.wrong, NeverAhead, "%s answers from entry %d, and %d are committed", at.name, got.at.Index, r.top())
 		return
 	}
 	if want := r.valueAt(a.key, got.at.Index); want != nil || got.result != nil {
-		r.check(bytes.Equal(want, got.result) || want == nil, Linearizable, "%s answers %q for %s at %d, and it is %q", at.name, got.result, a.key, got.at.Index, want)
+		r.Check(bytes.Equal(want, got.result) || want == nil, Linearizable, "%s answers %q for %s at %d, and it is %q", at.name, got.result, a.key, got.at.Index, want)
 	}
 	r.acked = max(r.acked, got.at.Index)
 }
@@ -252,16 +252,16 @@ func (c *client) begins(a *ask) {
 	c.now = a
 	a.begun, a.floor = c.r.w.Now(), c.r.acked
 	if a.goal != nil {
-		c.r.stats["goals"]++
+		c.r.Stats["goals"]++
 	} else {
-		c.r.stats["reads"]++
+		c.r.Stats["reads"]++
 	}
 	c.try()
 }
 
 // hint tells a reader of a story what a client does.
 func (r *run) hint(c *client, text string, args ...any) {
-	if r.scene != nil && r.scene.story && !c.hidden {
+	if r.scene != nil && r.scene.Story && !c.hidden {
 		r.say(c.name, fmt.Sprintf(text, args...))
 	}
 }

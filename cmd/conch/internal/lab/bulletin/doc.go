@@ -18,7 +18,7 @@
 // Clients ask for goals and read, one thing at a time. They ask again with the same id when they hear nothing, at another
 // node too; now and then they ask for an old goal once more, or for another goal with an old id.
 //
-// [Scenes] are worlds with one trouble each; the others have every fault. Then comes a calm, in which clients go on for
+// Scenes are worlds with one trouble each; the others have every fault. Then comes a calm, in which clients go on for
 // a while, and in the end all must be answered and equal.
 //
 // # Invariants
@@ -45,6 +45,6 @@
 //
 // # Broken rules
 //
-// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls. The world leaves out what
+// [Config].Break leaves out one rule of the design; [Simulator] has them, with the invariant that falls. The world leaves out what
 // it can, and otherwise it runs in a build in which a patch has: package patched.
 package bulletin

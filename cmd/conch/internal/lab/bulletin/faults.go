@@ -29,7 +29,7 @@ func (n *node) passes(point string) bool {
 			r.tell(n, "%s, and dies there", point)
 			n.crash(t.host)
 			n.restarts(t.wait)
-			r.stats["traps"]++
+			r.Stats["traps"]++
 			return false
 		}
 	}

@@ -42,7 +42,7 @@ func (r *run) drawGoal(c *client) []byte {
 	case p < 95:
 		return mailGoal(c.name, c.count)
 	default:
-		r.stats["faulty_goals"]++
+		r.Stats["faulty_goals"]++
 		return []byte("no goal at all")
 	}
 }

@@ -49,7 +49,7 @@ func (r *run) damage(n *node) {
 }
 
 func (n *node) lostStore(r *run) {
-	r.stats["lost_stores"]++
+	r.Stats["lost_stores"]++
 	r.lostStores = append(r.lostStores, n.disk.id)
 }
 
@@ -120,7 +120,7 @@ func (r *run) flip(n *node) {
 // flips has all copies of a node have a wrong value.
 func (n *node) flips(key string) {
 	n.flipped, n.wasFlipped = true, true
-	n.r.stats["flips"]++
+	n.r.Stats["flips"]++
 	n.r.tell(n, "has a wrong bit in its memory, in %s", key)
 	for _, m := range n.memories {
 		m.flip(key)
@@ -130,7 +130,7 @@ func (n *node) flips(key string) {
 // fails ends a process that cannot use its store.
 func (n *node) fails(err error) {
 	n.r.tell(n, "cannot use its store: %v", err)
-	n.r.stats["failed"]++
+	n.r.Stats["failed"]++
 	n.lostStore(n.r)
 	n.crash(false)
 	n.newStore()
@@ -144,7 +144,7 @@ func (n *node) lost(why error) {
 			n.anew(why)
 			return
 		}
-		n.r.check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
+		n.r.Check(n.r.broken(syncFirst), OldStoreVotes, "%s: %v", n.name, why)
 	}
 	n.fails(why)
 }
@@ -192,7 +192,7 @@ func (r *run) asksChange(l *node, members []txlog.Member) {
 		return 1
 	})
 	r.changes, r.wantedMembers = r.w.Now()+30*round, members
-	r.stats["changes_asked"]++
+	r.Stats["changes_asked"]++
 	r.tell(l, "is asked to make %v the members", memberNames(members))
 	l.ticket++
 	l.put(host.Change{Ticket: l.ticket, Members: members, Since: l.process.core.Status().MembersAt})

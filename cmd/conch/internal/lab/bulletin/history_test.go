@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 	"github.com/conchhq/conch/txlog/kv/kvtest"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestHistoriesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	scenes := []string{"cut-leader", "paused", "back-and-forth", "power", "lost-disk"}
-	if Raced && os.Getenv("CONCH_NIGHTLY") == "" {
+	if worldtest.Raced && !worldtest.Nightly() {
 		scenes = scenes[:1]
 	}
 	for _, scene := range scenes {
@@ -29,7 +29,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 				t.Fatalf("%d operations show nothing", len(history))
 			}
 			if err := kvtest.Check(history, time.Minute); err != nil {
-				t.Errorf("of %d operations: %v\n\t%s", len(history), err, r.line())
+				t.Errorf("of %d operations: %v\n\t%s", len(history), err, r.Line())
 			}
 			for i := range history { // the checker finds what is wrong
 				if o := &history[i]; o.Do.Op == "add" && o.Got.Fault == "" {
@@ -104,13 +104,13 @@ func TestBrokenRulesAreSeenInHistories(t *testing.T) {
 
 // A record of the log that no member knows is judged, and so is one that is there twice: the judge can fail.
 func TestTheJudgeSees(t *testing.T) {
-	if Raced {
+	if worldtest.Raced {
 		t.Skip("the run without the race detector has time for it")
 	}
 	t.Parallel()
 	r := play(Config{Seed: 1, Scene: "calm", Faults: 5 * time.Second})
-	if len(r.found) > 0 || r.top() < 10 {
-		t.Fatalf("%d entries and %v", r.top(), r.found)
+	if len(r.Found) > 0 || r.top() < 10 {
+		t.Fatalf("%d entries and %v", r.top(), r.Found)
 	}
 	n := r.nodes[0]
 	other := play(Config{Seed: 2, Scene: "calm", Faults: 5 * time.Second})
@@ -135,7 +135,7 @@ func TestTheJudgeSees(t *testing.T) {
 		one := play(Config{Seed: 1, Scene: "calm", Faults: 5 * time.Second})
 		do(one)
 		if !one.report().Has(what) {
-			t.Errorf("%s was broken, and the judge says %s", what, fmt.Sprint(one.found))
+			t.Errorf("%s was broken, and the judge says %s", what, fmt.Sprint(one.Found))
 		}
 	}
 }

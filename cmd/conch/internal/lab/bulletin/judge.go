@@ -68,18 +68,18 @@ func (r *run) committed(n *node, record txlog.Record) {
 		r.same(n, record.Position())
 		return
 	}
-	if !r.check(record.Index == r.top()+1, OneRecord, "%s applies entry %d, and the log had %d entries", n.name, record.Index, r.top()) {
+	if !r.Check(record.Index == r.top()+1, OneRecord, "%s applies entry %d, and the log had %d entries", n.name, record.Index, r.top()) {
 		return
 	}
 	r.log, r.by = append(r.log, record), append(r.by, n)
 	r.w.Note(n.name, "commits", int64(record.Index))
-	r.stats["entries"]++
+	r.Stats["entries"]++
 	if record.Kind == txlog.Changed {
 		r.wantedMembers = nil // what was asked for before it is done, or refused
 	}
 	if record.Kind == txlog.Executed {
 		before, again := r.goals[record.GoalID]
-		r.check(!again, Once, "goal %s is executed at %d and at %d", record.GoalID, before, record.Index)
+		r.Check(!again, Once, "goal %s is executed at %d and at %d", record.GoalID, before, record.Index)
 		r.goals[record.GoalID] = record.Index
 		r.executed(n, record)
 		for i := range record.Effects {
@@ -88,7 +88,7 @@ func (r *run) committed(n *node, record txlog.Record) {
 	}
 	if !r.spoiled {
 		err := r.pure.Apply(record)
-		if !r.check(err == nil, RightResult, "entry %d of %s does not fit a right memory: %v", record.Index, record.Leader, err) {
+		if !r.Check(err == nil, RightResult, "entry %d of %s does not fit a right memory: %v", record.Index, record.Leader, err) {
 			r.spoiled = true
 			return
 		}
@@ -111,11 +111,11 @@ func (r *run) executed(n *node, record txlog.Record) {
 	o := r.pure.Execute(record.Goal)
 	if leader := r.byName[record.Leader]; leader.flipped || leader.wasFlipped {
 		// What a leader with a wrong memory has only read shows in no state: only a change is refused (see below).
-		r.stats["wrong_memory_entries"]++
+		r.Stats["wrong_memory_entries"]++
 		return
 	}
 	same := bytes.Equal(o.Result, record.Result) && o.Fault == record.Fault && bytes.Equal(o.Diff, record.Diff) && len(o.Effects) == len(record.Effects)
-	if !r.check(same, RightResult, "%s commits %s as %q, and it is %q", n.name, record.GoalID, record.Result, o.Result) {
+	if !r.Check(same, RightResult, "%s commits %s as %q, and it is %q", n.name, record.GoalID, record.Result, o.Result) {
 		r.spoiled = true
 	}
 }
@@ -154,10 +154,10 @@ func (r *run) same(n *node, at txlog.Position) {
 	if known.Hash() == at.Hash {
 		return
 	}
-	r.check(false, OneRecord, "at %d %s has an entry of term %d, and %s has %s of term %d",
+	r.Check(false, OneRecord, "at %d %s has an entry of term %d, and %s has %s of term %d",
 		at.Index, n.name, at.Term, r.by[at.Index-1].name, describe(known), known.Term)
 	_, told := r.ackedAt[at.Index]
-	r.check(!told, AckedKept, "entry %d, %s, was acknowledged, and %s has another one there", at.Index, describe(known), n.name)
+	r.Check(!told, AckedKept, "entry %d, %s, was acknowledged, and %s has another one there", at.Index, describe(known), n.name)
 	r.spoiled = true
 }
 
@@ -185,9 +185,9 @@ type refusal struct {
 
 // followed judges an entry that a copy takes over.
 func (r *run) followed(n *node, record txlog.Record) {
-	if r.check(record.Index <= r.top(), NeverAhead, "%s has entry %d, %s, and nobody knows it to be committed", n.name, record.Index, describe(record)) {
+	if r.Check(record.Index <= r.top(), NeverAhead, "%s has entry %d, %s, and nobody knows it to be committed", n.name, record.Index, describe(record)) {
 		if r.broken(committedOnly) && r.log[record.Index-1].Hash() != record.Hash() {
-			r.check(false, NeverAhead, "%s has %s at %d, which was never committed", n.name, describe(record), record.Index)
+			r.Check(false, NeverAhead, "%s has %s at %d, which was never committed", n.name, describe(record), record.Index)
 			return
 		}
 		r.same(n, record.Position())
@@ -210,9 +210,9 @@ func (n *node) inOrder(p *quorum.Persist) {
 	for _, e := range p.Entries {
 		record, has, err := e.Record()
 		before, known := n.after[e.Index-1]
-		n.r.check(err == nil, InOrder, "%s, in term %d, stores an entry at %d that is no record: %v", n.name, e.Term, e.Index, err)
+		n.r.Check(err == nil, InOrder, "%s, in term %d, stores an entry at %d that is no record: %v", n.name, e.Term, e.Index, err)
 		if has && known {
-			n.r.check(record.Index == before.Index+1 && record.Prev == before.Hash, InOrder,
+			n.r.Check(record.Index == before.Index+1 && record.Prev == before.Hash, InOrder,
 				"%s, in term %d, stores entry %d of term %d, %s, after entry %d of term %d", n.name, e.Term, record.Index, record.Term, describe(record), before.Index, before.Term)
 		}
 		if delete(n.after, e.Index); has {

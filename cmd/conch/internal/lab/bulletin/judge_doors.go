@@ -21,7 +21,7 @@ func (r *run) opens(n *node, term uint64, opens, until time.Duration) {
 		r.shuts(n)
 		d = &door{n: n, term: term, from: max(n.clock.When(int64(opens)), now)}
 		n.door, r.doors = d, append(r.doors, d)
-		r.stats["doors"]++
+		r.Stats["doors"]++
 	}
 	end := n.clock.When(int64(until))
 	if end == world.Never || end <= d.from {
@@ -30,7 +30,7 @@ func (r *run) opens(n *node, term uint64, opens, until time.Duration) {
 	d.until = max(d.until, end)
 	for _, other := range r.doors {
 		if other.n != n && max(other.from, d.from) < min(other.until, d.until) {
-			r.check(false, OneDoor, "the act doors of %s in term %d and of %s in term %d are open at one time, for %s",
+			r.Check(false, OneDoor, "the act doors of %s in term %d and of %s in term %d are open at one time, for %s",
 				n.name, term, other.n.name, other.term, min(other.until, d.until)-max(other.from, d.from))
 		}
 	}

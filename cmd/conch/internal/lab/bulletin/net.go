@@ -32,7 +32,7 @@ func (r *run) delay() time.Duration {
 // carry takes a message from one node to another, unless it is lost. What reaches a process that stands still waits there.
 func (r *run) carry(from, to *node, arrive func() host.Input) {
 	on := way{from, to}
-	r.stats["messages"]++
+	r.Stats["messages"]++
 	if r.net.cut[on] > 0 || from == to {
 		return
 	}

@@ -122,7 +122,7 @@ func (n *node) ends(withHost bool, how string) {
 		return
 	}
 	r := n.r
-	r.stats["crashes"]++
+	r.Stats["crashes"]++
 	r.tell(n, "%s", how)
 	n.life++
 	n.up, n.paused, n.busy, n.waits, n.then, n.inbox, n.process, n.flipped = false, false, false, false, nil, nil, nil, false
@@ -135,8 +135,14 @@ func (n *node) ends(withHost bool, how string) {
 	}
 }
 
+// never is a time after which a process does not start again by itself.
+const never = time.Duration(-1)
+
 // restarts starts the process again after a time.
 func (n *node) restarts(wait time.Duration) {
+	if wait == never {
+		return
+	}
 	n.r.w.After(wait, func() {
 		if !n.up && !n.quits {
 			n.r.tell(n, "starts again")
@@ -155,11 +161,16 @@ func (n *node) pause(wait time.Duration) {
 	life := n.life
 	n.r.w.After(wait, func() {
 		if n.life == life && n.paused {
-			n.r.tell(n, "goes on")
-			n.paused = false
-			n.loop()
+			n.thaw()
 		}
 	})
+}
+
+// thaw has the process go on.
+func (n *node) thaw() {
+	n.r.tell(n, "goes on")
+	n.paused = false
+	n.loop()
 }
 
 // decides reports whether a node's store is a member's, as far as is committed.

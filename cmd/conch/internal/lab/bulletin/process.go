@@ -207,7 +207,7 @@ func (n *node) commits(out host.Output) bool {
 // anew makes another core, as a process does that goes on.
 func (n *node) anew(why error) {
 	n.r.tell(n, "begins anew with what its disk has: %v", why)
-	n.r.stats["anew"]++
+	n.r.Stats["anew"]++
 	n.flipped = false
 	waiting := n.waiting
 	n.waiting = map[uint64]func(txlog.Answer, error){}

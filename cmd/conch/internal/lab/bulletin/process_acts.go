@@ -67,7 +67,7 @@ func (n *node) performs(a host.Act) {
 		n.snapshot(a)
 	case host.Restart:
 		if errors.Is(a.Why, member.ErrRefused) {
-			n.r.stats["quarantines"]++
+			n.r.Stats["quarantines"]++
 		}
 		n.anew(a.Why)
 	case host.Lost:
@@ -83,7 +83,7 @@ func (n *node) told(e host.Event) {
 	switch e := e.(type) {
 	case host.Leads:
 		if e.Self {
-			r.stats["leaders"]++
+			r.Stats["leaders"]++
 			r.tell(n, "leads in term %d", e.Term)
 		} else if n.leads {
 			r.tell(n, "leads no more")
@@ -94,34 +94,34 @@ func (n *node) told(e host.Event) {
 			r.followed(n, record)
 		}
 	case host.Waits:
-		r.stats["changes_noticed"]++
+		r.Stats["changes_noticed"]++
 		r.w.Note(n.name, "waits for another leader with "+e.GoalID, 0)
-		if r.scene != nil && r.scene.story {
+		if r.scene != nil && r.scene.Story {
 			r.tell(n, "waits with %s, and now for %s", e.GoalID, cmp.Or(e.To, "the next leader"))
 		}
 	case host.TimedOut:
-		r.stats["goal_timeouts"]++
+		r.Stats["goal_timeouts"]++
 	case host.Parked:
-		r.stats["parked"]++
+		r.Stats["parked"]++
 		r.w.Note(n.name, "waits for what follows "+fmt.Sprint(e.At), int64(e.Upto))
 	case host.Forked:
-		r.stats["evidence"]++
-		r.check(r.spoiled || slices.Contains([]string{e.A.Member, e.B.Member}, r.liar), OneRecord, "%s has evidence that the log has forked at %d", n.name, e.Index)
+		r.Stats["evidence"]++
+		r.Check(r.spoiled || slices.Contains([]string{e.A.Member, e.B.Member}, r.liar), OneRecord, "%s has evidence that the log has forked at %d", n.name, e.Index)
 	case host.Doubted:
-		r.stats["denied"]++
-		r.check(r.liar == e.Head.Member, HonestTrusted, "%s says that %s lies, by its head at %d of term %d", n.name, e.Head.Member, e.Head.Index, e.Head.Term)
+		r.Stats["denied"]++
+		r.Check(r.liar == e.Head.Member, HonestTrusted, "%s says that %s lies, by its head at %d of term %d", n.name, e.Head.Member, e.Head.Index, e.Head.Term)
 	case host.Rebuilt:
-		r.stats["rebuilds"]++
+		r.Stats["rebuilds"]++
 		r.tell(n, "makes its copies anew: %v", e.Why)
 		n.flipped = false
 	case host.Refused:
-		r.stats["refused"]++
+		r.Stats["refused"]++
 		r.w.Note(n.name, "refuses what comes from "+e.From+": "+e.Why.Error(), 0)
 	case host.Fetched:
-		r.stats["adopted"]++
+		r.Stats["adopted"]++
 		r.tell(n, "takes a snapshot over, at %d", e.Index)
 	case host.FellBehind:
-		r.stats["fell_behind"]++
+		r.Stats["fell_behind"]++
 		r.w.Note(n.name, "is behind", int64(e.Upto))
 	case host.Member:
 		r.w.Note(n.name, "decides", map[bool]int64{true: 1}[e.Is])
@@ -135,10 +135,10 @@ func (n *node) send(to string, body wire.Body) {
 		return
 	}
 	bytes, err := wire.Encode(wire.Message{Log: r.id, Body: body})
-	if !r.check(err == nil, AllAnswered, "%s cannot send a %T: %v", n.name, body, err) {
+	if !r.Check(err == nil, AllAnswered, "%s cannot send a %T: %v", n.name, body, err) {
 		return
 	}
-	r.stats["bytes"] += int64(len(bytes))
+	r.Stats["bytes"] += int64(len(bytes))
 	if answer, is := body.(wire.Answered); is {
 		r.refused(n, n.goals[try(to, answer.Try)], answer.Err)
 	}
@@ -195,7 +195,7 @@ func (n *node) eagerly(from string, pull follower.Pull) bool {
 	if len(answer.Records) == 0 {
 		return false
 	}
-	n.r.stats["sent_uncommitted"]++
+	n.r.Stats["sent_uncommitted"]++
 	n.send(from, answer)
 	return true
 }
@@ -231,7 +231,7 @@ func (n *node) snapshot(a host.Snapshot) {
 			n.r.w.Note(n.name, "keeps no snapshot: "+err.Error(), 0)
 			return
 		}
-		if n.r.stats["snapshots"]++; !n.waits && !n.r.broken(syncFirst) {
+		if n.r.Stats["snapshots"]++; !n.waits && !n.r.broken(syncFirst) {
 			n.disk.sync()
 		}
 		n.put(kept)

@@ -37,7 +37,7 @@ type rumours struct {
 
 // publishes says a head to all neighbours.
 func (n *node) publishes(h txlog.Head) {
-	n.r.stats["heads"]++
+	n.r.Stats["heads"]++
 	n.newest = h
 	n.relays(h, nil)
 }

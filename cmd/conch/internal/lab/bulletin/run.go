@@ -4,16 +4,13 @@ import (
 	"crypto/ed25519"
 	"encoding/binary"
 	"fmt"
-	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/txlog"
 )
 
 const (
-	maxViolations = 5
 	// settles is within how long after the faults every goal is answered and all copies are equal.
 	settles = 60 * time.Second
 	// skew is how wrong clocks are at most, in parts of a million.
@@ -22,8 +19,9 @@ const (
 
 // run is one log in its world.
 type run struct {
+	world.Run
+
 	cfg     Config // as it is now
-	asked   Config // as it was asked for
 	scene   *scene // nil: every fault
 	w       *world.World
 	net     network
@@ -48,47 +46,33 @@ type run struct {
 	middle        func()         // happens in the middle of a change of members, at one of the signs of it
 	signs         int
 	lostStores    []uint64
+	stops         bool   // in the end the log cannot go on
 	asks          []*ask // that have ended
-	stats         map[string]int64
-	found         []sim.Violation
 }
 
 // Run runs a log and returns its report. The configuration must be valid.
-func Run(cfg Config) sim.Report { return play(cfg).report() }
+func Run(cfg Config) world.Report { return play(cfg).report() }
 
 func play(cfg Config) *run {
 	r := newRun(cfg.WithDefaults())
 	r.begin()
 	end := r.cfg.Faults
 	if r.scene != nil {
-		r.scene.set(r)
+		r.scene.Plot(r)
 	} else if !r.cfg.Calm {
 		r.faults()
 	}
 	r.w.After(end, r.calm)
-	r.until(end + settles)
-	if len(r.found) < maxViolations {
+	r.Until(end+settles, func() bool { return r.over && r.settled() })
+	if !r.Over() {
 		r.conclude()
 	}
 	return r
 }
 
-// until runs the world up to an instant, or to the end of what is to be seen.
-func (r *run) until(end time.Duration) {
-	for len(r.found) < maxViolations {
-		if next, is := r.w.Next(); !is || next > end || r.over && r.settled() {
-			return
-		}
-		r.w.Step()
-	}
-}
-
-func (r *run) report() sim.Report {
-	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return sim.Report{
-		Seed: r.cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
-		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
-	}
+func (r *run) report() world.Report {
+	r.Stats["virtual_ms"] = r.w.Now().Milliseconds()
+	return r.Report()
 }
 
 // figures are in each report, also where they are 0.
@@ -98,13 +82,16 @@ var figures = [...]string{
 }
 
 func newRun(cfg Config) *run {
-	w := world.New(cfg.Seed, cfg.Trace)
+	all := Simulator()
+	begun := all.Begin(cfg)
+	w := begun.World()
 	r := &run{
-		cfg: cfg, asked: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, stats: map[string]int64{},
+		Run: begun, cfg: cfg, scene: all.Scene(cfg.Scene), w: w, byName: map[string]*node{},
 		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
 	}
+	r.Say = r.say
 	for _, name := range figures {
-		r.stats[name] = 0
+		r.Stats[name] = 0
 	}
 	for i := range cfg.Nodes {
 		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), key: keyOf(w.Draw())}
@@ -160,7 +147,7 @@ func (r *run) begin() {
 	for i := range r.cfg.Clients {
 		c := &client{r: r, name: fmt.Sprintf("c%d", i+1), home: r.nodes[i%len(r.nodes)]}
 		r.clients = append(r.clients, c)
-		if c.told = r.scene != nil && r.scene.story; !c.told {
+		if c.told = r.scene != nil && r.scene.Story; !c.told {
 			r.w.After(r.w.Between(0, 5*round), c.next)
 		}
 	}
@@ -177,20 +164,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 }
 
 func (r *run) say(name, what string) {
-	r.w.Note(name, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%7.2fs  %-9s %s\n", r.w.Now().Seconds(), name, strings.TrimSpace(what))
-	}
-}
-
-// check reports a violation if something does not hold, and returns whether it does.
-func (r *run) check(holds bool, invariant, text string, args ...any) bool {
-	if !holds && len(r.found) < maxViolations {
-		detail := fmt.Sprintf(text, args...)
-		r.say("violated", invariant+": "+detail)
-		r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
-	}
-	return holds
+	r.Tell(r.w.Now(), name, what)
 }
 
 func (r *run) broken(rule string) bool { return r.cfg.Break == rule }

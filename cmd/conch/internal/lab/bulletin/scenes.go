@@ -1,84 +1,50 @@
 package bulletin
 
 import (
-	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
-// scene is a world with one trouble.
-type scene struct {
-	Name    string
-	What    string
-	nodes   int // 5 if 0
-	members int // as many as nodes, up to 5, if 0
-	clients int
-	lasts   time.Duration
-	stops   bool // in the end the log cannot go on
-	story   bool // it is told, and compared with a file
-	set     func(*run)
-}
+// scene is a world with one trouble, which its plot begins.
+type scene = world.Scene[Config, func(*run)]
 
 var scenes = []scene{
-	{Name: "calm", What: "nothing happens", lasts: 20 * time.Second, set: func(*run) {}},
-	{Name: "crash-received", What: "leaders die when they have received a goal", lasts: 40 * time.Second, set: traps(received)},
-	{Name: "crash-executed", What: "leaders die when they have executed a goal and not proposed it", lasts: 40 * time.Second, set: traps(executed)},
-	{Name: "crash-stored", What: "leaders die when they alone have stored an entry", lasts: 40 * time.Second, set: traps(stored)},
-	{Name: "crash-committed", What: "leaders die when an entry is committed and nobody is answered", lasts: 40 * time.Second, set: traps(committed)},
-	{Name: "cut", What: "the network is cut again and again, three nodes on one side and two on the other", lasts: 60 * time.Second, set: every(90, (*run).cutSome)},
-	{Name: "cut-leader", What: "leaders are cut off and come back, while their clients ask on", lasts: 60 * time.Second, set: every(70, (*run).cutLeader)},
-	{Name: "long-cut", What: "leaders are cut off with two others for longer than a goal's timeout", nodes: 7, members: 5, lasts: 80 * time.Second, set: longCut},
-	{Name: "back-and-forth", What: "leaders are deposed, and lead again when the next one dies", nodes: 6, members: 5, lasts: 90 * time.Second, clients: 8, set: backAndForth},
-	{Name: "eager-leader", What: "leaders send followers what is not committed, and are cut off with them", nodes: 8, members: 5, lasts: 60 * time.Second, set: eagerLeader},
-	{Name: "deposed", What: "leaders are heard by one other at most, and deposed, while goals of several nodes are in flight", nodes: 6, members: 5, lasts: 60 * time.Second, clients: 12, set: deposed},
-	{Name: "one-way", What: "leaders hear nobody, or are heard by nobody, and links work in one direction", lasts: 60 * time.Second, set: oneWays},
-	{Name: "loss", What: "a fifth of the messages is lost", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss = 20; r.fair() }},
-	{Name: "stalls", What: "a fifth of the messages comes late, and holds up all after it", lasts: 40 * time.Second, set: func(r *run) { r.cfg.Loss, r.cfg.Stalls = 20, true; r.fair() }},
-	{Name: "duplicates", What: "half of the messages come twice, up to three rounds apart, while leaders die", lasts: 40 * time.Second, set: duplicates},
-	{Name: "flapping", What: "the suggested leader changes all the time, and leaders stand still", lasts: 60 * time.Second, set: flapping},
-	{Name: "paused", What: "leaders stand still for seconds, as by SIGSTOP, and go on with their old state", lasts: 60 * time.Second, clients: 8, set: frozen},
-	{Name: "power", What: "all hosts die at one time, in the middle of goals, and start again", lasts: 60 * time.Second, clients: 8, set: every(60, (*run).powerCut)},
-	{Name: "lost-disk", What: "members lose their disks one after the other; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.loseDisk(r.someMember()) })},
-	{Name: "lost-disk-behind", What: "of three members one is behind, one dies, and one loses its disk", nodes: 4, members: 3, lasts: 80 * time.Second, clients: 6, set: lostBehind},
-	{Name: "lost-majority", What: "two of three members lose their disks: the log stops, and says which command begins a new lineage", nodes: 5, members: 3, lasts: 30 * time.Second, stops: true, set: lostMajority},
-	{Name: "flipped-disk", What: "a bit flips on members' disks; each comes back as another member", lasts: 80 * time.Second, set: every(80, func(r *run) { r.damage(r.someMember()) })},
-	{Name: "flipped-leader", What: "a bit flips in the memory of leaders", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.leader()) })},
-	{Name: "flipped-few", What: "of three members one dies, and then a bit flips in the memory of the leader: the log goes on before it is back", nodes: 4, members: 3, lasts: 80 * time.Second, clients: 6, set: flippedFew},
-	{Name: "flipped-member", What: "a bit flips in the memory of members and followers", lasts: 60 * time.Second, set: every(60, func(r *run) { r.flip(r.another()) })},
-	{Name: "members", What: "members are added, taken away and replaced, the leader too, while leaders die", nodes: 8, lasts: 80 * time.Second, set: changing},
-	{Name: "joint", What: "all members but one at most are replaced at once, and most of the old ones die while both sets decide", nodes: 7, members: 3, lasts: 80 * time.Second, set: jointly},
-	{Name: "joint-one", What: "the one member of a log is replaced by another one, and dies while both decide", nodes: 4, members: 1, lasts: 80 * time.Second, set: jointly},
-	{Name: "truncation", What: "the logs of members are cut short while one is away; it comes back, and needs a snapshot", lasts: 60 * time.Second, clients: 8, set: truncation},
-	{Name: "from-nothing", What: "followers lose their disks, and begin again with nothing", nodes: 8, lasts: 60 * time.Second, clients: 8, set: fromNothing},
-	{Name: "far-behind", What: "followers are cut off for long, and come back", nodes: 8, lasts: 60 * time.Second, clients: 8, set: farBehind},
-	{Name: "liar", What: "a member signs heads of entries that nobody has, while leaders die", nodes: 7, members: 5, lasts: 40 * time.Second, set: liar},
-	{Name: "one-member", What: "a log of one member, with followers, whose member dies", nodes: 3, members: 1, lasts: 40 * time.Second, set: every(50, func(r *run) { r.kill(r.nodes[0], true, 10*round) })},
-}
-
-// Scenes names the worlds with one trouble, and what it is. The last ones are stories.
-func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, stories) {
-		names, what = append(names, s.Name), append(what, s.What)
-	}
-	return names, what
-}
-
-func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, stories) {
-		if s.Name == name {
-			s.nodes = max(s.nodes, 1)
-			if s.nodes == 1 && s.members == 0 {
-				s.nodes = 5
-			}
-			if s.clients == 0 {
-				s.clients = 4
-			}
-			return &s
-		}
-	}
-	return nil
+	{Name: "calm", What: "nothing happens", In: Config{Faults: 20 * time.Second}, Plot: func(*run) {}},
+	{Name: "crash-received", What: "leaders die when they have received a goal", In: Config{Faults: 40 * time.Second}, Plot: traps(received)},
+	{Name: "crash-executed", What: "leaders die when they have executed a goal and not proposed it", In: Config{Faults: 40 * time.Second}, Plot: traps(executed)},
+	{Name: "crash-stored", What: "leaders die when they alone have stored an entry", In: Config{Faults: 40 * time.Second}, Plot: traps(stored)},
+	{Name: "crash-committed", What: "leaders die when an entry is committed and nobody is answered", In: Config{Faults: 40 * time.Second}, Plot: traps(committed)},
+	{Name: "cut", What: "the network is cut again and again, three nodes on one side and two on the other", In: Config{Faults: 60 * time.Second}, Plot: every(90, (*run).cutSome)},
+	{Name: "cut-leader", What: "leaders are cut off and come back, while their clients ask on", In: Config{Faults: 60 * time.Second}, Plot: every(70, (*run).cutLeader)},
+	{Name: "long-cut", What: "leaders are cut off with two others for longer than a goal's timeout", In: Config{Nodes: 7, Members: 5, Faults: 80 * time.Second}, Plot: longCut},
+	{Name: "back-and-forth", What: "leaders are deposed, and lead again when the next one dies", In: Config{Nodes: 6, Members: 5, Clients: 8, Faults: 90 * time.Second}, Plot: backAndForth},
+	{Name: "eager-leader", What: "leaders send followers what is not committed, and are cut off with them", In: Config{Nodes: 8, Members: 5, Faults: 60 * time.Second}, Plot: eagerLeader},
+	{Name: "deposed", What: "leaders are heard by one other at most, and deposed, while goals of several nodes are in flight", In: Config{Nodes: 6, Members: 5, Clients: 12, Faults: 60 * time.Second}, Plot: deposed},
+	{Name: "one-way", What: "leaders hear nobody, or are heard by nobody, and links work in one direction", In: Config{Faults: 60 * time.Second}, Plot: oneWays},
+	{Name: "loss", What: "a fifth of the messages is lost", In: Config{Faults: 40 * time.Second}, Plot: func(r *run) { r.cfg.Loss = 20; r.fair() }},
+	{Name: "stalls", What: "a fifth of the messages comes late, and holds up all after it", In: Config{Faults: 40 * time.Second}, Plot: func(r *run) { r.cfg.Loss, r.cfg.Stalls = 20, true; r.fair() }},
+	{Name: "duplicates", What: "half of the messages come twice, up to three rounds apart, while leaders die", In: Config{Faults: 40 * time.Second}, Plot: duplicates},
+	{Name: "flapping", What: "the suggested leader changes all the time, and leaders stand still", In: Config{Faults: 60 * time.Second}, Plot: flapping},
+	{Name: "paused", What: "leaders stand still for seconds, as by SIGSTOP, and go on with their old state", In: Config{Clients: 8, Faults: 60 * time.Second}, Plot: frozen},
+	{Name: "power", What: "all hosts die at one time, in the middle of goals, and start again", In: Config{Clients: 8, Faults: 60 * time.Second}, Plot: every(60, (*run).powerCut)},
+	{Name: "lost-disk", What: "members lose their disks one after the other; each comes back as another member", In: Config{Faults: 80 * time.Second}, Plot: every(80, func(r *run) { r.loseDisk(r.someMember()) })},
+	{Name: "lost-disk-behind", What: "of three members one is behind, one dies, and one loses its disk", In: Config{Nodes: 4, Members: 3, Clients: 6, Faults: 80 * time.Second}, Plot: lostBehind},
+	{Name: "lost-majority", What: "two of three members lose their disks: the log stops, and says which command begins a new lineage", In: Config{Nodes: 5, Members: 3, Faults: 30 * time.Second}, Plot: lostMajority},
+	{Name: "flipped-disk", What: "a bit flips on members' disks; each comes back as another member", In: Config{Faults: 80 * time.Second}, Plot: every(80, func(r *run) { r.damage(r.someMember()) })},
+	{Name: "flipped-leader", What: "a bit flips in the memory of leaders", In: Config{Faults: 60 * time.Second}, Plot: every(60, func(r *run) { r.flip(r.leader()) })},
+	{Name: "flipped-few", What: "of three members one dies, and then a bit flips in the memory of the leader: the log goes on before it is back", In: Config{Nodes: 4, Members: 3, Clients: 6, Faults: 80 * time.Second}, Plot: flippedFew},
+	{Name: "flipped-member", What: "a bit flips in the memory of members and followers", In: Config{Faults: 60 * time.Second}, Plot: every(60, func(r *run) { r.flip(r.another()) })},
+	{Name: "members", What: "members are added, taken away and replaced, the leader too, while leaders die", In: Config{Nodes: 8, Faults: 80 * time.Second}, Plot: changing},
+	{Name: "joint", What: "all members but one at most are replaced at once, and most of the old ones die while both sets decide", In: Config{Nodes: 7, Members: 3, Faults: 80 * time.Second}, Plot: jointly},
+	{Name: "joint-one", What: "the one member of a log is replaced by another one, and dies while both decide", In: Config{Nodes: 4, Members: 1, Faults: 80 * time.Second}, Plot: jointly},
+	{Name: "truncation", What: "the logs of members are cut short while one is away; it comes back, and needs a snapshot", In: Config{Clients: 8, Faults: 60 * time.Second}, Plot: truncation},
+	{Name: "from-nothing", What: "followers lose their disks, and begin again with nothing", In: Config{Nodes: 8, Clients: 8, Faults: 60 * time.Second}, Plot: fromNothing},
+	{Name: "far-behind", What: "followers are cut off for long, and come back", In: Config{Nodes: 8, Clients: 8, Faults: 60 * time.Second}, Plot: farBehind},
+	{Name: "liar", What: "a member signs heads of entries that nobody has, while leaders die", In: Config{Nodes: 7, Members: 5, Faults: 40 * time.Second}, Plot: liar},
+	{Name: "one-member", What: "a log of one member, with followers, whose member dies", In: Config{Nodes: 3, Members: 1, Faults: 40 * time.Second}, Plot: every(50, func(r *run) { r.kill(r.nodes[0], true, 10*round) })},
 }
 
 // begins is when troubles begin: until then somebody leads.
@@ -256,14 +222,14 @@ func flippedFew(r *run) {
 		}
 		r.kill(r.other(l), r.w.Chance(0.5), 120*round)
 		r.w.After(5*round, func() {
-			flips, now := r.stats["flips"], r.leader()
-			if r.flip(now); r.stats["flips"] == flips {
+			flips, now := r.Stats["flips"], r.leader()
+			if r.flip(now); r.Stats["flips"] == flips {
 				return
 			}
 			r.w.After(75*round, func() { // by then it has given up
 				acked := r.acked
 				r.w.After(30*round, func() {
-					r.check(r.quiet || r.acked > acked, AllAnswered, "the memory of %s was wrong ten seconds ago, and for three seconds nothing was acknowledged", now.name)
+					r.Check(r.quiet || r.acked > acked, AllAnswered, "the memory of %s was wrong ten seconds ago, and for three seconds nothing was acknowledged", now.name)
 				})
 			})
 		})
@@ -335,6 +301,7 @@ func farBehind(r *run) {
 
 // lostMajority takes the disks of two of three members away.
 func lostMajority(r *run) {
+	r.stops = true
 	r.w.After(100*round, func() {
 		r.tell(nil, "two of three members lose their disks")
 		r.stopped = r.top()

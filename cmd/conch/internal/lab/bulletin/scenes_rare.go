@@ -46,7 +46,7 @@ func liar(r *run) {
 		h := txlog.Head{Member: n.name, State: txlog.Hash{byte(r.w.Draw())}, Position: txlog.Position{
 			Log: r.id, Index: r.top() + 1<<r.w.Pick(40), Term: n.term + uint64(r.w.Pick(3)), Hash: txlog.Hash{byte(r.w.Draw()), 1},
 		}}.Sign(n.key)
-		r.stats["lies"]++
+		r.Stats["lies"]++
 		for _, to := range r.except(n) {
 			r.carry(n, to, func() host.Input { return host.Headed{Head: h, Via: n.name} })
 		}
@@ -132,53 +132,20 @@ func changeOfTheFew(r *run) {
 				r.clients[0].asks(all[0], putGoal(keys[0], 1), "")
 			})
 			r.w.After(300*round, func() {
-				r.check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
+				r.Check(r.leader() != nil && slices.Contains(all[:3], r.leader()), AllAnswered, "none of the new members leads")
 			})
 		}
 	})
 }
 
-func changeWhileAStoreWaits(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		others := r.except(l)
-		loses, next, out := others[0], others[1], others[2]
-		set := func(done func(error)) {
-			members := slices.DeleteFunc(slices.Clone(r.members()), func(m txlog.Member) bool { return m.Name == out.name })
-			l.waiting[l.ticket+1] = func(a txlog.Answer, err error) {
-				if err == nil {
-					r.tell(l, "has changed them: entry %d", a.Index)
-				} else {
-					r.tell(l, "refuses: %v", err)
-				}
-				done(err)
-			}
-			r.asksChange(l, members)
-		}
-		taken := func(error) {
-			next.losesDisk(2 * round)
-			r.w.After(5*round, func() { c.asks(l, putGoal(keys[0], 1), "") })
-		}
-		loses.losesDisk(2 * round)
-		r.when(func() bool { return len(l.core.Status().Renewed) > 0 }, func() {
-			set(func(err error) {
-				if err == nil {
-					taken(nil)
-					return
-				}
-				r.when(r.everyoneIsIn, func() { set(taken) })
-			})
-		})
-	})
-}
-
-// when has something happen once something is so.
-func (r *run) when(is func() bool, then func()) {
-	r.w.After(round/10, func() {
-		if is() {
-			then()
+// asksOpenly has a leader propose other members, and tells what came of it.
+func (r *run) asksOpenly(l *node, members []txlog.Member) {
+	l.waiting[l.ticket+1] = func(a txlog.Answer, err error) {
+		if err == nil {
+			r.tell(l, "has changed them: entry %d", a.Index)
 		} else {
-			r.when(is, then)
+			r.tell(l, "refuses: %v", err)
 		}
-	})
+	}
+	r.asksChange(l, members)
 }

@@ -68,53 +68,53 @@ func (r *run) everyoneIsIn() bool {
 
 // conclude looks at the whole, once all should be over.
 func (r *run) conclude() {
-	if r.scene != nil && r.scene.stops {
+	if r.stops {
 		r.concludeStopped()
 		return
 	}
 	for _, c := range r.clients {
 		if a := c.now; a != nil && !a.done {
-			r.check(false, AllAnswered, "%s waits for %s since %s, for %d tries", c.name, a.id, a.begun.Round(time.Millisecond), a.tries)
+			r.Check(false, AllAnswered, "%s waits for %s since %s, for %d tries", c.name, a.id, a.begun.Round(time.Millisecond), a.tries)
 		}
 	}
 	for _, n := range r.nodes {
-		if r.check(n.up && n.process != nil, AllEqual, "%s does not run", n.name) {
+		if r.Check(n.up && n.process != nil, AllEqual, "%s does not run", n.name) {
 			r.equal(n)
 		}
 	}
 	for _, m := range r.members() {
 		n := r.byName[m.Name]
-		r.check(n.disk.id == m.Store, AllEqual, "the new store of %s was never admitted", n.name)
+		r.Check(n.disk.id == m.Store, AllEqual, "the new store of %s was never admitted", n.name)
 	}
 	for key := range r.wanted {
-		r.check(r.performed[key] > 0, Performed, "effect %d of entry %d was never performed", key.N, key.Index)
+		r.Check(r.performed[key] > 0, Performed, "effect %d of entry %d was never performed", key.N, key.Index)
 	}
 	for _, a := range r.asks {
 		if a.answer.verdict == failed {
 			index, is := r.goals[a.id]
-			r.check(!is || a.misuse, NeverFailed, "%s was told that %s has failed (%v), and it is entry %d", a.by.name, a.id, a.answer.why, index)
+			r.Check(!is || a.misuse, NeverFailed, "%s was told that %s has failed (%v), and it is entry %d", a.by.name, a.id, a.answer.why, index)
 		}
 	}
 	for _, t := range r.told {
 		index, is := r.goals[t.goal]
-		r.check(!is, NeverFailed, "%s has told that %s is not executed (%v), and it is entry %d", t.n.name, t.goal, t.why, index)
+		r.Check(!is, NeverFailed, "%s has told that %s is not executed (%v), and it is entry %d", t.n.name, t.goal, t.why, index)
 	}
-	r.check(r.stats["acknowledged"] > 0, AllAnswered, "nothing was acknowledged")
+	r.Check(r.Stats["acknowledged"] > 0, AllAnswered, "nothing was acknowledged")
 }
 
 // equal wants a node's copy to be the log's.
 func (r *run) equal(n *node) {
 	at := n.at()
-	if !r.check(at.Index == r.top(), AllEqual, "%s is at %d, and the log at %d (%s)", n.name, at.Index, r.top(), n.parts()) || at.Index == 0 {
+	if !r.Check(at.Index == r.top(), AllEqual, "%s is at %d, and the log at %d (%s)", n.name, at.Index, r.top(), n.parts()) || at.Index == 0 {
 		return
 	}
-	r.check(at.Hash == r.log[at.Index-1].Hash(), AllEqual, "%s has another entry %d", n.name, at.Index)
+	r.Check(at.Hash == r.log[at.Index-1].Hash(), AllEqual, "%s has another entry %d", n.name, at.Index)
 	known := n.core.Status().Copy.Known
-	r.check(known <= at.Index, LiesDenied, "%s takes entry %d for committed, and there are %d", n.name, known, at.Index)
+	r.Check(known <= at.Index, LiesDenied, "%s takes entry %d for committed, and there are %d", n.name, known, at.Index)
 	for _, key := range keys {
 		got, _, err := n.core.Query(getQuery(key))
 		want, _ := r.pure.Query(getQuery(key))
-		r.check(r.spoiled || err == nil && bytes.Equal(got, want), AllEqual, "%s has %q for %s, and it is %q", n.name, got, key, want)
+		r.Check(r.spoiled || err == nil && bytes.Equal(got, want), AllEqual, "%s has %q for %s, and it is %q", n.name, got, key, want)
 	}
 }
 
@@ -132,7 +132,7 @@ func (n *node) parts() string {
 // concludeStopped wants that a log without a majority of its disks has acknowledged nothing since, and that each member that is
 // left says which command begins a new lineage.
 func (r *run) concludeStopped() {
-	r.check(r.acked <= r.stopped, SaysWhatToDo, "entry %d was acknowledged, and a majority of the disks was lost at %d", r.acked, r.stopped)
+	r.Check(r.acked <= r.stopped, SaysWhatToDo, "entry %d was acknowledged, and a majority of the disks was lost at %d", r.acked, r.stopped)
 	left := 0
 	for _, m := range r.members() {
 		n := r.byName[m.Name]
@@ -146,7 +146,7 @@ func (r *run) concludeStopped() {
 		left++
 		advice := q.Advice
 		r.tell(n, "says: %s", advice)
-		r.check(strings.Contains(advice, "conch log recover"), SaysWhatToDo, "%s says %q", n.name, advice)
+		r.Check(strings.Contains(advice, "conch log recover"), SaysWhatToDo, "%s says %q", n.name, advice)
 	}
-	r.check(left == 1, SaysWhatToDo, "%d of the members are left", left)
+	r.Check(left == 1, SaysWhatToDo, "%d of the members are left", left)
 }

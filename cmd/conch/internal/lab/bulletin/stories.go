@@ -3,44 +3,21 @@ package bulletin
 import (
 	"time"
 
-	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/quorum/host"
 )
 
-// stories are small worlds that are told: one thing happens after the other.
+// stories are small worlds that are told and that a text cannot say: one thing happens after the other. The others are in
+// testdata/stories.
 var stories = []scene{
-	{Name: "same-answer", What: "story: a leader dies when a goal is committed and not answered; asked again, it is the same entry", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: sameAnswer},
-	{Name: "v1-history", What: "story: a follower was away, and history brings it each entry with its diff", nodes: 4, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: away},
-	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", nodes: 4, members: 3, clients: 4, lasts: 14 * time.Second, story: true, set: early},
-	{Name: "v3-faulty-goal", What: "story: a goal that fails is an entry at all nodes", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: faultyGoal},
-	{Name: "v4-nothing-stays", What: "story: of a goal that fails half-way nothing stays", nodes: 3, clients: 1, lasts: 8 * time.Second, story: true, set: nothingStays},
-	{Name: "v5-from-snapshot", What: "story: a node that began with a snapshot applies the same diffs", nodes: 4, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: fromSnapshot},
-	{Name: "v6-stranger", What: "story: a head that no member has signed moves nobody, and neither does what a deposed leader has not committed", nodes: 4, members: 3, clients: 2, lasts: 14 * time.Second, story: true, set: stranger},
-	{Name: "v7-wrong-memory", What: "story: a leader's memory is wrong, and the others refuse what it sends", nodes: 3, clients: 1, lasts: 20 * time.Second, story: true, set: wrongMemory},
-	{Name: "wrong-memory-of-two", What: "story: of three members one is away, the leader's memory is wrong, and its disk is needed: the log goes on", nodes: 3, clients: 1, lasts: 24 * time.Second, story: true, set: wrongMemoryOfTwo},
-	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", nodes: 5, members: 3, clients: 1, lasts: 14 * time.Second, story: true, set: waitingServes},
-	{Name: "root-at-17", What: "story: a node is at 17 and lacks 18 while the leader is at 25", nodes: 4, members: 3, clients: 1, lasts: 20 * time.Second, story: true, set: rootAt17},
-	{Name: "partition", What: "story: five members, two of which are cut off with the leader", nodes: 5, clients: 2, lasts: 16 * time.Second, story: true, set: partition},
-	{Name: "leader-change", What: "story: a goal is under way while the leader dies, and the node that waits for it leads next", nodes: 3, clients: 1, lasts: 12 * time.Second, story: true, set: leaderChange},
-	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", nodes: 7, members: 3, clients: 1, lasts: 40 * time.Second, story: true, set: changeOfTheFew},
-	{Name: "change-while-a-store-waits", What: "story: a member's new store waits to be admitted when another member is to be taken out; then a third one loses its disk", nodes: 5, clients: 1, lasts: 20 * time.Second, story: true, set: changeWhileAStoreWaits},
+	{Name: "v2-early", What: "story: results that come while a follower catches up are kept", Story: true, In: Config{Nodes: 4, Members: 3, Clients: 4, Faults: 14 * time.Second}, Plot: early},
+	{Name: "v8-waiting-serves", What: "story: a follower that waits itself gives another one what it has", Story: true, In: Config{Nodes: 5, Members: 3, Clients: 1, Faults: 14 * time.Second}, Plot: waitingServes},
+	{Name: "change-of-the-few", What: "story: all members are replaced, the disk of the leader is lost when it alone knows that the change is committed, and of those who leave one has no entry of it", Story: true, In: Config{Nodes: 7, Members: 3, Clients: 1, Faults: 40 * time.Second}, Plot: changeOfTheFew},
 }
-
-// Stories returns the names of the stories.
-func Stories() (names []string) {
-	for _, s := range stories {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// at has something happen some rounds after the begin.
-func (r *run) at(rounds int, f func()) { r.w.After(time.Duration(rounds)*round-r.w.Now(), f) }
 
 // led has something happen with the leader, once there is one.
 func (r *run) led(f func(l *node)) {
 	r.w.After(begins, func() {
-		if l := r.leader(); r.check(l != nil, AllAnswered, "nobody leads after %s", begins) {
+		if l := r.leader(); r.Check(l != nil, AllAnswered, "nobody leads after %s", begins) {
 			f(l)
 		}
 	})
@@ -78,29 +55,7 @@ func (c *client) goals(at *node, count int, then func()) {
 
 // after goes on once an ask is answered.
 func (c *client) after(a *ask, then func()) {
-	c.r.w.After(round/10, func() {
-		if a.done {
-			then()
-		} else {
-			c.after(a, then)
-		}
-	})
-}
-
-func sameAnswer(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		r.traps = append(r.traps, &trap{point: committed, on: l, wait: 40 * round})
-		a := c.asks(l, putGoal(keys[0], 1), "")
-		c.after(a, func() {
-			again := &ask{by: c, id: a.id, goal: a.goal, since: a.since, again: true}
-			c.begins(again)
-			c.after(again, func() {
-				r.check(again.answer.at.Index == a.answer.at.Index, Once, "asked again, it is entry %d, and was %d", again.answer.at.Index, a.answer.at.Index)
-				r.tell(nil, "the answer is the same")
-			})
-		})
-	})
+	c.r.w.When(round/10, func() bool { return a.done }, then)
 }
 
 // awayAt cuts the first outsider off, and joins it again after the goals.
@@ -126,16 +81,6 @@ func (r *run) reports(n *node, index uint64) {
 	r.w.After(round/10, func() { r.reports(n, index) })
 }
 
-func away(r *run) {
-	awayAt(r, 6, func(n *node) {
-		r.reports(n, r.top())
-		r.w.After(20*round, func() {
-			r.check(n.executions == 0, AllEqual, "%s has executed %d goals, and decides nothing", n.name, n.executions)
-			r.tell(n, "has executed %d goals", n.executions)
-		})
-	})
-}
-
 func early(r *run) {
 	awayAt(r, 6, func(n *node) {
 		kept := 0
@@ -158,96 +103,13 @@ func early(r *run) {
 			r.net.tardy = nil
 			r.reports(n, r.top())
 			r.w.After(5*round, func() {
-				r.check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
+				r.Check(kept > 0, AllEqual, "%s has kept nothing that came early", n.name)
 				r.tell(n, "keeps up to %d of what comes early", kept)
 			})
 		}
 		for _, c := range r.clients {
 			c.goals(r.leader(), 40, ends)
 		}
-	})
-}
-
-func faultyGoal(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		a := c.asks(l, []byte("no goal at all"), "")
-		c.after(a, func() {
-			for _, n := range r.nodes {
-				r.reports(n, a.answer.at.Index)
-			}
-		})
-	})
-}
-
-func nothingStays(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		a := c.asks(l, halfGoal(keys[0], keys[1]), "")
-		c.after(a, func() { c.asks(l, nil, keys[0]) })
-	})
-}
-
-func fromSnapshot(r *run) {
-	c, n := r.clients[0], r.outsider()
-	r.led(func(l *node) {
-		c.goals(l, 2*snapshotEvery, func() {
-			r.tell(n, "loses its disk; the log is at %d", r.top())
-			n.crash(true)
-			n.newStore()
-			n.restarts(5 * round)
-			r.w.After(10*round, func() {
-				r.reports(n, r.top())
-				c.goals(l, 2, func() { r.reports(n, r.top()) })
-			})
-		})
-	})
-}
-
-func stranger(r *run) {
-	c, n := r.clients[0], r.outsider()
-	r.led(func(l *node) {
-		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
-			h := txlog.Head{Position: txlog.Position{Log: r.genesis.ID(), Index: r.top() + 1, Term: l.term, Hash: txlog.Hash{1}}, Member: l.name}
-			r.tell(n, "is told of a head at %d that somebody else has signed", h.Index)
-			n.put(host.Headed{Head: h.Sign(n.key), Via: l.name})
-			r.w.After(5*round, func() {
-				r.check(n.at().Index == r.top(), NeverAhead, "%s is at %d", n.name, n.at().Index)
-				r.tell(n, "is at %d; it has refused %d heads", n.at().Index, r.stats["refused"])
-				r.tell(l, "is cut off, and %s with it", n.name)
-				r.part([]*node{l, n}, r.except(l, n), 1)
-				c.asks(l, putGoal(keys[0], 2), "")
-				r.w.After(3*round, func() { r.tell(n, "is at %d", n.at().Index) })
-				r.w.After(30*round, func() {
-					r.tell(nil, "the network is whole again")
-					r.part([]*node{l, n}, r.except(l, n), -1)
-				})
-			})
-		})
-	})
-}
-
-func wrongMemory(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
-			l.flips(keys[0])
-			c.asks(l, putGoal(keys[0], 2), "")
-		})
-	})
-}
-
-// wrongMemoryOfTwo has the members that are there need the disk on which the wrong entry is.
-func wrongMemoryOfTwo(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		away := r.other(l)
-		r.kill(away, false, 180*round)
-		c.after(c.asks(l, putGoal(keys[0], 1), ""), func() {
-			l.flips(keys[0])
-			a := c.asks(l, putGoal(keys[0], 2), "")
-			c.after(a, func() { r.check(!away.up, AllAnswered, "the goal is answered only when %s is back", away.name) })
-		})
 	})
 }
 
@@ -269,7 +131,7 @@ func waitingServes(r *run) {
 						r.reports(b, a.at().Index)
 						r.w.After(40*round, func() {
 							known := a.core.Status().Copy.Known
-							r.check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
+							r.Check(known == r.top() && a.at().Index < known, AllEqual, "%s waits for nothing: it knows of %d", a.name, known)
 							r.tell(a, "waits: it is at %d, and knows of %d", a.at().Index, known)
 							r.tell(nil, "the network is whole again")
 							r.part([]*node{a, b}, r.except(a, b), -1)
@@ -279,52 +141,6 @@ func waitingServes(r *run) {
 					})
 				})
 			})
-		})
-	})
-}
-
-func rootAt17(r *run) {
-	c, n := r.clients[0], r.outsider()
-	r.led(func(l *node) {
-		c.goals(l, 17-int(r.top()), func() {
-			r.w.After(5*round, func() {
-				r.tell(n, "is at %d, and is cut off", n.at().Index)
-				r.part([]*node{n}, r.except(n), 1)
-				c.goals(l, 8, func() {
-					r.tell(l, "is at %d", r.top())
-					r.part([]*node{n}, r.except(n), -1)
-					r.reports(n, r.top())
-				})
-			})
-		})
-	})
-}
-
-func partition(r *run) {
-	c, d := r.clients[0], r.clients[1]
-	r.led(func(l *node) {
-		o := r.other(l)
-		few := []*node{l, o}
-		r.tell(nil, "%s, which leads, and %s are cut off", l.name, o.name)
-		r.part(few, r.except(few...), 1)
-		c.asks(l, putGoal(keys[0], 1), "")
-		d.asks(r.except(few...)[0], putGoal(keys[0], 2), "")
-		r.at(90, func() {
-			r.tell(nil, "the network is whole again")
-			r.part(few, r.except(few...), -1)
-		})
-	})
-}
-
-func leaderChange(r *run) {
-	c := r.clients[0]
-	r.led(func(l *node) {
-		next := r.other(l)
-		r.suggests(next)
-		r.traps = append(r.traps, &trap{point: received, on: l, wait: 50 * round})
-		a := c.asks(next, putGoal(keys[0], 1), "")
-		c.after(a, func() {
-			r.check(r.stats["changes_noticed"] > 0, AllAnswered, "%s has not said that the leader changed while %s waited", next.name, a.id)
 		})
 	})
 }

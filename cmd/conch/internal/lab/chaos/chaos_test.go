@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 	"github.com/conchhq/conch/internal/proctest"
@@ -96,18 +97,18 @@ func (x *trial) works() {
 	x.Helper()
 	rows, acts := int64(-1), int64(-1)
 	x.await("the leader goes on working", func() bool {
-		if x.leader.epoch != x.epoch {
-			i := slices.IndexFunc(x.Nodes, func(m *Node) bool { return m.epoch > x.epoch && m.acted && m.inside })
+		if x.leader.Epoch != x.epoch {
+			i := slices.IndexFunc(x.Nodes, func(m *Node) bool { return m.Epoch > x.epoch && m.Acted != 0 && m.Inside != 0 })
 			if i < 0 {
 				return false
 			}
-			x.leader, x.epoch, rows = x.Nodes[i], x.Nodes[i].epoch, -1
+			x.leader, x.epoch, rows = x.Nodes[i], x.Nodes[i].Epoch, -1
 		}
 		n := x.leader
 		if rows < 0 {
-			rows, acts = n.rows, n.acts
+			rows, acts = n.Pulse.Rows, n.Pulse.Acts
 		}
-		return n.rows > rows+2 && n.acts > acts+2
+		return n.Pulse.Rows > rows+2 && n.Pulse.Acts > acts+2
 	})
 }
 
@@ -187,7 +188,7 @@ func TestLongStop(t *testing.T) {
 		stopped.Signal(syscall.SIGSTOP)
 		x.next(true)
 		stopped.Signal(syscall.SIGCONT)
-		x.await("the stopped one knows that it was deposed", func() bool { return stopped.epoch == 0 })
+		x.await("the stopped one knows that it was deposed", func() bool { return stopped.Epoch == 0 })
 		x.works()
 	}
 	x.proven(4)
@@ -214,7 +215,7 @@ func TestBackendTerminated(t *testing.T) {
 func TestLeadersAreHit(t *testing.T) {
 	t.Parallel()
 	x := begin(t, ClusterConfig{})
-	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, view: &view{out: io.Discard}}
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, screen: screen.New(screen.Config{Out: io.Discard})}
 	for _, kind := range []Kind{Backend, Deaf} {
 		led := x.leader
 		in := &Injection{Fault: Fault{Kind: kind, Target: Leaders}}
@@ -264,7 +265,7 @@ func TestPostgresRestarts(t *testing.T) {
 	x.Server.Kill9()
 	x.pass(lease + lease/2) // every gate is shut by its clock
 	for _, n := range x.Nodes {
-		x.await(n.ID+" leads nothing without a database", func() bool { return n.epoch == 0 })
+		x.await(n.ID+" leads nothing without a database", func() bool { return n.Epoch == 0 })
 	}
 	if err := x.Server.StartAgain(x.ctx); err != nil {
 		t.Fatal(err)
@@ -286,7 +287,7 @@ func TestBlackholedLeader(t *testing.T) {
 		cut.Proxy.Blackhole(way)
 		x.next(true)
 		cut.Proxy.Heal()
-		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.epoch == 0 })
+		x.await("the one that was cut off knows that it was deposed", func() bool { return cut.Epoch == 0 })
 		x.works()
 	}
 	x.proven(4)
@@ -341,7 +342,7 @@ func TestFrozenWithFence(t *testing.T) {
 	x.next(true)
 	client.Signal(syscall.SIGCONT)
 	client.CloseStdin()
-	if err := client.ended(x.ctx, time.Minute); err != nil {
+	if err := strayEnds(x.ctx, client, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	x.works()

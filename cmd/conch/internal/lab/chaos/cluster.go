@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgledger"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
@@ -47,11 +47,10 @@ type Cluster struct {
 	launcher *fleet.Launcher
 	Nodes    []*Node
 
-	mu      sync.Mutex
+	mu      fleet.Heard // guards the fields below, and those of nodes
 	kills   []evidence.Kill
 	entries []evidence.Entry
 	deaths  []death
-	heard   *sync.Cond
 	ending  sync.WaitGroup
 }
 
@@ -68,7 +67,6 @@ var settings = map[string]string{
 // Start starts a cluster. The caller stops it, also after an error.
 func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	c := &Cluster{cfg: cfg, launcher: fleet.NewLauncher()}
-	c.heard = sync.NewCond(&c.mu)
 	if c.cfg.Takeover == "" {
 		c.cfg.Takeover = election.Strict
 	}
@@ -101,28 +99,39 @@ func Start(ctx context.Context, cfg ClusterConfig) (*Cluster, error) {
 	return c, nil
 }
 
+// launch starts a process on the database, whose end Stop waits for. Nobody else is told if tell is nil.
+func (c *Cluster) launch(url, program string, args []string, tell func(fleet.News)) (*fleet.Process, error) {
+	c.ending.Add(1)
+	p, err := c.launcher.Launch(fleet.Command{
+		Program: program, Args: args, Env: []string{"CONCH_DB_URL=" + url},
+		Tell: func(news fleet.News) {
+			if tell != nil {
+				tell(news)
+			}
+			if news.Ended {
+				c.ending.Done()
+			}
+		},
+	})
+	if err != nil {
+		c.ending.Done()
+	}
+	return p, err
+}
+
 // Await waits for a condition, which it evaluates under the cluster's lock after each report.
 func (c *Cluster) Await(ctx context.Context, what string, cond func() bool) error {
-	stop := context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.heard.Broadcast()
-	})
-	defer stop()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !cond() {
-		if ctx.Err() != nil {
-			return fmt.Errorf("waiting until %s: %w; nodes: %s", what, context.Cause(ctx), c.describe())
-		}
-		c.heard.Wait()
+	if err := c.mu.Await(ctx, cond); err != nil {
+		return fmt.Errorf("waiting until %s: %w; nodes: %s", what, err, c.describe())
 	}
 	return nil
 }
 
 func (c *Cluster) describe() (s string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for _, n := range c.Nodes {
-		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.epoch, n.acted, n.inside, n.gone())
+		s += fmt.Sprintf("%s{epoch %d acted %v inside %v gone %v} ", n.ID, n.Epoch, n.Acted != 0, n.Inside != 0, n.gone())
 	}
 	return s
 }
@@ -132,8 +141,8 @@ func (c *Cluster) describe() (s string) {
 func (c *Cluster) Leader(ctx context.Context, above int64, inside bool) (leader *Node, epoch int64, err error) {
 	err = c.Await(ctx, fmt.Sprintf("somebody leads above epoch %d", above), func() bool {
 		for _, n := range c.Nodes {
-			if n.epoch > above && n.acted && (n.inside || !inside) {
-				leader, epoch = n, n.epoch
+			if n.Epoch > above && n.Acted != 0 && (n.Inside != 0 || !inside) {
+				leader, epoch = n, n.Epoch
 				return true
 			}
 		}

@@ -5,11 +5,11 @@ package chaos
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election"
 )
 
@@ -26,9 +26,7 @@ type Config struct {
 	Kinds    []Kind        // empty: all
 	// KeepGoing continues the run if something does not recover.
 	KeepGoing bool
-	// Progress gets a line for each fault and, on a terminal, a status line that changes.
-	Progress io.Writer
-	Terminal bool
+	Screen    screen.Config // gets a line for each fault
 
 	script       []Fault       // replaces the plan in tests
 	testPatience time.Duration // replaces patience in tests

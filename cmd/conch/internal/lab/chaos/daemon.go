@@ -7,10 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // answerMax is the maximum lifetime of a gate's answer in leases: longer than the default, and
@@ -20,9 +19,8 @@ const answerMax = 0.65
 // daemon is a conch node beside the machines, whose HTTP gate the askers call.
 type daemon struct {
 	id, dir string
-	tokens  bool // the API requires the secret
-	process *fleet.Process
-	over    chan struct{}
+	tokens  bool           // the API requires the secret
+	process *fleet.Process // nil: it was never started
 }
 
 // role is an entry of [[roles]].
@@ -69,49 +67,14 @@ func (d *daemon) start(c *Cluster) error {
 }
 
 func (d *daemon) launch(c *Cluster, words ...string) (err error) {
-	over := make(chan struct{})
-	c.ending.Add(1)
-	d.process, err = c.launcher.Launch(c.cfg.Conch, words, []string{"CONCH_DB_URL=" + c.URL}, func(news fleet.News) {
-		if news.Ended {
-			close(over)
-			c.ending.Done()
-		}
-	})
-	if err != nil {
-		c.ending.Done()
-		return err
-	}
-	d.over = over
-	return nil
+	d.process, err = c.launch(c.URL, c.cfg.Conch, words, nil)
+	return err
 }
 
-func (d *daemon) alive() bool {
-	if d.over == nil {
-		return false
-	}
-	select {
-	case <-d.over:
-		return false
-	default:
-		return true
-	}
-}
+func (d *daemon) alive() bool { return d.process != nil && d.process.Alive() }
 
 // end sends SIGTERM, and SIGKILL if the process has not ended within the patience. It reports
 // whether SIGKILL was needed.
 func (d *daemon) end(patience time.Duration) (killed bool) {
-	if d.over == nil {
-		return false
-	}
-	d.process.Signal(syscall.SIGTERM)
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-d.over:
-		return false
-	case <-timer.C:
-		d.process.Signal(syscall.SIGKILL)
-		<-d.over
-		return true
-	}
+	return d.process != nil && d.process.End(patience)
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -83,7 +82,7 @@ func (p *daemonPair) idle(d *daemon) role { return role{scope: p.scope("idle-" +
 // time, so the wait counts from the command's end; how long nobody led is judged by the records.
 func (n *nemesis) step(ctx context.Context, in *Injection, b Step, do func() error, overcome func() bool) (bool, error) {
 	b.At = fence.Boottime()
-	n.view.status("%s: %s", in.Fault, b.What)
+	n.screen.Status("%s: %s", in.Fault, b.What)
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	patience := 2*spare + time.Duration(max(b.Bound.fenced, b.Bound.act)*float64(n.cfg.Lease))
@@ -142,19 +141,11 @@ func reload(ctx context.Context, p *daemonPair, scope string) error {
 	return nil
 }
 
-// obey gives an order and waits for its end.
-func (n *nemesis) obey(ctx context.Context, words ...string) error {
-	o, err := n.order(words...)
-	if err != nil {
-		return err
-	}
-	return o.finish(ctx)
-}
-
 func (p *daemonPair) lastWords() string {
-	i := slices.IndexFunc(p.daemons, func(d *daemon) bool { return d.process != nil && d.process.LastWords() != "" })
-	if i < 0 {
-		return ""
+	for _, d := range p.daemons {
+		if text := d.process.Said(d.id); text != "" {
+			return text
+		}
 	}
-	return "; " + p.daemons[i].id + " says: " + p.daemons[i].process.LastWords()
+	return ""
 }

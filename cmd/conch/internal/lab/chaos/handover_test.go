@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
@@ -98,13 +98,7 @@ func TestOrders(t *testing.T) {
 	n.launcher = fleet.NewLauncher()
 	defer n.launcher.Close()
 	n.Cluster.cfg.Conch = "/bin/sh"
-	order := func(ctx context.Context, script string) error {
-		o, err := n.order("-c", script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return o.finish(ctx)
-	}
+	order := func(ctx context.Context, script string) error { return n.obey(ctx, "-c", script) }
 	if err := order(t.Context(), "exit 0"); err != nil {
 		t.Error(err)
 	}

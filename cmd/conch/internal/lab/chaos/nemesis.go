@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 const (
@@ -32,13 +34,13 @@ type nemesis struct {
 	cfg      Config
 	clock    *skew.Clock
 	w        *witness
-	view     *view
+	screen   *screen.Screen
 	observer *pgops.Observer
 	asked    time.Time
 	running  int // machines that campaigned when last asked
 
 	hog     *pgrogue.Hog
-	stray   *stray
+	stray   *fleet.Process
 	gated   []Gated           // acts of the gates' callers
 	refused []pgrogue.Refusal // failed transactions of streams
 
@@ -66,13 +68,13 @@ func (n *nemesis) strike(ctx context.Context, group []Fault) (err error) {
 	for i, f := range group {
 		n.taken++
 		if n.leftOut[f.Kind] != "" {
-			n.view.note("[%d/%d] %s: left out", n.taken, n.cfg.Faults, f.Kind)
+			n.screen.Note("[%d/%d] %s: left out", n.taken, n.cfg.Faults, f.Kind)
 			continue
 		}
 		f.Joined = f.Joined && len(all) > 0
 		a := n.aim(f)
 		all = append(all, a)
-		n.view.status("%s", f)
+		n.screen.Status("%s", f)
 		if err := procedures[f.Kind].inject(ctx, n, a.Injection); err != nil {
 			return n.stuck(ctx, err, a)
 		}
@@ -122,7 +124,7 @@ func (n *nemesis) overcome(ctx context.Context, a *active) {
 // recover waits until the three workloads have gone on and all machines campaign; and again after
 // a pause, since an effect of the heal may show a heartbeat later.
 func (n *nemesis) recover(ctx context.Context, after string) {
-	n.view.status("%s: waiting until everything goes on", after)
+	n.screen.Status("%s: waiting until everything goes on", after)
 	for _, pause := range []float64{pauseBetween, 0} {
 		healed := fence.Boottime()
 		if !n.until(ctx, func() bool { return len(n.w.behind(healed)) == 0 && n.campaigning() == len(n.Nodes) }) {
@@ -144,7 +146,7 @@ func (n *nemesis) violate(ctx context.Context, fault int, invariant, format stri
 	}
 	v := Violation{Invariant: invariant, Detail: fmt.Sprintf(format, args...), Fault: fault}
 	n.violations = append(n.violations, v)
-	n.view.note("VIOLATED %s: %s", v.Invariant, v.Detail)
+	n.screen.Note("VIOLATED %s: %s", v.Invariant, v.Detail)
 }
 
 // stuck turns a stuckError into a violation. Other errors are the nemesis's own, and errors that
@@ -247,7 +249,7 @@ func (n *nemesis) record(on []*active, whole bool) {
 	if last.Missed {
 		hit = "found nobody to hit"
 	}
-	n.view.note("[%d/%d] %s (%s): no row for %s, no act for %s, no child for %s", last.Number, n.cfg.Faults,
+	n.screen.Note("[%d/%d] %s (%s): no row for %s, no act for %s, no child for %s", last.Number, n.cfg.Faults,
 		name(on), hit, short(away[rows]), short(away[outside]), short(away[children]))
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/fence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
@@ -23,7 +24,7 @@ func unarmed(t *testing.T) *nemesis {
 	t.Helper()
 	return &nemesis{
 		Cluster: &Cluster{}, cfg: Config{Seed: 5, Faults: 40, Lease: time.Second, testPatience: time.Nanosecond},
-		w: newWitness(t.TempDir()), view: &view{out: io.Discard},
+		w: newWitness(t.TempDir()), screen: screen.New(screen.Config{Out: io.Discard}),
 	}
 }
 
@@ -108,7 +109,7 @@ func TestAMissIsNoSample(t *testing.T) {
 	for missed, want := range map[bool]int{true: 0, false: 1} {
 		n := unarmed(t)
 		var said strings.Builder
-		n.view.out = &said
+		n.screen = screen.New(screen.Config{Out: &said})
 		n.w.saw(rows, sign{at: fence.Boottime(), node: "node-1"})
 		a := &active{Injection: &Injection{Number: 1, Fault: Fault{Kind: Backend}, Nodes: []string{"node-1"}, Missed: missed}}
 		a.at[rows] = "node-1"
@@ -126,7 +127,7 @@ func TestAMissIsNoSample(t *testing.T) {
 func TestAnErrorAfterCtrlCIsDropped(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	n := &nemesis{view: &view{out: io.Discard}}
+	n := &nemesis{screen: screen.New(screen.Config{Out: io.Discard})}
 	a := &active{Injection: &Injection{Number: 1, Fault: Fault{Kind: Backend}}}
 	cut := fmt.Errorf("timeout: %w", context.Canceled)
 	if err := n.stuck(ctx, cut, a); err == nil {

@@ -9,10 +9,10 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/demo"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
 )
@@ -26,12 +26,7 @@ type Node struct {
 	work    life
 	run     life
 
-	// Under the cluster's lock, as last reported.
-	epoch  int64
-	acted  bool
-	inside bool
-	rows   int64
-	acts   int64
+	worker.Seen // of its node, under the cluster's lock
 }
 
 // life is one of a machine's processes. Its fields are under the cluster's lock.
@@ -88,22 +83,18 @@ func (n *Node) launch(program string, l *life, hear func(fleet.News), args ...st
 	}
 	l.alive, l.wanted, l.born = true, true, fence.Boottime()
 	c.mu.Unlock()
-	c.ending.Add(1)
-	p, err := c.launcher.Launch(program, args, []string{"CONCH_DB_URL=" + url}, func(news fleet.News) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		hear(news)
-		if news.Ended {
-			n.recordEnd(l, news)
-			c.ending.Done()
-		}
-		c.heard.Broadcast()
+	p, err := c.launch(url, program, args, func(news fleet.News) {
+		c.mu.Tell(func() {
+			hear(news)
+			if news.Ended {
+				n.recordEnd(l, news.From)
+			}
+		})
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
 		l.alive, l.wanted = false, false
-		c.ending.Done()
 		return err
 	}
 	l.process = p
@@ -111,36 +102,25 @@ func (n *Node) launch(program string, l *life, hear func(fleet.News), args ...st
 }
 
 // recordEnd records the end of a process. The caller holds the cluster's lock.
-func (n *Node) recordEnd(l *life, news fleet.News) {
+func (n *Node) recordEnd(l *life, p *fleet.Process) {
 	l.alive, l.died = false, fence.Boottime()
 	if l.wanted {
 		n.cluster.deaths = append(n.cluster.deaths, death{
-			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), code: news.Code, words: news.From.LastWords(),
+			node: n.ID, run: l == &n.run, at: l.died, lived: l.died.Sub(l.born), code: p.Code(), words: p.LastWords(),
 		})
 	}
 }
 
 // hear handles news of the node. The caller holds the cluster's lock.
 func (n *Node) hear(news fleet.News) {
-	c := n.cluster
-	if news.Ended {
-		n.epoch, n.acted, n.inside = 0, false, false
-		return
-	}
-	r := news.Report
-	switch r.Kind {
-	case election.Acquired:
-		n.epoch, n.acted, n.inside = r.Epoch, false, false
-	case worker.Acted:
-		n.acted = n.epoch == r.Epoch
-	case election.Entered:
-		n.inside = n.epoch == r.Epoch
-		c.entries = append(c.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
-	case election.Lost, election.Draining:
-		n.epoch, n.acted, n.inside = 0, false, false
-	case worker.Pulse:
-		n.rows, n.acts = r.Rows, r.Acts
-	default:
+	r, is := worker.Read(news.Line)
+	switch {
+	case news.Ended:
+		n.Seen = worker.Seen{Pulse: n.Pulse}
+	case is:
+		if n.Hear(r); r.Kind == election.Entered {
+			n.cluster.entries = append(n.cluster.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
+		}
 	}
 }
 

@@ -3,7 +3,8 @@ package chaos
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
 // Target says which machines a fault is for. They are chosen when the fault begins.
@@ -55,14 +56,10 @@ func Plan(seed uint64, n int, kinds []Kind) []Fault {
 		return nil
 	}
 	r := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a plan must follow from its seed
-	order := slices.Clone(kinds)
-	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+	deck := stage.NewDeck(r, kinds, func(k Kind) int { t, _ := traitOf(k); return t.weight })
 	plan := make([]Fault, 0, n)
 	for i := range n {
-		kind := pick(r, kinds)
-		if i < len(order) {
-			kind = order[i]
-		}
+		kind := deck.Deal()
 		f := draw(r, kind)
 		join := r.IntN(joinOne) < 2 // not every pair agrees
 		if join && i > 0 && !plan[i-1].Joined && agree(plan[i-1].Kind, kind) {
@@ -71,22 +68,6 @@ func Plan(seed uint64, n int, kinds []Kind) []Fault {
 		plan = append(plan, f)
 	}
 	return plan
-}
-
-func pick(r *rand.Rand, kinds []Kind) Kind {
-	total := 0
-	for _, k := range kinds {
-		t, _ := traitOf(k)
-		total += t.weight
-	}
-	at := r.IntN(max(total, 1))
-	for _, k := range kinds {
-		t, _ := traitOf(k)
-		if at -= t.weight; at < 0 {
-			return k
-		}
-	}
-	return kinds[0]
 }
 
 // draw fills in a fault. Leaders are hit more often than followers, whose faults mostly have no

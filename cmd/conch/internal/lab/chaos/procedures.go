@@ -259,7 +259,7 @@ func rescue(ctx context.Context, n *nemesis, in *Injection) error {
 	}
 	n.stray.Signal(syscall.SIGCONT)
 	n.stray.CloseStdin()
-	err := n.stray.ended(ctx, n.cfg.patience())
+	err := strayEnds(ctx, n.stray, n.cfg.patience())
 	if started := startMachines(ctx, n, in); err == nil {
 		err = started
 	}

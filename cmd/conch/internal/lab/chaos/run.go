@@ -14,6 +14,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgrogue"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
@@ -30,7 +31,7 @@ const (
 // it stops early and judges what has happened so far. The error is about the run itself; the
 // report says what it showed.
 func Run(ctx context.Context, cfg Config) (report Report, err error) {
-	n := &nemesis{cfg: cfg, view: &view{out: cfg.Progress, terminal: cfg.Terminal, start: time.Now()}}
+	n := &nemesis{cfg: cfg, screen: screen.New(cfg.Screen)}
 	dir, err := os.MkdirTemp("", "conch-chaos-")
 	if err != nil {
 		return report, err
@@ -50,9 +51,9 @@ func Run(ctx context.Context, cfg Config) (report Report, err error) {
 	}
 	n.tryClock(ctx)
 	plan := n.plan()
-	n.view.note("%d faults of seed %d, on %d machines with a lease of %s; again with: %s", len(plan), cfg.Seed, cfg.Nodes, cfg.Lease, cfg.replay())
+	n.screen.Note("%d faults of seed %d, on %d machines with a lease of %s; again with: %s", len(plan), cfg.Seed, cfg.Nodes, cfg.Lease, cfg.replay())
 	for _, kind := range slices.Sorted(maps.Keys(n.leftOut)) {
-		n.view.note("left out: %s: %s", kind, n.leftOut[kind])
+		n.screen.Note("left out: %s: %s", kind, n.leftOut[kind])
 	}
 	if err := n.loop(ctx, plan); err != nil {
 		return report, fmt.Errorf("%w; see it again with: %s", err, cfg.replay())
@@ -110,7 +111,7 @@ func (n *nemesis) plan() []Fault {
 // loop waits until everything works, and then goes through the plan.
 func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 	defer func() {
-		n.view.wipe()
+		n.screen.Wipe()
 		if n.observer != nil {
 			n.observer.Close()
 		}
@@ -118,7 +119,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 	if !slices.ContainsFunc(plan, func(f Fault) bool { return n.leftOut[f.Kind] == "" }) {
 		return errors.New("no kind of fault is left that can be done here")
 	}
-	n.view.status("waiting until everything works")
+	n.screen.Status("waiting until everything works")
 	working := func() bool { return len(n.w.behind(0)) == 0 && n.campaigning() == len(n.Nodes) }
 	if !n.wait(ctx, time.Now().Add(warmup), working) && ctx.Err() == nil {
 		return fmt.Errorf("not everything began within %s; missing: %s; %d of %d machines campaign%s",
@@ -127,7 +128,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 	begun := time.Now()
 	for len(plan) > 0 && ctx.Err() == nil {
 		if n.cfg.Duration > 0 && time.Since(begun) >= n.cfg.Duration {
-			n.view.note("%s are over: %d faults are left out", n.cfg.Duration, len(plan))
+			n.screen.Note("%s are over: %d faults are left out", n.cfg.Duration, len(plan))
 			return nil
 		}
 		size := 1
@@ -139,7 +140,7 @@ func (n *nemesis) loop(ctx context.Context, plan []Fault) error {
 		}
 		plan = plan[size:]
 		if len(n.violations) > 0 && !n.cfg.KeepGoing {
-			n.view.note("ending early: faults prove nothing while something has not recovered")
+			n.screen.Note("ending early: faults prove nothing while something has not recovered")
 			return nil
 		}
 	}
@@ -151,8 +152,8 @@ func (n *nemesis) lastWords() string {
 	defer n.mu.Unlock()
 	for _, m := range n.Nodes {
 		for _, l := range []life{m.work, m.run} {
-			if l.process != nil && l.process.LastWords() != "" {
-				return "; " + m.ID + " says: " + l.process.LastWords()
+			if text := l.process.Said(m.ID); text != "" {
+				return text
 			}
 		}
 	}
@@ -164,7 +165,7 @@ func (n *nemesis) lastWords() string {
 func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err error) {
 	ctx, cancel := context.WithTimeout(ctx, teardown)
 	defer cancel()
-	n.view.note("stopping the machines and judging what they left behind")
+	n.screen.Note("stopping the machines and judging what they left behind")
 	e := Evidence{Lease: n.cfg.Lease, Machines: len(n.Nodes), Takeover: n.cfg.Takeover, Gated: n.gated, Refused: n.refused}
 	if whole {
 		e.Ended = fence.Boottime()
@@ -203,7 +204,7 @@ func (n *nemesis) judge(ctx context.Context, whole bool) (report Report, err err
 		Unavailable: n.samples[rows].spreads(), ActDoor: n.samples[outside].spreads(), Children: n.samples[children].spreads(),
 		Seed: n.cfg.Seed, Frozen: frozen,
 		Leaders: evidence.Judge(e.Record).Leaders + evidence.Judge(evidence.Record{Outside: e.Children}).Leaders,
-		Seconds: float64(int(n.view.seconds()*10)) / 10, Replay: n.cfg.replay(),
+		Seconds: float64(int(n.screen.Elapsed().Seconds()*10)) / 10, Replay: n.cfg.replay(),
 	}
 	for _, in := range n.injections {
 		if in.Missed {

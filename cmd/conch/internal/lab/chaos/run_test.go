@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/skew"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/internal/pg/pgtest"
@@ -22,7 +23,7 @@ import (
 func session(t *testing.T, cfg Config) Report {
 	t.Helper()
 	var said bytes.Buffer
-	cfg.Program, cfg.Conch, cfg.Nodes, cfg.Lease, cfg.Progress = program, conch, 3, lease, &said
+	cfg.Program, cfg.Conch, cfg.Nodes, cfg.Lease, cfg.Screen.Out = program, conch, 3, lease, &said
 	report, err := Run(t.Context(), cfg)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, said.String())
@@ -142,7 +143,7 @@ func TestAProcessThatEndsUnexpectedly(t *testing.T) {
 	x.leader.work.process.Signal(syscall.SIGKILL) // not Node.Signal, which the nemesis uses
 	x.mu.Unlock()
 	x.next(true)
-	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, w: newWitness(x.cfg.Dir), view: &view{out: io.Discard}}
+	n := &nemesis{Cluster: x.Cluster, cfg: Config{Lease: lease}, w: newWitness(x.cfg.Dir), screen: screen.New(screen.Config{Out: io.Discard})}
 	if !n.until(x.ctx, func() bool { return n.campaigning() == len(n.Nodes) }) {
 		t.Fatal("the process was not started again")
 	}
@@ -181,7 +182,7 @@ func TestAClockSetBackWhileTheLeaderIsSilent(t *testing.T) {
 	x.pass(3 * lease)
 	x.mu.Lock()
 	for _, n := range x.Nodes {
-		t.Logf("three leases later %s leads with epoch %d", n.ID, n.epoch)
+		t.Logf("three leases later %s leads with epoch %d", n.ID, n.Epoch)
 	}
 	x.mu.Unlock()
 	if err := clock.Set(0); err != nil {
@@ -205,23 +206,5 @@ func TestEveryKindIsDescribedAndDone(t *testing.T) {
 	}
 	if len(procedures) != len(Kinds()) {
 		t.Error("kinds and procedures differ")
-	}
-}
-
-func TestATerminalHasAStatusLine(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	v := view{out: &out, start: time.Now(), terminal: true}
-	v.status("%s", strings.Repeat("long ", 50))
-	v.note("done")
-	if lines := strings.Split(out.String(), clearLine); len(lines) != 2 || len([]rune(lines[0])) != shown || !strings.HasSuffix(lines[1], "done\n") {
-		t.Errorf("printed %q, want one shortened status line and the note", out.String())
-	}
-	out.Reset()
-	v = view{out: &out, start: time.Now()}
-	v.status("not shown")
-	v.note("done")
-	if text := out.String(); strings.Contains(text, "\x1b") || strings.Contains(text, "nobody") || !strings.HasSuffix(text, "done\n") {
-		t.Errorf("printed %q", text)
 	}
 }

@@ -5,11 +5,11 @@ package chaos
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // StrayCommand is the hidden subcommand of a transaction that does not end.
@@ -18,59 +18,41 @@ const StrayCommand = "chaos-stray"
 // Fenced is reported by a stray whose fence has passed.
 const Fenced election.Kind = "fenced"
 
-type stray struct {
-	*fleet.Process
-	fenced chan struct{}
-	over   chan struct{}
-}
-
-// strand starts a stray and waits until its fence has passed.
-func (c *Cluster) strand(ctx context.Context, busy bool) (*stray, error) {
-	s := &stray{fenced: make(chan struct{}), over: make(chan struct{})}
+// strand starts a transaction that does not end, and waits until its fence has passed.
+func (c *Cluster) strand(ctx context.Context, busy bool) (*fleet.Process, error) {
 	args := []string{StrayCommand, "--scope", Scope}
 	if busy {
 		args = append(args, "--busy")
 	}
-	c.ending.Add(1)
-	said := false
-	p, err := c.launcher.Launch(c.cfg.Program, args, []string{"CONCH_DB_URL=" + c.URL}, func(news fleet.News) {
-		switch {
-		case news.Ended:
-			close(s.over)
-			c.ending.Done()
-		case news.Report.Kind == Fenced && !said:
+	said, fenced := false, make(chan struct{})
+	p, err := c.launch(c.URL, c.cfg.Program, args, func(news fleet.News) {
+		if r, is := worker.Read(news.Line); is && r.Kind == Fenced && !said {
 			said = true
-			close(s.fenced)
+			close(fenced)
 		}
 	})
 	if err != nil {
-		c.ending.Done()
 		return nil, err
 	}
-	s.Process = p
 	select {
-	case <-s.fenced:
-		return s, nil
-	case <-s.over:
+	case <-fenced:
+		return p, nil
+	case <-p.Over():
 		return nil, fmt.Errorf("a transaction could not be fenced: %s", p.LastWords())
 	case <-ctx.Done():
-		s.Signal(syscall.SIGKILL)
+		p.End(0)
 		return nil, context.Cause(ctx)
 	}
 }
 
-// ended waits for the end of the process, and kills it after the patience.
-func (s *stray) ended(ctx context.Context, patience time.Duration) error {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-s.over:
+// strayEnds waits for the end of such a process, and kills it after the patience.
+func strayEnds(ctx context.Context, stray *fleet.Process, patience time.Duration) error {
+	limited, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if stray.Wait(limited) == nil {
 		return nil
-	case <-timer.C:
-	case <-ctx.Done():
 	}
-	s.Signal(syscall.SIGKILL)
-	<-s.over
+	stray.End(0)
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -1,11 +1,7 @@
 package chaos
 
 import (
-	"bytes"
 	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +9,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/fence"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // work is one of the three workloads.
@@ -35,12 +32,12 @@ type sign struct {
 // witness reads the evidence during the run, to see whether work goes on and which node does it.
 type witness struct {
 	dir   string
-	read  map[string]int64 // bytes read, by file
+	tail  fleet.Tail
 	last  [works]sign
 	since [works][]fence.Instant // since the last mark, and the one before it
 }
 
-func newWitness(dir string) *witness { return &witness{dir: dir, read: map[string]int64{}} }
+func newWitness(dir string) *witness { return &witness{dir: dir} }
 
 // look reads what was written since the last look.
 func (w *witness) look() error {
@@ -108,32 +105,12 @@ func longestGap(at []fence.Instant) (longest time.Duration) {
 
 // follow passes on the whole lines added to a file since the last time.
 func follow[T any](w *witness, path string, take func(T)) error {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = file.Close() }()
-	if _, err := file.Seek(w.read[path], io.SeekStart); err != nil {
-		return err
-	}
-	text, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	for {
-		line, rest, whole := bytes.Cut(text, []byte{'\n'})
-		if !whole {
-			return nil
-		}
+	return w.tail.Follow(path, func(line []byte) error {
 		var v T
-		if err := evidence.Decode(line, &v); err != nil {
-			return err
+		err := evidence.Decode(line, &v)
+		if err == nil {
+			take(v)
 		}
-		take(v)
-		w.read[path] += int64(len(line)) + 1
-		text = rest
-	}
+		return err
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
@@ -20,29 +19,10 @@ const answerMost = 5 * time.Second
 const mostIdle = 64
 
 // api is the HTTP API of one node, wherever it is at the time.
-type api struct {
-	base   string
-	client *http.Client
-}
+type api struct{ *nodeapi.Node }
 
 // newAPI takes host:port, or unix: and a path.
-func newAPI(listen string) *api {
-	a := &api{base: "http://" + listen, client: &http.Client{Timeout: answerMost}}
-	if path, local := strings.CutPrefix(listen, "unix:"); local {
-		a.base = "http://localhost"
-		a.client.Transport = nodeapi.OverUnix(path, mostIdle)
-		return a
-	}
-	a.client.Transport = &http.Transport{}
-	return a
-}
-
-func (a *api) close() { a.client.CloseIdleConnections() }
-
-// ask is nodeapi.Ask.
-func (a *api) ask(ctx context.Context, method, path string, body, out any) error {
-	return nodeapi.Ask(ctx, a.client, method, a.base+path, body, out)
-}
+func newAPI(listen string) *api { return &api{nodeapi.Listening(listen, mostIdle, answerMost)} }
 
 // transaction is a transaction of a contract, as its node lists it.
 type transaction struct {
@@ -69,7 +49,7 @@ func (a *api) list(ctx context.Context, contract string, all bool) (found []tran
 			Transactions []transaction `json:"transactions"`
 			Next         uint64        `json:"next_before"`
 		}
-		if err := a.ask(ctx, http.MethodGet, path, nil, &answer); err != nil {
+		if err := a.Ask(ctx, http.MethodGet, path, nil, &answer); err != nil {
 			return nil, err
 		}
 		found = append(found, answer.Transactions...)
@@ -89,11 +69,11 @@ type status struct {
 
 // clock returns by how much the clock of the node's process is off, to the second: each answer has its time.
 func (a *api) clock(ctx context.Context) (time.Duration, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/v1/contracts", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, a.Base+"/v1/contracts", nil)
 	if err != nil {
 		return 0, err
 	}
-	answer, err := a.client.Do(r)
+	answer, err := a.Client.Do(r)
 	if err != nil {
 		return 0, err
 	}
@@ -103,6 +83,6 @@ func (a *api) clock(ctx context.Context) (time.Duration, error) {
 }
 
 func (a *api) status(ctx context.Context, contract string) (s status, err error) {
-	err = a.ask(ctx, http.MethodGet, "/v1/contracts/"+contract, nil, &s)
+	err = a.Ask(ctx, http.MethodGet, "/v1/contracts/"+contract, nil, &s)
 	return s, err
 }

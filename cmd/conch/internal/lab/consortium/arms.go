@@ -16,13 +16,18 @@ func (s *site) arm(ctx context.Context) (err error) {
 	if s.cfg.Chaos == nil {
 		return nil
 	}
-	n := len(s.all)
-	s.behind, s.turned = s.all[int(s.cfg.Chaos.Seed%uint64(n))], s.all[int((s.cfg.Chaos.Seed+2)%uint64(n))]
-	if s.old, err = oldhead.New(s.chain.HTTP); err != nil {
+	n := len(s.All)
+	s.behind, s.turned = s.All[int(s.cfg.Chaos.Seed%uint64(n))], s.All[int((s.cfg.Chaos.Seed+2)%uint64(n))]
+	if s.old, err = oldhead.New(s.Chain.HTTP); err != nil {
 		return err
 	}
 	s.behind.chain = s.old.URL()
 	s.turned.clock, s.noClock = skew.New(ctx)
+	s.Afterwards(func() error {
+		s.old.Close()
+		_ = s.turned.clock.Remove() // or the folder is removed at the next start of a server
+		return nil
+	})
 	return nil
 }
 
@@ -31,20 +36,11 @@ func (s *site) attackers(ctx context.Context) (err error) {
 	if s.cfg.Chaos == nil {
 		return nil
 	}
-	at := int((s.cfg.Chaos.Seed + 1) % uint64(len(s.all)))
+	at := int((s.cfg.Chaos.Seed + 1) % uint64(len(s.All)))
 	if s.bandit, err = attacker.New(ctx, attacker.Config{
-		URL: s.chain.HTTP, Chain: s.chain.ChainID, Contract: s.contract, Member: s.all[at].secret, Place: uint64(at),
+		URL: s.Chain.HTTP, Chain: s.Chain.ChainID, Contract: s.contract, Member: s.All[at].secret, Place: uint64(at),
 	}); err != nil {
 		return fmt.Errorf("preparing the attacker: %w", err)
 	}
 	return nil
-}
-
-func (s *site) disarm() {
-	if s.old != nil {
-		s.old.Close()
-	}
-	if s.turned != nil {
-		_ = s.turned.clock.Remove() // or the folder is removed at the next start of a server
-	}
 }

@@ -26,7 +26,7 @@ func (s *site) certify(o *organisation, lasts time.Duration) error {
 		return err
 	}
 	o.ca = s.papers.File
-	return s.papers.Certify(o.name, id, filepath.Join(o.dir, "certificate.pem"), lasts)
+	return s.papers.Certify(o.Name, id, filepath.Join(o.dir, "certificate.pem"), lasts)
 }
 
 // expire has a node show a certificate that is about to end. It connects with it, and is cut off while its connections last.
@@ -38,8 +38,8 @@ func (s *supervisor) expire(ctx context.Context, o *organisation, now time.Time)
 		return err
 	}
 	s.expired, s.renewAt, s.refusedBefore = o, now.Add(certificateLasts+endedFor), s.refusals.Load()
-	s.screen.Note("%s was killed, and started with a certificate that ends in %s", o.name, certificateLasts)
-	return o.start(s.cfg.Program, s.launcher, s.links, s.news)
+	s.screen.Note("%s was killed, and started with a certificate that ends in %s", o.Name, certificateLasts)
+	return s.start(o)
 }
 
 // renew gives that node a certificate that lasts, in the same file. It counts only if somebody has refused the old one.
@@ -49,6 +49,6 @@ func (s *supervisor) renew() error {
 	if s.refusals.Load() == s.refusedBefore {
 		s.counted[string(Certificate)]--
 	}
-	s.screen.Note("%s has a certificate again", o.name)
+	s.screen.Note("%s has a certificate again", o.Name)
 	return s.certify(o, authority.Lasting)
 }

@@ -5,7 +5,6 @@ package consortium
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
@@ -25,10 +24,7 @@ type Config struct {
 	Logs string
 	// Devnode is the program of the private chain, Program that of the nodes.
 	Devnode, Program string
-	// Progress gets the live view, or plain lines if it is not a terminal.
-	Progress io.Writer
-	Terminal bool
-	Width    func() int
+	Screen           screen.Config // gets the live view
 }
 
 // Chaos is a plan of faults.
@@ -85,10 +81,6 @@ func (c Config) Replay() string {
 		line += fmt.Sprintf(" --duration %s", c.Duration)
 	}
 	return line
-}
-
-func (c Config) screen() *screen.Screen {
-	return screen.New(screen.Config{Out: c.Progress, Terminal: c.Terminal, Width: c.Width})
 }
 
 // terms are what the members of a contract agree on, besides who they are.

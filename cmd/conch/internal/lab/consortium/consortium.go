@@ -12,14 +12,16 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/explorer"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
 // Run runs the organisations and judges what became of their payments. If ctx ends first, it stops early and judges what
 // has happened so far. The error is about the run itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
-	s := &site{cfg: cfg, terms: cfg.terms()}
+	s := &site{Cast: stage.NewCast[*organisation](len(members)), cfg: cfg, terms: cfg.terms()}
 	defer func() { err = errors.Join(err, s.clear()) }()
-	show := cfg.screen()
+	show := screen.New(cfg.Screen)
 	if err := s.prepare(ctx, show.Say); err != nil {
 		return v, err
 	}
@@ -28,13 +30,13 @@ func Run(ctx context.Context, cfg Config) (v auditor.Verdict, err error) {
 		sup.plan = Plan(cfg.Chaos.Seed, cfg.Chaos.Faults)
 		show.Say("%d faults of seed %d; again with: %s", cfg.Chaos.Faults, cfg.Chaos.Seed, cfg.Replay())
 	}
-	for i, o := range s.all {
+	for i, o := range s.All {
 		sup.customers = append(sup.customers, newCustomers(o, i, s.contract))
 	}
 	looking, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer sup.close()
 	defer stop()
-	show.Say("starting %d nodes …", len(s.all))
+	show.Say("starting %d nodes …", len(s.All))
 	show.Open()
 	err = sup.supervise(ctx, looking)
 	show.Close()
@@ -65,31 +67,31 @@ func (s *supervisor) collect(ctx context.Context) (r auditor.Record, err error) 
 		r.Faults, r.Seed = s.counted, &s.cfg.Chaos.Seed
 	}
 	var senders []string
-	for i, o := range s.all {
-		r.Contract.Members, r.Contract.Nodes = append(r.Contract.Members, o.account), append(r.Contract.Nodes, o.name)
-		r.Contract.Names[o.account] = o.name
+	for i, o := range s.All {
+		r.Contract.Members, r.Contract.Nodes = append(r.Contract.Members, o.account), append(r.Contract.Nodes, o.Name)
+		r.Contract.Names[o.account] = o.Name
 		senders = append(senders, o.account)
 		c := s.customers[i]
 		r.Requests = append(r.Requests, c.asked()...)
 		told, err := c.told(ctx)
 		if err != nil {
-			return r, fmt.Errorf("%s does not tell what became of its transactions: %w%s", o.name, err, o.lastWords())
+			return r, fmt.Errorf("%s does not tell what became of its transactions: %w%s", o.Name, err, o.Said())
 		}
 		r.Told = append(r.Told, told...)
 	}
-	s.endAll(teardown)
+	s.End(teardown)
 	if s.bandit != nil {
 		r.Attack = s.bandit.Attack()
 		senders = append(senders, slices.Collect(maps.Keys(r.Attack.Accounts))...)
 	}
-	for _, o := range s.all {
+	for _, o := range s.All {
 		known, err := openings(ctx, o, s.contract)
 		if err != nil {
 			return r, err
 		}
 		r.Openings = append(r.Openings, known...)
 	}
-	r.Ledger, err = explorer.ReadContract(ctx, s.chain.HTTP, s.contract, senders)
+	r.Ledger, err = explorer.ReadContract(ctx, s.Chain.HTTP, s.contract, senders)
 	return r, err
 }
 
@@ -99,5 +101,5 @@ func openings(ctx context.Context, o *organisation, contract string) ([]auditor.
 		return nil, err
 	}
 	defer db.Close(context.WithoutCancel(ctx))
-	return db.Openings(ctx, o.name)
+	return db.Openings(ctx, o.Name)
 }

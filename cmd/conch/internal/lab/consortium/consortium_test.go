@@ -15,7 +15,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -40,8 +41,8 @@ func asking(t *testing.T, answer func(method, path, body string) (int, any)) *cu
 	t.Helper()
 	server := httptest.NewServer(&office{t, answer})
 	t.Cleanup(server.Close)
-	o := &organisation{name: "north", account: "0xa0", api: newAPI(strings.TrimPrefix(server.URL, "http://"))}
-	t.Cleanup(o.api.close)
+	o := &organisation{Player: stage.Player{Name: "north"}, account: "0xa0", api: newAPI(strings.TrimPrefix(server.URL, "http://"))}
+	t.Cleanup(o.api.Close)
 	return newCustomers(o, 1, "0xc0")
 }
 
@@ -170,31 +171,14 @@ func TestACutHasTwoSides(t *testing.T) {
 	}
 }
 
-func TestAnEarHearsWholeLines(t *testing.T) {
-	t.Parallel()
-	var heard []string
-	e := &ear{hear: func(s spoken) { heard = append(heard, s.Message+" "+s.Listen) }}
-	for _, part := range []string{`{"msg":"a","li`, `sten":"x"}` + "\nno JSON\n" + `{"msg":"b"}`, "\n"} {
-		if n, err := e.Write([]byte(part)); n != len(part) || err != nil {
-			t.Fatal(n, err)
-		}
-	}
-	if fmt.Sprint(heard) != "[a x b ]" {
-		t.Errorf("heard %q, want a with x, and b", heard)
-	}
-	if _, _ = e.Write(make([]byte, longestLine+1)); e.rest != nil {
-		t.Errorf("%d bytes without a line end are kept", len(e.rest))
-	}
-}
-
 // ran returns a supervisor of organisations whose nodes run, of which the named one coordinates.
 func ran(coordinator string) *supervisor {
-	s := &supervisor{site: &site{cfg: Config{Duration: time.Minute, KillEvery: 5 * time.Second}}}
+	s := &supervisor{site: &site{Cast: &stage.Cast[*organisation]{}, cfg: Config{Duration: time.Minute, KillEvery: 5 * time.Second}}}
 	for i, name := range members {
-		o := &organisation{name: name, process: &process{words: &fleet.LastLine{}}}
+		o := &organisation{Player: stage.Player{Name: name, Process: &fleet.Process{}}}
 		c := newCustomers(o, i, "0xc0")
 		c.status, c.heard = status{Head: uint64(10 + i), Coordinator: coordinator}, time.Now()
-		s.all, s.customers = append(s.all, o), append(s.customers, c)
+		s.All, s.customers = append(s.All, o), append(s.customers, c)
 	}
 	return s
 }
@@ -202,24 +186,24 @@ func ran(coordinator string) *supervisor {
 func TestTheVictimIsTheCoordinator(t *testing.T) {
 	t.Parallel()
 	s := ran("west")
-	if o := s.victim(); o == nil || o.name != "west" {
+	if o := s.victim(); o == nil || o.Name != "west" {
 		t.Errorf("the victim is %v, want the coordinator", o)
 	}
 	s.next.Other = true
-	if o := s.victim(); o == nil || o.name != "bank" {
+	if o := s.victim(); o == nil || o.Name != "bank" {
 		t.Errorf("in the second round the victim is %v, want the one after it", o)
 	}
 	s.next.Other = false
 	s.customers[4].status.Coordinator = "east" // it is furthest
-	if o := s.victim(); o == nil || o.name != "east" {
+	if o := s.victim(); o == nil || o.Name != "east" {
 		t.Errorf("the victim is %v, want the coordinator by the node that is furthest", o)
 	}
 	for _, spoil := range []func(){
-		func() { s.all[2].process.stopped = true },
-		func() { s.all[2].process.killed = true },
-		func() { s.all[2].process = nil },
+		func() { s.All[2].Stopped = true },
+		func() { s.All[2].Killed = true },
+		func() { s.All[2].Process = nil },
 	} {
-		s.all[2].process = &process{words: &fleet.LastLine{}}
+		s.All[2].Process, s.All[2].Killed, s.All[2].Stopped = &fleet.Process{}, false, false
 		if spoil(); s.victim() != nil {
 			t.Error("a node that does not run is a victim")
 		}
@@ -229,18 +213,23 @@ func TestTheVictimIsTheCoordinator(t *testing.T) {
 func TestTheTableShowsEachNode(t *testing.T) {
 	t.Parallel()
 	s := ran("west")
-	s.process(0, func(p *process) { p.killed = true })
-	s.process(1, func(p *process) { p.stopped = true })
-	s.all[2].process, s.all[2].back = nil, time.Now().Add(time.Second)
-	s.customers[3].heard = time.Time{}
-	s.dispatches = []time.Duration{321 * time.Millisecond}
-	for _, o := range s.all {
-		if o.process != nil {
-			o.process = &process{killed: o.process.killed, stopped: o.process.stopped, words: &fleet.LastLine{}, pid: 4711}
+	s.Cast = stage.NewCast[*organisation](0)
+	t.Cleanup(func() { s.End(0) })
+	for _, c := range s.customers {
+		s.All = append(s.All, c.of)
+		if err := s.Start(c.of, fleet.Command{Program: "/bin/sleep", Args: []string{"60"}}); err != nil {
+			t.Fatal(err)
 		}
 	}
+	pid := s.All[4].PID()
+	s.All[0].Killed, s.All[1].Stopped = true, true
+	s.All[2].Process.End(0)
+	s.All[2].Bury()
+	s.All[2].Back = time.Now().Add(time.Second)
+	s.customers[3].heard = time.Time{}
+	s.dispatches = []time.Duration{321 * time.Millisecond}
 	text := s.render(time.Now())
-	for _, part := range []string{"COORDINATOR", "killed", "stopped", "dead, back in", "runs", "west", "?", "4711", "next dispatch after a kill 321ms", "5 organisations, 3 endorse"} {
+	for _, part := range []string{"COORDINATOR", "killed", "stopped", "dead, back in", "runs", "west", "?", pid, "next dispatch after a kill 321ms", "5 organisations, 3 endorse"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("the table does not show %q:\n%s", part, text)
 		}
@@ -250,8 +239,6 @@ func TestTheTableShowsEachNode(t *testing.T) {
 		t.Errorf("the table does not show the partition:\n%s", text)
 	}
 }
-
-func (s *supervisor) process(at int, do func(*process)) { do(s.all[at].process) }
 
 // Q5: who restores a database asks again for what was acknowledged since the copy, under the same keys. A request is over
 // when the last of its transactions is: the node has forgotten the one before.

@@ -142,7 +142,7 @@ func (c *customers) askFor(ctx context.Context, at int) {
 	var said struct{ ID string }
 	path := "/v1/contracts/" + c.contract + "/transactions"
 	for ctx.Err() == nil {
-		err := c.of.api.ask(ctx, http.MethodPost, path, body, &said)
+		err := c.of.api.Ask(ctx, http.MethodPost, path, body, &said)
 		_, refused := errors.AsType[*nodeapi.RefusedError](err)
 		c.mu.Lock()
 		if err == nil || refused {
@@ -150,7 +150,7 @@ func (c *customers) askFor(ctx context.Context, at int) {
 		}
 		switch {
 		case refused:
-			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.name, err)
+			c.refused = fmt.Errorf("%s of %s: %w", key, c.of.Name, err)
 		case err == nil && !slices.ContainsFunc(c.requests[at].Acks, func(a auditor.Ack) bool { return a.ID == said.ID }):
 			c.requests[at].Acks = append(c.requests[at].Acks, auditor.Ack{ID: said.ID, At: time.Now()})
 		}

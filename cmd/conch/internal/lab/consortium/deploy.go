@@ -3,12 +3,10 @@
 package consortium
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"os/exec"
 	"strings"
 	"time"
 
@@ -20,14 +18,14 @@ import (
 func (s *site) deploy(ctx context.Context) (table string, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, warmup, fmt.Errorf("the contract was not deployed within %s", warmup))
 	defer cancel()
-	first := s.all[0]
-	if err := first.write(s.chain.ChainID, nil, nil, ""); err != nil {
+	first := s.All[0]
+	if err := first.write(s.Chain.ChainID, nil, nil, ""); err != nil {
 		return "", err
 	}
-	if err := first.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+	if err := s.start(first); err != nil {
 		return "", err
 	}
-	for _, o := range s.all[1:] {
+	for _, o := range s.All[1:] {
 		if err := s.fund(ctx, first, o); err != nil {
 			return "", err
 		}
@@ -37,7 +35,7 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 		url = "http://" + url
 	}
 	args := []string{
-		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.name, "--endorsement", fmt.Sprint(s.terms.needed),
+		"contract", "deploy", "--node", url, "--account", "ops", "--issuer", first.Name, "--endorsement", fmt.Sprint(s.terms.needed),
 		"--range-size", fmt.Sprint(s.terms.rangeSize), "--life", fmt.Sprint(s.terms.life), "--key", "demo",
 	}
 	if s.terms.depth > 0 {
@@ -46,12 +44,14 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 	for _, name := range s.terms.committee {
 		args = append(args, "--committee", name)
 	}
-	for _, o := range s.all {
-		args = append(args, "--member", o.name+"="+o.account)
+	for _, o := range s.All {
+		args = append(args, "--member", o.Name+"="+o.account)
 	}
-	if table, err = s.run(ctx, args...); err != nil {
-		return "", err
+	out, err := s.Output(ctx, s.cfg.Program, args...)
+	if err != nil {
+		return "", fmt.Errorf("conch contract deploy: %w", err)
 	}
+	table = string(out)
 	if _, rest, found := strings.Cut(table, `address     = "`); found {
 		s.contract, _, _ = strings.Cut(rest, `"`)
 	}
@@ -63,17 +63,17 @@ func (s *site) deploy(ctx context.Context) (table string, err error) {
 
 // fund has the first organisation pay another one, whose node pays for what it sends.
 func (s *site) fund(ctx context.Context, first, o *organisation) error {
-	body := map[string]string{"account": "ops", "to": o.account, "value": "1000000000000000000", "idempotency_key": "fund-" + o.name}
+	body := map[string]string{"account": "ops", "to": o.account, "value": "1000000000000000000", "idempotency_key": "fund-" + o.Name}
 	var sent struct{ ID, Fate, Outcome string }
-	if err := untilAnswered(ctx, func() error { return first.api.ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
-		return fmt.Errorf("paying %s: %w%s", o.name, err, first.lastWords())
+	if err := untilAnswered(ctx, func() error { return first.api.Ask(ctx, http.MethodPost, "/v1/transactions", body, &sent) }); err != nil {
+		return fmt.Errorf("paying %s: %w%s", o.Name, err, first.Said())
 	}
 	return untilAnswered(ctx, func() error {
-		if err := first.api.ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
+		if err := first.api.Ask(ctx, http.MethodGet, "/v1/transactions/"+sent.ID, nil, &sent); err != nil {
 			return err
 		}
 		if sent.Outcome != "succeeded" {
-			return fmt.Errorf("the payment to %s is %s %s", o.name, sent.Fate, sent.Outcome)
+			return fmt.Errorf("the payment to %s is %s %s", o.Name, sent.Fate, sent.Outcome)
 		}
 		return nil
 	})
@@ -94,19 +94,4 @@ func untilAnswered(ctx context.Context, do func() error) error {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}
-}
-
-// run runs a command of conch and returns what it prints.
-func (s *site) run(ctx context.Context, args ...string) (string, error) {
-	var out, words bytes.Buffer
-	cmd := exec.CommandContext(ctx, s.cfg.Program, args...)
-	cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = environment(""), &out, &words, teardown
-	err := s.launcher.Start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
-	if err != nil {
-		return "", fmt.Errorf("conch %s: %w: %s", strings.Join(args[:2], " "), err, words.String())
-	}
-	return out.String(), nil
 }

@@ -4,7 +4,6 @@ package consortium
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"syscall"
 	"time"
@@ -85,13 +84,13 @@ func (s *supervisor) canStrike(victim *organisation) bool {
 	case Partition:
 		return s.healAt.IsZero()
 	case Restore:
-		return s.saved == nil && victim.process != s.asleep
+		return s.saved == nil && victim != s.asleep
 	case Clock:
-		return s.rightAt.IsZero() && s.turned.process != nil
+		return s.rightAt.IsZero() && s.turned.Process != nil
 	case OldHead:
 		return s.oldHead == 0
 	case Certificate:
-		return s.expired == nil && victim.process != s.asleep
+		return s.expired == nil && victim != s.asleep
 	default:
 		return true
 	}
@@ -100,9 +99,9 @@ func (s *supervisor) canStrike(victim *organisation) bool {
 func (s *supervisor) strike(ctx context.Context, f Fault, victim *organisation, now time.Time) error {
 	switch f.Kind {
 	case Kill:
-		return s.kill(victim)
+		s.kill(victim)
 	case Pause:
-		return s.pause(victim, f.Long, now)
+		s.pause(victim, f.Long, now)
 	case Database:
 		return s.database(ctx, f)
 	case Reorg:
@@ -117,8 +116,8 @@ func (s *supervisor) strike(ctx context.Context, f Fault, victim *organisation, 
 		return s.expire(ctx, victim, now)
 	default:
 		s.partition(victim, now)
-		return nil
 	}
+	return nil
 }
 
 // victim returns the organisation that coordinates, as the node says that is furthest, or the one after it. It returns nil
@@ -130,59 +129,52 @@ func (s *supervisor) victim() *organisation {
 			best = at
 		}
 	}
-	for i, o := range s.all {
-		if o.name != best.Coordinator {
+	for i, o := range s.All {
+		if o.Name != best.Coordinator {
 			continue
 		}
 		if s.next.Other {
-			o = s.all[(i+1)%len(s.all)]
+			o = s.All[(i+1)%len(s.All)]
 		}
-		if o.process == nil || o.process.killed || o.process.stopped {
-			return nil
+		if o.Runs() {
+			return o
 		}
-		return o
+		break
 	}
 	return nil
 }
 
-func (s *supervisor) kill(o *organisation) error {
+func (s *supervisor) kill(o *organisation) {
 	at := time.Now() // read before the signal
-	if err := o.process.signal(syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill -9 %s: %w", o.name, err)
-	}
-	o.process.killed = true
+	o.Kill()
 	s.kills++
 	role := "a member"
 	if s.coordinates(o) {
 		role, s.killed, s.fallen = "the coordinator", at, o
 	}
-	s.screen.Note("kill -9 %s, pid %d, %s", o.name, o.process.pid, role)
-	return nil
+	s.screen.Note("kill -9 %s, pid %s, %s", o.Name, o.PID(), role)
 }
 
 // coordinates reports whether any node says that an organisation coordinates.
 func (s *supervisor) coordinates(o *organisation) bool {
 	for _, c := range s.customers {
-		if at := c.seen(); at.Coordinator == o.name && time.Since(at.heard) < restartAfter {
+		if at := c.seen(); at.Coordinator == o.Name && time.Since(at.heard) < restartAfter {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *supervisor) pause(o *organisation, long bool, now time.Time) error {
+func (s *supervisor) pause(o *organisation, long bool, now time.Time) {
 	s.wake()
-	if err := o.process.signal(syscall.SIGSTOP); err != nil {
-		return fmt.Errorf("SIGSTOP %s: %w", o.name, err)
-	}
+	o.Process.Signal(syscall.SIGSTOP)
 	s.pauses++
 	most := shortPause
 	if long {
 		most = longPause
 	}
-	o.process.stopped, s.asleep, s.wakeAt = true, o.process, now.Add(most)
-	s.screen.Note("SIGSTOP %s, pid %d, for %s", o.name, o.process.pid, most)
-	return nil
+	o.Stopped, s.asleep, s.wakeAt = true, o, now.Add(most)
+	s.screen.Note("SIGSTOP %s, pid %s, for %s", o.Name, o.PID(), most)
 }
 
 // wake ends a pause, if there is one.
@@ -190,20 +182,20 @@ func (s *supervisor) wake() {
 	if s.asleep == nil {
 		return
 	}
-	_ = s.asleep.signal(syscall.SIGCONT) // or it has ended
-	s.asleep.stopped, s.asleep = false, nil
+	s.asleep.Process.Signal(syscall.SIGCONT)
+	s.asleep.Stopped, s.asleep = false, nil
 	s.screen.Note("SIGCONT")
 }
 
 // partition cuts the victim and the next organisation off from the other three.
 func (s *supervisor) partition(o *organisation, now time.Time) {
 	side, names, rest := map[string]bool{}, []string(nil), []string(nil)
-	for i, one := range s.all {
-		before := s.all[(i+len(s.all)-1)%len(s.all)]
-		if side[one.name] = one == o || before == o; side[one.name] {
-			names = append(names, one.name)
+	for i, one := range s.All {
+		before := s.All[(i+len(s.All)-1)%len(s.All)]
+		if side[one.Name] = one == o || before == o; side[one.Name] {
+			names = append(names, one.Name)
 		} else {
-			rest = append(rest, one.name)
+			rest = append(rest, one.Name)
 		}
 	}
 	s.links.Cut(side)

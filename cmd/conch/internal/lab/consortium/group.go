@@ -6,16 +6,15 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // Shape describes a Group. Everything is required.
@@ -57,36 +56,34 @@ type Member struct {
 // group, also after an error.
 func Open(ctx context.Context, shape Shape) (*Group, error) {
 	g := &Group{site: &site{
-		cfg: Config{Program: shape.Program, Devnode: shape.Devnode}, launcher: fleet.NewLauncher(),
+		Cast: stage.NewCast[*organisation](2 * MostMembers), cfg: Config{Program: shape.Program, Devnode: shape.Devnode},
 		terms: terms{needed: shape.Needed, rangeSize: shape.RangeSize, life: shape.Life},
-		news:  make(chan ended, 2*MostMembers),
 	}}
 	s := g.site
 	if shape.Alone {
 		s.terms.committee = names[:1]
 	}
-	var err error
-	s.chain, err = devnode.Start(ctx, shape.Devnode, "--block-time", shape.BlockTime.String(), "--finality", fmt.Sprint(shape.Depth))
+	err := s.StartChain(ctx, shape.Devnode, "--block-time", shape.BlockTime.String(), "--finality", fmt.Sprint(shape.Depth))
 	if err != nil {
 		return g, err
 	}
-	g.Chain = s.chain
+	g.Chain = s.Chain
 	for i, db := range shape.Databases {
 		key := ""
 		if i == 0 {
-			key = s.chain.PrivateKey // it has money
+			key = s.Chain.PrivateKey // it has money
 		}
 		o, err := found(shape.Dir, names[i], key)
 		if err != nil {
 			return g, err
 		}
-		if err := g.furnish(ctx, o, db, s.chain); err != nil {
+		if err := g.furnish(ctx, o, db, s.Chain); err != nil {
 			return g, err
 		}
-		if o.address, err = freeAddress(ctx); err != nil {
+		if o.address, err = fleet.LowPort(ctx); err != nil {
 			return g, err
 		}
-		s.all = append(s.all, o)
+		s.All = append(s.All, o)
 		g.Members = append(g.Members, &Member{o, g})
 	}
 	table, err := s.deploy(ctx)
@@ -95,7 +92,7 @@ func Open(ctx context.Context, shape Shape) (*Group, error) {
 	}
 	g.Contract = s.contract
 	for _, m := range g.Members {
-		if err := m.write(s.chain.ChainID, s.all, nil, table); err != nil {
+		if err := m.write(s.Chain.ChainID, s.All, nil, table); err != nil {
 			return g, err
 		}
 		if err := m.Start(); err != nil {
@@ -107,24 +104,18 @@ func Open(ctx context.Context, shape Shape) (*Group, error) {
 
 // furnish gives an organisation a database with tables, its chain, and its node's API.
 func (g *Group) furnish(ctx context.Context, o *organisation, db string, chain *devnode.Node) error {
-	o.db, o.chain, o.level, o.api = db, chain.HTTP, "error", newAPI(o.listen)
-	_, err := g.site.run(ctx, "migrate", "up", "--db", db)
-	return err
-}
-
-// freeAddress returns an address on which a node can listen again after its death.
-func freeAddress(ctx context.Context) (string, error) {
-	probe, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+	o.db, o.chain, o.level = db, chain.HTTP, "error"
+	g.site.knows(o)
+	if _, err := g.site.Output(ctx, g.site.cfg.Program, "migrate", "up", "--db", db); err != nil {
+		return fmt.Errorf("conch migrate up: %w", err)
 	}
-	return probe.Addr().String(), probe.Close()
+	return nil
 }
 
 // Twin starts another node for a member's account, with an empty database, on another chain, without the contract. It ends
 // with the group.
 func (g *Group) Twin(ctx context.Context, of *Member, chain *devnode.Node, db string) (*Member, error) {
-	o := &organisation{name: of.name, account: of.account, dir: of.dir + "-twin", log: of.log}
+	o := &organisation{Player: stage.Player{Name: of.Name()}, account: of.account, dir: of.dir + "-twin", log: of.log}
 	if err := os.Mkdir(o.dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -141,7 +132,7 @@ func (g *Group) Twin(ctx context.Context, of *Member, chain *devnode.Node, db st
 	if err := g.furnish(ctx, o, db, chain); err != nil {
 		return nil, err
 	}
-	g.site.all = append(g.site.all, o)
+	g.site.All = append(g.site.All, o)
 	m := &Member{o, g}
 	if err := m.write(chain.ChainID, nil, nil, ""); err != nil {
 		return nil, err
@@ -156,40 +147,27 @@ func (g *Group) Close() error { return g.site.clear() }
 func (m *Member) Account() string { return m.account }
 
 // Name is the organisation's.
-func (m *Member) Name() string { return m.name }
+func (m *Member) Name() string { return m.organisation.Name }
 
 // PID is the node's process. The node runs.
-func (m *Member) PID() int { return m.process.pid }
+func (m *Member) PID() int { return m.Process.PID() }
 
 // Start starts the node.
-func (m *Member) Start() error {
-	return m.start(m.group.site.cfg.Program, m.group.site.launcher, nil, m.group.site.news)
-}
+func (m *Member) Start() error { return m.group.site.start(m.organisation) }
 
 // Kill kills the node with -9 and returns when that was asked for, and when the process has ended.
 func (m *Member) Kill(ctx context.Context) (at time.Time, err error) {
 	at = time.Now()
-	if err := m.process.signal(syscall.SIGKILL); err != nil {
-		return at, err
+	m.organisation.Kill()
+	if err = m.Process.Wait(ctx); err == nil {
+		m.Bury()
 	}
-	for {
-		select {
-		case n := <-m.group.site.news:
-			if n.of.process == n.from {
-				n.of.words, n.of.process = n.from.words.String(), nil
-			}
-			if n.of == m.organisation {
-				return at, nil
-			}
-		case <-ctx.Done():
-			return at, context.Cause(ctx)
-		}
-	}
+	return at, err
 }
 
 // Ask asks the node's API, and decodes its answer.
 func (m *Member) Ask(ctx context.Context, method, path string, body, out any) error {
-	return m.api.ask(ctx, method, path, body, out)
+	return m.api.Ask(ctx, method, path, body, out)
 }
 
 // Answered tries something again until it succeeds, is refused, or the context ends.
@@ -197,18 +175,18 @@ func Answered(ctx context.Context, do func() error) error { return untilAnswered
 
 // Text returns a page that the node serves.
 func (m *Member) Text(ctx context.Context, path string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.api.base+path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, m.api.Base+path, nil)
 	if err != nil {
 		return "", err
 	}
-	answer, err := m.api.client.Do(r)
+	answer, err := m.api.Client.Do(r)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s answers %s", m.name, answer.Status)
+		err = fmt.Errorf("%s answers %s", m.Name(), answer.Status)
 	}
 	return string(text), err
 }

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
 // Kind is a kind of fault.
@@ -23,12 +25,15 @@ const (
 	Certificate Kind = "certificate"
 )
 
-// kinds has each kind, what it does, and how often it is drawn. The first three are those of the demo, in its order.
-var kinds = []struct {
+// trait describes a kind: what it does, and how often it is drawn.
+type trait struct {
 	kind   Kind
 	what   string
 	weight int
-}{
+}
+
+// kinds has each kind. The first three are those of the demo, in its order.
+var kinds = []trait{
 	{Kill, "a node is killed, and started again", 4},
 	{Partition, "two nodes are cut off from the other three", 3},
 	{Pause, "a node is stopped, and goes on later", 3},
@@ -52,13 +57,13 @@ func Kinds() (all []Kind) {
 }
 
 // Describe says what a kind of fault does.
-func Describe(kind Kind) string {
-	for _, k := range kinds {
-		if k.kind == kind {
-			return k.what
-		}
+func Describe(kind Kind) string { return traitOf(kind).what }
+
+func traitOf(kind Kind) (t trait) {
+	if i := slices.IndexFunc(kinds, func(t trait) bool { return t.kind == kind }); i >= 0 {
+		t = kinds[i]
 	}
-	return ""
+	return t
 }
 
 // Fault is one of a plan.
@@ -79,19 +84,14 @@ const (
 // arguments give equal plans.
 func Plan(seed uint64, n int) []Fault {
 	r := rand.New(rand.NewPCG(seed, 23)) //nolint:gosec // a plan must follow from its seed
-	order := Kinds()
-	r.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
-	slices.SortStableFunc(order, func(a, b Kind) int { return rank(a) - rank(b) })
+	deck := stage.NewDeck(r, Kinds(), func(k Kind) int { return traitOf(k).weight })
+	slices.SortStableFunc(deck.First, func(a, b Kind) int { return rank(a) - rank(b) })
 	plan := make([]Fault, 0, n)
-	for i := range n {
-		f := Fault{
-			Kind: draw(r), Other: r.IntN(2) == 1, Long: r.IntN(2) == 1, Pick: r.IntN(1 << 16),
+	for range n {
+		plan = append(plan, Fault{
+			Kind: deck.Deal(), Other: r.IntN(2) == 1, Long: r.IntN(2) == 1, Pick: r.IntN(1 << 16),
 			After: shortestBreak + time.Duration(r.Int64N(int64(longestBreak-shortestBreak))),
-		}
-		if i < len(order) {
-			f.Kind = order[i]
-		}
-		plan = append(plan, f)
+		})
 	}
 	return plan
 }
@@ -102,20 +102,6 @@ func rank(k Kind) int {
 		return 0
 	}
 	return 1
-}
-
-func draw(r *rand.Rand) Kind {
-	total := 0
-	for _, k := range kinds {
-		total += k.weight
-	}
-	at := r.IntN(total)
-	for _, k := range kinds {
-		if at -= k.weight; at < 0 {
-			return k.kind
-		}
-	}
-	return Kill
 }
 
 // demoFault is the nth fault of the demo.

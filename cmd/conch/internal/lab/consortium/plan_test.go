@@ -94,7 +94,7 @@ func TestTheEndOfAPlan(t *testing.T) {
 	}{
 		"a fault is to come": {func() { s.faultAt = time.Now() }, false},
 		"a partition":        {func() { s.healAt = time.Now() }, false},
-		"a pause":            {func() { s.asleep = &process{} }, false},
+		"a pause":            {func() { s.asleep = new(organisation) }, false},
 		"a saved database":   {func() { s.saved = &saving{} }, false},
 		"a turned clock":     {func() { s.rightAt = time.Now() }, false},
 		"an old head":        {func() { s.oldHead = 7 }, false},

@@ -4,23 +4,18 @@ package consortium
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/attacker"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/network"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/oldhead"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/web"
 	"github.com/conchhq/conch/election/pgmint"
@@ -32,14 +27,11 @@ const connections = 40
 
 // site has the servers and files of a run, the organisations, and what is between them.
 type site struct {
+	stage.Site
+	*stage.Cast[*organisation]
+
 	cfg      Config
-	postgres *postmaster.Server
-	chain    *devnode.Node
-	launcher *fleet.Launcher
 	links    *network.Network
-	all      []*organisation
-	news     chan ended
-	logs     []io.Closer
 	contract string // its address
 	terms    terms
 
@@ -57,16 +49,15 @@ type site struct {
 // prepare starts the servers, founds the organisations and deploys their contract. The caller clears up, also after an
 // error.
 func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error) {
-	s.launcher, s.news = fleet.NewLauncher(), make(chan ended, len(members))
 	say("starting a private Postgres with a database for each of %d organisations …", len(members))
-	if s.postgres, err = postmaster.Start(ctx, postmaster.Config{MaxConnections: 50 + connections*len(members)}); err != nil {
+	if err := s.StartPostgres(ctx, postmaster.Config{MaxConnections: 50 + connections*len(members)}); err != nil {
 		return err
 	}
 	if err := s.databases(ctx); err != nil {
 		return err
 	}
 	say("starting a private chain …")
-	if s.chain, err = devnode.Start(ctx, s.cfg.Devnode, "--block-time", blockTime); err != nil {
+	if err := s.StartChain(ctx, s.cfg.Devnode, "--block-time", blockTime); err != nil {
 		return err
 	}
 	say("making their accounts and identities …")
@@ -82,8 +73,8 @@ func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error
 		return err
 	}
 	say("the contract is %s; %d of %d members have to endorse", s.contract, needed, len(members))
-	for _, o := range s.all {
-		if err := o.write(s.chain.ChainID, s.all, s.links, table); err != nil {
+	for _, o := range s.All {
+		if err := o.write(s.Chain.ChainID, s.All, s.links, table); err != nil {
 			return err
 		}
 	}
@@ -93,18 +84,18 @@ func (s *site) prepare(ctx context.Context, say func(string, ...any)) (err error
 // databases makes one for each organisation.
 func (s *site) databases(ctx context.Context) error {
 	const template = "organisation"
-	if err := pgnotes.Create(ctx, s.postgres.URL("postgres"), template); err != nil {
+	if err := pgnotes.Create(ctx, s.Postgres.URL("postgres"), template); err != nil {
 		return err
 	}
-	if err := node.SchemaUp(ctx, pgmint.Config{URL: s.postgres.URL(template)}, s.cfg.Kinds, func(string) {}); err != nil {
+	if err := node.SchemaUp(ctx, pgmint.Config{URL: s.Postgres.URL(template)}, s.cfg.Kinds, func(string) {}); err != nil {
 		return err
 	}
-	return pgnotes.Copy(ctx, s.postgres.URL("postgres"), template, members...)
+	return pgnotes.Copy(ctx, s.Postgres.URL("postgres"), template, members...)
 }
 
 func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 	// If the demo is killed, the next start removes this folder with the server's.
-	dir, err := s.postgres.Folder("consortium")
+	dir, err := s.Postgres.Folder("consortium")
 	if err != nil {
 		return err
 	}
@@ -119,31 +110,33 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 	for i, name := range members {
 		key := "" // a new one
 		if i == 0 {
-			key = s.chain.PrivateKey // it has money
+			key = s.Chain.PrivateKey // it has money
 		}
 		o, err := found(dir, name, key)
 		if err != nil {
 			return err
 		}
-		o.db = s.postgres.URL(name)
+		o.db = s.Postgres.URL(name)
 		if s.cfg.Logs != "" {
 			file, err := os.OpenFile(filepath.Join(s.cfg.Logs, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 			if err != nil {
 				return err
 			}
-			o.log, s.logs = file, append(s.logs, file)
+			o.log = file
+			s.Afterwards(file.Close)
 		}
 		o.refusals = &s.refusals
 		if err := s.certify(o, authority.Lasting); err != nil {
 			return err
 		}
-		s.all = append(s.all, o)
+		s.All = append(s.All, o)
 	}
 	if err := s.open(say); err != nil {
 		return err
 	}
-	for _, o := range s.all {
-		o.api, o.chain = newAPI(o.listen), s.chain.HTTP
+	for _, o := range s.All {
+		s.knows(o)
+		o.chain = s.Chain.HTTP
 	}
 	return s.arm(ctx)
 }
@@ -151,6 +144,7 @@ func (s *site) found(ctx context.Context, say func(string, ...any)) error {
 // lay makes a relay from each organisation to each of its peers: what the first one's [[peers]] names.
 func (s *site) lay() error {
 	s.links = &network.Network{}
+	s.Afterwards(func() error { s.links.Close(); return nil })
 	for _, from := range members {
 		for _, to := range members {
 			if from == to {
@@ -178,88 +172,32 @@ func (s *site) open(say func(string, ...any)) error {
 		say("nothing is served at %s: %v", addr, err)
 		return nil
 	}
-	s.all[0].listen = probe.Addr().String()
-	say("while it runs: conch contract list --node http://%s", s.all[0].listen)
+	s.All[0].listen = probe.Addr().String()
+	say("while it runs: conch contract list --node http://%s", s.All[0].listen)
 	return probe.Close()
 }
 
+// knows makes a client of the organisation's API.
+func (s *site) knows(o *organisation) {
+	o.api = newAPI(o.listen)
+	s.Afterwards(func() error { o.api.Close(); return nil })
+}
+
+// start starts a node.
+func (s *site) start(o *organisation) error { return s.Start(o, o.command(s.cfg.Program, s.links)) }
+
 // end ends a node in order, and waits for it.
 func (s *site) end(ctx context.Context, o *organisation) error {
-	if err := o.process.signal(syscall.SIGTERM); err != nil {
-		return err
+	o.Process.Signal(syscall.SIGTERM)
+	err := o.Process.Wait(ctx)
+	if err == nil {
+		o.Bury()
 	}
-	select {
-	case <-s.news:
-		o.process = nil
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (o *organisation) lastWords() string {
-	text := o.words
-	if o.process != nil {
-		text = o.process.words.String()
-	}
-	if text == "" {
-		return ""
-	}
-	return "; " + o.name + " says: " + text
-}
-
-// endAll ends all nodes, in order within the patience, then by SIGKILL, and returns when none is left.
-func (s *site) endAll(patience time.Duration) {
-	alive := 0
-	for _, o := range s.all {
-		if o.process != nil {
-			alive++
-			_ = o.process.signal(syscall.SIGCONT)
-			_ = o.process.signal(syscall.SIGTERM)
-		}
-	}
-	hurry := time.NewTimer(patience)
-	defer hurry.Stop()
-	for alive > 0 {
-		select {
-		case n := <-s.news:
-			if n.of.process == n.from {
-				n.of.words, n.of.process = n.from.words.String(), nil
-				alive--
-			}
-		case <-hurry.C:
-			for _, o := range s.all {
-				if o.process != nil {
-					_ = o.process.signal(syscall.SIGKILL)
-				}
-			}
-		}
-	}
+	return err
 }
 
 // clear ends everything and removes the folders.
 func (s *site) clear() error {
-	s.endAll(0)
-	for _, o := range s.all {
-		if o.api != nil {
-			o.api.close()
-		}
-	}
-	s.links.Close()
-	s.disarm()
-	if s.chain != nil {
-		s.chain.Stop()
-	}
-	s.launcher.Close()
-	var faults []error
-	if s.postgres != nil {
-		faults = append(faults, s.postgres.Stop())
-	}
-	for _, l := range s.logs {
-		faults = append(faults, l.Close())
-	}
-	if err := errors.Join(faults...); err != nil {
-		return fmt.Errorf("clearing up: %w", err)
-	}
-	return nil
+	s.End(0)
+	return s.Clear()
 }

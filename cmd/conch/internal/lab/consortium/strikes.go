@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
@@ -29,11 +28,11 @@ func (s *supervisor) database(ctx context.Context, f Fault) error {
 	defer cancel()
 	if f.Long {
 		s.screen.Note("kill -9 of the database server")
-		s.postgres.Kill9()
-		return s.postgres.StartAgain(ctx)
+		s.Postgres.Kill9()
+		return s.Postgres.StartAgain(ctx)
 	}
 	s.screen.Note("the database server is restarted")
-	return s.postgres.RestartFast(ctx)
+	return s.Postgres.RestartFast(ctx)
 }
 
 // reorganise replaces the newest blocks by one more without anything. What was in them is in the pool again.
@@ -42,7 +41,7 @@ func (s *supervisor) reorganise(ctx context.Context, f Fault) error {
 	defer cancel()
 	depth := 1 + f.Pick%chaosDepth
 	s.screen.Note("the chain is reorganised, %d blocks deep", depth)
-	return s.chain.Reorganise(ctx, depth)
+	return s.Chain.Reorganise(ctx, depth)
 }
 
 // saving is a database that was copied, and will be put back.
@@ -52,7 +51,7 @@ type saving struct {
 	back time.Time // when it is due
 }
 
-func copyOf(o *organisation) string { return o.name + "_copy" }
+func copyOf(o *organisation) string { return o.Name + "_copy" }
 
 // save copies the database of a node, which is killed for that and started again.
 func (s *supervisor) save(ctx context.Context, o *organisation, now time.Time) error {
@@ -62,11 +61,11 @@ func (s *supervisor) save(ctx context.Context, o *organisation, now time.Time) e
 	at := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := pgnotes.Save(ctx, s.postgres.URL("postgres"), o.name, copyOf(o)); err != nil {
-		return fmt.Errorf("copying the database of %s: %w", o.name, err)
+	if err := pgnotes.Save(ctx, s.Postgres.URL("postgres"), o.Name, copyOf(o)); err != nil {
+		return fmt.Errorf("copying the database of %s: %w", o.Name, err)
 	}
 	s.saved = &saving{o, at, now.Add(savedFor)}
-	s.screen.Note("%s was killed, and its database copied", o.name)
+	s.screen.Note("%s was killed, and its database copied", o.Name)
 	return nil
 }
 
@@ -79,15 +78,15 @@ func (s *supervisor) putBack(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if err := pgnotes.PutBack(ctx, s.postgres.URL("postgres"), o.name, copyOf(o)); err != nil {
-		return fmt.Errorf("putting back the database of %s: %w", o.name, err)
+	if err := pgnotes.PutBack(ctx, s.Postgres.URL("postgres"), o.Name, copyOf(o)); err != nil {
+		return fmt.Errorf("putting back the database of %s: %w", o.Name, err)
 	}
 	s.restores = append(s.restores, auditor.Restore{Owner: o.account, Saved: since, Back: time.Now()})
-	if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+	if err := s.start(o); err != nil {
 		return err
 	}
-	s.screen.Note("%s was killed, and started with the database of %s ago", o.name, time.Since(since).Round(time.Millisecond))
-	for i, one := range s.all {
+	s.screen.Note("%s was killed, and started with the database of %s ago", o.Name, time.Since(since).Round(time.Millisecond))
+	for i, one := range s.All {
 		if one == o {
 			s.customers[i].asksAgain(s.looking, since)
 		}
@@ -97,22 +96,16 @@ func (s *supervisor) putBack(ctx context.Context) error {
 
 // fell kills a node and waits for its end.
 func (s *supervisor) fell(ctx context.Context, o *organisation) error {
+	if o.Process == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if o.process != nil {
-		o.process.killed = true
-		if err := o.process.signal(syscall.SIGKILL); err != nil {
-			return fmt.Errorf("kill -9 %s: %w", o.name, err)
-		}
+	o.Kill()
+	if err := o.Process.Wait(ctx); err != nil {
+		return fmt.Errorf("%s does not end: %w", o.Name, err)
 	}
-	for o.process != nil {
-		select {
-		case n := <-s.news:
-			s.ended(n)
-		case <-ctx.Done():
-			return fmt.Errorf("%s does not end: %w", o.name, context.Cause(ctx))
-		}
-	}
+	s.bury(o)
 	return nil
 }
 
@@ -128,9 +121,9 @@ func (s *supervisor) turn(ctx context.Context, f Fault, now time.Time) error {
 		return err
 	}
 	s.rightAt = now.Add(turnedFor)
-	s.screen.Note("the clock of %s is turned by %s, for %s", s.turned.name, by, turnedFor)
+	s.screen.Note("the clock of %s is turned by %s, for %s", s.turned.Name, by, turnedFor)
 	if off, err := s.turned.api.clock(ctx); err == nil && (off-by).Abs() > clockTolerance {
-		s.noClock = fmt.Errorf("the clock of %s was turned by %s, and is off by %s", s.turned.name, by, off.Round(time.Second))
+		s.noClock = fmt.Errorf("the clock of %s was turned by %s, and is off by %s", s.turned.Name, by, off.Round(time.Second))
 		s.screen.Note("%s", s.noClock)
 		s.counted[string(Clock)]--
 	}
@@ -145,7 +138,7 @@ func (s *supervisor) turnBack() error {
 		return nil
 	}
 	s.rightAt = time.Time{}
-	s.screen.Note("the clock of %s is right again", s.turned.name)
+	s.screen.Note("the clock of %s is right again", s.turned.Name)
 	return s.turned.clock.Set(0)
 }
 
@@ -154,7 +147,7 @@ func (s *supervisor) hold(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	if s.oldHead, err = s.old.Hold(ctx); err == nil {
-		s.screen.Note("%s sees no block after %d, for %d ranges", s.behind.name, s.oldHead, oldRanges)
+		s.screen.Note("%s sees no block after %d, for %d ranges", s.behind.Name, s.oldHead, oldRanges)
 	}
 	return err
 }
@@ -175,7 +168,7 @@ func (s *supervisor) letGo(anyway bool) {
 		s.counted[string(OldHead)]--
 	}
 	s.old.LetGo()
-	s.screen.Note("%s sees all blocks again, up to %d", s.behind.name, head)
+	s.screen.Note("%s sees all blocks again, up to %d", s.behind.Name, head)
 	s.oldHead = 0
 }
 

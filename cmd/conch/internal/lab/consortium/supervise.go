@@ -4,7 +4,6 @@ package consortium
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgnotes"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pause"
 )
 
@@ -29,7 +29,7 @@ type supervisor struct {
 	faults  int       // so far
 	healAt  time.Time // the end of the partition; zero: there is none
 	wakeAt  time.Time // the end of the pause
-	asleep  *process
+	asleep  *organisation
 	killed  time.Time     // when the last coordinator was killed, until the next dispatch was seen; else zero
 	fallen  *organisation // that coordinator
 	ending  time.Time     // no more faults and requests; zero: not yet
@@ -65,12 +65,12 @@ type supervisor struct {
 // that takes too long.
 func (s *supervisor) supervise(asked, looking context.Context) error {
 	ctx := context.WithoutCancel(asked)
-	for _, o := range s.all {
-		if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
+	for _, o := range s.All {
+		if err := s.start(o); err != nil {
 			return err
 		}
 	}
-	s.readers = make([]*pgnotes.Reader, len(s.all))
+	s.readers = make([]*pgnotes.Reader, len(s.All))
 	s.looking = looking
 	asking, stop := context.WithCancel(looking)
 	s.stopAsking = stop
@@ -82,20 +82,19 @@ func (s *supervisor) supervise(asked, looking context.Context) error {
 	defer tick.Stop()
 	for !s.over {
 		select {
-		case <-s.postgres.Gone():
-			return errors.New("the private Postgres ended unexpectedly")
-		case <-s.chain.Gone():
-			return fmt.Errorf("the private chain ended unexpectedly: %s", s.chain.LastWords())
 		case <-begin.C:
 			if s.begun.IsZero() {
-				return fmt.Errorf("the notes were not issued within %s%s", warmup, s.all[0].lastWords())
+				return fmt.Errorf("the notes were not issued within %s%s", warmup, s.All[0].Said())
 			}
 		case <-issued:
 			issued = nil
 			s.begin(asking, looking)
-		case n := <-s.news:
+		case n := <-s.News:
 			s.ended(n)
 		case now := <-tick.C:
+			if err := s.Fallen(); err != nil {
+				return err
+			}
 			if asked.Err() != nil || !s.begun.IsZero() && s.enough(now) {
 				if err := s.settle(ctx, now); err != nil {
 					return err
@@ -139,7 +138,7 @@ func (s *supervisor) begin(asking, looking context.Context) {
 		s.robbing.Go(func() { s.bandit.Run(looking) })
 		s.screen.Note("an attacker watches the chain's pool")
 	}
-	s.screen.Note("%d notes are issued; payments flow from %d organisations", purseNotes*len(purses), len(s.all))
+	s.screen.Note("%d notes are issued; payments flow from %d organisations", purseNotes*len(purses), len(s.All))
 	for _, c := range s.customers {
 		c.working.Go(func() { c.pays(asking, looking) })
 	}
@@ -198,30 +197,33 @@ func (s *supervisor) settle(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// ended notes the end of a process, and has it started again.
-func (s *supervisor) ended(n ended) {
-	o := n.of
-	if o.process != n.from {
+// ended notes the end of a process.
+func (s *supervisor) ended(n fleet.News) {
+	o := s.Of(n.From)
+	if o == nil || !n.Ended {
 		return
 	}
-	if !n.from.killed {
-		s.screen.Note("%s ended unexpectedly: %s", o.name, n.from.words)
+	if !o.Killed {
+		s.screen.Note("%s ended unexpectedly: %s", o.Name, n.From.LastWords())
 	}
-	o.words, o.process, o.back = n.from.words.String(), nil, time.Now().Add(restartAfter)
-	if s.asleep == n.from {
+	s.bury(o)
+}
+
+// bury has a dead node started again.
+func (s *supervisor) bury(o *organisation) {
+	o.Bury()
+	if o.Back = time.Now().Add(restartAfter); s.asleep == o {
 		s.asleep = nil
 	}
 }
 
 // look does what is due: restart, fault, draw. It notes when everything is over.
 func (s *supervisor) look(ctx context.Context, now time.Time) error {
-	for _, o := range s.all {
-		if o.process == nil && !now.Before(o.back) {
-			if err := o.start(s.cfg.Program, s.launcher, s.links, s.news); err != nil {
-				return err
-			}
-			s.screen.Note("%s is started again", o.name)
+	for _, o := range s.Due(now) {
+		if err := s.start(o); err != nil {
+			return err
 		}
+		s.screen.Note("%s is started again", o.Name)
 	}
 	if err := s.harm(ctx, now); err != nil {
 		return err

@@ -43,7 +43,7 @@ func (c *customers) take(ctx context.Context, found []transaction) {
 	c.mu.Unlock()
 	for _, id := range regretted {
 		// It is asked again at the next look, until the transaction has ended: an answer is not needed.
-		_ = c.of.api.ask(ctx, http.MethodPost, "/v1/contracts/"+c.contract+"/transactions/"+id+"/cancel", nil, new(struct{}))
+		_ = c.of.api.Ask(ctx, http.MethodPost, "/v1/contracts/"+c.contract+"/transactions/"+id+"/cancel", nil, new(struct{}))
 	}
 }
 

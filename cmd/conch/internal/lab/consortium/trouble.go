@@ -23,7 +23,7 @@ func (s *supervisor) struck(now time.Time) {
 // trouble notes in which blocks something was done to a node, or is.
 func (s *supervisor) trouble(now time.Time) {
 	lasts := !s.healAt.IsZero() || s.asleep != nil || s.saved != nil || !s.rightAt.IsZero() || s.oldHead > 0 || s.expired != nil ||
-		slices.ContainsFunc(s.all, func(o *organisation) bool { return o.process == nil || o.process.killed })
+		slices.ContainsFunc(s.All, func(o *organisation) bool { return o.Process == nil || o.Killed })
 	if lasts {
 		s.struck(now)
 	}

@@ -19,18 +19,18 @@ func (s *supervisor) render(now time.Time) string {
 		run = now.Sub(s.begun)
 	}
 	fmt.Fprintf(&b, "\n%s   %d organisations, %d endorse   a fault every %s\n\n",
-		s.extent(run.Round(100*time.Millisecond)), len(s.all), needed, s.every())
+		s.extent(run.Round(100*time.Millisecond)), len(s.All), needed, s.every())
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tCOORDINATOR\tFINAL\tASKED\tOPEN\tCONFIRMED\tREVERTED")
 	var all seen
-	for i, o := range s.all {
+	for i, o := range s.All {
 		at := s.customers[i].seen()
 		all.asked, all.open, all.confirmed, all.reverted = all.asked+at.asked, all.open+at.open, all.confirmed+at.confirmed, all.reverted+at.reverted
 		names := at.Coordinator
 		if now.Sub(at.heard) > quiet {
 			names = "?"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", o.name, o.pidText(), s.state(o, now), names, at.Final, at.asked, at.open, at.confirmed, at.reverted)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%d\t%d\t%d\n", o.Name, o.PID(), s.state(o, now), names, at.Final, at.asked, at.open, at.confirmed, at.reverted)
 	}
 	_ = w.Flush()
 	last := "-"
@@ -45,21 +45,14 @@ func (s *supervisor) render(now time.Time) string {
 	return b.String()
 }
 
-func (o *organisation) pidText() string {
-	if o.process == nil {
-		return "-"
-	}
-	return fmt.Sprint(o.process.pid)
-}
-
 // state says what was done to a node.
 func (s *supervisor) state(o *organisation, now time.Time) string {
 	switch {
-	case o.process == nil:
-		return fmt.Sprintf("dead, back in %.1fs", max(0, o.back.Sub(now)).Seconds())
-	case o.process.killed:
+	case o.Process == nil:
+		return o.Dead(now)
+	case o.Killed:
 		return "killed"
-	case o.process.stopped:
+	case o.Stopped:
 		return "stopped"
 	case !s.healAt.IsZero():
 		return "partitioned"

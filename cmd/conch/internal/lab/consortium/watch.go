@@ -54,7 +54,7 @@ func (s *supervisor) dispatched(ctx context.Context) {
 		return
 	}
 	var first time.Time
-	for i, o := range s.all {
+	for i, o := range s.All {
 		if o == s.fallen {
 			continue
 		}
@@ -80,7 +80,7 @@ func (s *supervisor) read(ctx context.Context, i int, do func(context.Context, *
 	ctx, cancel := context.WithTimeout(ctx, watched)
 	defer cancel()
 	if s.readers[i] == nil {
-		if s.readers[i], err = pgnotes.Open(ctx, s.all[i].db, s.contract); err != nil {
+		if s.readers[i], err = pgnotes.Open(ctx, s.All[i].db, s.contract); err != nil {
 			return err
 		}
 	}

@@ -5,9 +5,9 @@ package demo
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/election"
 )
@@ -25,11 +25,7 @@ type Config struct {
 	Devnode string
 	// Program is the binary that runs a node as its subcommand NodeCommand.
 	Program string
-	// Progress gets the live view, or plain lines if it is not a terminal.
-	Progress io.Writer
-	Terminal bool
-	// Width returns the current width of the terminal: a wrapped line would spoil the redraw.
-	Width func() int
+	Screen  screen.Config // gets the live view
 }
 
 // NodeCommand is the hidden subcommand that runs one node.

@@ -13,21 +13,11 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
-	"github.com/conchhq/conch/internal/pause"
 )
 
 const (
 	customerCount = 4
 	customerPace  = 200 * time.Millisecond // per customer
-	answerMost    = 2 * time.Second        // before the customer asks another node
-	askAgain      = 20 * time.Millisecond
-	// Of every oddEvery requests, the one numbered hangsUp is broken off at once and repeated
-	// elsewhere under the same key, which a kill provokes only by chance; and the customer of the
-	// one numbered doubts asks a second node after the first has answered.
-	oddEvery  = 10
-	hangsUp   = 4
-	doubts    = 9
-	hastyMost = time.Millisecond
 	// payee receives one unit per transaction.
 	payee = "0x000000000000000000000000000000000000c0c4"
 )
@@ -35,7 +25,7 @@ const (
 // customers send requests. Each request goes to one node after the other under one key,
 // whichever node leads, until a node answers.
 type customers struct {
-	nodes []*http.Client
+	nodes []*nodeapi.Node
 
 	mu       sync.Mutex
 	requests []evidence.Request
@@ -52,7 +42,7 @@ type customers struct {
 func newCustomers(sockets []string) *customers {
 	c := &customers{over: make(chan struct{})}
 	for _, path := range sockets {
-		c.nodes = append(c.nodes, &http.Client{Transport: nodeapi.OverUnix(path, 0)})
+		c.nodes = append(c.nodes, nodeapi.Listening("unix:"+path, 0, 0))
 	}
 	return c
 }
@@ -78,7 +68,7 @@ func (c *customers) close() {
 	c.cancelTries()
 	<-c.over
 	for _, node := range c.nodes {
-		node.CloseIdleConnections()
+		node.Close()
 	}
 }
 
@@ -108,27 +98,11 @@ func (c *customers) request(trying context.Context, n int) {
 	at := len(c.requests)
 	c.requests = append(c.requests, w)
 	c.mu.Unlock()
-	missing := 1
-	if n%oddEvery == doubts {
-		missing = 2
-	}
-	for try := 0; missing > 0 && trying.Err() == nil; try++ {
-		patience := answerMost
-		if try == 0 && n%oddEvery == hangsUp {
-			patience = hastyMost
-		}
-		ctx, cancel := context.WithTimeout(trying, patience)
+	nodeapi.Insist(trying, n, func(ctx context.Context, try int) (done, final bool) {
 		id, err := post(ctx, c.nodes[(n+try)%len(c.nodes)], call)
-		cancel()
-		if c.note(at, id, err) {
-			missing--
-			continue
-		}
-		if _, no := errors.AsType[*nodeapi.RefusedError](err); no {
-			return
-		}
-		_ = pause.For(trying, askAgain)
-	}
+		_, final = errors.AsType[*nodeapi.RefusedError](err)
+		return c.note(at, id, err), final
+	})
 }
 
 // note records the outcome of one attempt, and reports whether a node acknowledged it.
@@ -149,9 +123,9 @@ func (c *customers) note(at int, id string, err error) bool {
 }
 
 // post sends a request to one node. After an error other than a RefusedError it may have been accepted or not.
-func post(ctx context.Context, node *http.Client, call map[string]string) (id string, err error) {
+func post(ctx context.Context, node *nodeapi.Node, call map[string]string) (id string, err error) {
 	var accepted struct{ ID string }
-	err = nodeapi.Ask(ctx, node, http.MethodPost, "http://localhost/v1/transactions", call, &accepted)
+	err = node.Ask(ctx, http.MethodPost, "/v1/transactions", call, &accepted)
 	if err == nil && accepted.ID == "" {
 		err = &nodeapi.RefusedError{Status: http.StatusAccepted, Text: "it names no transaction"}
 	}

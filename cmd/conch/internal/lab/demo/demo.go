@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election/pgmint"
 	"github.com/conchhq/conch/election/pgops"
 )
@@ -24,9 +25,9 @@ const (
 // happened so far. The error is about the demo itself; Verdict.Fault says what it proved.
 func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	backing := &servers{}
-	defer func() { err = errors.Join(err, backing.clear()) }()
-	view := newView(cfg)
-	if err := backing.prepare(ctx, cfg, view.Say); err != nil {
+	defer func() { err = errors.Join(err, backing.Clear()) }()
+	show := screen.New(cfg.Screen)
+	if err := backing.prepare(ctx, cfg, show.Say); err != nil {
 		return v, err
 	}
 	observer, err := pgops.Observe(ctx, pgmint.Config{URL: backing.url, AppName: "conch demo"})
@@ -35,34 +36,34 @@ func Run(ctx context.Context, cfg Config) (v evidence.Verdict, err error) {
 	}
 	defer observer.Close()
 
-	shut, err := backing.open(ctx, cfg.Listen, view.Say)
+	shut, err := backing.open(ctx, cfg.Listen, show.Say)
 	if err != nil {
 		return v, err
 	}
 	defer shut()
 
-	s := &supervisor{cfg: cfg, processes: newProcesses(cfg, backing), view: view, observer: observer}
-	defer s.processes.endAll(0)
+	s := &supervisor{cfg: cfg, servers: backing, cast: newCast(cfg.Nodes), screen: show, observer: observer}
+	defer s.cast.End(0)
 	if backing.payer != nil {
-		s.traffic = newTraffic(backing, s.processes)
+		s.traffic = newTraffic(backing, s.cast.All)
 		defer s.traffic.customers.close()
 	}
-	view.introduce(s.traffic != nil)
-	view.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
-	view.Open()
-	err = s.supervise(ctx, backing)
-	view.Close()
+	introduce(show, s.traffic != nil)
+	show.Say("starting %d processes, lease %s …", cfg.Nodes, cfg.Lease)
+	show.Open()
+	err = s.supervise(ctx)
+	show.Close()
 	if err != nil {
 		return v, err
 	}
 	// The rest must also run after Ctrl-C.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
-	view.Say("stopping the nodes and judging what they left behind …")
+	show.Say("stopping the nodes and judging what they left behind …")
 	if s.traffic != nil {
 		s.traffic.customers.close()
 	}
-	s.processes.endAll(teardown)
+	s.cast.End(teardown)
 	record, err := backing.collect(ctx)
 	if err != nil {
 		return v, fmt.Errorf("reading the evidence: %w", err)

@@ -4,7 +4,6 @@ package demo
 
 import (
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/conchhq/conch/chain/evm"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/devnode"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 )
 
 // PayerScope is the scope whose leader sends the account's transactions.
@@ -36,7 +36,7 @@ func newPayer(dir string, d *devnode.Node, lease time.Duration) (*payer, error) 
 	err = os.WriteFile(password, []byte(secret+"\n"), 0o600)
 	if err == nil {
 		err = os.WriteFile(p.config, []byte(fmt.Sprintf(payerConfig,
-			quoted(lease.String()), quoted(d.HTTP), d.ChainID, quoted(PayerScope), quoted(keystore), quoted(password))), 0o600)
+			stage.TOML(lease.String()), stage.TOML(d.HTTP), d.ChainID, stage.TOML(PayerScope), stage.TOML(keystore), stage.TOML(password))), 0o600)
 	}
 	return p, err
 }
@@ -58,9 +58,3 @@ scope = %s
 keystore = %s
 password_file = %s
 `
-
-// quoted returns a text as a JSON string, which is also valid TOML.
-func quoted(text string) string {
-	out, _ := json.Marshal(text) //nolint:errchkjson // a text has a form
-	return string(out)
-}

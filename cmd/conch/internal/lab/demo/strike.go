@@ -9,26 +9,25 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
+	"github.com/conchhq/conch/fence"
 )
 
 // strike kills the leader of the work, and after each kill that spared the sender of
 // transactions, the sender. If that node is not certain, leadership is changing hands and the
 // next tick tries again.
-func (s *supervisor) strike() error {
+func (s *supervisor) strike() {
 	worker, sender := s.leader(), s.sender()
 	victim := s.victim(worker, sender)
 	if victim == nil {
-		return nil
+		return
 	}
 	wall := time.Now()
-	at, err := victim.kill()
-	if err != nil {
-		return err
-	}
-	kill, led := evidence.Kill{At: at, Node: victim.id}, []string(nil)
+	at := fence.Boottime() // read before the signal is sent
+	victim.Kill()
+	kill, led := evidence.Kill{At: at, Node: victim.Name}, []string(nil)
 	if victim == worker {
-		kill.Epoch = victim.epoch
-		led = append(led, fmt.Sprintf("%q (epoch %d)", Scope, victim.epoch))
+		kill.Epoch = victim.Epoch
+		led = append(led, fmt.Sprintf("%q (epoch %d)", Scope, victim.Epoch))
 	}
 	if victim == sender {
 		led = append(led, fmt.Sprintf("%q (epoch %d)", PayerScope, s.traffic.row.Epoch))
@@ -39,8 +38,7 @@ func (s *supervisor) strike() error {
 	for !s.killAt.After(time.Now()) {
 		s.killAt = s.killAt.Add(s.cfg.KillEvery)
 	}
-	s.view.Note("kill -9 %s, pid %d, which led %s", victim.id, victim.process.PID(), strings.Join(led, " and "))
-	return nil
+	s.screen.Note("kill -9 %s, pid %d, which led %s", victim.Name, victim.Process.PID(), strings.Join(led, " and "))
 }
 
 // victim returns the member to kill. Leader and sender may each be nil, and may be the same.
@@ -53,8 +51,8 @@ func (s *supervisor) victim(worker, sender *member) *member {
 
 // leader returns the member that leads the work by the database and by its own report, or nil.
 func (s *supervisor) leader() *member {
-	for _, m := range s.processes.nodes {
-		if m.process != nil && !m.killed && m.acted && s.row.Held && s.row.Holder == m.id && s.row.Epoch == m.epoch {
+	for _, m := range s.cast.All {
+		if m.Runs() && m.Acted != 0 && s.row.Held && s.row.Holder == m.Name && s.row.Epoch == m.Epoch {
 			return m
 		}
 	}
@@ -63,7 +61,7 @@ func (s *supervisor) leader() *member {
 
 // sender returns the member that sends the account's transactions, or nil.
 func (s *supervisor) sender() *member {
-	for _, m := range s.processes.nodes {
+	for _, m := range s.cast.All {
 		if s.traffic != nil && s.traffic.sends(m) {
 			return m
 		}

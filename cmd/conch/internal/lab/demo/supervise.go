@@ -4,23 +4,25 @@ package demo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // supervisor watches the nodes, restarts them and kills. It belongs to one goroutine.
 type supervisor struct {
-	cfg       Config
-	processes *processes
-	view      *view
-	observer  *pgops.Observer
+	cfg      Config
+	servers  *servers
+	cast     *stage.Cast[*member]
+	screen   *screen.Screen
+	observer *pgops.Observer
 
 	kills   []evidence.Kill
 	entries []evidence.Entry
@@ -37,10 +39,10 @@ type supervisor struct {
 
 // supervise runs and kills nodes until the duration is over or asked ends. It returns when
 // every transaction has ended, or when the wait for that takes too long.
-func (s *supervisor) supervise(asked context.Context, backing *servers) error {
+func (s *supervisor) supervise(asked context.Context) error {
 	ctx := context.WithoutCancel(asked)
-	for _, m := range s.processes.nodes {
-		if err := s.processes.start(m); err != nil {
+	for _, m := range s.cast.All {
+		if err := s.cast.Start(m, s.servers.command(s.cfg, m)); err != nil {
 			return err
 		}
 	}
@@ -50,19 +52,18 @@ func (s *supervisor) supervise(asked context.Context, backing *servers) error {
 	defer tick.Stop()
 	for {
 		select {
-		case <-backing.postgres.Gone():
-			return errors.New("the private Postgres ended unexpectedly")
-		case <-backing.chainGone():
-			return fmt.Errorf("the private chain ended unexpectedly: %s", backing.devnode.LastWords())
 		case <-begin.C:
 			if s.begun.IsZero() {
-				return fmt.Errorf("nobody acted within %s%s", warmup, s.lastWords())
+				return fmt.Errorf("nobody acted within %s%s", warmup, s.cast.Said())
 			}
-		case n := <-s.processes.news:
+		case n := <-s.cast.News:
 			s.hear(ctx, n)
 		case now := <-tick.C:
 			if asked.Err() != nil || !s.begun.IsZero() && now.Sub(s.begun) >= s.cfg.Duration {
 				s.settle(now)
+			}
+			if err := s.servers.Fallen(); err != nil {
+				return err
 			}
 			over, err := s.look(ctx, now)
 			if over || err != nil {
@@ -79,31 +80,32 @@ func (s *supervisor) settle(now time.Time) {
 	s.ending, s.killAt, s.drawAt = now, time.Time{}, now
 	if s.traffic != nil && s.traffic.open {
 		s.traffic.settle()
-		s.view.Note("no more kills; waiting until every transaction is final …")
+		s.screen.Note("no more kills; waiting until every transaction is final …")
 	}
 }
 
 func (s *supervisor) hear(ctx context.Context, n fleet.News) {
-	m := s.processes.of(n.From)
+	m := s.cast.Of(n.From)
+	r, is := worker.Read(n.Line)
 	switch {
-	case m == nil:
-		return
-	case n.Ended:
-		if !m.killed {
-			s.view.Note("%s ended unexpectedly: %s", m.id, n.From.LastWords())
+	case m != nil && n.Ended:
+		if !m.Killed {
+			s.screen.Note("%s ended unexpectedly: %s", m.Name, n.From.LastWords())
 		}
 		m.recordEnd()
 		return
+	case m == nil || !is:
+		return
 	}
-	m.hear(n.Report)
-	switch n.Report.Kind {
+	m.Hear(r)
+	switch r.Kind {
 	case worker.Acted:
-		s.acted(ctx, m, n.Report)
+		s.acted(ctx, m, r)
 	case election.Entered:
-		s.entries = append(s.entries, evidence.Entry{At: n.Report.At, Epoch: n.Report.Epoch})
-		if k := s.lastKill(); k.Epoch != 0 && n.Report.Epoch > k.Epoch {
-			s.actDoor = n.Report.At.Sub(k.At)
-			s.view.Note("%s may act outside for %q as well, %s after the kill", m.id, Scope, s.actDoor.Round(time.Millisecond))
+		s.entries = append(s.entries, evidence.Entry{At: r.At, Epoch: r.Epoch})
+		if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
+			s.actDoor = r.At.Sub(k.At)
+			s.screen.Note("%s may act outside for %q as well, %s after the kill", m.Name, Scope, s.actDoor.Round(time.Millisecond))
 		}
 	default:
 	}
@@ -118,22 +120,20 @@ func (s *supervisor) acted(ctx context.Context, m *member, r worker.Report) {
 		if s.cfg.KillEvery > 0 && s.ending.IsZero() {
 			s.killAt = s.begun.Add(s.cfg.KillEvery)
 		}
-		s.view.Note("%s leads %q (epoch %d)", m.id, Scope, r.Epoch)
+		s.screen.Note("%s leads %q (epoch %d)", m.Name, Scope, r.Epoch)
 		return
 	}
 	if k := s.lastKill(); k.Epoch != 0 && r.Epoch > k.Epoch {
 		s.failover = r.At.Sub(k.At)
-		s.view.Note("%s leads %q (epoch %d) and has committed, %s after the kill", m.id, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
+		s.screen.Note("%s leads %q (epoch %d) and has committed, %s after the kill", m.Name, Scope, r.Epoch, s.failover.Round(100*time.Microsecond))
 	}
 }
 
 // look does what is due: restart, kill, draw. It reports whether the demo is over.
 func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err error) {
-	for _, m := range s.processes.nodes {
-		if m.process == nil && !m.back.IsZero() && !now.Before(m.back) {
-			if err := s.processes.start(m); err != nil {
-				return false, err
-			}
+	for _, m := range s.cast.Due(now) {
+		if err := s.cast.Start(m, s.servers.command(s.cfg, m)); err != nil {
+			return false, err
 		}
 	}
 	killing := !s.killAt.IsZero() && !now.Before(s.killAt)
@@ -146,13 +146,11 @@ func (s *supervisor) look(ctx context.Context, now time.Time) (over bool, err er
 		return false, err
 	}
 	if killing {
-		if err := s.strike(); err != nil {
-			return false, err
-		}
+		s.strike()
 	}
 	if !now.Before(s.drawAt) {
 		s.drawAt = now.Add(refresh)
-		s.view.draw(s, now)
+		s.screen.Draw(func() string { return s.render(now) })
 	}
 	return s.over(now, answered), s.refused()
 }
@@ -196,18 +194,5 @@ func (s *supervisor) read(ctx context.Context) error {
 	if s.traffic == nil {
 		return nil
 	}
-	return s.traffic.read(ctx, account, s.view)
-}
-
-func (s *supervisor) lastWords() string {
-	for _, m := range s.processes.nodes {
-		text := m.words
-		if m.process != nil {
-			text = m.process.LastWords()
-		}
-		if text != "" {
-			return "; " + m.id + " says: " + text
-		}
-	}
-	return ""
+	return s.traffic.read(ctx, account, s.screen)
 }

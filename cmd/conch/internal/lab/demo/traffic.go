@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/election/pgops"
 )
 
@@ -29,9 +30,9 @@ type traffic struct {
 	failover time.Duration
 }
 
-func newTraffic(backing *servers, ps *processes) *traffic {
+func newTraffic(backing *servers, nodes []*member) *traffic {
 	var sockets []string
-	for _, m := range ps.nodes {
+	for _, m := range nodes {
 		sockets = append(sockets, backing.socket(m.number))
 	}
 	return &traffic{customers: newCustomers(sockets), account: backing.account}
@@ -43,7 +44,7 @@ func (t *traffic) begin(ctx context.Context) {
 }
 
 // read updates the progress, and notes a new sender once it has stored a transaction.
-func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err error) {
+func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, show *screen.Screen) (err error) {
 	t.row = row
 	if t.progress, err = t.account.Progress(ctx); err != nil {
 		return err
@@ -57,11 +58,11 @@ func (t *traffic) read(ctx context.Context, row pgops.ScopeStatus, v *view) (err
 	}
 	t.sender = row.Epoch
 	if t.killed == 0 {
-		v.Note("%s leads %q (epoch %d) and sends", row.Holder, PayerScope, row.Epoch)
+		show.Note("%s leads %q (epoch %d) and sends", row.Holder, PayerScope, row.Epoch)
 		return nil
 	}
 	t.failover = first.Sub(t.killedAt)
-	v.Note("%s leads %q (epoch %d) and sends: its first transaction was stored %s after the kill", row.Holder, PayerScope, row.Epoch, t.failover.Round(100*time.Microsecond))
+	show.Note("%s leads %q (epoch %d) and sends: its first transaction was stored %s after the kill", row.Holder, PayerScope, row.Epoch, t.failover.Round(100*time.Microsecond))
 	return nil
 }
 
@@ -69,7 +70,7 @@ func (t *traffic) struck(at time.Time) { t.killedAt, t.killed = at, t.row.Epoch 
 
 // sends reports whether a node leads the account and has sent in this term.
 func (t *traffic) sends(m *member) bool {
-	return m.process != nil && !m.killed && t.row.Held && t.row.Holder == m.id && t.row.Epoch == t.sender && t.sender > t.killed
+	return m.Runs() && t.row.Held && t.row.Holder == m.Name && t.row.Epoch == t.sender && t.sender > t.killed
 }
 
 // answered reports whether no customer waits for an answer. It is meaningful after settle.

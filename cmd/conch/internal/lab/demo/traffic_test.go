@@ -15,15 +15,17 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/nodeapi"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/internal/pg/pgtest"
 )
 
 // Kills go to the leader of the work and, after each that spared the sender, to the sender.
 func TestTheNextVictim(t *testing.T) {
-	a, b := &member{id: "a"}, &member{id: "b"}
+	a, b := &member{number: 1}, &member{number: 2}
 	for _, c := range []struct {
 		name                 string
 		spared               bool
@@ -52,13 +54,13 @@ func TestTheSender(t *testing.T) {
 		{"it has sent", func(*traffic, *member) {}, true},
 		{"it has not sent yet", func(tr *traffic, _ *member) { tr.sender = 6 }, false},
 		{"it was killed", func(tr *traffic, _ *member) { tr.killed = 7 }, false},
-		{"it is killed", func(_ *traffic, m *member) { m.killed = true }, false},
-		{"it is dead", func(_ *traffic, m *member) { m.process = nil }, false},
+		{"it is killed", func(_ *traffic, m *member) { m.Killed = true }, false},
+		{"it is dead", func(_ *traffic, m *member) { m.Process = nil }, false},
 		{"another one leads", func(tr *traffic, _ *member) { tr.row.Holder = "b" }, false},
 		{"its session is gone", func(tr *traffic, _ *member) { tr.row.Held = false }, false},
 	} {
 		tr := &traffic{row: pgops.ScopeStatus{Holder: "a", Epoch: 7, Held: true}, sender: 7, killed: 6}
-		m := &member{id: "a", process: &fleet.Process{}}
+		m := &member{Player: stage.Player{Name: "a", Process: &fleet.Process{}}}
 		c.change(tr, m)
 		if got := tr.sends(m); got != c.want {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
@@ -164,12 +166,13 @@ func TestACustomerAsksElsewhereUnderTheSameKey(t *testing.T) {
 	}
 	_, other := serve(t, accept("i2"))
 	c.nodes = append(newCustomers([]string{other}).nodes, c.nodes[3])
-	c.request(t.Context(), doubts)
-	if got := c.requests[1].IDs; len(got) != 2 {
+	const doubted = 9
+	c.request(t.Context(), doubted)
+	if got := c.requests[1].IDs; len(got) != 2 || !nodeapi.Doubted(doubted) {
 		t.Errorf("got IDs %v, want those of both nodes", got)
 	}
 	for _, node := range c.nodes {
-		node.CloseIdleConnections()
+		node.Close()
 	}
 }
 
@@ -189,7 +192,7 @@ func TestTheRefusalOfAValidRequestEndsTheDemo(t *testing.T) {
 	if s.refused() == nil {
 		t.Error("the demo goes on")
 	}
-	c.nodes[0].CloseIdleConnections()
+	c.nodes[0].Close()
 }
 
 // After settle customers leave when they are answered, and after close at once.

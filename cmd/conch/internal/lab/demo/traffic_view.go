@@ -2,14 +2,18 @@
 
 package demo
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+)
 
 // introduce names the scopes, before lines and columns show epochs of both.
-func (v *view) introduce(traffic bool) {
-	v.Say("scope %q: its leader commits rows and acts outside", Scope)
+func introduce(show *screen.Screen, traffic bool) {
+	show.Say("scope %q: its leader commits rows and acts outside", Scope)
 	if traffic {
-		v.Say("scope %q: its leader sends the transactions of one account", PayerScope)
-		v.Say("each scope has its own leader and its own epochs; one kill may end a leadership of each")
+		show.Say("scope %q: its leader sends the transactions of one account", PayerScope)
+		show.Say("each scope has its own leader and its own epochs; one kill may end a leadership of each")
 	}
 }
 
@@ -26,7 +30,7 @@ func (t *traffic) cell(m *member) string {
 	switch {
 	case t == nil:
 		return ""
-	case m.process != nil && t.row.Held && t.row.Holder == m.id:
+	case m.Process != nil && t.row.Held && t.row.Holder == m.Name:
 		return fmt.Sprintf("\tepoch %d", t.row.Epoch)
 	default:
 		return "\t-"

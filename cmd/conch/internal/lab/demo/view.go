@@ -8,24 +8,13 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 	"github.com/conchhq/conch/fence"
 )
 
-// view shows the nodes and what happens to them.
-type view struct{ *screen.Screen }
-
 const shownNodes = 12
 
-func newView(cfg Config) *view {
-	return &view{screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})}
-}
-
-func (v *view) draw(s *supervisor, now time.Time) {
-	v.Draw(func() string { return v.render(s, now) })
-}
-
-func (v *view) render(s *supervisor, now time.Time) string {
+// render shows the nodes and what has happened to them.
+func (s *supervisor) render(now time.Time) string {
 	var b strings.Builder
 	run := time.Duration(0)
 	if !s.begun.IsZero() {
@@ -36,14 +25,14 @@ func (v *view) render(s *supervisor, now time.Time) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	_, _ = fmt.Fprintln(w, "NODE\tPID\tSTATE\tEPOCH\tFENCED\tACT\tROWS\tOUTSIDE"+s.traffic.head())
 	var rows, acts int64
-	for i, m := range s.processes.nodes {
-		r, a := m.rows+m.pulse.Rows, m.acts+m.pulse.Acts
+	for i, m := range s.cast.All {
+		r, a := m.rows+m.Pulse.Rows, m.acts+m.Pulse.Acts
 		rows, acts = rows+r, acts+a
 		if i >= shownNodes {
 			continue
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d%s\n", m.id, m.pidText(), m.state(now), m.epochText(),
-			left(m, m.pulse.FencedLeft), left(m, m.pulse.ActLeft), r, a, s.traffic.cell(m))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%d%s\n", m.Name, m.PID(), m.state(now), m.epochText(),
+			left(m, m.Pulse.FencedLeft), left(m, m.Pulse.ActLeft), r, a, s.traffic.cell(m))
 	}
 	_ = w.Flush()
 	fmt.Fprintf(&b, "\n%d acts, %d kills, heartbeat %d ms ago, failover %s, act door %s\n",
@@ -54,37 +43,30 @@ func (v *view) render(s *supervisor, now time.Time) string {
 
 func (m *member) state(now time.Time) string {
 	switch {
-	case m.process == nil:
-		return fmt.Sprintf("dead, back in %.1fs", max(0, m.back.Sub(now)).Seconds())
-	case m.inside:
+	case m.Process == nil:
+		return m.Dead(now)
+	case m.Inside != 0:
 		return "LEADS"
-	case m.epoch != 0:
+	case m.Epoch != 0:
 		return "LEADS, act shut"
 	default:
 		return "follows"
 	}
 }
 
-func (m *member) pidText() string {
-	if m.process == nil {
-		return "-"
-	}
-	return fmt.Sprint(m.process.PID())
-}
-
 func (m *member) epochText() string {
-	if m.epoch == 0 {
+	if m.Epoch == 0 {
 		return "-"
 	}
-	return fmt.Sprint(m.epoch)
+	return fmt.Sprint(m.Epoch)
 }
 
 // left returns how long a door still stays open, extrapolated from the last report.
 func left(m *member, d time.Duration) string {
-	if m.process == nil || d == 0 {
+	if m.Process == nil || d == 0 {
 		return "shut"
 	}
-	return fmt.Sprintf("%.1fs", max(0, d-fence.Boottime().Sub(m.pulse.At)).Seconds())
+	return fmt.Sprintf("%.1fs", max(0, d-fence.Boottime().Sub(m.Pulse.At)).Seconds())
 }
 
 func took(d time.Duration) string {

@@ -11,12 +11,11 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/pgaccount"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/worker"
-	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/election/pgops"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,19 +25,19 @@ func shown(terminal bool, width int) (*supervisor, *bytes.Buffer) {
 	var out bytes.Buffer
 	cfg := Config{
 		Nodes: 3, Duration: time.Minute, KillEvery: 5 * time.Second, Lease: 3 * time.Second,
-		Progress: &out, Terminal: terminal, Width: func() int { return width },
+		Screen: screen.Config{Out: &out, Terminal: terminal, Width: func() int { return width }},
 	}
-	s := &supervisor{cfg: cfg, view: newView(cfg), processes: &processes{cfg: cfg}}
-	for _, id := range []string{"node-1", "node-2", "node-3"} {
-		s.processes.nodes = append(s.processes.nodes, &member{id: id, rows: 20, acts: 22})
+	s := &supervisor{cfg: cfg, screen: screen.New(cfg.Screen), cast: &stage.Cast[*member]{}}
+	for _, name := range []string{"node-1", "node-2", "node-3"} {
+		s.cast.All = append(s.cast.All, &member{Player: stage.Player{Name: name}, rows: 20, acts: 22})
 	}
 	return s, &out
 }
 
 func TestATerminalGetsATableInPlace(t *testing.T) {
 	s, out := shown(true, 60)
-	s.view.Open()
-	s.view.draw(s, time.Now())
+	s.screen.Open()
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	first := out.String()
 	for _, part := range []string{screen.HideCursor, "node-3", "126 acts, 0 kills"} {
 		if !strings.Contains(first, part) {
@@ -50,9 +49,9 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 			t.Errorf("a line would wrap: %q", line)
 		}
 	}
-	s.view.Note("something happened")
+	s.screen.Note("something happened")
 	out.Reset()
-	s.view.draw(s, time.Now())
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	if up := "\x1b[10A\r" + screen.ClearBelow; !strings.HasPrefix(out.String(), up) || strings.Count(first, "\n") != 10 {
 		t.Errorf("the second table does not replace the first one of %d lines: %q", strings.Count(first, "\n"), out.String())
 	}
@@ -60,8 +59,8 @@ func TestATerminalGetsATableInPlace(t *testing.T) {
 		t.Error("the note is not shown")
 	}
 	out.Reset()
-	s.view.Close()
-	s.view.Close()
+	s.screen.Close()
+	s.screen.Close()
 	if out.String() != screen.ShowCursor {
 		t.Errorf("close printed %q, want the cursor shown once", out.String())
 	}
@@ -76,13 +75,13 @@ func TestTheTableShowsTransactions(t *testing.T) {
 		progress:  pgaccount.Progress{Intents: 11, Done: 9, Open: 2, Nonce: 10},
 		failover:  35 * time.Millisecond,
 	}
-	s.processes.nodes[1].process = &fleet.Process{}
-	if text := s.traffic.cell(s.processes.nodes[1]) + s.traffic.cell(s.processes.nodes[0]); text != "\tepoch 4\t-" {
+	s.cast.All[1].Process = &fleet.Process{}
+	if text := s.traffic.cell(s.cast.All[1]) + s.traffic.cell(s.cast.All[0]); text != "\tepoch 4\t-" {
 		t.Errorf("the column for the sender shows %q, want epoch 4 for node-2 only", text)
 	}
-	s.processes.nodes[1].process = nil
-	s.view.Open()
-	s.view.draw(s, time.Now())
+	s.cast.All[1].Process = nil
+	s.screen.Open()
+	s.screen.Draw(func() string { return s.render(time.Now()) })
 	for _, part := range []string{"PAYER", "12 wanted, 3 times another node asked", "11 accepted, 9 final, next nonce 10, failover 35.0 ms"} {
 		if !strings.Contains(out.String(), part) {
 			t.Errorf("the table does not show %q:\n%s", part, out)
@@ -93,11 +92,11 @@ func TestTheTableShowsTransactions(t *testing.T) {
 // Epochs of two scopes are shown, so both are named first.
 func TestTheScopesAreIntroduced(t *testing.T) {
 	s, out := shown(false, 0)
-	s.view.introduce(false)
+	introduce(s.screen, false)
 	if text := out.String(); !strings.Contains(text, `scope "demo"`) || strings.Contains(text, "payer") {
 		t.Errorf("without transactions it says %q, want the scope demo alone", text)
 	}
-	s.view.introduce(true)
+	introduce(s.screen, true)
 	if text := out.String(); !strings.Contains(text, `scope "payer"`) || !strings.Contains(text, "its own epochs") {
 		t.Errorf("with transactions it says %q, want the scope payer and its own epochs", text)
 	}
@@ -105,34 +104,11 @@ func TestTheScopesAreIntroduced(t *testing.T) {
 
 func TestWithoutATerminalThereAreOnlyLines(t *testing.T) {
 	s, out := shown(false, 0)
-	s.view.Open()
-	s.view.Note("something happened")
-	s.view.draw(s, time.Now())
-	s.view.Close()
+	s.screen.Open()
+	s.screen.Note("something happened")
+	s.screen.Draw(func() string { return s.render(time.Now()) })
+	s.screen.Close()
 	if text := out.String(); strings.Contains(text, "\x1b") || strings.Count(text, "\n") != 1 || !strings.Contains(text, "something happened") {
 		t.Errorf("printed %q, want one plain line", text)
 	}
-}
-
-func TestAMemberIsAsLastReported(t *testing.T) {
-	m := &member{id: "node-1"}
-	tell := func(kind election.Kind, epoch int64) { m.hear(worker.Report{Kind: kind, Epoch: epoch}) }
-	want := func(epoch int64, acted, inside bool) {
-		t.Helper()
-		if m.epoch != epoch || m.acted != acted || m.inside != inside {
-			t.Errorf("got epoch %d, acted %v, inside %v; want %d, %v, %v", m.epoch, m.acted, m.inside, epoch, acted, inside)
-		}
-	}
-	tell(election.Acquired, 7)
-	want(7, false, false)
-	tell(worker.Acted, 6) // of an earlier term
-	want(7, false, false)
-	tell(worker.Acted, 7)
-	tell(election.Entered, 7)
-	want(7, true, true)
-	tell(election.Draining, 7)
-	want(0, false, false)
-	tell(election.Acquired, 9)
-	tell(election.Lost, 9)
-	want(0, false, false)
 }

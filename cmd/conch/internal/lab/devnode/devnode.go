@@ -5,18 +5,16 @@
 package devnode
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
-	"syscall"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/beside"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // Name is the program's file name.
@@ -32,7 +30,7 @@ const EnvProgram = "CONCH_DEVNODE"
 
 // Find returns the path of the program: the value of EnvProgram, or a file beside the given
 // program, or on the PATH; "" if there is none.
-func Find(program string) string { return fleet.Find(program, Name, EnvProgram) }
+func Find(program string) string { return beside.Named(EnvProgram, program, Name) }
 
 // Node is a running devnode. Its exported fields do not change.
 type Node struct {
@@ -43,60 +41,47 @@ type Node struct {
 	PrivateKey string `json:"private_key"` // worthless, but treated as a secret
 
 	launcher *fleet.Launcher
-	cmd      *exec.Cmd
-	words    *fleet.LastLine
-	gone     chan struct{}
+	process  *fleet.Process
 }
 
 // Start runs the program with the flags on a free local port until Stop. ctx bounds the start
 // only.
 func Start(ctx context.Context, program string, args ...string) (*Node, error) {
-	n := &Node{launcher: fleet.NewLauncher(), words: &fleet.LastLine{}, gone: make(chan struct{})}
-	// No context: Stop ends it.
-	n.cmd = exec.CommandContext(context.Background(), program,
-		append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...)...)
-	n.cmd.Stderr, n.cmd.WaitDelay = n.words, endGrace
-	first := make(opening, 1)
-	n.cmd.Stdout = &first
-	err := n.launcher.Start(n.cmd)
+	n := &Node{launcher: fleet.NewLauncher()}
+	n.launcher.Linger = endGrace
+	said := make(chan []byte, 1)
+	var err error
+	n.process, err = n.launcher.Launch(fleet.Command{
+		Program: program, Args: append([]string{"--listen", "127.0.0.1:0", "--parent", strconv.Itoa(os.Getpid())}, args...),
+		Tell: func(news fleet.News) {
+			if news.Ended {
+				return
+			}
+			select {
+			case said <- news.Line:
+			default: // only the first line is heard
+			}
+		},
+	})
 	if err != nil {
 		n.launcher.Close()
 		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
-	go func() {
-		defer close(n.gone) // at most endGrace after its end, even if another process has its output
-		_ = n.cmd.Wait()    // its last words say how it failed
-	}()
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	err = errors.New("it prints nothing")
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errors.New("it prints nothing"))
+	defer cancel()
 	select {
-	case line := <-first:
+	case line := <-said:
 		err = n.hear(line)
-	case <-n.gone:
+	case <-n.process.Over():
 		err = errors.New("it has ended")
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-	case <-timer.C:
 	}
 	if err != nil {
 		n.Stop()
-		return nil, fmt.Errorf("%s does not become ready: %w; it says: %s", program, err, n.words)
+		return nil, fmt.Errorf("%s does not become ready: %w; it says: %s", program, err, n.LastWords())
 	}
 	return n, nil
-}
-
-// opening keeps the first line of an output; the node writes that line at once.
-type opening chan []byte
-
-// Write never fails.
-func (o *opening) Write(b []byte) (int, error) {
-	line, _, _ := bytes.Cut(b, []byte{'\n'})
-	select {
-	case *o <- bytes.Clone(line):
-	default:
-	}
-	return len(b), nil
 }
 
 // hear parses the line that says that the chain is ready.
@@ -108,25 +93,17 @@ func (n *Node) hear(line []byte) error {
 }
 
 // Gone is closed when the process has ended, by Stop or by itself.
-func (n *Node) Gone() <-chan struct{} { return n.gone }
+func (n *Node) Gone() <-chan struct{} { return n.process.Over() }
 
 // PID returns the process number.
-func (n *Node) PID() int { return n.cmd.Process.Pid }
+func (n *Node) PID() int { return n.process.PID() }
 
 // LastWords returns the last line on stderr.
-func (n *Node) LastWords() string { return n.words.String() }
+func (n *Node) LastWords() string { return n.process.LastWords() }
 
 // Stop ends the process, in order if possible.
 func (n *Node) Stop() {
-	_ = n.cmd.Process.Signal(syscall.SIGTERM)
-	timer := time.NewTimer(endGrace)
-	defer timer.Stop()
-	select {
-	case <-n.gone:
-	case <-timer.C:
-		_ = n.cmd.Process.Kill()
-		<-n.gone
-	}
+	n.process.End(endGrace)
 	n.launcher.Close()
 }
 

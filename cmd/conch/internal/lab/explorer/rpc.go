@@ -1,7 +1,6 @@
 package explorer
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 type client struct {
@@ -18,33 +19,14 @@ type client struct {
 
 // ask calls a method and decodes its result, which must not be null.
 func (c *client) ask(ctx context.Context, out any, method string, args ...any) error {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": append([]any{}, args...)})
-	if err != nil {
-		return err
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	r.Header.Set("Content-Type", "application/json")
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return fmt.Errorf("asking the chain: %w", err)
-	}
-	defer func() { _ = answer.Body.Close() }()
-	var said struct {
-		Result json.RawMessage
-		Error  *struct{ Message string }
-	}
-	err = json.NewDecoder(answer.Body).Decode(&said)
+	var result json.RawMessage
+	err := rpc.Call(ctx, c.http, c.url, &result, method, args...)
 	switch {
 	case err != nil:
-	case said.Error != nil:
-		err = errors.New(said.Error.Message)
-	case len(said.Result) == 0 || string(said.Result) == "null":
+	case len(result) == 0 || string(result) == "null":
 		err = errors.New("the answer has no result")
 	default:
-		err = json.Unmarshal(said.Result, out)
+		err = json.Unmarshal(result, out)
 	}
 	if err != nil {
 		return fmt.Errorf("asking the chain for %s%v: %w", method, args, err)

@@ -24,16 +24,7 @@ type Config struct {
 // Key is the counter in the log.
 const Key = "demo/goals"
 
-const (
-	answerMost = 2 * time.Second // before a client asks another node
-	askAgain   = 20 * time.Millisecond
-	// Of every oddEvery goals a client breaks off the request for one at once and repeats it elsewhere, which a kill provokes only by
-	// chance; and asks a second node for another one, after the first has answered.
-	oddEvery  = 10
-	hangsUp   = 4
-	doubts    = 9
-	hastyMost = time.Millisecond
-)
+const askAgain = 20 * time.Millisecond
 
 // Load is clients and a reader at work. Its methods may be called by any goroutine.
 type Load struct {
@@ -124,7 +115,7 @@ func (l *Load) Close() Record {
 	l.clients.Wait()
 	l.reader.Wait()
 	for _, n := range l.nodes {
-		n.client.CloseIdleConnections()
+		n.Close()
 	}
 	return l.record
 }
@@ -184,31 +175,11 @@ func (l *Load) goal(n int) {
 		at = len(r.Goals)
 		r.Goals = append(r.Goals, Goal{ID: goal.GoalID, At: l.since()})
 	})
-	missing := 1
-	if n%oddEvery == doubts {
-		missing = 2
-	}
-	for try := 0; missing > 0 && l.trying.Err() == nil; try++ {
-		patience := answerMost
-		if try == 0 && n%oddEvery == hangsUp {
-			patience = hastyMost
-		}
-		done, final := l.submit(at, l.at(n+try), goal, patience)
-		switch {
-		case final:
-			return
-		case done:
-			missing--
-		default:
-			_ = pause.For(l.trying, askAgain)
-		}
-	}
+	nodeapi.Insist(l.trying, n, func(ctx context.Context, try int) (done, final bool) { return l.submit(ctx, at, l.at(n+try), goal) })
 }
 
 // submit asks one node, and notes what it says.
-func (l *Load) submit(at int, n *node, goal asked, patience time.Duration) (done, final bool) {
-	ctx, cancel := context.WithTimeout(l.trying, patience)
-	defer cancel()
+func (l *Load) submit(ctx context.Context, at int, n *node, goal asked) (done, final bool) {
 	answer, err := n.submit(ctx, l.cfg.Namespace, goal)
 	no, refused := errors.AsType[*nodeapi.RefusedError](err)
 	final = refused && no.Status != http.StatusTooManyRequests

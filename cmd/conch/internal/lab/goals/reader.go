@@ -24,16 +24,17 @@ var addOne = json.RawMessage(fmt.Sprintf(`{"op":"add","key":%q}`, Key))
 
 // node is one node, by its API.
 type node struct {
-	name   string
-	client *http.Client
+	*nodeapi.Node
+
+	name string
 }
 
 func newNode(name, socket string) *node {
-	return &node{name: name, client: &http.Client{Transport: nodeapi.OverUnix(socket, 0)}}
+	return &node{nodeapi.Listening("unix:"+socket, 0, 0), name}
 }
 
 func (n *node) ask(ctx context.Context, method, path string, body, out any) error {
-	return nodeapi.Ask(ctx, n.client, method, "http://localhost/v1/logs"+path, body, out)
+	return n.Ask(ctx, method, "/v1/logs"+path, body, out)
 }
 
 // asked is a goal as a node takes it.

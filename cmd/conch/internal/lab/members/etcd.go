@@ -9,7 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/beside"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // EtcdName is the file name of the program that runs etcd, and EtcdEnv the environment variable with its path.
@@ -19,7 +20,7 @@ const (
 )
 
 // FindEtcd returns the path of the program, or "" if there is none.
-func FindEtcd(program string) string { return fleet.Find(program, EtcdName, EtcdEnv) }
+func FindEtcd(program string) string { return beside.Named(EtcdEnv, program, EtcdName) }
 
 // EtcdBuild says how to get the program.
 const EtcdBuild = "\"bench/peers/build.sh etcd\" in the source of conch makes it, beside bin/conch"

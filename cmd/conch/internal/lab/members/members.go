@@ -9,7 +9,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/beside"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // Name is the program's file name, and EnvProgram the environment variable with its path.
@@ -19,7 +20,7 @@ const (
 )
 
 // Find returns the path of the program, or "" if there is none.
-func Find(program string) string { return fleet.Find(program, Name, EnvProgram) }
+func Find(program string) string { return beside.Named(EnvProgram, program, Name) }
 
 // Build says how to get the program.
 const Build = "\"bench/peers/build.sh members\" in the source of conch makes it, beside bin/conch"

@@ -4,15 +4,13 @@ package payer
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/conchhq/conch/chain"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/rpc"
 )
 
 // rpcClient queries a node without any code of conch.
@@ -28,37 +26,15 @@ func newRPCClient(url string) *rpcClient {
 func (c *rpcClient) close() { c.client.CloseIdleConnections() }
 
 func (c *rpcClient) call(ctx context.Context, result any, method string, args ...any) error {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": args})
-	if err != nil {
-		return err
-	}
-	var answer struct {
-		Result json.RawMessage
-		Error  *struct{ Message string }
-	}
-	err = c.post(ctx, string(body), &answer)
-	if err == nil && answer.Error != nil {
-		err = errors.New(answer.Error.Message)
-	}
-	if err != nil {
+	if err := rpc.Call(ctx, c.client, c.url, result, method, args...); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	return json.Unmarshal(answer.Result, result)
+	return nil
 }
 
 // post sends a body unchanged and decodes the answer.
 func (c *rpcClient) post(ctx context.Context, body string, answer any) error {
-	ask, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	ask.Header.Set("Content-Type", "application/json")
-	got, err := c.client.Do(ask)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = got.Body.Close() }()
-	return json.NewDecoder(got.Body).Decode(answer)
+	return rpc.Post(ctx, c.client, c.url, []byte(body), answer)
 }
 
 // count returns the number of an account's transactions at a tag: pending, latest or finalized.

@@ -1,5 +1,5 @@
-// Package screen shows the progress of an experiment: a table that is drawn again in place on a terminal, plain lines
-// elsewhere.
+// Package screen shows the progress of an experiment. On a terminal that is a table, which is drawn again in place, or a line
+// that says what is done now; elsewhere there are plain lines alone.
 package screen
 
 import (
@@ -19,13 +19,20 @@ type Config struct {
 	Width func() int
 }
 
+// On returns the configuration for what a command prints to.
+func On(out io.Writer) Config {
+	terminal, width := cli.Terminal(out)
+	return Config{Out: out, Terminal: terminal, Width: width}
+}
+
 // Screen is one view. It belongs to one goroutine.
 type Screen struct {
-	cfg   Config
-	start time.Time
-	table bool
-	lines int // height of the table as last drawn
-	notes []string
+	cfg    Config
+	start  time.Time
+	table  bool
+	lines  int // height of the table as last drawn
+	notes  []string
+	status bool // a line is there that the next one replaces
 }
 
 // What a terminal is told.
@@ -33,23 +40,57 @@ const (
 	HideCursor = "\x1b[?25l"
 	ShowCursor = "\x1b[?25h"
 	ClearBelow = "\x1b[J"
+	ClearLine  = "\r\x1b[K"
 )
 
-const shownNotes = 6
+const (
+	shownNotes = 6
+	shownText  = 79 // of a status: it fits on every terminal, and a wrapped line could not be cleared
+)
 
 // New returns a screen whose clock starts now.
 func New(cfg Config) *Screen { return &Screen{cfg: cfg, start: time.Now()} }
 
-// Say prints a line, before the table is opened or after it is closed.
-func (s *Screen) Say(format string, args ...any) { _, _ = fmt.Fprintf(s.cfg.Out, format+"\n", args...) }
+// Elapsed returns how long the screen has been there.
+func (s *Screen) Elapsed() time.Duration { return time.Since(s.start) }
+
+// stamped returns a text behind the seconds that have passed.
+func (s *Screen) stamped(format string, args ...any) string {
+	return fmt.Sprintf("%6.1fs  ", s.Elapsed().Seconds()) + fmt.Sprintf(format, args...)
+}
+
+// Say prints a line, while no table is shown.
+func (s *Screen) Say(format string, args ...any) {
+	s.Wipe()
+	_, _ = fmt.Fprintf(s.cfg.Out, format+"\n", args...)
+}
+
+// Status says what is done now, on a terminal alone. It is replaced by the next line.
+func (s *Screen) Status(format string, args ...any) {
+	if !s.cfg.Terminal {
+		return
+	}
+	s.Wipe()
+	text, _ := strings.CutSuffix(narrow(s.stamped(format, args...)+" …", shownText), "\n")
+	s.tells(text)
+	s.status = true
+}
+
+// Wipe ends a status.
+func (s *Screen) Wipe() {
+	if s.status {
+		s.status = false
+		s.tells(ClearLine)
+	}
+}
 
 // tells sends a terminal what it obeys. Whatever else is in it has to be inert.
 func (s *Screen) tells(text string) { _, _ = io.WriteString(cli.Beneath(s.cfg.Out), text) }
 
-// Note records an event: a line below the table, or a plain line.
+// Note records an event: a line below the table, or a plain line if none is shown.
 func (s *Screen) Note(format string, args ...any) {
-	line := fmt.Sprintf("%6.1fs  ", time.Since(s.start).Seconds()) + fmt.Sprintf(format, args...)
-	if !s.cfg.Terminal {
+	line := s.stamped(format, args...)
+	if !s.table {
 		s.Say("%s", line)
 		return
 	}

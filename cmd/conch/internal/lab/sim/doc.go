@@ -74,7 +74,7 @@
 //
 // # Rules
 //
-// [Rules] lists the rules of the design. Each can be broken by name: on the mint's side by
+// [Simulator] has the rules of the design. Each can be broken by name: on the mint's side by
 // the model, otherwise by changing what passes between core, gate and world. The tests
 // break each rule until an invariant falls, and run the same seed again with the rule kept.
 //

@@ -72,13 +72,15 @@ func (p *process) call(a election.Action) {
 	}
 	send := func() {
 		c.up.Send(func() {
-			p.r.db.serve(c, a, func(in election.Input) {
-				deliver := func() { p.run(func() { p.answer(f, in) }) }
-				if in == election.Input(lost()) {
-					c.down.Reset(deliver)
-					return
-				}
-				c.down.Send(deliver)
+			p.r.db.begins(func() {
+				p.r.db.serve(c, a, func(in election.Input) {
+					deliver := func() { p.run(func() { p.answer(f, in) }) }
+					if in == election.Input(lost()) {
+						c.down.Reset(deliver)
+						return
+					}
+					c.down.Send(deliver)
+				})
 			})
 		})
 	}

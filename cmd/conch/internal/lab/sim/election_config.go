@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"strings"
+	"slices"
+	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/electiontest"
 )
@@ -22,12 +24,15 @@ type Config struct {
 	// Locks says how sessions keep their scopes: LocksSession, LocksProcess, or LocksMixed,
 	// where each process draws one. Default LocksSession, or what the broken rule needs.
 	Locks string
-	// Break names one of [Rules] to leave out.
+	// Break names a rule to leave out.
 	Break string
 	// UnequalLeases draws a lease for each node and scope. A broken rule that needs it sets it.
 	UnequalLeases bool
 	// Trace receives a line for everything that happens. It does not change the run.
 	Trace io.Writer
+
+	told  world.Telling // the story that the run plays
+	lease time.Duration // of a story; else baseLease
 }
 
 // TakeoverMixed is a value of Config.Takeover: each process draws strict or fast, as while an
@@ -45,88 +50,40 @@ const (
 
 // WithDefaults fills in the fields that are zero, preferably with what the broken rule needs.
 func (c Config) WithDefaults() Config {
-	r := findRule(c.Break)
-	if r == nil {
-		r = &rule{}
-	}
-	if r.oneNode {
-		c.Nodes = cmp.Or(c.Nodes, 1)
-	}
-	if r.mixedTakeovers {
-		c.Takeover = cmp.Or(c.Takeover, TakeoverMixed)
-	}
-	c.UnequalLeases = c.UnequalLeases || r.unequalLeases
-	c.Nodes = cmp.Or(c.Nodes, 3)
-	c.Scopes = cmp.Or(c.Scopes, r.scopes, 1)
-	c.Steps = cmp.Or(c.Steps, 1500)
-	c.Takeover = cmp.Or(c.Takeover, election.Strict)
-	c.Locks = cmp.Or(c.Locks, r.Locks, LocksSession)
-	return c
+	c.lease = cmp.Or(c.lease, baseLease)
+	return Simulator().Fill(c, Config{Nodes: 3, Scopes: 1, Steps: 1500, Takeover: election.Strict, Locks: LocksSession})
 }
 
-// Validate returns an error for a configuration that cannot be run.
+// Validate returns every fault.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
-	switch c.Takeover {
-	case election.Strict, election.Fast, election.Keep, TakeoverMixed:
-	default:
-		return fmt.Errorf("sim: takeover %q is none of strict, fast, keep, mixed", c.Takeover)
-	}
-	switch c.Locks {
-	case LocksSession, LocksProcess, LocksMixed:
-	default:
-		return fmt.Errorf("sim: locks %q are none of session, process, mixed", c.Locks)
-	}
-	switch {
-	case c.Nodes < 1 || c.Nodes > 50:
-		return fmt.Errorf("sim: %d nodes; 1 to 50 are possible", c.Nodes)
-	case c.Scopes < 1 || c.Scopes > 20:
-		return fmt.Errorf("sim: %d scopes; 1 to 20 are possible", c.Scopes)
-	case c.Steps < 0:
-		return fmt.Errorf("sim: %d steps; 0 or more are possible", c.Steps)
-	case c.Break != "" && findRule(c.Break) == nil:
-		var names []string
-		for _, r := range rules {
-			names = append(names, r.Name)
-		}
-		return fmt.Errorf("sim: no rule %q to break; there are %s", c.Break, strings.Join(names, ", "))
-	}
-	if needs := c.needs(); needs != "" {
-		return fmt.Errorf("sim: without the rule %s, such worlds violate no invariant: it needs %s", c.Break, needs)
-	}
-	return nil
+	f := Simulator().Unknown(c)
+	takeovers := []election.Takeover{election.Strict, election.Fast, election.Keep, TakeoverMixed}
+	f.Add(!slices.Contains(takeovers, c.Takeover), "takeover %q is none of strict, fast, keep, mixed", c.Takeover)
+	f.Add(!slices.Contains([]string{LocksSession, LocksProcess, LocksMixed}, c.Locks), "locks %q are none of session, process, mixed", c.Locks)
+	f.Add(c.Nodes < 1 || c.Nodes > 50, "%d nodes; 1 to 50 are possible", c.Nodes)
+	f.Add(c.Scopes < 1 || c.Scopes > 20, "%d scopes; 1 to 20 are possible", c.Scopes)
+	f.Add(c.Steps < 0, "%d steps; 0 or more are possible", c.Steps)
+	needs := c.needs()
+	f.Add(len(f) == 0 && needs != "", "without the rule %s, such worlds violate no invariant: it needs %s", c.Break, needs)
+	return f.All()
 }
 
-// needs returns the flag without which the broken rule cannot show; empty if it can.
+// needs returns the flag without which the broken rule cannot show; empty if it can. A rule that names one takeover does not show in
+// a mixed world, where a failover forgets nothing and liveness is not required.
 func (c Config) needs() string {
-	r := findRule(c.Break)
+	r := Simulator().Rule(c.Break)
 	switch {
-	case r == nil || r.Invariant == "":
+	case r == nil || r.Invariant == "" || c.told.On():
 		return ""
-	case r.Locks != "" && c.Locks != r.Locks && c.Locks != LocksMixed:
-		return "--locks " + r.Locks
-	case c.Scopes < r.scopes:
-		return fmt.Sprintf("--scopes %d", r.scopes)
-	case r.mixedTakeovers && c.Takeover != TakeoverMixed:
+	case r.In.Locks != "" && c.Locks != r.In.Locks && c.Locks != LocksMixed:
+		return "--locks " + r.In.Locks
+	case c.Scopes < r.In.Scopes:
+		return fmt.Sprintf("--scopes %d", r.In.Scopes)
+	case r.In.Takeover == TakeoverMixed && c.Takeover != TakeoverMixed:
 		return "--takeover " + TakeoverMixed
-	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.oneTakeover:
+	case c.Takeover == election.Fast && r.Invariant == ActDoors, c.Takeover == TakeoverMixed && r.In.Takeover == election.Strict:
 		return "--takeover " + string(election.Strict)
 	}
 	return ""
-}
-
-// replay returns the command that repeats the run.
-func (c Config) replay() string {
-	s := fmt.Sprintf("conch-lab sim election --nodes %d --seed %d --takeover %s --scopes %d --steps %d",
-		c.Nodes, c.Seed, c.Takeover, c.Scopes, c.Steps)
-	if c.Locks != LocksSession {
-		s += " --locks " + c.Locks
-	}
-	if c.UnequalLeases {
-		s += " --unequal-leases"
-	}
-	if c.Break != "" {
-		s += " --break " + c.Break
-	}
-	return s
 }

@@ -22,7 +22,9 @@ type database struct {
 	// the age of a fence are counted on the wall clock.
 	stepped time.Duration
 	down    bool
-	keys    []int64 // sessions that may live, in the order of their opening
+	keys    []int64          // sessions that may live, in the order of their opening
+	slow    time.Duration    // until it begins with what it is asked
+	owners  map[int64]string // the nodes of all sessions
 	// The highest epoch and the last heartbeat of each scope, and the hold of each term.
 	minted map[string]int64
 	beats  map[string]lastBeat
@@ -41,7 +43,7 @@ func newDatabase(r *run) *database {
 	return &database{
 		r: r, store: electiontest.NewStore(), clock: r.w.NewClock(int64(time.Hour), int64(r.w.Pick(40_001)-20_000)),
 		minted: map[string]int64{}, beats: map[string]lastBeat{}, holds: map[fence.Term]time.Duration{},
-		waiters: map[string][]*waiter{}, behind: map[string][]func(){},
+		waiters: map[string][]*waiter{}, behind: map[string][]func(){}, owners: map[int64]string{},
 	}
 }
 
@@ -57,6 +59,7 @@ func (db *database) expire() {
 	slices.Sort(ended)
 	for _, key := range ended {
 		db.r.w.Note(databaseName, "session expires", key)
+		db.r.tell("database", "ends the session of %s, which was silent for its lease", db.owners[key])
 		db.wake(key)
 	}
 	for _, scope := range db.r.scopes {
@@ -70,8 +73,18 @@ func (db *database) end(key int64) {
 		return
 	}
 	db.r.w.Note(databaseName, "session ends", key)
+	db.r.tell("database", "ends the session of %s", db.owners[key])
 	db.store.End(key)
 	db.wake(key)
+}
+
+// begins has the server begin with what it is asked, late if it is slow.
+func (db *database) begins(serve func()) {
+	if db.slow > 0 {
+		db.r.w.After(db.slow, serve)
+		return
+	}
+	serve()
 }
 
 // unlock frees the locks of a session that lives on, as DISCARD ALL by a pooler does.
@@ -143,6 +156,7 @@ func (db *database) begin(c *conn, a election.Connect) {
 		ID: p.id, Lease: p.set.Lease, Longest: a.Longest, Scopes: a.Scopes, Takeover: p.set.Takeover,
 	}, p.locks)
 	db.keys = append(db.keys, c.key)
+	db.owners[c.key] = p.node.name
 	db.r.w.Note(p.name, "session", c.key)
 	db.watchIdle(c)
 	p.hear(election.Woken{}) // listening begins: changes may have been missed
@@ -173,14 +187,17 @@ func (db *database) outage(d time.Duration, lag int) {
 	}
 	if lag < 0 {
 		db.r.w.Note(databaseName, "restarts", 0)
+		db.r.tell("database", "stops, and comes back after %s", d)
 		db.store.Restart()
 	} else {
 		db.r.w.Note(databaseName, "fails over", int64(lag))
+		db.r.tell("database", "is lost, and after %s a standby takes its place that lacks %d transactions", d, lag)
 		db.store.Promote(lag)
 	}
 	db.down = true
 	db.r.w.After(d, func() {
 		db.down = false
+		db.r.tell("database", "is there again")
 		for _, key := range ended {
 			db.wake(key)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/fence"
 )
 
@@ -92,7 +93,7 @@ func (j *doorJudge) opened(t *tenure) {
 	for _, o := range j.terms {
 		if !o.shut && o.token.Epoch < t.token.Epoch && o.actFrom < o.deadline {
 			gap := t.p.node.clock.When(int64(t.actFrom)) - o.p.node.clock.When(int64(o.deadline))
-			j.r.least(narrowestGap, gap.Microseconds())
+			j.r.least(world.NarrowestGap, gap.Microseconds())
 		}
 	}
 	j.terms = append(j.terms, t)

@@ -53,7 +53,7 @@ func (r *run) drill() {
 	r.count("drill_" + kind.name)
 	r.w.Note(d.p.name, "drill: "+kind.name, 0)
 	kind.run(d)
-	for len(r.found) == 0 && !d.over() {
+	for len(r.Found) == 0 && !d.over() {
 		if !r.step() {
 			r.halted()
 			return

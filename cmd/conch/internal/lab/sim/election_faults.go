@@ -76,7 +76,7 @@ var faults = []struct {
 	{"retire", 3, (*run).retire},
 	{"rest", 1, func(r *run, n *node) {
 		scope := r.scopes[r.w.Pick(len(r.scopes))]
-		r.each(n, func(p *process) { p.giveOrder(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) })
+		r.each(n, func(p *process) { p.post(election.Rest{Scope: scope, For: r.w.Between(0, 3*baseLease)}) })
 	}},
 	{"stop", 5, func(r *run, n *node) {
 		r.each(n, func(p *process) {
@@ -221,7 +221,7 @@ func (r *run) retire(n *node) {
 	}
 	r.each(n, func(p *process) {
 		if r.w.Chance(0.7) { // else the role only changes
-			p.giveOrder(election.Retire{Scope: r.scopes[k]})
+			p.post(election.Retire{Scope: r.scopes[k]})
 		}
 	})
 	r.w.After(at, func() {
@@ -248,7 +248,7 @@ func (n *node) change(k int) {
 
 // restore makes every process of the node campaign for a scope again.
 func (n *node) restore(k int) {
-	n.r.each(n, func(p *process) { p.giveOrder(election.Add{Seat: n.seats[k]}) })
+	n.r.each(n, func(p *process) { p.post(election.Add{Seat: n.seats[k]}) })
 }
 
 // why returns the reason of a drain, sometimes one that the mint cannot store.

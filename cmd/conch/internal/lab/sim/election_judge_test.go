@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/fence"
 )
@@ -30,7 +31,7 @@ func leading(t *testing.T, cfg Config) (*run, *runner) {
 	return r, last.p.runners[last.token.Scope]
 }
 
-func broken(r *run, invariant string) bool { return Report{Violations: r.found}.Has(invariant) }
+func broken(r *run, invariant string) bool { return world.Report{Violations: r.Found}.Has(invariant) }
 
 // A world may halt: here a process has lost its session and opens no other, so no event is left.
 func TestAHaltIsAViolation(t *testing.T) {
@@ -42,8 +43,8 @@ func TestAHaltIsAViolation(t *testing.T) {
 		if _, more := r.w.Next(); more {
 			t.Errorf("%s: an event is left, want none", mode)
 		}
-		if !broken(r, Liveness) || !strings.Contains(r.found[0].Replay, "--nodes 1 ") {
-			t.Errorf("%s: the world halted without a leader; found %v, want a liveness violation with --nodes 1", mode, r.found)
+		if !broken(r, Liveness) || !strings.Contains(r.Found[0].Replay, "--nodes 1 ") {
+			t.Errorf("%s: the world halted without a leader; found %v, want a liveness violation with --nodes 1", mode, r.Found)
 		}
 	}
 }
@@ -56,8 +57,8 @@ func TestAnEndWithoutCandidates(t *testing.T) {
 		n.seats[0].Never = true
 		n.boot(n.name)
 	}
-	if r.awaitLeaders(); len(r.found) > 0 {
-		t.Errorf("found %v, want nothing", r.found)
+	if r.awaitLeaders(); len(r.Found) > 0 {
+		t.Errorf("found %v, want nothing", r.Found)
 	}
 }
 

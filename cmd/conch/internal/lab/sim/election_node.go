@@ -29,43 +29,39 @@ func newNode(r *run, i int) *node {
 		ppm = 20_000 * (1 - 2*r.w.Pick(2))
 	}
 	n := &node{
-		r: r, name: fmt.Sprintf("n%d", i),
+		r: r, name: fmt.Sprintf("node-%d", i+1),
 		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
 	}
 	for k, scope := range r.scopes {
-		lease := baseLease
+		lease := r.cfg.lease
 		if r.cfg.UnequalLeases {
 			lease = baseLease * time.Duration([]int{2, 3, 5, 8, 12}[r.w.Pick(5)]) / 4
 		}
 		r.longest, r.shortest = max(r.longest, lease), min(r.shortest, lease)
-		seat := election.SeatSettings{Scope: scope, Lease: lease, Margin: max(lease/10, 50*time.Millisecond)}
+		seat := election.Config{ID: n.name, Roles: []election.Role{{Scope: scope, Lease: lease}}}.Settings().Seats[0]
 		if r.breaks("margin") {
-			seat.Margin = 0
+			seat.Margin, seat.Late = 0, lease
 		}
-		seat.Late = lease - seat.Margin
 		if r.w.Chance(0.2) {
 			seat.Late = lease * 2 / 3
 		}
 		if r.w.Chance(0.3) {
 			seat.Rank = (i + k) % r.cfg.Nodes
 		}
-		seat.Never = r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
+		seat.Never = !r.cfg.told.On() && r.cfg.Nodes > 2 && i == r.cfg.Nodes-1 && (r.cfg.Seed+uint64(k))%4 == 0
 		n.seats = append(n.seats, seat)
 	}
 	return n
 }
 
-// settings returns what an elector would make of its configuration.
+// settings returns what an elector makes of its configuration, with the seats of this node.
 func (n *node) settings() election.Settings {
-	s := election.Settings{
-		Seats: n.seats, Takeover: n.r.mode(), Lease: n.seats[0].Lease,
-		BackoffMin: 200 * time.Millisecond, BackoffMax: 800 * time.Millisecond, RetryMax: 3 * time.Second,
-		RankDelay: 5 * time.Millisecond, Linger: 50 * time.Millisecond, Seed: n.r.w.Draw(),
-	}
+	c := election.Config{ID: n.name, Takeover: n.r.mode(), Seed: n.r.w.Draw()}
 	for _, seat := range n.seats {
-		s.Lease = min(s.Lease, seat.Lease)
+		c.Roles = append(c.Roles, election.Role{Scope: seat.Scope, Lease: seat.Lease})
 	}
-	s.Heartbeat, s.CheckInterval, s.YieldAfterStep = s.Lease/5, s.Lease/3, s.Lease
+	s := c.Settings()
+	s.Seats = n.seats
 	return s
 }
 
@@ -86,6 +82,7 @@ func (n *node) locks() electiontest.Locks {
 
 // boot starts the node's process, with id as its name.
 func (n *node) boot(id string) {
+	n.r.tell(n.name, "starts")
 	n.running = newProcess(n, id)
 	n.running.loop(election.Tick{})
 }

@@ -59,7 +59,7 @@ func TestTheRunnerWaitsForAnswers(t *testing.T) {
 		if term.endedAt < term.answeredUntil || term.answeredUntil == 0 {
 			t.Errorf("seed %d: the term ended at %s, want after the last answer at %s", seed, term.endedAt, term.answeredUntil)
 		}
-		if r.stats["abandoned_answers"] == 0 {
+		if r.Stats["abandoned_answers"] == 0 {
 			t.Errorf("seed %d: no drain timed out before its answers expired", seed)
 		}
 	}
@@ -92,7 +92,7 @@ func TestConductIsJudged(t *testing.T) {
 		},
 	} {
 		r, c := leading(t, Config{Nodes: 1})
-		r.found = nil
+		r.Found = nil
 		a := doctor(c)
 		if broken(r, Conduct) {
 			t.Errorf("%s: seen before the action", what)
@@ -110,7 +110,7 @@ func TestABidOverADeadSession(t *testing.T) {
 	r.db.end(c.p.conn.key)
 	c.p.judge([]election.Action{election.Try{Bids: []election.Bid{{Scope: c.scope, Lease: time.Hour}}}})
 	if broken(r, Conduct) {
-		t.Errorf("found %v, want nothing", r.found)
+		t.Errorf("found %v, want nothing", r.Found)
 	}
 }
 
@@ -120,12 +120,12 @@ func TestOrdersKeepTheirOrder(t *testing.T) {
 	for seed := range uint64(10) {
 		r, c := leading(t, Config{Nodes: 1, Seed: seed})
 		c.p.stop(time.Second)
-		c.p.giveOrder(election.Retire{Scope: c.scope})
-		c.p.giveOrder(election.Add{Seat: c.p.node.seats[0]})
+		c.p.post(election.Retire{Scope: c.scope})
+		c.p.post(election.Add{Seat: c.p.node.seats[0]})
 		c.p.post(election.StepDown{Scope: c.scope, Why: election.ErrStepDown, Timeout: time.Minute})
 		r.awaitLeaders()
-		if len(r.found) > 0 {
-			t.Errorf("seed %d: found %v, want the scope led again", seed, r.found)
+		if len(r.Found) > 0 {
+			t.Errorf("seed %d: found %v, want the scope led again", seed, r.Found)
 		}
 	}
 }

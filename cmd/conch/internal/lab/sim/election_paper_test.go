@@ -1,59 +1,34 @@
 package sim_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
 
-var update = flag.Bool("update", false, "write the table of rules in docs/ARCHITECTURE.md anew")
-
-const (
-	architecture = "../../../../../docs/ARCHITECTURE.md"
-	tableBegins  = "<!-- rules: written by go test ./cmd/conch/internal/lab/sim -run TestRulesArePrinted -update -->\n"
-	tableEnds    = "<!-- rules end -->\n"
-)
+const architecture = "../../../../../docs/ARCHITECTURE.md"
 
 // The page's table of rules is the one that the simulator prints.
 func TestRulesArePrinted(t *testing.T) {
 	t.Parallel()
-	page, err := os.ReadFile(architecture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, begins := strings.Cut(string(page), tableBegins)
-	printed, after, ends := strings.Cut(rest, tableEnds)
-	if !begins || !ends {
-		t.Fatalf("%s has no place for the table: want the lines %q and %q", architecture, tableBegins, tableEnds)
-	}
-	table := ruleTable()
-	if *update {
-		if err := os.WriteFile(architecture, []byte(before+tableBegins+table+tableEnds+after), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if printed != table {
-		t.Errorf("the table of rules has changed: run go test ./cmd/conch/internal/lab/sim -run TestRulesArePrinted -update, then read the diff\nwant\n%s\ngot\n%s", table, printed)
-	}
+	worldtest.Page(t, architecture, "./cmd/conch/internal/lab/sim", worldtest.Part{Name: "rules", Text: ruleTable()})
 }
 
 func ruleTable() string {
 	var b strings.Builder
 	b.WriteString("| rule | what it demands, and what goes wrong without it | breaks | among |\n|---|---|---|---|\n")
-	for _, r := range sim.Rules() {
+	for _, r := range sim.Simulator().Rules {
 		breaks, among := "nothing", "any"
 		if r.Invariant != "" {
 			breaks = "`" + r.Invariant + "`"
 		}
-		if r.Locks != "" {
-			among = "locks by " + r.Locks
+		if r.In.Locks != "" {
+			among = "locks by " + r.In.Locks
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, strings.ReplaceAll(r.Why, "|", `\|`), breaks, among)
 	}
@@ -73,7 +48,7 @@ func TestNamedRulesExist(t *testing.T) {
 	for _, found := range rulesNamed.FindAllStringSubmatch(string(page), -1) {
 		for name := range strings.SplitSeq(found[1], ", ") {
 			name = strings.Trim(name, "`")
-			if named++; !slices.ContainsFunc(sim.Rules(), func(r sim.RuleInfo) bool { return r.Name == name }) {
+			if named++; sim.Simulator().Rule(name) == nil {
 				t.Errorf("the page names the rule %s, which the simulator does not know", name)
 			}
 		}

@@ -30,8 +30,7 @@ type process struct {
 	stops      int      // number of stops now in force
 	deferred   []func() // run once it moves again
 	inbox      []election.Input
-	orders     []election.Input // Add, Retire and Rest, which its own code asks for
-	busy       bool             // the loop works, or is about to
+	busy       bool // the loop works, or is about to
 	stallFor   time.Duration
 	ended      []*runner // whose term is over, which the loop is not told yet
 	endsAtOnce int       // tell the loop this number of ends at once
@@ -90,20 +89,30 @@ func (p *process) after(d time.Duration, f func()) {
 // stop makes the process stand still, as SIGSTOP does. What it deferred then runs in random
 // order, as a scheduler picks it.
 func (p *process) stop(d time.Duration) {
-	p.stops++
+	p.freeze()
 	p.r.w.Note(p.name, "stopped", int64(d))
-	p.r.w.After(d, func() {
-		p.stops--
-		if p.stops > 0 {
-			return
-		}
-		p.r.w.Note(p.name, "goes on", 0)
-		late := p.deferred
-		p.deferred = nil
-		for _, f := range late {
-			p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
-		}
-	})
+	p.r.w.After(d, p.thaw)
+}
+
+func (p *process) freeze() {
+	p.stops++
+	p.r.tell(p.node.name, "stands still")
+}
+
+func (p *process) thaw() {
+	p.stops--
+	if p.stops > 0 {
+		return
+	}
+	p.r.w.Note(p.name, "goes on", 0)
+	if !p.dead {
+		p.r.tell(p.node.name, "goes on")
+	}
+	late := p.deferred
+	p.deferred = nil
+	for _, f := range late {
+		p.r.w.After(p.r.w.Between(0, 200*time.Microsecond), func() { p.run(f) })
+	}
 }
 
 // post hands an input to the loop.
@@ -126,14 +135,8 @@ func (p *process) end(rn *runner) {
 	p.wake()
 }
 
-// giveOrder hands an input of the process's own code to the loop, which takes orders in their order and first.
-func (p *process) giveOrder(in election.Input) {
-	p.orders = append(p.orders, in)
-	p.wake()
-}
-
 func (p *process) wake() {
-	if p.busy || p.dead || len(p.inbox)+len(p.orders) == 0 {
+	if p.busy || p.dead || len(p.inbox) == 0 {
 		return
 	}
 	p.busy = true
@@ -142,39 +145,26 @@ func (p *process) wake() {
 
 // takeTurn takes what has come.
 func (p *process) takeTurn() {
-	if orders := p.orders; orders != nil {
-		p.orders = nil
-		p.loop(election.Several{Inputs: orders})
-		return
-	}
-	first, _ := p.nextInput()
-	inputs := election.Gather(first, p.nextInput)
-	p.inbox = append(inputs[1:], p.inbox...)
-	p.loop(inputs[0])
-}
-
-// nextInput takes the next input from the inbox.
-func (p *process) nextInput() (in election.Input, more bool) {
-	if len(p.inbox) == 0 {
-		return nil, false
-	}
-	in, p.inbox = p.inbox[0], p.inbox[1:]
-	return in, true
+	all := p.inbox
+	p.inbox = nil
+	p.loop(all...)
 }
 
 // loop steps the core. It may be delayed before it does what the core says, while the rest of the
 // process goes on.
-func (p *process) loop(in election.Input) {
+func (p *process) loop(all ...election.Input) {
 	p.busy = true
 	if p.r.breaks("compare-at-use") {
 		defer p.lowerFlags()
 	}
-	p.learn(in)
-	out := p.core.Step(p.now(), in)
-	out.Actions = p.tamper(out.Actions)
-	p.judge(out.Actions)
-	p.note(in, out)
-	if d := p.stallFor; d > 0 && len(out.Moves)+len(out.Actions) > 0 {
+	for _, in := range all {
+		p.learn(in)
+	}
+	out := p.core.Step(p.now(), all...)
+	out.Acts = p.tamper(out.Acts)
+	p.judge(out.Acts)
+	p.note(all, out)
+	if d := p.stallFor; d > 0 && len(out.Gives)+len(out.Acts) > 0 {
 		p.stallFor = 0
 		p.after(d, func() { p.carryOut(out) })
 		return
@@ -183,10 +173,10 @@ func (p *process) loop(in election.Input) {
 }
 
 func (p *process) carryOut(out election.Output) {
-	for _, m := range out.Moves {
+	for _, m := range out.Gives {
 		p.runners[m.Scope].moveGate(m)
 	}
-	for _, a := range out.Actions {
+	for _, a := range out.Acts {
 		p.perform(a)
 		if p.dead {
 			return
@@ -239,8 +229,10 @@ func (p *process) perform(a election.Action) {
 	case election.Disconnect:
 		p.hangUp()
 	case election.Done:
-		p.kill()
-		p.node.startAgain(p.r.w.Between(0, baseLease))
+		p.r.tell(p.node.name, "ends")
+		if p.kill(); !p.r.cfg.told.On() {
+			p.node.startAgain(p.r.w.Between(0, baseLease))
+		}
 	default:
 		p.after(p.r.w.Between(0, 50*time.Microsecond), func() { p.call(a) })
 	}
@@ -260,17 +252,19 @@ func (p *process) kill() {
 }
 
 // note hashes the number of moves and acts. What they are goes to the trace only.
-func (p *process) note(in election.Input, out election.Output) {
-	p.r.w.Mark(int64(len(out.Moves) + len(out.Actions)))
+func (p *process) note(all []election.Input, out election.Output) {
+	p.r.w.Mark(int64(len(out.Gives) + len(out.Acts)))
 	if p.r.cfg.Trace == nil {
 		return
 	}
 	w := p.r.w
-	_, _ = fmt.Fprintf(p.r.cfg.Trace, "%6d %14s %-10s %T %+v\n", w.Steps(), w.Now(), p.name, in, in)
-	for _, m := range out.Moves {
+	for _, in := range all {
+		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%6d %14s %-10s %T %+v\n", w.Steps(), w.Now(), p.name, in, in)
+	}
+	for _, m := range out.Gives {
 		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %s %T %+v\n", 32, "", m.Scope, m.How, m.How)
 	}
-	for _, a := range out.Actions {
+	for _, a := range out.Acts {
 		_, _ = fmt.Fprintf(p.r.cfg.Trace, "%*s %T %+v\n", 32, "", a, a)
 	}
 }

@@ -2,24 +2,22 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/election"
+	"github.com/conchhq/conch/election/electiontest"
 )
 
 // baseLease is the lease in a world with equal leases.
 const baseLease = time.Second
 
-// maxViolations is the number of violations at which a run ends.
-const maxViolations = 5
-
 // run is one election in a world.
 type run struct {
+	world.Run
+
 	cfg           Config
-	rule          *rule // broken; nil if none
-	alsoBroken    *rule // broken with it
+	alsoBroken    string // with the broken rule
 	w             *world.World
 	net           *world.Network
 	db            *database
@@ -32,13 +30,11 @@ type run struct {
 	waylaid       bool          // waylay the next bid that wins
 	faultsEndedAt time.Duration // when the faults ended
 	quiet         bool          // no more faults
-	found         []Violation
-	stats         map[string]int64
 	serial        int64
 }
 
 // Election runs one election and returns its report. The configuration must be valid.
-func Election(cfg Config) Report {
+func Election(cfg Config) world.Report {
 	cfg = cfg.WithDefaults()
 	r := newRun(cfg)
 	for i := range r.nodes {
@@ -55,29 +51,32 @@ func Election(cfg Config) Report {
 		r.callers[scope].work()
 	}
 	breakAt := cfg.Steps / 3 // some rules are broken only once a process leads
-	for r.w.Steps() < cfg.Steps && len(r.found) < maxViolations && r.step() {
+	for r.w.Steps() < cfg.Steps && !r.Over() && r.step() {
 		if r.w.Steps() == breakAt {
 			r.breakStore()
 		}
 	}
-	if len(r.found) == 0 {
+	if len(r.Found) == 0 {
 		r.awaitLeaders()
 	}
-	if len(r.found) == 0 && cfg.Takeover != TakeoverMixed {
+	if len(r.Found) == 0 && cfg.Takeover != TakeoverMixed {
 		r.drill()
 	}
-	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
-	return Report{
-		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]Violation{}, r.found...),
-		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
-	}
+	return r.report()
+}
+
+func (r *run) report() world.Report {
+	r.Stats["virtual_ms"] = r.w.Now().Milliseconds()
+	return r.Report()
 }
 
 func newRun(cfg Config) *run {
-	w := world.New(cfg.Seed, cfg.Trace)
-	r := &run{cfg: cfg, w: w, doors: map[string]*doorJudge{}, callers: map[string]*caller{}, stats: map[string]int64{}, longest: baseLease, shortest: baseLease}
-	if r.rule = findRule(cfg.Break); r.rule != nil && r.rule.alsoBroken != "" {
-		r.alsoBroken = findRule(r.rule.alsoBroken)
+	all := Simulator()
+	begun := all.Begin(cfg)
+	w := begun.World()
+	r := &run{
+		Run: begun, cfg: cfg, alsoBroken: alsoBroken[cfg.Break], w: w,
+		doors: map[string]*doorJudge{}, callers: map[string]*caller{}, longest: baseLease, shortest: baseLease,
 	}
 	for i := range cfg.Scopes {
 		scope := fmt.Sprintf("s%d", i)
@@ -90,24 +89,21 @@ func newRun(cfg Config) *run {
 	}
 	r.net = w.NewNetwork(baseLease)
 	r.db = newDatabase(r)
-	if r.rule != nil && r.rule.store != "" && r.rule.alsoBroken == "" && r.rule.Invariant != "" {
-		r.db.store.Break(r.rule.store)
+	if rule := all.Rule(cfg.Break); rule != nil && r.alsoBroken == "" && rule.Invariant != "" {
+		r.db.store.Break(electiontest.Rule(cfg.Break))
 	}
 	return r
 }
 
 // breakStore breaks the rules of the store, also those that show only once a process leads.
 func (r *run) breakStore() {
-	for _, b := range []*rule{r.rule, r.alsoBroken} {
-		if b != nil && b.store != "" {
-			r.db.store.Break(b.store)
-		}
-	}
+	r.db.store.Break(electiontest.Rule(r.cfg.Break))
+	r.db.store.Break(electiontest.Rule(r.alsoBroken))
 }
 
 // breaks reports whether a rule is broken in this run.
 func (r *run) breaks(name string) bool {
-	return r.rule != nil && r.rule.Name == name || r.alsoBroken != nil && r.alsoBroken.Name == name
+	return r.cfg.Break == name || r.alsoBroken == name
 }
 
 // step judges the doors over the whole interval until the next event, since nothing changes
@@ -131,7 +127,7 @@ func (r *run) awaitLeaders() {
 	r.faultsEndedAt = began
 	for r.w.Now()-began < 10*r.longest {
 		switch more := r.step(); {
-		case len(r.found) > 0:
+		case len(r.Found) > 0:
 			return
 		case !more:
 			r.halted()
@@ -141,7 +137,7 @@ func (r *run) awaitLeaders() {
 		case well == 0:
 			well = r.w.Now()
 		case r.w.Now()-well > r.longest:
-			r.stats[settledAfter] = (well - began).Milliseconds()
+			r.Stats[world.SettledAfter] = (well - began).Milliseconds()
 			return
 		}
 	}
@@ -174,19 +170,16 @@ func (r *run) led() bool {
 }
 
 func (r *run) violated(invariant, detail string) {
-	same := func(v Violation) bool { return v.Invariant == invariant }
-	if slices.ContainsFunc(r.found, same) {
-		return // one of each invariant is enough
+	if !(world.Report{Violations: r.Found}).Has(invariant) { // one of each is enough
+		r.Violate(invariant, detail)
 	}
-	r.w.Note("VIOLATION", invariant+": "+detail, 0)
-	r.found = append(r.found, Violation{Invariant: invariant, Step: r.w.Steps(), Replay: r.cfg.replay(), Detail: detail})
 }
 
-func (r *run) count(what string) { r.stats[what]++ }
+func (r *run) count(what string) { r.Stats[what]++ }
 
 func (r *run) least(what string, n int64) {
-	if old, ok := r.stats[what]; !ok || n < old {
-		r.stats[what] = n
+	if old, ok := r.Stats[what]; !ok || n < old {
+		r.Stats[what] = n
 	}
 }
 

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -74,11 +75,13 @@ func (rn *runner) open(a election.Open) {
 	election.Move{How: a}.To(rn.latch)
 	rn.p.r.doors[rn.scope].opened(t)
 	rn.p.r.w.Note(rn.p.name, "opens "+rn.scope, a.Token.Epoch)
+	rn.p.r.tellsOpen(t)
 }
 
 func (rn *runner) shut(a election.Shut) {
 	t, r := rn.term, rn.p.r
 	r.w.Note(rn.p.name, "shuts "+rn.scope, t.token.Epoch)
+	r.tell(rn.p.node.name, "shuts its gate of epoch %d: %v", t.token.Epoch, cmp.Or(errors.Unwrap(a.Why), a.Why))
 	if r.breaks("gate-before-role") {
 		rn.p.after(r.w.Between(0, rn.lease), func() { rn.close(t, a.Why) })
 		return

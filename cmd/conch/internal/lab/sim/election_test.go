@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 	"github.com/conchhq/conch/election"
 )
 
@@ -23,7 +25,7 @@ func nightly(seeds, few int) int {
 // slice returns how many seeds a test takes: with make test, make test-whole and make nightly.
 func slice(day, whole, night int) int {
 	switch {
-	case os.Getenv("CONCH_NIGHTLY") != "":
+	case worldtest.Nightly():
 		return night
 	case os.Getenv("CONCH_WHOLE") != "":
 		return whole
@@ -75,11 +77,11 @@ func TestElection(t *testing.T) {
 	} {
 		t.Run(string(c.mode)+"/"+c.locks, func(t *testing.T) {
 			t.Parallel()
-			if raced && c.mode != election.Strict && os.Getenv("CONCH_NIGHTLY") == "" {
+			if worldtest.Raced && c.mode != election.Strict && !worldtest.Nightly() {
 				t.Skip("the run without the race detector has time for it")
 			}
 			var mu sync.Mutex
-			sum := sim.Report{Stats: map[string]int64{}}
+			sum := world.Report{Stats: map[string]int64{}}
 			few := 60
 			if c.locks == sim.LocksMixed || c.mode == sim.TakeoverMixed {
 				few = 120 // what happens between the two kinds is rare
@@ -88,9 +90,7 @@ func TestElection(t *testing.T) {
 				cfg := config(seed, c.mode)
 				cfg.Locks = c.locks
 				r := sim.Election(cfg)
-				for _, v := range r.Violations {
-					t.Errorf("%s after step %d: %s\nreplay: %s", v.Invariant, v.Step, v.Detail, v.Replay)
-				}
+				worldtest.Clean(t, r)
 				mu.Lock()
 				defer mu.Unlock()
 				sum.AddStats(r.Stats)

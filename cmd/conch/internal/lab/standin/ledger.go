@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/conchhq/conch/internal/fleet"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
@@ -14,8 +15,7 @@ import (
 type Ledger struct {
 	*sequencer.Chain
 
-	mu      sync.Mutex
-	moved   chan struct{} // closed and replaced at each dispatch
+	mu      fleet.Heard // told of each dispatch
 	last    dispatches
 	longest time.Duration // between two dispatches
 }
@@ -34,7 +34,7 @@ type trusting struct{ ledger.Scheme }
 func (trusting) Verify(ledger.Account, ledger.Hash, []byte) bool { return true }
 
 func newLedger(c ledger.Contract, s ledger.Scheme) *Ledger {
-	return &Ledger{Chain: sequencer.NewChain(c, trusting{s}), moved: make(chan struct{})}
+	return &Ledger{Chain: sequencer.NewChain(c, trusting{s})}
 }
 
 func (l *Ledger) run(ctx context.Context, every time.Duration) {
@@ -56,15 +56,13 @@ func (l *Ledger) run(ctx context.Context, every time.Duration) {
 // Submit implements sequencer.Ledger.
 func (l *Ledger) Submit(ctx context.Context, tx ledger.Sent) error {
 	if len(tx.Entries) > 0 {
-		l.mu.Lock()
-		now := time.Now()
-		if !l.last.at.IsZero() {
-			l.longest = max(l.longest, now.Sub(l.last.at))
-		}
-		l.last = dispatches{l.last.entries + len(tx.Entries), tx.By, now}
-		close(l.moved)
-		l.moved = make(chan struct{})
-		l.mu.Unlock()
+		l.mu.Tell(func() {
+			now := time.Now()
+			if !l.last.at.IsZero() {
+				l.longest = max(l.longest, now.Sub(l.last.at))
+			}
+			l.last = dispatches{l.last.entries + len(tx.Entries), tx.By, now}
+		})
 	}
 	return l.Chain.Submit(ctx, tx)
 }
@@ -87,17 +85,8 @@ func (l *Ledger) pause() time.Duration {
 
 // until waits for a dispatch after which something is so.
 func (l *Ledger) until(ctx context.Context, what string, is func(dispatches) bool) error {
-	for {
-		l.mu.Lock()
-		moved, done := l.moved, is(l.last)
-		l.mu.Unlock()
-		if done {
-			return nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return fmt.Errorf("waiting until %s: %w", what, context.Cause(ctx))
-		}
+	if err := l.mu.Await(ctx, func() bool { return is(l.last) }); err != nil {
+		return fmt.Errorf("waiting until %s: %w", what, err)
 	}
+	return nil
 }

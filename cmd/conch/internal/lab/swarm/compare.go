@@ -5,13 +5,10 @@ package swarm
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 )
 
@@ -22,7 +19,7 @@ func (s *supervisor) compare() {
 	upto := s.load.Now().Newest.Index
 	args := []string{"log", "verify", logName, "--json"}
 	var copies []*node
-	for _, n := range s.nodes {
+	for _, n := range s.All {
 		if n.logs {
 			copies, args = append(copies, n), append(args, "--node", "unix:"+n.socket())
 		}
@@ -30,14 +27,14 @@ func (s *supervisor) compare() {
 	verified := goals.Compared{Copies: len(copies)}
 	err := s.beside(s.gone, func(ctx context.Context) error {
 		for _, n := range copies {
-			if err := s.load.Count(ctx, n.name); err != nil {
+			if err := s.load.Count(ctx, n.Name); err != nil {
 				return err
 			}
-			if err := s.load.Await(ctx, n.name, func(st goals.Status) bool { return st.Position.Index >= upto }); err != nil {
-				return fmt.Errorf("%s never had entry %d: %w", n.name, upto, err)
+			if err := s.load.Await(ctx, n.Name, func(st goals.Status) bool { return st.Position.Index >= upto }); err != nil {
+				return fmt.Errorf("%s never had entry %d: %w", n.Name, upto, err)
 			}
 		}
-		out, err := s.conch(ctx, args...)
+		out, err := s.Output(ctx, s.cfg.Program, args...)
 		var said struct {
 			Index uint64
 			Nodes []struct{ Hash string }
@@ -70,16 +67,4 @@ func (s *supervisor) counted() string {
 	})
 	slices.Sort(seen)
 	return strings.Trim(fmt.Sprint(slices.Compact(seen)), "[]")
-}
-
-// conch runs a command of conch as a user would, and returns what it prints.
-func (s *supervisor) conch(ctx context.Context, args ...string) (out []byte, err error) {
-	cmd := exec.CommandContext(ctx, s.cfg.Program, args...)
-	cmd.Env = fleet.Environ()
-	words := &fleet.LastLine{}
-	cmd.Stderr = words
-	if out, err = cmd.Output(); err != nil && words.String() != "" {
-		err = errors.New(words.String())
-	}
-	return out, err
 }

@@ -5,10 +5,11 @@ package swarm
 import (
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"runtime"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
 )
 
 // Config describes a demo.
@@ -18,10 +19,7 @@ type Config struct {
 	Seed     uint64        // of the choice of nodes that are struck
 	// Program is the binary that runs a node: "conch node".
 	Program string
-	// Progress gets the live view, or plain lines if it is not a terminal.
-	Progress io.Writer
-	Terminal bool
-	Width    func() int
+	Screen  screen.Config // gets the live view
 }
 
 // DefaultNodes is 200, or half of that if the machine has one processor: a node at rest takes half a hundredth of one.

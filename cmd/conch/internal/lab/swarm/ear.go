@@ -29,9 +29,10 @@ type told struct {
 
 // ear hears what one process tells, on the Unix socket of its API.
 type ear struct {
-	life   int
-	client *http.Client
-	tell   func(told)
+	*nodeapi.Node
+
+	life int
+	tell func(told)
 }
 
 const (
@@ -44,13 +45,13 @@ const (
 )
 
 func newEar(life int, socket string, tell func(told)) *ear {
-	return &ear{life: life, tell: tell, client: &http.Client{Transport: nodeapi.OverUnix(socket, 0)}}
+	return &ear{nodeapi.Listening("unix:"+socket, 0, 0), life, tell}
 }
 
 // listen hears until ctx ends. It hears news before it is said that the process names somebody: from then on the process
 // owes each piece.
 func (e *ear) listen(ctx context.Context) {
-	defer e.client.CloseIdleConnections()
+	defer e.Close()
 	var both sync.WaitGroup
 	defer both.Wait()
 	open := make(chan struct{})
@@ -92,14 +93,14 @@ func (s *stream) follow(ctx context.Context) {
 }
 
 func (s *stream) once(ctx context.Context) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/v1/events?"+s.kind+"="+namespace, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.Base+"/v1/events?"+s.kind+"="+namespace, nil)
 	if err != nil {
 		return err
 	}
 	if s.last != "" {
 		r.Header.Set("Last-Event-ID", s.last)
 	}
-	answer, err := s.client.Do(r)
+	answer, err := s.Client.Do(r)
 	if err != nil {
 		return err
 	}
@@ -200,9 +201,9 @@ func (e *ear) publish(ctx context.Context, topic string) error {
 	return err
 }
 
-// ask is nodeapi.Ask, for a while.
+// ask asks for a while.
 func (e *ear) ask(ctx context.Context, method, path string, body, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, answerMost)
 	defer cancel()
-	return nodeapi.Ask(ctx, e.client, method, "http://localhost"+path, body, out)
+	return e.Ask(ctx, method, path, body, out)
 }

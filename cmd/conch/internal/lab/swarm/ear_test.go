@@ -151,7 +151,7 @@ func TestAPieceIsTakenOrNot(t *testing.T) {
 	o := &office{tells: map[string][]string{"PUT /v1/nodes/default/news/news-1  from the demo": {`{}`}}}
 	var all []string
 	e := newEar(7, serve(t, o), func(one told) { all = append(all, heard(one)) })
-	defer e.client.CloseIdleConnections()
+	defer e.Client.CloseIdleConnections()
 	if err := e.publish(t.Context(), "news-1"); err != nil {
 		t.Error(err)
 	}

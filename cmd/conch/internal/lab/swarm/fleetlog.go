@@ -50,15 +50,15 @@ func (s *supervisor) beside(asked context.Context, do func(context.Context) erro
 // found makes the log, and begins to load it.
 func (s *supervisor) found(asked context.Context) error {
 	var members []string
-	for _, n := range s.nodes[:electors] {
-		members = append(members, n.name)
+	for _, n := range s.All[:electors] {
+		members = append(members, n.Name)
 	}
 	who := strings.Join(members, ",")
 	var id string
 	began := time.Now()
 	err := s.beside(asked, func(ctx context.Context) error {
 		for { // not all members may be connected yet; asked again, it names the same log
-			out, err := s.conch(ctx, "log", "create", logName, "--members", who, "--node", "unix:"+s.nodes[0].socket())
+			out, err := s.Output(ctx, s.cfg.Program, "log", "create", logName, "--members", who, "--node", "unix:"+s.All[0].socket())
 			if id = strings.TrimSpace(string(out)); err == nil || pause.For(ctx, createAgain) != nil {
 				return err
 			}
@@ -68,7 +68,7 @@ func (s *supervisor) found(asked context.Context) error {
 		return fmt.Errorf("conch log create: %w", err)
 	}
 	s.load = goals.Begin(goals.Config{Namespace: logName, Start: s.start, Clients: clients, Pace: s.cfg.paced(goalPace, runtime.NumCPU())})
-	for _, n := range append(slices.Clone(s.nodes), s.newcomer) {
+	for _, n := range append(slices.Clone(s.All), s.newcomer) {
 		if !n.logs {
 			continue
 		}
@@ -76,7 +76,7 @@ func (s *supervisor) found(asked context.Context) error {
 			return err
 		}
 		if n != s.newcomer {
-			s.load.Add(n.name, n.socket())
+			s.load.Add(n.Name, n.socket())
 		}
 	}
 	s.load.Run()
@@ -87,7 +87,7 @@ func (s *supervisor) found(asked context.Context) error {
 
 // logged returns how many nodes have the log.
 func (s *supervisor) logged() (n int) {
-	for _, one := range s.nodes {
+	for _, one := range s.All {
 		if one.logs {
 			n++
 		}
@@ -105,8 +105,8 @@ func (s *supervisor) writer() string {
 
 // killWriter kills the leader of the log, whatever gossip names.
 func (s *supervisor) killWriter(asked context.Context, leader string) {
-	n := s.named(s.writer())
-	if n == nil || n.process == nil || n.name == leader {
+	n := s.Named(s.writer())
+	if n == nil || n.Process == nil || n.Name == leader {
 		s.killLeader(asked, leader)
 		return
 	}
@@ -114,9 +114,9 @@ func (s *supervisor) killWriter(asked context.Context, leader string) {
 	s.kill(n)
 	s.record.Crashed++
 	s.doing = "the log's leader is dead"
-	s.screen.Note("kill -9 %s, pid %d, which led the log; gossip names %s", n.name, n.process.PID(), leader)
+	s.screen.Note("kill -9 %s, pid %d, which led the log; gossip names %s", n.Name, n.Process.PID(), leader)
 	s.goesOn(asked, at, "the kill")
-	n.back = time.Now().Add(restartAfter)
+	n.Back = time.Now().Add(restartAfter)
 }
 
 // goesOn waits until a goal is acknowledged that was asked for after something was done to the leader of the log.
@@ -144,47 +144,47 @@ func (s *supervisor) standing() string {
 func (s *supervisor) wipe(leader string) {
 	writer := s.writer()
 	var others []string
-	for _, n := range s.nodes[:electors] {
-		if n.name != leader && n.name != writer {
-			others = append(others, n.name)
+	for _, n := range s.All[:electors] {
+		if n.Name != leader && n.Name != writer {
+			others = append(others, n.Name)
 		}
 	}
-	n := s.named(s.plan.One(others))
+	n := s.Named(s.plan.One(others))
 	before := uint64(0)
 	err := s.beside(s.gone, func(ctx context.Context) error {
-		return s.load.Await(ctx, n.name, func(st goals.Status) bool { before = st.Store; return st.Decides })
+		return s.load.Await(ctx, n.Name, func(st goals.Status) bool { before = st.Store; return st.Decides })
 	})
-	if err != nil || n.process == nil {
-		s.fault = fmt.Errorf("%s does not take part in the log: %w", n.name, err)
+	if err != nil || n.Process == nil {
+		s.fault = fmt.Errorf("%s does not take part in the log: %w", n.Name, err)
 		return
 	}
-	pid := n.process.PID()
+	pid := n.Process.PID()
 	s.kill(n)
 	s.record.Crashed++
 	s.doing = "a member has lost its disk"
-	s.await(s.gone, patience, func() bool { return n.process == nil })
+	s.await(s.gone, patience, func() bool { return n.Process == nil })
 	if err := os.Remove(n.store()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.fault = err
 		return
 	}
 	upto := s.load.Now().Newest.Index
-	s.screen.Note("kill -9 %s, pid %d, a member, and rm %s/%s: its copy of %d entries is gone", n.name, pid, n.name, storeFile, upto)
-	n.back = time.Now()
+	s.screen.Note("kill -9 %s, pid %d, a member, and rm %s/%s: its copy of %d entries is gone", n.Name, pid, n.Name, storeFile, upto)
+	n.Back = time.Now()
 	took, err := s.catchesUp(n, func(st goals.Status) bool {
 		return st.Decides && st.Store != before && st.Position.Index >= upto
 	})
 	if err == nil {
-		s.screen.Note("%s is a member again, %s after its start: a new store, admitted, with all %d entries", n.name, short(took), upto)
+		s.screen.Note("%s is a member again, %s after its start: a new store, admitted, with all %d entries", n.Name, short(took), upto)
 	} else {
-		s.screen.Note("%s IS NO MEMBER AGAIN: %v", n.name, err)
+		s.screen.Note("%s IS NO MEMBER AGAIN: %v", n.Name, err)
 	}
-	s.load.Note(func(r *goals.Record) { r.Wiped = append(r.Wiped, goals.Start{Node: n.name, Took: took}) })
+	s.load.Note(func(r *goals.Record) { r.Wiped = append(r.Wiped, goals.Start{Node: n.Name, Took: took}) })
 }
 
 // catchesUp waits until the copy of a node that was started just now is as it has to be, also after Ctrl-C: the verdict is about it.
 func (s *supervisor) catchesUp(n *node, as func(goals.Status) bool) (took time.Duration, err error) {
 	began := time.Now()
-	if err := s.beside(s.gone, func(ctx context.Context) error { return s.load.Await(ctx, n.name, as) }); err != nil {
+	if err := s.beside(s.gone, func(ctx context.Context) error { return s.load.Await(ctx, n.Name, as) }); err != nil {
 		return 0, err
 	}
 	return time.Since(began), nil
@@ -193,19 +193,19 @@ func (s *supervisor) catchesUp(n *node, as func(goals.Status) bool) (took time.D
 // join starts a node that has never been there.
 func (s *supervisor) join() {
 	n, upto := s.newcomer, s.load.Now().Newest.Index
-	s.nodes = append(s.nodes, n)
-	s.load.Add(n.name, n.socket())
+	s.All = append(s.All, n)
+	s.load.Add(n.Name, n.socket())
 	s.doing = "a node joins"
 	if err := s.launch(n); err != nil {
 		s.fault = err
 		return
 	}
-	s.screen.Note("%s starts for the first time, with nothing but its contacts and the id of the log", n.name)
+	s.screen.Note("%s starts for the first time, with nothing but its contacts and the id of the log", n.Name)
 	took, err := s.catchesUp(n, func(st goals.Status) bool { return st.Position.Index >= upto })
 	if err == nil {
-		s.screen.Note("%s has all %d entries, each checked against the one before it, %s after its start", n.name, upto, short(took))
+		s.screen.Note("%s has all %d entries, each checked against the one before it, %s after its start", n.Name, upto, short(took))
 	} else {
-		s.screen.Note("%s HAS NOT THE LOG: %v", n.name, err)
+		s.screen.Note("%s HAS NOT THE LOG: %v", n.Name, err)
 	}
-	s.load.Note(func(r *goals.Record) { r.Joined = append(r.Joined, goals.Start{Node: n.name, Took: took}) })
+	s.load.Note(func(r *goals.Record) { r.Joined = append(r.Joined, goals.Start{Node: n.Name, Took: took}) })
 }

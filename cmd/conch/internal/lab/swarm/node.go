@@ -3,7 +3,6 @@
 package swarm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -12,13 +11,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
 	"github.com/conchhq/conch/transport/mtls"
 )
 
 // node is one agent, whose process is started again after it has ended.
 type node struct {
-	name        string
+	stage.Player
+
 	dir         string
 	home        netip.Addr // from where it dials; not valid: the system chooses
 	listen      string     // where it listens for others
@@ -27,28 +28,31 @@ type node struct {
 	elector     bool
 	logs        bool // it has the log
 
-	process *fleet.Process // nil while dead
-	life    int            // of the record; of the last process while dead
-	killed  bool           // by us
-	back    time.Time      // when it is started again; zero: not by itself
-	deaf    func()         // ends the listening to its process
-	peers   int            // its neighbours, as last told
+	life  int    // of the record; of the last process while dead
+	deaf  func() // ends the listening to its process
+	peers int    // its neighbours, as last told
 }
 
+// The files in a node's folder.
+const (
+	keyFile         = "identity.pem"
+	certificateFile = "certificate.pem"
+	configFile      = "conch.toml"
+	socketFile      = "api"
+	storeFile       = "flags.log"
+)
+
 // found makes the folder and the key.
-func (n *node) found(a *authority) error {
+func (n *node) found(ca *authority.Authority) error {
 	if err := os.Mkdir(n.dir, 0o700); err != nil {
 		return err
 	}
-	if err := a.found(n.name, n.dir); err != nil {
-		return err
-	}
-	id, err := mtls.LoadIdentity(filepath.Join(n.dir, keyFile), filepath.Join(n.dir, certificateFile))
+	id, err := mtls.CreateIdentity(filepath.Join(n.dir, keyFile))
 	if err != nil {
 		return err
 	}
 	n.fingerprint = id.Fingerprint().String()
-	return nil
+	return ca.Certify(n.Name, id, filepath.Join(n.dir, certificateFile), authority.Lasting)
 }
 
 func (n *node) socket() string { return filepath.Join(n.dir, socketFile) }
@@ -60,7 +64,7 @@ func (n *node) store() string { return filepath.Join(n.dir, storeFile) }
 func (n *node) write(all []*node, contacts []*node, ca string, round time.Duration) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[node]\nlisten = %s\n\n[identity]\nname = %s\nlisten = %s\nkey = %s\ncertificate = %s\nca = %s\n",
-		quoted("unix:"+n.socket()), quoted(n.name), quoted(n.listen), quoted(keyFile), quoted(certificateFile), quoted(ca))
+		stage.TOML("unix:"+n.socket()), stage.TOML(n.Name), stage.TOML(n.listen), stage.TOML(keyFile), stage.TOML(certificateFile), stage.TOML(ca))
 	var elect, join []string
 	for _, p := range all {
 		contact := false
@@ -68,22 +72,22 @@ func (n *node) write(all []*node, contacts []*node, ca string, round time.Durati
 			contact = contact || c == p
 		}
 		if p.elector {
-			elect = append(elect, quoted(p.name))
+			elect = append(elect, stage.TOML(p.Name))
 		}
 		if contact && p != n {
-			join = append(join, quoted(p.name))
+			join = append(join, stage.TOML(p.Name))
 		}
 		if p != n && (p.elector || contact) {
-			fmt.Fprintf(&b, "\n[[peers]]\nname = %s\nurl = %s\nkey = %s\n", quoted(p.name), quoted("https://"+p.public), quoted(p.fingerprint))
+			fmt.Fprintf(&b, "\n[[peers]]\nname = %s\nurl = %s\nkey = %s\n", stage.TOML(p.Name), stage.TOML("https://"+p.public), stage.TOML(p.fingerprint))
 		}
 	}
 	fmt.Fprintf(&b, "\n[gossip]\ncontacts = [%s]\nelectors = [%s]\nnamespaces = [%s]\ndiameter = %d\nround = %s\n",
-		strings.Join(join, ", "), strings.Join(elect, ", "), quoted(namespace), diameter, quoted(round.String()))
+		strings.Join(join, ", "), strings.Join(elect, ", "), stage.TOML(namespace), diameter, stage.TOML(round.String()))
 	if n.home.IsValid() {
-		fmt.Fprintf(&b, "source = %s\nadvertise = %s\n", quoted(n.home.String()), quoted(n.public))
+		fmt.Fprintf(&b, "source = %s\nadvertise = %s\n", stage.TOML(n.home.String()), stage.TOML(n.public))
 	}
 	if n.logs {
-		fmt.Fprintf(&b, "\n[[logs]]\nnamespace = %s\nstore = %s\n", quoted(logName), quoted(storeFile))
+		fmt.Fprintf(&b, "\n[[logs]]\nnamespace = %s\nstore = %s\n", stage.TOML(logName), stage.TOML(storeFile))
 	}
 	return os.WriteFile(filepath.Join(n.dir, configFile), []byte(b.String()), 0o600)
 }
@@ -94,12 +98,6 @@ func (n *node) believe(id string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(file, "id = %s\n", quoted(id)) // [[logs]] is the last table
+	_, err = fmt.Fprintf(file, "id = %s\n", stage.TOML(id)) // [[logs]] is the last table
 	return errors.Join(err, file.Close())
-}
-
-// quoted returns a text as a JSON string, which is also valid TOML.
-func quoted(text string) string {
-	out, _ := json.Marshal(text) //nolint:errchkjson // a text has a form
-	return string(out)
 }

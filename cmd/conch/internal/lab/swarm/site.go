@@ -4,7 +4,6 @@ package swarm
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -13,60 +12,61 @@ import (
 	"path/filepath"
 	"runtime"
 	"syscall"
-	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/authority"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/network"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/stage"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // site has the folder of a demo, its nodes, and what is between them.
 type site struct {
+	stage.Clearing
+	*stage.Cast[*node] // the electors first
+
 	cfg      Config
 	dir      string
-	launcher *fleet.Launcher
-	links    *network.Network // nil: nothing can be cut
-	nodes    []*node          // the electors first
-	newcomer *node            // joins in the end; one of the nodes then
-	ends     chan fleet.News
-	over     chan struct{}                          // closed when ends is no longer read
+	links    *network.Network                       // nil: nothing can be cut
+	newcomer *node                                  // joins in the end; one of the cast then
 	program  func(*node) []string                   // the arguments with which a node is run
 	listen   func(netip.Addr) (net.Listener, error) // at an address of this machine
 }
 
 // prepare makes the folder, the keys and the relays. The caller clears up, also after an error.
 func (s *site) prepare(say func(string, ...any)) (err error) {
-	s.launcher, s.ends, s.over = fleet.NewLauncher(), make(chan fleet.News, s.cfg.Nodes+1), make(chan struct{})
+	s.Cast = stage.NewCast[*node](s.cfg.Nodes + 1)
 	if err := enoughFiles(s.cfg.Nodes, mostFiles()); err != nil {
 		return err
 	}
 	if s.dir, err = os.MkdirTemp("", "conch-gossip-"); err != nil {
 		return err
 	}
+	s.Afterwards(func() error { return os.RemoveAll(s.dir) })
 	if path := filepath.Join(s.dir, "n000", socketFile); len(path) > mostPath {
 		return fmt.Errorf("%s has %d bytes, and the path of a socket has %d at most: set TMPDIR to a shorter folder", path, len(path), mostPath)
 	}
-	ca, err := newAuthority(s.dir)
+	ca, err := authority.New(filepath.Join(s.dir, "ca.pem"))
 	if err != nil {
 		return err
 	}
 	for i := range s.cfg.Nodes + 1 {
-		n := &node{name: fmt.Sprintf("n%03d", i+1), elector: i < electors, logs: i < electors+followers || i == s.cfg.Nodes, life: -1}
-		n.dir = filepath.Join(s.dir, n.name)
+		n := &node{Player: stage.Player{Name: fmt.Sprintf("n%03d", i+1)}, elector: i < electors, logs: i < electors+followers || i == s.cfg.Nodes, life: -1}
+		n.dir = filepath.Join(s.dir, n.Name)
 		if err := n.found(ca); err != nil {
 			return err
 		}
-		s.nodes = append(s.nodes, n)
+		s.All = append(s.All, n)
 	}
 	if err := s.lay(say); err != nil {
 		return err
 	}
 	// The contacts are no electors: those start last, and somebody has to be there before them.
-	for _, n := range s.nodes {
-		if err := n.write(s.nodes, s.nodes[electors:electors+contacts], ca.file, s.cfg.timing().Round); err != nil {
+	for _, n := range s.All {
+		if err := n.write(s.All, s.All[electors:electors+contacts], ca.File, s.cfg.timing().Round); err != nil {
 			return err
 		}
 	}
-	s.nodes, s.newcomer = s.nodes[:s.cfg.Nodes:s.cfg.Nodes], s.nodes[s.cfg.Nodes]
+	s.All, s.newcomer = s.All[:s.cfg.Nodes:s.cfg.Nodes], s.All[s.cfg.Nodes]
 	return nil
 }
 
@@ -78,8 +78,9 @@ func (s *site) lay(say func(string, ...any)) error {
 	} else {
 		_ = probe.Close()
 		s.links = &network.Network{}
+		s.Afterwards(func() error { s.links.Close(); return nil })
 	}
-	for i, n := range s.nodes {
+	for i, n := range s.All {
 		own := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 		if s.links != nil {
 			own, n.home = homeOf(block, i), homeOf(block, i)
@@ -93,10 +94,10 @@ func (s *site) lay(say func(string, ...any)) error {
 		if err := probe.Close(); err != nil || s.links == nil {
 			continue
 		}
-		if n.public, err = s.links.InFront(n.name, n.home, netip.AddrPortFrom(homeOf(block+1, i), 0).String()); err != nil {
+		if n.public, err = s.links.InFront(n.Name, n.home, netip.AddrPortFrom(homeOf(block+1, i), 0).String()); err != nil {
 			return err
 		}
-		s.links.Lead(n.name, n.listen)
+		s.links.Lead(n.Name, n.listen)
 	}
 	return nil
 }
@@ -139,7 +140,7 @@ func enoughFiles(nodes, most int) error {
 
 // agent returns the arguments with which a node is run.
 func agent(n *node) []string {
-	return []string{"node", "--config", filepath.Join(n.dir, configFile), "--id", n.name, "--log-level", "error"}
+	return []string{"node", "--config", filepath.Join(n.dir, configFile), "--id", n.Name, "--log-level", "error"}
 }
 
 // oneProcessor keeps each of so many processes from looking for work on the others: that is a fifth of what they cost.
@@ -147,75 +148,19 @@ const oneProcessor = "GOMAXPROCS=1"
 
 // start starts a node's process.
 func (s *site) start(n *node) error {
-	p, err := s.launcher.Launch(s.cfg.Program, s.program(n), []string{oneProcessor}, func(news fleet.News) {
-		select {
-		case s.ends <- news:
-		case <-s.over:
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("starting %s: %w", n.name, err)
+	if err := s.Start(n, fleet.Command{Program: s.cfg.Program, Args: s.program(n), Env: []string{oneProcessor}}); err != nil {
+		return err
 	}
 	if !n.logs && s.cfg.crowding(runtime.NumCPU()) > 1 {
 		// Each node would be alone on its machine. Here hundreds get what each of them needs only if those with most to do, the
 		// electors and members of the log, need not wait for all others.
-		p.Yield()
-	}
-	n.process, n.killed, n.back = p, false, time.Time{}
-	return nil
-}
-
-// of returns the node whose process p is, or nil for an earlier process.
-func (s *site) of(p *fleet.Process) *node {
-	for _, n := range s.nodes {
-		if n.process == p {
-			return n
-		}
+		n.Process.Yield()
 	}
 	return nil
-}
-
-// endAll ends all processes, in order within the patience, then by SIGKILL, and returns when none is left.
-func (s *site) endAll(patience time.Duration) {
-	alive := s.signal(syscall.SIGTERM)
-	hurry := time.NewTimer(patience)
-	defer hurry.Stop()
-	for alive > 0 {
-		select {
-		case news := <-s.ends:
-			if n := s.of(news.From); n != nil && news.Ended {
-				n.process.CloseStdin()
-				n.process = nil
-				alive--
-			}
-		case <-hurry.C:
-			s.signal(syscall.SIGKILL)
-		}
-	}
-}
-
-// signal sends a signal to each process, and returns how many there are.
-func (s *site) signal(sig syscall.Signal) (alive int) {
-	for _, n := range s.nodes {
-		if n.process != nil {
-			alive++
-			n.process.Signal(sig)
-		}
-	}
-	return alive
 }
 
 // clear ends everything and removes the folder.
 func (s *site) clear() error {
-	s.endAll(0)
-	close(s.over)
-	s.links.Close()
-	s.launcher.Close()
-	if s.dir == "" {
-		return nil
-	}
-	if err := os.RemoveAll(s.dir); err != nil {
-		return errors.Join(errors.New("clearing up"), err)
-	}
-	return nil
+	s.End(0)
+	return s.Clear()
 }

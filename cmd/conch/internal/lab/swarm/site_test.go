@@ -12,12 +12,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -57,8 +56,8 @@ func TestOneAddress(t *testing.T) {
 	if s.links != nil || !strings.Contains(said, "THE NETWORK IS NOT CUT") || !strings.Contains(said, "no such address") {
 		t.Errorf("it was said %q, want that it is not cut, and why", said)
 	}
-	text, err := os.ReadFile(filepath.Join(s.nodes[0].dir, configFile))
-	if err != nil || strings.Contains(string(text), "source") || strings.Contains(string(text), "advertise") || !strings.HasPrefix(s.nodes[0].public, "127.0.0.1:") {
+	text, err := os.ReadFile(filepath.Join(s.All[0].dir, configFile))
+	if err != nil || strings.Contains(string(text), "source") || strings.Contains(string(text), "advertise") || !strings.HasPrefix(s.All[0].public, "127.0.0.1:") {
 		t.Errorf("%v: %s; want no source, and 127.0.0.1", err, text)
 	}
 }
@@ -70,9 +69,9 @@ func TestTheConfigurationOfANode(t *testing.T) {
 		of    *node
 		peers string
 	}{
-		{s.nodes[0], "n002 n003 n004 n005 n006 n007 n008 n009 n010"},
-		{s.nodes[8], "n001 n002 n003 n004 n005 n006 n007 n008 n010"},
-		{s.nodes[11], "n001 n002 n003 n004 n005 n006 n007 n008 n009 n010"},
+		{s.All[0], "n002 n003 n004 n005 n006 n007 n008 n009 n010"},
+		{s.All[8], "n001 n002 n003 n004 n005 n006 n007 n008 n010"},
+		{s.All[11], "n001 n002 n003 n004 n005 n006 n007 n008 n009 n010"},
 	} {
 		text, err := os.ReadFile(filepath.Join(c.of.dir, configFile))
 		if err != nil {
@@ -84,25 +83,25 @@ func TestTheConfigurationOfANode(t *testing.T) {
 			if _, err := fmt.Sscanf(table, "name = %q\nurl = %q\nkey = %q", &name, &url, &key); err != nil {
 				t.Fatalf("%v in %s", err, table)
 			}
-			p := s.nodes[0]
-			for _, n := range s.nodes {
-				if n.name == name {
+			p := s.All[0]
+			for _, n := range s.All {
+				if n.Name == name {
 					p = n
 				}
 			}
 			if peers = append(peers, name); url != "https://"+p.public || key != p.fingerprint {
-				t.Errorf("%s knows %s at %s with the key %s, want %s and %s", c.of.name, name, url, key, p.public, p.fingerprint)
+				t.Errorf("%s knows %s at %s with the key %s, want %s and %s", c.of.Name, name, url, key, p.public, p.fingerprint)
 			}
 		}
 		if got := strings.Join(peers, " "); got != c.peers {
-			t.Errorf("%s knows %s, want %s", c.of.name, got, c.peers)
+			t.Errorf("%s knows %s, want %s", c.of.Name, got, c.peers)
 		}
 		if !strings.Contains(string(text), `electors = ["n001", "n002", "n003", "n004", "n005", "n006", "n007"]`) {
 			t.Errorf("the electors are not named in %s", text)
 		}
 		cuts := c.of.home.IsValid()
 		if cuts == (said != "") || strings.Contains(string(text), fmt.Sprintf("source = %q\nadvertise = %q", c.of.home, c.of.public)) != cuts || (c.of.public != c.of.listen) != cuts {
-			t.Errorf("it was said %q, and %s listens at %s and is found at %s: %s", said, c.of.name, c.of.listen, c.of.public, text)
+			t.Errorf("it was said %q, and %s listens at %s and is found at %s: %s", said, c.of.Name, c.of.listen, c.of.public, text)
 		}
 	}
 }
@@ -116,18 +115,18 @@ func TestTheCertificates(t *testing.T) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(text)
-	for _, n := range s.nodes {
+	for _, n := range s.All {
 		pair, err := tls.LoadX509KeyPair(filepath.Join(n.dir, certificateFile), filepath.Join(n.dir, keyFile))
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, use := range []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth} {
-			if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: n.name, KeyUsages: []x509.ExtKeyUsage{use}}); err != nil || len(pair.Leaf.DNSNames) != 1 {
-				t.Errorf("%s: %v, names %v", n.name, err, pair.Leaf.DNSNames)
+			if _, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: n.Name, KeyUsages: []x509.ExtKeyUsage{use}}); err != nil || len(pair.Leaf.DNSNames) != 1 {
+				t.Errorf("%s: %v, names %v", n.Name, err, pair.Leaf.DNSNames)
 			}
 		}
 		if info, err := os.Stat(filepath.Join(n.dir, keyFile)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the key of %s has the mode %v, %v", n.name, info.Mode(), err)
+			t.Errorf("the key of %s has the mode %v, %v", n.Name, info.Mode(), err)
 		}
 	}
 }
@@ -158,19 +157,14 @@ func TestTooFewFiles(t *testing.T) {
 func TestAllProcessesEnd(t *testing.T) {
 	s, _ := prepared(t, 10)
 	for i, script := range []string{"exec sleep 60", "trap '' TERM; while :; do :; done"} {
-		p, err := s.launcher.Launch(s.cfg.Program, []string{"-c", script}, nil, func(n fleet.News) { s.ends <- n })
-		if err != nil {
+		if err := s.Start(s.All[i], fleet.Command{Program: s.cfg.Program, Args: []string{"-c", script}}); err != nil {
 			t.Fatal(err)
 		}
-		s.nodes[i].process = p
 	}
-	s.endAll(0)
+	s.End(0)
 	for i := range 2 {
-		if s.nodes[i].process != nil {
-			t.Errorf("%s is said to live", s.nodes[i].name)
+		if s.All[i].Process != nil {
+			t.Errorf("%s is said to live", s.All[i].Name)
 		}
-	}
-	if s.signal(syscall.SIGKILL) != 0 {
-		t.Error("a process is left")
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
@@ -40,10 +39,10 @@ func (s *supervisor) supervise(asked context.Context) error {
 
 // cold starts all nodes: first the crowd, which can name nobody yet, then the electors.
 func (s *supervisor) cold(asked context.Context) error {
-	s.screen.Note("%d nodes start, the %d electors last", len(s.nodes), electors)
+	s.screen.Note("%d nodes start, the %d electors last", len(s.All), electors)
 	s.doing = "starting"
-	for i := range s.nodes {
-		n := s.nodes[(i+electors)%len(s.nodes)]
+	for i := range s.All {
+		n := s.All[(i+electors)%len(s.All)]
 		if err := s.launch(n); err != nil {
 			return err
 		}
@@ -114,7 +113,7 @@ func (s *supervisor) whole(asked context.Context) bool {
 }
 
 func (s *supervisor) killLeader(asked context.Context, leader string) {
-	n, writes := s.named(leader), s.writer() == leader
+	n, writes := s.Named(leader), s.writer() == leader
 	at := time.Now()
 	s.kill(n)
 	s.record.Kills = append(s.record.Kills, Kill{n.life, s.since(at)})
@@ -123,7 +122,7 @@ func (s *supervisor) killLeader(asked context.Context, leader string) {
 	if writes {
 		what = "which led, and led the log"
 	}
-	s.screen.Note("kill -9 %s, pid %d, %s", n.name, n.process.PID(), what)
+	s.screen.Note("kill -9 %s, pid %d, %s", n.Name, n.Process.PID(), what)
 	replaced := func() bool {
 		by, all := s.board.agreed(nil)
 		return all && by.leader != leader
@@ -135,20 +134,20 @@ func (s *supervisor) killLeader(asked context.Context, leader string) {
 	if writes {
 		s.goesOn(asked, at, "the kill")
 	}
-	n.back = time.Now().Add(restartAfter)
+	n.Back = time.Now().Add(restartAfter)
 }
 
 func (s *supervisor) crash(asked context.Context, leader string) {
 	victims := s.plan.Tenth(leader)
 	for _, name := range victims {
-		s.kill(s.named(name))
+		s.kill(s.Named(name))
 	}
 	s.record.Crashed += len(victims)
 	s.doing = "a tenth is dead"
 	s.screen.Note("kill -9 %s: a tenth of the nodes at once", listed(victims))
 	s.sleep(asked, 2*breath)
 	for _, name := range victims {
-		s.named(name).back = time.Now()
+		s.Named(name).Back = time.Now()
 	}
 }
 
@@ -159,7 +158,7 @@ func (s *supervisor) part(asked context.Context, leader string) {
 	s.links.Cut(side)
 	s.record.Cuts = append(s.record.Cuts, Cut{Side: side, From: s.since(at)})
 	s.doing = "the network is cut"
-	s.screen.Note("cut: %d nodes with %d of %d electors | %d nodes with the leader %s; %s leads the log", len(side), (electors-1)/2, electors, len(s.nodes)-len(side), leader, somebody(s.writer()))
+	s.screen.Note("cut: %d nodes with %d of %d electors | %d nodes with the leader %s; %s leads the log", len(side), (electors-1)/2, electors, len(s.All)-len(side), leader, somebody(s.writer()))
 	s.goesOn(asked, at, "the cut")
 	silent := func() bool {
 		for life, node := range s.board.nodes {
@@ -210,25 +209,15 @@ func (s *supervisor) settle(asked context.Context) {
 
 // kill ends a node's process by -9. It is not started again by itself.
 func (s *supervisor) kill(n *node) {
-	if n.process == nil || n.killed {
+	if n.Process == nil || n.Killed {
 		return
 	}
 	at := s.since(time.Now())
-	if s.load != nil && n.name == s.writer() {
+	if s.load != nil && n.Name == s.writer() {
 		s.load.Note(func(r *goals.Record) { r.Kills = append(r.Kills, at) })
 	}
-	n.process.Signal(syscall.SIGKILL)
-	n.killed = true
+	n.Kill()
 	s.bury(n, at)
-}
-
-func (s *supervisor) named(name string) *node {
-	for _, n := range s.nodes {
-		if n.name == name {
-			return n
-		}
-	}
-	return nil
 }
 
 // listed names some, and counts the others.

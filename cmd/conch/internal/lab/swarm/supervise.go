@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/fleet"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/goals"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/screen"
+	"github.com/conchhq/conch/internal/fleet"
 )
 
 // supervisor runs the nodes, strikes them, and notes what it hears. It belongs to one goroutine; ears and publishers have
@@ -53,8 +53,8 @@ func (s *supervisor) launch(n *node) error {
 	}
 	now := s.since(time.Now())
 	n.life = len(s.record.Lives)
-	s.record.Lives = append(s.record.Lives, Life{Node: n.name, From: now})
-	s.board.begin(n.life, n.name)
+	s.record.Lives = append(s.record.Lives, Life{Node: n.Name, From: now})
+	s.board.begin(n.life, n.Name)
 	ctx, deaf := context.WithCancel(s.gone)
 	n.deaf = deaf
 	e := newEar(n.life, n.socket(), func(t told) {
@@ -70,19 +70,18 @@ func (s *supervisor) launch(n *node) error {
 
 // ended notes the end of a process.
 func (s *supervisor) ended(news fleet.News) {
-	n := s.of(news.From)
+	n := s.Of(news.From)
 	if n == nil || !news.Ended {
 		return
 	}
 	now := s.since(time.Now())
-	if !n.killed {
-		s.screen.Note("%s ended by itself: %s", n.name, n.process.LastWords())
-		s.record.Falls = append(s.record.Falls, Fall{n.life, now, n.process.LastWords()})
+	if !n.Killed {
+		s.screen.Note("%s ended by itself: %s", n.Name, n.Process.LastWords())
+		s.record.Falls = append(s.record.Falls, Fall{n.life, now, n.Process.LastWords()})
 		s.bury(n, now)
-		n.back = time.Now().Add(restartAfter)
+		n.Back = time.Now().Add(restartAfter)
 	}
-	n.process.CloseStdin()
-	n.process = nil
+	n.Bury()
 }
 
 // bury notes that a node's process is no more.
@@ -109,7 +108,7 @@ func (s *supervisor) hear(t told) {
 		s.latest = *t.piece
 	case t.peers != nil:
 		s.answered[t.life] = true
-		for _, n := range s.nodes {
+		for _, n := range s.All {
 			if n.life == t.life {
 				n.peers = *t.peers
 			}
@@ -131,7 +130,7 @@ func (s *supervisor) await(asked context.Context, most time.Duration, is func() 
 			return true
 		}
 		select {
-		case news := <-s.ends:
+		case news := <-s.News:
 			s.ended(news)
 		case t := <-s.told:
 			s.hear(t)
@@ -155,9 +154,9 @@ func (s *supervisor) sleep(asked context.Context, d time.Duration) {
 func (s *supervisor) tick(now time.Time) {
 	s.record.Late = max(s.record.Late, now.Sub(s.ticked)-step)
 	s.ticked = now
-	for _, n := range s.nodes {
-		if n.process != nil || n.back.IsZero() || now.Before(n.back) || s.starting() >= atOnce {
-			continue
+	for _, n := range s.Due(now) {
+		if s.starting() >= atOnce {
+			break
 		}
 		if err := s.launch(n); err != nil {
 			s.fault = err
@@ -168,10 +167,10 @@ func (s *supervisor) tick(now time.Time) {
 		s.newsAt = now.Add(s.cfg.paced(newsEvery, runtime.NumCPU()))
 		s.publish()
 	}
-	if s.cfg.Terminal && !now.Before(s.askAt) {
-		s.askAt = now.Add(census / time.Duration(len(s.nodes)))
+	if s.cfg.Screen.Terminal && !now.Before(s.askAt) {
+		s.askAt = now.Add(census / time.Duration(len(s.All)))
 		s.asked++
-		if e := s.ears[s.nodes[s.asked%len(s.nodes)].life]; e != nil && s.load != nil {
+		if e := s.ears[s.All[s.asked%len(s.All)].life]; e != nil && s.load != nil {
 			s.busy.Go(func() { _, _ = e.look(s.gone, false) })
 		}
 	}
@@ -193,7 +192,7 @@ func (s *supervisor) starting() (n int) {
 
 // publish has a node tell a piece of news, if it is one of the crowd: one that has just been started knows nobody.
 func (s *supervisor) publish() {
-	n := s.nodes[s.plan.random.IntN(len(s.nodes))]
+	n := s.All[s.plan.random.IntN(len(s.All))]
 	e := s.ears[n.life]
 	if e == nil || s.board.views[n.life].leader == "" {
 		return
@@ -206,5 +205,5 @@ func (s *supervisor) publish() {
 // agree reports whether all living nodes name one leader, and none is missing.
 func (s *supervisor) agree() bool {
 	_, all := s.board.agreed(nil)
-	return all && s.board.living() == len(s.nodes)
+	return all && s.board.living() == len(s.All)
 }

@@ -18,8 +18,8 @@ func supervised(t *testing.T, nodes int, script string) *supervisor {
 	t.Helper()
 	ground, _ := prepared(t, nodes)
 	names := make([]string, nodes)
-	for i, n := range ground.nodes {
-		names[i] = n.name
+	for i, n := range ground.All {
+		names[i] = n.Name
 	}
 	ground.program = func(*node) []string { return []string{"-c", script} }
 	gone, leave := context.WithTimeout(t.Context(), time.Minute)
@@ -33,7 +33,7 @@ func supervised(t *testing.T, nodes int, script string) *supervisor {
 
 func (s *supervisor) launchAll(t *testing.T) {
 	t.Helper()
-	for _, n := range s.nodes {
+	for _, n := range s.All {
 		if err := s.launch(n); err != nil {
 			t.Fatal(err)
 		}
@@ -50,15 +50,15 @@ func (s *supervisor) says(life int, leader string, reign uint64) {
 func TestLives(t *testing.T) {
 	s := supervised(t, 10, "exec sleep 60")
 	s.launchAll(t)
-	for life := range s.nodes {
+	for life := range s.All {
 		s.says(life, "n001", 1)
 	}
 	if !s.agree() {
 		t.Fatal("all name n001, and they do not agree")
 	}
-	s.kill(s.nodes[3])
+	s.kill(s.All[3])
 	died := s.record.Lives[3].To
-	if s.kill(s.nodes[3]); s.record.Lives[3].To != died {
+	if s.kill(s.All[3]); s.record.Lives[3].To != died {
 		t.Error("a dead process died again")
 	}
 	if s.agree() || s.board.living() != 9 {
@@ -68,8 +68,8 @@ func TestLives(t *testing.T) {
 	if by, all := s.board.agreed(nil); !all || by.leader != "n001" {
 		t.Error("a dead process counts")
 	}
-	s.nodes[3].back = time.Now()
-	s.nodes[4].process.Signal(syscall.SIGKILL) // not by the demo
+	s.All[3].Back = time.Now()
+	s.All[4].Process.Signal(syscall.SIGKILL) // not by the demo
 	if !s.await(s.gone, time.Minute, func() bool { return len(s.record.Lives) == 12 }) {
 		t.Fatalf("the two were not started again: %+v", s.record.Lives)
 	}
@@ -89,8 +89,8 @@ func TestLives(t *testing.T) {
 // Of many that are due only some are started before these have answered.
 func TestAFewStartAtATime(t *testing.T) {
 	s := supervised(t, 12, "exec sleep 60")
-	for _, n := range s.nodes {
-		n.back = time.Now()
+	for _, n := range s.All {
+		n.Back = time.Now()
 	}
 	s.tick(time.Now())
 	s.tick(time.Now())
@@ -136,7 +136,7 @@ func TestTheView(t *testing.T) {
 		s.says(life, "n001", 4)
 	}
 	s.says(9, "n002", 3)
-	s.kill(s.nodes[10])
+	s.kill(s.All[10])
 	s.record.Cuts = []Cut{{Side: map[string]bool{"n009": true, "n012": true}}}
 	three := 3
 	s.hear(told{life: 0, at: time.Now(), peers: &three})
@@ -168,7 +168,7 @@ func TestTheCensusIsForTheView(t *testing.T) {
 	if s.tick(time.Now()); s.asked != 0 {
 		t.Error("a node is asked, and nobody looks")
 	}
-	s.cfg.Terminal = true
+	s.cfg.Screen.Terminal = true
 	if s.tick(time.Now()); s.asked != 1 {
 		t.Errorf("%d nodes are asked for the view, want one", s.asked)
 	}

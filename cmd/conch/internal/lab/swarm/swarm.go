@@ -30,16 +30,16 @@ while it runs, in another terminal:
 func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	s := &site{cfg: cfg, program: agent, listen: listen}
 	defer func() { err = errors.Join(err, s.clear()) }()
-	show := screen.New(screen.Config{Out: cfg.Progress, Terminal: cfg.Terminal, Width: cfg.Width})
+	show := screen.New(cfg.Screen)
 	show.Say("making keys, certificates and configurations of %d nodes …", cfg.Nodes)
 	if err := s.prepare(show.Say); err != nil {
 		return v, err
 	}
-	names := make([]string, len(s.nodes))
-	for i, n := range s.nodes {
-		names[i] = n.name
+	names := make([]string, len(s.All))
+	for i, n := range s.All {
+		names[i] = n.Name
 	}
-	show.Say("%s", meanwhile(s.nodes[0].socket()))
+	show.Say("%s", meanwhile(s.All[0].socket()))
 	gone, leave := context.WithCancel(context.WithoutCancel(ctx))
 	sup := &supervisor{
 		site: s, screen: show, plan: NewPlan(cfg.Seed, names, names[:electors]), start: time.Now(), gone: gone,
@@ -59,8 +59,8 @@ func Run(ctx context.Context, cfg Config) (v Verdict, err error) {
 	if err != nil {
 		return v, err
 	}
-	show.Say("ending %d nodes …", len(s.nodes))
-	s.endAll(teardown)
+	show.Say("ending %d nodes …", len(s.All))
+	s.End(teardown)
 	v = Judge(sup.record)
 	if sup.load != nil {
 		l := goals.Judge(logged)

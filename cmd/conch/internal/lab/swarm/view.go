@@ -16,7 +16,7 @@ const mapWidth = 50
 func (s *supervisor) render(now time.Time) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s   %d processes of conch node, %d electors   a round is %s   %s\n\n",
-		s.since(now).Round(100*time.Millisecond), len(s.nodes), electors, s.record.Timing.Round, s.doing)
+		s.since(now).Round(100*time.Millisecond), len(s.All), electors, s.record.Timing.Round, s.doing)
 	w := tabwriter.NewWriter(&b, 0, 0, 3, ' ', 0)
 	row := func(name, text string, args ...any) { _, _ = fmt.Fprintf(w, name+"\t"+text+"\n", args...) }
 	counts := s.board.counts()
@@ -57,7 +57,7 @@ func (s *supervisor) foremost(counts map[string]int) (leader string, reign uint6
 func (s *supervisor) neighbours() (least int, mean float64, most int) {
 	var all []int
 	sum := 0
-	for _, n := range s.nodes {
+	for _, n := range s.All {
 		if s.ears[n.life] != nil {
 			all, sum = append(all, n.peers), sum+n.peers
 		}
@@ -81,7 +81,7 @@ func (s *supervisor) newest(now time.Time) string {
 // chart has a sign for each node.
 func (s *supervisor) chart(leader string) string {
 	var b strings.Builder
-	for i, n := range s.nodes {
+	for i, n := range s.All {
 		if i%mapWidth == 0 {
 			b.WriteString("\n  ")
 		}
@@ -103,7 +103,7 @@ func (s *supervisor) cutOff() map[string]bool {
 }
 
 func (s *supervisor) sign(n *node, leader string) string {
-	v, cut := s.board.views[n.life], s.cutOff()[n.name]
+	v, cut := s.board.views[n.life], s.cutOff()[n.Name]
 	switch {
 	case s.ears[n.life] == nil:
 		return "x"
@@ -111,7 +111,7 @@ func (s *supervisor) sign(n *node, leader string) string {
 		return "-"
 	case v.leader == "":
 		return "."
-	case v.leader == n.name:
+	case v.leader == n.Name:
 		return "L"
 	case v.leader == leader && cut:
 		return "+"

@@ -14,6 +14,8 @@ import (
 
 const (
 	rowMost   = 50 * time.Millisecond // maximum for a row that the gate is told
+	lookMost  = 2 * time.Second       // for the highest number
+	openMost  = 10 * time.Second      // for a connection, which takes some rounds of a slow line
 	reconnect = 50 * time.Millisecond
 	// eager is the interval for attempts at the first row of a term, whatever the pace: the gate
 	// may be shut for a moment, and observers wait for that row.
@@ -80,21 +82,28 @@ func (n *node) row(ctx context.Context, l election.Leadership, seq int64) error 
 	})
 }
 
+// look reads the highest number once. It is bounded: the line of an earlier term may have fallen silent since, while the elector leads
+// by another address.
+func (n *node) look(ctx context.Context) (seq int64, err error) {
+	if n.ledger == nil {
+		ctx, cancel := context.WithTimeout(ctx, openMost)
+		defer cancel()
+		if n.ledger, err = pgledger.Open(ctx, n.cfg.Database.URL); err != nil {
+			return 0, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookMost)
+	defer cancel()
+	return n.ledger.Last(ctx)
+}
+
 // last returns the highest number. It connects if needed and retries until ctx ends.
 func (n *node) last(ctx context.Context) (int64, error) {
 	for {
-		if n.ledger == nil {
-			if w, err := pgledger.Open(ctx, n.cfg.Database.URL); err == nil {
-				n.ledger = w
-			}
+		if seq, err := n.look(ctx); err == nil {
+			return seq, nil
 		}
-		if n.ledger != nil {
-			seq, err := n.ledger.Last(ctx)
-			if err == nil {
-				return seq, nil
-			}
-			n.drop(ctx)
-		}
+		n.drop(ctx)
 		if err := pause.For(ctx, reconnect); err != nil {
 			return 0, err
 		}

@@ -63,7 +63,7 @@ func (n *node) act(a core.Act) {
 	case core.Finished:
 		n.r.told(n, a)
 	case core.Say:
-		n.r.check(a.Level < slog.LevelError, "the world", "%s: %s %v", n.name, a.Text, a.Args)
+		n.r.Check(a.Level < slog.LevelError, "the world", "%s: %s %v", n.name, a.Text, a.Args)
 	default:
 		n.question(a)
 	}
@@ -113,7 +113,7 @@ func (n *node) answer(wait time.Duration, is func() core.Answered) {
 
 func (n *node) nudge() {
 	n.r.words.say(n, "asks the chain for an empty transaction")
-	n.r.stats["nudges"]++
+	n.r.Stats["nudges"]++
 	n.r.chain.send(fmt.Sprint("nudge ", n.r.w.Draw()), ledger.Sent{By: n.account})
 }
 
@@ -139,7 +139,7 @@ func (n *node) submit(tx ledger.Sent) {
 func (n *node) commit(w core.Write) {
 	takes := time.Millisecond
 	if c := w.Change; c.Sender != nil || c.Rows != nil || c.Noted != nil || c.Over != nil {
-		n.r.stats["commits"]++
+		n.r.Stats["commits"]++
 		takes = n.r.w.Between(100*time.Microsecond, 3*time.Millisecond)
 	}
 	n.committed = max(n.committed+time.Microsecond, n.now()+takes) // one after the other

@@ -65,7 +65,7 @@ func (n *node) cancel(w *wish) {
 
 func (r *run) batch() int {
 	if r.scene != nil {
-		return r.scene.batch
+		return r.scene.Plot.batch
 	}
 	return 0
 }

@@ -67,7 +67,7 @@ func (c *chain) send(key string, tx ledger.Sent) {
 		s.stuck = c.r.w.Now() + c.r.w.Between(blockTime, 30*blockTime)
 	}
 	if !c.r.quiet && c.r.odds.gone > 0 && c.r.w.Chance(c.r.odds.gone) { // it is rejected, or somebody cancels it
-		c.r.stats["given up"]++
+		c.r.Stats["given up"]++
 		s.gone = true
 		return
 	}
@@ -103,7 +103,7 @@ func (c *chain) review(by ledger.Account, awaited []ledger.Entry) (lost []ledger
 		if s.By != by || len(s.Entries) == 0 || s.stuck <= c.r.w.Now() || slices.ContainsFunc(s.Entries, func(e ledger.Entry) bool { return waits[grantOf(e.Grant)] }) {
 			return false
 		}
-		c.r.stats["withdrawn"]++
+		c.r.Stats["withdrawn"]++
 		s.gone = true
 		return true
 	})
@@ -240,7 +240,7 @@ func (c *chain) reorganise() {
 	if deep == 0 || n-deep < c.final.Number() {
 		return
 	}
-	c.r.stats["reorganisations"]++
+	c.r.Stats["reorganisations"]++
 	c.r.tell("the chain", "takes %d blocks back", deep)
 	for range deep {
 		last := c.blocks[len(c.blocks)-1]

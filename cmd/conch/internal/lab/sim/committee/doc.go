@@ -19,7 +19,7 @@
 //
 // The faults end after [Config.Faults], and users go on for a while. Then every intent has to end, and the committee has to fall silent.
 //
-// [Scenes] are worlds with one trouble each, in which it is judged how long intents take. [Stories] are small ones, told
+// Scenes are worlds with one trouble each, in which it is judged how long intents take. Stories are small ones, told
 // message by message and compared with files.
 //
 // # Invariants
@@ -35,6 +35,6 @@
 //
 // # Broken rules
 //
-// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls. The world leaves out what
+// [Config].Break leaves out one rule of the design; [Simulator] has them, with the invariant that falls. The world leaves out what
 // it can, and otherwise it runs in a build in which a patch has: package patched.
 package committee

@@ -14,7 +14,7 @@ func fewNotes(r *run) {
 			r.wish(time.Millisecond, r.nodes[i%len(r.nodes)], fmt.Sprintf("give %s 100", purse), 100)
 		}
 	}
-	end := r.cfg.Faults + r.scene.goesOn
+	end := r.cfg.Faults + r.scene.Plot.goesOn
 	for at := 2 * time.Second; at < end; at += 100 * time.Millisecond {
 		from := r.w.Pick(len(purses))
 		to := (from + 1 + r.w.Pick(len(purses)-1)) % len(purses)

@@ -57,12 +57,12 @@ func (r *run) judgeLanded(f ledger.Fact, number uint64) {
 	if w == nil {
 		return // a cancellation
 	}
-	r.stats["landed"]++
+	r.Stats["landed"]++
 	if len(all) > 1 {
-		r.violate(OnceLanded, fmt.Sprintf("%s is in the chain %d times, by %v and %v", w.key, len(all), all[0].Intent, all[1].Intent))
+		r.Violate(OnceLanded, fmt.Sprintf("%s is in the chain %d times, by %v and %v", w.key, len(all), all[0].Intent, all[1].Intent))
 	}
 	if w.result != nil && !w.result.Confirmed && !w.lost {
-		r.violate(ToldTheTruth, fmt.Sprintf("%s landed in block %d, after its user was told that it was reverted", w.key, number))
+		r.Violate(ToldTheTruth, fmt.Sprintf("%s landed in block %d, after its user was told that it was reverted", w.key, number))
 	}
 }
 
@@ -73,13 +73,13 @@ func (r *run) accepted(n *node, w *wish, a core.Accepted) {
 	}
 	w.accepted = r.w.Now()
 	r.words.say(n, "has stored %s (%s), and its user hears so", w.key, w.text)
-	r.check(n.db.has(a.Sequence), EveryIntentEnds, "%s was accepted and is not stored", w.key)
-	r.stats["accepted"]++
+	r.Check(n.db.has(a.Sequence), EveryIntentEnds, "%s was accepted and is not stored", w.key)
+	r.Stats["accepted"]++
 }
 
 // told checks that a user is told what is stored.
 func (r *run) told(n *node, f core.Finished) {
-	r.check(n.db.results[f.Result.Sequence] == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
+	r.Check(n.db.results[f.Result.Sequence] == f.Result, ToldTheTruth, "%s was told what is not stored", f.Key)
 }
 
 // finished notes how an intent ended: it is stored, and its user may hear of it.
@@ -91,15 +91,15 @@ func (r *run) finished(n *node, result sender.Result) {
 	w.result, w.ended = &result, r.w.Now()
 	in := slices.ContainsFunc(r.chain.facts[w.payload], func(l landing) bool { return l.block <= r.chain.final.Number() })
 	if result.Confirmed {
-		r.stats["confirmed"]++
+		r.Stats["confirmed"]++
 		r.tell(n.name, "ends %s (%s) as confirmed, after %.1f s", w.key, w.text, (w.ended - w.accepted).Seconds())
-		r.check(in, ToldTheTruth, "%s was told confirmed, and is not in the final chain", w.key)
+		r.Check(in, ToldTheTruth, "%s was told confirmed, and is not in the final chain", w.key)
 	} else {
-		r.stats["reverted"]++
+		r.Stats["reverted"]++
 		r.tell(n.name, "ends %s (%s) as reverted: %s", w.key, w.text, result.Why)
-		r.check(len(r.chain.facts[w.payload]) == 0, ToldTheTruth, "%s was told reverted (%s), and is in the chain", w.key, result.Why)
+		r.Check(len(r.chain.facts[w.payload]) == 0, ToldTheTruth, "%s was told reverted (%s), and is in the chain", w.key, result.Why)
 		impossible := strings.HasSuffix(w.text, "never") || strings.HasSuffix(w.text, "fails") || strings.Contains(w.text, " odd ")
-		r.check(impossible || w.given, NoStarvation, "%s (%s) was given up, though it was possible: %s", w.key, w.text, result.Why)
+		r.Check(impossible || w.given, NoStarvation, "%s (%s) was given up, though it was possible: %s", w.key, w.text, result.Why)
 	}
 }
 
@@ -121,16 +121,16 @@ type grantKey struct {
 
 // judgeDispatch looks at what is handed to a submitter. I5: its owner has stored a grant for this node before.
 func (r *run) judgeDispatch(n *node, entries []ledger.Entry) {
-	r.stats["dispatched"] += int64(len(entries))
+	r.Stats["dispatched"] += int64(len(entries))
 	for _, e := range entries {
 		g := e.Grant
 		if r.firstTime(n, e) {
 			r.judgeBuilt(n, e)
-			r.check(!n.closed[g.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
+			r.Check(!n.closed[g.Delegation], InheritedFirst, "%s dispatches %v, and has said that it would not", n.name, e.Intent.Sequence)
 		}
-		r.check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
+		r.Check(r.granted[grantKey{g.Assembled, g.Delegation, n.account}], GrantStored, "%s dispatches %v without a grant that is stored", n.name, e.Intent.Sequence)
 		n.sent[e.Intent] = true
-		r.check(g.Assembled == r.scheme.Assembled(r.contract, e.Attempt), GrantStored, "%s dispatches what was not granted", n.name)
+		r.Check(g.Assembled == r.scheme.Assembled(r.contract, e.Attempt), GrantStored, "%s dispatches what was not granted", n.name)
 	}
 	if r.cfg.Calm && r.lagged == 0 {
 		r.judgeOne(n)
@@ -170,13 +170,13 @@ func (r *run) judgeInherited(n *node) {
 	if at == nil || at.life != n.lives || r.w.Now() >= at.holds {
 		return
 	}
-	r.check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
+	r.Check(len(at.asked) == 0, InheritedFirst, "%s goes on before %d members have answered", n.name, len(at.asked))
 	head, _ := n.book.Height()
 	for _, a := range at.entries {
 		_, _, decided := r.chain.head.Landed(a.Attempt.Intent)
 		decided = decided || r.chain.head.Number() >= a.Grant.ValidUntil || head >= a.until || n.sent[a.Attempt.Intent]
 		decided = decided || slices.ContainsFunc(slices.Concat(a.Attempt.Inputs, a.Attempt.Reads), r.chain.spent)
-		r.check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
+		r.Check(decided || n.landed[a.Attempt.Intent] > 0, InheritedFirst, "%s goes on while %v may still land", n.name, a.Attempt.Sequence)
 	}
 }
 
@@ -187,7 +187,7 @@ func (r *run) judgeOne(n *node) {
 	own := r.committee.RangeOf(final)
 	near := r.committee.RangeOf(final - min(final, 3))
 	ok := r.committee.Order(own)[0] == string(n.account) || r.committee.Order(near)[0] == string(n.account) || r.committee.Order(own + 1)[0] == string(n.account)
-	r.check(ok, OneDispatches, "%s dispatches in range %d, which names another", n.name, own)
+	r.Check(ok, OneDispatches, "%s dispatches in range %d, which names another", n.name, own)
 }
 
 // judgeSent looks at each message that leaves.
@@ -196,8 +196,8 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 	case wire.Granted:
 		for _, g := range body.Items {
 			if g.Why == wire.Done {
-				r.check(r.granted[grantKey{g.Grant.Assembled, g.Grant.Delegation, g.Grant.Coordinator}], GrantStored, "%s sends a grant that is not stored", n.name)
-				r.check(r.assembled[g.Grant.Assembled] == n.account, OwnAttempt, "%s grants what it did not assemble", n.name)
+				r.Check(r.granted[grantKey{g.Grant.Assembled, g.Grant.Delegation, g.Grant.Coordinator}], GrantStored, "%s sends a grant that is not stored", n.name)
+				r.Check(r.assembled[g.Grant.Assembled] == n.account, OwnAttempt, "%s grants what it did not assemble", n.name)
 			}
 		}
 	case wire.Assembled:
@@ -231,7 +231,7 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 		at.answers++
 		r.requests[key(n, msg.Request)] = at
 		unasked := at.arrived == 0 && !r.again(msg)
-		r.check(r.again(msg) || !unasked && at.answers <= at.arrived, OneAnswer, "%s gives a request %d answers, which arrived %d times", n.name, at.answers, at.arrived)
+		r.Check(r.again(msg) || !unasked && at.answers <= at.arrived, OneAnswer, "%s gives a request %d answers, which arrived %d times", n.name, at.answers, at.arrived)
 	}
 }
 
@@ -280,7 +280,7 @@ func (r *run) judgeOrder(n *node, to ledger.Account, body wire.Assemble) {
 		if !known {
 			continue // its database was restored to one that knows nothing of it
 		}
-		r.check(at >= o.last, SubmitOrder, "%s asks %s for number %d after number %d", n.name, r.byAccount[to].name, at, o.last)
+		r.Check(at >= o.last, SubmitOrder, "%s asks %s for number %d after number %d", n.name, r.byAccount[to].name, at, o.last)
 		o.last = max(o.last, at)
 	}
 }
@@ -351,18 +351,18 @@ func (r *run) judgeEnd() {
 	for _, k := range r.order {
 		w := r.wishes[k]
 		if w.accepted > 0 && !w.lost && w.result == nil {
-			r.violate(EveryIntentEnds, fmt.Sprintf("%s of %s has not ended: %s", w.key, w.node.name, w.node.describe(w)))
+			r.Violate(EveryIntentEnds, fmt.Sprintf("%s of %s has not ended: %s", w.key, w.node.name, w.node.describe(w)))
 		}
 		if w.result != nil && w.result.Confirmed {
-			r.check(len(r.chain.facts[w.payload]) == 1, ToldTheTruth, "%s was told confirmed, and is in the chain %d times", w.key, len(r.chain.facts[w.payload]))
+			r.Check(len(r.chain.facts[w.payload]) == 1, ToldTheTruth, "%s was told confirmed, and is in the chain %d times", w.key, len(r.chain.facts[w.payload]))
 		}
 	}
 	for k, at := range r.requests {
 		silent := at.answers == 0 && at.what != "wire.Attempts" // what is offered and not kept has no answer
-		r.check(!silent || k.node.lives != at.life || k.node.lies != nil, OneAnswer, "%s never answered a request (%s) of %v", k.node.name, at.what, at.at)
+		r.Check(!silent || k.node.lives != at.life || k.node.lies != nil, OneAnswer, "%s never answered a request (%s) of %v", k.node.name, at.what, at.at)
 	}
 	for _, n := range r.nodes {
-		r.check(len(n.coordinator.Faults()) == 0, TableKept, "%s: %v", n.name, n.coordinator.Faults())
+		r.Check(len(n.coordinator.Faults()) == 0, TableKept, "%s: %v", n.name, n.coordinator.Faults())
 	}
 	r.judgeMoney()
 }
@@ -380,14 +380,14 @@ func (r *run) judgeMoney() {
 		if head, _ := n.book.Height(); len(n.book.Missing()) > 0 || head != r.chain.head.Number() {
 			continue // it does not know all yet
 		}
-		r.stats["counted"]++
+		r.Stats["counted"]++
 		var sum uint64
 		for _, id := range r.chain.head.States() {
 			s, is := n.book.State(id)
-			if r.check(is, NoDoubleSpend, "%s lacks the contents of %v", n.name, id) {
+			if r.Check(is, NoDoubleSpend, "%s lacks the contents of %v", n.name, id) {
 				sum += valueOf(s.Data)
 			}
 		}
-		r.check(sum == issued, NoDoubleSpend, "%s counts %d, and %d was issued", n.name, sum, issued)
+		r.Check(sum == issued, NoDoubleSpend, "%s counts %d, and %d was issued", n.name, sum, issued)
 	}
 }

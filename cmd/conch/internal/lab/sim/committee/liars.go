@@ -29,7 +29,8 @@ const (
 func withLies() (all []scene) {
 	for _, l := range slices.Concat([]lie{{name: "nothing", what: "nothing: all are honest"}}, lies) {
 		all = append(all, scene{
-			Name: "liar-" + l.name, What: "a member lies: " + l.what, Ends: honestTakes + time.Duration(l.gains)*liesRange*blockTime, blocks: liesRange, lasts: 70 * time.Second, lie: &l, set: (*run).liar,
+			Name: "liar-" + l.name, What: "a member lies: " + l.what, In: Config{Range: liesRange, Faults: 70 * time.Second},
+			Plot: plot{ends: honestTakes + time.Duration(l.gains)*liesRange*blockTime, lie: &l, set: (*run).liar},
 		})
 	}
 	return all
@@ -49,10 +50,10 @@ func (r *run) liar() {
 		r.stream(n, 4, 6*time.Second, 64*time.Second, "move green blue 1", 0)
 		r.stream(n, 4, 8*time.Second, 64*time.Second, "move blue red 1", 0)
 	}
-	if l := r.scene.lie; l.says == nil && l.acts == nil {
+	if l := r.scene.Plot.lie; l.says == nil && l.acts == nil {
 		return
 	}
-	bad.lies = r.scene.lie
+	bad.lies = r.scene.Plot.lie
 	r.w.After(liesFrom, func() { r.lying(bad) })
 }
 

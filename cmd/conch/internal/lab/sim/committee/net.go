@@ -26,10 +26,10 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 	}
 	r.words.message(n, to, msg)
 	bytes, err := wire.Encode(msg)
-	if !r.check(err == nil, "the wire", "%s cannot send %v: %v", n.name, msg, err) {
+	if !r.Check(err == nil, "the wire", "%s cannot send %v: %v", n.name, msg, err) {
 		return
 	}
-	r.stats["messages"]++
+	r.Stats["messages"]++
 	switch msg.Body.(type) {
 	case wire.AskAttempts, wire.Attempts: // what is lost with a database is asked for as long as it is missing
 	default:
@@ -44,7 +44,7 @@ func (r *run) carry(n *node, to ledger.Account, msg wire.Message) {
 			return
 		}
 		got, err := wire.Decode(bytes)
-		if r.check(err == nil, "the wire", "%s cannot read %v: %v", target.name, msg, err) {
+		if r.Check(err == nil, "the wire", "%s cannot read %v: %v", target.name, msg, err) {
 			r.judgeArrived(target, n.account, got)
 			target.receive(n.account, got)
 		}
@@ -68,20 +68,20 @@ func (n *node) beat(p coordinator.Pulse) {
 	if target == nil {
 		return
 	}
-	n.r.stats["beats"]++
+	n.r.Stats["beats"]++
 	n.r.words.beat(n, target)
 	if n.r.cfg.Trace != nil {
 		n.r.note(n.name, fmt.Sprintf("beats to %s, range %d, works %v", target.name, p.Pulse.Range, p.Pulse.Works), int64(p.Pulse.Digest.Count))
 	}
 	n.r.lastMessage = n.r.w.Now()
 	bytes, err := wire.EncodeBeat(wire.Beat{Incarnation: n.incarnation, Contracts: []wire.Pulse{p.Pulse}})
-	n.r.check(err == nil, "the wire", "%s cannot beat: %v", n.name, err)
+	n.r.Check(err == nil, "the wire", "%s cannot beat: %v", n.name, err)
 	arrive := func() {
 		if !target.up {
 			return
 		}
 		b, err := wire.DecodeBeat(bytes)
-		if !n.r.check(err == nil, "the wire", "%s cannot read a beat: %v", target.name, err) {
+		if !n.r.Check(err == nil, "the wire", "%s cannot read a beat: %v", target.name, err) {
 			return
 		}
 		target.feed(core.Beaten{From: n.account, Beat: b})
@@ -99,7 +99,7 @@ func (r *run) forged(body wire.Body) wire.Body {
 	if !is || r.quiet || !r.w.Chance(0.005) {
 		return body
 	}
-	r.stats["forgeries"]++
+	r.Stats["forgeries"]++
 	items := slices.Clone(ask.Items)
 	binary.BigEndian.PutUint64(items[r.w.Pick(len(items))].Assembled[:], r.w.Draw())
 	return wire.AskGrant{By: ask.By, Items: items}
@@ -121,16 +121,5 @@ func (r *run) tell(who, what string, args ...any) {
 }
 
 func (r *run) write(at time.Duration, who, what string) {
-	r.note(who, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%7.1f s  %-10s %s\n", at.Seconds(), who, what)
-	}
-}
-
-// check reports a violation unless something holds, and returns whether it does.
-func (r *run) check(holds bool, invariant, detail string, args ...any) bool {
-	if !holds && len(r.found) < maxViolations {
-		r.violate(invariant, fmt.Sprintf(detail, args...))
-	}
-	return holds
+	r.Tell(at, who, what)
 }

@@ -53,6 +53,14 @@ type node struct {
 	committed   time.Duration                    // when the last transaction of its database is
 }
 
+// begin starts all nodes, and the chain.
+func (r *run) begin() {
+	for _, n := range r.nodes {
+		n.boot()
+	}
+	r.w.After(blockTime, r.chain.run)
+}
+
 // boot starts the node from its database.
 func (n *node) boot() {
 	n.lives++
@@ -68,7 +76,7 @@ func (n *node) boot() {
 	read := core.Read{Stored: n.db.load(), Head: n.r.chain.head.Number(), Owns: n.drawn(), Lineage: n.r.w.Draw() | 1}
 	n.core = core.New(n.config())
 	opened, err := n.core.Open(n.r.contract.Address, read)
-	if !n.r.check(err == nil, "the world", "%v", err) {
+	if !n.r.Check(err == nil, "the world", "%v", err) {
 		return
 	}
 	n.followed = n.r.w.Now()
@@ -103,7 +111,7 @@ func (n *node) audited(machine string, step func()) {
 	step()
 	if m, is := n.core.Machines(n.r.contract.Address); is && machine == "coordinator" {
 		wrong := m.Coordinator.Audit()
-		n.r.check(len(wrong) == 0, BooksKept, "%s: %v", n.name, wrong)
+		n.r.Check(len(wrong) == 0, BooksKept, "%s: %v", n.name, wrong)
 	}
 }
 
@@ -180,7 +188,7 @@ func (n *node) crash(why string) {
 	if n.stay {
 		return
 	}
-	n.r.stats["crashes"]++
+	n.r.Stats["crashes"]++
 	n.r.tell(n.name, "%s", strings.TrimSpace("is killed "+why))
 	wait := n.r.w.Between(50*time.Millisecond, 5*time.Second)
 	if n.r.w.Chance(0.1) {
@@ -200,7 +208,7 @@ func (n *node) restore() {
 		return
 	}
 	n.crash("and its database restored")
-	n.r.stats["restores"]++
+	n.r.Stats["restores"]++
 	n.r.anyRestored = true
 	n.r.forget(n, n.backup)
 	n.db, n.backup = n.backup, nil

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/pagetest"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/sender"
@@ -13,10 +13,10 @@ import (
 // The page has the diagrams of the machines' own tables, and the scenes and rules of this package.
 func TestThePageIsPrinted(t *testing.T) {
 	t.Parallel()
-	drawn := func(name, diagram string) pagetest.Part {
-		return pagetest.Part{Name: name, Text: "```mermaid\n" + diagram + "```\n"}
+	drawn := func(name, diagram string) worldtest.Part {
+		return worldtest.Part{Name: name, Text: "```mermaid\n" + diagram + "```\n"}
 	}
-	pagetest.Compare(t, *update, "../../../../../../docs/sequencer.md", "./cmd/conch/internal/lab/sim/committee",
-		drawn("sender", sender.Diagram()), drawn("coordinator", coordinator.Diagram()), drawn("endorser", endorser.Diagram()),
-		pagetest.Scenes(committee.Scenes()), pagetest.Rules(committee.Rules()))
+	machines := []worldtest.Part{drawn("sender", sender.Diagram()), drawn("coordinator", coordinator.Diagram()), drawn("endorser", endorser.Diagram())}
+	worldtest.Page(t, "../../../../../../docs/sequencer.md", "./cmd/conch/internal/lab/sim/committee",
+		append(machines, worldtest.ScenesAndRules(committee.Simulator())...)...)
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
@@ -15,13 +14,14 @@ import (
 )
 
 const (
-	maxViolations = 5
-	endsWithin    = 3 * time.Minute // after the faults, until every intent has ended
-	silentFor     = 10 * time.Second
+	endsWithin = 3 * time.Minute // after the faults, until every intent has ended
+	silentFor  = 10 * time.Second
 )
 
 // run is one committee in its world.
 type run struct {
+	world.Run
+
 	cfg         Config
 	broken      string
 	scene       *scene // nil: every fault
@@ -56,9 +56,6 @@ type run struct {
 	inherits    map[*node]*inheritance
 	handovers   map[wire.RequestID]ranking.Range // that were asked for
 	fetchers    map[wire.Incarnation]ledger.Account
-
-	found []sim.Violation
-	stats map[string]int64
 }
 
 // odds is what this run's world is like.
@@ -72,16 +69,12 @@ type odds struct {
 }
 
 // Run runs a committee and returns its report. The configuration must be valid.
-func Run(cfg Config) sim.Report {
-	cfg = cfg.WithDefaults()
-	r := newRun(cfg)
-	for _, n := range r.nodes {
-		n.boot()
-	}
-	r.w.After(blockTime, r.chain.run)
+func Run(cfg Config) world.Report {
+	r := newRun(cfg.WithDefaults())
+	r.begin()
 	switch {
 	case r.scene != nil:
-		r.scene.set(r)
+		r.scene.Plot.set(r)
 	case r.cfg.Calm:
 		r.users()
 	default:
@@ -92,12 +85,12 @@ func Run(cfg Config) sim.Report {
 	if r.scene == nil && !r.cfg.Calm {
 		r.usersGoOn()
 	}
-	if r.scene == nil || r.scene.goesOn > 0 {
+	if r.scene == nil || r.scene.Plot.goesOn > 0 {
 		r.calm()
 	}
 	wait := endsWithin
 	if r.scene != nil {
-		wait = r.scene.goesOn + r.scene.Ends
+		wait = r.scene.Plot.goesOn + r.scene.Plot.ends
 	}
 	r.until(r.w.Now() + wait)
 	r.words.flush()
@@ -106,27 +99,28 @@ func Run(cfg Config) sim.Report {
 	}
 	r.judgeSkips()
 	r.judgeWhole()
-	r.stats["virtual_ms"] = r.w.Now().Milliseconds()
-	report := sim.Report{
-		Seed: cfg.Seed, Nodes: r.cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
-		Stats: r.stats, Took: r.took(), Trace: fmt.Sprintf("%016x", r.w.Hash()),
-	}
-	report.Timed()
-	return report
+	return r.report()
+}
+
+func (r *run) report() world.Report {
+	r.Stats["virtual_ms"], r.Took = r.w.Now().Milliseconds(), r.took()
+	return r.Report()
 }
 
 func newRun(cfg Config) *run {
-	w := world.New(cfg.Seed, cfg.Trace)
+	all := Simulator()
+	begun := all.Begin(cfg)
+	w := begun.World()
 	r := &run{
-		cfg: cfg, broken: cfg.Break, scene: findScene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond),
+		Run: begun, cfg: cfg, broken: cfg.Break, scene: all.Scene(cfg.Scene), w: w, net: w.NewNetwork(500 * time.Millisecond),
 		byAccount: map[ledger.Account]*node{}, rank: map[ledger.Account]int{}, wishes: map[string]*wish{}, byPayload: map[ledger.Hash]*wish{},
-		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{}, stats: map[string]int64{},
+		granted: map[grantKey]bool{}, requests: map[requestKey]request{}, orders: map[orderKey]*order{},
 		inherits: map[*node]*inheritance{}, handovers: map[wire.RequestID]ranking.Range{}, assembled: map[ledger.Hash]ledger.Account{}, fetchers: map[wire.Incarnation]ledger.Account{},
 	}
 	r.scheme, r.rules = r.schemeOf(), r.rulesOf()
 	r.contract = ledger.Contract{Chain: 1, Address: "contract", Needed: cfg.Needed, Range: cfg.Range, Depth: 3, Life: 20, Domain: "tokens/1", Policy: cfg.Policy}
-	if r.scene != nil && r.scene.story {
-		r.words = newTeller(r)
+	if cfg.told.On() {
+		r.scene, r.words = &scene{}, newTeller(r)
 	}
 	var names []string
 	for i := range cfg.Nodes {
@@ -146,8 +140,8 @@ func newRun(cfg Config) *run {
 		return r
 	}
 	r.odds = odds{reorganisation: 0.05, cancel: 0.05, stuck: 0.02, gone: 0.02, commit: 0.004}
-	if rule := findRule(cfg.Break); rule != nil && rule.odds != (odds{}) {
-		r.odds = rule.odds
+	if shows, is := oddsOf[cfg.Break]; is {
+		r.odds = shows
 	}
 	r.chain.demand = w.Chance(0.25)
 	if w.Chance(0.5) {
@@ -161,13 +155,7 @@ func newRun(cfg Config) *run {
 
 // until runs the world to an instant, or to the end of everything.
 func (r *run) until(at time.Duration) {
-	for len(r.found) < maxViolations {
-		next, is := r.w.Next()
-		if !is || next > at || r.quiet && r.settled() {
-			return
-		}
-		r.w.Step()
-	}
+	r.Until(at, func() bool { return r.quiet && r.settled() })
 }
 
 // settled reports whether every intent has ended and nothing is under way.
@@ -203,14 +191,8 @@ func (r *run) calm() {
 func (r *run) judgeSilence() {
 	begin := r.w.Now() + 5*time.Second
 	end := begin + silentFor
-	for {
-		next, is := r.w.Next()
-		if !is || next > end {
-			break
-		}
-		r.w.Step()
-	}
-	r.check(r.lastMessage < begin, IdleIsSilent, "a message was sent %v after everything had ended", r.lastMessage-begin)
+	r.w.Until(end)
+	r.Check(r.lastMessage < begin, IdleIsSilent, "a message was sent %v after everything had ended", r.lastMessage-begin)
 }
 
 // users hand intents in.
@@ -325,7 +307,7 @@ func (r *run) fault() {
 
 // cut cuts a link in one direction or both, for a time.
 func (r *run) cut(a, b *node, wait time.Duration) {
-	r.stats["cuts"]++
+	r.Stats["cuts"]++
 	both := r.w.Chance(0.5)
 	r.net.Cut(a.name, b.name)
 	if both {
@@ -342,7 +324,7 @@ func (r *run) cut(a, b *node, wait time.Duration) {
 
 // partition parts the nodes into two for a time. The chain is there for all.
 func (r *run) partition() {
-	r.stats["partitions"]++
+	r.Stats["partitions"]++
 	cut := 1 + r.w.Pick(max(1, len(r.nodes)-1))
 	wait := r.w.Between(2*time.Second, 20*time.Second)
 	r.tell("the network", "is parted: the first %d nodes and the others, for %.0f s", cut, wait.Seconds())
@@ -364,7 +346,7 @@ func (r *run) replay() {
 	}
 	e := r.chain.public[r.w.Pick(len(r.chain.public))]
 	thief := r.nodes[r.w.Pick(len(r.nodes))]
-	r.stats["replays"]++
+	r.Stats["replays"]++
 	r.tell(thief.name, "copies a public entry of %s", string(e.Owner))
 	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
 	if thief.account == e.Owner {
@@ -374,14 +356,6 @@ func (r *run) replay() {
 	e.Grant = ledger.Grant{Assembled: r.scheme.Assembled(r.contract, e.Attempt), Coordinator: thief.account, ValidUntil: r.chain.head.Number() + 20}
 	e.Grant.Signature = r.signer.Sign(thief.account, r.scheme.Granted(r.contract, e.Grant))
 	r.chain.send(fmt.Sprint(copies, r.w.Draw()), ledger.Sent{By: thief.account, Entries: []ledger.Entry{e}})
-}
-
-func (r *run) violate(invariant, detail string) {
-	if len(r.found) == maxViolations {
-		return
-	}
-	r.note("violated", invariant+": "+detail, 0)
-	r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
 }
 
 // publish tells all nodes that are up what the chain did.

@@ -5,25 +5,18 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
-// scene is a world with one trouble, in which a rule of economy shows: without it somebody's work starves, though nothing
-// unsafe happens.
-type scene struct {
-	Name string
-	What string
-	// Ends is how long an intent may take.
-	Ends   time.Duration
-	blocks uint64 // of a range; 10 if 0
-	needed int    // endorsements; a majority if 0
-	nodes  int    // 5 if 0
-	batch  int    // intents in a request to assemble; the default if 0
-	strict bool   // heights are judged as document 002 has it
-	lie    *lie   // that a member tells
-	story  bool   // it is told message by message, and compared with a file
-	lasts  time.Duration
+type scene = world.Scene[Config, plot]
+
+// plot is what happens in a scene, in which a rule of economy shows: without it somebody's work starves, though nothing unsafe happens.
+type plot struct {
+	ends   time.Duration // how long an intent may take
+	batch  int           // intents in a request to assemble; the default if 0
+	lie    *lie          // that a member tells
 	goesOn time.Duration // for which users go on after its faults; 0: it has none that end
 	set    func(*run)
 }
@@ -32,61 +25,44 @@ type scene struct {
 var scenes = []scene{
 	{
 		Name: "cut-link", What: "one link is cut, between a sender and the coordinator that the ranking names for all the time",
-		Ends: 20 * time.Second, blocks: 1_000_000, set: cutLink,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: cutLink},
 	},
 	{
-		Name: "heights", What: "blocks reach nodes up to 8 seconds late, so that they are up to two ranges apart", nodes: 10,
-		Ends: 45 * time.Second, blocks: 4, set: heights,
+		Name: "heights", What: "blocks reach nodes up to 8 seconds late, so that they are up to two ranges apart",
+		In: Config{Nodes: 10, Range: 4}, Plot: plot{ends: 45 * time.Second, set: heights},
 	},
 	{
 		Name: "stuck", What: "a coordinator dies with transactions that never land, and the next range names another node",
-		Ends: 15 * time.Second, blocks: 20, needed: 2, set: stuck,
+		In: Config{Needed: 2, Range: 20}, Plot: plot{ends: 15 * time.Second, set: stuck},
 	},
 	{
 		Name: "contention", What: "all spend one state, one intent at a time, and one sender is slow",
-		Ends: 7 * time.Second, blocks: 1_000_000, batch: 1, set: contention,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 7 * time.Second, batch: 1, set: contention},
 	},
 	{
 		Name: "half-dead", What: "a sender still assembles, and never answers when it is asked for grants",
-		Ends: 20 * time.Second, blocks: 1_000_000, set: halfDead,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: halfDead},
 	},
 	{
 		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
-		Ends: 20 * time.Second, blocks: 1_000_000, set: lostReturns,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: lostReturns},
 	},
 	{
 		Name: "few", What: "few notes and many payments: coordinators are killed, cut off and lose their databases, and then users go on",
-		Ends: time.Minute, blocks: 100, lasts: time.Minute, goesOn: 2 * time.Minute, set: fewNotes,
+		In: Config{Range: 100, Faults: time.Minute}, Plot: plot{ends: time.Minute, goesOn: 2 * time.Minute, set: fewNotes},
 	},
 	{
 		Name: "corrupt-coordinator", What: "the key of the coordinator that the ranking names for all the time is corrupt, so that the ledger skips what it sends",
-		Ends: 20 * time.Second, blocks: 1_000_000, set: corruptCoordinator,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: corruptCoordinator},
 	},
 	{
 		Name: "refusing-coordinator", What: "the coordinator that the ranking names for all the time says of each intent that the members refuse it",
-		Ends: 20 * time.Second, blocks: 1_000_000, set: refusingCoordinator,
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: refusingCoordinator},
 	},
 	{
 		Name: "corrupt-member", What: "all have to endorse, and one member's signatures are wrong for a while",
-		Ends: 60 * time.Second, blocks: 1_000_000, needed: 5, set: corruptMember,
+		In: Config{Needed: 5, Range: 1_000_000}, Plot: plot{ends: 60 * time.Second, set: corruptMember},
 	},
-}
-
-// Scenes names the worlds with one trouble, and what it is. The first ones are large; the others are the stories.
-func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, withLies(), stories) {
-		names, what = append(names, s.Name), append(what, s.What)
-	}
-	return names, what
-}
-
-func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, withLies(), stories) {
-		if s.Name == name {
-			return &s
-		}
-	}
-	return nil
 }
 
 // wish has a user of a node hand an intent in.
@@ -112,6 +88,17 @@ func (r *run) first() *node { return r.byAccount[ledger.Account(r.committee.Orde
 // others are all nodes but one, in their order.
 func (r *run) others(n *node) []*node {
 	return slices.DeleteFunc(slices.Clone(r.nodes), func(o *node) bool { return o == n })
+}
+
+// cast gives the nodes their parts: those that the first and the second range name, and the others.
+func (r *run) cast() (first, second *node, others []*node) {
+	first, second = r.first(), r.byAccount[ledger.Account(r.committee.Order(1)[0])]
+	for _, n := range r.nodes {
+		if n != first && n != second {
+			others = append(others, n)
+		}
+	}
+	return first, second, others
 }
 
 func cutLink(r *run) {
@@ -222,11 +209,11 @@ func corruptMember(r *run) {
 
 // judgeWhole judges the end of what goes on to its end. A liar is never silent.
 func (r *run) judgeWhole() {
-	ends := r.scene == nil || r.scene.story || r.scene.goesOn > 0
-	if len(r.found) == 0 && (ends || r.scene.lie != nil) {
+	ends := r.scene == nil || r.cfg.told.On() || r.scene.Plot.goesOn > 0
+	if len(r.Found) == 0 && (ends || r.scene.Plot.lie != nil) {
 		r.judgeEnd()
 	}
-	if len(r.found) == 0 && ends {
+	if len(r.Found) == 0 && ends {
 		r.judgeSilence()
 	}
 }
@@ -237,10 +224,10 @@ func (r *run) judgeScene() {
 		w := r.wishes[k]
 		switch {
 		case w.exempt:
-		case w.result == nil && w.accepted > 0 && r.w.Now()-w.accepted > r.scene.Ends:
-			r.check(false, NoStarvation, "%s of %s has not ended after %v: %s", w.key, w.node.name, r.w.Now()-w.accepted, w.node.describe(w))
-		case w.result != nil && w.ended-w.accepted > r.scene.Ends:
-			r.check(false, NoStarvation, "%s of %s took %v", w.key, w.node.name, w.ended-w.accepted)
+		case w.result == nil && w.accepted > 0 && r.w.Now()-w.accepted > r.scene.Plot.ends:
+			r.Check(false, NoStarvation, "%s of %s has not ended after %v: %s", w.key, w.node.name, r.w.Now()-w.accepted, w.node.describe(w))
+		case w.result != nil && w.ended-w.accepted > r.scene.Plot.ends:
+			r.Check(false, NoStarvation, "%s of %s took %v", w.key, w.node.name, w.ended-w.accepted)
 		}
 	}
 }

@@ -18,24 +18,24 @@ const (
 // judgeSkipped counts what a block has skipped, apart: copies of what is public, what is in a block again after a
 // reorganisation, and what coordinators have handed over in vain, by its cause. Only those are theirs.
 func (r *run) judgeSkipped(s *sent, e ledger.Entry, f ledger.Fact) {
-	r.check(!r.cfg.Calm, NothingSkipped, "block %d skips %v of %s: %v", r.chain.head.Number(), f.Intent.Sequence, string(f.Intent.Owner), f.Skipped)
+	r.Check(!r.cfg.Calm, NothingSkipped, "block %d skips %v of %s: %v", r.chain.head.Number(), f.Intent.Sequence, string(f.Intent.Owner), f.Skipped)
 	switch {
 	case s.copied:
-		r.stats["skipped copies"]++
+		r.Stats["skipped copies"]++
 		return
 	case s.mined:
-		r.stats["skipped after a reorganisation"]++
+		r.Stats["skipped after a reorganisation"]++
 		return
 	}
-	r.stats["skipped"]++
-	r.stats["skipped: "+r.chain.why(e, f, s.handed)]++
+	r.Stats["skipped"]++
+	r.Stats["skipped: "+r.chain.why(e, f, s.handed)]++
 	switch after := r.w.Now() - r.calmed; {
 	case r.calmed == 0:
 	case after < 0:
-		r.stats[skippedLate]++
+		r.Stats[skippedLate]++
 	default:
-		r.stats[skippedAfter]++
-		r.stats[skippedLast] = after.Milliseconds()
+		r.Stats[skippedAfter]++
+		r.Stats[skippedLast] = after.Milliseconds()
 	}
 }
 
@@ -57,7 +57,7 @@ func (r *run) builtOn(n *node, body wire.Assembled) {
 // judgeBuilt counts what is dispatched and was built on the dead.
 func (r *run) judgeBuilt(n *node, e ledger.Entry) {
 	if n.dead[e.Grant.Assembled] {
-		r.stats[builtOnDead]++
+		r.Stats[builtOnDead]++
 	}
 }
 
@@ -74,11 +74,11 @@ const (
 // judgeSkips is about liveness: nothing is built on the dead, and soon after the last fault and the last late block nothing is skipped
 // any more.
 func (r *run) judgeSkips() {
-	if r.scene == nil || r.scene.goesOn == 0 {
+	if r.scene == nil || r.scene.Plot.goesOn == 0 {
 		return
 	}
-	dead, all := r.stats[builtOnDead], r.stats["dispatched"]
-	r.check(dead*mostDead <= all, NothingOnTheDead, "%d of %d entries were built on what could not land any more", dead, all)
-	skipped, last := r.stats[skippedAfter], time.Duration(r.stats[skippedLast])*time.Millisecond
-	r.check(skipped <= mostSkipped && last <= skipsEnd, SkipsEnd, "%d entries were skipped after the faults, the last one after %v", skipped, last)
+	dead, all := r.Stats[builtOnDead], r.Stats["dispatched"]
+	r.Check(dead*mostDead <= all, NothingOnTheDead, "%d of %d entries were built on what could not land any more", dead, all)
+	skipped, last := r.Stats[skippedAfter], time.Duration(r.Stats[skippedLast])*time.Millisecond
+	r.Check(skipped <= mostSkipped && last <= skipsEnd, SkipsEnd, "%d entries were skipped after the faults, the last one after %v", skipped, last)
 }

@@ -34,7 +34,7 @@ func TestEveryKindFromEverybody(t *testing.T) {
 			noise := &noise{r: r, chance: rand.New(rand.NewPCG(seed, 7)), kinds: map[string]int{}}
 			noise.speak()
 			for r.w.Now() < 14*time.Second {
-				if r.w.Step(); len(r.found) > 0 {
+				if r.w.Step(); len(r.Found) > 0 {
 					noise.judge(t)
 				}
 			}
@@ -60,13 +60,13 @@ type noise struct {
 
 // judge drops what noise alone explains: it is said in the names of honest nodes.
 func (o *noise) judge(t *testing.T) {
-	for _, v := range o.r.found {
+	for _, v := range o.r.Found {
 		switch v.Invariant {
 		case OneAnswer, OnceLanded, ToldTheTruth, NoDoubleSpend, GrantStored, OwnAttempt, "the wire", "the world":
 			t.Fatalf("%s: %s", v.Invariant, v.Detail)
 		}
 	}
-	o.r.found = nil
+	o.r.Found = nil
 }
 
 var kinds = []wire.Body{

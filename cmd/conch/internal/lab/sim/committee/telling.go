@@ -244,9 +244,9 @@ func (t *teller) beat(n, to *node) {
 	})
 }
 
-// reaches tells that a node is in another range, while anybody has something to do.
+// reaches tells that a node is in another range, until nobody has anything to do any more.
 func (t *teller) reaches(n *node) {
-	if t == nil || !slices.ContainsFunc(t.r.order, func(k string) bool { return t.r.wishes[k].result == nil }) {
+	if t == nil || len(t.r.order) > 0 && !slices.ContainsFunc(t.r.order, func(k string) bool { return t.r.wishes[k].result == nil }) {
 		return
 	}
 	_, final := n.book.Height()

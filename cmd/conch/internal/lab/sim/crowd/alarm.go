@@ -31,7 +31,7 @@ func (n *node) again() {
 	n.r.w.After(n.clock.When(int64(due))-n.r.w.Now(), func() {
 		if n.lives == life && n.alarm.set == set && n.up && !n.paused {
 			if n.begun && n.crowds() {
-				n.r.stats["crowd_ticks"]++
+				n.r.Stats["crowd_ticks"]++
 			}
 			n.step(agent.Tick{})
 		}

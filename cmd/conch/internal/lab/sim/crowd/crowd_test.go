@@ -3,63 +3,23 @@ package crowd_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
-
-// nightly reports whether there is time for many seeds and large crowds.
-func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
-
-// few reports whether there is time for few worlds only.
-func few() bool { return !nightly() && (raced || testing.Short()) }
-
-// whole skips a test that takes long when there is little time.
-func whole(t *testing.T) {
-	t.Helper()
-	if few() {
-		t.Skip("the run without the race detector has time for it")
-	}
-}
-
-// report fails the test for each violation, with the line that repeats the run.
-func report(t *testing.T, r sim.Report) {
-	t.Helper()
-	for _, v := range r.Violations {
-		t.Errorf("%s after step %d: %s\n\t%s", v.Invariant, v.Step, v.Detail, v.Replay)
-	}
-}
 
 // B3, B4, B18, B19: crowds of 2 to 20 nodes, at night of 40, under every fault, with electors and without, each with messages lost and stalled.
 func TestCrowds(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(10)
-	if nightly() {
-		seeds = 4000
-	} else if few() {
-		seeds = 3
-	}
-	const groups = 4
-	for group := range uint64(groups) {
-		t.Run(fmt.Sprint(group), func(t *testing.T) {
-			t.Parallel()
-			for seed := group + 1; seed <= seeds && !t.Failed(); seed += groups {
-				report(t, crowd.Run(mixed(seed)))
-			}
-		})
-	}
+	worldtest.Seeds(t, 4, worldtest.Enough[uint64](3, 10, 4000), func(seed uint64) world.Report { return crowd.Run(mixed(seed)) })
 }
 
 // mixed is a world with every fault: of ten in a row each has another mixture of losses and electors.
 func mixed(seed uint64) crowd.Config {
-	most := uint64(19)
-	if nightly() {
-		most = 39
-	}
+	most := worldtest.Enough[uint64](19, 19, 39)
 	c := crowd.Config{Seed: seed, Nodes: int(2 + seed*7%most), Loss: []int{0, 5, 20, 5, 20}[seed%5], Stalls: seed%5 > 2, Rounds: 200}
 	if seed%2 == 0 {
 		c.Electors = min([]int{3, 5, 7}[seed%3], c.Nodes)
@@ -78,7 +38,7 @@ func TestWhatOnceBroke(t *testing.T) {
 		"a node of the crowd missed the first word of a new leader, and heard of it ten rounds later":     {Nodes: 10, Seed: 7, Electors: 7, Loss: 20, Scene: "crash"},
 	} {
 		r := crowd.Run(c)
-		report(t, r)
+		worldtest.Clean(t, r)
 		if took := r.Stats["agreement_tenths_max"]; c.Scene != "" && took > 120 {
 			t.Errorf("%s: all agree after %d tenths of a round", what, took)
 		}
@@ -90,36 +50,31 @@ func TestWhatOnceBroke(t *testing.T) {
 func TestNoStorm(t *testing.T) {
 	t.Parallel()
 	nodes, seeds := 12, []uint64{1, 8, 15}
-	if nightly() {
+	if worldtest.Nightly() {
 		nodes, seeds = 60, []uint64{10, 11, 14}
 	}
 	for _, seed := range seeds {
-		report(t, crowd.Run(crowd.Config{Nodes: nodes, Seed: seed, Loss: 20, Stalls: true, Rounds: 5 * nodes}))
+		worldtest.Clean(t, crowd.Run(crowd.Config{Nodes: nodes, Seed: seed, Loss: 20, Stalls: true, Rounds: 5 * nodes}))
 	}
 }
 
 // Each world with one trouble.
 func TestScenes(t *testing.T) {
-	whole(t)
+	worldtest.Whole(t)
 	t.Parallel()
-	names, _ := crowd.Scenes()
-	for _, name := range names {
-		t.Run(name, func(t *testing.T) {
+	for _, scene := range crowd.Simulator().Scenes {
+		t.Run(scene.Name, func(t *testing.T) {
 			t.Parallel()
-			seeds := uint64(1)
-			if nightly() {
-				seeds = 40
-			}
-			c := crowd.Config{Scene: name}
-			if c.WithDefaults().Nodes == 50 && !nightly() {
+			c := crowd.Config{Scene: scene.Name}
+			if scene.In.Nodes == 0 && !worldtest.Nightly() {
 				c.Nodes = 10
 			}
-			if name == "calm" && !nightly() { // TestNoReignIsNeedless has it
+			if scene.Name == "calm" && !worldtest.Nightly() { // TestNoReignIsNeedless has it
 				return
 			}
-			for seed := range seeds {
+			for seed := range worldtest.Enough[uint64](1, 1, 40) {
 				c.Seed = seed + 1
-				report(t, crowd.Run(c))
+				worldtest.Clean(t, crowd.Run(c))
 			}
 		})
 	}
@@ -127,28 +82,13 @@ func TestScenes(t *testing.T) {
 
 // For each rule: without it the invariant that it is for falls, and with it none does in the same world (D13, B7).
 func TestEveryRuleIsNeeded(t *testing.T) {
-	whole(t)
+	worldtest.Whole(t)
 	t.Parallel()
-	for _, rule := range crowd.Rules() {
-		t.Run(rule.Name, func(t *testing.T) {
-			t.Parallel()
-			broken := crowd.Config{Break: rule.Name}.WithDefaults()
-			if rule.Name != "peer-cache" && !nightly() {
-				broken.Nodes = 16
-			}
-			if patched.Out() == "" {
-				kept := broken
-				kept.Break = ""
-				report(t, crowd.Run(kept))
-			}
-			if patchedtest.Elsewhere(t, rule.Name) {
-				return
-			}
-			if r := crowd.Run(broken); !r.Has(rule.Invariant) {
-				t.Errorf("without %s nothing broke %q with seed %d, and %s", rule.Name, rule.Invariant, r.Seed, rule.Why)
-			}
-		})
-	}
+	worldtest.Rules(t, crowd.Simulator(), 1, 1, func(rule string, c *crowd.Config) {
+		if rule != "peer-cache" && !worldtest.Nightly() {
+			c.Nodes = 16
+		}
+	})
 }
 
 // loss is how messages are lost, and what that costs: how many rounds a start may take where nobody is connected yet, and a new leader.
@@ -174,9 +114,9 @@ func (l loss) String() string {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	sizes, seeds := []int{5, 12}, uint64(1)
-	if nightly() {
+	if worldtest.Nightly() {
 		sizes, seeds = []int{5, 50, 500, 5000}, 3
-	} else if few() {
+	} else if worldtest.Few() {
 		sizes = []int{5}
 	}
 	for _, n := range sizes {
@@ -219,7 +159,7 @@ func within(t *testing.T, c crowd.Config, scene string, rounds int64) {
 	t.Helper()
 	c.Scene = scene
 	r := crowd.Run(c)
-	report(t, r)
+	worldtest.Clean(t, r)
 	if took := r.Stats["agreement_tenths_max"]; took > 10*rounds || r.Stats["agreements"] == 0 {
 		t.Errorf("%s with seed %d: all agree after %d.%d rounds, want %d", scene, c.Seed, took/10, took%10, rounds)
 	}
@@ -231,10 +171,10 @@ func within(t *testing.T, c crowd.Config, scene string, rounds int64) {
 // Nobody takes a reign but the first in 1,000 rounds, however messages are lost; except that with three or five electors a fifth of
 // whose messages stall a leader may be heard by nobody for a validity.
 func TestNoReignIsNeedless(t *testing.T) {
-	whole(t)
+	worldtest.Whole(t)
 	t.Parallel()
 	crowds := []crowd.Config{{Nodes: 5}, {Nodes: 5, Electors: 3}, {Nodes: 5, Electors: 5}, {Nodes: 12, Electors: 7}}
-	if nightly() {
+	if worldtest.Nightly() {
 		crowds = append(crowds, crowd.Config{Nodes: 50}, crowd.Config{Nodes: 500, Electors: 7}, crowd.Config{Nodes: 5000, Electors: 7})
 	}
 	for _, c := range crowds {
@@ -244,7 +184,7 @@ func TestNoReignIsNeedless(t *testing.T) {
 				c := c
 				c.Scene, c.Seed, c.Loss, c.Stalls = "calm", 1, loss.percent, loss.stalls
 				r := crowd.Run(c)
-				report(t, r)
+				worldtest.Clean(t, r)
 				few := c.Stalls && c.Loss == 20 && (c.Electors == 3 || c.Electors == 5)
 				if needless := r.Stats["reigns"] - 1; needless != 0 && !few || needless > 4 {
 					t.Errorf("%d reigns were needless in 1,000 rounds", needless)
@@ -279,10 +219,13 @@ func TestTheCrowdRests(t *testing.T) {
 
 // Each report has all figures, whatever the scene.
 func TestReportsAreWhole(t *testing.T) {
-	whole(t)
+	worldtest.Whole(t)
 	t.Parallel()
-	names, _ := crowd.Scenes()
-	for _, name := range append(names, "") {
+	scenes := []string{""}
+	for _, scene := range crowd.Simulator().Scenes {
+		scenes = append(scenes, scene.Name)
+	}
+	for _, name := range scenes {
 		r := crowd.Run(crowd.Config{Seed: 1, Scene: name, Nodes: 8, Rounds: 20})
 		for _, figure := range []string{
 			"agreements", "agreement_tenths", "agreement_tenths_max", "needless_reigns", "reigns", "without_leader_tenths", "two_leaders_tenths",
@@ -300,10 +243,10 @@ func TestReportsAreWhole(t *testing.T) {
 func TestTheOverlayHasGrown(t *testing.T) {
 	t.Parallel()
 	for n, seeds := range map[int]uint64{5: 20, 50: 6} {
-		if n > 5 && few() {
+		if n > 5 && worldtest.Few() {
 			continue
 		}
-		if nightly() {
+		if worldtest.Nightly() {
 			seeds = 40
 		}
 		sum := int64(0)
@@ -323,12 +266,6 @@ func TestTheOverlayHasGrown(t *testing.T) {
 // Equal configurations give equal runs.
 func TestRunsAreEqual(t *testing.T) {
 	t.Parallel()
-	c := crowd.Config{Seed: 3, Nodes: 20, Rounds: 120, Loss: 5}
-	if few() {
-		c.Nodes = 8
-	}
-	one := crowd.Run(c)
-	if two := crowd.Run(c); one.Trace != two.Trace || one.Steps != two.Steps {
-		t.Errorf("one run of %d steps has the hash %s, the other of %d steps %s", one.Steps, one.Trace, two.Steps, two.Trace)
-	}
+	c := crowd.Config{Seed: 3, Nodes: worldtest.Enough(8, 20, 20), Rounds: 120, Loss: 5}
+	worldtest.Equal(t, func() world.Report { return crowd.Run(c) })
 }

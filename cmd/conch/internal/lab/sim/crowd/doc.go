@@ -29,7 +29,7 @@
 // All nodes have the same contacts, three if nothing else is said. The overlay grows before the crowd begins, and no figure
 // counts that; in scene boot both begin at once.
 //
-// [Scenes] are worlds with one trouble each; the others have every fault, and then a calm in which all must agree.
+// Scenes are worlds with one trouble each; the others have every fault, and then a calm in which all must agree.
 //
 // # Invariants
 //
@@ -54,6 +54,6 @@
 //
 // # Broken rules
 //
-// [Config].Break leaves out one rule of the design; [Rules] lists them, with the invariant that falls. The world breaks two of them; the
+// [Config].Break leaves out one rule of the design; [Simulator] has them, with the invariant that falls. The world breaks two of them; the
 // others fall in a build by package patched, since a machine has no switch for them.
 package crowd

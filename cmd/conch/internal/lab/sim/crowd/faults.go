@@ -189,9 +189,7 @@ func (r *run) fault() {
 			break
 		}
 		r.withdrawn = true
-		r.tell(n, "withdraws")
-		r.trouble(n)
-		n.step(agent.Withdraw{Namespace: namespace, Why: errUser})
+		r.withdraw(n)
 	case 8:
 		r.tell(n, "is cut off")
 		r.apart(n, 2+r.w.Pick(1<<20))
@@ -207,6 +205,13 @@ func (r *run) after(d time.Duration, f func()) {
 			f()
 		}
 	})
+}
+
+// withdraw has a node's user say that it cannot work.
+func (r *run) withdraw(n *node) {
+	r.tell(n, "withdraws")
+	r.trouble(n)
+	n.step(agent.Withdraw{Namespace: namespace, Why: errUser})
 }
 
 // cutOneWay cuts some links in one direction, for a time.
@@ -235,7 +240,7 @@ func (r *run) cutOneWay(wait time.Duration) {
 
 // calm ends the faults.
 func (r *run) calm() {
-	r.tell(nil, "no more faults")
+	r.tell(nil, "has no more faults")
 	r.quiet, r.oneWay = true, map[[2]*node]bool{}
 	for _, n := range r.nodes {
 		frozen := n.up && n.paused

@@ -69,11 +69,11 @@ func (r *run) suggested(n *node, s gossip.Suggestion) {
 		r.counts[old.Leader]--
 		r.counts[s.Leader]++
 	}
-	r.stats["changes"]++
+	r.Stats["changes"]++
 	if s.Self && (!old.Self || s.Reign > old.Reign) {
 		r.raised(n, s)
 	}
-	if r.cfg.Story != nil {
+	if r.Told() {
 		r.tell(n, "%s", r.view(s))
 	}
 	r.w.Note(n.name, "suggests", int64(s.Reign))
@@ -133,9 +133,9 @@ func (r *run) look() {
 	if agreed && r.asked >= 0 {
 		took := r.w.Now() - r.asked
 		r.asked = -1
-		r.stats["agreements"]++
-		r.stats["agreement_tenths_max"] = max(r.stats["agreement_tenths_max"], int64(10*rounds(took)))
-		r.stats["agreement_tenths"] += int64(10 * rounds(took))
+		r.Stats["agreements"]++
+		r.Stats["agreement_tenths_max"] = max(r.Stats["agreement_tenths_max"], int64(10*rounds(took)))
+		r.Stats["agreement_tenths"] += int64(10 * rounds(took))
 	}
 	r.lookAtNames()
 }
@@ -149,7 +149,7 @@ func (r *run) raised(n *node, s gossip.Suggestion) {
 	n.led = r.w.Now()
 	if s.Reign > r.top {
 		r.top = s.Reign
-		r.stats["reigns"]++
+		r.Stats["reigns"]++
 	}
 	if r.cfg.Policy == gossip.Paper || s.Reign == 0 || !n.serves && r.cfg.Electors == 0 {
 		return
@@ -158,13 +158,13 @@ func (r *run) raised(n *node, s gossip.Suggestion) {
 		if l == n || !l.believes.Self || l.believes.Reign > s.Reign || !r.works(l) || !r.reaches(l, n) {
 			continue
 		}
-		r.stats["needless_reigns"]++
+		r.Stats["needless_reigns"]++
 		switch {
-		case r.scene != nil && r.scene.deposes:
+		case r.scene != nil && r.scene.Plot.deposes:
 		case r.comes(l, n):
-			r.check(false, NoNeedless, "%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
+			r.Check(false, NoNeedless, "%s raises reign %d while %s leads in reign %d", n.name, s.Reign, l.name, l.believes.Reign)
 		default:
-			r.stats["stalled_reigns"]++
+			r.Stats["stalled_reigns"]++
 		}
 		return
 	}
@@ -179,29 +179,29 @@ func (r *run) works(l *node) bool {
 func (r *run) conclude() {
 	r.pass()
 	for _, n := range r.nodes {
-		r.check(n.core.Counts().Unsent == 0, WellFormed, "%s has not sent what nobody would read", n.name)
+		r.Check(n.core.Counts().Unsent == 0, WellFormed, "%s has not sent what nobody would read", n.name)
 	}
 	r.measure()
 	r.named[0].ends(r)
 	r.named[1].ends(r)
-	r.stats["virtual_rounds"] = int64(rounds(r.now()))
-	r.stats["without_leader_tenths"], r.stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
-	r.stats["agreed_tenths"] = int64(10 * rounds(r.together))
-	r.stats["bytes_per_node_round_max"] = int64(float64(r.stats["bytes"]) / rounds(r.now()) / float64(r.cfg.Nodes))
-	if r.cfg.Policy == gossip.Paper && (r.scene == nil || !r.scene.paper) {
+	r.Stats["virtual_rounds"] = int64(rounds(r.now()))
+	r.Stats["without_leader_tenths"], r.Stats["two_leaders_tenths"] = int64(10*rounds(r.without)), int64(10*rounds(r.twice))
+	r.Stats["agreed_tenths"] = int64(10 * rounds(r.together))
+	r.Stats["bytes_per_node_round_max"] = int64(float64(r.Stats["bytes"]) / rounds(r.now()) / float64(r.cfg.Nodes))
+	if r.cfg.Policy == gossip.Paper {
 		return // it is measured, and promises nothing
 	}
-	if r.scene != nil && r.scene.unsettled {
+	if r.scene != nil && r.scene.Plot.unsettled {
 		return
 	}
 	if r.cfg.Stalls && r.cfg.Loss > 0 && r.calmed > 0 { // a node whose connections all stall names nobody for that time
 		late := r.w.Now() - r.since
-		r.check(r.asked < 0 && (r.agreed || late < stalled), Agreement, "all have not agreed for %.1f rounds: at the end %s", rounds(late), r.split())
+		r.Check(r.asked < 0 && (r.agreed || late < stalled), Agreement, "all have not agreed for %.1f rounds: at the end %s", rounds(late), r.split())
 		return
 	}
-	r.check(r.agreed, Agreement, "at the end %s", r.split())
+	r.Check(r.agreed, Agreement, "at the end %s", r.split())
 	if r.agreed && r.calmed > 0 {
-		r.check(r.since < r.calmed+r.settles(), Agreement, "all agree only %.1f rounds after the last fault", rounds(r.since-r.calmed))
+		r.Check(r.since < r.calmed+r.settles(), Agreement, "all agree only %.1f rounds after the last fault", rounds(r.since-r.calmed))
 	}
 }
 

@@ -66,7 +66,7 @@ func (n *node) linked(to *node, up bool) {
 
 // dial asks for a connection. The process hears what came of it.
 func (r *run) dial(n, to *node) {
-	r.stats["dials"]++
+	r.Stats["dials"]++
 	r.dialled++
 	n.dials[to] = r.dialled
 	r.attempt(n, to, r.dialled, 0)
@@ -136,7 +136,7 @@ func (r *run) admit(n *node, life int) {
 	r.w.After(transport.StrangerWaits, func() {
 		if n.lives == life && d.taken == waits {
 			g := d.leave(r.w.Pick(len(d.proving)))
-			r.stats["evicted"]++
+			r.Stats["evicted"]++
 			r.w.After(r.delay(), func() { g.by.does(func() { r.failed(g.by, n, g.dial) }) })
 			r.admit(n, life)
 		}

@@ -36,7 +36,7 @@ func (r *run) lookAt(v *named, nodes []*node, most time.Duration) {
 		at := r.w.Now()
 		v.since = at
 		r.w.After(most, func() {
-			r.check(v.since != at, OneOfMany, "%s together believe in two leaders for longer than a heartbeat counts, %.1f rounds", v.whose, rounds(most))
+			r.Check(v.since != at, OneOfMany, "%s together believe in two leaders for longer than a heartbeat counts, %.1f rounds", v.whose, rounds(most))
 		})
 	}
 }
@@ -44,7 +44,7 @@ func (r *run) lookAt(v *named, nodes []*node, most time.Duration) {
 // ends notes for how long it was.
 func (v *named) ends(r *run) {
 	if v.since >= 0 {
-		r.stats[v.figure] = max(r.stats[v.figure], int64(10*rounds(r.w.Now()-v.since)))
+		r.Stats[v.figure] = max(r.Stats[v.figure], int64(10*rounds(r.w.Now()-v.since)))
 	}
 	v.since = -1
 }

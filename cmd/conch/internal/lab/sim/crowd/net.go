@@ -21,7 +21,7 @@ func (r *run) send(n *node, a agent.Send) {
 	for _, name := range a.To {
 		to := r.byName[name]
 		if r.sent(n, size); a.Line == agent.LineSpray {
-			r.stats["overlay_bytes"] += size
+			r.Stats["overlay_bytes"] += size
 		}
 		r.carry(n, to, func() { to.takes(agent.Arrived{Messages: []agent.Message{of}}, words) })
 	}
@@ -36,14 +36,14 @@ func (r *run) ageless(body []byte) []byte {
 	if err == nil {
 		body, err = wire.Encode(p)
 	}
-	r.check(err == nil, WellFormed, "a node sends what nobody reads: %v", err)
+	r.Check(err == nil, WellFormed, "a node sends what nobody reads: %v", err)
 	return body
 }
 
 // says has a node send a parcel, whatever its core thinks of it.
 func (r *run) says(n *node, to string, said wire.Said) {
 	body, err := wire.Encode(wire.Parcel{Said: []wire.Said{said}})
-	if r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
+	if r.Check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
 		r.send(n, agent.Send{Line: agent.LineGossip, To: []string{to}, Body: body})
 	}
 }
@@ -54,7 +54,7 @@ func (r *run) listens(n *node, a agent.Send) {
 		return
 	}
 	p, err := wire.Decode(a.Body)
-	if !r.check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
+	if !r.Check(err == nil, WellFormed, "%s sends what nobody reads: %v", n.name, err) {
 		return
 	}
 	for i := range p.Said {
@@ -81,7 +81,7 @@ func (r *run) passes(n *node, to int, p *wire.Parcel) {
 		return
 	}
 	key := word{s.Subject, s.Incarnation, s.Sequence}
-	r.check(!n.passed[key], PassedOnce, "%s passes word %d of %s on once more", n.name, s.Sequence, r.bySubject[s.Subject].name)
+	r.Check(!n.passed[key], PassedOnce, "%s passes word %d of %s on once more", n.name, s.Sequence, r.bySubject[s.Subject].name)
 	n.passed[key] = true
 }
 
@@ -105,7 +105,7 @@ func (r *run) listen() {
 	}
 	c.said++
 	most := loudest*c.rest + 10*len(r.nodes)
-	r.check(c.rest == 0 || c.said%most > 0, NoStorm, "within ten rounds %d messages were sent, and %d at rest", c.said, c.rest)
+	r.Check(c.rest == 0 || c.said%most > 0, NoStorm, "within ten rounds %d messages were sent, and %d at rest", c.said, c.rest)
 }
 
 func (r *run) sent(n *node, size int64) {
@@ -113,8 +113,8 @@ func (r *run) sent(n *node, size int64) {
 		return
 	}
 	r.listen()
-	r.stats["messages"]++
-	r.stats["bytes"] += size
+	r.Stats["messages"]++
+	r.Stats["bytes"] += size
 }
 
 // delay is how long a message takes.

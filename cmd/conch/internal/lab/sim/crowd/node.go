@@ -189,19 +189,19 @@ func (n *node) tells(e agent.Event) {
 	case agent.Leader:
 		r.suggested(n, gossip.Suggestion{Leader: e.Leader.Subject, Reign: e.Reign, Self: e.Self})
 	case agent.SteppedDown:
-		r.stats["stepped_down"]++
+		r.Stats["stepped_down"]++
 		r.tell(n, "steps down from reign %d, since %v, and stands back for %.0f rounds", e.Reign, e.Why, rounds(n.clock.For(e.For)))
 	case agent.Refused:
 		if strings.HasPrefix(e.Reason, "overlay-") {
-			r.stats["overlay_refused"]++
-			r.check(e.Reason != "overlay-malformed", WellFormed, "%s cannot read what %s sends: %v", n.name, e.From, e.Why)
+			r.Stats["overlay_refused"]++
+			r.Check(e.Reason != "overlay-malformed", WellFormed, "%s cannot read what %s sends: %v", n.name, e.From, e.Why)
 		} else {
-			r.stats["refused"]++
+			r.Stats["refused"]++
 			r.refusals[e.Why] = append(r.refusals[e.Why], n)
 		}
 		r.w.Note(n.name, e.Reason, int64(len(e.From)))
 	case agent.Twin:
-		r.stats["twins"]++
+		r.Stats["twins"]++
 	case agent.News:
 		r.heard(n, e)
 	}

@@ -19,13 +19,7 @@ func (r *run) gather() {
 }
 
 // lets lets time pass.
-func (r *run) lets(d time.Duration) {
-	for end := r.w.Now() + d; ; r.w.Step() {
-		if next, is := r.w.Next(); !is || next > end {
-			return
-		}
-	}
-}
+func (r *run) lets(d time.Duration) { r.w.Until(r.w.Now() + d) }
 
 // measure notes what the overlay is like.
 func (r *run) measure() {
@@ -37,7 +31,7 @@ func (r *run) measure() {
 		}
 	}
 	if up > 0 {
-		r.stats["arcs_hundredths_max"], r.stats["neighbours_tenths_max"] = int64(100*arcs/up), int64(10*neighbours/up)
+		r.Stats["arcs_hundredths_max"], r.Stats["neighbours_tenths_max"] = int64(100*arcs/up), int64(10*neighbours/up)
 	}
-	r.stats["neighbours_max"] = int64(most)
+	r.Stats["neighbours_max"] = int64(most)
 }

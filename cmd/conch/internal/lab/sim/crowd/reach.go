@@ -116,7 +116,7 @@ func (r *run) parts() (parts int) {
 func (r *run) whole(wait time.Duration) {
 	r.w.After(wait, func() {
 		parts := r.parts()
-		r.stats["parts_max"] = max(r.stats["parts_max"], int64(parts))
-		r.check(parts <= 1, OnePiece, "%.0f seconds later the living nodes are in %d parts", float64(wait)/float64(r.second), parts)
+		r.Stats["parts_max"] = max(r.Stats["parts_max"], int64(parts))
+		r.Check(parts <= 1, OnePiece, "%.0f seconds later the living nodes are in %d parts", float64(wait)/float64(r.second), parts)
 	})
 }

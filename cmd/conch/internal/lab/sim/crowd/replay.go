@@ -13,7 +13,7 @@ func replay(meanwhile func(r *run, dead *node) time.Duration) func(*run) {
 		var kept []wire.Said
 		r.at(begins/2, func() {
 			l := r.leader()
-			if !r.check(l != nil, Agreement, "nobody leads in round %d", begins/2) {
+			if !r.Check(l != nil, Agreement, "nobody leads in round %d", begins/2) {
 				return
 			}
 			l.says = func(s wire.Said) {
@@ -27,13 +27,13 @@ func replay(meanwhile func(r *run, dead *node) time.Duration) func(*run) {
 			r.crash(l)
 			r.w.After(meanwhile(r, l), func() {
 				works := r.leader()
-				r.check(works != l && len(kept) > 1, Agreement, "%s leads, or has said %d words", l.name, len(kept))
+				r.Check(works != l && len(kept) > 1, Agreement, "%s leads, or has said %d words", l.name, len(kept))
 				r.tell(nil, "somebody brings %d old words of %s", len(kept), l.name)
 				r.brings(l, kept)
 				for i := range 60 {
 					r.w.After(time.Duration(20+i)*round, func() {
-						r.check(r.leader() == works, NoNeedless, "old words of %s have deposed the leader", l.name)
-						r.check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in %s, which is dead", r.counts[l.subject], r.active, l.name)
+						r.Check(r.leader() == works, NoNeedless, "old words of %s have deposed the leader", l.name)
+						r.Check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in %s, which is dead", r.counts[l.subject], r.active, l.name)
 					})
 				}
 			})

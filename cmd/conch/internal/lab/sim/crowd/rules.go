@@ -1,41 +1,6 @@
 package crowd
 
-import "github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-
-// rule is a rule of the design that a run can leave out, and the world in which that shows.
-type rule struct {
-	sim.RuleInfo
-	scene    string
-	electors int
-	loss     int    // in percent, as stalls
-	seed     uint64 // with which it has shown; 1 if 0
-}
-
-// Rules lists the rules that can be broken.
-func Rules() []sim.RuleInfo {
-	var all []sim.RuleInfo
-	for _, r := range rules {
-		all = append(all, r.RuleInfo)
-	}
-	return all
-}
-
-func findRule(name string) *rule {
-	for i := range rules {
-		if rules[i].Name == name {
-			return &rules[i]
-		}
-	}
-	return nil
-}
-
-// Shows returns a seed with which a broken rule has shown.
-func Shows(name string) uint64 {
-	if r := findRule(name); r != nil {
-		return max(r.seed, 1)
-	}
-	return 1
-}
+import "github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 
 // The rules that the world breaks: by a scheme to which every signature is right, and in what a node sends. Package patched
 // breaks the others.
@@ -44,39 +9,17 @@ const (
 	ageTravels   = "age-travels"
 )
 
-var rules = []rule{
-	info(ownSignature, Agreement, "only its subject signs a heartbeat; otherwise a faulty relay refreshes a leader that is dead").in("forger", 0),
-	info("no-wall-clock", Agreement, "a heartbeat has a sequence and an age in rounds; with its subject's clock in it, a host whose clock is behind leads itself for ever, and one whose clock is ahead is never missed").in("crash", 0),
-	info("first-copy", Agreement, "the first copy of a heartbeat fixes its age; if a younger copy counts, the time on the way leaks away, and a dead leader lives on").in("crash", 0).stalled(20),
-	info(ageTravels, Agreement, "a relay says how old a heartbeat is; otherwise newcomers pass a dead leader's last word on to newcomers as if it were new").in("electors-die", 7),
-	info("claim-is-said", Agreement, "a heartbeat says whether its subject leads; otherwise everybody follows a leader that has stepped down").in("withdrawn", 7),
-	info("listen-first", NoNeedless, "a newcomer, and a node that was cut off, listens for three beats, and a node that hears nobody raises no reign; otherwise those that return depose the leader of all").in("frozen", 7).seeded(7),
-	info("elector-majority", NoNeedless, "an elector raises a reign only while it hears a majority of them; otherwise a minority deposes the leader when the network heals").in("minority", 7),
-	info("step-down", Agreement, "a leader that hears nobody, or whose user says that it cannot work, steps down; otherwise a deaf leader leads for ever").in("deaf", 0),
-	info("electors-only", BadRefused, "with electors the claim of anybody else counts for nothing; otherwise one faulty node with the largest reign leads everybody").in("runaway", 7),
-	info("among-electors", NoNeedless, "an elector believes what the crowd brings of another one only if it has met that by way of electors since it started; otherwise a member that brings old words of a dead leader as if they were new deposes one that works").in("replay", 7),
-	info("old-is-old", Agreement, "the last word of an elector is remembered for as long as a node runs; otherwise the crowd believes old words of a dead leader while nobody leads").in("replay-nobody", 7),
-	info("peer-cache", OnePiece, "a node remembers sixteen peers that it has met, and keeps five neighbours; otherwise half a crash parts one cluster of 50 nodes in ten").in("half-crash", 0).seeded(3),
-}
-
-func info(name, invariant, why string) rule {
-	return rule{RuleInfo: sim.RuleInfo{Name: name, Invariant: invariant, Why: why}}
-}
-
-// in names the world in which a rule shows.
-func (r rule) in(scene string, electors int) rule {
-	r.scene, r.electors = scene, electors
-	return r
-}
-
-// seeded names the seed with which a rule shows, if it does not with the first.
-func (r rule) seeded(seed uint64) rule {
-	r.seed = seed
-	return r
-}
-
-// stalled names the loss with which a rule shows.
-func (r rule) stalled(loss int) rule {
-	r.loss = loss
-	return r
+var rules = []world.Rule[Config]{
+	{Name: ownSignature, Invariant: Agreement, In: Config{Scene: "forger"}, Why: "only its subject signs a heartbeat; otherwise a faulty relay refreshes a leader that is dead"},
+	{Name: "no-wall-clock", Invariant: Agreement, In: Config{Scene: "crash"}, Why: "a heartbeat has a sequence and an age in rounds; with its subject's clock in it, a host whose clock is behind leads itself for ever, and one whose clock is ahead is never missed"},
+	{Name: "first-copy", Invariant: Agreement, In: Config{Scene: "crash", Loss: 20, Stalls: true}, Why: "the first copy of a heartbeat fixes its age; if a younger copy counts, the time on the way leaks away, and a dead leader lives on"},
+	{Name: ageTravels, Invariant: Agreement, In: Config{Scene: "electors-die", Electors: 7}, Why: "a relay says how old a heartbeat is; otherwise newcomers pass a dead leader's last word on to newcomers as if it were new"},
+	{Name: "claim-is-said", Invariant: Agreement, In: Config{Scene: "withdrawn", Electors: 7}, Why: "a heartbeat says whether its subject leads; otherwise everybody follows a leader that has stepped down"},
+	{Name: "listen-first", Invariant: NoNeedless, In: Config{Scene: "frozen", Electors: 7, Seed: 7}, Why: "a newcomer, and a node that was cut off, listens for three beats, and a node that hears nobody raises no reign; otherwise those that return depose the leader of all"},
+	{Name: "elector-majority", Invariant: NoNeedless, In: Config{Scene: "minority", Electors: 7}, Why: "an elector raises a reign only while it hears a majority of them; otherwise a minority deposes the leader when the network heals"},
+	{Name: "step-down", Invariant: Agreement, In: Config{Scene: "deaf"}, Why: "a leader that hears nobody, or whose user says that it cannot work, steps down; otherwise a deaf leader leads for ever"},
+	{Name: "electors-only", Invariant: BadRefused, In: Config{Scene: "runaway", Electors: 7}, Why: "with electors the claim of anybody else counts for nothing; otherwise one faulty node with the largest reign leads everybody"},
+	{Name: "among-electors", Invariant: NoNeedless, In: Config{Scene: "replay", Electors: 7}, Why: "an elector believes what the crowd brings of another one only if it has met that by way of electors since it started; otherwise a member that brings old words of a dead leader as if they were new deposes one that works"},
+	{Name: "old-is-old", Invariant: Agreement, In: Config{Scene: "replay-nobody", Electors: 7}, Why: "the last word of an elector is remembered for as long as a node runs; otherwise the crowd believes old words of a dead leader while nobody leads"},
+	{Name: "peer-cache", Invariant: OnePiece, In: Config{Scene: "half-crash", Seed: 3}, Why: "a node remembers sixteen peers that it has met, and keeps five neighbours; otherwise half a crash parts one cluster of 50 nodes in ten"},
 }

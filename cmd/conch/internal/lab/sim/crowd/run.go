@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
@@ -12,7 +11,6 @@ import (
 )
 
 const (
-	maxViolations = 5
 	// heals is within how many seconds the overlay is in one piece again, whatever has happened.
 	heals = 60
 	// skew is how wrong clocks are at most, in parts of a hundred.
@@ -21,6 +19,8 @@ const (
 
 // run is one crowd in its world.
 type run struct {
+	world.Run
+
 	cfg       Config
 	scene     *scene // nil: every fault
 	w         *world.World
@@ -41,12 +41,10 @@ type run struct {
 	noise
 	refusals map[error][]*node
 	news     map[string]time.Duration // by topic: when it was published
-	stats    map[string]int64
-	found    []sim.Violation
 }
 
 // Run runs a crowd and returns its report. The configuration must be valid.
-func Run(cfg Config) sim.Report {
+func Run(cfg Config) world.Report {
 	cfg = cfg.WithDefaults()
 	r := newRun(cfg)
 	r.begin()
@@ -56,26 +54,21 @@ func Run(cfg Config) sim.Report {
 		r.w.After(end, r.calm)
 		end += r.settles() + 20*round
 	} else {
-		r.scene.set(r)
+		r.scene.Plot.set(r)
 	}
-	end += r.begun
-	for len(r.found) < maxViolations {
-		if next, is := r.w.Next(); !is || next > end {
-			break
-		}
-		r.w.Step()
-	}
+	r.Until(r.begun+end, nil)
 	r.conclude()
-	r.stats["steps"] = int64(r.w.Steps())
-	return sim.Report{
-		Seed: cfg.Seed, Nodes: cfg.Nodes, Steps: r.w.Steps(), Violations: append([]sim.Violation{}, r.found...),
-		Stats: r.stats, Trace: fmt.Sprintf("%016x", r.w.Hash()),
-	}
+	return r.report()
+}
+
+func (r *run) report() world.Report {
+	r.Stats["steps"] = int64(r.w.Steps())
+	return r.Report()
 }
 
 // begin has all nodes begin within one round: where the overlay is, or with it.
 func (r *run) begin() {
-	boots := r.scene != nil && r.scene.boots
+	boots := r.scene != nil && r.scene.Plot.boots
 	if !boots {
 		r.gather()
 	}
@@ -98,11 +91,16 @@ var figures = [...]string{
 }
 
 func newRun(cfg Config) *run {
-	w := world.New(cfg.Seed, cfg.Trace)
+	if cfg.Nodes > 20 { // nobody reads every line
+		cfg.Story = nil
+	}
+	all := Simulator()
+	begun := all.Begin(cfg)
+	w := begun.World()
 	r := &run{
-		cfg: cfg, scene: findScene(cfg.Scene), w: w, byName: map[string]*node{}, bySubject: map[wire.Subject]*node{},
+		Run: begun, cfg: cfg, scene: all.Scene(cfg.Scene), w: w, byName: map[string]*node{}, bySubject: map[wire.Subject]*node{},
 		oneWay: map[[2]*node]bool{}, refusals: map[error][]*node{},
-		news: map[string]time.Duration{}, stats: map[string]int64{}, judge: newJudge(),
+		news: map[string]time.Duration{}, judge: newJudge(),
 	}
 	for i := range cfg.Nodes {
 		n := &node{r: r, index: i, name: fmt.Sprintf("node-%d", i+1), elector: i < cfg.Electors, troubled: -never, senior: w.Draw() >> 60}
@@ -115,7 +113,7 @@ func newRun(cfg Config) *run {
 		r.nodes, r.byName[n.name], r.bySubject[n.subject] = append(r.nodes, n), n, n
 	}
 	for _, name := range figures {
-		r.stats[name] = 0
+		r.Stats[name] = 0
 	}
 	r.contacts = r.nodes[min(cfg.Electors, max(cfg.Nodes-cfg.Contacts, 0)):]
 	r.contacts = r.contacts[:min(cfg.Contacts, len(r.contacts))]
@@ -152,20 +150,7 @@ func (r *run) tell(n *node, text string, args ...any) {
 		name = n.name
 	}
 	what := fmt.Sprintf(text, args...)
-	r.w.Note(name, what, 0)
-	if r.cfg.Story != nil {
-		_, _ = fmt.Fprintf(r.cfg.Story, "%6.1f  %-9s %s\n", rounds(r.now()), name, what)
-	}
-}
-
-// check reports a violation if something does not hold, and returns whether it does.
-func (r *run) check(holds bool, invariant, text string, args ...any) bool {
-	if !holds && len(r.found) < maxViolations {
-		detail := fmt.Sprintf(text, args...)
-		r.w.Note("violated", invariant+": "+detail, 0)
-		r.found = append(r.found, sim.Violation{Invariant: invariant, Step: r.w.Steps(), Detail: detail, Replay: r.line()})
-	}
-	return holds
+	r.Tell(r.now(), name, what)
 }
 
 // leader returns the living node that leads in the highest reign by its own word, or nil.
@@ -186,8 +171,11 @@ func (r *run) at(rounds float64, f func()) {
 // heard judges news: each piece comes once.
 func (r *run) heard(n *node, a agent.News) {
 	key := n.name + " " + a.Topic + " " + string(a.Body)
-	r.check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
+	r.Check(!r.seen[key], OnceHeard, "%s hears %q twice", n.name, a.Body)
 	r.seen[key] = true
-	r.stats["news_heard"]++
-	r.stats["news_ms_max"] = max(r.stats["news_ms_max"], (r.w.Now() - r.news[a.Topic]).Milliseconds())
+	if r.cfg.told.On() {
+		r.tell(n, "hears %q", a.Body)
+	}
+	r.Stats["news_heard"]++
+	r.Stats["news_ms_max"] = max(r.Stats["news_ms_max"], (r.w.Now() - r.news[a.Topic]).Milliseconds())
 }

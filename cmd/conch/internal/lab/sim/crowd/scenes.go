@@ -5,23 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/gossip"
 	"github.com/conchhq/conch/gossip/agent"
 	"github.com/conchhq/conch/gossip/wire"
 )
 
-// scene is a world with one trouble.
-type scene struct {
-	Name      string
-	What      string
-	nodes     int // 50 if 0
-	electors  int
-	rounds    int
+type scene = world.Scene[Config, plot]
+
+// plot is what happens in a scene, and by what it is judged.
+type plot struct {
 	deposes   bool // what works may be deposed in it: each side of an open crowd names its own leader
 	unsettled bool // it is measured, and nobody has to agree at its end
-	paper     bool // it is for policy paper
 	boots     bool // the overlay is not there at its begin
-	story     bool // it is told, and compared with a file
 	set       func(*run)
 }
 
@@ -29,48 +25,31 @@ type scene struct {
 const begins = 40
 
 var scenes = []scene{
-	{Name: "cold", What: "everybody begins within one round, and the overlay is there", rounds: 60, set: cold},
-	{Name: "boot", What: "everybody starts within one round, and nobody is connected yet", rounds: 100, boots: true, set: boots},
-	{Name: "calm", What: "nothing happens for 1,000 rounds", rounds: 1000, set: cold},
-	{Name: "crash", What: "the leader dies", rounds: 100, set: crash(1)},
-	{Name: "crash-four", What: "the leader and the next three die at once", rounds: 100, set: crash(4)},
-	{Name: "half-crash", What: "half of the nodes die at once, and all contacts with them; the others stay in one piece", rounds: 120, set: halfCrash},
-	{Name: "isolated", What: "one node is cut off for 40 rounds, and returns", rounds: 150, set: isolated},
-	{Name: "minority", What: "a fiftieth of the nodes, with three of seven electors, is cut off for 60 rounds", nodes: 150, electors: 7, rounds: 180, set: minority},
-	{Name: "halves", What: "without electors two fifths of the nodes are cut off for 60 rounds: each side names its own", rounds: 180, deposes: true, set: halves},
-	{Name: "deaf", What: "the leader hears nobody, and is heard", rounds: 140, set: deaf},
-	{Name: "mute", What: "the leader hears all, and is heard by nobody", rounds: 140, set: mute},
-	{Name: "flapping", What: "the first of the order is mute for 30 of each 100 rounds", rounds: 540, set: flapping},
-	{Name: "frozen", What: "the leader is frozen for 40 rounds, and goes on with its old state", rounds: 160, set: frozen},
-	{Name: "sick", What: "the leader is frozen for 5 rounds and runs for 2, again and again", electors: 7, rounds: 160, unsettled: true, set: sick},
-	{Name: "one-way", What: "a tenth of the links work in one direction only, for 60 rounds", rounds: 160, set: oneWay},
-	{Name: "withdrawn", What: "the leader's user says that it cannot work", electors: 7, rounds: 100, set: withdrawn},
-	{Name: "churn", What: "one node in a hundred is replaced each round, and the leader dies", rounds: 200, set: churn(false)},
-	{Name: "churn-all", What: "the same, and nobody is spared", rounds: 300, unsettled: true, set: churn(true)},
-	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", electors: 7, rounds: 300, unsettled: true, set: electorsDie},
-	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", rounds: 120, set: forger},
-	{Name: "runaway", What: "a node that is no elector claims the largest reign", electors: 7, rounds: 120, set: runaway},
-	{Name: "replay", What: "the leader dies, all others start again, one after another, and then a faulty node brings what the dead one has said again, as if it were new", electors: 7, rounds: 420, set: replay(oneByOne)},
-	{Name: "replay-reboot", What: "the same, but the others die and start at one time, so that reigns begin at 1 again", electors: 7, rounds: 260, set: replay(atOnce)},
-	{Name: "replay-nobody", What: "four of seven electors die, and a faulty node brings old words of the last leader, long after that: nobody believes them", electors: 7, rounds: 1100, unsettled: true, set: replay(forgotten)},
-	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", rounds: 1000, set: news},
-}
-
-// Scenes names the worlds with one trouble, and what it is. The last ones are stories.
-func Scenes() (names, what []string) {
-	for _, s := range slices.Concat(scenes, stories) {
-		names, what = append(names, s.Name), append(what, s.What)
-	}
-	return names, what
-}
-
-func findScene(name string) *scene {
-	for _, s := range slices.Concat(scenes, stories) {
-		if s.Name == name {
-			return &s
-		}
-	}
-	return nil
+	{Name: "cold", What: "everybody begins within one round, and the overlay is there", In: Config{Rounds: 60}, Plot: plot{set: cold}},
+	{Name: "boot", What: "everybody starts within one round, and nobody is connected yet", In: Config{Rounds: 100}, Plot: plot{boots: true, set: boots}},
+	{Name: "calm", What: "nothing happens for 1,000 rounds", In: Config{Rounds: 1000}, Plot: plot{set: cold}},
+	{Name: "crash", What: "the leader dies", In: Config{Rounds: 100}, Plot: plot{set: crash(1)}},
+	{Name: "crash-four", What: "the leader and the next three die at once", In: Config{Rounds: 100}, Plot: plot{set: crash(4)}},
+	{Name: "half-crash", What: "half of the nodes die at once, and all contacts with them; the others stay in one piece", In: Config{Rounds: 120}, Plot: plot{set: halfCrash}},
+	{Name: "isolated", What: "one node is cut off for 40 rounds, and returns", In: Config{Rounds: 150}, Plot: plot{set: isolated}},
+	{Name: "minority", What: "a fiftieth of the nodes, with three of seven electors, is cut off for 60 rounds", In: Config{Nodes: 150, Electors: 7, Rounds: 180}, Plot: plot{set: minority}},
+	{Name: "halves", What: "without electors two fifths of the nodes are cut off for 60 rounds: each side names its own", In: Config{Rounds: 180}, Plot: plot{deposes: true, set: halves}},
+	{Name: "deaf", What: "the leader hears nobody, and is heard", In: Config{Rounds: 140}, Plot: plot{set: deaf}},
+	{Name: "mute", What: "the leader hears all, and is heard by nobody", In: Config{Rounds: 140}, Plot: plot{set: mute}},
+	{Name: "flapping", What: "the first of the order is mute for 30 of each 100 rounds", In: Config{Rounds: 540}, Plot: plot{set: flapping}},
+	{Name: "frozen", What: "the leader is frozen for 40 rounds, and goes on with its old state", In: Config{Rounds: 160}, Plot: plot{set: frozen}},
+	{Name: "sick", What: "the leader is frozen for 5 rounds and runs for 2, again and again", In: Config{Electors: 7, Rounds: 160}, Plot: plot{unsettled: true, set: sick}},
+	{Name: "one-way", What: "a tenth of the links work in one direction only, for 60 rounds", In: Config{Rounds: 160}, Plot: plot{set: oneWay}},
+	{Name: "withdrawn", What: "the leader's user says that it cannot work", In: Config{Electors: 7, Rounds: 100}, Plot: plot{set: withdrawn}},
+	{Name: "churn", What: "one node in a hundred is replaced each round, and the leader dies", In: Config{Rounds: 200}, Plot: plot{set: churn(false)}},
+	{Name: "churn-all", What: "the same, and nobody is spared", In: Config{Rounds: 300}, Plot: plot{unsettled: true, set: churn(true)}},
+	{Name: "electors-die", What: "four of seven electors die with the leader, and nodes are replaced: nobody leads, and in the end nobody believes in a dead leader", In: Config{Electors: 7, Rounds: 300}, Plot: plot{unsettled: true, set: electorsDie}},
+	{Name: "forger", What: "the leader dies, and a faulty node goes on to make heartbeats of it", In: Config{Rounds: 120}, Plot: plot{set: forger}},
+	{Name: "runaway", What: "a node that is no elector claims the largest reign", In: Config{Electors: 7, Rounds: 120}, Plot: plot{set: runaway}},
+	{Name: "replay", What: "the leader dies, all others start again, one after another, and then a faulty node brings what the dead one has said again, as if it were new", In: Config{Electors: 7, Rounds: 420}, Plot: plot{set: replay(oneByOne)}},
+	{Name: "replay-reboot", What: "the same, but the others die and start at one time, so that reigns begin at 1 again", In: Config{Electors: 7, Rounds: 260}, Plot: plot{set: replay(atOnce)}},
+	{Name: "replay-nobody", What: "four of seven electors die, and a faulty node brings old words of the last leader, long after that: nobody believes them", In: Config{Electors: 7, Rounds: 1100}, Plot: plot{unsettled: true, set: replay(forgotten)}},
+	{Name: "news", What: "twenty pieces of news, each from another node; some nodes forget them, by their clocks, while others still tell them", In: Config{Rounds: 1000}, Plot: plot{set: news}},
 }
 
 func cold(*run) {}
@@ -79,7 +58,7 @@ func cold(*run) {}
 func (r *run) then(do func(leader *node)) {
 	r.at(begins, func() {
 		l := r.leader()
-		if r.check(l != nil && r.agreed, Agreement, "nobody leads in round %d", begins) {
+		if r.Check(l != nil && r.agreed, Agreement, "nobody leads in round %d", begins) {
 			do(l)
 			r.asks()
 		}
@@ -89,7 +68,7 @@ func (r *run) then(do func(leader *node)) {
 // within wants agreement some rounds from now.
 func (r *run) within(rounds float64, why string) {
 	r.w.After(time.Duration(rounds*float64(round)), func() {
-		r.check(r.agreed, Agreement, "%s, and after %.0f rounds %s", why, rounds, r.split())
+		r.Check(r.agreed, Agreement, "%s, and after %.0f rounds %s", why, rounds, r.split())
 	})
 }
 
@@ -225,7 +204,7 @@ func sick(r *run) {
 // replaced wants another one to lead, for so many rounds from now on.
 func (r *run) replaced(l *node, rounds int) {
 	now := r.leader()
-	if r.check(now != nil && now != l && 2*r.counts[now.subject] > r.active, Agreement, "%s is sick, and nobody leads in its place", l.name) && rounds > 0 {
+	if r.Check(now != nil && now != l && 2*r.counts[now.subject] > r.active, Agreement, "%s is sick, and nobody leads in its place", l.name) && rounds > 0 {
 		r.w.After(round, func() { r.replaced(l, rounds-1) })
 	}
 }
@@ -239,12 +218,10 @@ func oneWay(r *run) {
 
 func withdrawn(r *run) {
 	r.then(func(l *node) {
-		r.tell(l, "withdraws")
-		r.trouble(l)
-		l.step(agent.Withdraw{Namespace: namespace, Why: errUser})
+		r.withdraw(l)
 		r.within(4, "the leader has withdrawn")
 		r.w.After(4*round, func() {
-			r.check(!l.believes.Self, Agreement, "%s has withdrawn, and leads", l.name)
+			r.Check(!l.believes.Self, Agreement, "%s has withdrawn, and leads", l.name)
 		})
 	})
 }
@@ -269,7 +246,7 @@ func (r *run) churn(spared []*node, lasts float64) {
 // lapsed wants that after some time nobody believes in a dead leader.
 func (r *run) lapsed(l *node, wait time.Duration) {
 	r.w.After(wait, func() {
-		r.check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in a leader that died %.0f rounds ago", r.counts[l.subject], r.active, rounds(wait))
+		r.Check(r.counts[l.subject] == 0, Agreement, "%d of %d nodes believe in a leader that died %.0f rounds ago", r.counts[l.subject], r.active, rounds(wait))
 	})
 }
 
@@ -323,7 +300,7 @@ func forger(r *run) {
 		r.lies(r.another(l), l, beat)
 		r.within(r.recovery(), "a dead leader's heartbeats were forged")
 		r.w.After(30*round, func() {
-			r.check(len(r.refusals[gossip.ErrSignature]) > 0, BadRefused, "nobody refused a forged heartbeat")
+			r.Check(len(r.refusals[gossip.ErrSignature]) > 0, BadRefused, "nobody refused a forged heartbeat")
 		})
 	})
 }
@@ -334,8 +311,8 @@ func runaway(r *run) {
 		bad := r.nodes[len(r.nodes)-1]
 		r.lies(bad, bad, wire.Heartbeat{Reign: wire.MostReign, Leads: true, Stands: true, Wide: true, Host: bad.name})
 		r.w.After(20*round, func() {
-			r.check(len(r.refusals[gossip.ErrElector]) > 0, BadRefused, "nobody refused a stranger's claim")
-			r.check(r.counts[bad.subject] == 0, BadRefused, "%d of %d nodes follow a node that is no elector", r.counts[bad.subject], r.active)
+			r.Check(len(r.refusals[gossip.ErrElector]) > 0, BadRefused, "nobody refused a stranger's claim")
+			r.Check(r.counts[bad.subject] == 0, BadRefused, "%d of %d nodes follow a node that is no elector", r.counts[bad.subject], r.active)
 		})
 	})
 }
@@ -345,6 +322,9 @@ func (r *run) lies(bad, of *node, beat wire.Heartbeat) {
 	s := wire.Said{Statement: wire.Statement{Subject: of.subject, Incarnation: uint64(of.lives), Sequence: 1 << 40, Namespace: namespace, Body: beat.Body()}}
 	var say func()
 	say = func() {
+		if r.quiet {
+			return
+		}
 		s.Sequence++
 		s.Signature = sign(bad.subject, s.Signed())
 		for _, e := range bad.ends {
@@ -368,7 +348,7 @@ func news(r *run) {
 		}
 		r.w.After(75*round, func() {
 			wanted := int64(20 * (len(r.nodes) - 1))
-			r.check(r.stats["news_heard"] == wanted, AllHear, "news was heard %d times, want %d", r.stats["news_heard"], wanted)
+			r.Check(r.Stats["news_heard"] == wanted, AllHear, "news was heard %d times, want %d", r.Stats["news_heard"], wanted)
 		})
 	})
 }

@@ -2,9 +2,9 @@ package spread
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"time"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 )
 
 const (
@@ -45,16 +45,11 @@ func (c Config) WithDefaults() Config {
 // Validate returns every fault.
 func (c Config) Validate() error {
 	c = c.WithDefaults()
-	var faults []error
-	fault := func(bad bool, text string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf(text, args...))
-		}
-	}
-	fault(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
-	fault(c.Size < 0 || c.Size > 1<<20, "a diff of %d bytes: a mebibyte at most", c.Size)
-	fault(c.Entries < 1 || c.Every < 0 || c.Settle < 0 || c.Uplink < 1, "a number is below its least")
-	return errors.Join(faults...)
+	var f world.Faults
+	f.Add(c.Loss < 0 || c.Loss > 50, "a loss of %d %%: 0 to 50", c.Loss)
+	f.Add(c.Size < 0 || c.Size > 1<<20, "a diff of %d bytes: a mebibyte at most", c.Size)
+	f.Add(c.Entries < 1 || c.Every < 0 || c.Settle < 0 || c.Uplink < 1, "a number is below its least")
+	return f.All()
 }
 
 // Result is what came of a run.

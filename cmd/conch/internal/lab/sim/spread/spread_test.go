@@ -2,27 +2,16 @@ package spread_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/mesh"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
 )
 
-// nightly reports whether there is time for thousands of nodes.
-func nightly() bool { return os.Getenv("CONCH_NIGHTLY") != "" }
-
 // crowd is how many followers there is time for.
-func crowd() int {
-	switch {
-	case nightly():
-		return 5000
-	case raced || testing.Short():
-		return 60
-	}
-	return 300
-}
+func crowd() int { return worldtest.Enough(60, 300, 5000) }
 
 func run(t *testing.T, c spread.Config, on [][]int) spread.Result {
 	t.Helper()

@@ -1,6 +1,7 @@
 // Package world is a deterministic world of events for simulations: an event queue, a
 // seeded source of random numbers, clocks of different speeds, and a network that
-// delays, loses and parts. It knows nothing of the system that is simulated.
+// delays, loses and parts; and the frame of what runs such worlds. It knows nothing of the system
+// that is simulated.
 //
 // # Determinism
 //
@@ -23,4 +24,12 @@
 // A [Network] has directed links between named places, which can be cut. A [Pipe] is
 // one direction of a connection: it keeps the order, and is dead once it has lost a
 // message. [Network.Tell] sends a datagram, which may overtake others or get lost.
+//
+// # Simulators
+//
+// A [Simulator] is a kind of world, with a configuration of its own: its command, its flags, the
+// [Rule]s that a run can leave out, and its [Scene]s, of which some are stories. Rules and scenes
+// have configurations too, from which [Simulator.Fill] takes what a user leaves out. A world
+// embeds the [Run] of [Simulator.Begin], which collects what did not hold and the figures, and
+// makes the [Report]. The line that repeats a run is made of the flags.
 package world

@@ -53,6 +53,17 @@ func (w *World) After(d time.Duration, f func()) {
 	w.push(&event{at: at, run: f})
 }
 
+// When looks again and again whether something is so, and then does something.
+func (w *World) When(each time.Duration, is func() bool, do func()) {
+	w.After(each, func() {
+		if is() {
+			do()
+		} else {
+			w.When(each, is, do)
+		}
+	})
+}
+
 // Next returns the instant of the next event; false if there is none.
 func (w *World) Next() (time.Duration, bool) {
 	if len(w.queue) == 0 {
@@ -73,6 +84,16 @@ func (w *World) Step() bool {
 	w.Mark(int64(e.at))
 	e.run()
 	return true
+}
+
+// Until runs all events up to an instant.
+func (w *World) Until(end time.Duration) {
+	for {
+		if next, is := w.Next(); !is || next > end {
+			return
+		}
+		w.Step()
+	}
 }
 
 // Note adds a fact to the hash and the trace.

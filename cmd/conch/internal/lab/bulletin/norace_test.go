@@ -1,5 +1,0 @@
-//go:build !race
-
-package bulletin
-
-const Raced = false

@@ -1,0 +1,58 @@
+package lab_test
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+)
+
+// The line that repeats a run gives its configuration again: in each scene, without each rule, and with whatever else was asked for.
+func TestALineRepeatsItsRun(t *testing.T) {
+	t.Parallel()
+	repeats(t, sim.Simulator(), []string{"--scopes 3 --takeover mixed --locks process --unequal-leases", "--seed 0 --steps 7"})
+	repeats(t, committee.Simulator(), []string{"--nodes 7 --needed 6 --intents 3 --range 40 --faults 9s --calm --policy ring"})
+	repeats(t, crowd.Simulator(), []string{"--nodes 9 --contacts 2 --loss 5 --stalls --diameter 6 --rounds 90 --electors 3", "--policy paper"})
+	repeats(t, bulletin.Simulator(), []string{"--nodes 9 --members 6 --clients 2 --loss 5 --stalls --calm --faults 9s"})
+}
+
+func repeats[C, P any](t *testing.T, s world.Simulator[C, P], asked []string) {
+	t.Helper()
+	asked = append(asked, "")
+	lines := slices.Clone(asked)
+	for _, scene := range s.Scenes {
+		for _, more := range asked {
+			lines = append(lines, more+" --scene "+scene.Name)
+		}
+	}
+	for _, rule := range s.Rules {
+		lines = append(lines, "--break "+rule.Name, "--seed 9 --break "+rule.Name)
+	}
+	for _, line := range lines {
+		c := asks(t, s, line)
+		again := asks(t, s, strings.TrimPrefix(s.Line(c), "conch-lab sim "+s.Name))
+		if !reflect.DeepEqual(c, again) {
+			t.Errorf("%s %s is %+v, and its line\n%s\nis %+v", s.Name, line, c, s.Line(c), again)
+		}
+	}
+}
+
+// asks returns the configuration that flags ask for.
+func asks[C, P any](t *testing.T, s world.Simulator[C, P], line string) C {
+	t.Helper()
+	var c C
+	flags := pflag.NewFlagSet(s.Name, pflag.ContinueOnError)
+	s.AllFlags(flags, &c)
+	if err := flags.Parse(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	return s.Complete(c)
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package committee_test
-
-const raced = false

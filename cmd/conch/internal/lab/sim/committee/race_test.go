@@ -1,7 +1,0 @@
-//go:build race
-
-package committee_test
-
-// raced: the race detector makes a world some ten times slower. A run has one goroutine, so a few are enough for it; `make
-// test` runs the rest without it.
-const raced = true

@@ -1,0 +1,67 @@
+package committee
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/sequencer/ranking"
+)
+
+// Simulator is what runs committees.
+func Simulator() world.Simulator[Config, plot] {
+	return world.Simulator[Config, plot]{
+		Name:  "sequencer",
+		Short: "organisations that share a private contract crash, are cut off and lose messages",
+		Long: `sequencer runs the machines of a private contract in a simulated world full of
+faults: at each organisation the sender of its users' intents, a coordinator and an
+endorser, and a base ledger that alone decides what is true. After every event it
+checks that no intent lands twice, that everybody is told the truth, and that every
+intent ends. One run tells what happens; the times are those of the simulated world.
+Equal flags give equal runs; a violation prints the command that repeats it. Exit 1 if
+there is one.
+
+--scene shows a world with one trouble, and checks how long intents take in it:
+
+{scenes}
+
+--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+{stories}
+
+docs/simulation.md teaches to write one.
+
+--break leaves out one rule of the design, to show what it is for, in the world in
+which it shows:
+
+{rules}
+`,
+		Example: `  conch-lab sim sequencer --nodes 5 --seed 1
+  conch-lab sim sequencer --scene cut-link
+  conch-lab sim sequencer --story partition-limp
+  conch-lab sim sequencer --policy ring --runs 100
+  conch-lab sim sequencer --runs 1000 --json
+  conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
+		Rules: rules, Scenes: slices.Concat(scenes, withLies()),
+		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
+		Stories: texts, Kind: kind,
+	}
+}
+
+func common(c *Config) world.Common {
+	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace, Telling: &c.told, Story: &c.Story}
+}
+
+func flags(f *pflag.FlagSet, c *Config) {
+	f.IntVar(&c.Nodes, "nodes", 0, "how many organisations; default 5, or what --scene needs")
+	f.Uint64Var(&c.Seed, "seed", 0, "seed of the run; with --runs that of the first one; default 1, or one with which --break has shown")
+	f.IntVar(&c.Intents, "intents", 0, "how many intents users hand in while there are faults (default 40)")
+	f.IntVar(&c.Needed, "needed", 0, "how many endorsements an attempt needs; default a majority")
+	f.Uint64Var(&c.Range, "range", 0, "for how many blocks the ranking stays the same (default 10)")
+	f.DurationVar(&c.Faults, "faults", 0, "for how long there are faults (default 1m0s)")
+	f.BoolVar(&c.Calm, "calm", false, "a world without faults")
+	f.StringVar(&c.Policy, "policy", "", "by which `name` the committee is ranked: "+strings.Join(ranking.Names(), " or ")+"; default the first")
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package crowd_test
-
-const raced = false

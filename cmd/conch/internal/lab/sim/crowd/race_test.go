@@ -1,6 +1,0 @@
-//go:build race
-
-package crowd_test
-
-// raced: the race detector makes a world some ten times slower. A run has one goroutine, so a few are enough for it.
-const raced = true

@@ -1,0 +1,53 @@
+package sim
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+)
+
+// Simulator is what runs elections. It has no scenes: each run has every fault, and a drill at its end.
+func Simulator() world.Simulator[Config, struct{}] {
+	return world.Simulator[Config, struct{}]{
+		Name:  "election",
+		Short: "nodes that crash, stop, lose the database and have bad clocks elect a leader",
+		Long: `election runs the elector's own machine, the gate and a model of the mint in a
+simulated world full of faults. After every event it checks that no two acts overlap,
+those of callers included, that epochs only grow, and that somebody leads in the end,
+whatever locks and transactions other clients hold. Equal flags give equal runs; a
+violation prints the command that repeats it. Exit 1 if there is one.
+
+--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+{stories}
+
+docs/simulation.md teaches to write one.
+
+--break leaves out one rule of the design, to show what it is for. Unless other flags
+are given, nodes, scopes, takeover, locks and leases are then those with which it shows:
+
+{rules}
+`,
+		Example: `  conch-lab sim election --nodes 5 --seed 7
+  conch-lab sim election --story frozen-leader
+  conch-lab sim election --runs 10000 --json
+  conch-lab sim election --seed 3 --break anchor-on-send`,
+		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
+		Stories: texts, Kind: kind,
+	}
+}
+
+func common(c *Config) world.Common {
+	return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Break: &c.Break, Trace: &c.Trace, Telling: &c.told}
+}
+
+func flags(f *pflag.FlagSet, c *Config) {
+	f.IntVar(&c.Nodes, "nodes", 0, "how many nodes (default 3)")
+	f.Uint64Var(&c.Seed, "seed", 1, "seed of the run; with --runs that of the first one")
+	f.StringVar(&c.Locks, "locks", "", "session, process or mixed: how nodes keep what they win; default session, or what --break needs")
+	f.StringVar((*string)(&c.Takeover), "takeover", "", "strict, fast or keep; or mixed: each process draws strict or fast (default \"strict\")")
+	f.IntVar(&c.Scopes, "scopes", 0, "how many scopes each node campaigns for (default 1)")
+	f.IntVar(&c.Steps, "steps", 0, "how many events until the faults end (default 1500)")
+	f.BoolVar(&c.UnequalLeases, "unequal-leases", false, "give every node a different lease")
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package spread_test
-
-const raced = false

@@ -1,0 +1,94 @@
+//go:build !race
+
+package lab_test
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/cmd/conch/internal/cli"
+	"github.com/conchhq/conch/cmd/conch/internal/lab"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/bulletin"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
+	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+)
+
+// page teaches to write stories.
+const page = "../../../../docs/simulation.md"
+
+// play runs conch-lab sim with a story on its standard input.
+func play(in string, args ...string) (code int, out, said string) {
+	var o, e bytes.Buffer
+	system := cli.World{Stdin: strings.NewReader(in), Stdout: &o, Stderr: &e, Getenv: func(string) string { return "" }}
+	code = cli.Main(append([]string{"sim"}, args...), system, lab.Program(cli.Build{}, nil))
+	return code, o.String(), e.String()
+}
+
+// The page has the words of all worlds.
+func TestTheWordsAreOnThePage(t *testing.T) {
+	t.Parallel()
+	worldtest.Page(t, page, "./cmd/conch/internal/lab",
+		words(t, "words of every world", sim.Simulator(), true), words(t, "words of the election", sim.Simulator(), false),
+		words(t, "words of gossip", crowd.Simulator(), false), words(t, "words of the log", bulletin.Simulator(), false),
+		words(t, "words of the sequencer", committee.Simulator(), false))
+}
+
+func words[C, P any](t *testing.T, name string, s world.Simulator[C, P], everywhere bool) worldtest.Part {
+	t.Helper()
+	text, err := s.Words(everywhere)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return worldtest.Part{Name: name, Text: text}
+}
+
+// The example of the page is told as it says, from the standard input too, and what is told can be played again.
+func TestThePagesExample(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(text), "```")
+	at := slices.IndexFunc(blocks, func(b string) bool { return strings.HasPrefix(b, "text\n# Three nodes") })
+	if at < 0 || len(blocks) < at+5 || !strings.HasPrefix(blocks[at+4], "text\n# Three nodes") {
+		t.Fatal("the page has no story, and what is told of it")
+	}
+	written, want := strings.TrimPrefix(blocks[at], "text\n"), strings.TrimPrefix(blocks[at+4], "text\n")
+	for _, in := range []string{written, want} {
+		if code, out, said := play(in, "election", "--story", "-"); code != 0 || out != want {
+			t.Errorf("exit code %d; the page says\n%s\nand it is told\n%s%s", code, want, out, said)
+		}
+	}
+}
+
+// A story that falls says where, and how to see it again; one that is written wrongly is not played.
+func TestStoriesOfTheCommand(t *testing.T) {
+	t.Parallel()
+	code, out, said := play("", "election", "--story", "frozen-leader", "--break", "compare-at-use")
+	if code != 1 || !strings.Contains(out, "violated: act-doors") || !strings.Contains(out, "conch-lab sim election --story frozen-leader --seed 1 --break compare-at-use\n") {
+		t.Errorf("exit code %d\n%s%s", code, out, said)
+	}
+	if code, out, said := play("nodes 3\nrun 2s\n", "election", "--story", "-", "--runs", "20"); code != 0 || !strings.Contains(out, "20 runs from seed 1") {
+		t.Errorf("exit code %d\n%s%s", code, out, said)
+	}
+	for want, args := range map[string][]string{
+		`-:2: there is no word "freez": is it "freeze"?`: {"log", "--story", "-"},
+		"leave --nodes out":            {"gossip", "--story", "partition", "--nodes", "9"},
+		`is it the story "partition"?`: {"gossip", "--story", "partitoin"},
+		`there is no rule "rules"`:     {"sequencer", "--story", "partition", "--break", "rules"},
+		"--trace shows one run":        {"sequencer", "--story", "partition", "--trace", "--runs", "2"},
+		"--runs must be 1 or more":     {"log", "--story", "partition", "--runs", "0"},
+	} {
+		code, out, said := play("nodes 3\nfreez n1\n", args...)
+		if code != 2 || out != "" || !strings.Contains(said, want) {
+			t.Errorf("%v: exit code %d, stdout %q, stderr %q; want 2, and %s", args, code, out, said, want)
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package stage
+
+import (
+	"math/rand/v2"
+	"slices"
+)
+
+// Deck deals the kinds of faults of a plan: first each kind once, in a random order, then any by weight. Equal random numbers deal
+// equal kinds.
+type Deck[K comparable] struct {
+	First []K // is dealt first
+
+	random *rand.Rand
+	kinds  []K
+	weight func(K) int
+	dealt  int
+}
+
+// NewDeck shuffles some kinds. Some weight is more than 0.
+func NewDeck[K comparable](random *rand.Rand, kinds []K, weight func(K) int) *Deck[K] {
+	d := &Deck[K]{First: slices.Clone(kinds), random: random, kinds: kinds, weight: weight}
+	random.Shuffle(len(kinds), func(i, j int) { d.First[i], d.First[j] = d.First[j], d.First[i] })
+	return d
+}
+
+// Deal returns the next kind. Each takes one random number, those that come first too.
+func (d *Deck[K]) Deal() (kind K) {
+	total := 0
+	for _, k := range d.kinds {
+		total += d.weight(k)
+	}
+	at := d.random.IntN(total)
+	for _, k := range d.kinds {
+		if at -= d.weight(k); at < 0 {
+			kind = k
+			break
+		}
+	}
+	if d.dealt++; d.dealt <= len(d.First) {
+		return d.First[d.dealt-1]
+	}
+	return kind
+}
