@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha3"
 	"encoding/binary"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/quick"
@@ -97,7 +98,30 @@ func TestASumIsNoSumOfHashes(t *testing.T) {
 	}
 }
 
-// BenchmarkSum is what an item costs, and what the hash of a sum does; beside them, what SHAKE128 would take for the numbers.
+// An item's numbers come of its whole SHA-256: whichever byte differs, no eight numbers that one block of the cipher makes are those of
+// another item, at any place.
+func TestEachByteOfAHashCounts(t *testing.T) {
+	t.Parallel()
+	blocks := map[[2]uint64]int{}
+	for n := range sha256.Size + 1 {
+		var h Hash
+		if n < len(h) {
+			h[n] = 1
+		}
+		var s Sum
+		s.AddHash(h)
+		for i := 0; i < len(s); i += 2 {
+			block := [2]uint64{s[i], s[i+1]}
+			if of, is := blocks[block]; is {
+				t.Fatalf("items %d and %d have the same numbers", of, n)
+			}
+			blocks[block] = n
+		}
+	}
+}
+
+// BenchmarkSum is what an item costs, alone and in a batch, and what the hash of a sum does; beside them, what SHAKE128 and ChaCha8 would
+// take for the numbers.
 func BenchmarkSum(b *testing.B) {
 	var s Sum
 	h := Hash{1}
@@ -107,9 +131,27 @@ func BenchmarkSum(b *testing.B) {
 			h[0]++
 		}
 	})
+	b.Run("batch", func(b *testing.B) {
+		items := make([]Hash, 64)
+		for n := 0; b.Loop(); n++ { // an item a turn
+			if n%len(items) == 0 {
+				s.addAll(items)
+				items[0][0]++
+			}
+		}
+	})
 	b.Run("hash", func(b *testing.B) {
 		for b.Loop() {
 			s.Hash()
+		}
+	})
+	b.Run("chacha", func(b *testing.B) {
+		var x rand.ChaCha8
+		var room [sumBytes]byte
+		for b.Loop() {
+			x.Seed(h)
+			x.Read(room[:])
+			h[0]++
 		}
 	})
 	b.Run("shake", func(b *testing.B) {

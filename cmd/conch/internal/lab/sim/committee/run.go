@@ -40,7 +40,7 @@ type run struct {
 	lagged      time.Duration // the longest time that a block takes to a node
 	sleepAfter  time.Duration // how long nothing happens in a contract until a node lets it sleep
 	quiet       bool          // the faults are over
-	calmed      time.Duration // when they were over
+	calmed      time.Duration // when they were over, and each block was where it was late
 	lostReturns float64       // of the messages that give work back
 	words       *teller       // of a story; else nil
 	busiest     *node         // that has dispatched last
@@ -194,6 +194,7 @@ func (r *run) calm() {
 			n.boot()
 		}
 		n.drain(false)
+		r.calmed = max(r.calmed, n.followed)
 	}
 	r.net.Calm(names)
 	r.tell("the world", "has no more faults")
