@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/fence"
@@ -27,7 +28,8 @@ func (e *Elector) Run(ctx context.Context) error {
 		e.answerCallers()
 	}()
 	e.calls.Go(e.listen)
-	defer context.AfterFunc(ctx, func() { e.inbox.Put(Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}) })()
+	hearNoStop := context.AfterFunc(ctx, func() { e.inbox.Put(Stop{Why: whyStopped(ctx), Timeout: e.cfg.DrainTimeout}) })
+	defer hearNoStop()
 	e.next = e.core.Next()
 	_ = step.Loop[Input]{
 		From: e.inbox,
@@ -71,10 +73,8 @@ func (e *Elector) publish(all [][]Status) error {
 }
 
 func (e *Elector) performAll(all []Action) error {
-	for _, a := range all {
-		if e.perform(a) {
-			return errOver
-		}
+	if slices.ContainsFunc(all, e.perform) {
+		return errOver
 	}
 	return nil
 }

@@ -22,12 +22,11 @@ func newAllowance(each, times int, now time.Duration) allowance {
 
 // has reports whether so much is left.
 func (a *allowance) has(cost int, now, round time.Duration) bool {
-	times, each := time.Duration(a.most/a.each), time.Duration(a.each)
-	if past := now - a.since; past >= times*round {
+	if past := now - a.since; past >= time.Duration(a.most/a.each)*round {
 		a.left, a.since = a.most, now
-	} else if added := past * each / round; added > 0 {
-		a.left = min(a.left+int(added), a.most)
-		a.since += added * round / each
+	} else if added := int(past * time.Duration(a.each) / round); added > 0 {
+		a.left = min(a.left+added, a.most)
+		a.since += time.Duration(added) * round / time.Duration(a.each)
 	}
 	return a.left >= cost
 }

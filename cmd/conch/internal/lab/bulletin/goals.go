@@ -63,9 +63,4 @@ func deleteGoal(key string) []byte { return fmt.Appendf(nil, `{"op":"delete","ke
 
 func mailGoal(client string, count int) []byte { return putGoal(fmt.Sprint(mailKey, client), count) }
 
-// halfGoal puts one key, and then wants of another what is not so.
-func halfGoal(key, other string) []byte {
-	return fmt.Appendf(nil, `{"ops":[{"op":"put","key":%q,"value":1},{"op":"cas","key":%q,"expect":12345,"value":1}]}`, key, other)
-}
-
 func getQuery(key string) []byte { return fmt.Appendf(nil, `{"get":%q}`, key) }

@@ -46,9 +46,9 @@ func (s *stage) Facts() []story.Fact {
 			return strings.Contains(last, a.Text), "it is: " + last
 		}},
 		{Form: "entries NUMBER", What: "so many are committed", Holds: func(a story.Args) (bool, string) {
-			return s.r.top() == uint64(a.Number), fmt.Sprintf("it is %d", s.r.top()) //nolint:gosec // it is not below 0
+			return s.r.top() == uint64(a.Number), fmt.Sprintf("it is %d", s.r.top())
 		}},
-		{Form: "index NODE NUMBER", What: "the node's copy has come so far", Holds: number(func(n *node) int { return int(n.at().Index) })}, //nolint:gosec // it is small
+		{Form: "index NODE NUMBER", What: "the node's copy has come so far", Holds: number(func(n *node) int { return int(n.at().Index) })},
 		{Form: "executed NODE NUMBER", What: "so many goals the node has executed itself", Holds: number(func(n *node) int { return n.executions })},
 		{Form: "equal", What: "all copies that run have all that is committed", Holds: s.equal},
 		{Form: "refused NUMBER", What: "so many heads were refused by anybody", Holds: func(a story.Args) (bool, string) {

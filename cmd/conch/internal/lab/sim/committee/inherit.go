@@ -23,7 +23,7 @@ func (r *run) judgeDecided(n *node, rows []coordinator.Row) {
 
 // closed notes what a node must not dispatch any more, since it has told a better one what it has dispatched: all that
 // it had, but for what its senders cannot give to the other.
-func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range, h wire.Handover) {
+func (r *run) closed(n *node, asker ledger.Account, asked ranking.Range) {
 	if !r.committee.Prefers(asked, string(asker), n.name) || !n.closes(asker, asked) {
 		return
 	}

@@ -166,7 +166,7 @@ func (r *run) judgeSent(n *node, to ledger.Account, msg wire.Message) {
 			}
 		}
 	case wire.Handover:
-		r.closed(n, to, r.handovers[msg.Request], body) // the question may be one of an earlier range, and late
+		r.closed(n, to, r.handovers[msg.Request]) // the question may be one of an earlier range, and late
 	case wire.Accepted: // not before: the offer may have waited for the contract to be read
 		if d, is := n.offered[msg.Request]; is {
 			n.delegations[d.Delegation] = d.Avoid

@@ -29,7 +29,7 @@ func kind(cfg *Config) story.Kind {
 			story.Seed(&cfg.Seed),
 		},
 		Begin: func() (story.World, error) {
-			cfg.Range = uint64(blocks) //nolint:gosec // it is not below 0
+			cfg.Range = uint64(blocks)
 			*cfg = cfg.WithDefaults()
 			if err := cfg.Validate(); err != nil {
 				return nil, err

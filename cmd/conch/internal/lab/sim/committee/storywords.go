@@ -34,9 +34,9 @@ func (s *stage) Facts() []story.Fact {
 		number("reverted NUMBER", "so many intents have ended as reverted", func() int64 { return s.r.Stats["reverted"] }),
 		number("landed NUMBER", "so many intents are in a block", func() int64 { return s.r.Stats["landed"] }),
 		number("skipped NUMBER", "so many entries were in a block in vain", func() int64 { return s.r.Stats["skipped"] }),
-		number("block NUMBER", "the last block", func() int64 { return int64(s.r.chain.head.Number()) }),    //nolint:gosec // it is small
-		number("range NUMBER", "of the last final block", func() int64 { return int64(s.inRange(0)) }),      //nolint:gosec // it is small
-		number("next range NUMBER", "of the block after that", func() int64 { return int64(s.inRange(1)) }), //nolint:gosec // it is small
+		number("block NUMBER", "the last block", func() int64 { return int64(s.r.chain.head.Number()) }),
+		number("range NUMBER", "of the last final block", func() int64 { return int64(s.inRange(0)) }),
+		number("next range NUMBER", "of the block after that", func() int64 { return int64(s.inRange(1)) }),
 		{Form: "granted NODE", What: "a grant of it is stored", Holds: func(a story.Args) (bool, string) {
 			all := s.node(a.Node()).db.intents
 			return len(all) > 0 && len(all[len(all)-1].Grants) > 0, "none is"

@@ -68,7 +68,9 @@ func (s *stage) End() {
 	r := s.r
 	if r.cfg.Policy != gossip.Paper {
 		r.calm()
-		for end := r.w.Now() + r.settles() + 20*round; r.w.Now() < end && s.Step(); {
+		end := r.w.Now() + r.settles() + 20*round
+		for more := true; more && r.w.Now() < end; {
+			more = s.Step()
 		}
 	}
 	r.conclude()

@@ -31,7 +31,7 @@ func (s *stage) Facts() []story.Fact {
 			if l == nil {
 				return false, "nobody leads"
 			}
-			return l.believes.Reign == uint64(a.Number), fmt.Sprintf("it is %d", l.believes.Reign) //nolint:gosec // it is not below 0
+			return l.believes.Reign == uint64(a.Number), fmt.Sprintf("it is %d", l.believes.Reign)
 		}},
 		{Form: "forgery refused", What: "somebody has refused a heartbeat that its node has not signed", Holds: func(story.Args) (bool, string) {
 			return len(s.r.refusals[gossip.ErrSignature]) > 0, "nobody has"

@@ -141,7 +141,7 @@ func unknown(word, what string, known []string) error {
 }
 
 // pick finds the form that the words are written by, and what they say.
-func (m reader) pick(what string, forms []string) (at int, args Args, err error) {
+func (m *reader) pick(what string, forms []string) (at int, args Args, err error) {
 	var firsts []string
 	best, which := -1, -1
 	for i, form := range forms {
@@ -152,7 +152,7 @@ func (m reader) pick(what string, forms []string) (at int, args Args, err error)
 		if len(m.words) == 0 || m.words[0] != first {
 			continue
 		}
-		try := m
+		try := *m
 		wrong := try.match(form)
 		if wrong == nil {
 			return i, try.args, nil

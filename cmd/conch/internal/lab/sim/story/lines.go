@@ -107,12 +107,12 @@ func (p *play) fails(number int, what string, args ...any) bool {
 }
 
 // reader reads words that may name the nodes of the world.
-func (p *play) reader(words []string) reader {
+func (p *play) reader(words []string) *reader {
 	names := append(p.w.Nodes(), leader)
 	for i := range p.w.Nodes() {
 		names = append(names, fmt.Sprint("n", i+1))
 	}
-	return reader{words: words, nodes: append(names, slices.Sorted(maps.Keys(p.named))...), crowd: []string{all, others}, sites: p.w.Places()}
+	return &reader{words: words, nodes: append(names, slices.Sorted(maps.Keys(p.named))...), crowd: []string{all, others}, sites: p.w.Places()}
 }
 
 // resolve finds the nodes that a line means now. It is false if nobody leads, and the line is about who does.

@@ -125,7 +125,7 @@ func (p *play) set(words []string) error {
 	for _, s := range p.kind.Settings {
 		forms = append(forms, s.Form)
 	}
-	i, args, err := reader{words: words}.pick("setting", forms)
+	i, args, err := (&reader{words: words}).pick("setting", forms)
 	if err != nil {
 		return err
 	}

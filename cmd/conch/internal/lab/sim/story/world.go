@@ -37,7 +37,7 @@ type Setting struct {
 func Seed(seed *uint64) Setting {
 	return Setting{Form: "seed NUMBER", What: "of what is left to chance; 1 if it is not said, and --seed names another", Set: func(a Args) error {
 		if *seed == 0 {
-			*seed = uint64(a.Number) //nolint:gosec // it is not below 0
+			*seed = uint64(a.Number)
 		}
 		return nil
 	}}
