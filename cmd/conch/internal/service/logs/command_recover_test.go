@@ -18,7 +18,7 @@ func TestWhatIsNoRecoveryFile(t *testing.T) {
 	for file, want := range map[string]string{
 		"[node]\n":              "is of another kind",
 		"\x00\x00\x00\x00bolt":  "is of another kind",
-		"\x03 of a new conch":   "written by a newer version",
+		"\x09 of a new conch":   "written by a newer version",
 		"":                      "is not whole",
 		"\x01 and nothing else": "is not whole",
 	} {
