@@ -15,7 +15,7 @@ import (
 const (
 	rowMost   = 50 * time.Millisecond // maximum for a row that the gate is told
 	lookMost  = 2 * time.Second       // for the highest number
-	openMost  = 10 * time.Second      // for a connection, which takes some rounds of a slow line
+	openMost  = 2 * time.Second       // for a connection: some rounds of a slow line, and not long for an address that is silent
 	reconnect = 50 * time.Millisecond
 	// eager is the interval for attempts at the first row of a term, whatever the pace: the gate
 	// may be shut for a moment, and observers wait for that row.
