@@ -40,8 +40,9 @@ type Simulator[C, P any] struct {
 	Complete func(C) C        // sets what a configuration leaves out, by Fill and as it likes
 	Validate func(C) error    // returns every fault of a complete configuration
 	Run      func(C) Report
-	Stories  fs.FS               // texts that it brings along
-	Kind     func(*C) story.Kind // what a story may say; its world is a run of the configuration
+	Stories  fs.FS                    // texts that it brings along
+	Settings func(*C) []story.Setting // what a story may say of its world; it sets what is usual in one
+	Stage    func(C) Stage            // begins the world of a story
 }
 
 // Flag is a flag of a command that sets a field of a configuration.
@@ -104,6 +105,9 @@ func (s Simulator[C, P]) Begin(c C) Run {
 	r := Run{
 		Stats: map[string]int64{}, w: New(*at.Seed, *at.Trace), begun: Report{Seed: *at.Seed, Nodes: *at.Nodes},
 		Line: func() string { return s.Line(c) },
+	}
+	for i := range *at.Nodes {
+		r.Names = append(r.Names, fmt.Sprintf("node-%d", i+1))
 	}
 	if at.Story != nil {
 		r.story = *at.Story

@@ -45,7 +45,7 @@ which it shows:
   conch-lab sim log --runs 40 --break look-before-storing`,
 		Rules: rules, Scenes: slices.Concat(scenes, stories),
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

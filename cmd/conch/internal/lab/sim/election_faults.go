@@ -297,9 +297,7 @@ func (n *node) replace() {
 
 // endFaults ends every fault; stopped processes still go on only when their time has come.
 func (r *run) endFaults() {
-	places := []string{databaseName}
 	for _, n := range r.nodes {
-		places = append(places, n.name)
 		for _, z := range n.zombies {
 			z.kill()
 		}
@@ -312,7 +310,7 @@ func (r *run) endFaults() {
 			n.restore(k)
 		}
 	}
-	r.net.Calm(places)
+	r.net.Calm(r.places())
 	for _, scope := range r.scopes {
 		r.db.store.LockRow(scope, false)
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -29,7 +28,7 @@ func newNode(r *run, i int) *node {
 		ppm = 20_000 * (1 - 2*r.w.Pick(2))
 	}
 	n := &node{
-		r: r, name: fmt.Sprintf("node-%d", i+1),
+		r: r, name: r.Names[i],
 		clock: r.w.NewClock(int64(r.w.Between(time.Hour, 1000*time.Hour)), int64(ppm)),
 	}
 	for k, scope := range r.scopes {

@@ -32,7 +32,7 @@ are given, nodes, scopes, takeover, locks and leases are then those with which i
   conch-lab sim election --runs 10000 --json
   conch-lab sim election --seed 3 --break anchor-on-send`,
 		Rules: rules, Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Election,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

@@ -45,7 +45,7 @@ which it shows:
   conch-lab sim sequencer --runs 20 --break sequence-per-intent`,
 		Rules: rules, Scenes: slices.Concat(scenes, withLies()),
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 

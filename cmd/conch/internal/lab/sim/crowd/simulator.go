@@ -44,7 +44,7 @@ source: that needs Go, and a current folder in conch's source.
   conch-lab sim gossip --break peer-cache --runs 8`,
 		Rules: rules, Scenes: scenes,
 		Common: common, Flags: flags, Complete: Config.WithDefaults, Validate: Config.Validate, Run: Run,
-		Stories: texts, Kind: kind,
+		Stories: texts, Settings: settings, Stage: newStage,
 	}
 }
 
