@@ -64,6 +64,21 @@ func (w *World) When(each time.Duration, is func() bool, do func()) {
 	})
 }
 
+// Again does something after a while, or at once if that is 0, and then again and again, each time after as long as it says. It ends
+// when it says 0.
+func (w *World) Again(wait time.Duration, do func() time.Duration) {
+	next := func() {
+		if wait := do(); wait > 0 {
+			w.Again(wait, do)
+		}
+	}
+	if wait > 0 {
+		w.After(wait, next)
+	} else {
+		next()
+	}
+}
+
 // Next returns the instant of the next event; false if there is none.
 func (w *World) Next() (time.Duration, bool) {
 	if len(w.queue) == 0 {

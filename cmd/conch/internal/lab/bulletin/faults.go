@@ -71,10 +71,9 @@ func (r *run) faults() {
 	for _, f := range allFaults {
 		sum += f.weight
 	}
-	var next func()
-	next = func() {
+	r.w.Again(r.w.Between(10*round, 20*round), func() time.Duration {
 		if r.quiet {
-			return
+			return 0
 		}
 		at := r.w.Pick(sum)
 		for _, f := range allFaults {
@@ -83,9 +82,8 @@ func (r *run) faults() {
 				break
 			}
 		}
-		r.w.After(r.w.Between(2*round, 30*round), next)
-	}
-	r.w.After(r.w.Between(10*round, 20*round), next)
+		return r.w.Between(2*round, 30*round)
+	})
 }
 
 func (r *run) some() *node { return r.nodes[r.w.Pick(len(r.nodes))] }
@@ -186,15 +184,13 @@ func (r *run) fair() {
 func (r *run) flap() {
 	r.flaps = r.w.Now() + r.w.Between(10*round, 50*round)
 	r.tell(nil, "the suggested leader changes all the time")
-	var next func()
-	next = func() {
+	r.w.Again(0, func() time.Duration {
 		if r.quiet || !r.flapping() {
-			return
+			return 0
 		}
 		r.suggests(r.someMember())
-		r.w.After(r.w.Between(round, 5*round), next)
-	}
-	next()
+		return r.w.Between(round, 5*round)
+	})
 }
 
 // powerCut has all hosts die at one time.

@@ -88,7 +88,7 @@ func newRun(cfg Config) *run {
 	w := begun.World()
 	r := &run{
 		Run: begun, cfg: cfg, scene: all.Scene(cfg.Scene), w: w, byName: map[string]*node{},
-		net: network{cut: map[way]int{}, held: map[way]time.Duration{}, loss: cfg.Loss, stalls: cfg.Stalls},
+		net: network{cut: map[way]int{}, stream: map[way]*world.Stream{}, loss: cfg.Loss, stalls: cfg.Stalls},
 	}
 	r.Say = r.say
 	for _, name := range figures {
