@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/conchhq/conch/internal/faults"
 	"github.com/conchhq/conch/internal/stamp"
 )
 
@@ -64,53 +65,41 @@ func (c Config) withDefaults() Config {
 
 // Validate returns every fault that shows without reading a file.
 func (c Config) Validate() error {
-	var faults []error
-	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf("mtls: "+format, args...)) }
-	if !validName.MatchString(c.Self) {
-		fault("Self %.80q is no name: %s", c.Self, nameRule)
-	}
-	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
-		fault("Listen %.80q is not host:port", c.Listen)
-	}
-	if c.Key == "" {
-		fault("Key is empty: \"conch identity new\" makes a key")
-	}
-	if c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 || c.Guests < 0 {
-		fault("Queue, Rate, Keepalive and Guests must not be negative")
-	}
-	if c.Source != "" && net.ParseIP(c.Source) == nil {
-		fault("Source %.80q is no IP address", c.Source)
-	}
+	f := faults.List{Of: "mtls: "}
+	f.Add(!validName.MatchString(c.Self), "Self %.80q is no name: %s", c.Self, nameRule)
+	_, _, err := net.SplitHostPort(c.Listen)
+	f.Add(err != nil, "Listen %.80q is not host:port", c.Listen)
+	f.Add(c.Key == "", "Key is empty: \"conch identity new\" makes a key")
+	f.Add(c.Queue < 0 || c.Rate < 0 || c.Keepalive < 0 || c.Guests < 0, "Queue, Rate, Keepalive and Guests must not be negative")
+	f.Add(c.Source != "" && net.ParseIP(c.Source) == nil, "Source %.80q is no IP address", c.Source)
 	names, keys := map[string]bool{}, map[string]string{}
 	for i, p := range c.Peers {
 		who := fmt.Sprintf("peer %d", i+1)
 		if !validName.MatchString(p.Name) {
-			fault("%s: %.80q is no name: %s", who, p.Name, nameRule)
-		} else if who = fmt.Sprintf("peer %q", p.Name); names[p.Name] {
-			fault("%s is there twice", who)
+			f.Add(true, "%s: %.80q is no name: %s", who, p.Name, nameRule)
+		} else {
+			who = fmt.Sprintf("peer %q", p.Name)
+			f.Add(names[p.Name], "%s is there twice", who)
 		}
 		names[p.Name] = true
-		if p.Name == c.Self {
-			fault("%s has the name of the node itself", who)
-		}
-		if _, err := p.address(); err != nil && (p.URL != "" || !c.Roam) {
-			fault("%s: %w", who, err)
-		}
-		switch f, err := ParseFingerprint(p.Key); {
+		f.Add(p.Name == c.Self, "%s has the name of the node itself", who)
+		_, err := p.address()
+		f.Add(err != nil && (p.URL != "" || !c.Roam), "%s: %w", who, err)
+		switch print, err := ParseFingerprint(p.Key); {
 		case p.Key == "" && p.CA == "" && c.CA == "":
-			fault("%s has neither Key nor CA, so that nobody could prove to be it", who)
+			f.Add(true, "%s has neither Key nor CA, so that nobody could prove to be it", who)
 		case p.Key != "" && p.CA != "":
-			fault("%s has both Key and CA: one of them says who it is", who)
+			f.Add(true, "%s has both Key and CA: one of them says who it is", who)
 		case p.Key == "":
 		case err != nil:
-			fault("%s: %w", who, err)
-		case keys[f.String()] != "":
-			fault("%s has the key of peer %q", who, keys[f.String()])
+			f.Add(true, "%s: %w", who, err)
+		case keys[print.String()] != "":
+			f.Add(true, "%s has the key of peer %q", who, keys[print.String()])
 		default:
-			keys[f.String()] = p.Name
+			keys[print.String()] = p.Name
 		}
 	}
-	return errors.Join(faults...)
+	return f.All()
 }
 
 // address returns host:port of the peer's URL.

@@ -1,12 +1,12 @@
 package worker
 
 import (
-	"errors"
 	"log/slog"
 	"time"
 
 	"github.com/conchhq/conch/election"
 	"github.com/conchhq/conch/election/pgmint"
+	"github.com/conchhq/conch/internal/faults"
 )
 
 // Config describes one worker. Scope, ID, Database and Dir are required.
@@ -59,10 +59,8 @@ func orElse[T comparable](v, otherwise T) T {
 
 // Validate returns all faults of the configuration.
 func (c Config) Validate() error {
-	var faults []error
-	faults = append(faults, election.ValidScope(c.Scope), election.ValidID(c.ID))
-	if c.Dir == "" {
-		faults = append(faults, errors.New("worker: Config.Dir is missing: the evidence needs a folder"))
-	}
-	return errors.Join(faults...)
+	f := faults.List{Of: "worker: "}
+	f.Join(election.ValidScope(c.Scope), election.ValidID(c.ID))
+	f.Add(c.Dir == "", "Config.Dir is missing: the evidence needs a folder")
+	return f.All()
 }
