@@ -31,7 +31,7 @@ type Simulator[C, P any] struct {
 	Name     string   // conch-lab sim NAME
 	Aliases  []string // of its command
 	Short    string
-	Long     string // in which {scenes}, {stories} and {rules} stand for their lists
+	Long     string // in which {scenes}, {stories} and {rules} stand for their lists, {stories} with what they are
 	Example  string
 	Rules    []Rule[C]
 	Scenes   []Scene[C, P]    // the stories last
@@ -151,6 +151,14 @@ func (s Simulator[C, P]) Line(c C) string {
 	return line.String()
 }
 
+// aboutStories is what the help says of them.
+const aboutStories = `--story plays a story: a text that says what happens, and what has to come of it. It is a
+file, - for the standard input, or one of those that are there:
+
+%s
+docs/simulation.md teaches to write one.
+`
+
 // Help is the help of its command.
 func (s Simulator[C, P]) Help() string {
 	var scenes, rules strings.Builder
@@ -160,6 +168,6 @@ func (s Simulator[C, P]) Help() string {
 	for _, r := range s.Rules {
 		fmt.Fprintf(&rules, "  %-27s %s\n", r.Name, r.Why)
 	}
-	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", story.Help(s.Stories), "{rules}\n", rules.String())
+	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", fmt.Sprintf(aboutStories, story.Help(s.Stories)), "{rules}\n", rules.String())
 	return strings.TrimRight(lists.Replace(s.Long), "\n")
 }
