@@ -145,6 +145,21 @@ func (w *World) Chance(p float64) bool { return w.rng.Float64() < p }
 // Pick draws from [0, n).
 func (w *World) Pick(n int) int { return w.rng.IntN(n) }
 
+// Weighed draws one of several, by a function that draws below a number: each as often as its weight says.
+func Weighed[T any](pick func(int) int, all []T, weight func(T) int) (one T) {
+	sum := 0
+	for _, one := range all {
+		sum += weight(one)
+	}
+	at := pick(sum)
+	for _, one := range all {
+		if at -= weight(one); at < 0 {
+			return one
+		}
+	}
+	return one
+}
+
 // Draw draws 64 random bits, for the seed of another source.
 func (w *World) Draw() uint64 { return w.rng.Uint64() }
 

@@ -85,7 +85,7 @@ func (c Config) Validate() error {
 		f.Add(p.Name == c.Self, "%s has the name of the node itself", who)
 		_, err := p.address()
 		f.Add(err != nil && (p.URL != "" || !c.Roam), "%s: %w", who, err)
-		switch print, err := ParseFingerprint(p.Key); {
+		switch key, err := ParseFingerprint(p.Key); {
 		case p.Key == "" && p.CA == "" && c.CA == "":
 			f.Add(true, "%s has neither Key nor CA, so that nobody could prove to be it", who)
 		case p.Key != "" && p.CA != "":
@@ -93,10 +93,10 @@ func (c Config) Validate() error {
 		case p.Key == "":
 		case err != nil:
 			f.Add(true, "%s: %w", who, err)
-		case keys[print.String()] != "":
-			f.Add(true, "%s has the key of peer %q", who, keys[print.String()])
+		case keys[key.String()] != "":
+			f.Add(true, "%s has the key of peer %q", who, keys[key.String()])
 		default:
-			keys[print.String()] = p.Name
+			keys[key.String()] = p.Name
 		}
 	}
 	return f.All()

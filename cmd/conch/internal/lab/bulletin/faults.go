@@ -2,6 +2,8 @@ package bulletin
 
 import (
 	"time"
+
+	"github.com/conchhq/conch/internal/world"
 )
 
 // The points at which a leader dies, of a goal's way through it.
@@ -67,21 +69,11 @@ var allFaults = []fault{
 
 // faults has something happen every second or two.
 func (r *run) faults() {
-	sum := 0
-	for _, f := range allFaults {
-		sum += f.weight
-	}
 	r.w.Again(r.w.Between(10*round, 20*round), func() time.Duration {
 		if r.quiet {
 			return 0
 		}
-		at := r.w.Pick(sum)
-		for _, f := range allFaults {
-			if at -= f.weight; at < 0 {
-				f.do(r)
-				break
-			}
-		}
+		world.Weighed(r.w.Pick, allFaults, func(f fault) int { return f.weight }).do(r)
 		return r.w.Between(2*round, 30*round)
 	})
 }

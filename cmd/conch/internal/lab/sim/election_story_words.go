@@ -14,7 +14,7 @@ import (
 func (s *stage) Words() []story.Word {
 	return []story.Word{
 		{Form: "suspend NODES", What: "the whole machine sleeps: its processes stand still, and so do their timers; the clock of a gate does not", Do: s.suspend, Lasts: true},
-		{Form: "drain NODE", What: "it lets its acts end, says that it is done, and lets others go first", Runs: true, Do: func(a story.Args) error { return s.asks(a.Node(), "is drained", election.StepDown{}) }},
+		{Form: "drain NODE", What: "it lets its acts end, says that it is done, and lets others go first", Runs: true, Do: s.drain},
 		{Form: "transfer NODE", What: "the leader hands over to that node", Do: s.transfer},
 		{Form: "stop NODES", What: "the process ends as it is asked to, by SIGTERM", Runs: true, Do: s.stop, Undo: story.Each(s, story.Start)},
 		{Form: "restart database", What: "it is down, and all sessions are gone", Do: s.restart, Lasts: true},
@@ -120,19 +120,25 @@ func (s *stage) suspend(a story.Args) error {
 	return nil
 }
 
+// drain has a node give up what it leads, and rest.
+func (s *stage) drain(a story.Args) error {
+	s.asks(a.Node(), "is drained", election.StepDown{})
+	return nil
+}
+
 func (s *stage) transfer(a story.Args) error {
 	now := s.Leader()
 	if now == "" {
 		return fmt.Errorf("nobody leads, so nobody hands over to %s", a.Node())
 	}
-	return s.asks(now, "hands over to "+a.Node(), election.StepDown{To: a.Node()})
+	s.asks(now, "hands over to "+a.Node(), election.StepDown{To: a.Node()})
+	return nil
 }
 
-func (s *stage) asks(node, what string, how election.StepDown) error {
+func (s *stage) asks(node, what string, how election.StepDown) {
 	s.tell(node, "%s", what)
 	how.Scope, how.Why, how.Timeout = s.scope(), election.ErrStepDown, 3*s.cfg.lease
 	s.posts(node, election.Asked{StepDown: how})
-	return nil
 }
 
 func (s *stage) stop(a story.Args) error {

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -34,12 +35,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() Config {
-	c.Lease = orElse(c.Lease, 3*time.Second)
-	c.Takeover = orElse(c.Takeover, election.Strict)
-	c.LedgerPace = orElse(c.LedgerPace, 10*time.Millisecond)
-	c.OutsidePace = orElse(c.OutsidePace, 5*time.Millisecond)
-	c.OutsideWork = orElse(c.OutsideWork, time.Millisecond)
-	c.OutsideMost = orElse(c.OutsideMost, 200*time.Millisecond)
+	c.Lease = cmp.Or(c.Lease, 3*time.Second)
+	c.Takeover = cmp.Or(c.Takeover, election.Strict)
+	c.LedgerPace = cmp.Or(c.LedgerPace, 10*time.Millisecond)
+	c.OutsidePace = cmp.Or(c.OutsidePace, 5*time.Millisecond)
+	c.OutsideWork = cmp.Or(c.OutsideWork, time.Millisecond)
+	c.OutsideMost = cmp.Or(c.OutsideMost, 200*time.Millisecond)
 	if c.Report == nil {
 		c.Report = func(Report) {}
 	}
@@ -47,14 +48,6 @@ func (c Config) withDefaults() Config {
 		c.Logger = slog.Default()
 	}
 	return c
-}
-
-func orElse[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // Validate returns all faults of the configuration.
