@@ -131,12 +131,11 @@ func (c Config) load() (Identity, *roster, error) {
 }
 
 func (c Config) roster() (r *roster, err error) {
-	var faults []error
+	var wrong faults.List
 	r = &roster{self: c.Self, pinned: map[Fingerprint]string{}, keys: map[string]Fingerprint{}, roots: map[string]*x509.CertPool{}}
 	if c.Roam && c.CA != "" {
-		if r.guests, err = readPool(c.CA); err != nil {
-			faults = append(faults, fmt.Errorf("CA: %w", err))
-		}
+		r.guests, err = readPool(c.CA)
+		wrong.Add(err != nil, "CA: %w", err)
 	}
 	for _, p := range c.Peers {
 		if p.Key != "" {
@@ -144,11 +143,10 @@ func (c Config) roster() (r *roster, err error) {
 			r.pinned[f], r.keys[p.Name] = p.Name, f
 			continue
 		}
-		if r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA)); err != nil {
-			faults = append(faults, fmt.Errorf("CA of peer %q: %w", p.Name, err))
-		}
+		r.roots[p.Name], err = readPool(cmp.Or(p.CA, c.CA))
+		wrong.Add(err != nil, "CA of peer %q: %w", p.Name, err)
 	}
-	return r, errors.Join(faults...)
+	return r, wrong.All()
 }
 
 // Proves reports until when certificates prove a peer to a node of this configuration, by the judgement of the handshake: for ever if
