@@ -28,7 +28,7 @@ func settings(cfg *Config) []story.Setting {
 type stage struct {
 	*run
 
-	asks []*ask
+	asked []*ask // by its lines
 }
 
 func newStage(cfg Config) world.Stage {

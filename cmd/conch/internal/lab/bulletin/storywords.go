@@ -39,10 +39,10 @@ func (s *stage) Facts() []story.Fact {
 	return []story.Fact{
 		{Form: "answered", What: "nobody waits for an answer", Holds: s.answered},
 		{Form: "answer TEXT", What: "the last goal or question has an answer that says so", Holds: func(a story.Args) (bool, string) {
-			if len(s.asks) == 0 || !s.asks[len(s.asks)-1].done {
+			if len(s.asked) == 0 || !s.asked[len(s.asked)-1].done {
 				return false, "there is no answer"
 			}
-			last := s.asks[len(s.asks)-1].answer.what()
+			last := s.asked[len(s.asked)-1].answer.what()
 			return strings.Contains(last, a.Text), "it is: " + last
 		}},
 		{Form: "entries NUMBER", What: "so many are committed", Holds: func(a story.Args) (bool, string) {
@@ -98,7 +98,7 @@ func goalOf(text string) []byte {
 }
 
 func (s *stage) goal(a story.Args) error {
-	s.asks = append(s.asks, s.client().asks(s.byName[a.Node()], goalOf(a.Text), ""))
+	s.asked = append(s.asked, s.client().asks(s.byName[a.Node()], goalOf(a.Text), ""))
 	return nil
 }
 
@@ -108,17 +108,17 @@ func (s *stage) goals(a story.Args) error {
 }
 
 func (s *stage) read(a story.Args) error {
-	s.asks = append(s.asks, s.client().asks(s.byName[a.Node()], nil, a.Name))
+	s.asked = append(s.asked, s.client().asks(s.byName[a.Node()], nil, a.Name))
 	return nil
 }
 
 func (s *stage) again(a story.Args) error {
-	if len(s.asks) == 0 || s.asks[len(s.asks)-1].goal == nil || !s.asks[len(s.asks)-1].done {
+	if len(s.asked) == 0 || s.asked[len(s.asked)-1].goal == nil || !s.asked[len(s.asked)-1].done {
 		return fmt.Errorf("no goal has its answer, so nobody asks for it again")
 	}
-	last := s.asks[len(s.asks)-1]
+	last := s.asked[len(s.asked)-1]
 	again := &ask{by: last.by, id: last.id, goal: last.goal, since: last.since, again: true}
-	s.asks = append(s.asks, again)
+	s.asked = append(s.asked, again)
 	last.by.home = s.byName[a.Node()]
 	last.by.begins(again)
 	return nil
