@@ -76,7 +76,7 @@ func (s *deepSim) live() {
 	}
 	waits := func() bool { w, _ := s.store.Waiting(s.Context(), "a"); return w.Queued > 0 }
 	for range 1500 {
-		if s.m.phase == working && s.count() == s.m.next && !waits() {
+		if s.m.rows.phase == working && s.count() == s.m.next && !waits() {
 			break
 		}
 		s.goOn()
@@ -86,7 +86,7 @@ func (s *deepSim) live() {
 	}
 	s.stands = false
 	for range 3000 {
-		if s.m.idle() {
+		if s.m.isIdle() {
 			break
 		}
 		if s.goOn(); len(s.branch)-5 > s.final {
@@ -98,8 +98,8 @@ func (s *deepSim) live() {
 			s.Errorf("an intent is %v: %+v", r.Fate, r.Last)
 		}
 	}
-	if !s.m.idle() {
-		s.Errorf("not idle in the end: %d slots, %d runs", len(s.m.slots.all()), len(s.m.deep.order))
+	if !s.m.isIdle() {
+		s.Errorf("not idle in the end: %d slots, %d runs", len(s.m.slots.inOrder()), len(s.m.deep.order))
 	}
 }
 
@@ -207,7 +207,7 @@ func (s *deepSim) on(block chain.Block) bool {
 
 func (s *deepSim) check() {
 	s.Helper()
-	if s.m.phase != working {
+	if s.m.rows.phase != working {
 		return
 	}
 	seen := map[uint64]bool{}
@@ -217,7 +217,7 @@ func (s *deepSim) check() {
 		}
 		seen[index] = true
 	}
-	for _, one := range s.m.slots.all() {
+	for _, one := range s.m.slots.inOrder() {
 		if row := s.store.slots["a"][one.Index].last; one.saving == nil && !one.Final && (one.saved.Status != row.Status || one.saved.Block.Hash != row.Block.Hash) {
 			s.Fatalf("the slot %d is taken to be stored as %v, and is as %v", one.Index, one.saved, row)
 		}

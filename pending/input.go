@@ -8,7 +8,9 @@ import (
 )
 
 // input is an event for the machine. Each action but Alarm gets one answer: the one below, or broke.
-type input interface{ input() }
+type input interface {
+	answers() errand // the errand that it ends; 0: none
+}
 
 type (
 	// loaded answers load. Best is the account's next nonce at the head, read while the snapshot was
@@ -144,27 +146,29 @@ type sight struct {
 	chain.Sighting
 }
 
-func (loaded) input()    {}
-func (moved) input()     {}
-func (stored) input()    {}
-func (sent) input()      {}
-func (seen) input()      {}
-func (linked) input()    {}
-func (confirmed) input() {}
-func (surveyed) input()  {}
-func (found) input()     {}
-func (saved) input()     {}
-func (paged) input()     {}
-func (broke) input()     {}
-func (turned) input()    {}
-func (woken) input()     {}
-func (lost) input()      {}
-func (raised) input()    {}
-func (rested) input()    {}
-func (tick) input()      {}
+func (loaded) answers() errand    { return toLoad }
+func (moved) answers() errand     { return 0 }
+func (stored) answers() errand    { return toSign }
+func (sent) answers() errand      { return toSend }
+func (seen) answers() errand      { return toLook }
+func (linked) answers() errand    { return toLink }
+func (confirmed) answers() errand { return toConfirm }
+func (surveyed) answers() errand  { return toSurvey }
+func (found) answers() errand     { return toSearch }
+func (saved) answers() errand     { return toSave }
+func (paged) answers() errand     { return toPage }
+func (in broke) answers() errand  { return in.Action.errand() }
+func (turned) answers() errand    { return 0 }
+func (woken) answers() errand     { return 0 }
+func (lost) answers() errand      { return 0 }
+func (raised) answers() errand    { return 0 }
+func (rested) answers() errand    { return 0 }
+func (tick) answers() errand      { return 0 }
 
 // action is an order of the machine.
-type action interface{ action() }
+type action interface {
+	errand() errand // of an Alarm 0: nothing answers it
+}
 
 type (
 	// load reads the chain's counts, the slots that the store or the chain has as not final, and some others.
@@ -264,15 +268,15 @@ type lookup struct {
 	Hash  chain.Hash
 }
 
-func (load) action()    {}
-func (assign) action()  {}
-func (replace) action() {}
-func (submit) action()  {}
-func (probe) action()   {}
-func (search) action()  {}
-func (link) action()    {}
-func (confirm) action() {}
-func (survey) action()  {}
-func (save) action()    {}
-func (page) action()    {}
-func (Alarm) action()   {}
+func (load) errand() errand    { return toLoad }
+func (assign) errand() errand  { return toSign }
+func (replace) errand() errand { return toSign }
+func (submit) errand() errand  { return toSend }
+func (probe) errand() errand   { return toLook }
+func (search) errand() errand  { return toSearch }
+func (link) errand() errand    { return toLink }
+func (confirm) errand() errand { return toConfirm }
+func (survey) errand() errand  { return toSurvey }
+func (save) errand() errand    { return toSave }
+func (page) errand() errand    { return toPage }
+func (Alarm) errand() errand   { return 0 }

@@ -84,12 +84,12 @@ func TestAnswersThatEndNothing(t *testing.T) {
 			m.head, m.final, m.finalBy, m.finals = head, final, "one", 1 // what was the head when it was asked may be final by now
 			s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), in: &inclusion{Hash: "a", Block: at}}
 			c.slot(s)
-			m.slots.add(s)
+			m.slots.addSlot(s)
 			switch in := c.in.(type) {
 			case linked:
-				m.linked(in)
+				m.proving.takeLinked(in)
 			case confirmed:
-				m.confirmed(in)
+				m.proving.takeConfirmed(in)
 			}
 			if got := s.told(final); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
@@ -122,9 +122,9 @@ func TestASearchReadsTheLastBlock(t *testing.T) {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 		m.head = chain.Block{Number: 12, Hash: "head"}
 		s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), spent: true}
-		m.slots.add(s)
-		if m.found(found{Next: next}); s.spent != want || s.vacant() == want {
-			t.Errorf("read up to below %d of 12: it goes on %v, vacant %v; want %v, %v", next, s.spent, s.vacant(), want, !want)
+		m.slots.addSlot(s)
+		if m.finding.takeFound(found{Next: next}); s.spent != want || s.isVacant() == want {
+			t.Errorf("read up to below %d of 12: it goes on %v, vacant %v; want %v, %v", next, s.spent, s.isVacant(), want, !want)
 		}
 	}
 }
@@ -140,12 +140,12 @@ func TestWhatHasEnded(t *testing.T) {
 		for _, ended := range []bool{true, false} {
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 			s := &slot{Slot: Slot{Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1), in: &inclusion{Block: chain.Block{Number: 3, Hash: "3"}}, inFinal: ended}
-			m.slots.add(s)
+			m.slots.addSlot(s)
 			switch in := in.(type) {
 			case found:
-				m.found(in)
+				m.finding.takeFound(in)
 			case turned:
-				m.applied(in)
+				m.applyBlock(in)
 			}
 			if found := s.in.Hash == "x"; found == ended {
 				t.Errorf("%s, ended %v: a transaction with its nonce counts %v", name, ended, found)
@@ -164,8 +164,8 @@ func TestWhatIsOver(t *testing.T) {
 			Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Hash: "a"}}}}, deliveries: make([]delivery, 1), inFinal: true, in: &inclusion{Hash: "a", Block: chain.Block{Number: 5, Hash: "5"}},
 			saving: &Change{Hash: "a", Status: Finalized, Block: chain.Block{Number: 5, Hash: block}},
 		}
-		m.slots.add(s)
-		if m.saved(); (m.slots.get(0) == nil) != over {
+		m.slots.addSlot(s)
+		if m.saving.takeSaved(); (m.slots.slotAt(0) == nil) != over {
 			t.Errorf("stored as final in block %s: it has left %v, want %v", block, !over, over)
 		}
 	}

@@ -37,10 +37,10 @@ func TestWhatIsOwed(t *testing.T) {
 			t.Parallel()
 			m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 			for i := range c.slots {
-				m.slots.add(&c.slots[i])
+				m.slots.addSlot(&c.slots[i])
 			}
-			m.best, m.next, m.queued = c.best, 2, 1
-			if m.sign(0); len(m.out) != 1 {
+			m.best, m.next, m.signing.queued = c.best, 2, 1
+			if m.signing.askAttempts(0); len(m.out) != 1 {
 				t.Fatalf("got %v, want an assign", m.out)
 			}
 			got := m.out[0].(assign) //nolint:forcetypeassert // it would fail the test
@@ -53,7 +53,7 @@ func TestWhatIsOwed(t *testing.T) {
 			for i := range c.slots { // one more attempt counts too
 				s := &c.slots[i]
 				s.Attempts = append(s.Attempts, attempt(1000, 1, true))
-				if got, want := s.cost(), big.NewInt(1000); got.Cmp(want) != 0 {
+				if got, want := s.mostCost(), big.NewInt(1000); got.Cmp(want) != 0 {
 					t.Errorf("after a dear filler it may cost %v, want %v", got, want)
 				}
 			}

@@ -181,7 +181,7 @@ func TestAHoldEnds(t *testing.T) {
 	now := fence.Instant(time.Hour)
 	m.Step(now, tick{})
 	m.Step(now, loaded{Snapshot: Snapshot{Queued: 1}})
-	m.lookBy = now.Add(time.Hour)
+	m.finding.lookBy = now.Add(time.Hour)
 	m.Step(now, stored{Left: 1, Hold: chain.ErrFee})
 	if due := m.Next(); due != now.Add(time.Minute) {
 		t.Fatalf("the next tick is due in %v, want a minute", due.Sub(now))

@@ -26,13 +26,13 @@ func TestStories(t *testing.T) {
 			Retry: time.Second, Patience: time.Hour,
 		})
 		now := fence.Instant(time.Hour)
-		m.lookBy = now.Add(time.Hour)
+		m.finding.lookBy = now.Add(time.Hour)
 		return func(line string) (done []string) {
 			words := strings.Fields(line)
 			if words[0] == "limits" { // before all else
 				args := arguments(words[1:])
 				m.set.MaxInFlight, m.set.MaxBatch = int(args.number("flight")), int(args.number("batch"))
-				m.window, m.most, m.mostRead = newWindow(m.set.MaxInFlight), m.set.MaxBatch, m.set.MaxBatch
+				m.sending.window, m.signing.most, m.pace.mostRead = newWindow(m.set.MaxInFlight), m.set.MaxBatch, m.set.MaxBatch
 				return nil
 			}
 			if words[0] == "held" { // for the stories of slots that leave

@@ -15,9 +15,9 @@ func TestTheTimeInABlock(t *testing.T) {
 	m := newMachine(settings{FinalAfter: time.Hour})
 	now := fence.Instant(time.Hour)
 	s := &slot{Slot: Slot{Attempts: make([]Attempt, 1)}, deliveries: make([]delivery, 1)}
-	m.slots.add(s)
+	m.slots.addSlot(s)
 	in := func(hash chain.Hash) {
-		m.place(s, &inclusion{Block: chain.Block{Number: 7, Hash: hash}}, true)
+		m.placeSlot(s, &inclusion{Block: chain.Block{Number: 7, Hash: hash}}, true)
 		m.takeCensus(now)
 	}
 	in("a")
