@@ -158,7 +158,7 @@ func (s *deepSim) apply(most int) {
 	for s.pool[s.countWith(b)] != "" && len(b.with) < most {
 		index := s.countWith(b)
 		b.with = append(b.with, s.pool[index])
-		in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: s.pool[index]})
+		in.Inclusions = append(in.Inclusions, chain.Inclusion{Index: index, Hash: s.pool[index], Block: b.Block})
 		delete(s.pool, index)
 	}
 	s.branch = append(s.branch, b)
@@ -307,28 +307,28 @@ func (s *deepSim) perform(a action) input {
 		q, _ := s.store.Queue(s.Context(), "a", a.Relaxed, a.Most)
 		out := stored{Left: q.Left}
 		for i := range q.Oldest {
-			out.Slots = append(out.Slots, Slot{Index: a.First + uint64(i), Intent: &q.Oldest[i].ID, Since: s.head().Number, Attempts: []Attempt{{Signed: signed(a.First+uint64(i), 1)}}})
+			out.Slots = append(out.Slots, Slot{Index: a.First + uint64(i), Intent: &q.Oldest[i].ID, Since: s.head().Number, Attempts: []chain.Signed{signed(a.First+uint64(i), 1)}})
 		}
 		s.write(Batch{New: out.Slots})
 		return out
 	case replace:
 		s.Fatalf("replaced without need: %+v", a)
 	case submit:
-		var out sent
+		out := sent{Attempts: a.Attempts}
 		for _, one := range a.Attempts {
-			got := answer{Index: one.Index, Hash: one.Hash, Outcome: chain.Outcome{Verdict: chain.Accepted}}
+			got := chain.Outcome{Verdict: chain.Accepted}
 			if one.Index < s.count() {
 				got.Verdict = chain.IndexTooLow
 			} else if s.rand.IntN(8) > 0 { // else the pool drops it at once
 				s.pool[one.Index] = one.Hash
 			}
-			out.Answers = append(out.Answers, got)
+			out.Outcomes = append(out.Outcomes, got)
 		}
 		return out
 	case probe:
-		var out seen
+		out := seen{Hashes: a.Hashes}
 		for _, l := range a.Hashes {
-			out.Sights = append(out.Sights, sight{Index: l.Index, Hash: l.Hash, Sighting: s.find(l)})
+			out.Sightings = append(out.Sightings, s.find(l))
 		}
 		return out
 	case search:
@@ -336,28 +336,28 @@ func (s *deepSim) perform(a action) input {
 		for _, b := range s.branch {
 			for i, hash := range b.with {
 				if b.Number >= a.From {
-					out.Placed = append(out.Placed, chain.Placed{Block: b.Block, Inclusion: chain.Inclusion{Index: b.from + uint64(i), Hash: hash}})
+					out.Placed = append(out.Placed, chain.Inclusion{Index: b.from + uint64(i), Hash: hash, Block: b.Block})
 				}
 			}
 		}
 		return out
 	case link:
-		out := linked{Of: a.Of}
+		out := linked{Of: a.Of, Slots: a.Slots}
 		for _, one := range a.Slots {
-			out.Answers = append(out.Answers, linkAnswer{Index: one.Index, Block: one.Block, Linked: s.on(one.Block)})
+			out.Are = append(out.Are, s.on(one.Block))
 		}
 		return out
 	case confirm:
-		var out confirmed
+		out := confirmed{Claims: a.Claims}
 		for _, c := range a.Claims {
-			one := confirmation{Index: c.Index, Hash: c.Hash, Block: c.Block, Counts: c.Counts, Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
+			one := opinion{Opinion: chain.Opinion{By: "two", Stand: chain.Differs}}
 			if s.on(c.Block) {
 				one.Stand = chain.Agrees
 			}
 			if s.rand.IntN(6) == 0 {
 				one.Stand = chain.Mute
 			}
-			out.Answers = append(out.Answers, one)
+			out.Opinions = append(out.Opinions, one)
 		}
 		return out
 	case save:

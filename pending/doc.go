@@ -8,6 +8,10 @@
 //	accepted ──▶ nonce assigned, attempt signed and stored ──▶ sent ──▶ in a block ──▶ final
 //	             └── one transaction, fenced by the leader's token
 //
+// A user needs [Config], [New], [Manager], and of the store [Intent], which goes in, and [Record], which comes out with
+// its [Fate] and its [Status]; [Events] say what goes wrong. All other types are what a [Store] is asked: only the author
+// of another store needs them.
+//
 // # Terms
 //
 // A slot is one nonce of the account; the code calls the nonce Index, as package chain does. It has

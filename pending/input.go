@@ -35,16 +35,19 @@ type (
 	}
 	// sent answers submit.
 	sent struct {
-		Answers []answer
+		Attempts []chain.Signed
+		Outcomes []chain.Outcome // of each
 	}
 	// seen answers probe.
 	seen struct {
-		Sights []sight
+		Hashes    []lookup
+		Sightings []chain.Sighting // of each
 	}
 	// linked answers link: which blocks are the block Of, or ancestors of it.
 	linked struct {
-		Of      chain.Block
-		Answers []linkAnswer
+		Of    chain.Block
+		Slots []place
+		Are   []bool // of each
 	}
 	// surveyed answers survey.
 	surveyed struct {
@@ -56,7 +59,8 @@ type (
 	}
 	// confirmed answers confirm.
 	confirmed struct {
-		Answers []confirmation
+		Claims   []claim
+		Opinions []opinion // of each
 	}
 	// paged answers page.
 	paged struct {
@@ -74,7 +78,7 @@ type (
 	found struct {
 		Recall bool // as in search
 		Index  uint64
-		Placed []chain.Placed
+		Placed []chain.Inclusion
 		Next   uint64 // the height at which the search goes on
 	}
 	// turned reports a turn of the chain.
@@ -104,46 +108,14 @@ type unsigned struct {
 	Why   error
 }
 
-// answer is the node's answer to an attempt that was sent.
-type answer struct {
-	Index uint64
-	Hash  chain.Hash
-	chain.Outcome
-}
-
-// inclusion is the transaction that used a nonce, ours or not, and its block.
-type inclusion struct {
-	Hash   chain.Hash
-	Block  chain.Block
-	Failed bool
-}
-
-// linkAnswer says whether the block of a slot's transaction is linked.
-type linkAnswer struct {
-	Index  uint64
-	Block  chain.Block
-	Linked bool
-}
-
-// confirmation is the second opinion about the transaction of a slot.
-type confirmation struct {
-	Index uint64
-	Hash  chain.Hash
-	Block chain.Block
+// opinion is the second opinion about a claim.
+type opinion struct {
 	chain.Opinion
-	Counts bool // as in the claim
 	// Own says that a transaction which is no stored attempt carries the call of the slot's intent: it
 	// is an attempt that the store has lost.
 	Own bool
 	// Unproven is why nothing can be concluded from a transaction that is no stored attempt.
 	Unproven string
-}
-
-// sight is the place where an attempt was found.
-type sight struct {
-	Index uint64
-	Hash  chain.Hash
-	chain.Sighting
 }
 
 func (loaded) answers() errand    { return toLoad }
@@ -191,7 +163,7 @@ type (
 	}
 	// submit sends stored attempts to the node, in this order, if the gate is open.
 	submit struct {
-		Attempts []Attempt
+		Attempts []chain.Signed
 		Front    bool // all later ones of the account wait for the first, which is not new
 	}
 	// probe looks attempts up.
@@ -251,15 +223,10 @@ type place struct {
 	Block chain.Block
 }
 
-// claim is a final transaction of a slot, on the word of one endpoint.
+// claim is what one endpoint says of a slot's transaction.
 type claim struct {
-	Index uint64
-	inclusion
-	By      string      // the endpoint that calls it final
-	At      chain.Block // the final block as of which it does
-	Still   bool        // the head stands
-	Foreign bool        // it is a transaction that is no stored attempt of the slot
-	Counts  bool        // it is that the nonce counts as used in the state after the block
+	chain.Claim
+	Foreign bool // it is a transaction that is no stored attempt of the slot
 }
 
 // lookup names an attempt to be looked up.

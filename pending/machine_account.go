@@ -99,7 +99,7 @@ func (a *account) noteBest(count uint64) {
 }
 
 // placeSlot notes the transaction with the slot's nonce in the best chain.
-func (a *account) placeSlot(s *slot, in *inclusion, streamed bool) {
+func (a *account) placeSlot(s *slot, in *chain.Inclusion, streamed bool) {
 	a.setAlarm(Alarm{Cause: Consumed, Index: s.Index}, false)
 	if s.Final && s.in != nil && s.in.Block.Hash != in.Block.Hash {
 		a.setAlarm(Alarm{Cause: Rewound, Index: s.Index}, true)

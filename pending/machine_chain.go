@@ -89,7 +89,8 @@ func (a *account) applyBlock(in turned) (count uint64) {
 	b := in.Turn.Block
 	a.deep.stirred = true // some may be overdue
 	count = a.believeCount(in.Count, a.best)
-	for _, inc := range in.Inclusions {
+	for i := range in.Inclusions {
+		inc := &in.Inclusions[i]
 		count = max(count, inc.Index+1)
 		s := a.slots.slotAt(inc.Index)
 		if s == nil {
@@ -98,7 +99,7 @@ func (a *account) applyBlock(in turned) (count uint64) {
 		if s == nil || s.inFinal {
 			continue
 		}
-		a.placeSlot(s, &inclusion{Hash: inc.Hash, Block: b, Failed: inc.Failed}, true)
+		a.placeSlot(s, inc, true)
 		s.retracted = s.retracted && !s.isOwn()
 	}
 	return count

@@ -15,8 +15,8 @@ import (
 // slotInBlock returns a slot that may leave the line of a machine whose head is block 9.
 func slotInBlock(index uint64) *slot {
 	block := chain.Block{Number: 5, Hash: "5"}
-	s := &slot{Slot: Slot{Index: index, Attempts: []Attempt{{Signed: signed(index, 1)}}}, deliveries: make([]delivery, 1)}
-	s.setPlace(&inclusion{Hash: s.Attempts[0].Hash, Block: block}, true)
+	s := &slot{Slot: Slot{Index: index, Attempts: []chain.Signed{signed(index, 1)}}, deliveries: make([]delivery, 1)}
+	s.setPlace(&chain.Inclusion{Hash: s.Attempts[0].Hash, Block: block}, true)
 	s.saved, s.inSince = s.asChange(false), 1
 	return s
 }
@@ -51,7 +51,7 @@ func TestWhatLeaves(t *testing.T) {
 		"an alarm is raised":               {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Fees, Index: 1}] = true }, false},
 		"an alarm about another is raised": {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Fees, Index: 2}] = true }, true},
 		"an alarm about all is raised":     {func(m *machine, _ *slot) { m.alarms[Alarm{Cause: Funds, Whole: true, Index: 1}] = true }, true},
-		"a replace of it is under way":     {func(m *machine, _ *slot) {
+		"a replace of it is under way": {func(m *machine, _ *slot) {
 			m.underway.beginErrand(toSign)
 			m.signing.replacing = []replacement{{Index: 1}}
 		}, false},
@@ -63,7 +63,7 @@ func TestWhatLeaves(t *testing.T) {
 		m.rows.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
 		s := slotInBlock(1)
 		m.slots.addSlot(s)
-		m.slots.addSlot(&slot{Slot: Slot{Index: 2, Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1)})
+		m.slots.addSlot(&slot{Slot: Slot{Index: 2, Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1)})
 		c.change(m, s)
 		if m.paging.leaveLine(fence.Instant(time.Hour)); (m.slots.slotAt(1) == nil) != c.want || (m.deep.runOf(1) != nil) != c.want || m.slots.slotAt(2) == nil {
 			t.Errorf("%s: it has left: %v, want %v", name, m.slots.slotAt(1) == nil, c.want)
@@ -136,7 +136,7 @@ func TestASlotThatHasLeftHidesNoOther(t *testing.T) {
 	m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9, ResendAfter: 1, RaiseAfter: 1})
 	m.rows.phase, m.head = working, chain.Block{Number: 9, Hash: "9"}
 	m.deep.addRuns([]*run{{Run: Run{First: 0, Last: 0, Block: chain.Block{Number: 1, Hash: "1"}}}})
-	s := &slot{Slot: Slot{Index: 1, Attempts: []Attempt{{}}}, deliveries: []delivery{{reached: taken}}}
+	s := &slot{Slot: Slot{Index: 1, Attempts: []chain.Signed{{}}}, deliveries: []delivery{{reached: taken}}}
 	m.slots.addSlot(s)
 	m.front.offerAgain()
 	m.front.markStuck(fence.Instant(time.Hour))
@@ -195,18 +195,19 @@ func (l *longLine) step(in input) {
 func (l *longLine) block(n int) {
 	var with []chain.Inclusion
 	var add stored
+	l.height++
+	head := chain.Block{Number: l.height, Hash: chain.Hash(fmt.Sprint("b", l.height))}
 	for i := range n {
 		index := l.m.next + uint64(i)
 		one := signed(index, 1)
-		add.Slots = append(add.Slots, Slot{Index: index, Attempts: []Attempt{{Signed: one}}})
-		with = append(with, chain.Inclusion{Index: index, Hash: one.Hash})
+		add.Slots = append(add.Slots, Slot{Index: index, Attempts: []chain.Signed{one}})
+		with = append(with, chain.Inclusion{Index: index, Hash: one.Hash, Block: head})
 	}
 	l.m.signing.replacing = nil
 	l.step(add)
 	l.m.underway.endErrand(toSend)
-	l.height++
 	l.now = l.now.Add(time.Second)
-	l.step(turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: l.height, Hash: chain.Hash(fmt.Sprint("b", l.height))}}, Inclusions: with, Count: l.m.next})
+	l.step(turned{Turn: chain.Turn{Kind: chain.Applied, Block: head}, Inclusions: with, Count: l.m.next})
 }
 
 // BenchmarkStepOfMany is a step of an account with that many transactions that are not final.
@@ -305,7 +306,7 @@ func TestWhatIsReadAgain(t *testing.T) {
 	} {
 		m := newMachine(settings{MaxInFlight: 9, MaxBatch: 9})
 		m.rows.phase, m.loadedFrom = working, 6
-		m.slots.addSlot(&slot{Slot: Slot{Index: 4, Attempts: []Attempt{{}}}, deliveries: make([]delivery, 1)})
+		m.slots.addSlot(&slot{Slot: Slot{Index: 4, Attempts: []chain.Signed{{}}}, deliveries: make([]delivery, 1)})
 		m.deep.addRuns([]*run{{Run: Run{First: 3, Last: 3, Block: chain.Block{Number: 1, Hash: "1"}}}})
 		var in turned
 		for _, index := range c.in {

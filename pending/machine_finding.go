@@ -99,20 +99,21 @@ func (f *finding) goRound(visit func(*slot) bool) {
 func (f *finding) takeSeen(in seen) {
 	f.pace.readWell(f.set.MaxBatch)
 	places := map[uint64]chain.Where{} // the best one of each slot
-	for _, one := range in.Sights {
-		s := f.slots.slotAt(one.Index)
+	for i, one := range in.Sightings {
+		index := in.Hashes[i].Index
+		s := f.slots.slotAt(index)
 		if s == nil {
 			continue
 		}
-		attempt, delivery := s.findAttempt(one.Hash)
+		attempt, delivery := s.findAttempt(in.Hashes[i].Hash)
 		if attempt == nil {
 			continue
 		}
-		places[one.Index] = max(places[one.Index], one.Where)
+		places[index] = max(places[index], one.Where)
 		switch one.Where {
 		case chain.Included:
 			if s.in == nil || s.isVacant() || !s.streamed && s.in.Block.Hash != one.Block.Hash {
-				f.placeSlot(s, &inclusion{Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
+				f.placeSlot(s, &chain.Inclusion{Index: index, Hash: attempt.Hash, Block: one.Block, Failed: one.Failed}, false)
 				s.retracted = false
 			}
 		case chain.Pooled:
@@ -190,9 +191,10 @@ func (f *finding) searchTo(s *slot) chain.Block {
 
 // takeFound takes the account's transactions in some blocks, and how far the reading has got.
 func (f *finding) takeFound(in found) {
-	for _, one := range in.Placed {
+	for i := range in.Placed {
+		one := &in.Placed[i]
 		if s := f.slots.slotAt(one.Index); s != nil && (s.in == nil || s.isVacant()) {
-			f.placeSlot(s, &inclusion{Hash: one.Hash, Block: one.Block, Failed: one.Failed}, false)
+			f.placeSlot(s, one, false)
 		}
 	}
 	if in.Recall {
@@ -217,7 +219,7 @@ func (f *finding) takeFound(in found) {
 
 // suspectVacant notes that a search has found no transaction with a nonce that is used.
 func (f *finding) suspectVacant(s *slot) {
-	f.placeSlot(s, &inclusion{Block: f.head}, true)
+	f.placeSlot(s, &chain.Inclusion{Index: s.Index, Block: f.head}, true)
 	f.setAlarm(Alarm{Cause: Consumed, Index: s.Index}, true)
 }
 

@@ -173,7 +173,7 @@ func (p *paging) takePaged(now fence.Instant, in paged) {
 
 // comeBack returns a slot of a run.
 func (p *paging) comeBack(stored Slot, r *run, now fence.Instant) *slot {
-	s := restored(stored, 0)
+	s := restoredSlot(stored, 0)
 	switch {
 	case r.reverted:
 		p.retractSlot(s)
@@ -181,10 +181,10 @@ func (p *paging) comeBack(stored Slot, r *run, now fence.Instant) *slot {
 	case stored.Final || stored.Last.Block.Hash != r.Block.Hash: // somebody else has written it
 		s.doubt = true
 	case r.unused:
-		s = restored(stored, p.best)
+		s = restoredSlot(stored, p.best)
 		s.inSince = p.storedIn(s, now)
 	default:
-		s.setPlace(&inclusion{Hash: stored.Last.Hash, Block: stored.Last.Block, Failed: stored.Last.Failed}, r.streamed)
+		s.setPlace(stored.Last.asInclusion(), r.streamed)
 		s.inSince = r.inSince
 		if s.streamed && p.final.Hash != "" && s.in.Block.Number <= p.final.Number {
 			s.first, s.firstBy = p.final, p.finalBy

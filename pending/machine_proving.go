@@ -45,14 +45,14 @@ func (s *slot) isUnlinked(final chain.Block) bool {
 
 // takeLinked takes which blocks are ancestors. A block that is none has left the chain.
 func (p *proving) takeLinked(in linked) {
-	for _, answer := range in.Answers {
-		s := p.slots.slotAt(answer.Index)
-		if s == nil || s.in == nil || s.in.Block.Hash != answer.Block.Hash || s.inFinal {
+	for i, one := range in.Slots {
+		s := p.slots.slotAt(one.Index)
+		if s == nil || s.in == nil || s.in.Block.Hash != one.Block.Hash || s.inFinal {
 			continue
 		}
 		s.contradicted = false
 		switch {
-		case !answer.Linked:
+		case !in.Are[i]:
 			p.retractSlot(s)
 			s.doubt = true
 		case in.Of.Hash == p.final.Hash && s.first.Hash == "": // perhaps it was only the head when it was asked about
@@ -73,9 +73,9 @@ func (p *proving) askConfirm() {
 		if !counts && !s.wantsOpinion(p.finals) {
 			continue
 		}
-		one := claim{Index: s.Index, inclusion: inclusion{Block: p.head}, By: s.witnesses[0], At: s.finalAtCount, Still: p.still, Counts: true}
+		one := claim{Claim: chain.Claim{Inclusion: chain.Inclusion{Index: s.Index, Block: p.head}, By: s.witnesses[0], At: s.finalAtCount, Still: p.still, Counts: true}}
 		if !counts {
-			one = claim{Index: s.Index, inclusion: *s.in, By: s.firstBy, At: s.first, Still: p.still, Foreign: !s.isOwn() && !s.isVacant()}
+			one = claim{Claim: chain.Claim{Inclusion: *s.in, By: s.firstBy, At: s.first, Still: p.still}, Foreign: !s.isOwn() && !s.isVacant()}
 		}
 		if read += one.addsReads(claims); read > p.pace.mostRead && len(claims) > 0 {
 			break
@@ -119,13 +119,13 @@ func (s *slot) wantsOpinion(finals uint64) bool {
 // takeConfirmed takes second opinions. A contradiction ends nothing and stops nothing else.
 func (p *proving) takeConfirmed(in confirmed) {
 	p.pace.readWell(p.set.MaxBatch)
-	for _, said := range in.Answers {
-		s := p.slots.slotAt(said.Index)
-		if said.Counts {
-			p.takeCounted(s, said)
+	for i, about := range in.Claims {
+		s, said := p.slots.slotAt(about.Index), in.Opinions[i]
+		if about.Counts {
+			p.takeCounted(s, about.Block, said.Opinion)
 			continue
 		}
-		if s == nil || s.in == nil || s.inFinal || s.in.Hash != said.Hash || s.in.Block.Hash != said.Block.Hash || s.first.Hash == "" {
+		if s == nil || s.in == nil || s.inFinal || s.in.Hash != about.Hash || s.in.Block.Hash != about.Block.Hash || s.first.Hash == "" {
 			continue
 		}
 		by, what := s.firstBy, "its transaction"
@@ -171,9 +171,9 @@ func (s *slot) wantsCount(t *tip) bool {
 	return s.isVacant() && s.witnesses[1] == "" && !t.unwound && t.head.Number > s.countAt.Number
 }
 
-// takeCounted takes a witness's count.
-func (p *proving) takeCounted(s *slot, said confirmation) {
-	if s == nil || !s.isVacant() || said.Block.Hash != s.countAt.Hash {
+// takeCounted takes a witness's count as of a block.
+func (p *proving) takeCounted(s *slot, asOf chain.Block, said chain.Opinion) {
+	if s == nil || !s.isVacant() || asOf.Hash != s.countAt.Hash {
 		return // it has been found meanwhile, or that block has left the chain
 	}
 	switch said.Stand {
@@ -184,7 +184,7 @@ func (p *proving) takeCounted(s *slot, said confirmation) {
 		p.best = min(p.best, s.Index)
 		p.setAlarm(Alarm{Cause: Disagree, Index: s.Index, Why: first + " counts its nonce as used; " + said.By + ": " + said.Why}, first != "")
 	case chain.Agrees:
-		s.in, s.first = &inclusion{Block: said.Block}, chain.Block{}
+		s.in, s.first = &chain.Inclusion{Index: s.Index, Block: asOf}, chain.Block{}
 		if s.witnesses[0] == "" {
 			s.witnesses[0], s.finalAtCount = said.By, p.final
 		} else {

@@ -54,7 +54,7 @@ func (r *rows) takeLoaded(now fence.Instant, in loaded) bool {
 		lowest = r.deep.order[0].First
 	}
 	for _, s := range in.Snapshot.Slots {
-		one := restored(s, in.Best)
+		one := restoredSlot(s, in.Best)
 		one.inSince = r.storedIn(one, now)
 		r.slots.addSlot(one)
 		r.setAlarm(Alarm{Cause: Rewound, Index: s.Index}, s.Final && s.Index >= in.Best && one.in == nil)

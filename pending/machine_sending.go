@@ -25,7 +25,7 @@ func (d *sending) askSubmit(now fence.Instant) {
 	if d.underway.isUnderway(toSend) || !d.census.unsent || d.isPaused(now) {
 		return
 	}
-	var batch []Attempt
+	var batch []chain.Signed
 	for _, s := range d.slots.slotsFrom(d.best) { // lower nonces are in a block
 		if len(batch) == d.set.MaxBatch {
 			break
@@ -62,14 +62,14 @@ func (d *sending) isFront(index uint64) bool {
 
 // takeSent takes the node's answers to attempts. Each decides what to do next.
 func (d *sending) takeSent(now fence.Instant, in sent) {
-	d.learnRoom(in.Answers)
+	d.learnRoom(in)
 	lacks, words := false, "" // the node's about the funds
-	for _, got := range in.Answers {
-		s := d.slots.slotAt(got.Index)
+	for i, got := range in.Outcomes {
+		s := d.slots.slotAt(in.Attempts[i].Index)
 		if s == nil {
 			continue
 		}
-		attempt, delivery := s.findAttempt(got.Hash)
+		attempt, delivery := s.findAttempt(in.Attempts[i].Hash)
 		if attempt == nil {
 			continue
 		}
@@ -81,9 +81,9 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 				d.setAlarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
 		case chain.Unknown:
-			d.noteMaybe(got.Index, got.Hash)
+			d.noteMaybe(s.Index, attempt.Hash)
 			d.pace.retry = now.Add(d.set.Retry)
-			s.notTaken(got.Outcome)
+			s.notTaken(got)
 		case chain.IndexTooLow:
 			delivery.reached, s.doubt = maybe, true
 		case chain.Underpriced:
@@ -100,11 +100,11 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 			}
 		case chain.Full, chain.Refused:
 			// What is above the first has its turn when the window allows it, but for one that replaces another there.
-			if got.Verdict == chain.Refused || got.Index == d.from || s.isTaken() {
+			if got.Verdict == chain.Refused || s.Index == d.from || s.isTaken() {
 				d.pauseSends(now)
 			}
 			delivery.notTaken()
-			s.notTaken(got.Outcome)
+			s.notTaken(got)
 		case chain.Invalid:
 			d.takeInvalid(now, s, attempt, delivery, got.Said(), 0)
 		}
@@ -115,7 +115,7 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 
 // takeInvalid takes the answer that the chain never takes the bytes of an attempt. One answer ends nothing: the
 // same has to come again some blocks and some time later, and no attempt of the slot may be in a pool (W7).
-func (d *sending) takeInvalid(now fence.Instant, s *slot, attempt *Attempt, at *delivery, why string, wait time.Duration) {
+func (d *sending) takeInvalid(now fence.Instant, s *slot, attempt *chain.Signed, at *delivery, why string, wait time.Duration) {
 	if !attempt.Filler {
 		if slices.ContainsFunc(s.deliveries, func(d delivery) bool { return d.reached == left || d.reached == taken || d.reached == pooled }) {
 			at.reached, s.doubt = maybe, true
@@ -138,7 +138,7 @@ func (d *sending) takeInvalid(now fence.Instant, s *slot, attempt *Attempt, at *
 // takeRefused takes the answer that the chain will never include an attempt. A call is replaced by a
 // filler, and its intent is rejected in the end. A refused filler says nothing about the intent: it is signed
 // anew with the next block, because all later nonces wait for it.
-func (d *sending) takeRefused(now fence.Instant, s *slot, attempt *Attempt, why string) {
+func (d *sending) takeRefused(now fence.Instant, s *slot, attempt *chain.Signed, why string) {
 	if !attempt.Filler {
 		s.void, s.why = true, why
 		d.setAlarm(Alarm{Cause: Refused, Index: s.Index, Why: why}, true)
@@ -156,15 +156,15 @@ func (d *sending) takeFailed(failed submit) {
 }
 
 // learnRoom learns from the answers to a submit, whose nonces rise.
-func (d *sending) learnRoom(answers []answer) {
-	took := len(answers) > 0
-	for _, got := range answers {
-		switch got.Verdict {
+func (d *sending) learnRoom(in sent) {
+	took := len(in.Attempts) > 0
+	for i, got := range in.Outcomes {
+		switch index := in.Attempts[i].Index; got.Verdict {
 		case chain.Accepted, chain.Known, chain.IndexTooLow:
 			continue
 		case chain.Full:
-			if s := d.slots.slotAt(got.Index); s == nil || !s.isTaken() {
-				d.window.noteRefused(int(got.Index-min(d.from, got.Index)), d.head.Number)
+			if s := d.slots.slotAt(index); s == nil || !s.isTaken() {
+				d.window.noteRefused(int(index-min(d.from, index)), d.head.Number)
 				return
 			}
 		default:
@@ -172,7 +172,7 @@ func (d *sending) learnRoom(answers []answer) {
 		took = false
 	}
 	if took {
-		d.window.noteTaken(int(answers[len(answers)-1].Index-d.from)+1, d.head.Number)
+		d.window.noteTaken(int(in.Attempts[len(in.Attempts)-1].Index-d.from)+1, d.head.Number)
 	}
 }
 

@@ -13,16 +13,16 @@ import (
 // slot is a stored slot with what the machine knows of it. What each step looks at comes first: with thousands of slots,
 // most of a step is spent waiting for memory.
 type slot struct {
-	in           *inclusion    // the transaction with this nonce in the best chain, if known; see also isVacant
-	inSince      fence.Instant // since when in is known; 0: it is not, or it was found just now
-	streamed     bool          // in was read from the stream of heads, so a turn will report if it leaves
-	contradicted bool          // a lookup no longer finds in: ask whether its block is still linked
-	inFinal      bool          // in is final, by two witnesses
-	doubt        bool          // to be looked up
-	spent        bool          // search for the transaction that used the nonce
-	guest        bool          // it had left the line and has come back
-	payMore      bool          // the last attempt is too cheap or refused: replace it by one that pays more
-	capped       bool          // the attempt that it needs is above the limit
+	in           *chain.Inclusion // the transaction with this nonce in the best chain, if known; see also isVacant
+	inSince      fence.Instant    // since when in is known; 0: it is not, or it was found just now
+	streamed     bool             // in was read from the stream of heads, so a turn will report if it leaves
+	contradicted bool             // a lookup no longer finds in: ask whether its block is still linked
+	inFinal      bool             // in is final, by two witnesses
+	doubt        bool             // to be looked up
+	spent        bool             // search for the transaction that used the nonce
+	guest        bool             // it had left the line and has come back
+	payMore      bool             // the last attempt is too cheap or refused: replace it by one that pays more
+	capped       bool             // the attempt that it needs is above the limit
 	Slot
 
 	first      chain.Block // the final block of which the block of in is an ancestor; zero if it is not known
@@ -84,15 +84,15 @@ const (
 	refused              // the chain will never include it
 )
 
-// restored returns a slot of an earlier term, given the account's next nonce at the head.
-func restored(stored Slot, best uint64) *slot {
+// restoredSlot returns a slot of an earlier term, given the account's next nonce at the head.
+func restoredSlot(stored Slot, best uint64) *slot {
 	s := &slot{Slot: stored, deliveries: slices.Repeat([]delivery{{reached: left}}, len(stored.Attempts))}
 	if !s.Final {
 		s.saved = s.Last
 	}
 	if s.Final && s.Last.Block.Hash != "" { // the count may be of an endpoint that is behind: nothing is taken back for it
 		s.saved = s.Last
-		s.setPlace(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+		s.setPlace(s.Last.asInclusion(), false)
 		s.doubt = true
 		return s
 	}
@@ -101,9 +101,14 @@ func restored(stored Slot, best uint64) *slot {
 		return s
 	}
 	if s.doubt = true; s.Last.Block.Hash != "" && !s.Final {
-		s.setPlace(&inclusion{Hash: s.Last.Hash, Block: s.Last.Block, Failed: s.Last.Failed}, false)
+		s.setPlace(s.Last.asInclusion(), false)
 	}
 	return s
+}
+
+// asInclusion returns the transaction in a block that a stored state describes.
+func (c Change) asInclusion() *chain.Inclusion {
+	return &chain.Inclusion{Index: c.Index, Hash: c.Hash, Block: c.Block, Failed: c.Failed}
 }
 
 // restoreCap takes over that an earlier term has found the slot capped, until it is found out anew.
@@ -126,7 +131,7 @@ func (s *slot) endStands() bool {
 }
 
 // setPlace notes the transaction with this nonce in the best chain.
-func (s *slot) setPlace(in *inclusion, streamed bool) {
+func (s *slot) setPlace(in *chain.Inclusion, streamed bool) {
 	if in == nil || s.in == nil || in.Block.Hash != s.in.Block.Hash {
 		s.inSince = 0
 	}
@@ -160,12 +165,12 @@ func (s *slot) isTaken() bool {
 }
 
 // lastAttempt returns the newest attempt, which pays most.
-func (s *slot) lastAttempt() (*Attempt, *delivery) {
+func (s *slot) lastAttempt() (*chain.Signed, *delivery) {
 	n := len(s.Attempts) - 1
 	return &s.Attempts[n], &s.deliveries[n]
 }
 
-func (s *slot) findAttempt(hash chain.Hash) (*Attempt, *delivery) {
+func (s *slot) findAttempt(hash chain.Hash) (*chain.Signed, *delivery) {
 	for i := range s.Attempts {
 		if s.Attempts[i].Hash == hash {
 			return &s.Attempts[i], &s.deliveries[i]

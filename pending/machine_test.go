@@ -28,7 +28,7 @@ func TestDear(t *testing.T) {
 		"above 10 times the tip, no maximum": {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(51)}, true},
 		"10 times the tip, no maximum":       {chain.Fee{Tip: big.NewInt(5)}, chain.Fee{Tip: big.NewInt(50)}, false},
 	} {
-		s := &slot{Slot: Slot{Attempts: []Attempt{{Signed: chain.Signed{Fee: c.first}}, {Signed: chain.Signed{Fee: c.last}}}}}
+		s := &slot{Slot: Slot{Attempts: []chain.Signed{{Fee: c.first}, {Fee: c.last}}}}
 		if got := s.isDear(10); got != c.want {
 			t.Errorf("%s: dear %v, want %v", name, got, c.want)
 		}
@@ -87,7 +87,7 @@ func TestNextReturnsThePace(t *testing.T) {
 		return turned{Turn: chain.Turn{Kind: chain.Applied, Block: chain.Block{Number: number, Hash: hash}}, Inclusions: in, Count: number}
 	}
 	slot := func(index uint64) Slot {
-		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []Attempt{{Signed: chain.Signed{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}}
+		return Slot{Index: index, Intent: &ID{byte(index)}, Attempts: []chain.Signed{{Index: index, Hash: chain.Hash(fmt.Sprint(index + 1))}}}
 	}
 	saves(tick{})
 	saves(loaded{Snapshot: Snapshot{Queued: 9}})

@@ -14,8 +14,8 @@ import (
 // dearest attempt, since a node may have any.
 func TestWhatIsOwed(t *testing.T) {
 	t.Parallel()
-	attempt := func(price int64, gas uint64, filler bool) Attempt {
-		return Attempt{Filler: filler, Signed: chain.Signed{Fee: chain.Fee{Max: big.NewInt(price)}, Gas: gas}}
+	attempt := func(price int64, gas uint64, filler bool) chain.Signed {
+		return chain.Signed{Fee: chain.Fee{Max: big.NewInt(price)}, Gas: gas, Filler: filler}
 	}
 	five := big.NewInt(5)
 	for name, c := range map[string]struct {
@@ -24,14 +24,14 @@ func TestWhatIsOwed(t *testing.T) {
 		want  int64
 	}{
 		"nothing":              {nil, 0, 0},
-		"one":                  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 0, 25},
-		"two":                  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}, {Slot: Slot{Index: 1, Attempts: []Attempt{attempt(1, 1, false)}}}}, 0, 26},
-		"a dearer one":         {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(3, 10, false)}}}}, 0, 35},
-		"a cheaper filler":     {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(3, 1, true)}}}}, 0, 25},
-		"a dearer filler":      {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false), attempt(30, 1, true)}}}}, 0, 30},
-		"one in a block":       {[]slot{{in: &inclusion{}, Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 0, 0},
-		"one below the count":  {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{attempt(2, 10, false)}}}}, 1, 0},
-		"a chain without caps": {[]slot{{Slot: Slot{Value: five, Attempts: []Attempt{{Signed: chain.Signed{Gas: 3}}}}}}, 0, 5},
+		"one":                  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 0, 25},
+		"two":                  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}, {Slot: Slot{Index: 1, Attempts: []chain.Signed{attempt(1, 1, false)}}}}, 0, 26},
+		"a dearer one":         {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(3, 10, false)}}}}, 0, 35},
+		"a cheaper filler":     {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(3, 1, true)}}}}, 0, 25},
+		"a dearer filler":      {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false), attempt(30, 1, true)}}}}, 0, 30},
+		"one in a block":       {[]slot{{in: &chain.Inclusion{}, Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 0, 0},
+		"one below the count":  {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{attempt(2, 10, false)}}}}, 1, 0},
+		"a chain without caps": {[]slot{{Slot: Slot{Value: five, Attempts: []chain.Signed{{Gas: 3}}}}}, 0, 5},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -83,7 +83,7 @@ func TestARefusedSendIsReported(t *testing.T) {
 	} {
 		var heard error
 		l := &loop{Config: Config{Events: Events{Trouble: func(err error) { heard = err }}}}
-		l.complain([]answer{{Outcome: chain.Outcome{Verdict: chain.Accepted}}, {Index: 7, Outcome: chain.Outcome{Verdict: verdict, Text: "no such method"}}})
+		l.complain(sent{Attempts: []chain.Signed{{}, {Index: 7}}, Outcomes: []chain.Outcome{{Verdict: chain.Accepted}, {Verdict: verdict, Text: "no such method"}}})
 		if said := errors.Is(heard, chain.ErrAnswer) && strings.Contains(heard.Error(), "nonce 7") && strings.Contains(heard.Error(), "no such method"); said != want {
 			t.Errorf("verdict %v: reported %v, want a report: %v", verdict, heard, want)
 		}

@@ -135,9 +135,10 @@ func TestTheWindowGrowsOnlyWhenInTheWay(t *testing.T) {
 // What a node takes in a row counts from where the chain was when it was asked, and what the chain has by now too.
 func TestTheRoomIsThatOfTheQuestion(t *testing.T) {
 	t.Parallel()
-	said := func(first uint64, verdicts ...chain.Verdict) (all []answer) {
+	said := func(first uint64, verdicts ...chain.Verdict) (all sent) {
 		for i, v := range verdicts {
-			all = append(all, answer{Index: first + uint64(i), Outcome: chain.Outcome{Verdict: v}})
+			all.Attempts = append(all.Attempts, chain.Signed{Index: first + uint64(i)})
+			all.Outcomes = append(all.Outcomes, chain.Outcome{Verdict: v})
 		}
 		return all
 	}
