@@ -77,6 +77,7 @@ func (c *Chain) readTransactions(ctx context.Context, method string, name any, a
 		return chain.Block{}, nil, err
 	}
 	var found []chain.Inclusion
+	block := b.block()
 	for _, raw := range b.Transactions {
 		from, err := raw.sender()
 		if err != nil {
@@ -90,9 +91,9 @@ func (c *Chain) readTransactions(ctx context.Context, method string, name any, a
 		if err != nil {
 			return chain.Block{}, nil, err
 		}
-		found = append(found, chain.Inclusion{Account: sender, Index: index, Hash: chain.Hash(raw.tx.Hash[:]), Block: b.block()})
+		found = append(found, chain.Inclusion{Account: sender, Index: index, Hash: chain.Hash(raw.tx.Hash[:]), Block: block})
 	}
-	return b.block(), found, nil
+	return block, found, nil
 }
 
 // rawTransaction is a transaction of a block's list, with its JSON if the sender must be recovered.
