@@ -10,10 +10,11 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/evidence"
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 func TestChaos(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "3", "--seed", "5", "--only", "kill9", "--only", "rst", "--json")
 	scratch := t.TempDir()
@@ -59,7 +60,7 @@ func TestChaos(t *testing.T) {
 }
 
 func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "stop-long")
 	scratch := t.TempDir()
@@ -78,7 +79,7 @@ func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
 
 // Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "2", "--seed", "2", "--takeover", "fast", "--only", "deaf")
 	r := call(t, cmd)
@@ -111,7 +112,7 @@ func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 }
 
 func TestNothingSurvivesAKilledChaos(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "frozen-fence")
 	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // chaosVerdict is the document of conch-lab chaos --sequencer --json.
@@ -65,7 +65,7 @@ func chaosOfTheSequencer(t *testing.T, args ...string) (chaosVerdict, result) {
 func TestChaosOfTheSequencer(t *testing.T) {
 	t.Parallel()
 	faults, seed, want := 5, uint64(19), []string{"certificate", "restore", "old-head", "kill", "database"}
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		faults, seed, want = 9, 1, append(want, "partition", "pause", "reorg")
 	}
 	v, r := chaosOfTheSequencer(t, "--faults", strconv.Itoa(faults), "--seed", fmt.Sprint(seed))
@@ -74,7 +74,7 @@ func TestChaosOfTheSequencer(t *testing.T) {
 			t.Errorf("the faults are %v, want once each of %v", v.Faults, want)
 		}
 	}
-	if pgtest.Whole() && v.Faults["clock"] != 1 && !strings.Contains(r.err, "the clock of ") && !strings.Contains(r.err, "no clock is turned") {
+	if runtest.Whole() && v.Faults["clock"] != 1 && !strings.Contains(r.err, "the clock of ") && !strings.Contains(r.err, "no clock is turned") {
 		t.Errorf("the faults are %v, want a turned clock, or why there is none: %s", v.Faults, r.err)
 	}
 	if v.Seed == nil || *v.Seed != seed {
@@ -93,7 +93,7 @@ func TestChaosOfTheSequencer(t *testing.T) {
 
 // A longer run: many payments on notes that all want, and all faults. make nightly has it, and after the tests one of 2,000.
 func TestLongChaosOfTheSequencer(t *testing.T) {
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	t.Parallel()
 	v, _ := chaosOfTheSequencer(t, "--faults", "60", "--intents", "1000")
 	if v.Accepted < 1000 || v.Kills < 5 || v.Restores < 2 {

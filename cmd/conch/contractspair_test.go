@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // standby returns a second process of an organisation: the same database, account and identity.
@@ -87,7 +88,7 @@ func TestAPairSharesAContract(t *testing.T) {
 
 // I10: a contract whose chain is away when the node starts waits for it alone; what the node shows of it says so.
 func TestAnotherChainIsAway(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 1, "bank")
 	bank := p.all[0]

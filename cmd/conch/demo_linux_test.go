@@ -12,11 +12,12 @@ import (
 
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // A demo that is killed takes all its processes with it: only the kernel is left to end them.
 func TestNothingSurvivesAKilledDemo(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--lease", "1s", "--kill-every", "2s")
 	scratch := t.TempDir()
@@ -130,7 +131,7 @@ func (r relative) alive() bool {
 
 // The nodes of the organisations end with their demo too, also one that is stopped at the time.
 func TestNothingSurvivesAKilledDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--sequencer", "--kill-every", "2s", "--listen", "")
 	scratch := t.TempDir()

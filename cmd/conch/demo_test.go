@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 type spread struct{ P50, P99, Max float64 }
@@ -52,7 +52,7 @@ func withoutDevnode(cmd *exec.Cmd) *exec.Cmd {
 // Leaders of the work and senders of transactions are killed in turn, and by the chain every
 // acknowledged intent is done once. (S15, S19, S20, S23, S26, F4)
 func TestDemo(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "3", "--duration", "12s", "--kill-every", "3s", "--lease", "1s", "--json")
 	scratch := t.TempDir()
@@ -106,7 +106,7 @@ func leavesNothing(t *testing.T, dir string) {
 }
 
 func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--nodes", "2", "--kill-every", "1500ms", "--lease", "500ms")
 	scratch := t.TempDir()
@@ -126,7 +126,7 @@ func TestDemoEndsEarlyWithTheVerdict(t *testing.T) {
 }
 
 func TestDemoThatShowedNothingFails(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	d := start(t, withoutDevnode(prepared(t, "demo", "--nodes", "1", "--kill-every", "20s")))
 	d.says("leads")
@@ -137,7 +137,7 @@ func TestDemoThatShowedNothingFails(t *testing.T) {
 
 // Without conch-devnode, or by request, the demo has no chain, and its verdict mentions none.
 func TestDemoWithoutAChain(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	args := []string{"--nodes", "1", "--duration", "1s", "--kill-every", "0", "--json"}
 	missing := call(t, withoutDevnode(prepared(t, append([]string{"demo"}, args...)...)))

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // sequencerVerdict is the document of conch demo --sequencer --json.
@@ -50,7 +50,7 @@ func demoOfTheSequencer(t *testing.T, args ...string) (sequencerVerdict, result)
 // other while nodes are killed, stopped and cut off; by the ledger nothing is lost, done twice or told wrongly.
 // [TestChaosOfTheSequencer] is that with more faults.
 func TestDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	v, r := demoOfTheSequencer(t, "--duration", "9s", "--kill-every", "2s")
 	if v.Kills < 1 || v.Pauses < 1 || v.Partitions < 1 || v.Landed < 18 || v.Reverted < 1 {
@@ -67,7 +67,7 @@ func TestDemoOfTheSequencer(t *testing.T) {
 }
 
 func TestLongDemoOfTheSequencer(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	v, _ := demoOfTheSequencer(t, "--duration", "60s", "--kill-every", "3s")
 	if v.Kills < 4 || v.Pauses < 4 || v.Partitions < 4 || v.Dispatch.Max <= 0 {
@@ -77,7 +77,7 @@ func TestLongDemoOfTheSequencer(t *testing.T) {
 
 // Ctrl-C ends it early, with the verdict.
 func TestDemoOfTheSequencerEndsEarly(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := withDevnode(t, "--sequencer", "--kill-every", "0", "--listen", "")
 	scratch := t.TempDir()

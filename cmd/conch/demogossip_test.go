@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // gossipVerdict is the document of conch demo --gossip --json.
@@ -86,7 +86,7 @@ func TestDemoOfGossip(t *testing.T) { //nolint:paralleltest // see above
 
 // Ctrl-C ends it early, with the verdict.
 func TestDemoOfGossipEndsEarly(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cmd := prepared(t, "demo", "--gossip", "--nodes", "10")
 	scratch := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // aHouse is a small repository with modules like ours, none of which needs the network. "first" requires "second", so the
@@ -133,7 +133,7 @@ func TestRelease(t *testing.T) {
 	h.refuses("first", "v0.1.0")
 	h.commits(map[string]string{"first/testdata/a:b": ""})
 
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		if out := h.must("scripts/release.sh", "--dry-run", "v0.1.0"); !strings.Contains(out, "a dry run") || len(h.tags()) > 0 {
 			t.Errorf("a dry run leaves the tags %q and says\n%s", h.tags(), out)
 		}
@@ -141,7 +141,7 @@ func TestRelease(t *testing.T) {
 	h.isMade(h.must("scripts/release.sh", "v0.1.0"))
 	h.must("git", "tag", "-d", "first/v0.1.0")
 	h.isMade(h.must("scripts/release.sh", "v0.1.0"))
-	if pgtest.Whole() {
+	if runtest.Whole() {
 		if out := h.must("scripts/release.sh", "v0.1.0"); !strings.Contains(out, "are here already, and hold the same") {
 			t.Errorf("a further run says\n%s\nwant that all is there", out)
 		}
@@ -177,7 +177,7 @@ func (h house) isMade(out string) {
 // The whole road of a release, of this very tree: the tags, a proxy made of them, a program for each library that requires
 // the released version, and the command as go install makes it.
 func TestTheRoadOfARelease(t *testing.T) {
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	t.Parallel()
 	h := house{t, t.TempDir()}
 	h.must("git", "clone", "-q", "--no-tags", mustAbs(t, "../.."), ".")

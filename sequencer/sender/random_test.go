@@ -3,12 +3,12 @@ package sender
 import (
 	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -196,7 +196,7 @@ func run(t testing.TB, seed uint64) string {
 var replay = flag.Int("replay", -1, "a seed of TestRandomWorlds whose world is to be printed")
 
 func seeds() uint64 {
-	if os.Getenv("CONCH_NIGHTLY") != "" {
+	if runtest.Nightly() {
 		return 20_000
 	}
 	if testing.Short() {

@@ -12,6 +12,7 @@ import (
 	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/pg/postmaster"
 	"github.com/conchhq/conch/internal/pg/tcpproxy"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/txlog"
 	"github.com/conchhq/conch/txlog/pgstore"
 )
@@ -115,7 +116,7 @@ func TestAnUnconfirmedCommitIsToldToNobody(t *testing.T) {
 
 // A log is made for certain, or its maker hears that nobody knows.
 func TestAnUnconfirmedLogIsUnknown(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	cfg, admin, standby := lonely(t)
 	d := opened(t, cfg)
@@ -137,7 +138,7 @@ func TestAnUnconfirmedLogIsUnknown(t *testing.T) {
 // A standby may not know the newest entries: nobody reads from it. Once it is promoted without what was committed (replication was
 // not synchronous), a node that was told more stops, and one that was not goes on.
 func TestAStandbyWithoutTheNewest(t *testing.T) {
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	t.Parallel()
 	primary := pgtest.Own(t, postmaster.Config{})
 	cfg := pg.Config{URL: primary.URL("postgres")}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/auditor"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer/ledger"
 )
 
@@ -94,7 +94,7 @@ func TestWithoutARuleTheAttackSucceeds(t *testing.T) {
 		t.Run(c.rule, func(t *testing.T) {
 			t.Parallel()
 			if c.rule != "endorsers sign owner and sequence" {
-				pgtest.LongRun(t)
+				runtest.LongRun(t)
 			}
 			v, violations := attacked(t, compiled(t, c.changes), 13, c.prepare)
 			if !slices.ContainsFunc(violations, func(text string) bool { return strings.Contains(text, c.want) }) {

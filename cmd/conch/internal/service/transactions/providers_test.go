@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/chain/evm/evmtest"
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // devnode is the folder of the node's program.
@@ -42,18 +42,18 @@ func TestProviders(t *testing.T) {
 	}
 	program := evmtest.Program(t, devnode)
 	var shared *evmtest.Node
-	if pgtest.Nightly() {
+	if runtest.Nightly() {
 		shared = evmtest.StartNode(t, program, hurried...)
 	}
 	slots := make(chan struct{}, atOnce)
 	var running sync.WaitGroup
-	for _, p := range priced(t, evmtest.Profiles(pgtest.Nightly())) {
+	for _, p := range priced(t, evmtest.Profiles(runtest.Nightly())) {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
 			t.Run(p.Name, func(t *testing.T) {
 				if slices.Contains(large, p.Name) {
-					pgtest.LongRun(t)
+					runtest.LongRun(t)
 				}
 				w := newCourse(t, nodeFor(t, program, p, shared), p)
 				w.program = program
@@ -81,7 +81,7 @@ var searched = []string{"lie-stranger", "index-missing"}
 // intents is how many transactions a profile sends.
 func (w *course) intents() int {
 	switch {
-	case pgtest.Nightly():
+	case runtest.Nightly():
 		return max(300, w.profile.Intents)
 	case slices.Contains(searched, w.profile.Name):
 		return 4
