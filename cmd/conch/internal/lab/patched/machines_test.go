@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 // The tests of machines fail without the rules that no world of a wing shows, or shows of another machine.
 func TestMachinesNeedTheirRules(t *testing.T) {
+	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it builds the tests of machines")
-	}
 	for folder, rules := range map[string]map[string]string{
 		"txlog/follower": {
 			"follower/committed-only": "TestWorld", "follower/never-skip": "TestWorld", "follower/members-say": "TestWorld",
@@ -35,10 +34,8 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 
 // The stories of machines that lack a rule say what comes of that.
 func TestStoriesWithoutARule(t *testing.T) {
+	runtest.LongRun(t) // it builds the tests of machines
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it builds the tests of machines")
-	}
 	for folder, stories := range map[string]map[string]string{
 		"txlog/follower": {
 			"early-dropped": "follower/keep-early", "no-head-applied": "follower/committed-only", "given-up": "follower/never-skip",
