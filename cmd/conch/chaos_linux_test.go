@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -59,24 +58,6 @@ func TestChaos(t *testing.T) {
 	leavesNothing(t, scratch)
 }
 
-func TestChaosEndsEarlyWithTheVerdict(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "stop-long")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	c := start(t, cmd)
-	c.says("[1/1000]") // the second fault is under way
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	c.says("0 violations")
-	if code := c.end(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	leavesNothing(t, scratch)
-}
-
 // Acts that overlap, as the takeover fast allows, are reported with exit code 1.
 func TestChaosFails(t *testing.T) {
 	runtest.LongRun(t)
@@ -109,29 +90,4 @@ func TestAChildOfChaosHasToBeKilled(t *testing.T) {
 	asked := acts()
 	pgtest.Eventually(t, patience, "acts of a child that was asked to end", func() bool { return acts() > asked+20 })
 	c.stop(syscall.SIGKILL)
-}
-
-func TestNothingSurvivesAKilledChaos(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	cmd := prepared(t, "chaos", "--faults", "1000", "--only", "frozen-fence")
-	cmd.Env = append(cmd.Env, "TMPDIR="+t.TempDir())
-	c := start(t, cmd)
-	c.says("[1/1000]")
-	family := descendants(t, cmd.Process.Pid)
-	seen := map[string]int{}
-	for _, p := range family {
-		for _, word := range []string{"demo-node", " run ", "chaos-child", "postgres"} {
-			if strings.Contains(p.command, word) {
-				seen[word]++
-			}
-		}
-	}
-	if len(seen) < 4 {
-		t.Fatalf("found %v among %v, want all four kinds of process", seen, family)
-	}
-	c.stop(syscall.SIGKILL)
-	for _, p := range family {
-		pgtest.Eventually(t, patience, fmt.Sprintf("the end of %+v", p), func() bool { return !p.alive() })
-	}
 }

@@ -45,6 +45,7 @@ func (p *parties) leads(o *organisation, terms int) {
 // S9, P38, P39, P40: an organisation runs its node as a pair on one database. The leader is killed in mid-flight, twice, and
 // asked to end once; the other one goes on with the same intents and grants, each lands once, and each key names the same one.
 func TestAPairSharesAContract(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	p := newParties(t, 2, "bank", "north")
 	bank, leader := p.all[0], p.all[1]

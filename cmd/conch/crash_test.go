@@ -102,13 +102,11 @@ func TestKilledBetweenPersistAndSend(t *testing.T) {
 // A leader is killed after it sent bytes and before the answer came: the successor finds them in a block, or sends the
 // same bytes again, and signs nothing. (S20)
 func TestKilledBeforeTheAnswer(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	for _, where := range []string{"in the pool", "in a block", "in a final block"} {
 		t.Run(where, func(t *testing.T) {
 			t.Parallel()
-			if where != "in a block" {
-				runtest.LongRun(t)
-			}
 			db, chain := migrated(t), startDevnode(t, "--block-time", "0")
 			proxy := newHoldingProxy(t, chain, db.URL)
 			stopped := proxy.keep(true)

@@ -5,7 +5,6 @@ package main_test
 import (
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/conchhq/conch/internal/runtest"
@@ -73,23 +72,4 @@ func TestLongDemoOfTheSequencer(t *testing.T) {
 	if v.Kills < 4 || v.Pauses < 4 || v.Partitions < 4 || v.Dispatch.Max <= 0 {
 		t.Errorf("the verdict is %+v, want four faults of each kind", v)
 	}
-}
-
-// Ctrl-C ends it early, with the verdict.
-func TestDemoOfTheSequencerEndsEarly(t *testing.T) {
-	runtest.LongRun(t)
-	t.Parallel()
-	cmd := withDevnode(t, "--sequencer", "--kill-every", "0", "--listen", "")
-	scratch := t.TempDir()
-	cmd.Env = append(cmd.Env, "TMPDIR="+scratch)
-	d := start(t, cmd)
-	d.Says(longPatience, "payments flow from 5 organisations")
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
-		t.Fatal(err)
-	}
-	d.Says(building, "By the ledger each of ")
-	if code := d.end(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
-	}
-	leavesNothing(t, scratch)
 }

@@ -78,6 +78,7 @@ func TestAForeignTransactionThatGoesAgain(t *testing.T) {
 // The chain's node is killed and comes back with a head below what was final: no nonce is
 // assigned twice, the stored bytes are sent again, and an alarm is raised.
 func TestChainRewind(t *testing.T) {
+	runtest.LongRun(t)
 	t.Parallel()
 	db := migrated(t)
 	data := []string{"--datadir", t.TempDir(), "--block-time", "0", "--finality", "2"}
