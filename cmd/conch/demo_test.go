@@ -105,10 +105,16 @@ func leavesNothing(t *testing.T, dir string) {
 	}
 }
 
-// experiment returns an experiment that writes to a folder of its own, with the path of conch-devnode.
+// experiment returns an experiment that writes to a folder of its own, with the path of conch-devnode. The folder has a short name, since
+// there are sockets in it.
 func experiment(t *testing.T, line string) (cmd *exec.Cmd, scratch string) {
 	t.Helper()
-	cmd, scratch = prepared(t, strings.Fields(line)...), t.TempDir()
+	scratch, err := os.MkdirTemp("", "conch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(scratch) })
+	cmd = prepared(t, strings.Fields(line)...)
 	cmd.Env = append(cmd.Env, "CONCH_DEVNODE="+devnodeProgram(t), "TMPDIR="+scratch)
 	return cmd, scratch
 }
