@@ -99,8 +99,9 @@ test-tools:
 	@scripts/pgbouncer.sh
 	@scripts/python.sh
 
+# More packages at once than processors: most of their time they wait for servers, blocks and leases.
 test-raced: test-tools
-	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -timeout $(LIMIT) $(OTHERS)
+	$(SHARED); CONCH_ANVIL="$$(scripts/anvil.sh)" CONCH_SOLC="$$(scripts/solc.sh)" $(RACE) -p 3 -timeout $(LIMIT) $(OTHERS)
 
 test-unraced:
 	$(UNRACED) -timeout $(LIMIT) $(WORLDS)
