@@ -19,7 +19,8 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 		},
 		"txlog/quorum": {"no-forward": "TestNoForward"},
 		"sequencer/sender": {
-			"sender/current-delegate": "TestRandomWorlds", "sender/same-payload": "TestRandomWorlds", "sender/rising-in-a-delegation": "TestRandomWorlds",
+			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
+			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",
 			"sender/own-needs": "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
 		},
 	} {
