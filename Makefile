@@ -42,7 +42,8 @@ MACHINES := ./gossip ./internal/arch ./sequencer/book ./sequencer/coordinator ./
 	./txlog/follower ./txlog/member ./txlog/quorum
 # Whole nodes in virtual time: what each of them does beside itself, make test-whole looks at with the race detector.
 BUBBLES  := ./chunksync ./gossip/agent ./sequencer ./txlog/kv ./txlog/quorum/disk ./txlog/quorum/host
-WORLDS   := ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin $(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
+WORLDS   := ./internal/world ./internal/world/story ./cmd/conch/internal/lab/sim/... ./gossip/spray ./cmd/conch/internal/lab ./cmd/conch/internal/lab/bulletin \
+	$(MACHINES) $(if $(CONCH_WHOLE),,$(BUBBLES))
 OTHERS   = $$(go list work | grep -v conch-devnode | grep -v -x -F "$$(go list $(WORLDS))")
 
 # A program with the race detector otherwise sleeps for a second before it ends, and so does

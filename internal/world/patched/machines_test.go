@@ -4,8 +4,8 @@ import (
 	"path"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/internal/runtest"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 )
 
 // The tests of machines fail without the rules that no world of a wing shows, or shows of another machine.
@@ -21,7 +21,7 @@ func TestMachinesNeedTheirRules(t *testing.T) {
 		"sequencer/sender": {
 			"sender/current-delegate": "TestAGrantIsOfItsDelegation", "sender/same-payload": "TestAnotherPayloadIsAnotherIntent",
 			"sender/rising-in-a-delegation": "TestWhatComesBackIsInAnotherDelegation",
-			"sender/own-needs": "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
+			"sender/own-needs":              "TestACoordinatorDoesNotSayWhoCreatesAState", "sender/hold-after-start": "TestARestoredIntentIsHeld",
 		},
 	} {
 		for rule, test := range rules {
