@@ -21,10 +21,9 @@ import (
 	"github.com/conchhq/conch/internal/runtest"
 )
 
-// program is the binary under test as users get it, and server what stays and serves: by day the same, and in make test-whole the
-// same with the race detector, since its loops and handlers run beside each other. By day the tests of each package have them raced,
-// in one process, which costs a fifth. A command that ends is never raced, nor is the laboratory, a program of its own, whose
-// processes measure.
+// program is the binary under test as users get it, and server what stays and serves: by day the same, and in make test-whole
+// with the race detector, since its loops and handlers run beside each other. By day the tests of their packages have these raced.
+// A command that ends is never raced, nor is the laboratory, a program of its own, whose processes measure.
 var program, server, laboratory string
 
 // experiments are the commands of the laboratory that tests give to it themselves, and not to conch.
