@@ -19,7 +19,7 @@ import (
 
 const (
 	patience     = 30 * time.Second
-	sharedConns  = 200
+	sharedConns  = 400 // sixteen tests have pools at once
 	templateName = "conch_template"
 )
 
