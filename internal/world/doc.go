@@ -23,7 +23,8 @@
 //
 // A [Network] has directed links between named places, which can be cut. A [Pipe] is
 // one direction of a connection: it keeps the order, and is dead once it has lost a
-// message. [Network.Tell] sends a datagram, which may overtake others or get lost.
+// message. [Network.Tell] sends a datagram, which may overtake others or get lost. A [Stream]
+// says when a message arrives where what is lost is sent again, and holds up all after it.
 //
 // # Simulators
 //
@@ -31,5 +32,5 @@
 // [Rule]s that a run can leave out, and its [Scene]s, of which some are stories. Rules and scenes
 // have configurations too, from which [Simulator.Fill] takes what a user leaves out. A world
 // embeds the [Run] of [Simulator.Begin], which collects what did not hold and the figures, and
-// makes the [Report]. The line that repeats a run is made of the flags.
+// makes the [Report], and is most of what a story needs of its world. The line that repeats a run is made of the flags.
 package world
