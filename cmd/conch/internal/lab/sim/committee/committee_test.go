@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
@@ -139,6 +140,19 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	worldtest.Whole(t)
 	t.Parallel()
 	worldtest.Rules(t, committee.Simulator(), 1, 200, func(string, *committee.Config) {})
+}
+
+// That skips end falls too, and not only what is counted at once: without the rule that nothing is built on the dead they go on when the
+// last late block has come, with the seeds 1, 5, 11 and 12.
+func TestSkipsGoOn(t *testing.T) {
+	worldtest.Whole(t)
+	t.Parallel()
+	if patchedtest.Elsewhere(t, "doomed") {
+		return
+	}
+	if r := committee.Run(committee.Config{Seed: 1, Scene: "few", Break: "doomed"}); !r.Has(committee.SkipsEnd) {
+		t.Errorf("skips end without the rule doomed: %+v", r.Violations)
+	}
 }
 
 // Equal configurations give equal runs.
