@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/internal/pg/pgtest"
+	"github.com/conchhq/conch/internal/runtest"
 	"github.com/conchhq/conch/sequencer"
 	"github.com/conchhq/conch/sequencer/ledger"
 	"github.com/conchhq/conch/sequencer/sequencertest/liar"
@@ -39,7 +39,7 @@ const keepsAPart = "says that states are in use, and that there are others"
 // is skipped than lands. Where nobody lies a payment takes four seconds. A coordinator that dispatches nothing is named, and nobody else.
 func TestALiarDelaysLittle(t *testing.T) {
 	t.Parallel()
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	for _, lie := range liar.Lies() {
 		t.Run(lie.Name, func(t *testing.T) { bubble(t, func(t *testing.T) { besideALiar(t, lie) }) })
 	}
@@ -163,7 +163,7 @@ func besideALiar(t *testing.T, lie liar.Lie) {
 // Q6, I2: transactions alone bring blocks, and a coordinator accepts work and leaves it alone. Its range ends all the same.
 func TestALiarWhereBlocksAreRare(t *testing.T) {
 	t.Parallel()
-	pgtest.LongRun(t)
+	runtest.LongRun(t)
 	for _, left := range []wire.Kind{wire.Assemble{}.Kind(), wire.Endorse{}.Kind(), wire.AskGrant{}.Kind()} {
 		t.Run(fmt.Sprint(left), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
