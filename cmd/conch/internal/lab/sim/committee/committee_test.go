@@ -143,7 +143,7 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 }
 
 // That skips end falls too, and not only what is counted at once: without the rule that nothing is built on the dead they go on when the
-// last late block has come, with the seeds 1, 5, 11 and 12.
+// last late block has come.
 func TestSkipsGoOn(t *testing.T) {
 	worldtest.Whole(t)
 	t.Parallel()
