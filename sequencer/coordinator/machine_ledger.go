@@ -134,12 +134,12 @@ func (m *Machine) nudge() {
 }
 
 // lasts notes the last block for which a work is waited: that of its grant, but not longer than any that is well meant. It
-// locks its states until then. What was inherited may be withheld, and others like it may come at each turn: for half of each
-// range states are free of that.
+// locks its states until then. What was inherited may be withheld, and others like it may come at each turn: that locks them for half
+// of a grant's life, and of a range.
 func (m *Machine) lasts(w *work) {
 	most := 4 * m.set.Contract.Life
 	if w.inherited {
-		most = min(most, m.set.Contract.Range/2)
+		most = min(m.set.Contract.Life/2, m.set.Contract.Range/2)
 	}
 	w.until = w.grant.ValidUntil
 	if w.until > m.head && w.until-m.head > most {

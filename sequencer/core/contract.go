@@ -202,7 +202,7 @@ func (k *contract) owner(a sender.Action) {
 	case sender.Share:
 		k.share(a)
 	case sender.Blame:
-		k.say(slog.LevelWarn, "a coordinator has sent entries that are not endorsed as it says: it is left out until the range turns", "coordinator", a.Member.String())
+		k.say(slog.LevelWarn, blames[a.For], "coordinator", a.Member.String())
 	case sender.Nudge:
 		k.nudge()
 	}
@@ -238,6 +238,12 @@ func (k *contract) coordinate(a coordinator.Action) {
 	case coordinator.Nudge:
 		k.nudge()
 	}
+}
+
+// blames are the lines of the log that say why a coordinator is left out.
+var blames = [...]string{
+	sender.NotEndorsed:  "a coordinator has sent entries that are not endorsed as it says: it is left out until the range turns",
+	sender.LandsNothing: "nothing lands of what a coordinator was given: it is left out for a while",
 }
 
 func (k *contract) judge(a sender.Judge) {

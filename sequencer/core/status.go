@@ -36,6 +36,7 @@ type Heard struct {
 	At      time.Time // zero if nothing was heard since the node's start
 	Differs bool      // it has another declaration of the contract, or none
 	Forges  bool      // its signatures or its entries were wrong, and it is left out for a while
+	Idle    bool      // nothing came of what this node has given it to coordinate, and it is left out for a while
 }
 
 // heard is what was last heard of a member.
@@ -66,7 +67,7 @@ func (c *Core) Look(address string, wall time.Time) Status {
 			one.Final, one.At = h.final, wall.Add(h.at-c.now)
 		}
 		if p.open != nil {
-			one.Forges = slices.Contains(p.open.forges(), a)
+			one.Forges, one.Idle = slices.Contains(p.open.forges(), a), slices.Contains(p.open.Sender.Idlers(), a)
 		}
 		s.Members = append(s.Members, one)
 	}

@@ -48,9 +48,11 @@ type (
 		Assembled ledger.Hash
 		Block     uint64 // that has it, or a final one that comes after it
 	}
-	// Blame says, for the log, that a coordinator is left out until the range turns: the ledger has skipped what it had sent,
-	// since its endorsements are wrong.
-	Blame struct{ Member ledger.Account }
+	// Blame says, for the log, that a coordinator is left out, and why.
+	Blame struct {
+		Member ledger.Account
+		For    Fault
+	}
 	// Nudge asks for an empty transaction, since the chain stands still and is waited for.
 	Nudge struct{}
 )
@@ -64,6 +66,14 @@ func (SendCancellation) action() {}
 func (Share) action()            {}
 func (Blame) action()            {}
 func (Nudge) action()            {}
+
+// Fault is what a coordinator is left out for.
+type Fault uint8
+
+const (
+	NotEndorsed  Fault = iota // the ledger has skipped what it had sent, since its endorsements are wrong
+	LandsNothing              // for as long as one is waited for, nothing has landed of what it was given
+)
 
 type (
 	// IntentRow is an intent as it is stored before its user hears of it.

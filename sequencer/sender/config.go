@@ -34,6 +34,7 @@ type Config struct {
 	RegrantAfter time.Duration // for which a grant keeps others waiting (default 2s)
 	ListEvery    time.Duration // between two lists of one coordinator, at least (default 1s)
 	NudgeAfter   time.Duration // without a block, while one is waited for (default 2.5s)
+	Patience     time.Duration // with a coordinator by which nothing lands, and eight blocks at least (default 10s)
 	Tries        int           // of an intent that fails for no good reason (default 3)
 	Batch        int           // attempts that are assembled at once (default 64)
 
@@ -79,6 +80,7 @@ func (c Config) withDefaults() Config {
 	c.RegrantAfter = cmp.Or(c.RegrantAfter, 2*time.Second)
 	c.ListEvery = cmp.Or(c.ListEvery, time.Second)
 	c.NudgeAfter = cmp.Or(c.NudgeAfter, 2500*time.Millisecond)
+	c.Patience = cmp.Or(c.Patience, 10*time.Second)
 	c.Tries = cmp.Or(c.Tries, 3)
 	c.Batch = cmp.Or(c.Batch, 64)
 	return c
@@ -105,7 +107,7 @@ func (c Config) Validate() error {
 	fault(c.Incarnation == wire.Incarnation{}, "the incarnation is zero: draw one at each start")
 	fault(c.Lineage == 0, "the lineage is zero: draw one at each start, or a restored store gives numbers twice")
 	fault(c.Secret == [32]byte{}, "the secret is zero: anybody could guess what a commitment hides")
-	for _, d := range []time.Duration{c.AckTimeout, c.Silence, c.MoveAfter, c.RegrantAfter, c.ListEvery, c.NudgeAfter} {
+	for _, d := range []time.Duration{c.AckTimeout, c.Silence, c.MoveAfter, c.RegrantAfter, c.ListEvery, c.NudgeAfter, c.Patience} {
 		fault(d < 0, "a duration is below 0")
 	}
 	fault(c.Tries < 0 || c.Batch < 0, "a number is below 0")

@@ -51,10 +51,11 @@ type work struct {
 	resting  []rest
 	offers   map[uint64]*delegation // by the number of the open Delegate
 
-	store   Store  // to be asked for with this step
-	commit  commit // what waits for it
-	commits map[uint64]commit
-	asks    map[asker]*grantAsk // whose rows are not committed
+	store    Store  // to be asked for with this step
+	commit   commit // what waits for it
+	commits  map[uint64]commit
+	storedAt time.Duration       // when one was last committed, or asked for while none was
+	asks     map[asker]*grantAsk // whose rows are not committed
 
 	blocks    buckets // by the block that has them
 	expiring  buckets // by the last block of the grant
@@ -63,6 +64,7 @@ type work struct {
 	questions []*intent // for the ledger
 	judging   bool
 
+	reached    uint64        // the head at the last Tick
 	nudgeAt    time.Duration // 0: no block is waited for
 	nudgePause time.Duration
 	leftAlone  bool // a block is waited for only since coordinators do nothing

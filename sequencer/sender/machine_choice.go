@@ -23,7 +23,7 @@ func (m *Machine) peer(a ledger.Account) *peer {
 }
 
 // choice returns the first of the order of the own range that is not left out, and those before it (P8, P31). One that was
-// blamed comes after all others. It is nil if nobody answers.
+// blamed or idle comes after all others. It is nil if nobody answers.
 func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 	if r := m.cfg.Committee.RangeOf(m.final()); m.order == nil || r != m.ordered {
 		m.order, m.ordered = nil, r
@@ -31,9 +31,9 @@ func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 			m.order = append(m.order, ledger.Account(name))
 		}
 	}
-	for _, blamed := range []bool{false, true} {
+	for _, shunned := range []bool{false, true} {
 		for i, a := range m.order {
-			if p := m.peer(a); p.until <= m.now && m.blames(a) == blamed {
+			if p := m.peer(a); p.until <= m.now && m.shuns(p) == shunned {
 				return p, m.order[:i]
 			}
 		}
@@ -45,7 +45,7 @@ func (m *Machine) choice() (to *peer, avoid []ledger.Account) {
 // nil if there is none.
 func (m *Machine) another(it *intent) (to *peer, avoid []ledger.Account) {
 	for i, a := range m.order {
-		if p := m.peer(a); p.until <= m.now && !m.blames(a) && !slices.Contains(it.refusers, p) {
+		if p := m.peer(a); p.until <= m.now && !m.shuns(p) && !slices.Contains(it.refusers, p) {
 			return p, m.order[:i]
 		}
 	}
@@ -66,6 +66,7 @@ func (m *Machine) believe(it *intent) bool {
 // fail leaves a node out for a while, longer each time.
 func (m *Machine) fail(p *peer) {
 	p.failures++
+	p.since = 0
 	p.until = m.now + min(m.cfg.AckTimeout<<min(p.failures-1, 16), longest)
 }
 
@@ -105,6 +106,8 @@ func (m *Machine) meet(p *peer, i wire.Incarnation) {
 			}
 		}
 	}
+	m.goesOn(p)
+	p.excused = max(p.excused, m.now+2*m.cfg.Patience) // what it has stored is judged first, when it has followed the ledger
 	m.askList(p)
 }
 

@@ -89,7 +89,7 @@ func (m *Machine) blame(it *intent, assembled ledger.Hash) {
 	}
 	m.blamed[by] = m.cfg.Committee.RangeOf(m.final())
 	m.lose(m.peer(by))
-	m.do(Blame{Member: by})
+	m.do(Blame{Member: by, For: NotEndorsed})
 }
 
 // blames reports whether a node is left out until the range turns.
@@ -101,6 +101,7 @@ func (m *Machine) blames(a ledger.Account) bool {
 // included waits for the block to be final.
 func (m *Machine) included(it *intent, h *happening) wire.Why {
 	m.detach(it)
+	m.landedBy(it, h.hash)
 	m.blocks.remove(it.block, it)
 	it.attempt, it.asking = nil, nil
 	it.block, it.landed, it.why = h.block, h.hash, ""
@@ -165,6 +166,11 @@ func (m *Machine) finalize() {
 // turn moves what no coordinator has accepted to the node of the new range, and the rest some time later, so that what
 // is nearly done is done (D17).
 func (m *Machine) turn() {
+	for _, p := range m.listed {
+		if p.active == 0 {
+			p.since = 0
+		}
+	}
 	to, _ := m.choice()
 	for _, d := range m.working {
 		switch {

@@ -18,12 +18,16 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 		it.young = 0
 	default:
 	}
-	was := it.with
+	to, _ := m.choice()
+	r := rest{it: it, until: m.now + firstPause}
+	if h.event == returned && to == it.with {
+		r.by, r.since = to, to.since
+	}
 	m.leave(it)
 	it.why = h.event.String()
 	m.to(it, Waiting)
-	if to, _ := m.choice(); h.event == returnedFaulty || to == was && h.event == returned {
-		m.resting = append(m.resting, rest{it, m.now + firstPause}) // or the two of them would play ball
+	if r.by != nil || h.event == returnedFaulty {
+		m.resting = append(m.resting, r) // or the two of them would play ball
 		return wire.Done
 	}
 	m.queue(it)
@@ -34,16 +38,20 @@ func (m *Machine) moved(it *intent, h *happening) wire.Why {
 type rest struct {
 	it    *intent
 	until time.Duration
+	by    *peer         // that has returned it, though it comes first; nil: it was refused
+	since time.Duration // since when that one has done nothing
 }
 
 // rested queues what has rested.
 func (m *Machine) rested() {
 	for len(m.resting) > 0 && m.resting[0].until <= m.now {
-		it := m.resting[0].it
+		r := m.resting[0]
+		it := r.it
 		m.resting = m.resting[1:]
 		if it.state != Waiting {
 			continue
 		}
+		m.comesBack(r)
 		if to, avoid := m.another(it); len(it.refusers) > 0 && to != nil {
 			m.elsewhere(it, to, avoid)
 		} else {
@@ -86,6 +94,8 @@ func (m *Machine) detach(it *intent) {
 	}
 	if it.active {
 		it.active = false
-		it.expected.active--
+		if it.expected.active--; it.expected.active == 0 {
+			it.expected.since = 0
+		}
 	}
 }

@@ -69,6 +69,19 @@ func (m *Machine) Blamed() (all []ledger.Account) {
 	return all
 }
 
+// Idlers returns the coordinators that are left out for a while, as nothing has landed of what they were given.
+func (m *Machine) Idlers() (all []ledger.Account) {
+	if m.work == nil {
+		return nil
+	}
+	for _, p := range m.listed {
+		if p.idle > m.now {
+			all = append(all, p.account)
+		}
+	}
+	return all
+}
+
 // Height returns the ledger's last block, and the last final one, as far as the machine was told.
 func (m *Machine) Height() (head, final uint64) { return m.head, m.final() }
 

@@ -64,6 +64,9 @@ func (m *Machine) write() {
 	if len(c.intents)+len(c.asks)+len(c.notes)+len(c.results)+len(s.Marks)+len(s.Intents)+len(s.Grants)+len(s.Results) == 0 {
 		return
 	}
+	if len(m.commits) == 0 {
+		m.storedAt = m.now
+	}
 	m.stores++
 	s.ID = m.stores
 	m.commits[s.ID] = c
@@ -84,6 +87,7 @@ func (m *Machine) stored(id uint64) {
 		return
 	}
 	delete(m.commits, id)
+	m.storedAt = m.now
 	for _, it := range c.intents {
 		m.tell(it, happening{event: rowStored})
 	}

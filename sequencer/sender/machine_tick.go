@@ -12,6 +12,15 @@ func (m *Machine) tick() {
 	}
 	m.excuse(m.now - m.ticked)
 	m.ticked = m.now
+	if m.head > m.reached+manyBlocks {
+		m.forgive()
+	}
+	m.reached = m.head
+	if len(m.commits) > 0 && m.now-m.storedAt >= m.cfg.Silence { // nobody goes on with what is not stored here
+		for _, p := range m.listed {
+			m.goesOn(p)
+		}
+	}
 	for _, d := range m.working {
 		if o := d.open; o != nil && m.now-o.sent >= m.cfg.AckTimeout {
 			m.unanswered(d)
@@ -26,8 +35,12 @@ func (m *Machine) tick() {
 	}
 	m.working = slices.DeleteFunc(m.working, func(d *delegation) bool { return d.count == 0 && d.open == nil && d != m.current })
 	for _, p := range m.listed {
-		if p.active > 0 && p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence {
+		switch {
+		case p.active == 0:
+		case p.account != m.cfg.Self && m.now-p.heard >= m.cfg.Silence:
 			m.lose(p)
+		case m.hadItsTime(p):
+			m.judgeIdle(p, m.leavesUndone(p))
 		}
 	}
 	m.nudge()
@@ -40,6 +53,9 @@ func (m *Machine) excuse(gap time.Duration) {
 	}
 	for _, p := range m.listed {
 		p.heard = min(p.heard+gap, m.now)
+		if p.since > 0 {
+			p.since = min(p.since+gap, m.now)
+		}
 	}
 	for _, d := range m.working {
 		if d.open != nil {

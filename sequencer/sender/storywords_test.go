@@ -49,7 +49,7 @@ func (s *story) say(a Action) string {
 	case Nudge:
 		w.WriteString("nudge the chain")
 	case Blame:
-		fmt.Fprintf(&w, "leave %s out until the range turns", string(a.Member))
+		fmt.Fprintf(&w, "leave %s out %s", string(a.Member), [...]string{"until the range turns", "for a while, since nothing lands by it"}[a.For])
 	case SendCancellation:
 		fmt.Fprintf(&w, "send a cancellation of %s", s.keys[a.Intent.Sequence])
 	case Judge:

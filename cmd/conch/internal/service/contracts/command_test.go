@@ -87,7 +87,7 @@ func TestEachHelpHasAnExample(t *testing.T) {
 }
 
 const (
-	oneContract    = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"no majority","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"landed":12,"skipped":{"expired":1,"missing":2},"unsigned":"it is damaged","waits":"account \"ops\": no money","nudges":6,"members":[{"name":"bank","account":"0x62","this_node":true,"final":10},{"name":"north","account":"0x6e","final":9,"heard_at":"1970-01-01T00:00:05Z","signs_wrongly":true}]}`
+	oneContract    = `{"address":"0xc0","chain":"main","domain":"notes/1","endorsements":1,"warning":"no majority","head":12,"final":10,"range":3,"range_size":100,"coordinator":"north","next_coordinator":"bank","open":{"accepted":2},"coordinating":{"endorsing":4},"landed":12,"skipped":{"expired":1,"missing":2},"unsigned":"it is damaged","waits":"account \"ops\": no money","nudges":6,"members":[{"name":"bank","account":"0x62","this_node":true,"final":10},{"name":"north","account":"0x6e","final":9,"heard_at":"1970-01-01T00:00:05Z","signs_wrongly":true,"lands_nothing":true}]}`
 	unreadContract = `{"address":"0xc2","chain":"far","domain":"notes/1","endorsements":1,"head":null,"final":null,"unread":"it rains","range":null,"range_size":100,"coordinator":null,"next_coordinator":null,"open":{},"coordinating":{},"members":[{"name":"bank","account":"0x62","this_node":true,"final":null}]}`
 	oneTold        = `{"id":"07","contract":"0xc0","idempotency_key":"invoice-17","request":{"pay":1},"fate":"%s","why":"%s","attempt":"0xaa","block":7,"accepted_at":"1970-01-01T00:00:05Z","story":[{"at":"1970-01-01T00:00:05Z","state":"noting","event":"dispatched","node":"north","endorsers":["bank","north"],"block":7,"why":"it rains"}]}`
 )
@@ -140,7 +140,7 @@ func TestWhatIsPrinted(t *testing.T) {
 	}{
 		{"list", "open", "", false, []string{"list"}, []string{"ADDRESS", "SKIPPED", "0xc0", "main", "notes/1", "12 3 2 accepted"}, ""},
 		{"list, as JSON", "open", "", true, []string{"list"}, []string{`"address":"0xc0"`}, ""},
-		{"a contract", "open", "", false, []string{"show", "0xc0"}, []string{"head 12, final 10", "by 1 of 2 members", "no majority", "north, then bank", "2 accepted", "4 endorsing", `waits        account "ops": no money`, "landed 12", "skipped 3: 1 expired, 2 missing", "cannot sign it is damaged", "bank (this node)", "north (SIGNS WRONGLY: it is left out)"}, ""},
+		{"a contract", "open", "", false, []string{"show", "0xc0"}, []string{"head 12, final 10", "by 1 of 2 members", "no majority", "north, then bank", "2 accepted", "4 endorsing", `waits        account "ops": no money`, "landed 12", "skipped 3: 1 expired, 2 missing", "cannot sign it is damaged", "bank (this node)", "north (SIGNS WRONGLY: it is left out) (LANDS NOTHING: it is left out)"}, ""},
 		{"a contract, as JSON", "open", "", true, []string{"show", "0xc0"}, []string{`"next_coordinator":"bank"`}, ""},
 		{"a transaction", "open", "", false, []string{"show", "0xc0", "07"}, []string{"invoice-17", "fate     open", "dispatched, with north, endorsed by bank, north, block 7: it rains"}, ""},
 		{"a transaction, as JSON", "open", "", true, []string{"show", "0xc0", "07"}, []string{`"idempotency_key":"invoice-17"`}, ""},

@@ -136,6 +136,9 @@ func (a *shell) one(raw json.RawMessage, k Contract) error {
 		if m.Wrong {
 			name += " (SIGNS WRONGLY: it is left out)"
 		}
+		if m.Idle {
+			name += " (LANDS NOTHING: it is left out)"
+		}
 		if m.Final != nil {
 			final = fmt.Sprint(*m.Final)
 		}

@@ -186,6 +186,7 @@ type Member struct {
 	HeardAt     *time.Time `json:"heard_at"`      // its last message since this node's start
 	Differs     bool       `json:"differs"`       // it has another declaration of the contract
 	Wrong       bool       `json:"signs_wrongly"` // and is left out for that
+	Idle        bool       `json:"lands_nothing"` // of what this node has given it to coordinate, and is left out for that
 }
 
 // warningOf says what is dangerous or slow about a contract in which a transaction takes so many blocks.
@@ -227,7 +228,7 @@ func contractOf(d ledger.Contract, chainName string, s sequencer.Status, self le
 		heard[h.Account] = h
 	}
 	for _, a := range d.Members {
-		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs, Wrong: heard[a].Forges}
+		m := Member{Name: n.of(a), Account: a.String(), Coordinates: slices.Contains(d.Committee, a), This: a == self, Differs: heard[a].Differs, Wrong: heard[a].Forges, Idle: heard[a].Idle}
 		if h := heard[a]; !h.At.IsZero() {
 			if m.HeardAt = new(h.At.UTC()); h.Final > 0 {
 				m.Final = &h.Final

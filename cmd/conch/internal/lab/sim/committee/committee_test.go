@@ -7,6 +7,7 @@ import (
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
 	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/sequencer/ranking"
 )
@@ -139,6 +140,19 @@ func TestEveryRuleIsNeeded(t *testing.T) {
 	worldtest.Whole(t)
 	t.Parallel()
 	worldtest.Rules(t, committee.Simulator(), 1, 200, func(string, *committee.Config) {})
+}
+
+// That skips end falls too, and not only what is counted at once: without the rule that nothing is built on the dead they go on when the
+// last late block has come.
+func TestSkipsGoOn(t *testing.T) {
+	worldtest.Whole(t)
+	t.Parallel()
+	if patchedtest.Elsewhere(t, "doomed") {
+		return
+	}
+	if r := committee.Run(committee.Config{Seed: 1, Scene: "few", Break: "doomed"}); !r.Has(committee.SkipsEnd) {
+		t.Errorf("skips end without the rule doomed: %+v", r.Violations)
+	}
 }
 
 // Equal configurations give equal runs.

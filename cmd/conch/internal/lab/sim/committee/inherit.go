@@ -75,7 +75,7 @@ func (r *run) judgeHanded(n *node, from ledger.Account, msg wire.Message) {
 			}
 			until, waits := n.lasting[e.Grant.Assembled]
 			if !waits || n.height() >= until+r.contract.Depth { // else it is known
-				until = n.height() + min(4*r.contract.Life, r.contract.Range/2)
+				until = n.height() + min(r.contract.Life, r.contract.Range)/2
 				n.lasting[e.Grant.Assembled] = until
 			}
 			at.entries = append(at.entries, inherited{e, until})

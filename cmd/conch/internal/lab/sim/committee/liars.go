@@ -13,7 +13,7 @@ import (
 // lie is what a member says that its machines do not. It is the node that the second range names.
 type lie struct {
 	name, what string
-	gains      int                                                        // ranges for which others' payments wait
+	gains      time.Duration                                              // by which others' payments wait longer
 	says       func(n *node, to ledger.Account, body wire.Body) wire.Body // instead of what leaves; nil: nothing leaves
 	acts       func(n *node)                                              // often
 }
@@ -23,6 +23,8 @@ const (
 	liesEvery   = 100 * time.Millisecond
 	liesRange   = 20               // blocks
 	honestTakes = 10 * time.Second // an intent at most, where nobody lies
+	idlesFor    = 11 * time.Second // a coordinator that does nothing, until it is left
+	keepsFor    = 20 * time.Second // what a liar hands over and keeps, until it locks nothing
 )
 
 // withLies makes a world of each lie. The first one has none, so that it is seen what a lie costs.
@@ -30,7 +32,7 @@ func withLies() (all []scene) {
 	for _, l := range slices.Concat([]lie{{name: "nothing", what: "nothing: all are honest"}}, lies) {
 		all = append(all, scene{
 			Name: "liar-" + l.name, What: "a member lies: " + l.what, In: Config{Range: liesRange, Faults: 70 * time.Second},
-			Plot: plot{ends: honestTakes + time.Duration(l.gains)*liesRange*blockTime, lie: &l, set: (*run).liar},
+			Plot: plot{ends: honestTakes + l.gains, lie: &l, set: (*run).liar},
 		})
 	}
 	return all

@@ -28,7 +28,7 @@ func madeUp(right bool) func(*node, ledger.Account, wire.Body) wire.Body {
 // lies are those of each kind of message.
 var lies = []lie{
 	{name: "handover", what: "it hands over made-up attempts, one for each state", says: madeUp(false)},
-	{name: "handover-withheld", gains: 2, what: "it hands over what is granted and endorsed, one attempt for each state, and never sends it", says: madeUp(true)},
+	{name: "handover-withheld", gains: keepsFor, what: "it hands over what is granted and endorsed, one attempt for each state, and never sends it", says: madeUp(true)},
 	{name: "handover-of-others", what: "it hands over what others have dispatched", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
 		h, is := body.(wire.Handover)
 		for _, e := range n.r.chain.public {
@@ -59,21 +59,21 @@ var lies = []lie{
 			n.beat(coordinator.Pulse{To: to.account, Pulse: wire.Pulse{Contract: n.r.contract.Address, Works: true, Digest: wire.Digest{Count: 1}}})
 		}
 	}},
-	{name: "accepted", gains: 1, what: "it accepts work, says that it has all of it, and does nothing", says: func(_ *node, _ ledger.Account, body wire.Body) wire.Body {
+	{name: "accepted", gains: idlesFor, what: "it accepts work, says that it has all of it, and does nothing", says: func(_ *node, _ ledger.Account, body wire.Body) wire.Body {
 		switch body.(type) {
 		case wire.Assemble, wire.Endorse, wire.AskGrant:
 			return nil
 		}
 		return body
 	}},
-	{name: "assemble", gains: 1, what: "it says that all states are in use", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
+	{name: "assemble", gains: idlesFor, what: "it says that all states are in use", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
 		if a, is := body.(wire.Assemble); is {
 			a.Context.Locked = n.r.chain.head.States()
 			return a
 		}
 		return body
 	}},
-	{name: "created", gains: 1, what: "it says that there are states which nobody creates", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
+	{name: "created", gains: idlesFor, what: "it says that there are states which nobody creates", says: func(n *node, _ ledger.Account, body wire.Body) wire.Body {
 		if a, is := body.(wire.Assemble); is {
 			a.Context.Locked = n.r.chain.head.States()
 			for i, purse := range []string{"red 1000", "green 1000", "blue 1000"} {
@@ -83,7 +83,7 @@ var lies = []lie{
 		}
 		return body
 	}},
-	{name: "returned", gains: 1, what: "it gives back what it gets, at once", says: func(n *node, to ledger.Account, body wire.Body) wire.Body {
+	{name: "returned", gains: idlesFor, what: "it gives back what it gets, at once", says: func(n *node, to ledger.Account, body wire.Body) wire.Body {
 		if a, is := body.(wire.Assemble); is {
 			n.r.carry(n, to, wire.Message{Contract: n.r.contract.Address, Body: wire.Returned{Items: a.Items, Why: wire.Moved}})
 			return nil
@@ -140,7 +140,7 @@ var lies = []lie{
 		}
 		return body
 	}},
-	{name: "dispatched", gains: 2, what: "it says that it has dispatched what it was granted, and sends nothing", acts: func(n *node) { n.r.chain.frozen = n.account }},
+	{name: "dispatched", gains: 2 * liesRange * blockTime, what: "it says that it has dispatched what it was granted, and sends nothing", acts: func(n *node) { n.r.chain.frozen = n.account }},
 	{name: "attempts", what: "it has no contents for anybody, and offers its own", says: func(_ *node, _ ledger.Account, body wire.Body) wire.Body {
 		if _, is := body.(wire.Attempts); is {
 			return wire.Attempts{}

@@ -41,7 +41,7 @@ var scenes = []scene{
 	},
 	{
 		Name: "half-dead", What: "a sender still assembles, and never answers when it is asked for grants",
-		In: Config{Range: 1_000_000}, Plot: plot{ends: 20 * time.Second, set: halfDead},
+		In: Config{Range: 1_000_000}, Plot: plot{ends: 10 * time.Second, set: halfDead},
 	},
 	{
 		Name: "lost-returns", What: "members refuse some intents, and every third message that gives work back is lost",
