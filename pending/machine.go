@@ -344,11 +344,6 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.surveying = false
 	case page:
 		m.paging, m.deep.asked = false, nil
-	case submit:
-		m.sending = false
-		for _, attempt := range a.Attempts {
-			m.maybeSent(attempt.Index, attempt.Hash)
-		}
-	case Alarm:
+	case submit, Alarm: // they fail never: each attempt has an answer of its own
 	}
 }

@@ -40,13 +40,10 @@ func (m *machine) raised() {
 // roomBehindCap returns how many nonces from next on may be assigned behind the lowest capped slot.
 func (m *machine) roomBehindCap() int {
 	s := m.census.capped
-	switch {
-	case s == nil:
+	if s == nil {
 		return m.set.MaxInFlight
-	case m.next > s.Index+behindCap:
-		return 0
 	}
-	return int(s.Index + behindCap + 1 - m.next)
+	return max(0, int(s.Index)+behindCap+1-int(m.next))
 }
 
 // capHold is why waiting intents get no nonce behind a capped slot.

@@ -151,11 +151,11 @@ func (m *machine) sign(now fence.Instant) {
 		m.do(replace{Replacements: wanted})
 		return
 	}
-	room := min(m.set.MaxInFlight-m.census.inFlight, m.most)
-	if m.strange || m.ahead.count > m.next || m.queued == 0 || room <= 0 {
+	if m.strange || m.ahead.count > m.next || m.queued == 0 {
 		return
 	}
-	if room = min(room, m.roomBehindCap()); room <= 0 {
+	room := min(m.most, m.roomBehindCap())
+	if room <= 0 {
 		return
 	}
 	allowed := m.window.allows(m.best, m.next)

@@ -31,7 +31,7 @@ func (m *machine) sent(now fence.Instant, in sent) {
 				m.alarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
 		case chain.Unknown:
-			m.maybeSent(got.Index, got.Hash)
+			s.maybeSent(delivery)
 			m.retry = now.Add(m.set.Retry)
 			s.notTaken(got.Outcome)
 		case chain.IndexTooLow:
@@ -122,13 +122,11 @@ func (m *machine) pausing(now fence.Instant) bool {
 func (m *machine) holding(now fence.Instant) bool { return m.head.Number < m.signAt && now < m.signBy }
 
 // maybeSent notes that a node may have an attempt.
-func (m *machine) maybeSent(index uint64, hash chain.Hash) {
-	if s := m.slots.get(index); s != nil {
-		if _, delivery := s.find(hash); delivery != nil && (delivery.reached == kept || delivery.reached == left || delivery.reached == gone) {
-			delivery.reached = maybe
-		}
-		s.doubt = true
+func (s *slot) maybeSent(at *delivery) {
+	if at.reached == kept || at.reached == left || at.reached == gone {
+		at.reached = maybe
 	}
+	s.doubt = true
 }
 
 // seen takes the places where attempts were found. An attempt found nowhere is sent again,
