@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
 	"github.com/conchhq/conch/internal/storytest"
+	"github.com/conchhq/conch/internal/world"
 )
 
 // Part is a piece of a page that a test writes.
