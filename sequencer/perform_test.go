@@ -2,11 +2,15 @@ package sequencer
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/conchhq/conch/internal/step"
 	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/ledger"
 )
 
 // ended is a ledger that answers nothing since the node has ended.
@@ -19,10 +23,75 @@ func TestTheEndIsNoTrouble(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	n := &Node{ctx: ctx, inbox: step.NewInbox[func()](), places: map[string]*place{"k": {set: &Contract{Ledger: ended{}}}}}
+	n := &Node{
+		ctx: ctx, cfg: Config{Store: &written{}, Log: slog.New(slog.DiscardHandler)}, inbox: step.NewInbox[func()](), outages: newOutages(),
+		places: map[string]*place{"k": {set: &Contract{Ledger: ended{}}}},
+	}
 	n.act(core.Nudge{ID: 1, Contract: "k"})
+	n.commit([]core.Write{{ID: 2}}) // whether it is durable is read at the next start
 	if n.group.Wait(); len(n.inbox.Take()) > 0 {
 		t.Error("the core hears of it")
+	}
+}
+
+// moody is a ledger that answers each question at the second time, and no review in time.
+type moody struct {
+	Ledger
+	asked int
+}
+
+var errMoody = errors.New("not now")
+
+func (l *moody) fault() error {
+	if l.asked++; l.asked == 1 {
+		return errMoody
+	}
+	return nil
+}
+
+func (l *moody) Submit(context.Context, ledger.Sent) error { return l.fault() }
+
+func (l *moody) Final(context.Context, []ledger.Intent, []ledger.StateID) (ledger.Final, error) {
+	return ledger.Final{}, l.fault()
+}
+
+func (l *moody) Review(ctx context.Context, _ []ledger.Entry) ([]ledger.Entry, string, error) {
+	l.asked++
+	<-ctx.Done()
+	return nil, "", ctx.Err()
+}
+
+// What has to be done is done again until it is: what is handed in, and a question that an intent waits for. Another one is asked again by the
+// core, and a review that takes too long holds up what is to be handed in.
+func TestWhatIsInsistedOn(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		act   core.Act
+		asked int
+		heard int // how much the core is told
+		took  time.Duration
+	}{
+		"handed in":           {core.HandIn{ID: 1, Contract: "k"}, 2, 2, 100 * time.Millisecond}, // that it was refused, too
+		"a question":          {core.ReadFinal{ID: 1, Contract: "k"}, 1, 1, 0},
+		"an urgent question":  {core.ReadFinal{ID: 1, Contract: "k", Insist: true}, 2, 1, 100 * time.Millisecond},
+		"a review for nobody": {core.Review{ID: 1, Contract: "k"}, 1, 1, reviewPatience},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				l := &moody{}
+				n := &Node{
+					ctx: t.Context(), cfg: Config{Log: slog.New(slog.DiscardHandler)}, inbox: step.NewInbox[func()](), outages: newOutages(),
+					places: map[string]*place{"k": {set: &Contract{Ledger: l}}},
+				}
+				began := time.Now()
+				n.act(c.act)
+				n.group.Wait()
+				if took, heard := time.Since(began), len(n.inbox.Take()); l.asked != c.asked || heard != c.heard || took != c.took {
+					t.Errorf("it is asked %d times in %v, and the core is told %d times; want %d, %v and %d", l.asked, took, heard, c.asked, c.took, c.heard)
+				}
+			})
+		})
 	}
 }
 
