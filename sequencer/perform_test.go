@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,6 +94,57 @@ func TestWhatIsInsistedOn(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// winding is a ledger that is followed three times: it tells of a block, then of a rewind, and then of nothing.
+type winding struct {
+	Ledger
+	after []uint64
+	stop  context.CancelFunc
+}
+
+func (l *winding) Follow(_ context.Context, after uint64, step func(any)) error {
+	switch l.after = append(l.after, after); len(l.after) {
+	case 1:
+		step(ledger.Block{Number: 5})
+	case 2:
+		step(ledger.Rewind{To: 3})
+	default:
+		l.stop()
+	}
+	return errMoody
+}
+
+// A ledger that fails is followed again from where it was: a block that is told twice, or not at all, is the end of a contract.
+func TestALedgerIsFollowedFromWhereItWas(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		l := &winding{stop: stop}
+		p := &place{set: &Contract{Ledger: l, Declared: ledger.Contract{Address: "k"}}}
+		n := &Node{
+			ctx: ctx, cfg: Config{Log: slog.New(slog.DiscardHandler)}, calls: make(chan func(), 2), outages: newOutages(), places: map[string]*place{"k": p},
+		}
+		n.follow(p, core.Follow{Contract: "k", After: 2})
+		if n.group.Wait(); !slices.Equal(l.after, []uint64{2, 5, 3}) {
+			t.Errorf("it is followed after the blocks %v", l.after)
+		}
+	})
+}
+
+// broken is a store that cannot be read.
+type broken struct{ Store }
+
+func (broken) Load(context.Context, string) (Stored, error) { return Stored{}, errMoody }
+
+// A start whose store cannot be read ends, and says of which contract.
+func TestAStartWithoutAStore(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Store: broken{}, Contracts: []Contract{{Declared: ledger.Contract{Address: "k"}}}}
+	n := &Node{cfg: cfg, places: map[string]*place{"k": {set: &cfg.Contracts[0]}}}
+	if err := n.begin(t.Context()); !errors.Is(err, errMoody) || !strings.Contains(err.Error(), "contract k") {
+		t.Errorf("it ends with %v", err)
 	}
 }
 
