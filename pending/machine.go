@@ -344,6 +344,6 @@ func (m *machine) broke(now fence.Instant, in broke) {
 		m.surveying = false
 	case page:
 		m.paging, m.deep.asked = false, nil
-	case submit, Alarm: // they fail never: each attempt has an answer of its own
+	case submit, Alarm: // neither fails: each attempt has an answer of its own
 	}
 }
