@@ -11,8 +11,12 @@ import (
 	"time"
 
 	"github.com/conchhq/conch/internal/step"
+	"github.com/conchhq/conch/sequencer/book"
 	"github.com/conchhq/conch/sequencer/core"
+	"github.com/conchhq/conch/sequencer/domain"
 	"github.com/conchhq/conch/sequencer/ledger"
+	"github.com/conchhq/conch/sequencer/ledger/ledgertest"
+	"github.com/conchhq/conch/sequencer/sender"
 )
 
 // ended is a ledger that answers nothing since the node has ended.
@@ -145,6 +149,85 @@ func TestAStartWithoutAStore(t *testing.T) {
 	n := &Node{cfg: cfg, places: map[string]*place{"k": {set: &cfg.Contracts[0]}}}
 	if err := n.begin(t.Context()); !errors.Is(err, errMoody) || !strings.Contains(err.Error(), "contract k") {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+// silent is a ledger that tells of nothing.
+type silent struct{ Ledger }
+
+func (silent) Follow(ctx context.Context, _ uint64, _ func(any)) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// behind is a node without a loop, whose contract wakes when it hears of block 24: with it a block is final that the store does not have.
+func behind(t *testing.T) *Node {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	k := Contract{Ledger: silent{}, Rules: struct{ domain.Rules }{}, Scheme: ledgertest.Fake{}, Declared: ledger.Contract{
+		Chain: 1, Address: "k", Members: []ledger.Account{"a"}, Committee: []ledger.Account{"a"}, Needed: 1, Range: 10, Depth: 3, Life: 6, Domain: "d",
+	}}
+	n := &Node{
+		ctx: ctx, cfg: Config{Self: "a", Log: slog.New(slog.DiscardHandler)}, inbox: step.NewInbox[func()](), writes: step.NewInbox[core.Write](),
+		calls: make(chan func(), 1), outages: newOutages(), chronicle: newChronicle(), waiting: map[uint64]waiting{}, places: map[string]*place{"k": {set: &k}},
+		core: core.New(core.Config{
+			Self: "a", Secret: [32]byte{1}, SleepAfter: time.Hour, Coordinates: drawn(), Owns: drawn(), Fetches: drawn(),
+			Contracts: []core.Contract{{Declared: k.Declared, Rules: k.Rules, Scheme: k.Scheme}},
+		}),
+	}
+	opened, err := n.core.Open("k", core.Read{Lineage: 1, Head: 24, Stored: core.Stored{Book: book.Snapshot{Number: 20}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.feed(opened)
+	t.Cleanup(func() { stop(); n.group.Wait() })
+	return n
+}
+
+// wakes has the blocks come, and returns what is stored then: of the book, of an intent, or of nothing.
+func (n *Node) wakes() (order []string) {
+	for number := uint64(21); number <= 24; number++ {
+		n.feed(core.Followed{Contract: "k", Life: 1, Step: ledger.Block{Number: number}})
+	}
+	for _, w := range n.writes.Take() {
+		switch {
+		case w.Change.Book != nil:
+			order = append(order, "book")
+		case w.Change.Sender != nil:
+			order = append(order, "intent")
+		default:
+			order = append(order, "nothing")
+		}
+	}
+	return order
+}
+
+// P38: what a step stores is queued before anybody is told of the step, since they may store something in turn.
+func TestAStepStoresBeforeItTells(t *testing.T) {
+	t.Parallel()
+	n := behind(t)
+	n.with(n.places["k"], 1, func() {
+		n.feed(core.Submit{Contract: "k", Submit: sender.Submit{Key: "a", Payload: []byte("p")}})
+	}, nil)
+	if order := n.wakes(); !slices.Equal(order, []string{"book", "intent"}) {
+		t.Errorf("these are stored: %q", order)
+	}
+}
+
+// A user that has left was told that nothing was done, and then nothing is.
+func TestAUserThatHasLeftCancelsNothing(t *testing.T) {
+	t.Parallel()
+	for left, want := range map[bool][]string{false: {"book", "nothing"}, true: {"book"}} {
+		n := behind(t)
+		ctx, leave := context.WithCancel(t.Context())
+		n.group.Go(func() { _ = n.Cancel(ctx, "k", ledger.Sequence{Lineage: 1, Counter: 1}) })
+		if (<-n.calls)(); left {
+			leave()
+		}
+		if order := n.wakes(); !slices.Equal(order, want) {
+			t.Errorf("the user has left %v, and these are stored: %q", left, order)
+		}
+		leave()
 	}
 }
 
