@@ -41,7 +41,7 @@ func TestAnEarlierTermSaysNothing(t *testing.T) {
 		epoch int64
 		batch pending.Batch
 	}{
-		{2, pending.Batch{Number: 1, New: []pending.Slot{{Intent: &in.ID, Attempts: []pending.Attempt{{Signed: chain.Signed{Hash: "0a"}}}}}}},
+		{2, pending.Batch{Number: 1, New: []pending.Slot{{Intent: &in.ID, Attempts: []chain.Signed{{Hash: "0a"}}}}}},
 		{2, pending.Batch{Number: 2, Changes: []pending.Change{final}}},
 		{1, pending.Batch{Number: 9, Changes: []pending.Change{{Hash: "0a", Status: pending.Ready}}}},
 	} {
