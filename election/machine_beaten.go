@@ -26,7 +26,7 @@ func (m *Machine) beaten(now fence.Instant, in Beaten) {
 			continue
 		}
 		s.settled = s.settled || s.settling
-		s.deadline = max(s.deadline, in.Sent.Add(s.window()))
+		s.deadline = in.Sent.Add(s.window())
 		m.do(Extend{Scope: s.Scope, Deadline: s.deadline})
 		if s.late() && now < s.deadline {
 			s.lateFrom = 0

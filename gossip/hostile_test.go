@@ -195,7 +195,7 @@ func TestInventedVotes(t *testing.T) {
 	}
 	now := 4 * mostRested * time.Millisecond
 	m.brings(now, "p1", invented("p1", 1, "", 0, wire.Vote{Leader: named("p1")}.Body()))
-	if !m.order[0].paper.alive(named("p1"), now) {
+	if e := m.order[0].paper.evidence[named("p1")]; e == nil || e.made != now {
 		t.Error("a leader that has said so itself is not heard of, since a neighbour has named so many others")
 	}
 }

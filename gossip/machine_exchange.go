@@ -56,11 +56,11 @@ func (m *Machine) stock() (all []stocked) {
 	m.forget()
 	for _, s := range m.order {
 		for _, c := range s.sorted() {
-			if m.fresh(s, c) && s.paper == nil && (s.open() || c.beat.Leads || c.beat.Wide) {
+			if m.fresh(s, c) && (s.open() || c.beat.Leads || c.beat.Wide) {
 				all = append(all, stocked{c.said, c.name, c.made})
 			}
 		}
-		if s.paper == nil && s.own.said.Sequence > 0 && (s.open() && s.beating || s.own.beat.Leads) {
+		if s.own.said.Sequence > 0 && (s.open() && s.beating || s.own.beat.Leads) {
 			all = append(all, stocked{s.own.said, s.own.name, s.own.made})
 		}
 	}

@@ -68,13 +68,13 @@ func (m *Machine) vote(s *seat) {
 func (m *Machine) choose(s *seat) {
 	p, c := s.paper, &s.cfg.Paper
 	p.forget(m.now - c.validFor())
-	valid := p.valid(m.now - c.validFor())
+	valid := p.valid()
 	for i := range min(3, len(valid)) { // a sample without repetition
 		j := i + m.chance.Below(len(valid)-i)
 		valid[i], valid[j] = valid[j], valid[i]
 	}
 	sample := valid[:min(3, len(valid))]
-	reaches := p.choice == m.cfg.Self || p.alive(p.choice, m.now-c.validFor())
+	reaches := p.choice == m.cfg.Self || p.alive(p.choice)
 	if !reaches || p.choice == (wire.Subject{}) {
 		p.choice, p.since = m.cfg.Self, m.now
 	}

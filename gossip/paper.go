@@ -55,22 +55,19 @@ func (p *paperSeat) note(leader wire.Subject, sequence uint64, made time.Duratio
 	}
 }
 
-// alive reports whether a leader has said something since an instant.
-func (p *paperSeat) alive(leader wire.Subject, since time.Duration) bool {
-	e := p.evidence[leader]
-	return e != nil && e.made >= since
-}
+// alive reports whether a leader has said something that is not forgotten.
+func (p *paperSeat) alive(leader wire.Subject) bool { return p.evidence[leader] != nil }
 
-// valid returns the leaders that the valid neighbours have chosen: those that were heard since an instant, and whose leader was.
-func (p *paperSeat) valid(since time.Duration) (chosen []wire.Subject) {
+// valid returns the leaders that the valid neighbours have chosen: those whose word is not forgotten, and whose leader's is not.
+func (p *paperSeat) valid() (chosen []wire.Subject) {
 	subjects := make([]wire.Subject, 0, len(p.votes))
 	for s := range p.votes {
 		subjects = append(subjects, s)
 	}
 	slices.SortFunc(subjects, func(a, b wire.Subject) int { return slices.Compare(a[:], b[:]) })
 	for _, s := range subjects {
-		if v := p.votes[s]; v.made >= since && p.alive(v.vote.Leader, since) {
-			chosen = append(chosen, v.vote.Leader)
+		if leader := p.votes[s].vote.Leader; p.alive(leader) {
+			chosen = append(chosen, leader)
 		}
 	}
 	return chosen

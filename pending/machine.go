@@ -273,9 +273,6 @@ func (m *machine) takeBroke(now fence.Instant, in broke) {
 		if in.Unsure && slices.ContainsFunc(a.Changes, func(c Change) bool { return c.Intent == Again }) {
 			m.rows.forgetRows() // the slot may have lost its intent to the queue
 		}
-	case submit:
-		m.pace.retry = again
-		m.sending.takeFailed(a)
-	case Alarm:
+	case submit, Alarm: // neither fails: each attempt has an answer of its own
 	}
 }

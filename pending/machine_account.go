@@ -146,16 +146,6 @@ func (a *account) pauseSends(now fence.Instant) {
 // isPaused reports whether nothing is signed or sent yet.
 func (a *account) isPaused(now fence.Instant) bool { return a.pace.isPaused(a.head.Number, now) }
 
-// noteMaybe notes that a node may have an attempt.
-func (a *account) noteMaybe(index uint64, hash chain.Hash) {
-	if s := a.slots.slotAt(index); s != nil {
-		if _, delivery := s.findAttempt(hash); delivery != nil && (delivery.reached == kept || delivery.reached == left || delivery.reached == gone) {
-			delivery.reached = maybe
-		}
-		s.doubt = true
-	}
-}
-
 // timedOut reports whether the slot's transaction is in its block for so long that its state says so (S26). Blocks are
 // no measure: on some chains 512 of them are two minutes, and finality takes twenty.
 func (a *account) timedOut(s *slot, now fence.Instant) bool {

@@ -81,7 +81,7 @@ func (d *sending) takeSent(now fence.Instant, in sent) {
 				d.setAlarm(Alarm{Cause: Unfilled, Index: s.Index}, false)
 			}
 		case chain.Unknown:
-			d.noteMaybe(s.Index, attempt.Hash)
+			s.noteMaybe(delivery)
 			d.pace.retry = now.Add(d.set.Retry)
 			s.notTaken(got)
 		case chain.IndexTooLow:
@@ -146,13 +146,6 @@ func (d *sending) takeRefused(now fence.Instant, s *slot, attempt *chain.Signed,
 	}
 	d.setAlarm(Alarm{Cause: Unfilled, Index: s.Index, Why: why}, true)
 	d.pauseSends(now)
-}
-
-// takeFailed takes that a submit has failed as a whole: a node may have any of it.
-func (d *sending) takeFailed(failed submit) {
-	for _, attempt := range failed.Attempts {
-		d.noteMaybe(attempt.Index, attempt.Hash)
-	}
 }
 
 // learnRoom learns from the answers to a submit, whose nonces rise.

@@ -40,11 +40,11 @@ func (g *signing) askAttempts(now fence.Instant) {
 		g.giveOrder(replace{Replacements: wanted})
 		return
 	}
-	room := min(g.set.MaxInFlight-g.census.inFlight, g.most)
-	if g.unknown.isBarring() || g.queued == 0 || room <= 0 {
+	if g.unknown.isBarring() || g.queued == 0 {
 		return
 	}
-	if room = min(room, g.roomBehindCap()); room <= 0 {
+	room := min(g.most, g.roomBehindCap())
+	if room <= 0 {
 		return
 	}
 	allowed := g.window.allowsMore(g.best, g.next)
@@ -289,11 +289,8 @@ const behindCap = offered
 // roomBehindCap returns how many nonces from next on may be assigned behind the lowest capped slot.
 func (g *signing) roomBehindCap() int {
 	s := g.census.capped
-	switch {
-	case s == nil:
+	if s == nil {
 		return g.set.MaxInFlight
-	case g.next > s.Index+behindCap:
-		return 0
 	}
-	return int(s.Index + behindCap + 1 - g.next)
+	return max(0, int(s.Index)+behindCap+1-int(g.next))
 }

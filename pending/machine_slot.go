@@ -151,6 +151,14 @@ func (s *slot) noteAccepted(at *delivery) {
 	}
 }
 
+// noteMaybe notes that a node may have an attempt.
+func (s *slot) noteMaybe(at *delivery) {
+	if at.reached == kept || at.reached == left || at.reached == gone {
+		at.reached = maybe
+	}
+	s.doubt = true
+}
+
 // notTaken notes why an endpoint has not taken an attempt, if none has taken any. Of answers that mean the same
 // the first one stays: some have a number in them that changes with each block, and each change is a write.
 func (s *slot) notTaken(answer chain.Outcome) {

@@ -65,6 +65,47 @@ func TestALostSlotIsFoundBehindHundreds(t *testing.T) {
 	}
 }
 
+// doubter is a prover with another opinion.
+type doubter struct {
+	prover
+	stand chain.Stand
+}
+
+func (d doubter) Confirm(context.Context, []chain.Claim) ([]chain.Opinion, error) {
+	return []chain.Opinion{{Stand: d.stand, By: "second"}}, nil
+}
+
+// W2, W3, W6: a nonce without a row counts as used once a second witness agrees and the transaction's own bytes say so. Without the opinion it
+// is read again, and what is not proven is told and holds up nothing else.
+func TestASurveyCountsWhatTwoWitnessesSay(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		stand    chain.Stand
+		account  chain.Account
+		err      error
+		counts   bool
+		next     uint64
+		troubles int
+	}{
+		"proven":                {stand: chain.Agrees, account: "a", counts: true, next: 1},
+		"no second opinion":     {stand: chain.Mute, account: "a"},
+		"a contradiction":       {stand: chain.Differs, account: "a"},
+		"of another account":    {stand: chain.Agrees, account: "b", next: 1, troubles: 1},
+		"of a hash not its own": {stand: chain.Agrees, account: "a", err: chain.ErrUnproven, next: 1, troubles: 1},
+	} {
+		l := &loop{Config: Config{
+			Account: "a", Chain: doubter{prover{proven: chain.Proven{Account: c.account, Index: 7}, err: c.err}, c.stand}, Store: &Memory{},
+		}}
+		troubles := 0
+		l.Events.Trouble = func(error) { troubles++ }
+		got, err := l.survey(t.Context(), survey{First: 7})
+		said, _ := got.(surveyed)
+		if err != nil || (len(said.Proven) == 1) != c.counts || said.Next != c.next || troubles != c.troubles {
+			t.Errorf("%s: got %+v, error %v and %d troubles; want it to count %v, to be read to %d, and %d troubles", name, got, err, troubles, c.counts, c.next, c.troubles)
+		}
+	}
+}
+
 // W2: who is asked for a second opinion is told as of which block the first was, whose it is, and whether the head stands.
 func TestWhatASurveyClaims(t *testing.T) {
 	t.Parallel()

@@ -2,6 +2,7 @@ package pending_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -228,4 +229,30 @@ func TestFinalElsewhereWhileNobodyLooks(t *testing.T) {
 			end()
 		})
 	}
+}
+
+// deaf is a chain that answers late, and does not hear that nobody waits any more.
+type deaf struct {
+	chain.Chain
+	answered atomic.Bool
+}
+
+func (d *deaf) Next(context.Context, chain.Account) (uint64, error) {
+	time.Sleep(time.Minute)
+	d.answered.Store(true)
+	return 0, nil
+}
+
+// What a term has begun is over when it ends: the role's return says so to its elector, and the next term of this process begins then.
+func TestATermEndsWithItsWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		node := chaintest.New(chaintest.Config{Seed: 1, Depth: 3})
+		slow := &deaf{Chain: node.Line()}
+		_, end := leads(t, pending.Config{Account: node.Account("sender", 1), Chain: slow, Store: &pending.Memory{}})
+		time.Sleep(time.Second)
+		if end(); !slow.answered.Load() {
+			t.Error("it has ended, and a question of it is under way")
+		}
+	})
 }

@@ -142,6 +142,47 @@ func TestACallLeavesRoomForItsCancellation(t *testing.T) {
 	}
 }
 
+// leaving is a store from whose queue the first intent goes while it is tried.
+type leaving struct {
+	*Memory
+	asked int
+}
+
+func (s *leaving) Queue(ctx context.Context, account chain.Account, relaxed bool, most int) (Queue, error) {
+	if s.asked++; s.asked == 2 {
+		if err := s.Cancel(ctx, s.Records()[0].ID); err != nil {
+			return Queue{}, err
+		}
+	}
+	return s.Memory.Queue(ctx, account, relaxed, most)
+}
+
+// The queue is read again behind an intent that was refused. If that one has gone meanwhile, others have its place, and what was said of it
+// would be said of them.
+func TestARefusalIsOfTheIntentThatWasTried(t *testing.T) {
+	t.Parallel()
+	store := &leaving{Memory: &Memory{}}
+	for _, data := range []string{"odd", "pay 1", "pay 2"} {
+		if _, err := store.Accept(t.Context(), Intent{Account: "a", Call: chain.Call{Data: []byte(data)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := &loop{
+		Config: Config{
+			Account: "a", Chain: choosy{refuses: map[string]error{"odd": chain.ErrCall}}, Store: store, Longest: time.Minute, MaxBatch: 4, Sequence: new(Sequence),
+		},
+		gate:    fence.Standalone("s", "h"),
+		mostFee: limitOf(chain.Fee{}),
+	}
+	l.headed.Store(1)
+	if _, err := l.perform(t.Context(), assign{Most: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if all := store.Records(); store.asked != 2 || all[0].Fate != Cancelled || all[1].Refusal.Times > 0 || all[1].Index != nil {
+		t.Errorf("the queue was read %d times, and its intents are %+v", store.asked, all)
+	}
+}
+
 func limitOf(fee chain.Fee) *atomic.Pointer[chain.Fee] {
 	limit := new(atomic.Pointer[chain.Fee])
 	limit.Store(&fee)

@@ -44,6 +44,10 @@ func TestStories(t *testing.T) {
 				m.set.StillAfter, _ = time.ParseDuration(words[1])
 				return nil
 			}
+			if words[0] == "restore" {
+				m.set.RestoreWait, _ = time.ParseDuration(words[1])
+				return nil
+			}
 			if words[0] == "wait" || words[0] == "pace" {
 				d, err := time.ParseDuration(words[1])
 				if err != nil {

@@ -199,6 +199,42 @@ func TestTheWelcomedGiveWay(t *testing.T) {
 	}
 }
 
+// A connection that this node needs gives way to nobody, though its other end does not need it, or was welcomed as a newcomer.
+func TestWhatIsNeededGivesNoWay(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{"c hello 6 idle", "c subscribe 5"} {
+		s := scene(t)
+		s.play(says)
+		for i := range 2 * MostPeers {
+			s.m.Step(Up{Peer: fmt.Sprint("x", i)})
+		}
+		if c := s.m.find("c"); c == nil || c.state != up || !s.m.leads(c) {
+			t.Errorf("after %q an arc has lost its connection", says)
+		}
+	}
+}
+
+// What is remembered of peers that come and go, and of what they send, has a limit.
+func TestMemoryHasALimit(t *testing.T) {
+	t.Parallel()
+	s := scene(t)
+	for i := range uint64(2 * MostPeers) {
+		name := fmt.Sprint("x", i)
+		s.m.Step(Up{Peer: name})
+		s.m.Step(Received{From: name, Message: Exchange{Number: 1, Arcs: many(1)}})
+		s.m.Step(Down{Peer: name})
+		s.m.Step(Received{From: "b", Message: Hello{Incarnation: 5, Holds: true}})
+		s.m.Step(Received{From: "b", Message: Forward{Number: i, Newcomer: Peer{Name: "y"}}})
+		s.m.Step(Tick{})
+	}
+	if n := len(s.m.answers); n > MostPeers || n < MostPeers/2 {
+		t.Errorf("%d answers are kept, want %d at most", n, MostPeers)
+	}
+	if n := len(s.m.find("b").recent); n > recentNumbers || n == 0 {
+		t.Errorf("%d numbers are kept of one peer, want %d at most", n, recentNumbers)
+	}
+}
+
 // A peer for which there is no room is told of others. It is no neighbour; it has a moment to read that, and few have it at a
 // time.
 func TestTurnedAway(t *testing.T) {

@@ -121,10 +121,6 @@ func (m *Machine) subscribed(p *peer, s Subscribe) {
 	}
 	m.send(p.Name, Welcome{Number: s.Number, Met: m.acquaintances(p.Name)})
 	m.letsGo(p)
-	if p.subscribe == s.Number {
-		return
-	}
-	p.subscribe = s.Number
 	m.presented = slices.DeleteFunc(m.presented, func(l presented) bool { return m.tick-l.tick > m.cfg.every })
 	if !slices.ContainsFunc(m.presented, func(l presented) bool { return l.name == p.Name }) {
 		m.presented = append(m.presented, presented{p.Name, m.tick})

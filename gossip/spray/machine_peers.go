@@ -31,7 +31,6 @@ type peer struct {
 
 	incarnation uint64 // it said; 0: not yet
 	budget      int    // messages that it may send before the next tick
-	subscribe   uint64 // the number of its last Subscribe
 	recent      []uint64
 }
 
@@ -151,7 +150,7 @@ func (m *Machine) patience() int { return 3*m.cfg.every + grace }
 func (m *Machine) restarted(p *peer) {
 	m.abandon(p.Name)
 	m.replace(m.view.drop(p.Name, max(m.tick-m.cfg.every, 1)), true)
-	p.subscribe, p.recent, p.spare, p.greeted = 0, nil, false, false
+	p.recent, p.spare, p.greeted = nil, false, false
 }
 
 // mostBreaks is how often a connection is made again within a period. One that breaks more often is none.

@@ -324,3 +324,31 @@ func TestAYoungContract(t *testing.T) {
 		t.Errorf("the next but one: got error %v, want ErrOrder", err)
 	}
 }
+
+// The ledger has decided an attempt that has landed, and one that needs what another has spent.
+func TestWhatIsDecided(t *testing.T) {
+	t.Parallel()
+	b := open(t, 0)
+	first := whole(1, "ab")
+	spends, also, other := whole(2, "c", output(first, 0)), whole(3, "d", output(first, 0)), whole(4, "e", output(first, 1))
+	reads, looks := whole(5, "f"), whole(6, "g")
+	reads.Attempt.Reads, looks.Attempt.Reads = []ledger.StateID{output(first, 0)}, []ledger.StateID{output(first, 1)}
+	hears(t, b, first, spends)
+	lands(t, b, first)
+	lands(t, b, spends)
+	for name, c := range map[string]struct {
+		of   wire.Whole
+		want bool
+	}{
+		"it has landed, and needed nothing": {first, true},
+		"it has landed":                     {spends, true},
+		"its input is spent":                {also, true},
+		"what it reads is spent":            {reads, true},
+		"its input is there":                {other, false},
+		"what it reads is there":            {looks, false},
+	} {
+		if got := b.Decided(named(c.of), c.of.Attempt); got != c.want {
+			t.Errorf("%s: decided %v", name, got)
+		}
+	}
+}

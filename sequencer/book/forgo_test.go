@@ -169,3 +169,31 @@ func TestWhatIsGivenUpIsSpentLater(t *testing.T) {
 		t.Errorf("%d attempts are missing and %d states early (%d spent) for ever", len(disk.Missing), len(disk.Early), len(b.spent))
 	}
 }
+
+// What is given up says nothing of what else is missing: a state that is spent before its creator is heard stays spent, and what was heard
+// while the ledger was asked is not given up.
+func TestOneThatIsGivenUpSaysNothingOfOthers(t *testing.T) {
+	t.Parallel()
+	b, disk := open(t, 0), &Snapshot{}
+	heard, lost, late := whole(1, "a"), whole(2, "b"), whole(3, "c")
+	spends := whole(4, "d", output(late, 0))
+	lands(t, b, heard, lost, late)
+	for range deal.Depth {
+		lands(t, b)
+	}
+	hears(t, b, heard)
+	b.Gone(output(heard, 0)) // by the answer to the same question
+	b.Forgo(named(heard))
+	if stores(t, b, disk); len(disk.Early) != 1 {
+		t.Errorf("%d states are spent before what did it was heard, want the one that is gone", len(disk.Early))
+	}
+	b.Forgo(named(lost))
+	hears(t, b, spends)
+	lands(t, b, spends)
+	for range deal.Depth {
+		lands(t, b)
+	}
+	if hears(t, b, late); b.Unspent(output(late, 0)) {
+		t.Error("it is heard what has created a state, which is there once more")
+	}
+}

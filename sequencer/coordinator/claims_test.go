@@ -1,6 +1,8 @@
 package coordinator
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -21,7 +23,7 @@ func TestWhatOfAHandoverCounts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		before []string
-		anew   bool // B was asked once more
+		rng    int // for which it coordinates; 0: one that begins with it
 		from   ledger.Account
 		spoil  func(*wire.Inherited, *wire.RequestID)
 		want   int
@@ -32,7 +34,8 @@ func TestWhatOfAHandoverCounts(t *testing.T) {
 		"to another question":          {spoil: func(_ *wire.Inherited, id *wire.RequestID) { id.Number = 99 }},
 		"a second time":                {before: []string{"handed B B/7=g:s1:1:60"}},
 		"known from another":           {before: []string{"handed C B/7=g:s1:1:60"}},
-		"its own, dispatched":          {before: []string{"handed C", "handed D", "attempts B 7=y:s2:1", "verdicts A y", "verdicts C y", "wait 2s", "grants B 7=y:d1:60", "stored"}, anew: true},
+		"its own, dispatched":          {rng: 5, before: []string{"attempts B 7=y:s2:1", "verdicts A y", "verdicts C y", "grants B 7=y:d1:60", "stored"}},
+		"its own, not granted":         {rng: 5, before: []string{"attempts B 7=y:s2:1", "verdicts A y", "verdicts C y"}, want: 1},
 		"its own, the same":            {before: []string{"attempts B 7=g:s1:1"}},
 		"it owns another attempt":      {before: []string{"attempts B 7=y:s1:1"}, want: 1},
 		"of nobody":                    {spoil: func(e *wire.Inherited, _ *wire.RequestID) { e.Attempt.Owner = "X" }},
@@ -47,13 +50,10 @@ func TestWhatOfAHandoverCounts(t *testing.T) {
 			t.Parallel()
 			s := newStage(t)
 			s.tell("head 42")
-			s.tell("delegate B d1 4 7")
+			s.tell(fmt.Sprintf("delegate B d1 %d 7", cmp.Or(c.rng, 4)))
 			id := s.asked[keyOf(wire.KindAskHandover, "B")]
 			for _, line := range c.before {
 				s.tell(line)
-			}
-			if c.anew {
-				id = s.asked[keyOf(wire.KindAskHandover, "B")]
 			}
 			e := entry(s, "7=g:s1:1:60")
 			if c.spoil != nil {

@@ -215,7 +215,7 @@ func (m *Machine) submit(entries []ledger.Entry) {
 // untell has the senders told of dispatches.
 func (m *Machine) untell(works []*work) {
 	for _, w := range works {
-		if w.state == dispatched && !w.noted {
+		if w.state == dispatched {
 			c := w.owner
 			if len(c.untold) == 0 {
 				c.toldAt, c.toldTries = m.now, 0

@@ -87,7 +87,7 @@ func (m *Machine) settle() {
 	for _, n := range due(deepest, m.blocks, m.lasting) {
 		for _, list := range []map[uint64][]*work{m.blocks, m.lasting} {
 			for _, w := range list[n] {
-				if w.state == included && w.block == n || w.state == dispatched && w.until == n {
+				if w.state == included && w.block == n || w.state == dispatched {
 					m.tell(w, final)
 				}
 			}

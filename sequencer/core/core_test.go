@@ -30,12 +30,16 @@ type desk struct {
 	t *testing.T
 }
 
-func newDesk(t *testing.T, self ledger.Account, of ledger.Contract) *desk {
-	t.Helper()
-	c := New(Config{
+func newCore(self ledger.Account, of ledger.Contract) *Core {
+	return New(Config{
 		Self: self, Secret: [32]byte{1}, SleepAfter: time.Hour, ShareFor: time.Second, Coordinates: wire.Incarnation{1}, Owns: wire.Incarnation{15: 2}, Fetches: wire.Incarnation{3},
 		Contracts: []Contract{{Declared: of, Rules: labelled{}, Scheme: ledgertest.Fake{}}},
 	})
+}
+
+func newDesk(t *testing.T, self ledger.Account, of ledger.Contract) *desk {
+	t.Helper()
+	c := newCore(self, of)
 	opened, err := c.Open(of.Address, Read{Lineage: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -158,11 +158,7 @@ const (
 // reads asks the store for contents for a member, unless too much is read already: then it says so, and returns false.
 func (k *contract) reads(from ledger.Account, msg wire.Message) bool {
 	c := k.core
-	switch {
-	case !k.place.has(from):
-		c.reject(from, msg, wire.NotMember)
-		return false
-	case c.serving[from] == mostServed || c.reads == mostReads:
+	if c.serving[from] == mostServed || c.reads == mostReads {
 		c.reject(from, msg, wire.Busy)
 		return false
 	}

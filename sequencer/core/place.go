@@ -51,9 +51,8 @@ func (c *Core) with(p *place, size int, do func(*contract)) bool {
 		return false
 	}
 	p.held += size
-	if p.waits = append(p.waits, do); !p.opening && p.open == nil {
-		c.rouse(p)
-	}
+	p.waits = append(p.waits, do)
+	c.rouse(p)
 	return true
 }
 
@@ -63,7 +62,7 @@ func (c *Core) reach(in Reach) {
 	}
 }
 
-// rouse reads a contract, as soon as that can be done.
+// rouse reads a contract, as soon as that can be done, unless that is done already.
 func (c *Core) rouse(p *place) {
 	if p.opening || p.open != nil {
 		return

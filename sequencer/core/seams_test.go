@@ -114,12 +114,17 @@ func TestWhatIsRejected(t *testing.T) {
 // Only the member that was offered contents can say that it keeps them: any other word with the number of an offer is another request's.
 func TestWhoseWordKeepsContents(t *testing.T) {
 	t.Parallel()
-	for of, kept := range map[wire.Incarnation]bool{{3}: true, {1}: false, {9}: false} {
+	for id, kept := range map[wire.RequestID]bool{
+		{Incarnation: wire.Incarnation{3}, Number: 5}: true,
+		{Incarnation: wire.Incarnation{3}, Number: 6}: false,
+		{Incarnation: wire.Incarnation{1}, Number: 5}: false,
+		{Incarnation: wire.Incarnation{9}, Number: 5}: false,
+	} {
 		d := newDesk(t, "alice", declared("alice", "north"))
 		d.shares = []*sharing{{asks: []uint64{5}}}
-		d.receive("north", wire.Message{Contract: "k", Request: wire.RequestID{Incarnation: of, Number: 5}, Body: wire.Noted{}}, false)
+		d.receive("north", wire.Message{Contract: "k", Request: id, Body: wire.Noted{}}, false)
 		if (len(d.shares) == 0) != kept {
-			t.Errorf("a word on request 5 of %x ends the offer: %v", of[0], len(d.shares) == 0)
+			t.Errorf("a word on request %d of %x ends the offer: %v", id.Number, id.Incarnation[0], len(d.shares) == 0)
 		}
 	}
 }
