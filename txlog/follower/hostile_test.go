@@ -388,6 +388,23 @@ func TestBadBridges(t *testing.T) {
 	}
 }
 
+// Over a change that is applied a bridge is kept for others only if it is over that very change, and one of the members before has signed it.
+func TestABridgeOverWhatIsApplied(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben").goals(30, "goal").change("cleo").goals(40, "goal")
+	fork := l.fork(29).goals(30, "fork").change("mallory").goals(40, "fork")
+	m := followed(t, l, 35, nil, "peer")
+	m.lacking = []lack{{Record: l.records[30], before: membersOf("anna", "ben")}}
+	for _, c := range []struct {
+		bridge Bridge
+		kept   int
+	}{{l.bridge(31, 33, "cleo"), 0}, {fork.bridge(31, 33, "anna"), 0}, {l.bridge(31, 33, "anna"), 1}} {
+		if m.cross(&c.bridge, "peer"); len(of[KeepBridge](m.out)) != c.kept || len(m.lacking) != 1-c.kept {
+			t.Errorf("of a bridge by %s to %s it keeps %d", c.bridge.Head.Member, c.bridge.Head.Hash.Short(), len(of[KeepBridge](m.out)))
+		}
+	}
+}
+
 // A bridge leads a node that has nothing but the genesis over two changes of members to a snapshot.
 func TestFromNothingOverTwoChanges(t *testing.T) {
 	t.Parallel()
