@@ -18,7 +18,7 @@ import (
 const indent = "    "
 
 // Break is the word with which a story names a rule: "with break=keep-early" in its first lines. It is of a machine without that rule, and is
-// played only in a build that a patch has taken it from, which the variable Without names (cmd/conch/internal/lab/patched).
+// played only in a build that a patch has taken it from, which the variable Without names (internal/world/patched).
 const (
 	Break   = "break"
 	Without = "CONCH_WITHOUT"

@@ -15,8 +15,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // page teaches to write stories.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 const architecture = "../../../../../docs/ARCHITECTURE.md"

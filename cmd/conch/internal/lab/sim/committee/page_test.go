@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/committee"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 	"github.com/conchhq/conch/sequencer/coordinator"
 	"github.com/conchhq/conch/sequencer/endorser"
 	"github.com/conchhq/conch/sequencer/sender"

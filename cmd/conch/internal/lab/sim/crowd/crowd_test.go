@@ -5,10 +5,10 @@ import (
 	"math"
 	"testing"
 
-	"github.com/conchhq/conch/cmd/conch/internal/lab/patched/patchedtest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/crowd"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world"
-	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/world/worldtest"
+	"github.com/conchhq/conch/internal/world"
+	"github.com/conchhq/conch/internal/world/patched/patchedtest"
+	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
 // B3, B4, B18, B19: crowds of 2 to 20 nodes, at night of 40, under every fault, with electors and without, each with messages lost and stalled.
@@ -196,6 +196,7 @@ func TestNoReignIsNeedless(t *testing.T) {
 
 // The judge sees two leaders where a minority of the electors names one of its own.
 func TestTwoLeadersAreSeen(t *testing.T) {
+	worldtest.Whole(t)
 	t.Parallel()
 	const rule = "elector-majority"
 	if patchedtest.Elsewhere(t, rule) {

@@ -1,0 +1,75 @@
+package world_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/conchhq/conch/internal/world"
+)
+
+// toy is the configuration of a world that there is not.
+type toy struct {
+	Nodes        int
+	Seed         uint64
+	Scene, Break string
+	Loss         int
+	Trace        io.Writer
+	own          func()
+}
+
+var toys = world.Simulator[toy, struct{}]{
+	Rules:  []world.Rule[toy]{{Name: "rule", In: toy{Scene: "scene", Seed: 7, Loss: 3}}},
+	Scenes: []world.Scene[toy, struct{}]{{Name: "scene", In: toy{Nodes: 5, Loss: 9}}},
+	Common: func(c *toy) world.Common {
+		return world.Common{Nodes: &c.Nodes, Seed: &c.Seed, Scene: &c.Scene, Break: &c.Break, Trace: &c.Trace}
+	},
+}
+
+// What was asked for counts first, then the rule, then the scene, which the rule may name, and then what is usual.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, want toy }{
+		{toy{}, toy{Nodes: 2, Seed: 1}},
+		{toy{Nodes: 4}, toy{Nodes: 4, Seed: 1}},
+		{toy{Scene: "scene"}, toy{Nodes: 5, Seed: 1, Scene: "scene", Loss: 9}},
+		{toy{Break: "rule"}, toy{Nodes: 5, Seed: 7, Scene: "scene", Break: "rule", Loss: 3}},
+		{toy{Break: "rule", Scene: "none", Seed: 2}, toy{Nodes: 2, Seed: 2, Scene: "none", Break: "rule", Loss: 3}},
+	} {
+		if got := toys.Fill(c.asked, toy{Nodes: 2, Seed: 1, own: func() {}}); got.own != nil || got.Nodes != c.want.Nodes || got.Seed != c.want.Seed || got.Scene != c.want.Scene || got.Loss != c.want.Loss {
+			t.Errorf("%+v becomes %+v, want %+v", c.asked, got, c.want)
+		}
+	}
+}
+
+// A scene or a rule that is not there is named, with those that are.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	known, unknown := toys.Unknown(toy{Scene: "scene", Break: "rule"}), toys.Unknown(toy{Scene: "heaven", Break: "nothing"})
+	if known.All() != nil || len(unknown) != 2 {
+		t.Fatalf("%v and %v, want no fault and two", known, unknown)
+	}
+	for _, want := range []string{`no scene "heaven": there are scene`, `no rule "nothing" to break: there are rule`} {
+		if err := unknown.All(); !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// A run ends once five violations were found. Each has the command that repeats the run, and what is told is a line of the story.
+func TestARunEnds(t *testing.T) {
+	t.Parallel()
+	r := toys.Begin(toy{Nodes: 3, Seed: 4})
+	r.Line = func() string { return "once more" }
+	var again func()
+	again = func() {
+		r.Check(false, "never", "%d", r.World().Steps())
+		r.World().After(1, again)
+	}
+	again()
+	r.Until(1000, nil)
+	report := r.Report()
+	if !r.Over() || len(report.Violations) != 5 || !report.Has("never") || report.Steps > 5 || report.Seed != 4 || report.Nodes != 3 || report.Violations[4].Replay != "once more" {
+		t.Errorf("the report is %+v", report)
+	}
+}

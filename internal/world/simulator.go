@@ -1,0 +1,161 @@
+package world
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"reflect"
+	"strings"
+
+	"github.com/conchhq/conch/internal/world/story"
+)
+
+// Rule is a rule of the design that a run can leave out, to show what it is for. C is the configuration of its world.
+type Rule[C any] struct {
+	Name      string
+	Invariant string // falls without it; empty if none does
+	Why       string // what it demands, and what goes wrong without it
+	In        C      // the world in which that shows, with the seed that has shown it
+}
+
+// Scene is a world with one trouble. P is its plot: what happens in it, and by what it is judged.
+type Scene[C, P any] struct {
+	Name, What string
+	Story      bool // it is told, and compared with a file
+	In         C    // how large it is, and how long it lasts
+	Plot       P
+}
+
+// Simulator is a kind of world: all that its command, its tests and its pages need of it.
+type Simulator[C, P any] struct {
+	Name     string   // conch-lab sim NAME
+	Aliases  []string // of its command
+	Short    string
+	Long     string // in which {scenes}, {stories} and {rules} stand for their lists
+	Example  string
+	Rules    []Rule[C]
+	Scenes   []Scene[C, P]    // the stories last
+	Common   func(*C) Common  // what it has in common with other kinds
+	Flags    func(*Flags, *C) // all others, in the order of a line that repeats a run; it sets what is the default of one
+	Complete func(C) C        // sets what a configuration leaves out, by Fill and as it likes
+	Validate func(C) error    // returns every fault of a complete configuration
+	Run      func(C) Report
+	Stories  fs.FS               // texts that it brings along
+	Kind     func(*C) story.Kind // what a story may say; its world is a run of the configuration
+}
+
+// Flag is a flag of a command that sets a field of a configuration.
+type Flag struct {
+	Name  string
+	Field any // *int, *uint64, *bool, *string or *time.Duration
+	Usage string
+}
+
+// Flags are those of a command.
+type Flags []Flag
+
+// Add adds a flag.
+func (f *Flags) Add(name string, field any, usage string) {
+	*f = append(*f, Flag{Name: name, Field: field, Usage: usage})
+}
+
+// Common points to what each configuration has.
+type Common struct {
+	Nodes *int
+	Seed  *uint64
+	Scene *string // nil: there are no scenes
+	Break *string
+	Trace *io.Writer // gets every event
+	Story *io.Writer // gets a line for what a reader wants to know; nil: nothing is told
+	// Telling is the story that it plays. Such a one says itself what world it is. Nil: it can play none.
+	Telling *Telling
+}
+
+func named(name *string) string {
+	if name == nil {
+		return ""
+	}
+	return *name
+}
+
+// Rule returns the rule of a name, or nil.
+func (s Simulator[C, P]) Rule(name string) *Rule[C] {
+	for i := range s.Rules {
+		if s.Rules[i].Name == name {
+			return &s.Rules[i]
+		}
+	}
+	return nil
+}
+
+// Scene returns the scene of a name, or nil.
+func (s Simulator[C, P]) Scene(name string) *Scene[C, P] {
+	for i := range s.Scenes {
+		if s.Scenes[i].Name == name {
+			return &s.Scenes[i]
+		}
+	}
+	return nil
+}
+
+// Begin begins a run of a complete configuration.
+func (s Simulator[C, P]) Begin(c C) Run {
+	at := s.Common(&c)
+	r := Run{
+		Stats: map[string]int64{}, w: New(*at.Seed, *at.Trace), begun: Report{Seed: *at.Seed, Nodes: *at.Nodes},
+		Line: func() string { return s.Line(c) },
+	}
+	if at.Story != nil {
+		r.story = *at.Story
+	}
+	if at.Telling.On() {
+		r.story = at.Telling.Out
+	}
+	return r
+}
+
+// AllFlags returns the flags of a command that runs a configuration, whose fields are then their defaults.
+func (s Simulator[C, P]) AllFlags(c *C) (all Flags) {
+	s.Flags(&all, c)
+	at := s.Common(c)
+	if at.Scene != nil {
+		all.Add("scene", at.Scene, "a world with one `trouble`")
+	}
+	all.Add("break", at.Break, "leave out this `rule`")
+	return all
+}
+
+// Line returns the command that repeats the run of a complete configuration.
+func (s Simulator[C, P]) Line(c C) string {
+	if at := s.Common(&c); at.Telling.On() {
+		return at.Telling.Text.Replay(s.Name, *at.Seed, *at.Break)
+	}
+	var all C
+	flags := s.AllFlags(&all)
+	all = c
+	var line strings.Builder
+	fmt.Fprintf(&line, "conch-lab sim %s", s.Name)
+	for _, f := range flags {
+		switch field := reflect.ValueOf(f.Field).Elem(); {
+		case field.IsZero() && f.Name != "seed":
+		case field.Kind() == reflect.Bool:
+			fmt.Fprintf(&line, " --%s", f.Name)
+		default:
+			fmt.Fprintf(&line, " --%s %v", f.Name, field)
+		}
+	}
+	return line.String()
+}
+
+// Help is the help of its command.
+func (s Simulator[C, P]) Help() string {
+	var scenes, rules strings.Builder
+	for _, n := range s.Scenes {
+		fmt.Fprintf(&scenes, "  %-21s %s\n", n.Name, n.What)
+	}
+	for _, r := range s.Rules {
+		fmt.Fprintf(&rules, "  %-27s %s\n", r.Name, r.Why)
+	}
+	lists := strings.NewReplacer("{scenes}\n", scenes.String(), "{stories}\n", story.Help(s.Stories), "{rules}\n", rules.String())
+	return strings.TrimRight(lists.Replace(s.Long), "\n")
+}

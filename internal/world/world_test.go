@@ -1,0 +1,116 @@
+package world_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/conchhq/conch/internal/world"
+)
+
+// No two events share an instant, and events run in the order of their instants.
+func TestOrder(t *testing.T) {
+	t.Parallel()
+	w := world.New(1, nil)
+	var at []time.Duration
+	for range 500 {
+		w.After(time.Duration(w.Pick(50)), func() { at = append(at, w.Now()) })
+	}
+	for w.Step() {
+	}
+	if len(at) != 500 || !slices.IsSorted(at) || len(slices.Compact(slices.Clone(at))) != 500 {
+		t.Errorf("%d events ran at %v, want 500 at different instants in order", len(at), at)
+	}
+}
+
+// When is the inverse of At, to the nanosecond, at any speed.
+func TestClock(t *testing.T) {
+	t.Parallel()
+	w := world.New(2, nil)
+	for range 2000 {
+		c := w.NewClock(int64(w.Between(0, 1000*time.Hour)), int64(w.Pick(40_001)-20_000))
+		w.After(w.Between(0, time.Minute), func() {})
+		w.Step()
+		reading := c.Read() + int64(w.Between(-time.Hour, time.Hour))
+		at := c.When(reading)
+		if c.At(at) < reading || c.At(at-1) >= reading {
+			t.Fatalf("the clock reads %d at %s and %d just before, want %d there first", c.At(at), at, c.At(at-1), reading)
+		}
+	}
+}
+
+// A clock that was halted goes on from its reading, and a change of speed does not make it jump.
+func TestClockHalts(t *testing.T) {
+	t.Parallel()
+	w := world.New(3, nil)
+	c := w.NewClock(1000, 0)
+	pass := func(d time.Duration) {
+		w.After(d, func() {})
+		w.Step()
+	}
+	pass(100)
+	c.Halt()
+	pass(1000)
+	if c.Read() != 1100 || c.When(1100) != 0 || c.When(1101) != world.Never {
+		t.Errorf("halted at 1100 the clock reads %d", c.Read())
+	}
+	c.Go()
+	pass(10)
+	c.SetSpeed(20_000)
+	if c.Read() != 1110 {
+		t.Errorf("after Go the clock reads %d, want 1110", c.Read())
+	}
+	pass(1000)
+	if c.Read() != 2130 {
+		t.Errorf("2 %% fast the clock reads %d, want 2130", c.Read())
+	}
+}
+
+// A pipe keeps the order of its messages, whatever the delays.
+func TestPipe(t *testing.T) {
+	t.Parallel()
+	w := world.New(4, nil)
+	n := w.NewNetwork(time.Second)
+	broke := 0
+	for range 200 {
+		p := n.NewPipe("a", "b", func() { broke++ })
+		var got []int
+		for i := range 30 {
+			p.Send(func() { got = append(got, i) })
+		}
+		for w.Step() {
+		}
+		for i, v := range got {
+			if i != v {
+				t.Fatalf("the messages arrived in the order %v", got)
+			}
+		}
+	}
+	if broke == 0 {
+		t.Error("no pipe lost a message")
+	}
+}
+
+// A message that is retransmitted during a cut arrives after Heal.
+func TestCut(t *testing.T) {
+	t.Parallel()
+	w := world.New(5, nil)
+	n := w.NewNetwork(time.Second)
+	n.Cut("a", "b")
+	late := 0
+	for range 100 {
+		n.NewPipe("a", "b", nil).Send(func() { late++ })
+		n.Tell("a", "b", func() { t.Error("a datagram crossed the cut") })
+	}
+	for w.Step() {
+	}
+	if late != 0 || !n.IsCut("a", "b") || n.IsCut("b", "a") {
+		t.Fatalf("%d messages crossed the cut, want 0", late)
+	}
+	n.Calm([]string{"a", "b"})
+	for w.Step() {
+	}
+	if late == 0 || late == 100 {
+		t.Errorf("%d of 100 messages arrived after Heal, want some but not all", late)
+	}
+}
