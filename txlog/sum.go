@@ -41,18 +41,20 @@ func (s *Sum) Remove(item []byte) { s.RemoveHash(sha256.Sum256(item)) }
 
 // AddHash adds an item by its SHA-256.
 func (s *Sum) AddHash(h Hash) {
-	room := numbersOf(h)
+	room, _ := rooms.Get().(*[4]numbers)
+	room[0].of(h)
 	for i := range s {
-		s[i] = plus(s[i], binary.LittleEndian.Uint64(room[8*i:]))
+		s[i] = plus(s[i], room[0].word(i))
 	}
 	rooms.Put(room)
 }
 
 // RemoveHash takes out an item by its SHA-256.
 func (s *Sum) RemoveHash(h Hash) {
-	room := numbersOf(h)
+	room, _ := rooms.Get().(*[4]numbers)
+	room[0].of(h)
 	for i := range s {
-		s[i] = minus(s[i], binary.LittleEndian.Uint64(room[8*i:]))
+		s[i] = minus(s[i], room[0].word(i))
 	}
 	rooms.Put(room)
 }
@@ -98,18 +100,18 @@ func (s *Sum) AddHashes(items iter.Seq[Hash]) {
 func (s *Sum) addAll(items []Hash) {
 	const low = 0x0000_ffff_0000_ffff
 	var words, lows Sum
+	room, _ := rooms.Get().(*[4]numbers)
 	for ; len(items) >= 4; items = items[4:] {
-		a, b, c, d := numbersOf(items[0]), numbersOf(items[1]), numbersOf(items[2]), numbersOf(items[3])
+		for n := range room {
+			room[n].of(items[n])
+		}
 		for i := range words {
-			w, x := binary.LittleEndian.Uint64(a[8*i:]), binary.LittleEndian.Uint64(b[8*i:])
-			y, z := binary.LittleEndian.Uint64(c[8*i:]), binary.LittleEndian.Uint64(d[8*i:])
+			w, x, y, z := room[0].word(i), room[1].word(i), room[2].word(i), room[3].word(i)
 			words[i] += w + x + y + z
 			lows[i] += w&low + x&low + y&low + z&low
 		}
-		for _, room := range []*[sumBytes]byte{a, b, c, d} {
-			rooms.Put(room)
-		}
 	}
+	rooms.Put(room)
 	for i := range s {
 		s[i] = plus(s[i], lows[i]&low|(words[i]-lows[i])&^low)
 	}
@@ -127,23 +129,26 @@ func (s *Sum) Hash() Hash {
 	return sha256.Sum256(room[:])
 }
 
+// numbers are those of an item.
+type numbers [sumBytes]byte
+
 var (
-	rooms = sync.Pool{New: func() any { return new([sumBytes]byte) }}
-	zeros [sumBytes]byte
+	rooms = sync.Pool{New: func() any { return new([4]numbers) }} // as many as are summed up at once
+	zeros numbers
 )
 
-// numbersOf returns the numbers of an item, in a room that goes back to rooms.
-func numbersOf(h Hash) *[sumBytes]byte {
+func (x *numbers) word(i int) uint64 { return binary.LittleEndian.Uint64(x[8*i:]) }
+
+// of makes them those of an item by its SHA-256.
+func (x *numbers) of(h Hash) {
 	const key = 24
-	room, _ := rooms.Get().(*[sumBytes]byte)
 	block, err := aes.NewCipher(h[:key])
 	if err != nil {
 		panic(err) //nolint:forbidigo // a key of 24 bytes is one, and a sum without an item would be wrong
 	}
-	counter := room[:aes.BlockSize] // it is copied
+	counter := x[:aes.BlockSize] // it is copied
 	clear(counter[copy(counter, h[key:]):])
-	cipher.NewCTR(block, counter).XORKeyStream(room[:], zeros[:])
-	return room
+	cipher.NewCTR(block, counter).XORKeyStream(x[:], zeros[:])
 }
 
 // tops has the highest bit of each of the four numbers of a word.

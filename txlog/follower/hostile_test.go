@@ -355,6 +355,9 @@ func TestBadBridges(t *testing.T) {
 	for n := range 35 {
 		wide.next(txlog.Entry{Kind: txlog.Executed, GoalID: fmt.Sprint("wide ", n), Goal: bytes.Repeat([]byte("x"), txlog.MostGoal)})
 	}
+	other := &line{t: t, copy: txlog.NewCopy(txlog.Genesis{Namespace: "other", Machine: "board/1", Members: membersOf("anna", "ben")}.With(), newBoard)}
+	other.goals(30, "goal").change("cleo").goals(40, "goal")
+	signed := func(h txlog.Head) txlog.Head { return h.Sign(key(h.Member)) }
 	for name, b := range map[string]Bridge{
 		"nothing":         {},
 		"too large":       {Records: wide.from(31, 66), Head: wide.head(66, "anna")},
@@ -364,6 +367,11 @@ func TestBadBridges(t *testing.T) {
 		"by a new member": {Records: l.from(31, 33), Head: l.head(33, "cleo")},
 		"by nobody":       fork.bridge(31, 33, "mallory"),
 		"forged":          {Records: fork.from(31, 33), Head: whole.Head},
+		// Each of these is refused by one check alone.
+		"of another log with the same members":         other.bridge(31, 33, "anna"),
+		"a forged change before entries that are true": {Records: []txlog.Record{fork.records[30], l.records[31]}, Head: l.head(32, "anna")},
+		"of a place where other entries are":           {Records: fork.from(31, 33), Head: signed(txlog.Head{Position: l.records[32].Position(), State: fork.records[32].State, Member: "anna"})},
+		"of another state":                             {Records: l.from(31, 33), Head: signed(txlog.Head{Position: l.records[32].Position(), State: fork.records[32].State, Member: "anna"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -377,6 +385,23 @@ func TestBadBridges(t *testing.T) {
 				t.Error("it is believed")
 			}
 		})
+	}
+}
+
+// Over a change that is applied a bridge is kept for others only if it is over that very change, and one of the members before has signed it.
+func TestABridgeOverWhatIsApplied(t *testing.T) {
+	t.Parallel()
+	l := newLine(t, "anna", "ben").goals(30, "goal").change("cleo").goals(40, "goal")
+	fork := l.fork(29).goals(30, "fork").change("mallory").goals(40, "fork")
+	m := followed(t, l, 35, nil, "peer")
+	m.lacking = []lack{{Record: l.records[30], before: membersOf("anna", "ben")}}
+	for _, c := range []struct {
+		bridge Bridge
+		kept   int
+	}{{l.bridge(31, 33, "cleo"), 0}, {fork.bridge(31, 33, "anna"), 0}, {l.bridge(31, 33, "anna"), 1}} {
+		if m.cross(&c.bridge, "peer"); len(of[KeepBridge](m.out)) != c.kept || len(m.lacking) != 1-c.kept {
+			t.Errorf("of a bridge by %s to %s it keeps %d", c.bridge.Head.Member, c.bridge.Head.Hash.Short(), len(of[KeepBridge](m.out)))
+		}
 	}
 }
 

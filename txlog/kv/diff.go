@@ -77,7 +77,18 @@ func entrySize(key, value int) int { return textSize(key) + textSize(value) }
 func textSize(n int) int { return max(1, (bits.Len(uint(n))+6)/7) + n }
 
 func appendChange(out []byte, c change) []byte {
+	out = slices.Grow(out, textSize(len(c.key))+textSize(len(c.before))+textSize(len(c.after)))
 	return appendText(appendText(appendText(out, c.key), c.before), c.after)
+}
+
+// cutText cuts off what appendText has written first.
+func cutText(s string) (text, rest string) {
+	n, size := 0, 0
+	for more := true; more; size++ {
+		n |= int(s[size]&0x7f) << (7 * size)
+		more = s[size] >= 0x80
+	}
+	return s[size : size+n], s[size+n:]
 }
 
 // reader reads what appendText has written.
@@ -119,7 +130,7 @@ func (r *reader) fail() []byte {
 // step is a change that is being made. Its texts are parts of a diff.
 type step struct {
 	key, before, after []byte
-	at                 *held // what is there
+	at                 held // what is there
 }
 
 // parseDiff appends the changes of a diff, in the order of their keys.

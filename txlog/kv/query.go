@@ -89,10 +89,10 @@ func answer(v any) ([]byte, error) {
 
 func (s view) ask(key string) ([]byte, error) {
 	v := s.values.get(key)
-	if v == nil {
+	if v == "" {
 		return answer(Got{Entry: Entry{Key: key}})
 	}
-	return answer(Got{Entry: entry(key, v.text), Found: true})
+	return answer(Got{Entry: entry(key, v.text()), Found: true})
 }
 
 func entry(key, v string) Entry {
@@ -119,15 +119,15 @@ func (s view) list(fields map[string]json.RawMessage, budget *txlog.Budget) ([]b
 	out := List{Entries: []Entry{}}
 	size := 0
 	for v := range s.values.from(max(prefix, after)) {
-		budget.Spend(1 + len(v.text)/100) // a microsecond writes a hundred bytes and more
-		if !strings.HasPrefix(v.key, prefix) {
+		budget.Spend(1 + len(v.text())/100) // a microsecond writes a hundred bytes and more
+		if !strings.HasPrefix(v.key(), prefix) {
 			break
 		}
-		if v.key == after {
+		if v.key() == after {
 			continue
 		}
-		e := entry(v.key, v.text)
-		size += len(v.key) + len(v.text)*4/3
+		e := entry(v.key(), v.text())
+		size += len(v.key()) + len(v.text())*4/3
 		if len(out.Entries) == most || size > MostAnswer && len(out.Entries) > 0 {
 			out.More, out.After = true, out.Entries[len(out.Entries)-1].Key
 			break

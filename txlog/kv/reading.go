@@ -48,7 +48,7 @@ func (r *reading) Next(parts uint64) (done bool) {
 // take leaves the next entry in r.room, and returns its hash.
 func (r *reading) take() txlog.Hash {
 	v := r.rest[0].held[r.at]
-	r.room = appendEntry(r.room[:0], v.key, v.text)
+	r.room = append(r.room[:0], v.entry()...)
 	if r.at++; r.at == len(r.rest[0].held) {
 		r.rest, r.at = r.rest[1:], 0
 	}

@@ -27,7 +27,7 @@ func alter(s *State, chance *rand.Rand) {
 	if chance.IntN(3) > 0 {
 		c.after = fmt.Appendf(nil, `j"%0*d"`, 1+chance.IntN(300), chance.IntN(1000))
 	}
-	if c.at != nil || len(c.after) > 0 {
+	if c.at != "" || len(c.after) > 0 {
 		s.set(c)
 	}
 }
@@ -154,10 +154,10 @@ func TestAScrubIsSpread(t *testing.T) {
 func TestASpreadScrubFindsWhatMemoryLost(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(s *State, key string){
-		"a value": func(s *State, key string) { s.values.get(key).text = "j2" + s.values.get(key).text[2:] },
-		"a key":   func(s *State, key string) { s.values.get(key).key += "x" },
+		"a value": func(s *State, key string) { s.values.lose(key, key, "j2"+s.get(key)[2:]) },
+		"a key":   func(s *State, key string) { s.values.lose(key, key+"x", s.get(key)) },
 		"both":    func(s *State, key string) { s.values.remove(key) },
-		"the sum": func(s *State, key string) { s.sum.AddHash(s.values.get(key).sum) },
+		"the sum": func(s *State, key string) { s.sum.AddHash(s.values.get(key).sum()) },
 	} {
 		for _, key := range []string{"k00000", "k01000", "k01999"} {
 			c, s, next := scrubbed(t)

@@ -17,7 +17,7 @@ type sorted struct {
 
 type piece struct {
 	views uint64 // that had been taken when it was made: none of them has it
-	held  []*held
+	held  []held
 }
 
 const mostInPiece = 512
@@ -30,20 +30,20 @@ func (x *sorted) view() sorted {
 
 // place returns where a key is, or would be.
 func (x *sorted) place(key string) (piece, at int, is bool) {
-	piece = sort.Search(len(x.pieces), func(i int) bool { p := x.pieces[i].held; return p[len(p)-1].key >= key })
+	piece = sort.Search(len(x.pieces), func(i int) bool { p := x.pieces[i].held; return p[len(p)-1].key() >= key })
 	if piece == len(x.pieces) {
 		return piece, 0, false
 	}
-	at, is = slices.BinarySearchFunc(x.pieces[piece].held, key, func(v *held, key string) int { return strings.Compare(v.key, key) })
+	at, is = slices.BinarySearchFunc(x.pieces[piece].held, key, func(v held, key string) int { return strings.Compare(v.key(), key) })
 	return piece, at, is
 }
 
-// get returns the value of a key; nil: there is none.
-func (x *sorted) get(key string) *held {
+// get returns the entry of a key; empty: there is none.
+func (x *sorted) get(key string) held {
 	if piece, at, is := x.place(key); is {
 		return x.pieces[piece].held[at]
 	}
-	return nil
+	return ""
 }
 
 // own returns a piece that may be changed.
@@ -55,8 +55,8 @@ func (x *sorted) own(i int) *piece {
 }
 
 // put sets the value of a key.
-func (x *sorted) put(v *held) {
-	i, at, is := x.place(v.key)
+func (x *sorted) put(v held) {
+	i, at, is := x.place(v.key())
 	if len(x.pieces) == 0 {
 		x.pieces = []*piece{{views: x.views}}
 	} else if i == len(x.pieces) {
@@ -77,12 +77,12 @@ func (x *sorted) put(v *held) {
 }
 
 // add puts a value whose key is after all others.
-func (x *sorted) add(v *held) {
+func (x *sorted) add(v held) {
 	x.count++
 	last := len(x.pieces) - 1
 	if last < 0 || len(x.pieces[last].held) >= mostInPiece/2 {
 		last++
-		x.pieces = append(x.pieces, &piece{views: x.views, held: make([]*held, 0, mostInPiece/2)})
+		x.pieces = append(x.pieces, &piece{views: x.views, held: make([]held, 0, mostInPiece/2)})
 	}
 	p := x.own(last)
 	p.held = append(p.held, v)
@@ -102,8 +102,8 @@ func (x *sorted) remove(key string) {
 }
 
 // from iterates over the values whose keys are not before one.
-func (x *sorted) from(key string) iter.Seq[*held] {
-	return func(yield func(*held) bool) {
+func (x *sorted) from(key string) iter.Seq[held] {
+	return func(yield func(held) bool) {
 		piece, at, _ := x.place(key)
 		for ; piece < len(x.pieces); piece++ {
 			for _, v := range x.pieces[piece].held[at:] {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"strings"
+	"sync"
 
 	"github.com/conchhq/conch/txlog"
 )
@@ -17,16 +18,36 @@ type State struct {
 
 var _ txlog.Gradual = (*State)(nil)
 
-// held is a value that is there. It never changes, since views have it too: another one takes its place.
-type held struct {
-	key, text string     // see value
-	sum       txlog.Hash // of the entry that both are
+// held is an entry that is there, as appendEntry writes it, after its hash: all in one piece of memory, in which the garbage collector has
+// nothing to look for. Empty, it is none.
+type held string
+
+func newHeld(entry []byte) held {
+	sum := sha256.Sum256(entry)
+	var all strings.Builder
+	all.Grow(len(sum) + len(entry))
+	all.Write(sum[:])
+	all.Write(entry)
+	return held(all.String())
 }
 
-// newHeld keeps an entry as appendEntry writes it, of a key and a value of these lengths, in one piece of memory.
-func newHeld(entry []byte, key, value int) *held {
-	all, rest := string(entry), textSize(key)
-	return &held{key: all[rest-key : rest], text: all[len(all)-value:], sum: sha256.Sum256(entry)}
+func (v held) sum() (of txlog.Hash) {
+	copy(of[:], v)
+	return of
+}
+
+func (v held) entry() string { return string(v[sha256.Size:]) }
+
+func (v held) key() string {
+	key, _ := cutText(v.entry())
+	return key
+}
+
+// text returns the value (see there).
+func (v held) text() string {
+	_, rest := cutText(v.entry())
+	value, _ := cutText(rest)
+	return value
 }
 
 // New returns an empty store.
@@ -70,7 +91,7 @@ func (s *State) Apply(diff []byte) error {
 	for i := range steps {
 		c := &steps[i]
 		c.at = s.values.get(string(c.key))
-		if c.at == nil && len(c.before) > 0 || c.at != nil && c.at.text != string(c.before) {
+		if c.at == "" && len(c.before) > 0 || c.at != "" && c.at.text() != string(c.before) {
 			return mismatch(string(c.key))
 		}
 	}
@@ -82,27 +103,27 @@ func (s *State) Apply(diff []byte) error {
 
 // get returns a value; the empty text: the key is not there.
 func (s *State) get(key string) string {
-	if v := s.values.get(key); v != nil {
-		return v.text
+	if v := s.values.get(key); v != "" {
+		return v.text()
 	}
 	return ""
 }
 
 // set replaces a value, and keeps the order, the size and the sum. It keeps nothing of the step's bytes.
 func (s *State) set(c step) {
-	if c.at != nil {
-		s.size -= entrySize(len(c.key), len(c.at.text))
-		s.sum.RemoveHash(c.at.sum)
+	if c.at != "" {
+		s.size -= len(c.at.entry())
+		s.sum.RemoveHash(c.at.sum())
 	}
 	if len(c.after) == 0 {
 		s.values.remove(string(c.key))
 		return
 	}
 	var room [1 << 10]byte
-	v := newHeld(appendEntry(room[:0], c.key, c.after), len(c.key), len(c.after))
+	v := newHeld(appendEntry(room[:0], c.key, c.after))
 	s.values.put(v)
-	s.size += entrySize(len(c.key), len(c.after))
-	s.sum.AddHash(v.sum)
+	s.size += len(v.entry())
+	s.sum.AddHash(v.sum())
 }
 
 // View returns the store as it is, for questions. What is shared with it is copied before it changes.
@@ -114,13 +135,36 @@ func (s *State) Hash() txlog.Hash { return s.sum.Hash() }
 // header begins a snapshot. It has the version of its format.
 const header = "kv1"
 
-// Snapshot returns all keys with their values, sorted.
+// Snapshot returns all keys with their values, sorted. Two processors write a half each: entries lie anywhere in memory, and to wait for it
+// is most of the work.
 func (s *State) Snapshot() []byte {
-	out := append(make([]byte, 0, s.size), header...)
-	for v := range s.values.from("") {
-		out = appendEntry(out, v.key, v.text)
-	}
+	half := len(s.values.pieces) / 2
+	first, second := s.values.pieces[:half], s.values.pieces[half:]
+	middle := len(header) + sizeOf(first)
+	out := make([]byte, middle+sizeOf(second))
+	var beside sync.WaitGroup
+	beside.Go(func() { write(out[middle:], second) })
+	write(out[copy(out, header):], first)
+	beside.Wait()
 	return out
+}
+
+// sizeOf returns how many bytes write writes.
+func sizeOf(pieces []*piece) (n int) {
+	for _, p := range pieces {
+		for _, v := range p.held {
+			n += len(v.entry())
+		}
+	}
+	return n
+}
+
+func write(to []byte, pieces []*piece) {
+	for _, p := range pieces {
+		for _, v := range p.held {
+			to = to[copy(to, v.entry()):]
+		}
+	}
 }
 
 // Restore replaces everything by what a snapshot has.
@@ -149,10 +193,10 @@ func (s *State) fill(entries []byte, added func(txlog.Hash) bool) error {
 		}
 		last = key
 		entry = entry[:len(entry)-len(r.rest)] // its one form: no length can be written in two ways
-		v := newHeld(entry, len(key), len(value))
+		v := newHeld(entry)
 		s.values.add(v)
 		s.size += len(entry)
-		if !added(v.sum) {
+		if !added(v.sum()) {
 			return nil
 		}
 	}

@@ -141,7 +141,7 @@ func (s *story) tell(words []string) (done []string) {
 		s.onTheWay = s.onTheWay[n:]
 		s.disk = append(s.disk, records...)
 		return s.hear(txlog.Stored{Records: records})
-	case "sent": // by another leader: sent TERM [from=INDEX] [wrong|foreign] KIND …
+	case "sent": // by another leader: sent TERM [from=INDEX] [wrong|foreign] [unseen|untold] KIND …
 		return s.sent(words[1:])
 	case "commit":
 		s.committed = uint64(len(s.disk))
@@ -262,16 +262,19 @@ func (s *story) with(words []string) []string {
 	return nil
 }
 
-// sent makes what another leader makes, has the member look at it, and stores it.
+// sent makes what another leader makes, has the member look at it, and stores it. An entry that is unseen was not looked at, and of one
+// that is untold the member does not hear either: by an authority that errs.
 func (s *story) sent(words []string) (done []string) {
 	e := txlog.Entry{Term: s.number(words[0]), Leader: "a"}
-	from, wrong := uint64(len(s.disk)+1), ""
+	from, wrong, unseen := uint64(len(s.disk)+1), "", ""
 	words = words[1:]
 	for {
 		if n, is := strings.CutPrefix(words[0], "from="); is {
 			from = s.number(n)
 		} else if words[0] == "wrong" || words[0] == "foreign" {
 			wrong = words[0]
+		} else if words[0] == "unseen" || words[0] == "untold" {
+			unseen = words[0]
 		} else {
 			break
 		}
@@ -289,7 +292,10 @@ func (s *story) sent(words []string) (done []string) {
 	}
 	kept := s.disk
 	r := s.make(e, from, wrong)
-	if err := s.machine().Look([]txlog.Record{r}); err != nil {
+	if unseen == "untold" {
+		return nil
+	}
+	if err := s.machine().Look([]txlog.Record{r}); err != nil && unseen == "" {
 		s.disk = kept
 		return []string{"does not store it: " + err.Error()}
 	}

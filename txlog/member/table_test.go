@@ -21,7 +21,7 @@ var states = []struct{ name, story string }{
 }
 
 var happenings = []string{
-	"wait 50", "wait 6000", "suggested b", "suggested c", "leads 9", "deposed 9", "deposed 9 c", "stored", "commit", "sent 9 goal g7 add x 1",
+	"wait 50", "wait 6000", "suggested b", "suggested c", "leads 9", "deposed 9", "deposed 9 c", "stored", "commit", "commit 1", "sent 9 goal g7 add x 1",
 	"sent 9 wrong goal g7 add x 1", "goal new g0 add x 1", "goal new g0 add x 2", "goal new g1 add x 1", "goal new g1 fail", "read new x", "confirmed 1 1",
 	"members new a b", "members new a b c", "gone old", "door open", "door shut", "done 2 0", "ended 2 0", "refused a 2", "refused b 2", "rebuilt", "dropped 3",
 }

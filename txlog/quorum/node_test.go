@@ -25,6 +25,9 @@ func (n *node) step(in Input) {
 		w.failed++
 		w.t.Fatalf("%s: %v, at %T", n.name, out.Failed, in)
 	}
+	if out.Persist.Reset != nil && !out.Persist.Sync {
+		w.t.Fatalf("%s goes on from a snapshot, says so, and a power cut takes it back", n.name)
+	}
 	n.endsChanges(out.Persist.Entries)
 	dies := -1
 	if w.crashes > 0 && w.rand.Float64() < w.crashes {

@@ -94,7 +94,7 @@ func (m Promises) Persist(p Persist) error {
 	if step.Records, err = m.news(view, p.Records); err != nil {
 		return err
 	}
-	step.Lazy = step.Lazy && !step.Empty && len(step.Slots) == 0
+	step.Lazy = step.Lazy && len(step.Slots) == 0
 	return m.store.Write(step)
 }
 

@@ -99,8 +99,27 @@ func TestPromises(t *testing.T) {
 	if err := m.Persist(Persist{Records: []txlog.Record{other[0]}}); !errors.Is(err, store.ErrStep) {
 		t.Errorf("a committed record is replaced: %v", err)
 	}
-	must(s.Write(store.Step{Values: map[string][]byte{"quorum/mark": {1}}}))
-	if _, err := m.Load(); !errors.Is(err, store.ErrDamaged) {
+	now, err := m.Load()
+	must(err)
+	beyond, between := now.Mark, now.Base
+	beyond.At.Index = s.View().Last.Index + 1
+	must(m.Persist(Persist{Sync: true, Entries: []Entry{{Index: now.Mark.Index + 1, Term: 1000}}}))
+	between.Index--
+	for what, of := range map[string]struct {
+		name          string
+		sound, broken []byte
+	}{
+		"a mark that cannot be read":                    {markName, now.Mark.Encode(), []byte{1}},
+		"a mark beyond the last record":                 {markName, now.Mark.Encode(), beyond.Encode()},
+		"entries that do not begin where the base says": {baseName, now.Base.Encode(), between.Encode()},
+	} {
+		must(s.Write(store.Step{Values: map[string][]byte{of.name: of.broken}}))
+		if _, err := m.Load(); !errors.Is(err, store.ErrDamaged) {
+			t.Errorf("%s: %v", what, err)
+		}
+		must(s.Write(store.Step{Values: map[string][]byte{of.name: of.sound}}))
+	}
+	if _, err := m.Load(); err != nil {
 		t.Error(err)
 	}
 }

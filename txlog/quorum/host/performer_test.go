@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -57,5 +58,60 @@ func TestOnePerformsAtATime(t *testing.T) {
 	case <-second.Done():
 	case <-limit:
 		t.Error("the door is shut, and it is performed")
+	}
+}
+
+// An effect waits for the end of the one before. By then the door is another one than when it was asked for, and the guard has not begun to
+// look: nobody begins to perform, and the core hears of it. Where the door is the same one, it is performed.
+func TestNothingBeginsOutsideItsDoor(t *testing.T) {
+	t.Parallel()
+	before := quorum.Door{Term: 3, Opens: 10, Until: time.Hour}
+	for name, then := range map[string]quorum.Door{
+		"shut":                        {},
+		"lapsed":                      {Term: 3, Opens: 10, Until: 20},
+		"not open yet":                {Term: 3, Opens: time.Hour, Until: 2 * time.Hour},
+		"of another term":             {Term: 4, Opens: 10, Until: time.Hour},
+		"still the one it was before": before,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _ := still(t)
+			h.cfg.Clock = func() time.Duration { return time.Minute }
+			h.door = before
+			began, ends := make(chan struct{}, 10), make(chan struct{})
+			h.cfg.Perform = func(context.Context, Due) error {
+				began <- struct{}{}
+				<-ends // whatever its context says
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			var helpers sync.WaitGroup
+			defer helpers.Wait()
+			defer cancel()
+			l := &loop{Host: h, ctx: ctx, helpers: &helpers}
+			key := txlog.Key{Index: 4}
+			l.perform(Perform{Key: key, Try: 1})
+			select {
+			case <-began:
+			case <-ctx.Done():
+				t.Fatal("nobody performs it")
+			}
+			l.perform(Perform{Key: key, Try: 2})
+			h.mu.Lock()
+			h.door = then
+			h.mu.Unlock()
+			close(ends)
+			var told []Input
+			for want := 2; len(told) < want; told = append(told, l.Take()...) {
+				select {
+				case <-l.Ready():
+				case <-ctx.Done():
+					t.Fatalf("the core has heard %v", told)
+				}
+			}
+			if same := then == before; same != (len(began) == 1) || same == slices.Contains(told, Input(Ended{Key: key, Try: 2})) {
+				t.Errorf("%d have begun, and the core has heard %v", len(began), told)
+			}
+		})
 	}
 }
