@@ -1,6 +1,7 @@
 package bulletin
 
 import (
+	"slices"
 	"time"
 
 	"github.com/conchhq/conch/internal/world"
@@ -131,17 +132,8 @@ func (r *run) cutLeader() {
 	r.cutFor(a, r.except(a...), r.w.Between(5*round, 80*round))
 }
 
-func (r *run) except(some ...*node) (others []*node) {
-next:
-	for _, n := range r.nodes {
-		for _, s := range some {
-			if n == s {
-				continue next
-			}
-		}
-		others = append(others, n)
-	}
-	return others
+func (r *run) except(some ...*node) []*node {
+	return slices.DeleteFunc(slices.Clone(r.nodes), func(n *node) bool { return slices.Contains(some, n) })
 }
 
 // oneWayLeader has the leader hear nobody, or be heard by nobody.

@@ -88,13 +88,8 @@ func (n *node) boot(id string) {
 
 // living returns all living processes of the node, in the order of their start.
 func (n *node) living() []*process {
-	all := make([]*process, 0, len(n.zombies)+1)
-	for _, z := range n.zombies {
-		if !z.dead {
-			all = append(all, z)
-		}
-	}
-	n.zombies = append([]*process(nil), all...)
+	n.zombies = slices.DeleteFunc(n.zombies, func(z *process) bool { return z.dead })
+	all := slices.Clone(n.zombies)
 	if n.running != nil && !n.running.dead {
 		all = append(all, n.running)
 	}
