@@ -17,9 +17,9 @@ import (
 
 // What a node may tell.
 const (
-	MostTopics = hint.MostTopics // under how many topics it tells news at one time
-	MostName   = wire.MostName   // bytes of a namespace, a topic or a name
-	MostBody   = wire.MostBody   // bytes of a piece of news
+	MostTopics = hint.MostTopics // 32: under how many topics it tells news at one time
+	MostName   = wire.MostName   // 64: bytes of a namespace, a topic or a name
+	MostBody   = wire.MostBody   // 1,024: bytes of a piece of news
 )
 
 // Config configures an [Agent]. What has no default is required.
