@@ -8,8 +8,8 @@ import (
 	"github.com/conchhq/conch/cmd/conch/internal/node"
 	"github.com/conchhq/conch/cmd/conch/internal/peers"
 	"github.com/conchhq/conch/cmd/conch/internal/service/files"
-	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/gossip"
+	"github.com/conchhq/conch/cmd/conch/internal/service/logs"
 	"github.com/conchhq/conch/cmd/conch/internal/service/roles"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/cmd/conch/internal/lab/sim/spread"
+	"github.com/conchhq/conch/gossip/gossiptest"
 	"github.com/conchhq/conch/internal/world/worldtest"
 )
 
