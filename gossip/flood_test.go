@@ -14,8 +14,8 @@ import (
 	"github.com/conchhq/conch/gossip/internal/overlay"
 	overlaywire "github.com/conchhq/conch/gossip/internal/overlay/wire"
 	"github.com/conchhq/conch/gossip/internal/wire"
-	"github.com/conchhq/conch/internal/pg/pgtest"
 	"github.com/conchhq/conch/internal/proctest"
+	"github.com/conchhq/conch/internal/runtest"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 // One node that is no elector and floods the electors over TLS, with valid news of made-up keys, deposes no leader that works, also
 // where the processors have other work: it changes only where it does without a flood. It is for the night, when the machine has nothing else to do.
 func TestFloodsDeposeNobody(t *testing.T) {
-	pgtest.NightRun(t)
+	runtest.NightRun(t)
 	const floods = 20
 	parcels := junk(t, int(floodTime/floodPause))
 	for range 4 {
